@@ -1,0 +1,1 @@
+# Installs the libraries, headers, command and CMake package.

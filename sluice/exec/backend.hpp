@@ -1,0 +1,55 @@
+// Backends turn a logical graph into kernels. A backend lowers (layouts, reorders, workspaces, in-place pairs), then
+// runs single ops on pointers it is given; it owns no tensor memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "sluice/base/result.hpp"
+#include "sluice/graph/graph.hpp"
+
+namespace sluice {
+
+// Where the step's input op gets its images and labels. Called on the compute lane, once a step.
+class InputSource {
+ public:
+  virtual ~InputSource() = default;
+  // images: [N, C, H, W] plain fp32; labels: [N]. Must depend on `step` alone, so that runs can be repeated.
+  virtual Status fill(std::int64_t step, std::span<float> images, std::span<std::int32_t> labels) = 0;
+};
+
+struct StepContext {
+  std::int64_t step = 0;
+  float learning_rate = 0;
+  InputSource* input = nullptr;
+};
+
+// An executable graph with its kernels. Thread safety: one caller at a time.
+class CompiledGraph {
+ public:
+  virtual ~CompiledGraph() = default;
+
+  virtual const Graph& graph() const = 0;  // the executable graph
+
+  // Runs one op. `operands` are inputs then outputs in the op's order; pointers are kTensorAlignment-aligned, equal
+  // where the op names the same tensor twice. Results depend only on operand bytes, the context and the thread count.
+  virtual Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) = 0;
+
+  // Converts between a tensor's executable layout and row-major fp32 (checkpoints, initial values, hashes). Exact.
+  virtual void to_plain(TensorId tensor, const void* stored, std::span<float> plain) = 0;
+  virtual void from_plain(TensorId tensor, std::span<const float> plain, void* stored) = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;
+  virtual Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, int threads) = 0;
+};
+
+std::unique_ptr<Backend> make_onednn_backend();
+std::unique_ptr<Backend> make_reference_backend();  // slow and plain: the oracle in tests
+
+}  // namespace sluice

@@ -1,0 +1,32 @@
+// Runs a Program for real: ops on the calling thread (and the backend's threads), one thread per transfer lane.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "sluice/exec/backend.hpp"
+#include "sluice/exec/trace.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/plan/program.hpp"
+
+namespace sluice {
+
+class Executor {
+ public:
+  // Maps one arena per tier, of exactly the budget for the fast tier, opens the spill file, starts the lanes.
+  // `budgets` by TierId. `compiled` must outlive the executor.
+  static Result<std::unique_ptr<Executor>> create(CompiledGraph& compiled, const Machine& machine, Program program,
+                                                  std::span<const Bytes> budgets);
+  virtual ~Executor() = default;
+
+  // Runs one step. After an error the tensors are undefined and the executor refuses further steps.
+  virtual Result<StepTrace> run_step(const StepContext& context) = 0;
+
+  // Contents of a persistent tensor between steps, or of an output after a step, in its executable layout.
+  virtual Status read_tensor(TensorId tensor, std::span<std::byte> bytes) = 0;
+  virtual Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) = 0;
+
+  virtual std::vector<std::string> notes() const = 0;  // fallbacks taken: no huge pages, no O_DIRECT, ...
+};
+
+}  // namespace sluice

@@ -1,0 +1,40 @@
+// Moves bytes along one link, off the compute threads. One engine per link; each belongs to one lane thread.
+//
+// A transfer is cut into requests. submit() never blocks on the device; wait() blocks until some transfer is finished,
+// wake() is called from another thread, or the deadline passes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sluice/base/result.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/plan/program.hpp"
+
+namespace sluice {
+
+struct FinishedTransfer {
+  TransferIndex transfer = 0;
+  Status status;
+};
+
+class TransferEngine {
+ public:
+  virtual ~TransferEngine() = default;
+
+  // Starts (or queues) a copy of `bytes` bytes, a multiple of kTensorAlignment. Lane thread only.
+  virtual void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) = 0;
+
+  // Appends finished transfers. Blocks as described above; with nothing under way it blocks until wake() or the
+  // deadline (seconds from now, or none). Lane thread only.
+  virtual void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) = 0;
+
+  // Makes a present or the next wait() return. Any thread; cheap when the lane is not waiting.
+  virtual void wake() = 0;
+
+  virtual int in_flight() const = 0;  // transfers submitted and not yet reported
+};
+
+}  // namespace sluice

@@ -1,0 +1,40 @@
+// What the graph alone says about when tensors are needed: uses, live ranges, layer spans, short- or long-lived.
+#pragma once
+
+#include <vector>
+
+#include "sluice/graph/graph.hpp"
+
+namespace sluice {
+
+// One op's use of a tensor. An in-place update is one use that both reads and writes.
+struct Use {
+  OpIndex op = 0;
+  bool reads = false;
+  bool writes = false;
+};
+
+// A maximal run of consecutive ops of one model layer in one direction (forward, or backward with its updates).
+// A step of an L-layer model has about 2L spans: Sentinel's "layers" when it cuts a step into intervals.
+struct LayerSpan {
+  LayerIndex layer = 0;
+  bool backward = false;
+  Interval<OpIndex> ops;
+};
+
+struct Liveness {
+  std::vector<std::vector<Use>> uses;      // by TensorId, ascending op, one entry an op
+  std::vector<Interval<OpIndex>> ranges;   // by TensorId; persistent tensors and kOutput: see below
+  std::vector<LayerSpan> spans;            // in execution order, covering all ops
+  std::vector<int> span_of_op;             // by OpIndex
+  std::vector<bool> short_lived;           // by TensorId: not persistent and live within one span
+};
+// ranges: [first use, one past last use); a persistent tensor is live over the whole step [0, op_count); an output
+// from its first use to op_count. A tensor without uses has an empty range.
+
+Liveness analyze_liveness(const Graph& graph);
+
+// Distinct tensors of an op, inputs first, in operand order.
+std::vector<TensorId> distinct_operands(const Op& op);
+
+}  // namespace sluice

@@ -1,0 +1,78 @@
+// The machine a plan is made for: tiers, and directed links between them.
+//
+// Tier 0 is the fastest. Each number says where it came from (Provenance). Hardware that is imitated is marked
+// `emulated`, and every output that shows it says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sluice/base/units.hpp"
+
+namespace sluice {
+
+using TierId = std::int32_t;
+using LinkId = std::int32_t;
+
+inline constexpr TierId kFastTier = 0;
+
+// Every arena offset is a multiple of this: a page, and what O_DIRECT needs.
+inline constexpr Bytes kTensorAlignment = 4 * kKiB;
+
+enum class Provenance { kGiven, kMeasured, kEmulated };
+
+enum class TierKind {
+  kDram,      // ordinary memory
+  kFile,      // a preallocated file; ops cannot address it
+  kEmulated,  // DRAM outside the fast arena, slowed to a preset's bandwidth; addressable or not
+};
+
+struct Tier {
+  std::string name;  // "dram", "file", "optane"
+  TierKind kind = TierKind::kDram;
+  Bytes capacity = 0;
+  BytesPerSecond read_bandwidth = 0;   // of ops that address the tier directly
+  BytesPerSecond write_bandwidth = 0;
+  Seconds latency = 0;
+  bool addressable = true;  // may ops use operands in place?
+  std::string path;         // kFile: the spill file
+  Provenance provenance = Provenance::kGiven;
+
+  bool emulated() const { return kind == TierKind::kEmulated; }
+};
+
+struct Link {
+  TierId from = 0;
+  TierId to = 0;
+  BytesPerSecond bandwidth = 0;  // of large transfers; the throttled figure when throttled
+  Seconds latency = 0;           // of one transfer, added once
+  Bytes request_bytes = 4 * kMiB;  // a transfer is cut into requests of this size
+  int queue_depth = 16;            // requests in flight
+  bool throttled = false;          // bandwidth is imposed by us: shown as emulated
+  Provenance provenance = Provenance::kGiven;
+};
+
+struct Machine {
+  std::string cpu;  // model name, cores
+  int threads = 1;  // compute threads
+  std::vector<Tier> tiers;
+  std::vector<Link> links;
+
+  const Tier& tier(TierId id) const { return tiers.at(static_cast<std::size_t>(id)); }
+  const Link& link(LinkId id) const { return links.at(static_cast<std::size_t>(id)); }
+  std::optional<LinkId> link_between(TierId from, TierId to) const;
+
+  // What op times depend on: CPU and threads. Profile cache key.
+  std::string compute_fingerprint() const;
+  // What a plan depends on: the above, plus kinds, addressability and order of the tiers. Measured bandwidths are left
+  // out: they drift from run to run, and a plan stays valid (if not optimal) when they do.
+  std::string fingerprint() const;
+};
+
+std::string_view to_string(TierKind kind);
+std::string_view to_string(Provenance provenance);
+
+}  // namespace sluice

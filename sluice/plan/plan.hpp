@@ -1,0 +1,73 @@
+// The plan: the waist between those who decide (planners) and those who obey (simulator, executor, report).
+//
+// Time in a plan is counted in ops: index k means "when op k starts". A step has ops [0, n). The step boundary is a
+// barrier: every transfer of a step is finished before the next step starts.
+//
+//   op            0      1      2      3      4      5      6
+//   fast          |--A: residency [1,4)--|        |--A: [5,7)---|
+//   slow                        |--------A: residency [3,7)-----|
+//   migrations              evict A: issue after 2, needed by 4     prefetch A: issue after 4, needed by 6
+//
+// A residency is room reserved for a tensor at one place over [begin, end), including the time a transfer into it or
+// out of it takes. For a migration from residency S to residency D:
+//   D.ops.begin == issue_after + 1   room is reserved from the moment the copy may start
+//   needed_by <= S.ops.end           the source keeps its room until the copy is done
+//   D holds a valid copy from needed_by on.
+// A copy left behind in the source after the migration stays valid until the tensor is written.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sluice/base/interval.hpp"
+#include "sluice/graph/graph.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+using ResidencyIndex = std::int32_t;
+using MigrationIndex = std::int32_t;
+
+inline constexpr OpIndex kStepStart = -1;  // Migration::issue_after: before op 0
+
+struct Residency {
+  TensorId tensor = 0;
+  TierId tier = 0;
+  Bytes offset = 0;  // in the tier's arena, multiple of kTensorAlignment
+  Interval<OpIndex> ops;
+  bool operator==(const Residency&) const = default;
+};
+
+struct Migration {
+  TensorId tensor = 0;
+  ResidencyIndex from = 0;
+  ResidencyIndex to = 0;
+  OpIndex issue_after = kStepStart;
+  OpIndex needed_by = 0;  // issue_after < needed_by <= op_count
+  bool operator==(const Migration&) const = default;
+};
+
+struct OpPlacement {
+  std::int32_t implementation = 0;
+  std::vector<TierId> operand_tiers;  // inputs then outputs
+  bool operator==(const OpPlacement&) const = default;
+};
+
+struct Plan {
+  std::string graph_name;
+  std::string graph_fingerprint;
+  std::string machine_fingerprint;
+  std::string planner;                                             // registry name
+  std::vector<std::pair<std::string, std::string>> planner_config;  // what the planner was told and what it chose
+  std::string solver_status = "heuristic";
+  std::vector<Bytes> budgets;      // by TierId
+  std::vector<Bytes> arena_bytes;  // by TierId: highest byte any residency uses
+  Seconds predicted_step_seconds = 0;
+  Seconds lower_bound_seconds = 0;
+
+  std::vector<OpPlacement> ops;         // by OpIndex
+  std::vector<Residency> residencies;
+  std::vector<Migration> migrations;    // in issue order: ascending issue_after, ties in the order to be issued
+};
+
+}  // namespace sluice

@@ -1,0 +1,21 @@
+// The plan as a versioned JSON document (docs/plan-format.md). Reading checks form only; verify_plan() checks meaning.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "sluice/base/result.hpp"
+#include "sluice/plan/plan.hpp"
+
+namespace sluice {
+
+inline constexpr int kPlanFormatVersion = 1;
+
+nlohmann::json plan_to_json(const Graph& graph, const Plan& plan);
+Result<Plan> plan_from_json(const nlohmann::json& document);
+
+// Written to a temporary file and renamed, so that a full disk never leaves half a plan.
+Status write_plan(const std::filesystem::path& path, const Graph& graph, const Plan& plan);
+Result<Plan> read_plan(const std::filesystem::path& path);
+
+}  // namespace sluice

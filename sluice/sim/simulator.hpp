@@ -1,0 +1,28 @@
+// Predicts a step: runs a Program with durations from the cost model. Deterministic, no threads.
+#pragma once
+
+#include <vector>
+
+#include "sluice/plan/program.hpp"
+#include "sluice/profile/cost_model.hpp"
+
+namespace sluice {
+
+struct Span {
+  Seconds begin = 0;
+  Seconds end = 0;
+};
+
+struct Timeline {
+  std::vector<Span> ops;        // by OpIndex
+  std::vector<Seconds> stalls;  // by OpIndex: how long the op waited for transfers after the previous op ended
+  std::vector<Span> transfers;  // by TransferIndex
+  Seconds step_seconds = 0;     // until the last instruction is done
+  Seconds stall_seconds = 0;    // sum of stalls, plus the wait for transfers at the end of the step
+  std::vector<Bytes> link_bytes;  // by LinkId
+};
+
+// O(instructions + waits). A link carries one transfer at a time at full bandwidth, in lane order.
+Timeline simulate(const Program& program, const CostModel& costs);
+
+}  // namespace sluice
