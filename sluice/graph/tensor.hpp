@@ -36,9 +36,9 @@ constexpr bool is_persistent(Role role) {
 // slice of a parameter starts with the same values as the same part of the whole.
 struct Init {
   enum class Kind { kZero, kNormal, kScaleShift, kRunningStats } kind = Kind::kZero;
-  float stddev = 0;                 // kNormal
-  std::uint64_t stream = 0;         // kNormal: stream_of(name of the whole parameter)
-  std::int64_t first_element = 0;   // kNormal: index of this tensor's element 0 within the whole parameter
+  float stddev = 0;                // kNormal
+  std::uint64_t stream = 0;        // kNormal: stream_of(name of the whole parameter)
+  std::int64_t first_element = 0;  // kNormal: index of this tensor's element 0 within the whole parameter
 };
 // kScaleShift: shape [2, C], ones then zeros. kRunningStats: shape [2, C], mean zeros then variance ones.
 
@@ -47,7 +47,7 @@ struct Tensor {
   Shape shape;
   DType dtype = DType::kF32;
   Role role = Role::kActivation;
-  Bytes bytes = 0;             // in the executable layout; may exceed elements x dtype size when a layout pads
+  Bytes bytes = 0;               // in the executable layout; may exceed elements x dtype size when a layout pads
   std::string layout = "plain";  // row-major in `shape`, or the backend's own name for its layout
   Init init;
 };
