@@ -1,0 +1,77 @@
+// How planners make plans: they say what is where and when; the builder chooses the offsets.
+//
+// A planner adds residencies and migrations in any order, with the conventions of plan.hpp, and says in which tier each
+// op finds its operands (the fast tier unless told otherwise). finish() packs the residencies of every tier into its
+// budget, sorts the migrations and fills in everything that follows from the graph and the machine. The builder stays
+// as it was, so a planner whose plan does not pack can change it and finish again.
+//
+// Offsets. Each residency is packed on its own, except that a persistent tensor's residency in use at the step's end
+// gets the offset of the one it began the step in (same tensor and tier): the cycle has to close. A planner that
+// places by itself fixes offsets with fix_offset().
+//
+// Order. Migrations are issued by issue_after; those issued at the same moment go in this order: out of the fast tier
+// first, then the others, each in the order they were added. So a prefetch may take the room of an eviction that is
+// issued after the same op. In the other tiers a room left by a migration without width (needed_by == issue_after + 1)
+// is not given away at that same op, since no order could make every such exchange safe.
+//
+// Cost: linear apart from packing. Not thread-safe. Errors: see finish().
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "sluice/base/result.hpp"
+#include "sluice/plan/plan.hpp"
+
+namespace sluice {
+
+// The room a tensor takes in every tier, and what a transfer of it moves: its bytes up to a multiple of
+// kTensorAlignment.
+Bytes stored_bytes(const Tensor& tensor);
+
+// Why finish() failed for want of room.
+struct PackingFailure {
+  TierId tier = 0;
+  Bytes budget = 0;
+  Bytes needed = 0;  // what the packing found takes; a planner may try again with budget - (needed - budget)
+  Bytes bound = 0;   // no packing can take less: the most bytes resident at one time
+};
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const Graph& graph, const Machine& machine);
+
+  ResidencyIndex add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops);
+  MigrationIndex add_migration(TensorId tensor, ResidencyIndex from, ResidencyIndex to, OpIndex issue_after,
+                               OpIndex needed_by);
+
+  // `operand` counts inputs, then outputs. The second form sets every operand of the op that is this tensor.
+  void set_operand_tier(OpIndex op, int operand, TierId tier);
+  void set_tensor_tier(OpIndex op, TensorId tensor, TierId tier);
+  void set_implementation(OpIndex op, std::int32_t implementation);
+
+  // A residency's end is often known only later; its begin, when a migration into it is advanced.
+  void set_residency_ops(ResidencyIndex residency, Interval<OpIndex> ops);
+  void fix_offset(ResidencyIndex residency, Bytes offset);
+
+  // As added so far; offsets are 0 unless fixed.
+  const std::vector<Residency>& residencies() const { return plan_.residencies; }
+  const std::vector<Migration>& migrations() const { return plan_.migrations; }
+  const OpPlacement& placement(OpIndex op) const { return plan_.ops.at(static_cast<std::size_t>(op)); }
+
+  // The plan with offsets, fingerprints, budgets and arena bytes; the caller adds planner, config, status and times.
+  // `budgets` by TierId. kInfeasible names tier, budget and bytes needed, and fills `failure` when given.
+  // kBadInput when the number of budgets is not that of the tiers.
+  Result<Plan> finish(std::span<const Bytes> budgets, PackingFailure* failure = nullptr) const;
+
+ private:
+  Status pack_tier(TierId tier, Bytes budget, Plan& plan, PackingFailure* failure) const;
+
+  const Graph& graph_;
+  const Machine& machine_;
+  Plan plan_;
+  std::map<ResidencyIndex, Bytes> fixed_;
+};
+
+}  // namespace sluice
