@@ -8,18 +8,23 @@
 
 namespace sluice {
 
+// What op `op` takes longer because of the operands that `operand_tiers` (inputs then outputs, as in Plan) puts
+// outside the fast tier: each adds bytes x (1/its bandwidth - 1/fast bandwidth), by read bandwidth for inputs and by
+// write bandwidth for outputs, never less than 0. The executor injects this same delay for emulated tiers.
+Seconds slow_access_seconds(const Graph& graph, const Machine& machine, OpIndex op,
+                            std::span<const TierId> operand_tiers);
+
 class CostModel {
  public:
+  // `graph` and `machine` must outlive the model; `profile` must have one time per op of `graph`.
   CostModel(const Graph& graph, const Profile& profile, const Machine& machine);
 
   // Op time with every operand in the fast tier.
   Seconds op_seconds(OpIndex op) const { return op_seconds_[static_cast<std::size_t>(op)]; }
 
-  // Op time with operands where `operand_tiers` says (inputs then outputs, as in Plan). Each operand outside the fast
-  // tier adds bytes x (1/its bandwidth - 1/fast bandwidth), by its read bandwidth for inputs and write bandwidth for
-  // outputs. The emulated tiers' delays in the executor use this same function.
+  // Op time with operands where `operand_tiers` says: the above plus slow_access_seconds().
   Seconds op_seconds(OpIndex op, std::span<const TierId> operand_tiers) const;
-  Seconds slow_access_seconds(OpIndex op, std::span<const TierId> operand_tiers) const;  // the added part alone
+  Seconds slow_access_seconds(OpIndex op, std::span<const TierId> operand_tiers) const;
 
   Seconds transfer_seconds(LinkId link, Bytes bytes) const;
 

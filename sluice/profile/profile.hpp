@@ -13,8 +13,8 @@ namespace sluice {
 
 struct Profile {
   std::string graph_fingerprint;
-  std::string compute_fingerprint;   // of the Machine it was measured on
-  std::vector<Seconds> op_seconds;   // by OpIndex
+  std::string compute_fingerprint;  // of the Machine it was measured on
+  std::vector<Seconds> op_seconds;  // by OpIndex
   Provenance provenance = Provenance::kMeasured;
 };
 

@@ -1,0 +1,54 @@
+#include "sluice/profile/cost_model.hpp"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+// A bandwidth of 0 means that nobody measured or gave it: its bytes are then taken to cost nothing.
+Seconds seconds_per_byte(BytesPerSecond bandwidth) { return bandwidth > 0 ? 1 / bandwidth : 0; }
+
+}  // namespace
+
+Seconds slow_access_seconds(const Graph& graph, const Machine& machine, OpIndex op,
+                            std::span<const TierId> operand_tiers) {
+  const Op& instruction = graph.op(op);
+  SLUICE_CHECK(operand_tiers.size() == instruction.inputs.size() + instruction.outputs.size(),
+               "one tier per operand of " + instruction.name);
+  const Tier& fast = machine.tier(kFastTier);
+  const auto extra = [&](TensorId tensor, BytesPerSecond slow_bandwidth, BytesPerSecond fast_bandwidth) {
+    const Seconds per_byte = seconds_per_byte(slow_bandwidth) - seconds_per_byte(fast_bandwidth);
+    return std::max(0.0, static_cast<Seconds>(graph.tensor(tensor).bytes) * per_byte);
+  };
+  Seconds seconds = 0;
+  std::size_t operand = 0;
+  for (const TensorId input : instruction.inputs) {
+    const Tier& tier = machine.tier(operand_tiers[operand++]);
+    if (&tier != &fast) seconds += extra(input, tier.read_bandwidth, fast.read_bandwidth);
+  }
+  for (const TensorId output : instruction.outputs) {
+    const Tier& tier = machine.tier(operand_tiers[operand++]);
+    if (&tier != &fast) seconds += extra(output, tier.write_bandwidth, fast.write_bandwidth);
+  }
+  return seconds;
+}
+
+CostModel::CostModel(const Graph& graph, const Profile& profile, const Machine& machine)
+    : graph_(graph), machine_(machine), op_seconds_(profile.op_seconds) {
+  SLUICE_CHECK(op_seconds_.size() == graph.ops().size(), "the profile is of another graph than " + graph.name);
+}
+
+Seconds CostModel::op_seconds(OpIndex op, std::span<const TierId> operand_tiers) const {
+  return op_seconds(op) + slow_access_seconds(op, operand_tiers);
+}
+
+Seconds CostModel::slow_access_seconds(OpIndex op, std::span<const TierId> operand_tiers) const {
+  return sluice::slow_access_seconds(graph_, machine_, op, operand_tiers);
+}
+
+Seconds CostModel::transfer_seconds(LinkId link, Bytes bytes) const {
+  const Link& path = machine_.link(link);
+  return path.latency + static_cast<Seconds>(bytes) * seconds_per_byte(path.bandwidth);
+}
+
+}  // namespace sluice

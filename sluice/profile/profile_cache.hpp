@@ -1,0 +1,64 @@
+// The profile cache: measured op times and link figures of one machine, kept on disk between runs, so that the second
+// run of a model measures nothing and models share the ops they have in common.
+//
+// One JSON file per machine fingerprint, in $XDG_CACHE_HOME/sluice, else ~/.cache/sluice, unless a folder is given.
+// save() merges with what other processes have written since and replaces the file atomically. A file that cannot be
+// read or parsed is reported in notes() and ignored: a cache is never a reason to fail. Not thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sluice/base/result.hpp"
+#include "sluice/base/units.hpp"
+
+namespace sluice {
+
+struct OpMeasurement {
+  Seconds median_seconds = 0;
+  Seconds min_seconds = 0;
+  Seconds max_seconds = 0;
+  int samples = 0;
+  bool operator==(const OpMeasurement&) const = default;
+};
+
+struct LinkMeasurement {
+  BytesPerSecond bandwidth = 0;
+  Seconds latency = 0;
+  Bytes request_bytes = 0;
+  int queue_depth = 0;
+  bool operator==(const LinkMeasurement&) const = default;
+};
+
+class ProfileCache {
+ public:
+  // `machine_fingerprint` is Machine::compute_fingerprint().
+  static ProfileCache open(const std::string& machine_fingerprint, std::filesystem::path folder = default_folder());
+  static std::filesystem::path default_folder();
+
+  std::optional<OpMeasurement> find_op(const std::string& signature) const;
+  void put_op(const std::string& signature, const OpMeasurement& measurement);
+
+  // `key` names both tiers by what they are on, e.g. "dram->file on device 259:1": the caller's choice.
+  std::optional<LinkMeasurement> find_link(const std::string& key) const;
+  void put_link(const std::string& key, const LinkMeasurement& measurement);
+
+  Status save();
+
+  const std::filesystem::path& path() const { return path_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  explicit ProfileCache(std::filesystem::path path) : path_(std::move(path)) {}
+  void merge_file();  // adds what the file has and this object has not
+
+  std::filesystem::path path_;
+  std::map<std::string, OpMeasurement> ops_;
+  std::map<std::string, LinkMeasurement> links_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace sluice

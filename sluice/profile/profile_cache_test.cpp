@@ -1,0 +1,92 @@
+#include "sluice/profile/profile_cache.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace sluice {
+namespace {
+
+class ProfileCacheTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("sluice_profile_cache_" + std::to_string(::getpid()) + "_" +
+                                                ::testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+const OpMeasurement kConv{.median_seconds = 0.002, .min_seconds = 0.001, .max_seconds = 0.003, .samples = 5};
+const LinkMeasurement kDisk{.bandwidth = 2e9, .latency = 1e-4, .request_bytes = 4 * kMiB, .queue_depth = 16};
+
+TEST_F(ProfileCacheTest, KeepsMeasurementsBetweenRuns) {
+  ProfileCache first = ProfileCache::open("cpu A", folder_);
+  EXPECT_FALSE(first.find_op("conv"));
+  first.put_op("conv", kConv);
+  first.put_link("dram->file", kDisk);
+  ASSERT_TRUE(first.save().ok());
+
+  const ProfileCache second = ProfileCache::open("cpu A", folder_);
+  EXPECT_EQ(second.find_op("conv"), kConv);
+  EXPECT_EQ(second.find_link("dram->file"), kDisk);
+  EXPECT_TRUE(second.notes().empty());
+}
+
+TEST_F(ProfileCacheTest, KeepsMachinesApart) {
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  cache.put_op("conv", kConv);
+  ASSERT_TRUE(cache.save().ok());
+  EXPECT_FALSE(ProfileCache::open("cpu B", folder_).find_op("conv"));
+}
+
+TEST_F(ProfileCacheTest, TwoWritersKeepBothResults) {
+  ProfileCache first = ProfileCache::open("cpu A", folder_);
+  ProfileCache second = ProfileCache::open("cpu A", folder_);
+  first.put_op("conv", kConv);
+  second.put_op("dense", kConv);
+  ASSERT_TRUE(first.save().ok());
+  ASSERT_TRUE(second.save().ok());
+  const ProfileCache third = ProfileCache::open("cpu A", folder_);
+  EXPECT_TRUE(third.find_op("conv"));
+  EXPECT_TRUE(third.find_op("dense"));
+}
+
+TEST_F(ProfileCacheTest, ReportsAndReplacesACorruptFile) {
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  cache.put_op("conv", kConv);
+  ASSERT_TRUE(cache.save().ok());
+  const auto size = std::filesystem::file_size(cache.path());
+  std::filesystem::resize_file(cache.path(), size / 2);
+
+  ProfileCache reopened = ProfileCache::open("cpu A", folder_);
+  EXPECT_FALSE(reopened.find_op("conv"));
+  ASSERT_EQ(reopened.notes().size(), 1u);
+  EXPECT_NE(reopened.notes()[0].find(cache.path().string()), std::string::npos);
+  reopened.put_op("dense", kConv);
+  ASSERT_TRUE(reopened.save().ok());
+  const ProfileCache repaired = ProfileCache::open("cpu A", folder_);
+  EXPECT_TRUE(repaired.notes().empty());
+  EXPECT_TRUE(repaired.find_op("dense"));
+}
+
+TEST_F(ProfileCacheTest, IgnoresNonsenseFigures) {
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  cache.put_op("conv", {.median_seconds = -1, .min_seconds = 0, .max_seconds = 0, .samples = 1});
+  ASSERT_TRUE(cache.save().ok());
+  const ProfileCache reopened = ProfileCache::open("cpu A", folder_);
+  EXPECT_FALSE(reopened.find_op("conv"));
+  EXPECT_EQ(reopened.notes().size(), 1u);
+}
+
+TEST_F(ProfileCacheTest, SaveSaysWhereItCannotWrite) {
+  std::ofstream(folder_.string()) << "a file where the folder should be";
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  const Status saved = cache.save();
+  ASSERT_FALSE(saved.ok());
+  EXPECT_EQ(saved.error().code, ErrorCode::kIo);
+  EXPECT_NE(saved.error().message.find(folder_.string()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice
