@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Rejects #include edges that the architecture does not allow (docs/architecture.md, "Who may include whom").
+#
+#   scripts/check_includes.sh              checks sluice/ and tools/ of this repository
+#   scripts/check_includes.sh --self-test  shows that each rule fires on a file that breaks it and on no other
+#
+# Bash and coreutils only, so that it runs anywhere. Prints FILE:LINE and the rule for each bad edge; exit 1 if any.
+set -euo pipefail
+
+# Which folders' headers the sources of a folder may include, besides its own.
+declare -A allowed=(
+  [base]=""
+  [memory]="base"
+  [graph]="base"
+  [models]="base graph"
+  [profile]="base memory graph"
+  [plan]="base memory graph"
+  [sim]="base memory graph profile plan"
+  [exec]="base memory graph profile plan"
+  [planners]="base memory graph profile plan sim"
+  [train]="base memory graph models profile plan sim exec planners"
+  [report]="base memory graph models profile plan sim exec"
+  [testing]="base memory graph models profile plan exec"
+  [tools]="base memory graph models profile plan sim exec planners train report"
+)
+# What tests may use besides that: the doubles and generators, and the models they are built from.
+readonly for_tests="testing models"
+
+# Outside headers that only some places may include: "PATTERN WHERE", both extended regular expressions.
+readonly vendors=(
+  '^(dnnl|oneapi/)        ^sluice/exec/backends/onednn/'
+  '^(cuda|cudnn|cublas)   ^sluice/exec/(backends/cuda|transfer)/'
+  '^(liburing|numa|numaif)\.h ^sluice/exec/transfer/'
+  '^omp\.h                ^sluice/(exec/backends/[a-z]+|exec/transfer|train)/'
+  '^CLI/                  ^tools/'
+  '^xxhash\.h             ^sluice/base/'
+  '^(gtest|gmock)/        (_test\.cpp$|^sluice/testing/|^tests/)'
+)
+
+# check_edge FILE HEADER: prints the broken rule, or nothing.
+check_edge() {
+  local file=$1 header=$2 folder target rule pattern where
+  for rule in "${vendors[@]}"; do
+    read -r pattern where <<<"$rule"
+    if [[ $header =~ $pattern && ! $file =~ $where ]]; then
+      echo "<$header> may be included only in $where"
+      return
+    fi
+  done
+  [[ $header == sluice/*/* ]] || return 0
+  folder=${file#sluice/}
+  folder=${folder%%/*}
+  target=${header#sluice/}
+  target=${target%%/*}
+  if [[ -z ${allowed[$folder]+known} ]]; then
+    echo "folder '$folder' is not in the table of scripts/check_includes.sh"
+    return
+  fi
+  local may="$folder ${allowed[$folder]}"
+  [[ $file == *_test.cpp ]] && may+=" $for_tests"
+  if [[ " $may " != *" $target "* ]]; then
+    echo "$folder may not include $target (it may include: ${allowed[$folder]:-nothing})"
+  fi
+}
+
+# check_tree ROOT: checks every source file under ROOT/sluice and ROOT/tools; prints bad edges.
+check_tree() {
+  local file line header rule bad=0 edges=0
+  while IFS=: read -r file line header; do
+    header=$(sed -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]([^>"]+).*/\1/' <<<"$header")
+    edges=$((edges + 1))
+    rule=$(check_edge "$file" "$header")
+    if [[ -n $rule ]]; then
+      echo "$file:$line: $rule"
+      bad=$((bad + 1))
+    fi
+  done < <(cd "$1" && grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"](sluice/|[a-z]+/|CLI/|[a-z]+\.h)' \
+    --include='*.cpp' --include='*.hpp' --include='*.cu' --include='*.cuh' sluice tools 2>/dev/null)
+  echo "check_includes: $edges edges, $bad not allowed"
+  ((bad == 0))
+}
+
+# One line per case: FILE, what it includes, and whether that must be rejected.
+self_test() {
+  local cases=(
+    'sluice/graph/a.hpp                   sluice/base/units.hpp         ok'
+    'sluice/graph/a.hpp                   sluice/graph/b.hpp            ok'
+    'sluice/base/a.hpp                    sluice/graph/graph.hpp        bad'
+    'sluice/memory/a.cpp                  sluice/graph/graph.hpp        bad'
+    'sluice/models/a.cpp                  sluice/plan/plan.hpp          bad'
+    'sluice/exec/a.cpp                    sluice/planners/planner.hpp   bad'
+    'sluice/sim/a.cpp                     sluice/planners/planner.hpp   bad'
+    'sluice/sim/a.cpp                     sluice/exec/executor.hpp      bad'
+    'sluice/planners/a.cpp                sluice/sim/simulator.hpp      ok'
+    'sluice/planners/a.cpp                sluice/exec/executor.hpp      bad'
+    'sluice/train/a.cpp                   sluice/exec/executor.hpp      ok'
+    'sluice/plan/a.cpp                    sluice/testing/random.hpp     bad'
+    'sluice/plan/a_test.cpp               sluice/testing/random.hpp     ok'
+    'sluice/plan/a_test.cpp               sluice/planners/planner.hpp   bad'
+    'sluice/novel/a.cpp                   sluice/base/units.hpp         bad'
+    'sluice/exec/backends/onednn/a.cpp    dnnl.hpp                      ok'
+    'sluice/exec/a.cpp                    dnnl.hpp                      bad'
+    'sluice/exec/transfer/a.cpp           liburing.h                    ok'
+    'sluice/memory/a.cpp                  liburing.h                    bad'
+    'sluice/exec/backends/reference/a.cpp omp.h                         ok'
+    'sluice/plan/a.cpp                    omp.h                         bad'
+    'sluice/train/a.cpp                   CLI/CLI.hpp                   bad'
+    'tools/a.cpp                          CLI/CLI.hpp                   ok'
+    'sluice/plan/a.cpp                    gtest/gtest.h                 bad'
+    'sluice/plan/a_test.cpp               gtest/gtest.h                 ok'
+  )
+  local root file header verdict found wrong=0
+  for line in "${cases[@]}"; do
+    read -r file header verdict <<<"$line"
+    root=$(mktemp -d)
+    mkdir -p "$root/$(dirname "$file")"
+    echo "#include \"$header\"" >"$root/$file"
+    if check_tree "$root" >/dev/null; then found=ok; else found=bad; fi
+    rm -r "$root"
+    if [[ $found != "$verdict" ]]; then
+      echo "self-test: $file including $header should be $verdict, was $found"
+      wrong=$((wrong + 1))
+    fi
+  done
+  echo "check_includes: self-test of ${#cases[@]} cases, $wrong wrong"
+  ((wrong == 0))
+}
+
+case ${1:-} in
+  --self-test) self_test ;;
+  "") check_tree "$(dirname "${BASH_SOURCE[0]}")/.." ;;
+  *) echo "usage: scripts/check_includes.sh [--self-test]" >&2; exit 2 ;;
+esac

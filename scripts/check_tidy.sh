@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Runs clang-tidy with the rules of .clang-tidy; fails when it finds anything.
+#
+#   scripts/check_tidy.sh [--full] [--changed [BASE]] [--build DIR]
+#
+#   (default)          names only (readability-identifier-naming), every source file: what test.sh runs
+#   --full             every check of .clang-tidy
+#   --changed [BASE]   only source files that differ from BASE (default HEAD), and headers' own sources with them
+#   --build DIR        a configured build folder with compile_commands.json (default build/release)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build=build/release
+checks=(--checks='-*,readability-identifier-naming')
+base=""
+while (($#)); do
+  case $1 in
+    --full) checks=() ;;
+    --changed)
+      base=HEAD
+      if [[ ${2:-} != "" && ${2:-} != --* ]]; then base=$2; shift; fi
+      ;;
+    --build) build=${2:?--build needs a folder}; shift ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "check_tidy: unknown option '$1' (see --help)" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+command -v clang-tidy >/dev/null || { echo "check_tidy: clang-tidy is not installed (apt: clang-tidy)" >&2; exit 2; }
+if [[ ! -f $build/compile_commands.json ]]; then
+  echo "check_tidy: $build/compile_commands.json is missing; configure first: cmake --preset release" >&2
+  exit 2
+fi
+
+if [[ -n $base ]]; then
+  mapfile -t files < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp' '*.hpp' |
+    sed 's/\.hpp$/.cpp/' | sort -u | while read -r file; do [[ -f $file ]] && echo "$file"; done)
+else
+  mapfile -t files < <(git ls-files 'sluice/**.cpp' 'tools/**.cpp')
+fi
+# Only what this build compiles: clang-tidy needs each file's own flags.
+mapfile -t files < <(for file in "${files[@]}"; do grep -qF "\"$PWD/$file\"" "$build/compile_commands.json" && echo "$file"; done)
+if ((${#files[@]} == 0)); then
+  echo "check_tidy: no source file to check"
+  exit 0
+fi
+
+# GCC's omp.h lives in GCC's own folder, which clang does not search.
+omp=$(dirname "$(g++ -print-file-name=include/omp.h)")
+if printf '%s\0' "${files[@]}" |
+  xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet "${checks[@]}" --extra-arg=-idirafter --extra-arg="$omp" \
+    2> >(grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -header-filter' >&2); then
+  echo "check_tidy: ${#files[@]} files, no findings"
+else
+  echo "check_tidy: findings above" >&2
+  exit 1
+fi
