@@ -1,1 +1,32 @@
-# Installs the libraries, headers, command and CMake package.
+# Installs the libraries, headers, the `sluice` command and the CMake package, so that another project can say
+#   find_package(sluice REQUIRED)
+#   target_link_libraries(app PRIVATE sluice::sluice)
+# Single folders are there too (sluice::graph, sluice::plan, ...). The test-only library stays out.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(libraries GLOBAL PROPERTY SLUICE_LIBRARIES)
+list(REMOVE_ITEM libraries sluice_testing)
+
+add_library(sluice_all INTERFACE)
+add_library(sluice::sluice ALIAS sluice_all)
+set_target_properties(sluice_all PROPERTIES EXPORT_NAME sluice)
+list(TRANSFORM libraries REPLACE "^sluice_" "sluice::" OUTPUT_VARIABLE aliases)
+target_link_libraries(sluice_all INTERFACE ${aliases})
+
+install(TARGETS sluice_all ${libraries} EXPORT sluice_targets)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/sluice DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.hpp"
+        PATTERN "testing" EXCLUDE
+        PATTERN "CMakeFiles" EXCLUDE)
+if(TARGET sluice)
+  install(TARGETS sluice RUNTIME)
+endif()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
+install(EXPORT sluice_targets NAMESPACE sluice:: DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/sluice-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/sluice-config.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/sluice-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/sluice-config.cmake ${PROJECT_BINARY_DIR}/sluice-config-version.cmake
+        DESTINATION ${package_dir})
