@@ -34,7 +34,7 @@ struct Tier {
   std::string name;  // "dram", "file", "optane"
   TierKind kind = TierKind::kDram;
   Bytes capacity = 0;
-  BytesPerSecond read_bandwidth = 0;   // of ops that address the tier directly
+  BytesPerSecond read_bandwidth = 0;  // of ops that address the tier directly
   BytesPerSecond write_bandwidth = 0;
   Seconds latency = 0;
   bool addressable = true;  // may ops use operands in place?
@@ -47,8 +47,8 @@ struct Tier {
 struct Link {
   TierId from = 0;
   TierId to = 0;
-  BytesPerSecond bandwidth = 0;  // of large transfers; the throttled figure when throttled
-  Seconds latency = 0;           // of one transfer, added once
+  BytesPerSecond bandwidth = 0;    // of large transfers; the throttled figure when throttled
+  Seconds latency = 0;             // of one transfer, added once
   Bytes request_bytes = 4 * kMiB;  // a transfer is cut into requests of this size
   int queue_depth = 16;            // requests in flight
   bool throttled = false;          // bandwidth is imposed by us: shown as emulated

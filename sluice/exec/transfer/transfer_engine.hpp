@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sluice/base/result.hpp"
@@ -35,6 +36,8 @@ class TransferEngine {
   virtual void wake() = 0;
 
   virtual int in_flight() const = 0;  // transfers submitted and not yet reported
+
+  virtual std::vector<std::string> notes() const { return {}; }  // fallbacks taken when the engine was made
 };
 
 }  // namespace sluice

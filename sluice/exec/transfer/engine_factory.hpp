@@ -1,0 +1,18 @@
+// Chooses the transfer engine for a link: io_uring where one end is a file (blocking file I/O where io_uring is not
+// allowed), streaming stores between memory tiers, and a throttle around either when the link is throttled.
+#pragma once
+
+#include <memory>
+
+#include "sluice/base/result.hpp"
+#include "sluice/exec/transfer/tier_storage.hpp"
+#include "sluice/exec/transfer/transfer_engine.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+// Any thread may make the engine; its lane thread is the first to call submit() or wait(), and the only one from then
+// on. `storages` must outlive the engine and be as large as every transfer needs. Unsupported: file to file.
+Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, LinkId link, const TierStorages& storages);
+
+}  // namespace sluice

@@ -1,0 +1,49 @@
+// The storage behind every tier of a machine: an arena for memory tiers (emulated ones too), a spill file for file
+// tiers. Opened once before the first step and kept until the last.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sluice/base/result.hpp"
+#include "sluice/memory/arena.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/memory/spill_file.hpp"
+
+namespace sluice {
+
+class TierStorages {
+ public:
+  // `arena_bytes` by TierId; missing entries are 0. A tier of 0 bytes gets no storage (no spill file is created).
+  static Result<TierStorages> open(const Machine& machine, std::span<const Bytes> arena_bytes);
+
+  std::byte* base(TierId tier) const;        // of the tier's arena, which never moves; nullptr for a file tier
+  Bytes bytes(TierId tier) const;            // room there is
+  const SpillFile* file(TierId tier) const;  // nullptr for a memory tier
+
+  // Synchronous copies for start-up, checkpoints and results; any offset and length inside bytes(tier). Not to be used
+  // while a transfer touches the same range.
+  Status read(TierId tier, Bytes offset, std::span<std::byte> into) const;
+  Status write(TierId tier, Bytes offset, std::span<const std::byte> from) const;
+
+  // Touches the arena's pages with `threads` threads; nothing to do for a file.
+  void prefault(TierId tier, int threads) const;
+
+  std::vector<std::string> notes() const;  // fallbacks taken, each once
+
+ private:
+  struct Storage {
+    std::string name;
+    Arena arena;
+    std::unique_ptr<SpillFile> file;
+  };
+  const Storage& storage(TierId tier) const { return storages_.at(static_cast<std::size_t>(tier)); }
+  Status check_range(TierId tier, Bytes offset, std::size_t bytes) const;
+
+  std::vector<Storage> storages_;
+};
+
+}  // namespace sluice

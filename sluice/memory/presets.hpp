@@ -1,0 +1,37 @@
+// Builders of machines: the host as it is, and slow tiers by name, real (`file`) or emulated from published figures.
+//
+// Every emulated number is in presets.cpp's table beside its source. A link throttle replaces the bandwidth of both
+// links and marks them throttled, so that every output shows them as emulated. Errors: unknown tier name, a path that
+// does not exist.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sluice/base/result.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+// Tier 0 alone: the host's DRAM. Bandwidths are nominal until measured (exec/transfer/probe.hpp).
+Machine host_machine(int threads);
+
+// Names for MachineOptions::slow_tier.
+std::vector<std::string> slow_tier_names();
+
+struct MachineOptions {
+  int threads = 1;
+  std::string slow_tier = "file";                // empty: no slow tier
+  std::string spill_path;                        // `file` only: see spill_file.hpp; empty: default_spill_path()
+  Bytes slow_capacity = 0;                       // 0: what the host's memory or the file system offers
+  std::optional<BytesPerSecond> link_bandwidth;  // imposed on both links
+};
+
+// $TMPDIR, else /var/tmp, which by convention is on a disk where /tmp may be memory.
+std::string default_spill_path();
+
+// The host's DRAM and the slow tier asked for, joined by a link each way.
+Result<Machine> make_machine(const MachineOptions& options);
+
+}  // namespace sluice
