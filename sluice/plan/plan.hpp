@@ -10,10 +10,14 @@
 //
 // A residency is room reserved for a tensor at one place over [begin, end), including the time a transfer into it or
 // out of it takes. For a migration from residency S to residency D:
-//   D.ops.begin == issue_after + 1   room is reserved from the moment the copy may start
-//   needed_by <= S.ops.end           the source keeps its room until the copy is done
+//   D.ops.begin <= issue_after + 1   room is reserved no later than the copy may start; normally equal
+//   needed_by <= S.ops.end, D.ops.end  both keep their room until the copy is done
 //   D holds a valid copy from needed_by on.
-// A copy left behind in the source after the migration stays valid until the tensor is written.
+// A copy left behind in the source after the migration stays valid until the tensor is written. A migration with
+// needed_by == issue_after + 1 has no op to hide under: op needed_by waits for it.
+//
+// A persistent tensor is, when the step starts, in the one residency that contains op 0 and that no migration fills
+// before op 0. It must end the step with a valid copy at the same tier and offset.
 #pragma once
 
 #include <string>
@@ -69,5 +73,13 @@ struct Plan {
   std::vector<Residency> residencies;
   std::vector<Migration> migrations;    // in issue order: ascending issue_after, ties in the order to be issued
 };
+
+// The room a tensor takes in every tier, and what a transfer of it moves: its bytes up to a multiple of
+// kTensorAlignment.
+inline Bytes stored_bytes(const Tensor& tensor) { return align_up(tensor.bytes, kTensorAlignment); }
+
+// By TensorId, for persistent tensors: the residencies that contain op 0 and that no migration fills before op 0.
+// A sound plan has exactly one for each.
+std::vector<std::vector<ResidencyIndex>> start_residencies(const Graph& graph, const Plan& plan);
 
 }  // namespace sluice

@@ -26,10 +26,6 @@
 
 namespace sluice {
 
-// The room a tensor takes in every tier, and what a transfer of it moves: its bytes up to a multiple of
-// kTensorAlignment.
-Bytes stored_bytes(const Tensor& tensor);
-
 // Why finish() failed for want of room.
 struct PackingFailure {
   TierId tier = 0;
