@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <bit>
+#include <utility>
 
 #include "sluice/base/hash.hpp"
 
