@@ -1,0 +1,222 @@
+#include "sluice/train/checkpoint.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "sluice/base/hash.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kMagic = "SLUICECK";
+constexpr std::size_t kChecksumDigits = 32;
+constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{256} << 20;
+
+// The file under construction: hashes what it writes, and removes itself unless it was finished.
+class PartialFile {
+ public:
+  explicit PartialFile(const std::filesystem::path& path) : final_(path), partial_(path.string() + ".partial") {
+    descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  }
+  ~PartialFile() {
+    if (descriptor_ < 0) return;
+    ::close(descriptor_);
+    ::unlink(partial_.c_str());
+  }
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+
+  Status write(std::span<const std::byte> bytes) {
+    if (descriptor_ < 0) return failure("cannot create");
+    hasher_.add(bytes);
+    while (!bytes.empty()) {
+      const ssize_t wrote = ::write(descriptor_, bytes.data(), bytes.size());
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote <= 0) return failure("cannot write");
+      bytes = bytes.subspan(static_cast<std::size_t>(wrote));
+    }
+    return {};
+  }
+  Status write(std::string_view text) { return write(std::as_bytes(std::span(text.data(), text.size()))); }
+
+  // Appends the checksum, makes the bytes durable and gives the file its name.
+  Status finish() {
+    SLUICE_RETURN_IF_ERROR(write(hasher_.hex()));
+    if (::fsync(descriptor_) != 0) return failure("cannot sync");
+    if (::rename(partial_.c_str(), final_.c_str()) != 0) return failure("cannot rename");
+    ::close(descriptor_);
+    descriptor_ = -1;
+    return sync_directory();
+  }
+
+ private:
+  Error failure(std::string_view what) const {
+    const int reason = errno;
+    return Error{reason == ENOSPC ? ErrorCode::kOutOfSpace : ErrorCode::kIo,
+                 fmt::format("{} checkpoint {}: {}", what, partial_, std::strerror(reason))};
+  }
+
+  Status sync_directory() const {
+    const std::filesystem::path parent = final_.has_parent_path() ? final_.parent_path() : ".";
+    const int directory = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) return failure("cannot sync the folder of");
+    const bool synced = ::fsync(directory) == 0;
+    if (!synced) {
+      const Error error = failure("cannot sync the folder of");
+      ::close(directory);
+      return error;
+    }
+    ::close(directory);
+    return {};
+  }
+
+  std::filesystem::path final_;
+  std::string partial_;
+  int descriptor_ = -1;
+  Hasher hasher_;
+};
+
+nlohmann::json tensor_list(const Graph& graph) {
+  nlohmann::json tensors = nlohmann::json::array();
+  for (const TensorId id : persistent_tensors(graph)) {
+    tensors.push_back({{"name", graph.tensor(id).name}, {"elements", element_count(graph.tensor(id).shape)}});
+  }
+  return tensors;
+}
+
+Error damaged(const std::filesystem::path& path, std::string_view why) {
+  return Error{ErrorCode::kBadInput, fmt::format("checkpoint {}: {}", path.string(), why)};
+}
+
+Status read_exactly(std::ifstream& file, const std::filesystem::path& path, char* into, std::size_t bytes) {
+  file.read(into, static_cast<std::streamsize>(bytes));
+  if (static_cast<std::size_t>(file.gcount()) != bytes) return damaged(path, "cut short");
+  return {};
+}
+
+struct OpenCheckpoint {
+  std::ifstream file;
+  nlohmann::json header;
+  std::streamoff values_at = 0;
+};
+
+Result<OpenCheckpoint> open_checkpoint(const std::filesystem::path& path) {
+  OpenCheckpoint opened;
+  opened.file.open(path, std::ios::binary);
+  if (!opened.file) return damaged(path, fmt::format("cannot be opened: {}", std::strerror(errno)));
+  std::array<char, 16> start{};
+  SLUICE_RETURN_IF_ERROR(read_exactly(opened.file, path, start.data(), start.size()));
+  if (std::string_view(start.data(), kMagic.size()) != kMagic) return damaged(path, "not a sluice checkpoint");
+  std::uint64_t length = 0;
+  std::memcpy(&length, start.data() + kMagic.size(), sizeof(length));
+  if (length > kMaxHeaderBytes) return damaged(path, "its header length is damaged");
+  std::string text(length, '\0');
+  SLUICE_RETURN_IF_ERROR(read_exactly(opened.file, path, text.data(), text.size()));
+  opened.header = nlohmann::json::parse(text, nullptr, false);
+  if (!opened.header.is_object()) return damaged(path, "its header is damaged");
+  opened.values_at = static_cast<std::streamoff>(start.size() + length);
+  return opened;
+}
+
+Status check_contents(OpenCheckpoint& opened, const std::filesystem::path& path) {
+  std::error_code failure;
+  const auto file_bytes = std::filesystem::file_size(path, failure);
+  if (failure || file_bytes < static_cast<std::uintmax_t>(opened.values_at) + kChecksumDigits) {
+    return damaged(path, "cut short");
+  }
+  opened.file.seekg(0);
+  Hasher hasher;
+  std::vector<char> buffer(std::size_t{1} << 20);
+  std::uintmax_t left = file_bytes - kChecksumDigits;
+  while (left > 0) {
+    const std::size_t part = std::min<std::uintmax_t>(left, buffer.size());
+    SLUICE_RETURN_IF_ERROR(read_exactly(opened.file, path, buffer.data(), part));
+    hasher.add(std::as_bytes(std::span(buffer.data(), part)));
+    left -= part;
+  }
+  SLUICE_RETURN_IF_ERROR(read_exactly(opened.file, path, buffer.data(), kChecksumDigits));
+  if (std::string_view(buffer.data(), kChecksumDigits) != hasher.hex()) {
+    return damaged(path, "its checksum does not match: the file is cut short or damaged; use an earlier one");
+  }
+  return {};
+}
+
+template <typename T>
+Status check_field(const OpenCheckpoint& opened, const std::filesystem::path& path, std::string_view field,
+                   const T& expected) {
+  const auto found = opened.header.find(field);
+  if (found != opened.header.end() && *found == nlohmann::json(expected)) return {};
+  const std::string has = found == opened.header.end() ? "nothing" : found->dump();
+  return Error{ErrorCode::kMismatch, fmt::format("checkpoint {} is of another run: its {} is {}, this run's is {}",
+                                                 path.string(), field, has, nlohmann::json(expected).dump())};
+}
+
+Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path& path,
+                      const CheckpointIdentity& identity, const Graph& graph) {
+  SLUICE_RETURN_IF_ERROR(check_field(opened, path, "version", kCheckpointVersion));
+  SLUICE_RETURN_IF_ERROR(check_field(opened, path, "model", identity.model));
+  SLUICE_RETURN_IF_ERROR(check_field(opened, path, "batch", identity.batch));
+  SLUICE_RETURN_IF_ERROR(check_field(opened, path, "seed", identity.seed));
+  SLUICE_RETURN_IF_ERROR(check_field(opened, path, "data", identity.data));
+  SLUICE_RETURN_IF_ERROR(check_field(opened, path, "graph_fingerprint", identity.graph_fingerprint));
+  if (opened.header.value("tensors", nlohmann::json()) != tensor_list(graph)) {
+    return Error{ErrorCode::kMismatch,
+                 fmt::format("checkpoint {} is of another run: its tensors are not this model's", path.string())};
+  }
+  const auto next_step = opened.header.find("next_step");
+  if (next_step == opened.header.end() || !next_step->is_number_integer() || *next_step < 0) {
+    return damaged(path, "its header names no next step");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity, std::int64_t next_step,
+                        ParameterAccess& access) {
+  const nlohmann::json header = {{"version", kCheckpointVersion},
+                                 {"model", identity.model},
+                                 {"graph_fingerprint", identity.graph_fingerprint},
+                                 {"batch", identity.batch},
+                                 {"seed", identity.seed},
+                                 {"data", identity.data},
+                                 {"next_step", next_step},
+                                 {"tensors", tensor_list(access.graph())}};
+  const std::string text = header.dump();
+  const std::uint64_t length = text.size();
+  PartialFile file(path);
+  SLUICE_RETURN_IF_ERROR(file.write(kMagic));
+  SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(&length, 1))));
+  SLUICE_RETURN_IF_ERROR(file.write(text));
+  for (const TensorId tensor : persistent_tensors(access.graph())) {
+    SLUICE_ASSIGN(const std::span<const float> values, access.read(tensor));
+    SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(values)));
+  }
+  return file.finish();
+}
+
+Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity,
+                                     ParameterAccess& access) {
+  SLUICE_ASSIGN(OpenCheckpoint opened, open_checkpoint(path));
+  SLUICE_RETURN_IF_ERROR(check_contents(opened, path));
+  SLUICE_RETURN_IF_ERROR(check_identity(opened, path, identity, access.graph()));
+  opened.file.seekg(opened.values_at);
+  for (const TensorId tensor : persistent_tensors(access.graph())) {
+    const std::span<float> values = access.stage(tensor);
+    SLUICE_RETURN_IF_ERROR(
+        read_exactly(opened.file, path, reinterpret_cast<char*>(values.data()), values.size_bytes()));
+    SLUICE_RETURN_IF_ERROR(access.write(tensor));
+  }
+  return opened.header["next_step"].get<std::int64_t>();
+}
+
+}  // namespace sluice

@@ -1,0 +1,205 @@
+#include "sluice/train/checkpoint.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A layout of its own: values stored last to first, so that code which skips the conversion is caught.
+class ReversingGraph : public CompiledGraph {
+ public:
+  explicit ReversingGraph(Graph graph) : graph_(std::move(graph)) {}
+  const Graph& graph() const override { return graph_; }
+  Status run(OpIndex, std::span<void* const>, const StepContext&) override { return {}; }
+  void to_plain(TensorId, const void* stored, std::span<float> plain) override {
+    std::memcpy(plain.data(), stored, plain.size_bytes());
+    std::reverse(plain.begin(), plain.end());
+  }
+  void from_plain(TensorId, std::span<const float> plain, void* stored) override {
+    std::memcpy(stored, plain.data(), plain.size_bytes());
+    auto* values = static_cast<float*>(stored);
+    std::reverse(values, values + plain.size());
+  }
+
+ private:
+  Graph graph_;
+};
+
+class MapExecutor : public Executor {
+ public:
+  Result<StepTrace> run_step(const StepContext&) override { return StepTrace{}; }
+  Status read_tensor(TensorId tensor, std::span<std::byte> bytes) override {
+    const auto& stored = tensors_.at(tensor);
+    EXPECT_EQ(stored.size(), bytes.size());
+    std::copy(stored.begin(), stored.end(), bytes.begin());
+    return {};
+  }
+  Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) override {
+    tensors_[tensor].assign(bytes.begin(), bytes.end());
+    ++writes;
+    return {};
+  }
+  std::vector<std::string> notes() const override { return {}; }
+
+  int writes = 0;
+
+ private:
+  std::map<TensorId, std::vector<std::byte>> tensors_;
+};
+
+Tensor tensor_of(std::string name, Shape shape, Role role, Init init = {}) {
+  Tensor tensor;
+  tensor.name = std::move(name);
+  tensor.shape = std::move(shape);
+  tensor.role = role;
+  tensor.init = init;
+  return tensor;
+}
+
+Graph small_graph() {
+  Graph graph;
+  graph.add_tensor(tensor_of("w", {2, 3}, Role::kParameter, {Init::Kind::kNormal, 0.5F, 7, 0}));
+  graph.add_tensor(tensor_of("activation", {9}, Role::kActivation));
+  graph.add_tensor(tensor_of("w.tail", {2}, Role::kParameter, {Init::Kind::kNormal, 0.5F, 7, 4}));
+  graph.add_tensor(tensor_of("bn", {2, 2}, Role::kParameter, {Init::Kind::kScaleShift, 0, 0, 0}));
+  graph.add_tensor(tensor_of("running", {2, 2}, Role::kBuffer, {Init::Kind::kRunningStats, 0, 0, 0}));
+  graph.add_tensor(tensor_of("v", {2, 3}, Role::kOptimizerState));
+  return graph;
+}
+
+class CheckpointTest : public ::testing::Test {
+ protected:
+  CheckpointTest() : compiled_(small_graph()), access_(compiled_, executor_) {
+    path_ = std::filesystem::path(::testing::TempDir()) /
+            (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + ".ckpt");
+    EXPECT_TRUE(initialise_parameters(access_, 11).ok());
+  }
+  ~CheckpointTest() override { std::filesystem::remove(path_); }
+
+  std::vector<float> values(TensorId tensor) {
+    const auto read = access_.read(tensor);
+    EXPECT_TRUE(read.ok());
+    return {read->begin(), read->end()};
+  }
+  std::string hash() { return *parameter_hash(access_); }
+  void write(std::int64_t step = 42) {
+    const Status status = write_checkpoint(path_, identity_, step, access_);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+  // The error of reading into a fresh executor, which must not have been touched.
+  Error read_error(const CheckpointIdentity& identity) {
+    MapExecutor executor;
+    ParameterAccess access(compiled_, executor);
+    const auto step = read_checkpoint(path_, identity, access);
+    EXPECT_FALSE(step.ok());
+    EXPECT_EQ(executor.writes, 0);
+    return step.ok() ? Error{} : step.error();
+  }
+  std::string read_error() { return read_error(identity_).message; }
+
+  ReversingGraph compiled_;
+  MapExecutor executor_;
+  ParameterAccess access_;
+  std::filesystem::path path_;
+  CheckpointIdentity identity_{"resnet20", "f00d", 8, 11, "synthetic"};
+};
+
+TEST_F(CheckpointTest, InitialValuesFollowTheirSpecification) {
+  EXPECT_EQ(values(3), (std::vector<float>{1, 1, 0, 0}));
+  EXPECT_EQ(values(4), (std::vector<float>{0, 0, 1, 1}));
+  EXPECT_EQ(values(5), std::vector<float>(6, 0.0F));
+  const auto whole = values(0);
+  const auto tail = values(2);
+  EXPECT_EQ(tail, (std::vector<float>{whole[4], whole[5]})) << "a slice starts with its part of the whole";
+  EXPECT_NE(whole[0], whole[1]);
+}
+
+TEST_F(CheckpointTest, SeedAndEveryBitReachTheHash) {
+  const std::string first = hash();
+  EXPECT_EQ(hash(), first);
+  access_.stage(5)[3] = 0x1p-149F;
+  std::ranges::fill(access_.stage(5).first(3), 0.0F);
+  ASSERT_TRUE(access_.write(5).ok());
+  EXPECT_NE(hash(), first);
+  ASSERT_TRUE(initialise_parameters(access_, 12).ok());
+  EXPECT_NE(hash(), first);
+}
+
+TEST_F(CheckpointTest, RestoresEveryTensorAndTheStep) {
+  const std::string before = hash();
+  write();
+  ASSERT_TRUE(initialise_parameters(access_, 99).ok());
+  ASSERT_NE(hash(), before);
+  const auto step = read_checkpoint(path_, identity_, access_);
+  ASSERT_TRUE(step.ok()) << step.error().message;
+  EXPECT_EQ(*step, 42);
+  EXPECT_EQ(hash(), before);
+  EXPECT_FALSE(std::filesystem::exists(path_.string() + ".partial"));
+}
+
+TEST_F(CheckpointTest, RejectsEveryTruncation) {
+  write();
+  const auto size = std::filesystem::file_size(path_);
+  for (std::uintmax_t left = size - 1; left < size; --left) {
+    std::filesystem::resize_file(path_, left);
+    ASSERT_THAT(read_error(), HasSubstr(path_.string())) << left << " bytes left";
+  }
+}
+
+TEST_F(CheckpointTest, RejectsAnyFlippedByte) {
+  write();
+  const auto size = static_cast<std::streamoff>(std::filesystem::file_size(path_));
+  for (std::streamoff at = 0; at < size; at += 7) {
+    std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekg(at);
+    const int byte = file.get();
+    file.seekp(at);
+    file.put(static_cast<char>(byte ^ 0x10));
+    file.close();
+    EXPECT_FALSE(read_error().empty()) << "byte " << at;
+    file.open(path_, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(at);
+    file.put(static_cast<char>(byte));
+  }
+  EXPECT_TRUE(read_checkpoint(path_, identity_, access_).ok());
+}
+
+TEST_F(CheckpointTest, NamesTheFieldThatDiffers) {
+  write();
+  const auto differing = [&](auto change) {
+    CheckpointIdentity other = identity_;
+    change(other);
+    const Error error = read_error(other);
+    EXPECT_EQ(error.code, ErrorCode::kMismatch);
+    return error.message;
+  };
+  EXPECT_THAT(differing([](auto& other) { other.model = "vgg16"; }),
+              HasSubstr("its model is \"resnet20\", this run's is \"vgg16\""));
+  EXPECT_THAT(differing([](auto& other) { other.batch = 16; }), HasSubstr("its batch is 8, this run's is 16"));
+  EXPECT_THAT(differing([](auto& other) { other.seed = 12; }), HasSubstr("its seed is 11"));
+  EXPECT_THAT(differing([](auto& other) { other.graph_fingerprint = "beef"; }), HasSubstr("graph_fingerprint"));
+  EXPECT_THAT(differing([](auto& other) { other.data = "cifar10"; }), HasSubstr("data"));
+}
+
+TEST_F(CheckpointTest, FailedWriteKeepsThePreviousCheckpoint) {
+  write(1);
+  std::filesystem::create_directory(path_.string() + ".partial");  // makes creating the new file fail
+  const Status status = write_checkpoint(path_, identity_, 2, access_);
+  std::filesystem::remove(path_.string() + ".partial");
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kIo);
+  EXPECT_EQ(*read_checkpoint(path_, identity_, access_), 1);
+}
+
+TEST_F(CheckpointTest, MissingFileIsNamed) { EXPECT_THAT(read_error(), HasSubstr("No such file")); }
+
+}  // namespace
+}  // namespace sluice

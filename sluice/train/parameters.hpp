@@ -1,0 +1,46 @@
+// The persistent tensors of a running step (parameters, optimizer state, running statistics) seen as row-major fp32:
+// initial values, hashes and checkpoints.
+//
+// All of them go through one tensor's worth of staging memory at a time, because fast memory is what is scarce.
+// Between steps only; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sluice/exec/backend.hpp"
+#include "sluice/exec/executor.hpp"
+
+namespace sluice {
+
+std::vector<TensorId> persistent_tensors(const Graph& graph);  // ascending
+
+class ParameterAccess {
+ public:
+  // Both must outlive this object.
+  ParameterAccess(CompiledGraph& compiled, Executor& executor) : compiled_(compiled), executor_(executor) {}
+
+  const Graph& graph() const { return compiled_.graph(); }
+
+  // The tensor's values, valid until the next call.
+  Result<std::span<const float>> read(TensorId tensor);
+  // Room for the tensor's values, to be filled and then stored by write().
+  std::span<float> stage(TensorId tensor);
+  Status write(TensorId tensor);
+
+ private:
+  CompiledGraph& compiled_;
+  Executor& executor_;
+  std::vector<float> plain_;
+  std::vector<std::byte> stored_;
+};
+
+// Gives every persistent tensor its initial value (Tensor::init). Values depend on (seed, stream, element index).
+Status initialise_parameters(ParameterAccess& access, std::uint64_t seed);
+
+// Hash over the values of all persistent tensors in tensor order: equal for equal bits, whatever plan or layout.
+Result<std::string> parameter_hash(ParameterAccess& access);
+
+}  // namespace sluice
