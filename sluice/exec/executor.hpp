@@ -1,22 +1,35 @@
 // Runs a Program for real: ops on the calling thread (and the backend's threads), one thread per transfer lane.
+//
+// Nothing is allocated, mapped or decided during a step: arenas, spill file, engines, operand pointers and injected
+// delays are all fixed when the executor is made. An op costs less than a microsecond beside its kernel.
+//
+// Threads: one caller at a time. Errors: a failing op or transfer ends the step once every transfer under way has run
+// out; run_step() says what failed, and the executor then refuses everything but destruction.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 
 #include "sluice/exec/backend.hpp"
 #include "sluice/exec/trace.hpp"
+#include "sluice/exec/transfer/engine_factory.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/plan/program.hpp"
 
 namespace sluice {
+
+// Makes the engine of a link: make_engine(), or a test's own that fails where the test wants it to.
+using EngineFactory =
+    std::function<Result<std::unique_ptr<TransferEngine>>(const Machine&, LinkId, const TierStorages&)>;
 
 class Executor {
  public:
   // Maps one arena per tier, of exactly the budget for the fast tier, opens the spill file, starts the lanes.
   // `budgets` by TierId. `compiled` must outlive the executor.
   static Result<std::unique_ptr<Executor>> create(CompiledGraph& compiled, const Machine& machine, Program program,
-                                                  std::span<const Bytes> budgets);
+                                                  std::span<const Bytes> budgets,
+                                                  const EngineFactory& engine_factory = make_engine);
   virtual ~Executor() = default;
 
   // Runs one step. After an error the tensors are undefined and the executor refuses further steps.

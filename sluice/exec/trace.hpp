@@ -17,8 +17,8 @@ struct StepTrace {
   std::vector<Seconds> stalls;       // by OpIndex
   std::vector<TraceSpan> transfers;  // by TransferIndex
   Seconds step_seconds = 0;
-  Seconds stall_seconds = 0;         // sum of stalls plus the wait at the end of the step
-  std::vector<Bytes> link_bytes;     // by LinkId
+  Seconds stall_seconds = 0;      // sum of stalls plus the wait at the end of the step
+  std::vector<Bytes> link_bytes;  // by LinkId
 };
 
 }  // namespace sluice

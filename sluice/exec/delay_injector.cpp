@@ -1,0 +1,32 @@
+#include "sluice/exec/delay_injector.hpp"
+
+#include <immintrin.h>
+
+#include <chrono>
+
+namespace sluice {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr Seconds kQuantum = 1e-3;
+
+Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Seconds>(Clock::now() - start).count(); }
+
+}  // namespace
+
+void DelayInjector::add(Seconds delay) {
+  debt_ += delay;
+  if (debt_ >= kQuantum) settle();
+}
+
+void DelayInjector::settle() {
+  if (debt_ <= 0) return;
+  const Clock::time_point start = Clock::now();
+  const Seconds wait = debt_;
+#pragma omp parallel num_threads(threads_) firstprivate(start, wait)
+  while (seconds_since(start) < wait) _mm_pause();
+  debt_ -= seconds_since(start);
+}
+
+}  // namespace sluice

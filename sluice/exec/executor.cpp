@@ -1,0 +1,193 @@
+#include "sluice/exec/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/exec/delay_injector.hpp"
+#include "sluice/exec/lane.hpp"
+#include "sluice/exec/progress.hpp"
+#include "sluice/exec/resolved_program.hpp"
+
+namespace sluice {
+namespace {
+
+class ProgramExecutor : public Executor {
+ public:
+  ProgramExecutor(CompiledGraph& compiled, const Machine& machine, Program program, TierStorages storages)
+      : compiled_(compiled),
+        machine_(machine),
+        program_(std::move(program)),
+        storages_(std::move(storages)),
+        resolved_(resolve_program(compiled.graph(), machine_, program_, storages_)),
+        progress_(program_.compute.size(), program_.transfers.size(), lane_count(program_)),
+        delays_(machine.threads) {
+    trace_.ops.resize(program_.compute.size());
+    trace_.stalls.resize(program_.compute.size());
+    trace_.transfers.resize(program_.transfers.size());
+    trace_.link_bytes = resolved_.link_bytes;
+  }
+
+  ~ProgramExecutor() override { stop_lanes(); }
+
+  Status start_lanes(const EngineFactory& engine_factory) {
+    const LaneContext context{compiled_.graph(), machine_, program_, progress_, trace_.transfers};
+    for (std::size_t link = 0; link < program_.lanes.size(); ++link) {
+      if (program_.lanes[link].empty()) continue;
+      const auto id = static_cast<LinkId>(link);
+      SLUICE_ASSIGN(auto engine, engine_factory(machine_, id, storages_));
+      lanes_.push_back(std::make_unique<Lane>(lanes_.size(), id, std::move(engine), context));
+    }
+    for (const auto& lane : lanes_) lane->start();
+    return {};
+  }
+
+  Result<StepTrace> run_step(const StepContext& context) override {
+    SLUICE_RETURN_IF_ERROR(usable_);
+    // Until the step has ended well: an exception from an op leaves the tensors as undefined as an error does.
+    usable_ = Error{ErrorCode::kIo, "a step of this executor was abandoned: make a new executor from a checkpoint"};
+    const Status status = run_instructions(context);
+    if (!status.ok()) {
+      stop_lanes();
+      usable_ = Error{status.error().code,
+                      "an earlier step failed, make a new executor from a checkpoint: " + status.error().message};
+      return status.error();
+    }
+    usable_ = {};
+    return trace_;
+  }
+
+  Status read_tensor(TensorId tensor, std::span<std::byte> bytes) override {
+    SLUICE_RETURN_IF_ERROR(usable_);
+    const Location& at = location_between_steps(tensor, bytes.size());
+    return storages_.read(at.tier, at.offset, bytes);
+  }
+
+  Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) override {
+    SLUICE_RETURN_IF_ERROR(usable_);
+    const Location& at = location_between_steps(tensor, bytes.size());
+    return storages_.write(at.tier, at.offset, bytes);
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> all = storages_.notes();
+    for (const auto& lane : lanes_) {
+      for (std::string& note : lane->notes()) {
+        if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(std::move(note));
+      }
+    }
+    return all;
+  }
+
+ private:
+  static std::size_t lane_count(const Program& program) {
+    return static_cast<std::size_t>(
+        std::count_if(program.lanes.begin(), program.lanes.end(), [](const auto& lane) { return !lane.empty(); }));
+  }
+
+  Status run_instructions(const StepContext& context) {
+    progress_.begin_step();
+    trace_.stall_seconds = 0;
+    for (OpIndex op = 0; op < static_cast<OpIndex>(program_.compute.size()); ++op) {
+      SLUICE_RETURN_IF_ERROR(wait_until_ready(op));
+      SLUICE_RETURN_IF_ERROR(run_op(op, context));
+      progress_.finish_op(op);
+    }
+    return finish_transfers();
+  }
+
+  // A transfer that failed while ops did not need it ends the step here too, at the next op.
+  Status wait_until_ready(OpIndex op) {
+    const auto& waits = program_.compute[static_cast<std::size_t>(op)].waits;
+    Seconds& stall = trace_.stalls[static_cast<std::size_t>(op)];
+    stall = 0;
+    if (progress_.stopped()) return progress_.failure();
+    const auto late = [&](TransferIndex transfer) { return !progress_.transfer_done(transfer); };
+    if (std::none_of(waits.begin(), waits.end(), late)) return {};
+    delays_.settle();
+    const Seconds begin = progress_.seconds_since_step_start();
+    for (const TransferIndex transfer : waits) {
+      if (!progress_.wait_for_transfer(transfer)) return progress_.failure();
+    }
+    stall = progress_.seconds_since_step_start() - begin;
+    trace_.stall_seconds += stall;
+    return {};
+  }
+
+  Status run_op(OpIndex op, const StepContext& context) {
+    const auto index = static_cast<std::size_t>(op);
+    trace_.ops[index].begin = progress_.seconds_since_step_start();
+    const Status status = compiled_.run(op, resolved_.operands[index], context);
+    if (!status.ok()) {
+      return Error{status.error().code,
+                   fmt::format("op {} ({}) failed: {}", op, compiled_.graph().op(op).name, status.error().message)};
+    }
+    delays_.add(resolved_.delays[index]);
+    trace_.ops[index].end = progress_.seconds_since_step_start();
+    return {};
+  }
+
+  Status finish_transfers() {
+    delays_.settle();
+    const Seconds begin = progress_.seconds_since_step_start();
+    for (TransferIndex transfer = 0; transfer < static_cast<TransferIndex>(program_.transfers.size()); ++transfer) {
+      if (!progress_.transfer_done(transfer) && !progress_.wait_for_transfer(transfer)) return progress_.failure();
+    }
+    trace_.step_seconds = progress_.seconds_since_step_start();
+    trace_.stall_seconds += trace_.step_seconds - begin;
+    return {};
+  }
+
+  const Location& location_between_steps(TensorId tensor, std::size_t bytes) const {
+    const Tensor& description = compiled_.graph().tensor(tensor);
+    const auto& location = resolved_.between_steps.at(static_cast<std::size_t>(tensor));
+    SLUICE_CHECK(location.has_value(), description.name + " is neither persistent nor an output");
+    SLUICE_CHECK(static_cast<Bytes>(bytes) == description.bytes, "a buffer of the size of " + description.name);
+    return *location;
+  }
+
+  void stop_lanes() {
+    progress_.stop();
+    for (const auto& lane : lanes_) lane->join();
+  }
+
+  CompiledGraph& compiled_;
+  Machine machine_;
+  Program program_;
+  TierStorages storages_;
+  ResolvedProgram resolved_;
+  Progress progress_;
+  DelayInjector delays_;
+  StepTrace trace_;  // of the running step; lanes write their transfers' entries
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  Status usable_;
+};
+
+Status check_budget(const Machine& machine, const Program& program, std::span<const Bytes> budgets) {
+  for (std::size_t tier = 0; tier < program.arena_bytes.size(); ++tier) {
+    const Bytes budget = tier < budgets.size() ? budgets[tier] : 0;
+    if (program.arena_bytes[tier] <= budget) continue;
+    return Error{
+        ErrorCode::kInfeasible,
+        fmt::format("the plan needs {} of tier {} and the budget is {}: plan again for this budget",
+                    format_bytes(program.arena_bytes[tier]), machine.tiers.at(tier).name, format_bytes(budget))};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> Executor::create(CompiledGraph& compiled, const Machine& machine, Program program,
+                                                   std::span<const Bytes> budgets,
+                                                   const EngineFactory& engine_factory) {
+  SLUICE_RETURN_IF_ERROR(check_budget(machine, program, budgets));
+  // Slow tiers get what the plan uses, not their whole budget: a spill file is written out when it is made.
+  std::vector<Bytes> arena_bytes = program.arena_bytes;
+  arena_bytes.at(kFastTier) = budgets[kFastTier];
+  SLUICE_ASSIGN(TierStorages storages, TierStorages::open(machine, arena_bytes));
+  auto executor = std::make_unique<ProgramExecutor>(compiled, machine, std::move(program), std::move(storages));
+  SLUICE_RETURN_IF_ERROR(executor->start_lanes(engine_factory));
+  return std::unique_ptr<Executor>(std::move(executor));
+}
+
+}  // namespace sluice

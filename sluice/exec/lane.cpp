@@ -1,0 +1,100 @@
+#include "sluice/exec/lane.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+
+namespace sluice {
+namespace {
+
+void allow_every_cpu() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &all);
+  // The kernel drops the CPUs that this process may not use. Failure leaves a slower lane, not a wrong one.
+  (void)pthread_setaffinity_np(pthread_self(), sizeof(all), &all);
+}
+
+}  // namespace
+
+Lane::Lane(std::size_t number, LinkId link, std::unique_ptr<TransferEngine> engine, LaneContext context)
+    : number_(number),
+      link_(link),
+      engine_(std::move(engine)),
+      context_(context),
+      order_(context.program.lanes.at(static_cast<std::size_t>(link))) {
+  SLUICE_CHECK(!order_.empty(), "a lane without transfers");
+  context_.progress.set_wake(number_, [this] { engine_->wake(); });
+}
+
+void Lane::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Lane::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Lane::run() {
+  allow_every_cpu();
+  name_thread();
+  while (!context_.progress.stopped()) {
+    while (head_may_start()) start_head();
+    engine_->wait(std::nullopt, finished_);
+    report();
+  }
+  while (engine_->in_flight() > 0) {
+    engine_->wait(std::nullopt, finished_);
+    report();
+  }
+}
+
+// Looks again at everything after each wake-up; the first thing missing is what Progress will wake this lane for.
+bool Lane::head_may_start() {
+  const TransferInstruction& transfer = context_.program.transfers[static_cast<std::size_t>(head())];
+  if (!context_.progress.op_done(number_, step_, transfer.after_op)) return false;
+  for (const TransferIndex earlier : transfer.waits) {
+    if (!context_.progress.transfer_done(number_, step_, earlier)) return false;
+  }
+  return true;
+}
+
+void Lane::start_head() {
+  const auto index = static_cast<std::size_t>(head());
+  const TransferInstruction& transfer = context_.program.transfers[index];
+  context_.transfers[index].begin = context_.progress.seconds_since_step_start();
+  engine_->submit(head(), transfer.from.offset, transfer.to.offset, transfer.bytes);
+  if (++next_ == order_.size()) {
+    next_ = 0;
+    ++step_;
+  }
+}
+
+void Lane::report() {
+  for (const FinishedTransfer& done : finished_) {
+    if (!done.status.ok()) {
+      context_.progress.fail(describe(done.transfer, done.status.error()));
+      continue;
+    }
+    context_.transfers[static_cast<std::size_t>(done.transfer)].end = context_.progress.seconds_since_step_start();
+    context_.progress.finish_transfer(done.transfer);
+  }
+  finished_.clear();
+}
+
+void Lane::name_thread() const {
+  const Link& link = context_.machine.link(link_);
+  const std::string name =
+      fmt::format("{}>{}", context_.machine.tier(link.from).name, context_.machine.tier(link.to).name);
+  (void)pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());  // the kernel takes 15 characters
+}
+
+Error Lane::describe(TransferIndex index, const Error& cause) const {
+  const TransferInstruction& transfer = context_.program.transfers[static_cast<std::size_t>(index)];
+  return Error{cause.code, fmt::format("moving tensor {} ({}) from tier {} to tier {} failed: {}",
+                                       context_.graph.tensor(transfer.tensor).name, format_bytes(transfer.bytes),
+                                       context_.machine.tier(transfer.from.tier).name,
+                                       context_.machine.tier(transfer.to.tier).name, cause.message)};
+}
+
+}  // namespace sluice

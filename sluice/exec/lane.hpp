@@ -1,0 +1,61 @@
+// One transfer lane: a thread that owns the engine of one link and starts the link's transfers in program order, each
+// as soon as its op and its earlier transfers are done; several may be under way at once.
+//
+// The thread is asleep in TransferEngine::wait() whenever nothing can be started or reported, so a lane takes no time
+// from compute but what its engine needs. It resets its CPU affinity: threads started after OpenMP has bound its own
+// inherit a single core, and would share it with a compute thread.
+//
+// A transfer that fails ends the step for everybody (Progress::fail) with an error naming tensor, tiers and bytes. When
+// a step is stopped the lane lets what its engine has under way run out, and its thread ends.
+#pragma once
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "sluice/exec/progress.hpp"
+#include "sluice/exec/trace.hpp"
+#include "sluice/exec/transfer/transfer_engine.hpp"
+
+namespace sluice {
+
+// What all lanes share; everything outlives them.
+struct LaneContext {
+  const Graph& graph;
+  const Machine& machine;
+  const Program& program;
+  Progress& progress;
+  std::vector<TraceSpan>& transfers;  // by TransferIndex: each lane writes its own entries
+};
+
+class Lane {
+ public:
+  // `number` is the lane's place in `context.progress`.
+  Lane(std::size_t number, LinkId link, std::unique_ptr<TransferEngine> engine, LaneContext context);
+
+  void start();
+  void join();  // after Progress::stop(): every lane before any is destroyed, since lanes wake each other
+
+  std::vector<std::string> notes() const { return engine_->notes(); }
+
+ private:
+  void run();
+  bool head_may_start();
+  void start_head();
+  void report();
+  void name_thread() const;
+  Error describe(TransferIndex transfer, const Error& cause) const;
+  TransferIndex head() const { return order_[next_]; }
+
+  std::size_t number_;
+  LinkId link_;
+  std::unique_ptr<TransferEngine> engine_;
+  LaneContext context_;
+  const std::vector<TransferIndex>& order_;
+  std::size_t next_ = 0;   // position in order_ of the transfer to start next
+  std::int64_t step_ = 0;  // the step that transfer belongs to
+  std::vector<FinishedTransfer> finished_;
+  std::thread thread_;
+};
+
+}  // namespace sluice
