@@ -13,11 +13,13 @@ endif()
 
 if(PROJECT_IS_TOP_LEVEL)
   add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Werror)
+  # Designated initialisers leave out the fields that keep their defaults, on purpose.
+  add_compile_options(-Wno-missing-field-initializers)
   # GCC 12 reports std::string concatenation as overlapping copies (GCC bug 105651).
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 endif()
 if(SLUICE_SANITIZE)
-  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer -g)
+  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
 endif()
 
