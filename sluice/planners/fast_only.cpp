@@ -1,0 +1,16 @@
+#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/tensor_schedule.hpp"
+
+namespace sluice {
+
+Result<Plan> plan_fast_only(const PlanRequest& request) {
+  const Liveness liveness = analyze_liveness(request.graph);
+  PlanBuilder builder(request.graph, request.machine);
+  for (TensorId tensor = 0; tensor < request.graph.tensor_count(); ++tensor) {
+    add_tensor_schedule(builder, request.graph, liveness, tensor, kFastTier,
+                        always_fast(liveness, tensor, is_persistent(request.graph.tensor(tensor).role)));
+  }
+  return builder.finish(request.budgets);
+}
+
+}  // namespace sluice

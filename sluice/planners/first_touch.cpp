@@ -1,0 +1,47 @@
+// First-touch NUMA allocation: a tensor is placed where there is room when it is first written (persistent tensors
+// before the step, in graph order) and never moves. Later tensors find the fast tier full and live in the slow one.
+#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/in_place_use.hpp"
+#include "sluice/planners/pack.hpp"
+#include "sluice/planners/reservation_table.hpp"
+#include "sluice/planners/slow_tier.hpp"
+
+namespace sluice {
+namespace {
+
+// Persistent tensors first, then the others by first use.
+std::vector<TensorId> touch_order(const Graph& graph, const Liveness& liveness) {
+  std::vector<TensorId> order;
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (!liveness.uses[static_cast<std::size_t>(id)].empty()) order.push_back(id);
+  }
+  const auto first_touch = [&](TensorId id) {
+    return is_persistent(graph.tensor(id).role) ? kStepStart : liveness.uses[static_cast<std::size_t>(id)].front().op;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) { return first_touch(a) < first_touch(b); });
+  return order;
+}
+
+}  // namespace
+
+Result<Plan> plan_first_touch(const PlanRequest& request) {
+  SLUICE_ASSIGN(const SlowTier slow, find_addressable_slow_tier("first-touch", request.machine));
+  const Liveness liveness = analyze_liveness(request.graph);
+  const std::vector<TensorId> order = touch_order(request.graph, liveness);
+  const auto build = [&](Bytes capacity) -> std::optional<PlanBuilder> {
+    PlanBuilder builder(request.graph, request.machine);
+    ReservationTable fast(request.graph.op_count(), capacity);
+    for (const TensorId tensor : order) {
+      const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(tensor)];
+      const Bytes bytes = stored_bytes(request.graph.tensor(tensor));
+      const bool room = fast.fits(range, bytes);
+      if (room) fast.reserve(range, bytes);
+      use_in_tier(builder, liveness, tensor, room ? kFastTier : slow.id);
+    }
+    return builder;
+  };
+  SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request, request.budgets[kFastTier], build));
+  return std::move(packed.plan);
+}
+
+}  // namespace sluice

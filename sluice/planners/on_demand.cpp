@@ -1,0 +1,187 @@
+// On-demand paging with tensors for pages: an op that finds an operand missing fetches it and waits; when there is no
+// room the tensors used longest ago are evicted first, written back when the slow copy is stale, and that is waited
+// for too. Nothing is fetched ahead. Unlike an operating system it knows when a tensor is dead, and frees it.
+//
+// The rule is online, but a step's accesses are known, so its decisions are written down as a plan. A step has to end
+// as it began: the persistent tensors in the fast tier between steps are found by repeating the step until each tensor
+// it started with was used before it was evicted, and is there again at the end. What the step's last op uses cannot be
+// written back before the step ends, and is never evicted.
+#include <algorithm>
+#include <set>
+
+#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/pack.hpp"
+#include "sluice/planners/slow_tier.hpp"
+#include "sluice/planners/tensor_schedule.hpp"
+
+namespace sluice {
+namespace {
+
+class LruStep {
+ public:
+  LruStep(const Graph& graph, const Liveness& liveness, Bytes capacity, const std::set<TensorId>& at_start)
+      : graph_(graph),
+        liveness_(liveness),
+        capacity_(capacity),
+        schedules_(graph.tensors().size()),
+        last_touch_(graph.tensors().size(), kStepStart),
+        locked_(distinct_operands(graph.op(graph.op_count() - 1))) {
+    for (const TensorId id : at_start) {
+      schedules_[static_cast<std::size_t>(id)].fast_at_start = true;
+      last_touch_[static_cast<std::size_t>(id)] =
+          liveness.uses[static_cast<std::size_t>(id)].back().op - graph.op_count();
+      open_piece(id, 0);
+    }
+  }
+
+  // False when some op's operands exceed the capacity.
+  bool run() {
+    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
+      if (!bring_operands(op)) return false;
+      free_dead(op);
+    }
+    return true;
+  }
+
+  // Persistent tensors in the fast tier now, without those that were evicted before their first use.
+  std::set<TensorId> persistent_residents() const;
+  std::vector<TensorSchedule> finish(const std::set<TensorId>& at_start);
+
+ private:
+  FastPiece& current(TensorId id) { return schedules_[static_cast<std::size_t>(id)].pieces.back(); }
+  Bytes bytes(TensorId id) const { return stored_bytes(graph_.tensor(id)); }
+
+  void open_piece(TensorId id, OpIndex op) {
+    schedules_[static_cast<std::size_t>(id)].pieces.push_back(
+        {.ops = {op, graph_.op_count()}, .first_use = -1, .last_use = op, .evict_after = op});
+    resident_.insert({last_touch_[static_cast<std::size_t>(id)], id});
+    is_resident_[static_cast<std::size_t>(id)] = true;
+    used_ += bytes(id);
+  }
+
+  void close_piece(TensorId id, OpIndex end, OpIndex evict_after) {
+    current(id).ops.end = end;
+    current(id).evict_after = evict_after;
+    resident_.erase({last_touch_[static_cast<std::size_t>(id)], id});
+    is_resident_[static_cast<std::size_t>(id)] = false;
+    used_ -= bytes(id);
+  }
+
+  void touch(TensorId id, OpIndex op) {
+    resident_.erase({last_touch_[static_cast<std::size_t>(id)], id});
+    last_touch_[static_cast<std::size_t>(id)] = op;
+    resident_.insert({op, id});
+  }
+
+  bool evictable(TensorId id, const std::vector<TensorId>& operands) const {
+    const auto among = [&](const std::vector<TensorId>& ids) {
+      return std::find(ids.begin(), ids.end(), id) != ids.end();
+    };
+    return !among(operands) && !among(locked_) && graph_.tensor(id).role != Role::kOutput;
+  }
+
+  bool bring_operands(OpIndex op);
+  bool make_room(OpIndex op, Bytes needed, const std::vector<TensorId>& operands);
+  void free_dead(OpIndex op);
+
+  const Graph& graph_;
+  const Liveness& liveness_;
+  Bytes capacity_;
+  std::vector<TensorSchedule> schedules_;
+  std::vector<OpIndex> last_touch_;
+  std::vector<TensorId> locked_;
+  std::set<std::pair<OpIndex, TensorId>> resident_;  // by last touch: the front was used longest ago
+  std::vector<bool> is_resident_ = std::vector<bool>(graph_.tensors().size(), false);
+  std::set<TensorId> evicted_unused_;
+  Bytes used_ = 0;
+};
+
+bool LruStep::bring_operands(OpIndex op) {
+  const std::vector<TensorId> operands = distinct_operands(graph_.op(op));
+  Bytes needed = 0;
+  for (const TensorId id : operands) needed += is_resident_[static_cast<std::size_t>(id)] ? 0 : bytes(id);
+  if (!make_room(op, needed, operands)) return false;
+  for (const TensorId id : operands) {
+    if (!is_resident_[static_cast<std::size_t>(id)]) open_piece(id, op);
+    FastPiece& piece = current(id);
+    if (piece.first_use < 0) piece.first_use = op;
+    piece.last_use = piece.evict_after = op;
+    touch(id, op);
+  }
+  return true;
+}
+
+bool LruStep::make_room(OpIndex op, Bytes needed, const std::vector<TensorId>& operands) {
+  while (used_ + needed > capacity_) {
+    const auto found = std::find_if(resident_.begin(), resident_.end(),
+                                    [&](const auto& entry) { return evictable(entry.second, operands); });
+    if (found == resident_.end()) return false;
+    const TensorId victim = found->second;
+    close_piece(victim, op, op - 1);
+    if (current(victim).first_use < 0) evicted_unused_.insert(victim);
+  }
+  return true;
+}
+
+void LruStep::free_dead(OpIndex op) {
+  for (const TensorId id : distinct_operands(graph_.op(op))) {
+    if (liveness_.ranges[static_cast<std::size_t>(id)].end == op + 1 && !is_persistent(graph_.tensor(id).role)) {
+      close_piece(id, op + 1, op);
+    }
+  }
+}
+
+// What was not in the fast tier at the start is written back before the step ends.
+std::vector<TensorSchedule> LruStep::finish(const std::set<TensorId>& at_start) {
+  const OpIndex last = graph_.op_count() - 1;
+  const auto left = resident_;
+  for (const auto& [touched, id] : left) {
+    if (!is_persistent(graph_.tensor(id).role) || at_start.contains(id)) continue;
+    close_piece(id, last + 1, std::max(current(id).last_use, last - 1));
+  }
+  return std::move(schedules_);
+}
+
+std::set<TensorId> LruStep::persistent_residents() const {
+  std::set<TensorId> result;
+  for (const auto& [touched, id] : resident_) {
+    if (is_persistent(graph_.tensor(id).role) && !evicted_unused_.contains(id)) result.insert(id);
+  }
+  return result;
+}
+
+std::optional<std::vector<TensorSchedule>> schedule_lru(const Graph& graph, const Liveness& liveness, Bytes capacity) {
+  LruStep cold(graph, liveness, capacity, {});
+  if (!cold.run()) return std::nullopt;
+  std::set<TensorId> at_start = cold.persistent_residents();
+  while (true) {
+    LruStep step(graph, liveness, capacity, at_start);
+    if (!step.run()) return std::nullopt;
+    const std::set<TensorId> at_end = step.persistent_residents();
+    std::set<TensorId> both;
+    std::set_intersection(at_start.begin(), at_start.end(), at_end.begin(), at_end.end(),
+                          std::inserter(both, both.begin()));
+    if (both == at_start) return step.finish(at_start);
+    at_start = std::move(both);
+  }
+}
+
+}  // namespace
+
+Result<Plan> plan_on_demand(const PlanRequest& request) {
+  SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("on-demand", request.machine));
+  const Liveness liveness = analyze_liveness(request.graph);
+  const auto build = [&](Bytes capacity) -> std::optional<PlanBuilder> {
+    const auto schedules = schedule_lru(request.graph, liveness, capacity);
+    if (!schedules) return std::nullopt;
+    PlanBuilder builder(request.graph, request.machine);
+    for (TensorId id = 0; id < request.graph.tensor_count(); ++id) {
+      add_tensor_schedule(builder, request.graph, liveness, id, slow.id, (*schedules)[static_cast<std::size_t>(id)]);
+    }
+    return builder;
+  };
+  SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request, request.budgets[kFastTier], build));
+  return std::move(packed.plan);
+}
+
+}  // namespace sluice

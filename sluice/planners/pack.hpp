@@ -1,0 +1,41 @@
+// Capacity first, offsets second: planners count bytes, and the few per cent that packing then loses to fragmentation
+// are found by trying again with less capacity.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "sluice/plan/plan_builder.hpp"
+#include "sluice/planners/planner.hpp"
+
+namespace sluice {
+
+struct PackedPlan {
+  Plan plan;
+  Bytes capacity = 0;  // fast bytes the planner was allowed to count on
+};
+
+// `build(capacity)` returns a builder, or nothing when that capacity is too small. Starts at `capacity` (at most the
+// fast budget) and shrinks it by what packing missed. kInfeasible when the capacity gets too small.
+template <typename Build>
+Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, Bytes capacity, const Build& build) {
+  constexpr int kAttempts = 12;
+  const Bytes budget = request.budgets[kFastTier];
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::optional<PlanBuilder> builder = build(capacity);
+    if (!builder) break;
+    PackingFailure failure;
+    Result<Plan> plan = builder->finish(request.budgets, &failure);
+    if (plan.ok()) return PackedPlan{std::move(plan).value(), capacity};
+    if (plan.error().code != ErrorCode::kInfeasible || failure.tier != kFastTier) return plan.error();
+    const double overshoot = static_cast<double>(failure.needed) / static_cast<double>(budget);
+    capacity = align_down(static_cast<Bytes>(static_cast<double>(capacity) * std::max(0.9, 0.999 / overshoot)),
+                          kTensorAlignment);
+  }
+  return Error{ErrorCode::kInfeasible, "no schedule packs into the fast budget of " + format_bytes(budget)};
+}
+
+// The bytes below which no plan can run every op with its operands in the fast tier: the largest op's operands.
+Bytes largest_working_set(const Graph& graph, OpIndex* op = nullptr);
+
+}  // namespace sluice

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/plan/program.hpp"
+#include "sluice/plan/verifier.hpp"
+#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/lower_bound.hpp"
+#include "sluice/planners/pack.hpp"
+#include "sluice/sim/simulator.hpp"
+
+namespace sluice {
+namespace {
+
+const PlannerEntry* find_planner(std::string_view name) {
+  const auto found =
+      std::find_if(planners().begin(), planners().end(), [&](const PlannerEntry& entry) { return entry.name == name; });
+  return found == planners().end() ? nullptr : &*found;
+}
+
+Error unknown_planner(std::string_view name) {
+  std::string known;
+  for (const PlannerEntry& entry : planners()) known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
+  return {ErrorCode::kBadInput, fmt::format("unknown planner '{}'; known planners: {}", name, known)};
+}
+
+Machine one_tier_machine() {
+  Machine machine;
+  machine.tiers.push_back({.name = "fast", .capacity = Bytes{1} << 62});
+  return machine;
+}
+
+// The smallest fast budget, to about one per cent, for which the planner finds a plan. It exists: fast_only_bytes().
+Bytes smallest_feasible(const PlannerEntry& entry, PlanRequest request) {
+  Bytes low = largest_working_set(request.graph);
+  Bytes high = fast_only_bytes(request.graph);
+  while (high - low > std::max<Bytes>(high / 100, kMiB)) {
+    request.budgets[kFastTier] = align_down(low + (high - low) / 2, kTensorAlignment);
+    (entry.plan(request).ok() ? high : low) = request.budgets[kFastTier];
+  }
+  return high;
+}
+
+// Says which op is the bottleneck and the smallest budget that works.
+Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) {
+  OpIndex op = 0;
+  const Bytes working_set = largest_working_set(request.graph, &op);
+  const Bytes whole = fast_only_bytes(request.graph);
+  const Bytes smallest = smallest_feasible(entry, request);
+  return {ErrorCode::kInfeasible,
+          fmt::format("{} cannot train {} in {} of fast memory; the smallest budget it can use is {} ({:.1f} % of the "
+                      "{} that everything takes). The largest op, {}, needs {} for its operands alone. Raise --fast, "
+                      "or make the batch smaller",
+                      entry.name, request.graph.name, format_bytes(request.budgets[kFastTier]), format_bytes(smallest),
+                      100.0 * static_cast<double>(smallest) / static_cast<double>(whole), format_bytes(whole),
+                      request.graph.op(op).name, format_bytes(working_set))};
+}
+
+}  // namespace
+
+const std::vector<PlannerEntry>& planners() {
+  static const std::vector<PlannerEntry> table{
+      {"fast-only", "everything in fast memory: the baseline that others are measured against", plan_fast_only},
+      {"slow-only", "everything in an addressable slow tier, used in place", plan_slow_only},
+      {"first-touch", "first come, first served: later tensors live in an addressable slow tier", plan_first_touch},
+      {"on-demand", "fetch when an op needs it, evict the least recently used: what paging does", plan_on_demand},
+      {"sentinel", "prefetch a migration interval ahead, evict early (Sentinel, HPCA 2021)", plan_sentinel},
+  };
+  return table;
+}
+
+Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
+  const PlannerEntry* entry = find_planner(planner);
+  if (entry == nullptr) return unknown_planner(planner);
+  Result<Plan> result = entry->plan(request);
+  if (!result.ok()) {
+    if (result.error().code != ErrorCode::kInfeasible) return result;
+    return explain_infeasible(*entry, request);
+  }
+  Plan plan = std::move(result).value();
+  plan.planner = entry->name;
+  const std::vector<Violation> violations = verify_plan(request.graph, request.machine, plan);
+  SLUICE_CHECK(violations.empty(), fmt::format("planner {} broke rule {}: {}", planner,
+                                               to_string(violations.front().rule), violations.front().message));
+  const CostModel costs(request.graph, request.profile, request.machine);
+  plan.predicted_step_seconds = simulate(lower_plan(request.graph, request.machine, plan), costs).step_seconds;
+  plan.lower_bound_seconds = step_lower_bound(request);
+  return plan;
+}
+
+Bytes fast_only_bytes(const Graph& graph) {
+  const Machine machine = one_tier_machine();
+  const Profile nothing;
+  const PlanRequest request{graph, nothing, machine, {machine.tiers.front().capacity}};
+  return plan_fast_only(request).value().arena_bytes.front();
+}
+
+}  // namespace sluice

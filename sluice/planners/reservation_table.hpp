@@ -1,0 +1,51 @@
+// How many bytes of the fast tier are spoken for at each op. Decisions are range reservations that must fit.
+#pragma once
+
+#include <vector>
+
+#include "sluice/base/interval.hpp"
+#include "sluice/base/units.hpp"
+#include "sluice/graph/op.hpp"
+
+namespace sluice {
+
+class ReservationTable {
+ public:
+  ReservationTable(OpIndex op_count, Bytes capacity)
+      : used_(static_cast<std::size_t>(op_count), 0), capacity_(capacity) {}
+
+  void reserve(Interval<OpIndex> ops, Bytes bytes) {
+    for (OpIndex op = ops.begin; op < ops.end; ++op) used_[static_cast<std::size_t>(op)] += bytes;
+  }
+
+  // Does `bytes` fit at every op of the range while `headroom` bytes stay free?
+  bool fits(Interval<OpIndex> ops, Bytes bytes, Bytes headroom = 0) const {
+    for (OpIndex op = ops.begin; op < ops.end; ++op) {
+      if (used_[static_cast<std::size_t>(op)] + bytes + headroom > capacity_) return false;
+    }
+    return true;
+  }
+
+  // The longest [begin, end), end <= limit, over which `bytes` fits.
+  OpIndex fits_forward(OpIndex begin, OpIndex limit, Bytes bytes) const {
+    OpIndex end = begin;
+    while (end < limit && used_[static_cast<std::size_t>(end)] + bytes <= capacity_) ++end;
+    return end;
+  }
+
+  // The longest [begin, end), begin >= limit, over which `bytes` fits.
+  OpIndex fits_backward(OpIndex end, OpIndex limit, Bytes bytes) const {
+    OpIndex begin = end;
+    while (begin > limit && used_[static_cast<std::size_t>(begin - 1)] + bytes <= capacity_) --begin;
+    return begin;
+  }
+
+  Bytes used(OpIndex op) const { return used_[static_cast<std::size_t>(op)]; }
+  Bytes capacity() const { return capacity_; }
+
+ private:
+  std::vector<Bytes> used_;
+  Bytes capacity_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,46 @@
+#include "sluice/planners/sentinel/gaps.hpp"
+
+#include "sluice/plan/plan_builder.hpp"
+
+namespace sluice {
+
+std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count) {
+  if (!gap.wraps) return {{gap.previous_use + 1, gap.next_use}};
+  return {{gap.previous_use + 1, op_count}, {0, gap.next_use}};
+}
+
+std::vector<Gap> find_gaps(const Graph& graph, const Liveness& liveness, Bytes small_bytes) {
+  std::vector<Gap> gaps;
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Tensor& tensor = graph.tensor(id);
+    const auto& uses = liveness.uses[static_cast<std::size_t>(id)];
+    const Bytes bytes = stored_bytes(tensor);
+    if (uses.empty() || bytes < small_bytes || tensor.role == Role::kOutput) continue;
+    if (liveness.short_lived[static_cast<std::size_t>(id)]) continue;
+    for (std::size_t i = 0; i + 1 < uses.size(); ++i) {
+      if (uses[i].op + 1 == uses[i + 1].op) continue;
+      gaps.push_back({.tensor = id, .bytes = bytes, .previous_use = uses[i].op, .next_use = uses[i + 1].op});
+    }
+    if (is_persistent(tensor.role) && uses.back().op + 1 < graph.op_count()) {
+      gaps.push_back(
+          {.tensor = id, .bytes = bytes, .previous_use = uses.back().op, .next_use = uses.front().op, .wraps = true});
+    }
+  }
+  return gaps;
+}
+
+void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end) {
+  bool slow_valid = begin != end && (end - 1)->wraps && (end - 1)->cut;  // there since the step's start
+  auto gap = begin;
+  for (const Use& use : uses) {
+    if (use.writes) slow_valid = false;
+    if (gap == end || gap->previous_use != use.op) continue;
+    if (gap->cut) {
+      gap->writes = !slow_valid;
+      slow_valid = true;
+    }
+    ++gap;
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,33 @@
+// Gaps: the stretches between two uses of a long-lived tensor, over which it may stay in the fast tier or leave it.
+// A persistent tensor also has a gap that wraps around the step: from its last use to its first use in the next step.
+#pragma once
+
+#include <vector>
+
+#include "sluice/graph/liveness.hpp"
+
+namespace sluice {
+
+struct Gap {
+  TensorId tensor = 0;
+  Bytes bytes = 0;  // as stored
+  OpIndex previous_use = 0;
+  OpIndex next_use = 0;  // of the next step when `wraps`
+  bool wraps = false;
+  bool cut = false;          // the tensor leaves the fast tier
+  bool writes = false;       // cut, and no valid copy is in the slow tier: the eviction must write
+  OpIndex tail_end = 0;      // room kept for the eviction: [previous_use + 1, tail_end)
+  OpIndex window_begin = 0;  // room kept for the prefetch: [window_begin, next_use)
+};
+
+// The op ranges of a gap: one, or two (after the last use, before the first) when it wraps.
+std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count);
+
+// All gaps of at least one op that may be cut, grouped by tensor and ascending within a tensor (the wrapping one last).
+// Tensors below `small_bytes`, short-lived tensors, outputs and tensors last used by the step's last op have none.
+std::vector<Gap> find_gaps(const Graph& graph, const Liveness& liveness, Bytes small_bytes);
+
+// Sets `writes` of every cut gap of one tensor (a contiguous run from find_gaps).
+void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end);
+
+}  // namespace sluice

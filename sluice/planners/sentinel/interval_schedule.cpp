@@ -1,0 +1,227 @@
+#include "sluice/planners/sentinel/interval_schedule.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "sluice/planners/reservation_table.hpp"
+
+namespace sluice {
+namespace {
+
+class IntervalScheduler {
+ public:
+  IntervalScheduler(const ScheduleProblem& problem, const ScheduleOptions& options, Bytes capacity,
+                    const StepClock& clock)
+      : problem_(problem),
+        options_(options),
+        clock_(clock),
+        cut_(cut_into_intervals(problem.liveness, options.interval_length)),
+        gaps_(find_gaps(problem.graph, problem.liveness, options.small_bytes)),
+        table_(problem.graph.op_count(), capacity) {}
+
+  bool reserve_operands();
+  void keep_short_gaps();
+  void give_tails();
+  void give_windows();
+  void keep_what_still_fits();
+  std::vector<TensorSchedule> schedules() const;
+
+ private:
+  int interval_of(OpIndex op) const { return cut_.interval_of_op[static_cast<std::size_t>(op)]; }
+  Seconds start_of(OpIndex op) const { return clock_[static_cast<std::size_t>(op)]; }
+  Seconds duration(const Gap& gap) const;
+  bool inside_one_interval(const Gap& gap) const;
+  bool keep_if_fits(Gap& gap, Bytes headroom);
+  void mark_all_writes();
+  OpIndex earliest_window(const Gap& gap) const;
+  std::vector<std::size_t> windows_in_order() const;
+
+  const ScheduleProblem& problem_;
+  const ScheduleOptions& options_;
+  const StepClock& clock_;
+  IntervalCut cut_;
+  std::vector<Gap> gaps_;
+  ReservationTable table_;
+};
+
+// Everything outside the gaps: a tensor's live range less the gaps that may be cut.
+bool IntervalScheduler::reserve_operands() {
+  for (TensorId id = 0; id < problem_.graph.tensor_count(); ++id) {
+    table_.reserve(problem_.liveness.ranges[static_cast<std::size_t>(id)], stored_bytes(problem_.graph.tensor(id)));
+  }
+  for (Gap& gap : gaps_) {
+    gap.cut = true;
+    gap.tail_end = gap.previous_use + 1;
+    gap.window_begin = gap.next_use;
+    for (const auto& range : gap_ranges(gap, problem_.graph.op_count())) table_.reserve(range, -gap.bytes);
+  }
+  for (OpIndex op = 0; op < problem_.graph.op_count(); ++op) {
+    if (table_.used(op) > table_.capacity()) return false;
+  }
+  return true;
+}
+
+Seconds IntervalScheduler::duration(const Gap& gap) const {
+  Seconds total = 0;
+  for (const auto& range : gap_ranges(gap, problem_.graph.op_count()))
+    total += start_of(range.end) - start_of(range.begin);
+  return total;
+}
+
+bool IntervalScheduler::inside_one_interval(const Gap& gap) const {
+  return !gap.wraps && interval_of(gap.previous_use) == interval_of(gap.next_use);
+}
+
+bool IntervalScheduler::keep_if_fits(Gap& gap, Bytes headroom) {
+  const auto ranges = gap_ranges(gap, problem_.graph.op_count());
+  const bool fits = std::all_of(ranges.begin(), ranges.end(),
+                                [&](const auto& range) { return table_.fits(range, gap.bytes, headroom); });
+  if (!fits) return false;
+  for (const auto& range : ranges) table_.reserve(range, gap.bytes);
+  gap.cut = false;
+  return true;
+}
+
+void IntervalScheduler::keep_short_gaps() {
+  std::vector<std::size_t> order(gaps_.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::vector<std::pair<bool, Seconds>> key(gaps_.size());
+  for (std::size_t i = 0; i < order.size(); ++i) key[i] = {!inside_one_interval(gaps_[i]), duration(gaps_[i])};
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
+  for (const std::size_t i : order) keep_if_fits(gaps_[i], key[i].first ? options_.headroom : 0);
+}
+
+void IntervalScheduler::mark_all_writes() {
+  auto begin = gaps_.begin();
+  while (begin != gaps_.end()) {
+    const auto end = std::find_if(begin, gaps_.end(), [&](const Gap& gap) { return gap.tensor != begin->tensor; });
+    mark_writes(problem_.liveness.uses[static_cast<std::size_t>(begin->tensor)], begin, end);
+    begin = end;
+  }
+}
+
+// Tails in the order the outward lane will carry the copies, each until its copy should be done.
+void IntervalScheduler::give_tails() {
+  mark_all_writes();
+  std::vector<Gap*> writing;
+  for (Gap& gap : gaps_) {
+    if (gap.cut && gap.writes) writing.push_back(&gap);
+  }
+  std::stable_sort(writing.begin(), writing.end(),
+                   [](const Gap* a, const Gap* b) { return a->previous_use < b->previous_use; });
+  Seconds lane_free = 0;
+  for (Gap* gap : writing) {
+    const OpIndex begin = gap->previous_use + 1;
+    lane_free = std::max(lane_free, start_of(begin)) + problem_.costs.transfer_seconds(problem_.outward, gap->bytes);
+    const OpIndex op_count = problem_.graph.op_count();
+    const OpIndex done =
+        static_cast<OpIndex>(std::lower_bound(clock_.begin() + begin, clock_.end() - 1, lane_free) - clock_.begin());
+    const OpIndex limit = gap->wraps ? op_count : gap->next_use;
+    gap->tail_end = table_.fits_forward(begin, std::min(done, limit), gap->bytes);
+    table_.reserve({begin, gap->tail_end}, gap->bytes);
+  }
+}
+
+// The start of the interval before the one that needs the tensor, but not before the tensor has left.
+OpIndex IntervalScheduler::earliest_window(const Gap& gap) const {
+  const int needing = interval_of(gap.next_use);
+  const OpIndex previous = needing == 0 ? 0 : cut_.intervals[static_cast<std::size_t>(needing - 1)].begin;
+  return gap.wraps ? previous : std::max(previous, gap.tail_end);
+}
+
+std::vector<std::size_t> IntervalScheduler::windows_in_order() const {
+  std::vector<std::size_t> order;
+  std::vector<std::tuple<int, std::size_t, OpIndex>> key(gaps_.size());
+  for (std::size_t i = 0; i < gaps_.size(); ++i) {
+    if (!gaps_[i].cut) continue;
+    order.push_back(i);
+    const int interval = interval_of(gaps_[i].next_use);
+    std::size_t colder = 0;
+    if (options_.order == PrefetchOrder::kHottestFirst) {
+      const auto& uses = problem_.liveness.uses[static_cast<std::size_t>(gaps_[i].tensor)];
+      colder = static_cast<std::size_t>(
+          std::count_if(uses.begin(), uses.end(), [&](const Use& use) { return interval_of(use.op) == interval; }));
+      colder = uses.size() - colder;
+    }
+    key[i] = {interval, colder, gaps_[i].next_use};
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
+  return order;
+}
+
+void IntervalScheduler::give_windows() {
+  for (const std::size_t i : windows_in_order()) {
+    Gap& gap = gaps_[i];
+    gap.window_begin = table_.fits_backward(gap.next_use, earliest_window(gap), gap.bytes);
+    table_.reserve({gap.window_begin, gap.next_use}, gap.bytes);
+  }
+}
+
+// A gap whose tail and window leave only a middle that fits, or no middle at all, is not worth two copies.
+void IntervalScheduler::keep_what_still_fits() {
+  for (Gap& gap : gaps_) {
+    if (!gap.cut) continue;
+    const OpIndex op_count = problem_.graph.op_count();
+    std::vector<Interval<OpIndex>> middle{{gap.tail_end, gap.wraps ? op_count : gap.window_begin}};
+    if (gap.wraps) middle.push_back({0, gap.window_begin});
+    const bool fits =
+        std::all_of(middle.begin(), middle.end(), [&](const auto& range) { return table_.fits(range, gap.bytes); });
+    if (!fits) continue;
+    for (const auto& range : middle) table_.reserve(range, gap.bytes);
+    gap.cut = false;
+  }
+}
+
+std::vector<TensorSchedule> IntervalScheduler::schedules() const {
+  std::vector<TensorSchedule> result;
+  for (TensorId id = 0; id < problem_.graph.tensor_count(); ++id) {
+    result.push_back(always_fast(problem_.liveness, id, is_persistent(problem_.graph.tensor(id).role)));
+  }
+  for (const Gap& gap : gaps_) {
+    if (!gap.cut) continue;
+    TensorSchedule& schedule = result[static_cast<std::size_t>(gap.tensor)];
+    FastPiece& last = schedule.pieces.back();
+    if (gap.wraps) {
+      schedule.fast_at_start = false;
+      last.ops.end = gap.tail_end;
+      schedule.pieces.front().ops.begin = gap.window_begin;
+      continue;
+    }
+    FastPiece next = last;
+    next.ops.begin = gap.window_begin;
+    next.first_use = gap.next_use;
+    last.ops.end = gap.tail_end;
+    last.last_use = last.evict_after = gap.previous_use;
+    schedule.pieces.push_back(next);
+  }
+  for (TensorId id = 0; id < problem_.graph.tensor_count(); ++id) {
+    const auto& uses = problem_.liveness.uses[static_cast<std::size_t>(id)];
+    auto& pieces = result[static_cast<std::size_t>(id)].pieces;
+    if (uses.empty() || pieces.empty()) continue;
+    pieces.front().first_use = uses.front().op;
+    pieces.back().last_use = pieces.back().evict_after = uses.back().op;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<TensorSchedule>> schedule_intervals(const ScheduleProblem& problem,
+                                                              const ScheduleOptions& options, Bytes capacity,
+                                                              const StepClock& clock) {
+  IntervalScheduler scheduler(problem, options, capacity, clock);
+  if (!scheduler.reserve_operands()) return std::nullopt;
+  scheduler.keep_short_gaps();
+  scheduler.give_tails();
+  scheduler.give_windows();
+  scheduler.keep_what_still_fits();
+  return scheduler.schedules();
+}
+
+StepClock compute_clock(const Graph& graph, const CostModel& costs) {
+  StepClock clock{0.0};
+  for (OpIndex op = 0; op < graph.op_count(); ++op) clock.push_back(clock.back() + costs.op_seconds(op));
+  return clock;
+}
+
+}  // namespace sluice

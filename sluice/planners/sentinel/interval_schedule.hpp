@@ -1,0 +1,50 @@
+// From an interval length to schedules: which gaps are cut, how much room each eviction and prefetch gets.
+//
+// Room is handed out in this order, each decision a reservation that must fit the capacity (reservation_table.hpp):
+//   1. every op's operands, and short-lived tensors over their whole lives (the reserved region of section IV-C);
+//   2. gaps inside one interval, then shorter gaps before longer ones, stay in the fast tier while `headroom` bytes
+//      remain free for migrations: the shortest gaps save the most traffic for the room they take;
+//   3. eviction tails: room until the copy should be done by the clock ("as soon as the interval does not need it");
+//   4. prefetch windows, for the next interval from the start of this one, later where there is no room (case 2);
+//   5. cut gaps whose remaining middle fits after all: they stay, and save both copies.
+// Later steps never make an earlier one fail; the smallest room in 3 and 4 is none, and then an op waits.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sluice/planners/sentinel/gaps.hpp"
+#include "sluice/planners/sentinel/intervals.hpp"
+#include "sluice/planners/tensor_schedule.hpp"
+
+namespace sluice {
+
+enum class PrefetchOrder { kHottestFirst, kSoonestFirst };
+
+struct ScheduleOptions {
+  int interval_length = 1;
+  Bytes headroom = 0;              // kept free by step 2
+  Bytes small_bytes = 256 * kKiB;  // smaller tensors never move
+  PrefetchOrder order = PrefetchOrder::kHottestFirst;
+};
+
+// When each op starts, by OpIndex, and when the step ends (one more entry).
+using StepClock = std::vector<Seconds>;
+
+struct ScheduleProblem {
+  const Graph& graph;
+  const Liveness& liveness;
+  const CostModel& costs;
+  LinkId outward = 0;  // fast to slow
+  LinkId inward = 0;
+};
+
+// By TensorId. Empty when some op's operands alone exceed `capacity`.
+std::optional<std::vector<TensorSchedule>> schedule_intervals(const ScheduleProblem& problem,
+                                                              const ScheduleOptions& options, Bytes capacity,
+                                                              const StepClock& clock);
+
+// A clock without waiting: op after op.
+StepClock compute_clock(const Graph& graph, const CostModel& costs);
+
+}  // namespace sluice

@@ -1,0 +1,19 @@
+// Everything in the slow tier, where ops use it in place: the other end of the scale from fast-only.
+#include "sluice/graph/liveness.hpp"
+#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/in_place_use.hpp"
+#include "sluice/planners/slow_tier.hpp"
+
+namespace sluice {
+
+Result<Plan> plan_slow_only(const PlanRequest& request) {
+  SLUICE_ASSIGN(const SlowTier slow, find_addressable_slow_tier("slow-only", request.machine));
+  const Liveness liveness = analyze_liveness(request.graph);
+  PlanBuilder builder(request.graph, request.machine);
+  for (TensorId tensor = 0; tensor < request.graph.tensor_count(); ++tensor) {
+    use_in_tier(builder, liveness, tensor, slow.id);
+  }
+  return builder.finish(request.budgets);
+}
+
+}  // namespace sluice

@@ -1,0 +1,97 @@
+#include "sluice/planners/tensor_schedule.hpp"
+
+#include <optional>
+
+namespace sluice {
+namespace {
+
+// First op in [from, to] that writes the tensor.
+std::optional<OpIndex> first_write(const std::vector<Use>& uses, OpIndex from, OpIndex to) {
+  for (const Use& use : uses) {
+    if (use.op >= from && use.op <= to && use.writes) return use.op;
+  }
+  return std::nullopt;
+}
+
+// A copy in the slow tier: made by an eviction (or there at step start), valid until the next write.
+struct SlowCopy {
+  Interval<OpIndex> ops;
+  std::optional<std::size_t> evicted_piece;  // none: there at step start
+  std::vector<std::size_t> prefetched_pieces;
+};
+
+struct Movements {
+  std::vector<SlowCopy> copies;
+  std::vector<bool> prefetched;  // by piece
+};
+
+Movements follow(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent, OpIndex op_count) {
+  Movements result;
+  const auto& pieces = schedule.pieces;
+  result.prefetched.assign(pieces.size(), false);
+  const bool starts_slow = persistent && !schedule.fast_at_start;
+  bool slow_valid = starts_slow;
+  if (starts_slow) result.copies.push_back({.ops = {0, op_count}, .evicted_piece = {}, .prefetched_pieces = {}});
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const FastPiece& piece = pieces[i];
+    if (i > 0 || starts_slow) {
+      SLUICE_CHECK(slow_valid, "a prefetch needs a copy in the slow tier");
+      result.prefetched[i] = true;
+      result.copies.back().prefetched_pieces.push_back(i);
+    }
+    if (const auto write = first_write(uses, piece.first_use, piece.last_use)) {
+      if (slow_valid) result.copies.back().ops.end = *write;
+      slow_valid = false;
+    }
+    const bool leaves = i + 1 < pieces.size() || starts_slow;
+    if (leaves && !slow_valid) {
+      SLUICE_CHECK(piece.evict_after + 1 < op_count, "an eviction after the last op has nowhere to be");
+      result.copies.push_back({.ops = {piece.evict_after + 1, op_count}, .evicted_piece = i, .prefetched_pieces = {}});
+      slow_valid = true;
+    }
+  }
+  return result;
+}
+
+// An activation's slow copy is of no use after the last prefetch from it.
+void trim(SlowCopy& copy, const TensorSchedule& schedule, bool persistent) {
+  if (persistent) return;
+  SLUICE_CHECK(!copy.prefetched_pieces.empty(), "an evicted activation must be needed again");
+  copy.ops.end = schedule.pieces[copy.prefetched_pieces.back()].first_use;
+}
+
+}  // namespace
+
+void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, TensorId tensor,
+                         TierId slow, const TensorSchedule& schedule) {
+  const bool persistent = is_persistent(graph.tensor(tensor).role);
+  const auto& uses = liveness.uses[static_cast<std::size_t>(tensor)];
+  Movements movements = follow(uses, schedule, persistent, graph.op_count());
+  std::vector<ResidencyIndex> fast;
+  for (const FastPiece& piece : schedule.pieces) fast.push_back(builder.add_residency(tensor, kFastTier, piece.ops));
+  for (SlowCopy& copy : movements.copies) {
+    trim(copy, schedule, persistent);
+    if (copy.ops.empty()) continue;  // written by the very first op of the step: nothing ever reads the old value
+    const ResidencyIndex slow_index = builder.add_residency(tensor, slow, copy.ops);
+    if (copy.evicted_piece) {
+      const FastPiece& piece = schedule.pieces[*copy.evicted_piece];
+      builder.add_migration(tensor, fast[*copy.evicted_piece], slow_index, piece.evict_after, piece.ops.end);
+    }
+    for (const std::size_t i : copy.prefetched_pieces) {
+      const FastPiece& piece = schedule.pieces[i];
+      builder.add_migration(tensor, slow_index, fast[i], piece.ops.begin - 1, piece.first_use);
+    }
+  }
+}
+
+TensorSchedule always_fast(const Liveness& liveness, TensorId tensor, bool persistent) {
+  const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(tensor)];
+  TensorSchedule schedule{.fast_at_start = persistent, .pieces = {}};
+  if (!range.empty()) {
+    const OpIndex last = range.end - 1;
+    schedule.pieces.push_back({.ops = range, .first_use = range.begin, .last_use = last, .evict_after = last});
+  }
+  return schedule;
+}
+
+}  // namespace sluice

@@ -1,0 +1,40 @@
+// When a tensor is in the fast tier, and what that means in residencies and migrations.
+//
+// Planners that move tensors decide only this: the pieces of a step over which each tensor has room in the fast tier.
+// Everything else follows from the graph and is done once, here: which pieces begin with a prefetch and which with a
+// definition, which evictions must write (a copy left in the slow tier stays valid until the tensor is written,
+// AutoTM section 3.6), how long the slow copy is kept, and how the step's end closes the cycle.
+//
+//   ops           0  1  2  3  4  5  6  7  8
+//   uses             w  r                 r
+//   pieces           [first------)   [----second)    ops = {1,5}, uses 1..2, evict_after 2; ops = {6,9}, use 8
+//   migrations             out 2->5  in 5->8         tail: 3,4; window: 6,7
+#pragma once
+
+#include <vector>
+
+#include "sluice/graph/liveness.hpp"
+#include "sluice/plan/plan_builder.hpp"
+
+namespace sluice {
+
+struct FastPiece {
+  Interval<OpIndex> ops;  // room in the fast tier: prefetch window, uses, eviction tail
+  OpIndex first_use = 0;
+  OpIndex last_use = 0;
+  OpIndex evict_after = 0;  // where the eviction is issued: last_use (at once) or later, before ops.end
+};
+
+struct TensorSchedule {
+  bool fast_at_start = false;     // persistent tensors: in the fast tier between steps
+  std::vector<FastPiece> pieces;  // ascending, disjoint, covering every use
+};
+
+// Adds the tensor's residencies and migrations between the fast tier and `slow`.
+void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, TensorId tensor,
+                         TierId slow, const TensorSchedule& schedule);
+
+// A schedule that keeps the tensor in the fast tier over its whole live range.
+TensorSchedule always_fast(const Liveness& liveness, TensorId tensor, bool persistent);
+
+}  // namespace sluice
