@@ -18,8 +18,8 @@ namespace {
 constexpr Bytes kHugePage = 2 * kMiB;
 
 std::byte* map_pages(Bytes bytes) {
-  void* address = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* address =
+      ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);
 }
 

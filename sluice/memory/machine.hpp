@@ -38,7 +38,7 @@ struct Tier {
   BytesPerSecond write_bandwidth = 0;
   Seconds latency = 0;
   bool addressable = true;  // may ops use operands in place?
-  std::string path;         // kFile: the spill file
+  std::string path = {};    // kFile: the spill file
   Provenance provenance = Provenance::kGiven;
 
   bool emulated() const { return kind == TierKind::kEmulated; }

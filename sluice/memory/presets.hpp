@@ -22,10 +22,10 @@ std::vector<std::string> slow_tier_names();
 
 struct MachineOptions {
   int threads = 1;
-  std::string slow_tier = "file";                // empty: no slow tier
-  std::string spill_path;                        // `file` only: see spill_file.hpp; empty: default_spill_path()
-  Bytes slow_capacity = 0;                       // 0: what the host's memory or the file system offers
-  std::optional<BytesPerSecond> link_bandwidth;  // imposed on both links
+  std::string slow_tier = "file";                     // empty: no slow tier
+  std::string spill_path = {};                        // `file` only: see spill_file.hpp; empty: default_spill_path()
+  Bytes slow_capacity = 0;                            // 0: what the host's memory or the file system offers
+  std::optional<BytesPerSecond> link_bandwidth = {};  // imposed on both links
 };
 
 // $TMPDIR, else /var/tmp, which by convention is on a disk where /tmp may be memory.

@@ -1,0 +1,78 @@
+#include "sluice/exec/transfer/tier_storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace sluice {
+namespace {
+
+void append(const std::vector<std::string>& notes, std::vector<std::string>& all) {
+  for (const std::string& note : notes) {
+    if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(note);
+  }
+}
+
+}  // namespace
+
+Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const Bytes> arena_bytes) {
+  TierStorages all;
+  for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
+    const Tier& tier = machine.tiers[i];
+    const Bytes bytes = i < arena_bytes.size() ? arena_bytes[i] : 0;
+    Storage storage{tier.name, {}, nullptr};
+    if (tier.kind != TierKind::kFile) {
+      SLUICE_ASSIGN(storage.arena, Arena::map(bytes, tier.name));
+    } else if (bytes > 0) {
+      SLUICE_ASSIGN(SpillFile file, SpillFile::open(tier.path, bytes));
+      storage.file = std::make_unique<SpillFile>(std::move(file));
+    }
+    all.storages_.push_back(std::move(storage));
+  }
+  return all;
+}
+
+std::byte* TierStorages::base(TierId tier) const { return storage(tier).arena.data(); }
+
+Bytes TierStorages::bytes(TierId tier) const {
+  const Storage& each = storage(tier);
+  return each.file ? each.file->bytes() : each.arena.bytes();
+}
+
+const SpillFile* TierStorages::file(TierId tier) const { return storage(tier).file.get(); }
+
+Status TierStorages::check_range(TierId tier, Bytes offset, std::size_t size) const {
+  const auto wanted = static_cast<Bytes>(size);
+  if (offset >= 0 && wanted <= bytes(tier) - offset) return {};
+  return Error{ErrorCode::kBadInput,
+               fmt::format("{} at offset {} is outside tier '{}', which has {}", format_bytes(wanted), offset,
+                           storage(tier).name, format_bytes(bytes(tier)))};
+}
+
+Status TierStorages::read(TierId tier, Bytes offset, std::span<std::byte> into) const {
+  SLUICE_RETURN_IF_ERROR(check_range(tier, offset, into.size()));
+  if (const SpillFile* spill = file(tier)) return spill->read(offset, into);
+  if (!into.empty()) std::memcpy(into.data(), base(tier) + offset, into.size());
+  return {};
+}
+
+Status TierStorages::write(TierId tier, Bytes offset, std::span<const std::byte> from) const {
+  SLUICE_RETURN_IF_ERROR(check_range(tier, offset, from.size()));
+  if (const SpillFile* spill = file(tier)) return spill->write(offset, from);
+  if (!from.empty()) std::memcpy(base(tier) + offset, from.data(), from.size());
+  return {};
+}
+
+void TierStorages::prefault(TierId tier, int threads) const { storage(tier).arena.prefault(threads); }
+
+std::vector<std::string> TierStorages::notes() const {
+  std::vector<std::string> all;
+  for (const Storage& each : storages_) {
+    append(each.arena.notes(), all);
+    if (each.file) append(each.file->notes(), all);
+  }
+  return all;
+}
+
+}  // namespace sluice

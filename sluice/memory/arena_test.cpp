@@ -1,0 +1,69 @@
+#include "sluice/memory/arena.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+namespace {
+
+Bytes resident_bytes(const Arena& arena) {
+  std::vector<unsigned char> pages(static_cast<std::size_t>(arena.bytes() / kTensorAlignment));
+  EXPECT_EQ(::mincore(arena.data(), static_cast<std::size_t>(arena.bytes()), pages.data()), 0);
+  Bytes resident = 0;
+  for (const unsigned char page : pages) resident += (page & 1) * kTensorAlignment;
+  return resident;
+}
+
+TEST(Arena, HasExactlyTheBytesAskedForRoundedDownToAPage) {
+  auto arena = Arena::map(5 * kMiB + 4097, "dram");
+  ASSERT_TRUE(arena.ok());
+  EXPECT_EQ(arena->bytes(), 5 * kMiB + kTensorAlignment);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena->data()) % (2 * kMiB), 0U);
+  std::memset(arena->data(), 1, static_cast<std::size_t>(arena->bytes()));
+  // What was mapped around it to align it has been given back: the page after the arena is not ours.
+  unsigned char page = 0;
+  EXPECT_NE(::mincore(arena->data() + arena->bytes(), 1, &page), 0);
+}
+
+TEST(Arena, TouchesNothingUntilPrefaulted) {
+  auto arena = Arena::map(8 * kMiB, "dram");
+  ASSERT_TRUE(arena.ok());
+  EXPECT_EQ(resident_bytes(*arena), 0);
+  arena->data()[3 * kMiB] = std::byte{42};
+  arena->prefault(2);
+  EXPECT_EQ(resident_bytes(*arena), 8 * kMiB);
+  EXPECT_EQ(arena->data()[3 * kMiB], std::byte{42});
+}
+
+TEST(Arena, MovesWithoutMovingItsBytes) {
+  Arena first = Arena::map(kMiB, "dram").value();
+  std::byte* const data = first.data();
+  data[0] = std::byte{7};
+  Arena second = std::move(first);
+  EXPECT_EQ(second.data(), data);
+  EXPECT_EQ(first.bytes(), 0);
+  first = std::move(second);
+  EXPECT_EQ(first.data()[0], std::byte{7});
+}
+
+TEST(Arena, OfNothingIsEmpty) {
+  EXPECT_EQ(Arena::map(0, "dram")->data(), nullptr);
+  EXPECT_EQ(Arena::map(4095, "dram")->bytes(), 0);
+}
+
+TEST(Arena, SaysWhatItCouldNotMap) {
+  const auto arena = Arena::map(Bytes{1} << 50, "dram");
+  ASSERT_FALSE(arena.ok());
+  EXPECT_EQ(arena.error().code, ErrorCode::kOutOfSpace);
+  EXPECT_NE(arena.error().message.find("'dram'"), std::string::npos);
+  EXPECT_NE(arena.error().message.find("1048576.00 GiB"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice

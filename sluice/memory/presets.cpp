@@ -1,0 +1,187 @@
+#include "sluice/memory/presets.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace sluice {
+namespace {
+
+constexpr double kGB = 1e9;
+
+// Nominal figures for what has not been measured yet: DRAM as on a two-channel server slice, a file as on one NVMe
+// disk.
+constexpr BytesPerSecond kNominalDramBandwidth = 50 * kGB;
+constexpr BytesPerSecond kNominalFileBandwidth = 2 * kGB;
+constexpr Seconds kDramLatency = 90e-9;   // ReDL table I, fast memory
+constexpr Seconds kFileLatency = 100e-6;  // one small request to an NVMe disk
+
+struct EmulatedPreset {
+  const char* name;
+  bool addressable;
+  BytesPerSecond read_bandwidth;  // of ops that address it directly
+  BytesPerSecond write_bandwidth;
+  Seconds latency;
+  BytesPerSecond link_to_fast;
+  BytesPerSecond link_from_fast;
+  Seconds link_latency;  // of one transfer
+};
+
+// optane  Direct access: published kernel timings of AutoTM (artifact) cost 0.020 ns/B more to read from Optane than
+//         from DRAM and 0.188 ns/B more to write, so beside the nominal DRAM above 1/(1/50 + 0.020) = 25 GB/s and
+//         1/(1/50 + 0.188) = 4.8 GB/s. Copies: AutoTM, artifact, 29 GB/s to DRAM and 12 GB/s from it (the shape of its
+//         fig. 3: copies to Optane are limited by its writes). Its asynchronous figures, 2.0 and 2.5 GB/s, are of its
+//         copy thread, not of the memory; a link bandwidth of 2GB/s stands for them. Latency: HM-Keeper table 8.1.
+// pmbd    ReDL table I: slow memory 19 GB/s, 200 ns. Copies are limited by the slow side.
+// pcie3   A GPU's view of host memory over PCIe 3.0 x16: AutoTM section 7.2, 12 GB/s each way. 10 us to start a copy is
+//         our assumption.
+constexpr std::array<EmulatedPreset, 3> kPresets{{
+    {"optane", true, 25 * kGB, 4.8 * kGB, 275e-9, 29 * kGB, 12 * kGB, 275e-9},
+    {"pmbd", true, 19 * kGB, 19 * kGB, 200e-9, 19 * kGB, 19 * kGB, 200e-9},
+    {"pcie3", false, 12 * kGB, 12 * kGB, 10e-6, 12 * kGB, 12 * kGB, 10e-6},
+}};
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown CPU";
+}
+
+Bytes memory_capacity() {
+  struct sysinfo info {};
+  if (::sysinfo(&info) != 0) return 0;
+  return static_cast<Bytes>(info.totalram) * info.mem_unit;
+}
+
+Tier emulated_tier(const EmulatedPreset& preset, Bytes capacity) {
+  Tier tier;
+  tier.name = preset.name;
+  tier.kind = TierKind::kEmulated;
+  tier.capacity = capacity > 0 ? capacity : memory_capacity();
+  tier.read_bandwidth = preset.read_bandwidth;
+  tier.write_bandwidth = preset.write_bandwidth;
+  tier.latency = preset.latency;
+  tier.addressable = preset.addressable;
+  tier.provenance = Provenance::kEmulated;
+  return tier;
+}
+
+Link emulated_link(TierId from, TierId to, BytesPerSecond bandwidth, Seconds latency) {
+  Link link;
+  link.from = from;
+  link.to = to;
+  link.bandwidth = bandwidth;
+  link.latency = latency;
+  link.throttled = true;
+  link.provenance = Provenance::kEmulated;
+  return link;
+}
+
+void add_emulated(const EmulatedPreset& preset, Bytes capacity, Machine& machine) {
+  machine.tiers.push_back(emulated_tier(preset, capacity));
+  machine.links.push_back(emulated_link(1, kFastTier, preset.link_to_fast, preset.link_latency));
+  machine.links.push_back(emulated_link(kFastTier, 1, preset.link_from_fast, preset.link_latency));
+}
+
+// Room for the spill file at `path`, or in the directory that would hold it.
+Result<Bytes> free_space(const std::string& path) {
+  struct statvfs info {};
+  if (::statvfs(path.c_str(), &info) != 0) {
+    const std::string parent = std::filesystem::absolute(path).parent_path().string();
+    if (::statvfs(parent.c_str(), &info) != 0) {
+      return Error{
+          ErrorCode::kBadInput,
+          fmt::format("cannot put the spill file at '{}': {}; name an existing directory", path, std::strerror(errno))};
+    }
+  }
+  return static_cast<Bytes>(info.f_bavail) * static_cast<Bytes>(info.f_frsize);
+}
+
+Status add_file(const MachineOptions& options, Machine& machine) {
+  Tier tier;
+  tier.name = "file";
+  tier.kind = TierKind::kFile;
+  tier.path = options.spill_path.empty() ? default_spill_path() : options.spill_path;
+  SLUICE_ASSIGN(const Bytes available, free_space(tier.path));
+  tier.capacity = options.slow_capacity > 0 ? options.slow_capacity : available;
+  tier.read_bandwidth = tier.write_bandwidth = kNominalFileBandwidth;
+  tier.latency = kFileLatency;
+  tier.addressable = false;
+  machine.tiers.push_back(tier);
+  for (const auto& [from, to] : {std::pair{TierId{1}, kFastTier}, std::pair{kFastTier, TierId{1}}}) {
+    Link link;
+    link.from = from;
+    link.to = to;
+    link.bandwidth = kNominalFileBandwidth;
+    link.latency = kFileLatency;
+    machine.links.push_back(link);
+  }
+  return {};
+}
+
+}  // namespace
+
+Machine host_machine(int threads) {
+  Machine machine;
+  machine.cpu = fmt::format("{}, {} cores", cpu_model(), ::sysconf(_SC_NPROCESSORS_ONLN));
+  machine.threads = threads;
+  Tier dram;
+  dram.name = "dram";
+  dram.capacity = memory_capacity();
+  dram.read_bandwidth = dram.write_bandwidth = kNominalDramBandwidth;
+  dram.latency = kDramLatency;
+  machine.tiers.push_back(dram);
+  return machine;
+}
+
+std::vector<std::string> slow_tier_names() {
+  std::vector<std::string> names{"file"};
+  for (const EmulatedPreset& preset : kPresets) names.emplace_back(preset.name);
+  return names;
+}
+
+std::string default_spill_path() {
+  const char* const configured = std::getenv("TMPDIR");
+  return configured != nullptr && *configured != '\0' ? configured : "/var/tmp";
+}
+
+Result<Machine> make_machine(const MachineOptions& options) {
+  if (options.threads < 1) {
+    return Error{ErrorCode::kBadInput, fmt::format("{} compute threads; at least 1 is needed", options.threads)};
+  }
+  Machine machine = host_machine(options.threads);
+  if (options.slow_tier.empty()) return machine;
+  const auto preset =
+      std::find_if(kPresets.begin(), kPresets.end(), [&](const auto& each) { return options.slow_tier == each.name; });
+  if (preset != kPresets.end()) {
+    add_emulated(*preset, options.slow_capacity, machine);
+  } else if (options.slow_tier == "file") {
+    SLUICE_RETURN_IF_ERROR(add_file(options, machine));
+  } else {
+    return Error{ErrorCode::kBadInput, fmt::format("unknown tier '{}'; known slow tiers: {}", options.slow_tier,
+                                                   fmt::join(slow_tier_names(), ", "))};
+  }
+  for (Link& link : machine.links) {
+    if (!options.link_bandwidth) break;
+    link.bandwidth = *options.link_bandwidth;
+    link.throttled = true;
+    link.provenance = Provenance::kEmulated;
+  }
+  return machine;
+}
+
+}  // namespace sluice

@@ -1,0 +1,87 @@
+#include "sluice/memory/presets.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Presets, HostHasItsMemoryAndAName) {
+  const Machine machine = host_machine(2);
+  ASSERT_EQ(machine.tiers.size(), 1U);
+  EXPECT_GT(machine.tier(kFastTier).capacity, 64 * kMiB);
+  EXPECT_TRUE(machine.tier(kFastTier).addressable);
+  EXPECT_EQ(machine.threads, 2);
+  EXPECT_FALSE(machine.cpu.empty());
+  EXPECT_TRUE(machine.links.empty());
+}
+
+TEST(Presets, EveryNamedTierIsLinkedBothWays) {
+  for (const std::string& name : slow_tier_names()) {
+    SCOPED_TRACE(name);
+    const auto machine = make_machine({.slow_tier = name, .spill_path = testing::TempDir()});
+    ASSERT_TRUE(machine.ok()) << machine.error().message;
+    ASSERT_EQ(machine->tiers.size(), 2U);
+    EXPECT_EQ(machine->tier(1).name, name);
+    EXPECT_GT(machine->tier(1).capacity, 0);
+    const auto to_fast = machine->link_between(1, kFastTier);
+    const auto from_fast = machine->link_between(kFastTier, 1);
+    ASSERT_TRUE(to_fast && from_fast);
+    EXPECT_GT(machine->link(*to_fast).bandwidth, 0);
+    EXPECT_GT(machine->link(*from_fast).bandwidth, 0);
+    EXPECT_EQ(machine->tier(1).emulated(), name != "file");
+    EXPECT_EQ(machine->link(*to_fast).throttled, name != "file");
+    EXPECT_EQ(machine->tier(1).addressable, name == "optane" || name == "pmbd");
+  }
+}
+
+TEST(Presets, PmbdIsAsInTheTable) {
+  const auto machine = make_machine({.slow_tier = "pmbd"});
+  EXPECT_DOUBLE_EQ(machine->tier(1).read_bandwidth, 19e9);
+  EXPECT_DOUBLE_EQ(machine->tier(1).latency, 200e-9);
+}
+
+TEST(Presets, OptaneWritesCostNineTimesItsReads) {
+  const auto machine = make_machine({.slow_tier = "optane"});
+  const Tier& fast = machine->tier(kFastTier);
+  const Tier& slow = machine->tier(1);
+  EXPECT_NEAR(1e9 / slow.read_bandwidth - 1e9 / fast.read_bandwidth, 0.020, 0.001);
+  EXPECT_NEAR(1e9 / slow.write_bandwidth - 1e9 / fast.write_bandwidth, 0.188, 0.001);
+}
+
+TEST(Presets, ThrottleMarksBothLinksEmulated) {
+  const auto machine = make_machine({.spill_path = testing::TempDir(), .link_bandwidth = 1e9});
+  ASSERT_TRUE(machine.ok());
+  for (const Link& link : machine->links) {
+    EXPECT_DOUBLE_EQ(link.bandwidth, 1e9);
+    EXPECT_TRUE(link.throttled);
+    EXPECT_EQ(link.provenance, Provenance::kEmulated);
+  }
+  EXPECT_FALSE(machine->tier(1).emulated());
+}
+
+TEST(Presets, NoSlowTierLeavesTheHostAlone) {
+  EXPECT_EQ(make_machine({.slow_tier = "", .link_bandwidth = 1e9})->tiers.size(), 1U);
+}
+
+TEST(Presets, CapacityCanBeGiven) {
+  EXPECT_EQ(make_machine({.slow_tier = "pcie3", .slow_capacity = kGiB})->tier(1).capacity, kGiB);
+  EXPECT_EQ(make_machine({.spill_path = testing::TempDir(), .slow_capacity = kGiB})->tier(1).capacity, kGiB);
+}
+
+TEST(Presets, BadInputIsExplained) {
+  const auto unknown = make_machine({.slow_tier = "tape"});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(unknown.error().message, HasSubstr("'tape'"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("file, optane, pmbd, pcie3"));
+  EXPECT_FALSE(make_machine({.threads = 0}).ok());
+  const auto missing = make_machine({.spill_path = "/no/such/directory/spill"});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(missing.error().message, HasSubstr("/no/such/directory/spill"));
+}
+
+}  // namespace
+}  // namespace sluice
