@@ -19,7 +19,7 @@ if(PROJECT_IS_TOP_LEVEL)
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 endif()
 if(SLUICE_SANITIZE)
-  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer)
+  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
 endif()
 

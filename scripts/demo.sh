@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# From a bare Debian 12 machine to the point of it all: trains ResNet-50 with a fifth of the memory it wants, the rest
+# in a file, and shows that the result is the same to the last bit.
+#
+#   scripts/demo.sh [--small] [--batch N] [--model NAME] [--fast SIZE] [--steps N] [--spill FILE]
+#
+#   --small       ResNet-20 on 32x32 images, batch 128: ten seconds instead of minutes
+#   --batch N     images a step (default 16; ResNet-50 then wants about 1.7 GiB of fast memory)
+#   --model NAME  any of `sluice models` (default resnet50)
+#   --fast SIZE   the budget: a share such as 20%, or a size such as 512MiB (default 20%)
+#   --steps N     measured steps of each planner (default 5)
+#   --spill FILE  the slow tier (default build/demo.spill; it should be on a fast disk)
+#
+# Exit status 0 only when every planner ended with the same parameters.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+model=resnet50 batch=16 fast=20% steps=5 spill=$PWD/build/demo.spill
+while (($#)); do
+  case $1 in
+    --small) model=resnet20 batch=128 ;;
+    --batch) batch=${2:?--batch needs a number}; shift ;;
+    --model) model=${2:?--model needs a name}; shift ;;
+    --fast) fast=${2:?--fast needs a size}; shift ;;
+    --steps) steps=${2:?--steps needs a number}; shift ;;
+    --spill) spill=${2:?--spill needs a file}; shift ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "demo.sh: unknown option '$1' (see --help)" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+# Shows ninja's progress lines ("FINISHED TOTAL RULE") as a count with the time left, one line a tenth.
+show_progress() {
+  local finished total rest shown=-1 start=$SECONDS
+  while read -r finished total rest; do
+    if [[ ! $finished =~ ^[0-9]+$ || ! $total =~ ^[0-9]+$ ]]; then
+      printf '%s %s %s\n' "$finished" "$total" "$rest"
+    elif ((finished * 10 / total > shown)); then
+      shown=$((finished * 10 / total))
+      printf '      %d of %d, about %d s left\n' "$finished" "$total" $(((SECONDS - start) * (total - finished) / finished))
+    fi
+  done
+}
+
+echo "[1/3] Packages"
+scripts/install_packages.sh build | sed 's/^/      /'
+
+echo "[2/3] Building (a few minutes the first time)"
+mkdir -p build
+cmake --preset release -DSLUICE_BUILD_TESTS=OFF >build/demo.configure.log 2>&1 || { cat build/demo.configure.log; exit 1; }
+NINJA_STATUS='%f %t ' cmake --build --preset release | show_progress
+
+echo "[3/3] Training $model, batch $batch: all in fast memory, paging on demand, and Sentinel's plan; $steps steps each"
+result=build/demo.json
+build/release/tools/sluice compare "$model" --batch "$batch" --fast "$fast" --slow "file:$spill" \
+  --planners fast-only,on-demand,sentinel --steps "$steps" --json "$result"
+
+hashes=$(grep -o '"parameter_hash": *"[^"]*"' "$result" | sort | uniq -c)
+echo
+if (($(wc -l <<<"$hashes") == 1)) && (($(awk '{print $1; exit}' <<<"$hashes") == 3)); then
+  echo "Same bits: after training, the parameters of all three runs are identical ($(grep -o '[0-9a-f]\{32\}' <<<"$hashes"))."
+else
+  echo "DIFFERENT BITS: the planners did not end with the same parameters:" >&2
+  echo "$hashes" >&2
+  exit 1
+fi

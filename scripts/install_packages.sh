@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that Sluice is built from. Does nothing when they are all there.
+#
+#   scripts/install_packages.sh          what the build needs
+#   scripts/install_packages.sh test     the same, and what scripts/test.sh needs
+#   scripts/install_packages.sh rivals   what benchmarks/rivals needs (PyTorch)
+set -euo pipefail
+
+# ocl-icd-opencl-dev: libdnnl-dev's CMake package looks for OpenCL, but only recommends it.
+build=(g++ cmake ninja-build pkg-config libdnnl-dev ocl-icd-opencl-dev liburing-dev libfmt-dev libspdlog-dev
+  nlohmann-json3-dev libcli11-dev libxxhash-dev)
+test=(libgtest-dev libgmock-dev clang-format clang-tidy git)
+rivals=(python3-torch python3-numpy libtcmalloc-minimal4 libopenblas0-openmp)
+
+case ${1:-build} in
+  build) wanted=("${build[@]}") ;;
+  test) wanted=("${build[@]}" "${test[@]}") ;;
+  rivals) wanted=("${rivals[@]}") ;;
+  *) echo "usage: scripts/install_packages.sh [build|test|rivals]" >&2; exit 2 ;;
+esac
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  echo "install_packages: this machine has no apt. Install by its own means: ${wanted[*]} (Debian's names)" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${wanted[@]}"; do
+  [[ $(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+  echo "All ${#wanted[@]} packages are installed."
+  exit 0
+fi
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "install_packages: installing needs root, and there is no sudo. Run as root: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "Installing ${#missing[@]} packages: ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+echo "Installed."

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Tests everything, from a bare Debian 12 machine to the last sanitizer; about a quarter of an hour on two cores.
+#
+#   scripts/test.sh             all stages, in this order
+#   scripts/test.sh STAGE...    only these
+#
+#   packages  installs the Debian packages that are missing
+#   build     release build of the libraries, the command and all tests
+#   tests     every test of that build: unit, CLI, end to end, install, include directions
+#   format    layout against .clang-format
+#   names     names against .clang-tidy
+#   docs      runs the examples of the README and docs/
+#   asan      memory, plan, exec and train tests under the address and undefined-behaviour sanitizers
+#   tsan      the tests of the transfer lanes under the thread sanitizer
+#
+# A stage that fails does not stop the later ones. Ends with the time of each stage and `N passed, N failed`: the sum of
+# the tests that CTest ran, and one for each other check. Exit status 0 only when nothing failed.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly all_stages=(packages build tests format names docs asan tsan)
+readonly sanitized="memory|plan|exec|train"
+# Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
+# to it and every parallel kernel looks like a race. What has threads of our own are the lanes and transfer engines.
+readonly tsan_tests="Transfer|Engine|Lane|SpillFile|Throttle"
+jobs=$(nproc)
+passed=0 failed=0
+personality=()  # a command in front of ctest
+
+# count STATUS: one check more.
+count() { if (($1 == 0)); then passed=$((passed + 1)); else failed=$((failed + 1)); fi; return "$1"; }
+
+# run_ctest BUILD ARG...: runs tests and adds its totals to ours.
+run_ctest() {
+  local build=$1 log status summary
+  shift
+  log=$(mktemp)
+  "${personality[@]}" ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$jobs" --progress "$@" >"$log" 2>&1
+  status=$?
+  # Progress lines overwrite each other on a terminal; in a log only failures and the summary matter.
+  tr '\r' '\n' <"$log" | grep -vE '^(\[?[0-9 ]*/?[0-9]+\]? *)?(Test +#|Start +[0-9]|Internal ctest|Test project)|^ *$' | tail -n 200
+  summary=$(grep -oE '[0-9]+ tests? failed out of [0-9]+' "$log" | tail -n 1)
+  rm -f "$log"
+  if [[ -z $summary ]]; then count 1; return; fi
+  local bad total
+  read -r bad total <<<"$(tr -dc '0-9 \n' <<<"$summary" | tr -s ' ')"
+  failed=$((failed + bad))
+  passed=$((passed + total - bad))
+  return "$status"
+}
+
+# configure PRESET
+configure() {
+  cmake --preset "$1" >"build/$1.configure.log" 2>&1 || { cat "build/$1.configure.log"; return 1; }
+}
+
+# build PRESET TARGET...
+build() {
+  local preset=$1
+  shift
+  configure "$preset" || return 1
+  cmake --build --preset "$preset" --parallel "$jobs" ${1:+--target "$@"}
+}
+
+stage_packages() { scripts/install_packages.sh test; count $?; }
+stage_build() { build release; count $?; }
+stage_tests() { run_ctest build/release; }
+stage_format() { scripts/check_format.sh; count $?; }
+stage_names() { configure release && scripts/check_tidy.sh; count $?; }
+stage_docs() { scripts/check_docs.sh; count $?; }
+
+stage_asan() {
+  local targets
+  mapfile -t targets < <(tr '|' '\n' <<<"$sanitized" | sed 's/.*/sluice_&_test/')
+  build asan-ubsan "${targets[@]}" || { count 1; return 1; }
+  run_ctest build/asan-ubsan -L "^($sanitized)\$"
+}
+
+stage_tsan() {
+  build tsan sluice_exec_test || { count 1; return 1; }
+  # Without fixed addresses GCC 12's thread sanitizer refuses to start on kernels that randomise more bits than it knows.
+  local personality=(setarch "$(uname -m)" -R)
+  "${personality[@]}" true 2>/dev/null || personality=()
+  run_ctest build/tsan -L '^exec$' -R "$tsan_tests"
+}
+
+stages=("$@")
+((${#stages[@]})) || stages=("${all_stages[@]}")
+for stage in "${stages[@]}"; do
+  if [[ " ${all_stages[*]} " != *" $stage "* ]]; then
+    [[ $stage == -h || $stage == --help ]] && { sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 0; }
+    echo "test.sh: unknown stage '$stage'; the stages are: ${all_stages[*]}" >&2
+    exit 2
+  fi
+done
+
+mkdir -p build
+times=()
+for stage in "${stages[@]}"; do
+  echo "== $stage"
+  start=$SECONDS
+  if "stage_$stage"; then verdict=ok; else verdict=FAILED; fi
+  times+=("$(printf '%-9s %5d s  %s' "$stage" $((SECONDS - start)) "$verdict")")
+done
+echo "== time"
+printf '%s\n' "${times[@]}"
+echo "total     $(printf '%5d' "$SECONDS") s"
+echo "$passed passed, $failed failed"
+((failed == 0))
