@@ -1,0 +1,26 @@
+// Slices dense ops whose weights are too big to be one operand.
+//
+// An op needs all its operands in memory at once, so VGG's first dense layer (392 MiB of weights, as much gradient and
+// momentum) would alone decide the smallest feasible budget. Sliced by output features, each op touches one part:
+//
+//   forward    y[:, 0:k]   y[:, k:2k]  ...                                    (each writes its part of y)
+//   backward   dx  = dy[:, 0:k]  w0; dw0, db0; update w0, b0;
+//              dx += dy[:, k:2k] w1; dw1, db1; update w1, b1;  ...
+//
+// Weights, biases, their gradients and momenta become one tensor a slice, "fc1.weight[0:1024]", which starts with the
+// values that the same part of the whole would have. y, dy and x stay whole. Dense ops get Attributes::out_begin,
+// out_end and partial (op.hpp).
+#pragma once
+
+#include "sluice/base/units.hpp"
+#include "sluice/graph/graph.hpp"
+
+namespace sluice {
+
+inline constexpr Bytes kDenseSliceLimit = 16 * kMiB;
+
+// Runs on a logical graph, training or forward. Slices are of about equal size, at most `limit` bytes of weights where
+// one feature fits, and whole multiples of 16 features where 16 fit (except the last). Smaller layers stay whole.
+Graph slice_dense(const Graph& logical, Bytes limit = kDenseSliceLimit);
+
+}  // namespace sluice

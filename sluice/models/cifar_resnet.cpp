@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include "sluice/graph/builder.hpp"
+#include "sluice/models/blocks.hpp"
+#include "sluice/models/networks.hpp"
+
+namespace sluice {
+namespace {
+
+struct Block {
+  std::string layer;
+  std::int64_t channels = 0;
+  std::int64_t stride = 1;
+  bool projection = false;
+};
+
+Conv2dOptions conv3x3(std::int64_t channels, std::int64_t stride) {
+  return {.out_channels = channels, .kernel = 3, .stride = stride, .padding = 1};
+}
+
+TensorId residual_block(GraphBuilder& builder, TensorId x, const Block& block) {
+  TensorId y = conv_norm(builder, block.layer + ".conv1", x, conv3x3(block.channels, block.stride), true);
+  TensorId shortcut = x;
+  if (block.projection) {
+    const Conv2dOptions projection{.out_channels = block.channels, .stride = block.stride};
+    shortcut = conv_norm(builder, block.layer + ".downsample", x, projection, false);
+  }
+  y = conv_norm(builder, block.layer + ".conv2", y, conv3x3(block.channels, 1), false);
+  return builder.add(y, shortcut, true);
+}
+
+TensorId plain_block(GraphBuilder& builder, TensorId x, const Block& block) {
+  const TensorId y = conv_norm(builder, block.layer + ".conv1", x, conv3x3(block.channels, block.stride), true);
+  return conv_norm(builder, block.layer + ".conv2", y, conv3x3(block.channels, 1), true);
+}
+
+}  // namespace
+
+Result<Graph> build_cifar_resnet(const std::string& name, const ModelOptions& options, int blocks, bool shortcuts) {
+  GraphBuilder builder(name);
+  TensorId x = image_input(builder, options.batch, options.image_size);
+  x = conv_norm(builder, "conv1", x, conv3x3(16, 1), true);
+  for (int stage = 0; stage < 3; ++stage) {
+    for (int i = 0; i < blocks; ++i) {
+      const bool shrinks = stage > 0 && i == 0;
+      const Block block{fmt::format("layer{}.{}", stage + 1, i), std::int64_t{16} << stage, shrinks ? 2 : 1, shrinks};
+      x = shortcuts ? residual_block(builder, x, block) : plain_block(builder, x, block);
+    }
+  }
+  pooled_classifier(builder, x, options.classes);
+  return builder.finish();
+}
+
+}  // namespace sluice

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include "sluice/graph/builder.hpp"
+#include "sluice/models/blocks.hpp"
+#include "sluice/models/networks.hpp"
+
+namespace sluice {
+namespace {
+
+struct Block {
+  std::string layer;
+  std::vector<Conv2dOptions> convolutions;
+  Conv2dOptions projection;
+  bool project = false;
+};
+
+Block make_block(const ImageNetResnet& net, std::size_t stage, int i) {
+  const std::int64_t width = std::int64_t{64} << stage;
+  const std::int64_t stride = stage > 0 && i == 0 ? 2 : 1;
+  const std::int64_t out = net.bottleneck ? 4 * width : width;
+  const Conv2dOptions strided{.out_channels = width, .kernel = 3, .stride = stride, .padding = 1};
+  Block block;
+  block.layer = fmt::format("layer{}.{}", stage + 1, i);
+  if (net.bottleneck) {
+    block.convolutions = {{.out_channels = width}, strided, {.out_channels = out}};
+  } else {
+    block.convolutions = {strided, {.out_channels = width, .kernel = 3, .padding = 1}};
+  }
+  block.projection = {.out_channels = out, .stride = stride};
+  block.project = i == 0 && (stage > 0 || net.bottleneck);
+  return block;
+}
+
+std::string conv_layer(const Block& block, std::size_t i) { return fmt::format("{}.conv{}", block.layer, i + 1); }
+
+// The shortcut stands just before the block's last convolution, so that it is short-lived in the forward pass.
+TensorId block_v1(GraphBuilder& builder, TensorId x, const Block& block) {
+  TensorId y = x;
+  const std::size_t last = block.convolutions.size() - 1;
+  for (std::size_t i = 0; i < last; ++i) {
+    y = conv_norm(builder, conv_layer(block, i), y, block.convolutions[i], true);
+  }
+  TensorId shortcut = x;
+  if (block.project) shortcut = conv_norm(builder, block.layer + ".downsample", x, block.projection, false);
+  y = conv_norm(builder, conv_layer(block, last), y, block.convolutions[last], false);
+  return builder.add(y, shortcut, true);
+}
+
+TensorId block_v2(GraphBuilder& builder, TensorId x, const Block& block) {
+  TensorId y = x;
+  TensorId activated = x;
+  TensorId shortcut = x;
+  const std::size_t last = block.convolutions.size() - 1;
+  for (std::size_t i = 0; i <= last; ++i) {
+    if (i == last && block.project) {
+      builder.begin_layer(block.layer + ".downsample");
+      shortcut = builder.conv2d(activated, block.projection);
+    }
+    builder.begin_layer(conv_layer(block, i));
+    y = builder.batch_norm(y, true);
+    if (i == 0) activated = y;
+    y = builder.conv2d(y, block.convolutions[i]);
+  }
+  return builder.add(y, shortcut);
+}
+
+TensorId stem(GraphBuilder& builder, TensorId images, bool preactivation) {
+  builder.begin_layer("conv1");
+  TensorId x = builder.conv2d(images, {.out_channels = 64, .kernel = 7, .stride = 2, .padding = 3});
+  if (!preactivation) x = builder.batch_norm(x, true);
+  builder.begin_layer("maxpool");
+  return builder.max_pool(x, {.kernel = 3, .stride = 2, .padding = 1});
+}
+
+}  // namespace
+
+Result<Graph> build_imagenet_resnet(const std::string& name, const ModelOptions& options, const ImageNetResnet& net) {
+  GraphBuilder builder(name);
+  TensorId x = stem(builder, image_input(builder, options.batch, options.image_size), net.preactivation);
+  for (std::size_t stage = 0; stage < net.blocks.size(); ++stage) {
+    for (int i = 0; i < net.blocks[stage]; ++i) {
+      const Block block = make_block(net, stage, i);
+      x = net.preactivation ? block_v2(builder, x, block) : block_v1(builder, x, block);
+    }
+  }
+  if (net.preactivation) {
+    builder.begin_layer("norm");
+    x = builder.batch_norm(x, true);
+  }
+  pooled_classifier(builder, x, options.classes);
+  return builder.finish();
+}
+
+}  // namespace sluice
