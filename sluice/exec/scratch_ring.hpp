@@ -1,0 +1,47 @@
+// Scratch memory in which the ops of a step can be run one after another for measuring, in far less room than the step
+// needs, with caches about as warm as in a real step.
+//
+// Tensors are placed one behind the other in a ring. A tensor keeps its place until the ring comes round to it, so an
+// op finds what the ops just before it wrote where they wrote it, perhaps still in a cache; what was written long
+// before comes from a place that was last touched a whole ring ago, so from memory. The ring is a few times larger than
+// the caches and three times the largest op.
+//
+// Contents: normal floats in f32 tensors and zeros in integer ones, whatever ops write: repeated ops on their own
+// results would run into denormals, and indices made of noise would point anywhere.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sluice/graph/graph.hpp"
+#include "sluice/memory/arena.hpp"
+
+namespace sluice {
+
+class ScratchRing {
+ public:
+  // `threads` fill the memory. kOutOfSpace when the ring cannot be mapped. `graph` must outlive the ring.
+  static Result<ScratchRing> make(const Graph& graph, int threads);
+
+  // Pointers to the operands of `op`, inputs then outputs, disjoint but for operands that are the same tensor.
+  std::vector<void*> place(const Op& op);
+
+  // Puts ordinary values back into what `op` has written at `operands`.
+  void restore_outputs(const Op& op, std::span<void* const> operands) const;
+
+  Bytes bytes() const { return arena_.bytes(); }
+
+ private:
+  ScratchRing(const Graph& graph, int threads, Arena arena);
+  void place_tensor(TensorId tensor);
+  void fill(const Tensor& tensor, std::byte* at) const;
+
+  const Graph* graph_;
+  int threads_;
+  Arena arena_;
+  std::vector<float> pattern_;
+  Bytes cursor_ = 0;             // counts on over all rounds
+  std::vector<Bytes> position_;  // by TensorId: cursor when it was last placed, or kNowhere
+};
+
+}  // namespace sluice

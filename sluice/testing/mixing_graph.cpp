@@ -1,0 +1,69 @@
+#include "sluice/testing/mixing_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "sluice/base/random.hpp"
+
+namespace sluice::testing {
+namespace {
+
+std::uint64_t hash_bytes(std::uint64_t hash, std::span<const std::byte> bytes) {
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 32;
+  }
+  for (; at < bytes.size(); ++at) hash = mix64(hash ^ static_cast<std::uint64_t>(bytes[at]));
+  return mix64(hash ^ bytes.size());
+}
+
+void fill_bytes(std::uint64_t seed, std::span<std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = mix64(seed + 0x9e3779b97f4a7c15ULL * at);
+    std::memcpy(bytes.data() + at, &word, std::min(sizeof(word), bytes.size() - at));
+  }
+}
+
+void spin(Seconds seconds) {
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - start).count() < seconds) {
+  }
+}
+
+}  // namespace
+
+std::span<std::byte> MixingGraph::bytes_of(TensorId tensor, void* stored) const {
+  return {static_cast<std::byte*>(stored), static_cast<std::size_t>(graph_.tensor(tensor).bytes)};
+}
+
+Status MixingGraph::run(OpIndex op, std::span<void* const> operands, const StepContext& context) {
+  ++ops_run_;
+  if (options_.failing_op == op) return Error{ErrorCode::kIo, fmt::format("op {} was told to fail", op)};
+  const Op& instruction = graph_.op(op);
+  std::uint64_t hash = random_bits(static_cast<std::uint64_t>(context.step), static_cast<std::uint64_t>(op), 0);
+  std::size_t operand = 0;
+  for (const TensorId input : instruction.inputs) hash = hash_bytes(hash, bytes_of(input, operands[operand++]));
+  for (const TensorId output : instruction.outputs) {
+    fill_bytes(mix64(hash + operand), bytes_of(output, operands[operand]));
+    ++operand;
+  }
+  if (options_.op_seconds > 0) spin(options_.op_seconds);
+  return {};
+}
+
+void MixingGraph::to_plain(TensorId tensor, const void* stored, std::span<float> plain) {
+  SLUICE_CHECK(static_cast<Bytes>(plain.size_bytes()) <= graph_.tensor(tensor).bytes, "room for the values");
+  std::memcpy(plain.data(), stored, plain.size_bytes());
+}
+
+void MixingGraph::from_plain(TensorId tensor, std::span<const float> plain, void* stored) {
+  SLUICE_CHECK(static_cast<Bytes>(plain.size_bytes()) <= graph_.tensor(tensor).bytes, "room for the values");
+  std::memcpy(stored, plain.data(), plain.size_bytes());
+}
+
+}  // namespace sluice::testing

@@ -1,0 +1,39 @@
+// A CompiledGraph for tests whose ops compute nothing useful but depend on everything: each op hashes all bytes of its
+// inputs and fills its outputs from that hash. One wrong, late or overwritten byte anywhere changes every tensor that
+// comes after it, so "same bits" over random graphs and plans is a strong check and a cheap one.
+//
+// Any graph will do: operands need only have bytes. No OpenMP, so thread sanitizers understand it.
+#pragma once
+
+#include <optional>
+
+#include "sluice/exec/backend.hpp"
+
+namespace sluice::testing {
+
+struct MixingOptions {
+  Seconds op_seconds = 0;             // ops spin for at least this long, so that transfers get a chance to be late
+  std::optional<OpIndex> failing_op;  // returns an error instead of running
+};
+
+class MixingGraph : public CompiledGraph {
+ public:
+  explicit MixingGraph(Graph graph, MixingOptions options = {}) : graph_(std::move(graph)), options_(options) {}
+
+  const Graph& graph() const override { return graph_; }
+  Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override;
+  // The bytes as they are: `plain` gets as many floats as the tensor has bytes for.
+  void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override;
+  void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override;
+
+  int ops_run() const { return ops_run_; }
+
+ private:
+  std::span<std::byte> bytes_of(TensorId tensor, void* stored) const;
+
+  Graph graph_;
+  MixingOptions options_;
+  int ops_run_ = 0;
+};
+
+}  // namespace sluice::testing
