@@ -1,0 +1,18 @@
+// A machine as JSON: what `sluice machine --json` writes, and how `sluice compare` hands its measured machine to the
+// processes that run the planners, so that all of them work with the same figures.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "sluice/base/result.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+nlohmann::json machine_to_json(const Machine& machine);
+Result<Machine> machine_from_json(const nlohmann::json& document);
+
+// Whether any number shown for this machine comes from a tier or link that is imitated.
+bool is_emulated(const Machine& machine);
+
+}  // namespace sluice

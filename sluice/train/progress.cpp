@@ -1,0 +1,50 @@
+#include "sluice/train/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::milliseconds kTerminalPeriod{200};
+constexpr std::chrono::seconds kLogPeriod{10};
+
+}  // namespace
+
+ProgressLine::ProgressLine(std::string what, std::int64_t total)
+    : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::clear() {
+  if (terminal_ && shown_) fmt::print(stderr, "\r\033[K");
+  shown_ = false;
+}
+
+void ProgressLine::update(std::int64_t done, std::string_view detail) {
+  const auto now = Clock::now();
+  const bool due = now - last_ >= (terminal_ ? Clock::duration(kTerminalPeriod) : Clock::duration(kLogPeriod));
+  if (!due && (shown_ || !terminal_)) return;
+  last_ = now;
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  std::string line = fmt::format("{} {}/{}", what_, done, total_);
+  if (!detail.empty()) line += fmt::format("  {}", detail);
+  if (done > 0) {
+    line += fmt::format("  {} left",
+                        format_clock(elapsed / static_cast<double>(done) * static_cast<double>(total_ - done)));
+  }
+  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+std::string format_clock(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace sluice

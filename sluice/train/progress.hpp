@@ -1,0 +1,38 @@
+// One line of progress on stderr for long work: rewritten in place on a terminal, printed every ten seconds otherwise
+// (logs), nothing for work that is over by then. Shows what is being done, the count and the time left.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+class ProgressLine {
+ public:
+  ProgressLine(std::string what, std::int64_t total);
+  ~ProgressLine();  // clears the line on a terminal
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void update(std::int64_t done, std::string_view detail = {});
+
+  // Removes the line so that other output can be printed; the next update brings it back.
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string what_;
+  std::int64_t total_;
+  bool terminal_;
+  bool shown_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
+};
+
+// "1:23:45", "23:45", "0:07".
+std::string format_clock(double seconds);
+
+}  // namespace sluice

@@ -1,0 +1,42 @@
+// Runs steps until the number asked for, an interruption or a failure, and writes checkpoints on the way.
+//
+// Interrupted between steps, it writes a last checkpoint (if asked for checkpoints) and says so in the outcome.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "sluice/train/learning_rate.hpp"
+#include "sluice/train/session.hpp"
+
+namespace sluice {
+
+struct TrainingOptions {
+  std::int64_t first_step = 0;  // where a resumed run goes on
+  std::int64_t end_step = 0;    // one past the last
+  double learning_rate = 0.1;
+  LearningRateSchedule schedule;
+  std::optional<std::filesystem::path> checkpoint;
+  std::int64_t checkpoint_every = 0;  // steps; 0: at the end only
+};
+
+struct StepReport {
+  std::int64_t step = 0;
+  float loss = 0;
+  float learning_rate = 0;
+  const StepTrace& trace;
+};
+
+struct TrainingOutcome {
+  std::int64_t next_step = 0;
+  bool interrupted = false;
+};
+
+// `observe` is called after every step; `stop` is asked before every step.
+Result<TrainingOutcome> run_training(Session& session, const TrainingOptions& options,
+                                     const std::function<void(const StepReport&)>& observe,
+                                     const std::function<bool()>& stop);
+
+}  // namespace sluice
