@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+"""Runs Sluice and PyTorch step by step in turn and compares time and memory.
+
+    compare_pytorch.py [MODEL] [--batch B] [--threads T] [--rounds N] [--sluice PLANNER[@BUDGET],...]
+                       [--rivals plain,checkpoint,disk] [--json OUT]
+
+Each contestant is a process of its own, so that its peak resident size is its own. A round is one step of each, in an
+order that rotates from round to round; a drift of the machine meets all of them alike. The first --warmup rounds are
+not counted. "vs" is the median over the rounds of a contestant's time by that of the reference's same round.
+
+The contestants of Sluice are named planner@budget, such as fast-only, sentinel@20%. The rivals: PyTorch plain, with
+every block checkpointed, and with its saved tensors in a file (benchmarks/rivals/pytorch_step.py).
+Exit status 77 when PyTorch is not installed, and a line that says how to.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PYTHON = "/usr/bin/python3"  # Debian's, for Debian's python3-torch
+MIB = 1 << 20
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", default="resnet50", choices=["resnet50", "vgg16", "resnet32"])
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=7, help="counted rounds (default 7)")
+    parser.add_argument("--warmup", type=int, default=2, help="rounds before those (default 2)")
+    parser.add_argument("--sluice", default="fast-only,sentinel@20%", help="planners and budgets (default %(default)s)")
+    parser.add_argument("--rivals", default="plain", help="of plain, checkpoint, disk (default %(default)s)")
+    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
+    parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"), help="where both sides spill to")
+    parser.add_argument("--json", help="write the results to this file too")
+    options = parser.parse_args()
+    options.sluice = [name for name in options.sluice.split(",") if name]
+    options.rivals = [name for name in options.rivals.split(",") if name]
+    if options.batch < 1 or options.rounds < 1 or options.threads < 1:
+        parser.error("--batch, --rounds and --threads must be at least 1")
+    unknown = set(options.rivals) - {"plain", "checkpoint", "disk"}
+    if unknown:
+        parser.error(f"unknown rival {', '.join(sorted(unknown))}; known: plain, checkpoint, disk")
+    return options
+
+
+class Contestant:
+    """A process that runs one step for each line "step" and sums up after "finish"."""
+
+    def __init__(self, name, command):
+        self.name = name
+        self.seconds = []
+        self.losses = []
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, request):
+        try:
+            self.process.stdin.write(request + "\n")
+            self.process.stdin.flush()
+            # Notes that are not JSON are passed on to the user.
+            while line := self.process.stdout.readline():
+                if line.startswith("{"):
+                    return json.loads(line)
+                print(f"  {self.name}: {line.rstrip()}", file=sys.stderr)
+        except BrokenPipeError:
+            pass
+        sys.exit(f"compare_pytorch: {self.name} ended early with status {self.process.wait()}; its message is above")
+
+    def step(self, counted):
+        record = self.ask("step")
+        self.losses.append(record["loss"])
+        if counted:
+            self.seconds.append(record["seconds"])
+
+    def finish(self):
+        summary = self.ask("finish")
+        self.process.stdin.close()
+        self.process.wait()
+        return summary
+
+
+def sluice_command(options, contestant):
+    planner, _, budget = contestant.partition("@")
+    command = [options.binary, "worker", options.model, "--batch", str(options.batch),
+               "--threads", str(options.threads), "--planner", planner,
+               "--spill", os.path.join(options.spill_dir, f"rivals-{planner}.spill")]
+    return command + (["--fast", budget] if budget else [])
+
+
+def pytorch_command(options, mode):
+    return [PYTHON, os.path.join(HERE, "pytorch_step.py"), options.model, "--batch", str(options.batch),
+            "--threads", str(options.threads), "--mode", mode, "--serve",
+            "--spill", os.path.join(options.spill_dir, "rivals-pytorch.spill")]
+
+
+def require_pytorch():
+    probe = subprocess.run([PYTHON, "-c", "import torch, numpy"], capture_output=True, text=True) \
+        if os.path.exists(PYTHON) else None
+    if probe is None or probe.returncode != 0:
+        print("skipped: PyTorch is not installed for /usr/bin/python3; run scripts/install_packages.sh rivals")
+        sys.exit(77)
+
+
+def run_rounds(contestants, options):
+    for round_index in range(options.warmup + options.rounds):
+        counted = round_index >= options.warmup
+        label = f"round {round_index - options.warmup + 1} of {options.rounds}" if counted else "warming up"
+        print(f"\r{label}...", end=" ", file=sys.stderr, flush=True)
+        shift = round_index % len(contestants)
+        for contestant in contestants[shift:] + contestants[:shift]:
+            contestant.step(counted)
+    print(file=sys.stderr)
+
+
+def row_of(contestant, references):
+    summary = contestant.finish()
+    times = contestant.seconds
+    ratios = {name: statistics.median(own / other for own, other in zip(times, reference))
+              for name, reference in references.items()}
+    return {"name": contestant.name,
+            "step_ms": {"median": 1e3 * statistics.median(times), "min": 1e3 * min(times), "max": 1e3 * max(times)},
+            "rounds_ms": [1e3 * seconds for seconds in times],
+            "ratio_to": ratios,
+            "peak_rss_bytes": summary["peak_rss_bytes"],
+            "parameter_hash": summary["parameter_hash"],
+            "final_loss": contestant.losses[-1]}
+
+
+def print_table(rows, references):
+    width = max(len(row["name"]) for row in rows)
+    print(f"{'':{width}}  {'median':>9} {'min':>9} {'max':>9} {'peak RSS':>10}" +
+          "".join(f"  {'vs ' + name:>{len(name) + 3}}" for name in references))
+    for row in rows:
+        step = row["step_ms"]
+        print(f"{row['name']:{width}}  {step['median']:6.0f} ms {step['min']:6.0f} ms {step['max']:6.0f} ms "
+              f"{row['peak_rss_bytes'] / MIB:6.0f} MiB" +
+              "".join(f"  {row['ratio_to'][name]:>{len(name) + 3}.3f}" for name in references))
+
+
+def environment():
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    with open("/proc/cpuinfo") as cpuinfo:
+        cpu = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), platform.machine())
+    return {"cpu": cpu, "commit": commit.stdout.strip() or "unknown",
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
+
+
+def main():
+    options = arguments()
+    require_pytorch()
+    if not os.access(options.binary, os.X_OK):
+        sys.exit(f"compare_pytorch: {options.binary} is missing; build it first: cmake --build --preset release")
+    os.makedirs(options.spill_dir, exist_ok=True)
+    contestants = [Contestant(f"sluice {name}", sluice_command(options, name)) for name in options.sluice]
+    contestants += [Contestant(f"pytorch {mode}", pytorch_command(options, mode)) for mode in options.rivals]
+    run_rounds(contestants, options)
+    references = {entry.name: entry.seconds for entry in contestants if entry.name.startswith("pytorch ")}
+    rows = [row_of(contestant, references) for contestant in contestants]
+    setting = {"model": options.model, "batch": options.batch, "threads": options.threads, "rounds": options.rounds,
+               **environment()}
+    print(f"{options.model}, batch {options.batch}, {options.threads} threads, {options.rounds} rounds interleaved, "
+          f"{setting['cpu']}, commit {setting['commit']}")
+    print_table(rows, references)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({**setting, "results": rows}, file, indent=1)
+            file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
