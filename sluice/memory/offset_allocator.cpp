@@ -16,31 +16,24 @@ namespace {
 
 using Time = std::int32_t;
 
-// One live interval of a placed item, and the bytes it holds then.
-struct Placed {
-  Bytes begin = 0;
-  Bytes end = 0;
-  Interval<Time> live;
-};
-
-// What has been placed so far, by ascending offset: one flat array, because scanning it is the whole cost.
+// What has been placed so far: a row for each live interval of an item, by ascending offset. Times and byte ranges are
+// kept apart, because a search reads all of the times and few of the ranges, and it is the whole cost.
 class Placement {
  public:
-  explicit Placement(std::size_t rows) { placed_.reserve(rows); }
-
   void place(const OffsetItem& item, Bytes bytes, Bytes offset) {
-    for (const Interval<Time>& live : item.live) {
-      const Placed row{offset, offset + bytes, live};
-      const auto after = [](const Placed& a, const Placed& b) { return a.begin < b.begin; };
-      placed_.insert(std::upper_bound(placed_.begin(), placed_.end(), row, after), row);
-    }
+    const auto row = std::upper_bound(ranges_.begin(), ranges_.end(), offset,
+                                      [](Bytes value, const Interval<Bytes>& range) { return value < range.begin; });
+    const auto index = row - ranges_.begin();
+    ranges_.insert(row, item.live.size(), {offset, offset + bytes});
+    lives_.insert(lives_.begin() + index, item.live.begin(), item.live.end());
     if (!item.live.empty()) height_ = std::max(height_, offset + bytes);
   }
 
   bool fits(const OffsetItem& item, Bytes bytes, Bytes offset) const {
-    return std::none_of(placed_.begin(), placed_.end(), [&](const Placed& row) {
-      return row.begin < offset + bytes && offset < row.end && live_together(item, row);
-    });
+    for (std::size_t row = 0; row < lives_.size(); ++row) {
+      if (ranges_[row].overlaps({offset, offset + bytes}) && live_together(item, lives_[row])) return false;
+    }
+    return true;
   }
 
   // The tightest hole that `bytes` fits into while the item is live; the lowest of equals; else above everything.
@@ -48,14 +41,14 @@ class Placement {
     Bytes best = -1;
     Bytes tightest = std::numeric_limits<Bytes>::max();
     Bytes free_from = 0;
-    for (const Placed& row : placed_) {
-      if (!live_together(item, row)) continue;
-      const Bytes hole = row.begin - free_from;
+    for (std::size_t row = 0; row < lives_.size(); ++row) {
+      if (!live_together(item, lives_[row])) continue;
+      const Bytes hole = ranges_[row].begin - free_from;
       if (hole >= bytes && hole < tightest) {
         tightest = hole;
         best = free_from;
       }
-      free_from = std::max(free_from, row.end);
+      free_from = std::max(free_from, ranges_[row].end);
     }
     return best >= 0 ? best : free_from;
   }
@@ -63,14 +56,15 @@ class Placement {
   Bytes height() const { return height_; }
 
  private:
-  static bool live_together(const OffsetItem& item, const Placed& row) {
+  static bool live_together(const OffsetItem& item, const Interval<Time>& other) {
     for (const Interval<Time>& live : item.live) {
-      if (live.begin < row.live.end && row.live.begin < live.end) return true;
+      if (live.overlaps(other)) return true;
     }
     return false;
   }
 
-  std::vector<Placed> placed_;
+  std::vector<Interval<Time>> lives_;    // by row
+  std::vector<Interval<Bytes>> ranges_;  // by row
   Bytes height_ = 0;
 };
 
@@ -117,8 +111,7 @@ std::vector<std::size_t> order_by(std::span<const OffsetItem> items, KeyOf key_o
 
 class Packer {
  public:
-  explicit Packer(std::span<const OffsetItem> items)
-      : items_(items), sizes_(rounded_sizes(items)), fixed_(row_count(items)) {
+  explicit Packer(std::span<const OffsetItem> items) : items_(items), sizes_(rounded_sizes(items)) {
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (!items[i].fixed_offset) continue;
       const Bytes offset = *items[i].fixed_offset;
@@ -142,12 +135,6 @@ class Packer {
   }
 
  private:
-  static std::size_t row_count(std::span<const OffsetItem> items) {
-    std::size_t rows = 0;
-    for (const OffsetItem& item : items) rows += item.live.size();
-    return rows;
-  }
-
   std::span<const OffsetItem> items_;
   std::vector<Bytes> sizes_;
   Placement fixed_;
