@@ -1,0 +1,107 @@
+#include "sluice/exec/scratch_ring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+namespace {
+
+// t0 -> op0 -> t1 -> op1 -> t2 ..., each tensor of `bytes`.
+Graph chain(int op_count, Bytes bytes, DType dtype = DType::kF32) {
+  Graph graph;
+  Tensor tensor;
+  tensor.shape = {bytes / size_of(dtype)};
+  tensor.dtype = dtype;
+  TensorId last = graph.add_tensor(tensor);
+  for (int i = 0; i < op_count; ++i) {
+    Op op;
+    op.kind = OpKind::kRelu;
+    op.inputs = {last};
+    op.outputs = {last = graph.add_tensor(tensor)};
+    graph.add_op(op);
+  }
+  return graph;
+}
+
+TEST(ScratchRing, AConsumerFindsItsInputWhereTheProducerWroteIt) {
+  const Graph graph = chain(200, kMiB);  // twice round the ring
+  auto ring = ScratchRing::make(graph, 1);
+  ASSERT_TRUE(ring.ok());
+  std::vector<void*> previous = ring->place(graph.op(0));
+  for (OpIndex op = 1; op < graph.op_count(); ++op) {
+    const std::vector<void*> operands = ring->place(graph.op(op));
+    EXPECT_EQ(operands[0], previous[1]) << "op " << op;
+    previous = operands;
+  }
+}
+
+TEST(ScratchRing, OperandsAreAlignedInsideAndApart) {
+  Graph graph;
+  Op op;
+  for (const std::int64_t elements : {1, 3000, 40'000'000, 5, 9'000'000}) {
+    Tensor tensor;
+    tensor.shape = {elements};
+    op.inputs.push_back(graph.add_tensor(tensor));
+  }
+  for (int turn = 0; turn < 6; ++turn) {
+    std::rotate(op.inputs.begin(), op.inputs.begin() + 1, op.inputs.end());
+    graph.add_op(op);
+  }
+  auto ring = ScratchRing::make(graph, 1);
+  ASSERT_TRUE(ring.ok());
+  auto* base = static_cast<std::byte*>(ring->place(graph.op(0))[0]);  // the first tensor placed is at the start
+  for (const Op& each : graph.ops()) {
+    const std::vector<void*> operands = ring->place(each);
+    std::vector<Interval<Bytes>> used;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Bytes offset = static_cast<std::byte*>(operands[i]) - base;
+      EXPECT_EQ(offset % kTensorAlignment, 0);
+      used.push_back({offset, offset + graph.tensor(each.inputs[i]).bytes});
+      EXPECT_GE(used.back().begin, 0);
+      EXPECT_LE(used.back().end, ring->bytes());
+    }
+    std::sort(used.begin(), used.end());
+    for (std::size_t i = 1; i < used.size(); ++i) EXPECT_LE(used[i - 1].end, used[i].begin);
+  }
+}
+
+TEST(ScratchRing, WhatWasWrittenLongAgoIsPlacedAnew) {
+  Graph graph = chain(200, kMiB);
+  Op reader;  // reads the very first and the very last tensor
+  reader.inputs = {0, graph.tensor_count() - 1};
+  graph.add_op(reader);
+  auto ring = ScratchRing::make(graph, 1);
+  ASSERT_TRUE(ring.ok());
+  std::vector<void*> previous;
+  for (OpIndex op = 0; op < 200; ++op) previous = ring->place(graph.op(op));
+  const std::vector<void*> operands = ring->place(graph.op(200));
+  EXPECT_EQ(operands[1], previous[1]);
+  EXPECT_NE(operands[0], operands[1]);
+}
+
+TEST(ScratchRing, KeepsFloatsOrdinaryAndIntegersZero) {
+  for (const DType dtype : {DType::kF32, DType::kU8}) {
+    const Graph graph = chain(2, 3 * kMiB, dtype);
+    auto ring = ScratchRing::make(graph, 1);
+    ASSERT_TRUE(ring.ok());
+    const std::vector<void*> operands = ring->place(graph.op(0));
+    std::memset(operands[1], 0x7f, 3 * kMiB);
+    ring->restore_outputs(graph.op(0), operands);
+    if (dtype == DType::kU8) {
+      const auto* bytes = static_cast<const char*>(operands[1]);
+      EXPECT_TRUE(std::all_of(bytes, bytes + 3 * kMiB, [](char byte) { return byte == 0; }));
+    } else {
+      const auto* floats = static_cast<const float*>(operands[1]);
+      const auto ordinary = [](float value) { return std::isnormal(value) && std::abs(value) < 10; };
+      EXPECT_TRUE(std::all_of(floats, floats + 3 * kMiB / 4, ordinary));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice
