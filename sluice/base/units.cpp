@@ -51,7 +51,8 @@ Result<Bytes> parse_bytes(std::string_view text) {
   const auto scale = parts ? scale_of(parts->unit, kSizeUnits) : std::nullopt;
   if (!scale || parts->number < 0 || parts->number * *scale > 9e18) {
     return Error{ErrorCode::kBadInput, fmt::format("'{}' is not a size; write bytes, or a number with KiB, MiB, GiB or "
-                                                   "TiB, such as 512MiB", text)};
+                                                   "TiB, such as 512MiB",
+                                                   text)};
   }
   return static_cast<Bytes>(parts->number * *scale);
 }
@@ -59,8 +60,9 @@ Result<Bytes> parse_bytes(std::string_view text) {
 Result<MemorySize> parse_memory_size(std::string_view text) {
   const auto parts = split(text);
   if (parts && parts->unit == "%") {
-    if (parts->number <= 0) {
-      return Error{ErrorCode::kBadInput, fmt::format("'{}' is not a budget: a percentage must be above 0%", text)};
+    if (parts->number <= 0 || parts->number > 10000) {
+      return Error{ErrorCode::kBadInput,
+                   fmt::format("'{}' is not a budget: a percentage must be above 0% and at most 10000%", text)};
     }
     return MemorySize{parts->number / 100.0};
   }
@@ -73,8 +75,9 @@ Result<BytesPerSecond> parse_bandwidth(std::string_view text) {
   const auto parts = split(text);
   const auto scale = parts ? scale_of(parts->unit, kBandwidthUnits) : std::nullopt;
   if (!scale || parts->number <= 0) {
-    return Error{ErrorCode::kBadInput,
-                 fmt::format("'{}' is not a bandwidth; write a positive number with MB/s or GB/s, such as 1GB/s", text)};
+    return Error{
+        ErrorCode::kBadInput,
+        fmt::format("'{}' is not a bandwidth; write a positive number with MB/s or GB/s, such as 1GB/s", text)};
   }
   return parts->number * *scale;
 }
