@@ -61,7 +61,7 @@ struct Plan {
   std::string graph_name;
   std::string graph_fingerprint;
   std::string machine_fingerprint;
-  std::string planner;                                             // registry name
+  std::string planner;                                              // registry name
   std::vector<std::pair<std::string, std::string>> planner_config;  // what the planner was told and what it chose
   std::string solver_status = "heuristic";
   std::vector<Bytes> budgets;      // by TierId
@@ -69,9 +69,9 @@ struct Plan {
   Seconds predicted_step_seconds = 0;
   Seconds lower_bound_seconds = 0;
 
-  std::vector<OpPlacement> ops;         // by OpIndex
+  std::vector<OpPlacement> ops;  // by OpIndex
   std::vector<Residency> residencies;
-  std::vector<Migration> migrations;    // in issue order: ascending issue_after, ties in the order to be issued
+  std::vector<Migration> migrations;  // in issue order: ascending issue_after, ties in the order to be issued
 };
 
 // The room a tensor takes in every tier, and what a transfer of it moves: its bytes up to a multiple of

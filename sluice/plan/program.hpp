@@ -6,7 +6,11 @@
 // every transfer in `waits` is done. An op may start when the previous op and every transfer in its `waits` are done.
 // All instructions of a step finish before the next step starts.
 //
-// Every wait points to an instruction that comes earlier in plan order, so a Program cannot deadlock.
+// Transfers keep the indices of the plan's migrations. Every wait points to an instruction that comes earlier in plan
+// order (transfers issued after op k-1, then op k), so a Program cannot deadlock. Waits are exactly what the bytes
+// demand (hazard_tracker.hpp), without those that follow from others.
+//
+// Cost of lowering: about linear in operands and migrations (3,000 ops: a few ms).
 #pragma once
 
 #include <vector>
@@ -25,7 +29,7 @@ struct Location {
 
 struct ComputeInstruction {
   OpIndex op = 0;
-  std::vector<Location> operands;       // inputs then outputs
+  std::vector<Location> operands;  // inputs then outputs
   std::vector<TransferIndex> waits;
 };
 
@@ -34,17 +38,18 @@ struct TransferInstruction {
   LinkId link = 0;
   Location from;
   Location to;
-  Bytes bytes = 0;                      // rounded up to kTensorAlignment
+  Bytes bytes = 0;  // rounded up to kTensorAlignment
   OpIndex after_op = kStepStart;
   std::vector<TransferIndex> waits;
 };
 
 struct Program {
-  std::vector<Bytes> arena_bytes;                  // by TierId: what to reserve
-  std::vector<ComputeInstruction> compute;         // by OpIndex
-  std::vector<TransferInstruction> transfers;      // in plan order
-  std::vector<std::vector<TransferIndex>> lanes;   // by LinkId
-  std::vector<Location> step_start;                // by TensorId: where each persistent tensor is between steps
+  std::vector<Bytes> arena_bytes;                 // by TierId: what to reserve
+  std::vector<ComputeInstruction> compute;        // by OpIndex
+  std::vector<TransferInstruction> transfers;     // in plan order
+  std::vector<std::vector<TransferIndex>> lanes;  // by LinkId
+  // By TensorId, between steps: where each persistent tensor is, and where each output can be read. Others: nothing.
+  std::vector<Location> step_start;
 };
 
 // `plan` must have passed verify_plan() for this graph and machine.

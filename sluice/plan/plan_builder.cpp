@@ -1,0 +1,185 @@
+#include "sluice/plan/plan_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/memory/offset_allocator.hpp"
+
+namespace sluice {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+void sort_migrations(std::vector<Migration>& migrations, const std::vector<Residency>& residencies) {
+  const auto leaves_fast = [&](const Migration& m) { return residencies.at(at(m.from)).tier == kFastTier; };
+  std::stable_sort(migrations.begin(), migrations.end(), [&](const Migration& a, const Migration& b) {
+    if (a.issue_after != b.issue_after) return a.issue_after < b.issue_after;
+    return leaves_fast(a) && !leaves_fast(b);
+  });
+}
+
+// By residency: whether its room is left by a migration without width, at the very op where the residency ends.
+std::vector<bool> left_at_once(const Plan& plan) {
+  std::vector<bool> left(plan.residencies.size(), false);
+  for (const Migration& migration : plan.migrations) {
+    if (migration.needed_by != migration.issue_after + 1) continue;
+    for (const ResidencyIndex side : {migration.from, migration.to}) {
+      if (plan.residencies[at(side)].ops.end == migration.needed_by) left[at(side)] = true;
+    }
+  }
+  return left;
+}
+
+// By residency: the one whose offset it must have, or -1.
+std::vector<ResidencyIndex> cycle_partners(const Graph& graph, const Plan& plan) {
+  std::vector<ResidencyIndex> partners(plan.residencies.size(), -1);
+  const auto starts = start_residencies(graph, plan);
+  for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency& residency = plan.residencies[i];
+    if (residency.ops.end != graph.op_count()) continue;
+    for (const ResidencyIndex start : starts[at(residency.tensor)]) {
+      if (at(start) != i && plan.residencies[at(start)].tier == residency.tier) partners[i] = start;
+    }
+  }
+  return partners;
+}
+
+// Packing counts half ops, so that a room left at once in a slow tier can be kept for half an op more.
+Interval<std::int32_t> packing_interval(const Residency& residency, bool left_at_once) {
+  const bool keep = left_at_once && residency.tier != kFastTier;
+  return {2 * residency.ops.begin, 2 * residency.ops.end + (keep ? 1 : 0)};
+}
+
+void make_disjoint(std::vector<Interval<std::int32_t>>& live) {
+  std::sort(live.begin(), live.end());
+  for (std::size_t i = 1; i < live.size(); ++i) live[i].begin = std::max(live[i].begin, live[i - 1].end);
+}
+
+// What is packed in one tier: an item is a residency, or the two that must share an offset to close the cycle.
+struct TierItems {
+  std::vector<OffsetItem> items;
+  std::vector<std::int32_t> item_of;  // by residency; -1: in another tier
+};
+
+TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier,
+                        const std::map<ResidencyIndex, Bytes>& fixed) {
+  const std::vector<bool> at_once = left_at_once(plan);
+  const std::vector<ResidencyIndex> partners = cycle_partners(graph, plan);
+  TierItems result;
+  result.item_of.assign(plan.residencies.size(), -1);
+  const auto join = [&](std::size_t i, std::int32_t index) {
+    OffsetItem& item = result.items[at(index)];
+    item.bytes = stored_bytes(graph.tensor(plan.residencies[i].tensor));
+    item.live.push_back(packing_interval(plan.residencies[i], at_once[i]));
+    const auto offset = fixed.find(static_cast<ResidencyIndex>(i));
+    if (offset != fixed.end()) item.fixed_offset = offset->second;
+    result.item_of[i] = index;
+  };
+  for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
+    if (plan.residencies[i].tier != tier || partners[i] >= 0) continue;
+    result.items.emplace_back();
+    join(i, static_cast<std::int32_t>(result.items.size()) - 1);
+  }
+  for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
+    if (plan.residencies[i].tier == tier && partners[i] >= 0) join(i, result.item_of[at(partners[i])]);
+  }
+  for (OffsetItem& item : result.items) make_disjoint(item.live);
+  return result;
+}
+
+Error does_not_fit(const Machine& machine, const PackingFailure& failure) {
+  const bool proved = failure.bound > failure.budget;
+  return {ErrorCode::kInfeasible,
+          fmt::format("the plan needs {} bytes ({}) of tier {} '{}', and its budget is {} bytes ({}); {}: raise the "
+                      "budget, or keep less there",
+                      failure.needed, format_bytes(failure.needed), failure.tier, machine.tier(failure.tier).name,
+                      failure.budget, format_bytes(failure.budget),
+                      proved ? fmt::format("{} bytes are resident there at one time", failure.bound)
+                             : std::string("it would fit without fragmentation"))};
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(const Graph& graph, const Machine& machine) : graph_(graph), machine_(machine) {
+  plan_.graph_name = graph.name;
+  plan_.graph_fingerprint = graph.fingerprint();
+  plan_.machine_fingerprint = machine.fingerprint();
+  for (const Op& op : graph.ops()) {
+    plan_.ops.push_back({0, std::vector<TierId>(op.inputs.size() + op.outputs.size(), kFastTier)});
+  }
+}
+
+ResidencyIndex PlanBuilder::add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops) {
+  SLUICE_CHECK(tensor >= 0 && tensor < graph_.tensor_count(), fmt::format("no tensor {}", tensor));
+  SLUICE_CHECK(tier >= 0 && at(tier) < machine_.tiers.size(), fmt::format("no tier {}", tier));
+  plan_.residencies.push_back({tensor, tier, 0, ops});
+  return static_cast<ResidencyIndex>(plan_.residencies.size()) - 1;
+}
+
+MigrationIndex PlanBuilder::add_migration(TensorId tensor, ResidencyIndex from, ResidencyIndex to, OpIndex issue_after,
+                                          OpIndex needed_by) {
+  for (const ResidencyIndex side : {from, to}) {
+    SLUICE_CHECK(side >= 0 && at(side) < plan_.residencies.size(), fmt::format("no residency {}", side));
+    SLUICE_CHECK(plan_.residencies[at(side)].tensor == tensor, "a migration joins residencies of its own tensor");
+  }
+  plan_.migrations.push_back({tensor, from, to, issue_after, needed_by});
+  return static_cast<MigrationIndex>(plan_.migrations.size()) - 1;
+}
+
+void PlanBuilder::set_operand_tier(OpIndex op, int operand, TierId tier) {
+  plan_.ops.at(at(op)).operand_tiers.at(at(operand)) = tier;
+}
+
+void PlanBuilder::set_tensor_tier(OpIndex op, TensorId tensor, TierId tier) {
+  int operand = 0;
+  for (const auto* operands : {&graph_.op(op).inputs, &graph_.op(op).outputs}) {
+    for (const TensorId id : *operands) {
+      if (id == tensor) set_operand_tier(op, operand, tier);
+      ++operand;
+    }
+  }
+}
+
+void PlanBuilder::set_implementation(OpIndex op, std::int32_t implementation) {
+  plan_.ops.at(at(op)).implementation = implementation;
+}
+
+void PlanBuilder::set_residency_ops(ResidencyIndex residency, Interval<OpIndex> ops) {
+  plan_.residencies.at(at(residency)).ops = ops;
+}
+
+void PlanBuilder::fix_offset(ResidencyIndex residency, Bytes offset) {
+  plan_.residencies.at(at(residency)).offset = offset;
+  fixed_[residency] = offset;
+}
+
+Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure* failure) const {
+  if (budgets.size() != machine_.tiers.size()) {
+    return Error{ErrorCode::kBadInput, fmt::format("{} budgets were given for {} tiers: give one for each tier",
+                                                   budgets.size(), machine_.tiers.size())};
+  }
+  Plan plan = plan_;
+  plan.budgets.assign(budgets.begin(), budgets.end());
+  plan.arena_bytes.assign(budgets.size(), 0);
+  sort_migrations(plan.migrations, plan.residencies);
+  for (std::size_t tier = 0; tier < budgets.size(); ++tier) {
+    SLUICE_RETURN_IF_ERROR(pack_tier(static_cast<TierId>(tier), budgets[tier], plan, failure));
+  }
+  return plan;
+}
+
+Status PlanBuilder::pack_tier(TierId tier, Bytes budget, Plan& plan, PackingFailure* failure) const {
+  const TierItems packed = collect_items(graph_, plan, tier, fixed_);
+  const OffsetAssignment assignment = assign_offsets(packed.items, budget);
+  plan.arena_bytes[at(tier)] = assignment.height;
+  for (std::size_t i = 0; i < packed.item_of.size(); ++i) {
+    if (packed.item_of[i] >= 0) plan.residencies[i].offset = assignment.offsets[at(packed.item_of[i])];
+  }
+  if (assignment.height <= budget) return {};
+  const PackingFailure found{tier, budget, assignment.height, assignment.lower_bound};
+  if (failure != nullptr) *failure = found;
+  return does_not_fit(machine_, found);
+}
+
+}  // namespace sluice

@@ -1,0 +1,233 @@
+#include "sluice/plan/plan_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "sluice/plan/json_reader.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormatName = "sluice-plan";
+
+// The order in which the keys are written; lists one entry a line, so that two plans can be compared line by line.
+constexpr const char* kKeys[] = {"format",
+                                 "version",
+                                 "graph",
+                                 "machine",
+                                 "planner",
+                                 "planner_config",
+                                 "solver_status",
+                                 "predicted_step_seconds",
+                                 "lower_bound_seconds",
+                                 "budgets",
+                                 "arena_bytes",
+                                 "ops",
+                                 "residencies",
+                                 "migrations"};
+
+json ops_to_json(const Graph& graph, const Plan& plan) {
+  json list = json::array();
+  for (std::size_t i = 0; i < plan.ops.size(); ++i) {
+    list.push_back({{"name", graph.op(static_cast<OpIndex>(i)).name},
+                    {"implementation", plan.ops[i].implementation},
+                    {"operand_tiers", plan.ops[i].operand_tiers}});
+  }
+  return list;
+}
+
+json residencies_to_json(const Graph& graph, const Plan& plan) {
+  json list = json::array();
+  for (const Residency& r : plan.residencies) {
+    list.push_back({{"name", graph.tensor(r.tensor).name},
+                    {"tensor", r.tensor},
+                    {"tier", r.tier},
+                    {"offset", r.offset},
+                    {"ops", {r.ops.begin, r.ops.end}}});
+  }
+  return list;
+}
+
+json migrations_to_json(const Graph& graph, const Plan& plan) {
+  json list = json::array();
+  for (const Migration& m : plan.migrations) {
+    list.push_back({{"name", graph.tensor(m.tensor).name},
+                    {"tensor", m.tensor},
+                    {"from", m.from},
+                    {"to", m.to},
+                    {"issue_after", m.issue_after},
+                    {"needed_by", m.needed_by}});
+  }
+  return list;
+}
+
+Result<OpPlacement> read_op(const JsonReader& object) {
+  OpPlacement placement;
+  SLUICE_RETURN_IF_ERROR(object.read("implementation", placement.implementation));
+  SLUICE_RETURN_IF_ERROR(object.read("operand_tiers", placement.operand_tiers));
+  return placement;
+}
+
+Result<Residency> read_residency(const JsonReader& object) {
+  Residency residency;
+  std::vector<OpIndex> ops;
+  SLUICE_RETURN_IF_ERROR(object.read("tensor", residency.tensor));
+  SLUICE_RETURN_IF_ERROR(object.read("tier", residency.tier));
+  SLUICE_RETURN_IF_ERROR(object.read("offset", residency.offset));
+  SLUICE_RETURN_IF_ERROR(object.read("ops", ops));
+  if (ops.size() != 2) return object.error("ops", "expected [first op, one past last op]");
+  residency.ops = {ops[0], ops[1]};
+  return residency;
+}
+
+Result<Migration> read_migration(const JsonReader& object) {
+  Migration migration;
+  SLUICE_RETURN_IF_ERROR(object.read("tensor", migration.tensor));
+  SLUICE_RETURN_IF_ERROR(object.read("from", migration.from));
+  SLUICE_RETURN_IF_ERROR(object.read("to", migration.to));
+  SLUICE_RETURN_IF_ERROR(object.read("issue_after", migration.issue_after));
+  SLUICE_RETURN_IF_ERROR(object.read("needed_by", migration.needed_by));
+  return migration;
+}
+
+template <typename T>
+Status read_entries(const JsonReader& document, const char* key, Result<T> (*read_entry)(const JsonReader&),
+                    std::vector<T>& entries) {
+  SLUICE_ASSIGN(const std::vector<JsonReader> objects, document.list(key));
+  for (const JsonReader& object : objects) {
+    SLUICE_ASSIGN(T entry, read_entry(object));
+    entries.push_back(std::move(entry));
+  }
+  return {};
+}
+
+Status check_format(const JsonReader& document) {
+  std::string format;
+  int version = 0;
+  SLUICE_RETURN_IF_ERROR(document.read("format", format));
+  if (format != kFormatName) return document.error("format", fmt::format("expected \"{}\"", kFormatName));
+  SLUICE_RETURN_IF_ERROR(document.read("version", version));
+  if (version == kPlanFormatVersion) return {};
+  return document.error("version", fmt::format("this build reads version {}, and the plan has {}: plan again",
+                                               kPlanFormatVersion, version));
+}
+
+Status read_heading(const JsonReader& document, Plan& plan) {
+  SLUICE_ASSIGN(const JsonReader graph, document.object("graph"));
+  SLUICE_RETURN_IF_ERROR(graph.read("name", plan.graph_name));
+  SLUICE_RETURN_IF_ERROR(graph.read("fingerprint", plan.graph_fingerprint));
+  SLUICE_ASSIGN(const JsonReader machine, document.object("machine"));
+  SLUICE_RETURN_IF_ERROR(machine.read("fingerprint", plan.machine_fingerprint));
+  SLUICE_RETURN_IF_ERROR(document.read("planner", plan.planner));
+  SLUICE_RETURN_IF_ERROR(document.read("planner_config", plan.planner_config));
+  SLUICE_RETURN_IF_ERROR(document.read("solver_status", plan.solver_status));
+  SLUICE_RETURN_IF_ERROR(document.read("predicted_step_seconds", plan.predicted_step_seconds));
+  SLUICE_RETURN_IF_ERROR(document.read("lower_bound_seconds", plan.lower_bound_seconds));
+  SLUICE_RETURN_IF_ERROR(document.read("budgets", plan.budgets));
+  return document.read("arena_bytes", plan.arena_bytes);
+}
+
+std::string to_text(const json& document) {
+  std::string text = "{\n";
+  for (const char* key : kKeys) {
+    const json& value = document.at(key);
+    const bool one_line_each = value.is_array() && !value.empty() && value.front().is_object();
+    if (text.size() > 2) text += ",\n";
+    text += fmt::format("\"{}\": ", key);
+    if (!one_line_each) {
+      text += value.dump();
+      continue;
+    }
+    for (std::size_t i = 0; i < value.size(); ++i) text += (i == 0 ? "[\n  " : ",\n  ") + value[i].dump();
+    text += "\n]";
+  }
+  return text + "\n}\n";
+}
+
+Error write_error(const std::filesystem::path& path, const char* what) {
+  const int code = errno;
+  return {code == ENOSPC || code == EDQUOT ? ErrorCode::kOutOfSpace : ErrorCode::kIo,
+          fmt::format("cannot {} plan file '{}': {}", what, path.string(), std::strerror(code))};
+}
+
+Status write_text(const std::filesystem::path& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return write_error(path, "create");
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
+                       ::fsync(::fileno(file)) == 0;
+  const Status status = written ? Status() : Status(write_error(path, "write"));
+  if (std::fclose(file) != 0 && status.ok()) return write_error(path, "close");
+  return status;
+}
+
+}  // namespace
+
+json plan_to_json(const Graph& graph, const Plan& plan) {
+  return {{"format", kFormatName},
+          {"version", kPlanFormatVersion},
+          {"graph", {{"name", plan.graph_name}, {"fingerprint", plan.graph_fingerprint}}},
+          {"machine", {{"fingerprint", plan.machine_fingerprint}}},
+          {"planner", plan.planner},
+          {"planner_config", plan.planner_config},
+          {"solver_status", plan.solver_status},
+          {"predicted_step_seconds", plan.predicted_step_seconds},
+          {"lower_bound_seconds", plan.lower_bound_seconds},
+          {"budgets", plan.budgets},
+          {"arena_bytes", plan.arena_bytes},
+          {"ops", ops_to_json(graph, plan)},
+          {"residencies", residencies_to_json(graph, plan)},
+          {"migrations", migrations_to_json(graph, plan)}};
+}
+
+Result<Plan> plan_from_json(const json& document) {
+  const JsonReader reader(document, "");
+  Plan plan;
+  SLUICE_RETURN_IF_ERROR(check_format(reader));
+  SLUICE_RETURN_IF_ERROR(read_heading(reader, plan));
+  SLUICE_RETURN_IF_ERROR(read_entries(reader, "ops", read_op, plan.ops));
+  SLUICE_RETURN_IF_ERROR(read_entries(reader, "residencies", read_residency, plan.residencies));
+  SLUICE_RETURN_IF_ERROR(read_entries(reader, "migrations", read_migration, plan.migrations));
+  return plan;
+}
+
+Status write_plan(const std::filesystem::path& path, const Graph& graph, const Plan& plan) {
+  std::filesystem::path temporary = path;
+  temporary += fmt::format(".{}.tmp", ::getpid());
+  std::error_code ignored;
+  if (Status status = write_text(temporary, to_text(plan_to_json(graph, plan))); !status.ok()) {
+    std::filesystem::remove(temporary, ignored);
+    return status;
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  const Status status = write_error(path, "replace");
+  std::filesystem::remove(temporary, ignored);
+  return status;
+}
+
+Result<Plan> read_plan(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Error{ErrorCode::kIo, fmt::format("cannot open plan file '{}': {}", path.string(), std::strerror(errno))};
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) return Error{ErrorCode::kIo, fmt::format("cannot read plan file '{}'", path.string())};
+  try {
+    Result<Plan> plan = plan_from_json(json::parse(text.str()));
+    if (plan.ok()) return plan;
+    return Error{plan.error().code, fmt::format("plan file '{}': {}", path.string(), plan.error().message)};
+  } catch (const json::parse_error& error) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("plan file '{}' is not JSON, or was cut short at byte {}: write it again", path.string(),
+                             error.byte)};
+  }
+}
+
+}  // namespace sluice
