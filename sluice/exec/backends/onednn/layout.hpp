@@ -1,0 +1,38 @@
+// Memory layouts of oneDNN in the terms of this project: names, row-major forms, and when two layouts are the same
+// bytes.
+//
+// A layout is a dnnl::memory::desc: dimensions, type and blocking. Convolutions on AVX-512 keep images as nChw16c:
+// 16 channels side by side, so that one vector register holds one pixel. All functions are pure.
+#pragma once
+
+#include <dnnl.hpp>
+#include <string>
+
+#include "sluice/graph/tensor.hpp"
+
+namespace sluice {
+
+using Layout = dnnl::memory::desc;
+
+dnnl::memory::data_type onednn_type(DType dtype);
+
+Layout plain_layout(const Shape& shape, DType dtype = DType::kF32);  // row-major
+Layout any_layout(const Shape& shape);                               // fp32, left to oneDNN to choose
+
+// The layout for an image tensor that nothing else has decided: blocked where channels fill the blocks, else plain.
+Layout preferred_image_layout(const Shape& shape);
+
+// The layout of an fp32 image tensor of `shape` that is blocked in the same way as `model`.
+Layout layout_like(const Layout& model, const Shape& shape);
+
+// The fp32 layout with the dimensions and blocking of `layout`: from a pooling workspace to the tensor it indexes.
+Layout as_float(const Layout& layout);
+
+// True if every element is at the same byte offset in both, e.g. [N, C, 1, 1] in nChw16c and in nchw.
+bool same_bytes(const Layout& a, const Layout& b);
+
+// oneDNN's tag spelling: dimensions by falling stride, upper case where blocked, then the blocks: "aBcd16b". Row-major
+// is "plain"; what has no such form (masks packed in bits) is "opaque".
+std::string layout_name(const Layout& layout);
+
+}  // namespace sluice

@@ -1,0 +1,26 @@
+// Lowering: from a logical graph to the graph that oneDNN's kernels run.
+//
+// Ops are taken in order. A kernel is made for what is known about the layouts so far; a tensor gets its layout from
+// its first op, whether that writes it or, for parameters, reads it: so weights lie as the forward convolution likes.
+// Where a later kernel wants other bytes, a kReorder op goes before it (after it, for a gradient, which must lie like
+// its parameter). A reordered copy is used again by later ops until its source is overwritten. Last, workspaces are
+// appended and in-place pairs merged.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sluice/exec/backends/onednn/kernel.hpp"
+
+namespace sluice {
+
+struct LoweredGraph {
+  Graph graph;
+  std::vector<Layout> layouts;                   // by TensorId
+  std::vector<std::shared_ptr<Kernel>> kernels;  // by OpIndex; equal ops share one
+};
+
+// Throws dnnl::error where oneDNN has no kernel for an op.
+LoweredGraph lower_to_onednn(const Graph& logical, const dnnl::engine& engine);
+
+}  // namespace sluice

@@ -1,0 +1,84 @@
+#include <omp.h>
+
+#include <cstring>
+
+#include "sluice/exec/backends/onednn/lowering.hpp"
+
+namespace sluice {
+namespace {
+
+class OnednnGraph : public CompiledGraph {
+ public:
+  OnednnGraph(dnnl::engine engine, LoweredGraph lowered, int threads)
+      : engine_(std::move(engine)), lowered_(std::move(lowered)), threads_(threads) {}
+
+  const Graph& graph() const override { return lowered_.graph; }
+
+  Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override {
+    omp_set_num_threads(threads_);  // a setting of the calling thread, which need not be the one that compiled
+    try {
+      return lowered_.kernels.at(static_cast<std::size_t>(op))->run(operands, context);
+    } catch (const dnnl::error& error) {
+      const Op& failed = lowered_.graph.op(op);
+      return Error{ErrorCode::kUnsupported, "oneDNN failed in op " + failed.name + ": " + error.what()};
+    }
+  }
+
+  void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override {
+    // oneDNN's memory objects know no const; a reorder only reads its source.
+    reorder(tensor, stored_layout(tensor), const_cast<void*>(stored), row_major(tensor), plain.data());
+  }
+
+  void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override {
+    reorder(tensor, row_major(tensor), const_cast<float*>(plain.data()), stored_layout(tensor), stored);
+  }
+
+ private:
+  const Layout& stored_layout(TensorId tensor) const { return lowered_.layouts[static_cast<std::size_t>(tensor)]; }
+  Layout row_major(TensorId tensor) const { return plain_layout(lowered_.graph.tensor(tensor).shape); }
+
+  void reorder(TensorId id, const Layout& from, void* source, const Layout& to, void* target) {
+    const Tensor& tensor = lowered_.graph.tensor(id);
+    SLUICE_CHECK(tensor.dtype == DType::kF32, tensor.name + " is not fp32: it has no row-major fp32 form");
+    if (same_bytes(from, to)) {
+      std::memcpy(target, source, from.get_size());
+      return;
+    }
+    omp_set_num_threads(threads_);
+    dnnl::stream stream(engine_);
+    dnnl::memory source_memory(from, engine_, source);
+    dnnl::memory target_memory(to, engine_, target);
+    dnnl::reorder(source_memory, target_memory).execute(stream, source_memory, target_memory);
+    stream.wait();
+  }
+
+  dnnl::engine engine_;
+  LoweredGraph lowered_;
+  int threads_;
+};
+
+class OnednnBackend : public Backend {
+ public:
+  std::string name() const override { return "onednn"; }
+
+  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, int threads) override {
+    if (threads < 1) {
+      return Error{ErrorCode::kBadInput, "onednn: asked for " + std::to_string(threads) + " threads; use at least 1"};
+    }
+    omp_set_num_threads(threads);  // primitives split their work when they are created
+    try {
+      dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+      LoweredGraph lowered = lower_to_onednn(logical, engine);
+      return std::unique_ptr<CompiledGraph>(
+          std::make_unique<OnednnGraph>(std::move(engine), std::move(lowered), threads));
+    } catch (const dnnl::error& error) {
+      return Error{ErrorCode::kUnsupported, "oneDNN has no kernel for an op of " + logical.name + ": " + error.what()};
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_onednn_backend() { return std::make_unique<OnednnBackend>(); }
+
+}  // namespace sluice

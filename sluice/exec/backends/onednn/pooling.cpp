@@ -1,0 +1,97 @@
+// Pooling. The index of a max pool is oneDNN's workspace: for each output element, which tap of the window won.
+#include "sluice/exec/backends/onednn/primitive_kernel.hpp"
+
+namespace sluice {
+namespace {
+
+using dnnl::pooling_backward;
+using dnnl::pooling_forward;
+
+// Padding counts as zeros in the average, as in PyTorch.
+constexpr auto kMax = dnnl::algorithm::pooling_max;
+constexpr auto kAverage = dnnl::algorithm::pooling_avg_include_padding;
+
+struct Window {
+  explicit Window(const Attributes& attributes)
+      : strides{attributes.stride, attributes.stride},
+        kernel{attributes.kernel_h, attributes.kernel_w},
+        padding{attributes.padding, attributes.padding} {}
+  dnnl::memory::dims strides;
+  dnnl::memory::dims kernel;
+  dnnl::memory::dims padding;
+};
+
+pooling_forward::primitive_desc forward_desc(dnnl::algorithm algorithm, const Layout& x, const Layout& y,
+                                             const Window& window, const dnnl::engine& engine) {
+  return {{dnnl::prop_kind::forward_training, algorithm, x, y, window.strides, window.kernel, window.padding,
+           window.padding},
+          user_scratchpad(),
+          engine};
+}
+
+KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, const dnnl::engine& engine) {
+  const OperandRequest& x = request.inputs[0];
+  const auto desc = forward_desc(algorithm, x.layout.value_or(preferred_image_layout(x.shape)),
+                                 any_layout(request.outputs[0].shape), Window(request.attributes), engine);
+  auto kernel = std::make_unique<PrimitiveKernel>(pooling_forward(desc), desc, engine);
+  kernel->inputs = {desc.src_desc()};
+  kernel->outputs = {desc.dst_desc()};
+  kernel->bind(DNNL_ARG_SRC, 0, desc.src_desc());
+  kernel->bind(DNNL_ARG_DST, 1, desc.dst_desc());
+  if (algorithm == kMax) {
+    kernel->outputs.push_back(desc.workspace_desc());
+    kernel->bind(DNNL_ARG_WORKSPACE, 2, desc.workspace_desc());
+  }
+  kernel->bind_scratchpad();
+  return kernel;
+}
+
+KernelPtr make_backward(dnnl::algorithm algorithm, const Layout& dy, const KernelRequest& request,
+                        const dnnl::engine& engine) {
+  const Window window(request.attributes);
+  const Layout dx = layout_like(dy, request.outputs[0].shape);
+  const auto hint = forward_desc(algorithm, dx, dy, window, engine);
+  const pooling_backward::primitive_desc desc(
+      {algorithm, dx, dy, window.strides, window.kernel, window.padding, window.padding}, user_scratchpad(), engine,
+      hint);
+  auto kernel = std::make_unique<PrimitiveKernel>(pooling_backward(desc), desc, engine);
+  kernel->inputs = {dy};
+  kernel->outputs = {dx};
+  kernel->bind(DNNL_ARG_DIFF_DST, 0, dy);
+  kernel->bind(DNNL_ARG_DIFF_SRC, request.inputs.size(), dx);
+  if (algorithm == kMax) {
+    kernel->inputs.push_back(desc.workspace_desc());
+    kernel->bind(DNNL_ARG_WORKSPACE, 1, desc.workspace_desc());
+  }
+  kernel->bind_scratchpad();
+  return kernel;
+}
+
+}  // namespace
+
+KernelPtr make_max_pool(const KernelRequest& request, const dnnl::engine& engine) {
+  return make_forward(kMax, request, engine);
+}
+
+KernelPtr make_average_pool(const KernelRequest& request, const dnnl::engine& engine) {
+  return make_forward(kAverage, request, engine);
+}
+
+KernelPtr make_max_pool_backward(const KernelRequest& request, const dnnl::engine& engine) {
+  // The index is laid out like the forward output, so the gradient has to be as well.
+  const OperandRequest& dy = request.inputs[0];
+  const OperandRequest& index = request.inputs[1];
+  const Layout free = dy.layout.value_or(preferred_image_layout(dy.shape));
+  return make_backward(kMax, index.layout ? as_float(*index.layout) : free, request, engine);
+}
+
+KernelPtr make_average_pool_backward(const KernelRequest& request, const dnnl::engine& engine) {
+  // The gradient of a global pool comes from a dense layer, row-major, which is the same bytes as blocked. Going on
+  // blocked spares the layers before it a reorder.
+  const OperandRequest& dy = request.inputs[0];
+  const Layout preferred = preferred_image_layout(dy.shape);
+  const bool keep = dy.layout && layout_name(*dy.layout) != "plain";
+  return make_backward(kAverage, keep ? *dy.layout : preferred, request, engine);
+}
+
+}  // namespace sluice

@@ -1,0 +1,62 @@
+// The reference kernels: every op written straight from its definition, plain layouts, sums in double precision.
+//
+// Slow on purpose: these are the oracle that fast backends are tested against, so each must be obvious at a glance.
+// They keep no state, need no workspace and ignore the thread count.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "sluice/exec/backend.hpp"
+
+namespace sluice {
+
+// One op with the pointers of its operands, viewed with their types and shapes. Indices follow the table in op.hpp.
+class ReferenceCall {
+ public:
+  ReferenceCall(const Graph& graph, const Op& op, std::span<void* const> operands)
+      : graph_(graph), op_(op), operands_(operands) {}
+
+  const Op& op() const { return op_; }
+  const Attributes& attributes() const { return op_.attributes; }
+  std::size_t input_count() const { return op_.inputs.size(); }
+  std::size_t output_count() const { return op_.outputs.size(); }
+  const Shape& input_shape(std::size_t i) const { return graph_.tensor(op_.inputs.at(i)).shape; }
+  const Shape& output_shape(std::size_t i) const { return graph_.tensor(op_.outputs.at(i)).shape; }
+
+  template <typename T>
+  std::span<const T> input(std::size_t i) const {
+    return {static_cast<const T*>(operands_[i]), static_cast<std::size_t>(element_count(input_shape(i)))};
+  }
+  template <typename T>
+  std::span<T> output(std::size_t i) const {
+    return {static_cast<T*>(operands_[input_count() + i]), static_cast<std::size_t>(element_count(output_shape(i)))};
+  }
+
+ private:
+  const Graph& graph_;
+  const Op& op_;
+  std::span<void* const> operands_;
+};
+
+void reference_convolution(const ReferenceCall& call);
+void reference_convolution_backward_data(const ReferenceCall& call);
+void reference_convolution_backward_weights(const ReferenceCall& call);
+void reference_batch_norm(const ReferenceCall& call);
+void reference_batch_norm_backward(const ReferenceCall& call);
+void reference_relu(const ReferenceCall& call);
+void reference_relu_backward(const ReferenceCall& call);
+void reference_add(const ReferenceCall& call);
+void reference_max_pool(const ReferenceCall& call);
+void reference_max_pool_backward(const ReferenceCall& call);
+void reference_average_pool(const ReferenceCall& call);
+void reference_average_pool_backward(const ReferenceCall& call);
+void reference_dense(const ReferenceCall& call);
+void reference_dense_backward_data(const ReferenceCall& call);
+void reference_dense_backward_weights(const ReferenceCall& call);
+void reference_softmax_cross_entropy(const ReferenceCall& call);
+void reference_softmax_cross_entropy_backward(const ReferenceCall& call);
+void reference_copy(const ReferenceCall& call);
+void reference_sgd_update(const ReferenceCall& call, float learning_rate);
+
+}  // namespace sluice
