@@ -1,0 +1,18 @@
+// The machine's bandwidths, measured or remembered.
+//
+// Measuring takes about 2 s and 256 MiB of a file tier (exec/transfer/probe.hpp), so commands that plan repeatedly may
+// use the figures in the profile cache; commands whose business is measuring (machine, profile, compare) never do.
+#pragma once
+
+#include "sluice/base/result.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/profile/profile_cache.hpp"
+
+namespace sluice {
+
+enum class Probe { kMeasure, kUseCache };
+
+// Fills in bandwidths of tiers and links and remembers them.
+Status probe_machine(Machine& machine, ProfileCache& cache, Probe probe);
+
+}  // namespace sluice

@@ -1,0 +1,82 @@
+#include "sluice/train/worker.hpp"
+
+#include <bit>
+#include <csignal>
+#include <istream>
+#include <ostream>
+
+#include "sluice/plan/plan_file.hpp"
+#include "sluice/train/machine_json.hpp"
+#include "sluice/train/process_memory.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+
+class WorkerServer {
+ public:
+  Result<json> answer(const json& request) {
+    const std::string command = request.at("command");
+    if (command == "setup") return set_up(request);
+    if (command == "step") return run_step(request);
+    if (command == "finish") return finish();
+    return Error{ErrorCode::kBadInput, "unknown request '" + command + "'"};
+  }
+
+ private:
+  Result<json> set_up(const json& request) {
+    const json& wanted = request.at("workload");
+    const WorkloadOptions options{wanted.at("model"),
+                                  {wanted.at("batch"), wanted.at("image_size"), wanted.at("classes")},
+                                  {wanted.at("momentum"), wanted.at("weight_decay")},
+                                  wanted.at("threads")};
+    SLUICE_ASSIGN(const Machine machine, machine_from_json(request.at("machine")));
+    SLUICE_ASSIGN(const Plan plan, read_plan(request.at("plan").get<std::string>()));
+    SLUICE_ASSIGN(workload_, build_workload(options));
+    SLUICE_ASSIGN(session_, Session::create(workload_, machine, plan, {request.at("data"), request.at("seed")}));
+    return json{{"notes", session_->notes()}};
+  }
+
+  Result<json> run_step(const json& request) {
+    SLUICE_CHECK(session_ != nullptr, "the worker was set up");
+    SLUICE_ASSIGN(const StepOutcome outcome, session_->run_step(request.at("step"), request.at("learning_rate")));
+    return json{{"loss_bits", std::bit_cast<std::uint32_t>(outcome.loss)},
+                {"step_seconds", outcome.trace.step_seconds},
+                {"stall_seconds", outcome.trace.stall_seconds},
+                {"link_bytes", outcome.trace.link_bytes}};
+  }
+
+  Result<json> finish() {
+    SLUICE_CHECK(session_ != nullptr, "the worker was set up");
+    SLUICE_ASSIGN(const std::string hash, session_->hash_parameters());
+    return json{{"parameter_hash", hash}, {"peak_rss_bytes", peak_resident_bytes()}};
+  }
+
+  Workload workload_;
+  std::unique_ptr<Session> session_;
+};
+
+json failed(const Error& error) {
+  return {{"ok", false}, {"code", static_cast<int>(error.code)}, {"message", error.message}};
+}
+
+}  // namespace
+
+void serve_worker(std::istream& requests, std::ostream& answers) {
+  std::signal(SIGINT, SIG_IGN);
+  WorkerServer server;
+  for (std::string line; std::getline(requests, line);) {
+    json answer;
+    try {
+      Result<json> result = server.answer(json::parse(line));
+      answer = result.ok() ? std::move(*result) : failed(result.error());
+      if (result.ok()) answer["ok"] = true;
+    } catch (const std::exception& failure) {
+      answer = failed({ErrorCode::kBadInput, failure.what()});
+    }
+    answers << answer.dump() << std::endl;
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,80 @@
+// One planner's run in a process of its own, so that its resident size is its own: `sluice compare` starts one
+// `sluice worker` for each planner and has them take steps in turn.
+//
+// The two speak JSON, one object a line: the parent writes to the worker's standard input, the worker answers each line
+// with one line on its standard output.
+//
+//   {"command": "setup", "workload": {...}, "machine": {...}, "plan": "FILE", "seed": 1, "data": "synthetic"}
+//     -> {"ok": true, "notes": [...]}
+//   {"command": "step", "step": 3, "learning_rate": 0.1}
+//     -> {"ok": true, "loss_bits": 1076211543, "step_seconds": 0.5, "stall_seconds": 0.01, "link_bytes": [1, 2]}
+//   {"command": "finish"}
+//     -> {"ok": true, "parameter_hash": "...", "peak_rss_bytes": 1}
+//   anything that fails
+//     -> {"ok": false, "code": 3, "message": "..."}
+//
+// The worker ends when its input does, so none outlives its parent. It leaves Ctrl-C to the parent.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sluice/base/result.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/train/session.hpp"
+
+namespace sluice {
+
+// The worker's side: answers requests until the input ends.
+void serve_worker(std::istream& requests, std::ostream& answers);
+
+struct WorkerSetup {
+  WorkloadOptions workload;
+  SessionOptions session;
+  Machine machine;
+  std::filesystem::path plan;
+};
+
+struct WorkerStep {
+  std::uint32_t loss_bits = 0;  // of the fp32 loss: compared bit for bit, NaN included
+  Seconds step_seconds = 0;
+  Seconds stall_seconds = 0;
+  std::vector<Bytes> link_bytes;  // by LinkId
+};
+
+struct WorkerSummary {
+  std::string parameter_hash;
+  Bytes peak_rss_bytes = 0;
+};
+
+// The parent's side.
+class WorkerProcess {
+ public:
+  static Result<std::unique_ptr<WorkerProcess>> start(const std::filesystem::path& program, const WorkerSetup& setup);
+  ~WorkerProcess();  // closes the worker's input and waits for it to end
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  Result<WorkerStep> run_step(std::int64_t step, float learning_rate);
+  Result<WorkerSummary> finish();
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  WorkerProcess() = default;
+  Status spawn(const std::filesystem::path& program);
+  Result<nlohmann::json> ask(const nlohmann::json& request);
+  Error worker_lost();
+
+  pid_t process_ = -1;
+  int requests_ = -1;
+  std::FILE* answers_ = nullptr;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace sluice
