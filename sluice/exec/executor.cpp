@@ -140,10 +140,10 @@ class ProgramExecutor : public Executor {
 
   const Location& location_between_steps(TensorId tensor, std::size_t bytes) const {
     const Tensor& description = compiled_.graph().tensor(tensor);
-    const auto& location = resolved_.between_steps.at(static_cast<std::size_t>(tensor));
-    SLUICE_CHECK(location.has_value(), description.name + " is neither persistent nor an output");
+    SLUICE_CHECK(is_persistent(description.role) || description.role == Role::kOutput,
+                 description.name + " is nowhere between steps: neither persistent nor an output");
     SLUICE_CHECK(static_cast<Bytes>(bytes) == description.bytes, "a buffer of the size of " + description.name);
-    return *location;
+    return program_.step_start.at(static_cast<std::size_t>(tensor));
   }
 
   void stop_lanes() {

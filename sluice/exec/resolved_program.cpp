@@ -25,29 +25,6 @@ Seconds injected_delay(const Graph& graph, const Machine& machine, const Compute
   return slow_access_seconds(graph, machine, instruction.op, tiers);
 }
 
-// Where an output is after the step: where its last op left it, unless it was moved after that.
-std::vector<std::optional<Location>> locations_between_steps(const Graph& graph, const Program& program) {
-  std::vector<std::optional<Location>> locations(graph.tensors().size());
-  std::vector<OpIndex> last_op(graph.tensors().size(), kStepStart);
-  for (const ComputeInstruction& instruction : program.compute) {
-    const Op& op = graph.op(instruction.op);
-    for (std::size_t output = 0; output < op.outputs.size(); ++output) {
-      const auto tensor = static_cast<std::size_t>(op.outputs[output]);
-      if (graph.tensors()[tensor].role != Role::kOutput) continue;
-      locations[tensor] = instruction.operands[op.inputs.size() + output];
-      last_op[tensor] = instruction.op;
-    }
-  }
-  for (const TransferInstruction& transfer : program.transfers) {
-    const auto tensor = static_cast<std::size_t>(transfer.tensor);
-    if (locations[tensor].has_value() && transfer.after_op >= last_op[tensor]) locations[tensor] = transfer.to;
-  }
-  for (std::size_t tensor = 0; tensor < locations.size(); ++tensor) {
-    if (is_persistent(graph.tensors()[tensor].role)) locations[tensor] = program.step_start[tensor];
-  }
-  return locations;
-}
-
 }  // namespace
 
 ResolvedProgram resolve_program(const Graph& graph, const Machine& machine, const Program& program,
@@ -61,7 +38,6 @@ ResolvedProgram resolve_program(const Graph& graph, const Machine& machine, cons
   for (const TransferInstruction& transfer : program.transfers) {
     resolved.link_bytes[static_cast<std::size_t>(transfer.link)] += transfer.bytes;
   }
-  resolved.between_steps = locations_between_steps(graph, program);
   return resolved;
 }
 

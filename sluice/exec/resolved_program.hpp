@@ -1,7 +1,6 @@
 // A Program with everything that depends on addresses and bandwidths looked up once, before the first step.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "sluice/exec/transfer/tier_storage.hpp"
@@ -10,10 +9,9 @@
 namespace sluice {
 
 struct ResolvedProgram {
-  std::vector<std::vector<void*>> operands;            // by OpIndex: inputs then outputs
-  std::vector<Seconds> delays;                         // by OpIndex: to inject for operands in emulated tiers
-  std::vector<Bytes> link_bytes;                       // by LinkId: moved in one step
-  std::vector<std::optional<Location>> between_steps;  // by TensorId: persistent tensors and outputs
+  std::vector<std::vector<void*>> operands;  // by OpIndex: inputs then outputs
+  std::vector<Seconds> delays;               // by OpIndex: to inject for operands in emulated tiers
+  std::vector<Bytes> link_bytes;             // by LinkId: moved in one step
 };
 
 ResolvedProgram resolve_program(const Graph& graph, const Machine& machine, const Program& program,

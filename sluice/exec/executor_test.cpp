@@ -1,0 +1,235 @@
+// The executor on one small program written by hand: what it records, waits for, injects and refuses. That it computes
+// the right bits for any plan is in same_bits_test.cpp.
+#include "sluice/exec/executor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "sluice/testing/failing_engine.hpp"
+#include "sluice/testing/mixing_graph.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr TierId kSlow = 1;
+constexpr LinkId kEvict = 0;
+constexpr LinkId kPrefetch = 1;
+constexpr Bytes kTensorBytes = kMiB;
+constexpr BytesPerSecond kLinkBandwidth = 100e6;
+constexpr Seconds kTransferSeconds = kTensorBytes / kLinkBandwidth;  // 10.5 ms
+constexpr Seconds kOpSeconds = 2e-3;
+
+//   op              0: p -> x      1: p -> loss      2: loss, x, p -> p
+//   fast place 0    |--p----------------------------------------------|
+//   fast place 1    |--x---------| |--loss----------------------------|
+//   fast place 2                                    |--x--------------|
+//   slow place 0    p between steps
+//   slow place 1                   |--x-------------------------------|
+//   transfers    0: fetch p    1: evict x    2: fetch x              3: evict p
+struct Fixture {
+  Fixture() {
+    for (const auto& [name, role] :
+         {std::pair("p", Role::kParameter), {"x", Role::kActivation}, {"loss", Role::kOutput}}) {
+      Tensor tensor;
+      tensor.name = name;
+      tensor.role = role;
+      tensor.shape = {kTensorBytes / 4};
+      graph.add_tensor(tensor);
+    }
+    add_op("forward", {p}, {x});
+    add_op("loss_of_p", {p}, {loss});
+    add_op("update", {loss, x, p}, {p});
+
+    machine.threads = 1;
+    for (const char* name : {"dram", "slow"}) {
+      Tier tier;
+      tier.name = name;
+      tier.kind = machine.tiers.empty() ? TierKind::kDram : TierKind::kEmulated;
+      tier.capacity = kGiB;
+      tier.read_bandwidth = tier.write_bandwidth = 50e9;
+      machine.tiers.push_back(tier);
+    }
+    machine.links = {throttled(kFastTier, kSlow), throttled(kSlow, kFastTier)};
+
+    const Location fast0{kFastTier, 0};
+    const Location fast1{kFastTier, kTensorBytes};
+    const Location fast2{kFastTier, 2 * kTensorBytes};
+    const Location slow0{kSlow, 0};
+    const Location slow1{kSlow, kTensorBytes};
+    program.arena_bytes = {3 * kTensorBytes, 2 * kTensorBytes};
+    program.transfers = {{p, kPrefetch, slow0, fast0, kTensorBytes, kStepStart, {}},
+                         {x, kEvict, fast1, slow1, kTensorBytes, 0, {}},
+                         {x, kPrefetch, slow1, fast2, kTensorBytes, 1, {1}},
+                         {p, kEvict, fast0, slow0, kTensorBytes, 2, {}}};
+    program.compute = {{0, {fast0, fast1}, {0}}, {1, {fast0, fast1}, {1}}, {2, {fast1, fast2, fast0, fast0}, {2}}};
+    program.lanes = {{1, 3}, {0, 2}};
+    program.step_start = {slow0, {}, fast1};
+  }
+
+  void add_op(const char* name, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+    Op op;
+    op.name = name;
+    op.inputs = std::move(inputs);
+    op.outputs = std::move(outputs);
+    graph.add_op(op);
+  }
+
+  static Link throttled(TierId from, TierId to) {
+    Link link{.from = from, .to = to, .bandwidth = kLinkBandwidth};
+    link.throttled = true;
+    return link;
+  }
+
+  Result<std::unique_ptr<Executor>> make(testing::MixingGraph& compiled, const EngineFactory& engines = make_engine) {
+    return Executor::create(compiled, machine, program, program.arena_bytes, engines);
+  }
+
+  TensorId p = 0, x = 1, loss = 2;
+  Graph graph;
+  Machine machine;
+  Program program;
+};
+
+std::vector<std::byte> read(Executor& executor, TensorId tensor) {
+  std::vector<std::byte> bytes(kTensorBytes);
+  EXPECT_TRUE(executor.read_tensor(tensor, bytes).ok());
+  return bytes;
+}
+
+// The same step without any executor.
+std::vector<std::byte> parameter_after(int steps, const Graph& graph) {
+  testing::MixingGraph ops(graph);
+  std::vector<std::byte> p(kTensorBytes), x(kTensorBytes), loss(kTensorBytes);
+  for (StepContext context; context.step < steps; ++context.step) {
+    EXPECT_TRUE(ops.run(0, std::vector<void*>{p.data(), x.data()}, context).ok());
+    EXPECT_TRUE(ops.run(1, std::vector<void*>{p.data(), loss.data()}, context).ok());
+    EXPECT_TRUE(ops.run(2, std::vector<void*>{loss.data(), x.data(), p.data(), p.data()}, context).ok());
+  }
+  return p;
+}
+
+Status run_steps(Executor& executor, int steps) {
+  for (StepContext context; context.step < steps; ++context.step) {
+    SLUICE_RETURN_IF_ERROR(executor.run_step(context));
+  }
+  return {};
+}
+
+TEST(Executor, ComputesWhatTheOpsComputeByThemselves) {
+  Fixture fixture;
+  testing::MixingGraph compiled(fixture.graph);
+  auto executor = fixture.make(compiled);
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  ASSERT_TRUE((*executor)->write_tensor(fixture.p, std::vector<std::byte>(kTensorBytes)).ok());
+  ASSERT_TRUE(run_steps(**executor, 3).ok());
+  EXPECT_TRUE(read(**executor, fixture.p) == parameter_after(3, fixture.graph));
+}
+
+TEST(Executor, RecordsWhatHappened) {
+  Fixture fixture;
+  testing::MixingGraph compiled(fixture.graph, {.op_seconds = kOpSeconds, .failing_op = {}});
+  auto executor = fixture.make(compiled);
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  const auto trace = (*executor)->run_step({});
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+
+  EXPECT_EQ(trace->link_bytes, (std::vector<Bytes>{2 * kTensorBytes, 2 * kTensorBytes}));
+  for (const TraceSpan& op : trace->ops) EXPECT_GE(op.end - op.begin, kOpSeconds);
+  for (const TraceSpan& transfer : trace->transfers) {
+    EXPECT_GE(transfer.end - transfer.begin, 0.9 * kTransferSeconds);
+    EXPECT_LT(transfer.end - transfer.begin, 3 * kTransferSeconds);  // room for a busy machine
+  }
+  EXPECT_GE(trace->ops[0].begin, trace->transfers[0].end);
+  EXPECT_GE(trace->transfers[1].begin, trace->ops[0].end);
+  EXPECT_GE(trace->transfers[2].begin, trace->transfers[1].end);
+  EXPECT_GE(trace->ops[2].begin, trace->transfers[2].end);
+  // Every op waits for its own transfer, and the end of the step for the last one.
+  for (const Seconds stall : trace->stalls) EXPECT_GE(stall, 0.5 * kTransferSeconds);
+  EXPECT_NEAR(trace->step_seconds, 4 * kTransferSeconds + 3 * kOpSeconds, 2 * kTransferSeconds);
+  const Seconds stalls = std::accumulate(trace->stalls.begin(), trace->stalls.end(), 0.0);
+  EXPECT_NEAR(trace->stall_seconds, stalls + trace->step_seconds - trace->ops[2].end, 1e-3);
+}
+
+TEST(Executor, OpsWaitLongerForOperandsInAnEmulatedTier) {
+  Fixture fixture;
+  fixture.machine.tiers[kSlow].read_bandwidth = 50e6;
+  fixture.program.transfers.clear();
+  fixture.program.lanes = {{}, {}};
+  fixture.program.compute[1].waits.clear();
+  fixture.program.compute[0] = {0, {{kSlow, 0}, {kFastTier, 0}}, {}};
+  fixture.program.compute[2].waits.clear();
+  testing::MixingGraph compiled(fixture.graph);
+  auto executor = fixture.make(compiled);
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  const auto trace = (*executor)->run_step({});
+  ASSERT_TRUE(trace.ok());
+  const Seconds delay = kTensorBytes * (1 / 50e6 - 1 / 50e9);
+  EXPECT_GE(trace->ops[0].end - trace->ops[0].begin, delay);
+  EXPECT_LT(trace->ops[1].end - trace->ops[1].begin, delay) << "its operands are in the fast tier";
+}
+
+TEST(Executor, RefusesABudgetBelowThePlan) {
+  Fixture fixture;
+  testing::MixingGraph compiled(fixture.graph);
+  const std::vector<Bytes> budgets = {3 * kTensorBytes - kTensorAlignment, 2 * kTensorBytes};
+  const auto executor = Executor::create(compiled, fixture.machine, fixture.program, budgets);
+  ASSERT_FALSE(executor.ok());
+  EXPECT_EQ(executor.error().code, ErrorCode::kInfeasible);
+  EXPECT_THAT(executor.error().message, HasSubstr("dram"));
+}
+
+TEST(Executor, AFailingOpEndsTheStepAndTheExecutor) {
+  Fixture fixture;
+  testing::MixingGraph compiled(fixture.graph, {.op_seconds = 0, .failing_op = 2});
+  auto executor = fixture.make(compiled);
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  const auto trace = (*executor)->run_step({});
+  ASSERT_FALSE(trace.ok());
+  EXPECT_THAT(trace.error().message, HasSubstr("update"));
+  const int ops_run = compiled.ops_run();
+  EXPECT_FALSE((*executor)->run_step({}).ok());
+  EXPECT_EQ(compiled.ops_run(), ops_run);
+  std::vector<std::byte> bytes(kTensorBytes);
+  EXPECT_FALSE((*executor)->read_tensor(fixture.p, bytes).ok()) << "undefined contents must not pass for a result";
+}
+
+TEST(Executor, AFailingTransferEndsTheStepNamingTensorTiersAndBytes) {
+  const char* tensors[] = {"p", "x", "x", "p"};
+  for (int failing = 0; failing < 8; ++failing) {  // two steps of four transfers
+    SCOPED_TRACE("transfer " + std::to_string(failing));
+    Fixture fixture;
+    testing::MixingGraph compiled(fixture.graph);
+    auto executor =
+        fixture.make(compiled, testing::fail_transfer(failing, {ErrorCode::kOutOfSpace, "no space left on device"}));
+    ASSERT_TRUE(executor.ok()) << executor.error().message;
+    const Status status = run_steps(**executor, 2);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kOutOfSpace);
+    EXPECT_THAT(status.error().message, HasSubstr(std::string("tensor ") + tensors[failing % 4]));
+    EXPECT_THAT(status.error().message, HasSubstr("1.0 MiB"));
+    EXPECT_THAT(status.error().message, HasSubstr("dram"));
+    EXPECT_THAT(status.error().message, HasSubstr("slow"));
+    EXPECT_THAT(status.error().message, HasSubstr("no space left on device"));
+    EXPECT_FALSE((*executor)->run_step({}).ok());
+  }
+}
+
+TEST(Executor, AnEngineThatCannotBeMadeIsAnErrorOfCreate) {
+  Fixture fixture;
+  testing::MixingGraph compiled(fixture.graph);
+  const auto executor = fixture.make(
+      compiled,
+      [](const Machine& machine, LinkId link, const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
+        if (link == kPrefetch) return Error{ErrorCode::kUnsupported, "no such engine"};
+        return make_engine(machine, link, storages);
+      });
+  ASSERT_FALSE(executor.ok());
+  EXPECT_EQ(executor.error().message, "no such engine");
+}
+
+}  // namespace
+}  // namespace sluice
