@@ -25,6 +25,13 @@ class LoopKernel : public Kernel {
   Body body_;
 };
 
+Status check_label(std::int32_t label, std::int64_t sample, std::int64_t classes) {
+  if (0 <= label && label < classes) return {};
+  return Error{ErrorCode::kBadInput, "label " + std::to_string(label) + " of sample " + std::to_string(sample) +
+                                         " is outside the model's " + std::to_string(classes) +
+                                         " classes; check the data set against --classes"};
+}
+
 // Loss of one sample; `probabilities` gets the softmax of `logits`.
 double softmax_row(const float* logits, std::int64_t classes, std::int32_t label, float* probabilities) {
   const float highest = *std::max_element(logits, logits + classes);
@@ -83,8 +90,10 @@ KernelPtr make_softmax_cross_entropy(const KernelRequest& request) {
         const auto* labels = static_cast<const std::int32_t*>(operands[1]);
         auto* probabilities = static_cast<float*>(operands[3]);
         double loss = 0;
-        for (std::int64_t n = 0; n < shape[0]; ++n)
+        for (std::int64_t n = 0; n < shape[0]; ++n) {
+          SLUICE_RETURN_IF_ERROR(check_label(labels[n], n, shape[1]));
           loss += softmax_row(logits + n * shape[1], shape[1], labels[n], probabilities + n * shape[1]);
+        }
         *static_cast<float*>(operands[2]) = static_cast<float>(loss / static_cast<double>(shape[0]));
         return {};
       });
