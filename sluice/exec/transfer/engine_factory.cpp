@@ -1,0 +1,64 @@
+#include "sluice/exec/transfer/engine_factory.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "sluice/exec/transfer/copy_engine.hpp"
+#include "sluice/exec/transfer/throttled_engine.hpp"
+#include "sluice/exec/transfer/uring_engine.hpp"
+
+namespace sluice {
+namespace {
+
+// The lane thread waits for each piece of file I/O: slower, but works wherever files do.
+std::unique_ptr<TransferEngine> blocking_file_engine(const Link& link, const TierStorages& storages, std::string note) {
+  const bool from_file = storages.file(link.from) != nullptr;
+  const SpillFile& file = *storages.file(from_file ? link.from : link.to);
+  std::byte* const arena = storages.base(from_file ? link.to : link.from);
+  auto move = [from_file, &file, arena](Bytes from, Bytes to, Bytes bytes) {
+    const auto size = static_cast<std::size_t>(bytes);
+    return from_file ? file.read(from, {arena + to, size}) : file.write(to, {arena + from, size});
+  };
+  return std::make_unique<CopyEngine>(std::move(move), std::vector<std::string>{std::move(note)});
+}
+
+Result<std::unique_ptr<TransferEngine>> make_file_engine(const Machine& machine, const Link& link,
+                                                         const TierStorages& storages) {
+  const bool from_file = storages.file(link.from) != nullptr;
+  const TierId file_tier = from_file ? link.from : link.to;
+  const TierId memory_tier = from_file ? link.to : link.from;
+  if (storages.file(memory_tier) != nullptr) {
+    return Error{ErrorCode::kUnsupported, fmt::format("no engine moves bytes from file tier '{}' to file tier '{}'",
+                                                      machine.tier(link.from).name, machine.tier(link.to).name)};
+  }
+  UringEngine::Config config;
+  config.direction = from_file ? UringEngine::Direction::kFromFile : UringEngine::Direction::kToFile;
+  config.arena = storages.base(memory_tier);
+  config.arena_bytes = storages.bytes(memory_tier);
+  config.descriptor = storages.file(file_tier)->descriptor();
+  config.tier = machine.tier(file_tier).name;
+  config.request_bytes = link.request_bytes;
+  config.queue_depth = link.queue_depth;
+  auto engine = UringEngine::create(std::move(config));
+  if (engine.ok()) return std::unique_ptr<TransferEngine>(std::move(engine).value());
+  if (engine.error().code != ErrorCode::kUnsupported) return engine.error();
+  return blocking_file_engine(link, storages, engine.error().message + "; file transfers block their lane instead");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, LinkId link_id,
+                                                    const TierStorages& storages) {
+  const Link& link = machine.link(link_id);
+  std::unique_ptr<TransferEngine> engine;
+  if (storages.file(link.from) != nullptr || storages.file(link.to) != nullptr) {
+    SLUICE_ASSIGN(engine, make_file_engine(machine, link, storages));
+  } else {
+    engine = CopyEngine::between(storages.base(link.from), storages.base(link.to));
+  }
+  if (link.throttled) engine = std::make_unique<ThrottledEngine>(std::move(engine), link.bandwidth, link.latency);
+  return engine;
+}
+
+}  // namespace sluice
