@@ -112,6 +112,9 @@ Status check_op_shapes(const Graph& graph, const Op& op) {
     return error(op, fmt::format("got {} inputs and {} outputs", inputs.size(), outputs.size()));
   }
   SLUICE_RETURN_IF_ERROR(narrow_to_slice(op, inputs, outputs));
+  if (op.kind == OpKind::kBatchNormBackward && inputs[0] != outputs[0]) {
+    return error(op, fmt::format("dx should be {} like x, not {}", to_string(inputs[0]), to_string(outputs[0])));
+  }
   const Claim claim = forward_claim(op, inputs, outputs);
   const Result<Shapes> inferred = infer_shapes(claim.forward, op.attributes, claim.inputs);
   if (!inferred.ok()) return error(op, inferred.error().message);
