@@ -1,0 +1,41 @@
+// An outside project that uses an installed Sluice: builds a small model, plans it into a third of its memory with
+// given op times, and prints a summary of the plan.
+#include <cstdio>
+#include <sluice/exec/backend.hpp>
+#include <sluice/memory/presets.hpp>
+#include <sluice/models/model.hpp>
+#include <sluice/planners/planner.hpp>
+
+namespace {
+
+sluice::Result<sluice::Plan> plan_in_a_third(const sluice::Graph& graph) {
+  sluice::MachineOptions options;
+  options.slow_tier = "pcie3";
+  SLUICE_ASSIGN(const sluice::Machine machine, sluice::make_machine(options));
+  sluice::Profile profile;
+  profile.graph_fingerprint = graph.fingerprint();
+  profile.compute_fingerprint = machine.compute_fingerprint();
+  profile.op_seconds.assign(static_cast<std::size_t>(graph.op_count()), 1e-3);
+  profile.provenance = sluice::Provenance::kGiven;
+  const sluice::Bytes budget = sluice::align_up(sluice::fast_only_bytes(graph) / 3, sluice::kTensorAlignment);
+  return sluice::make_plan("sentinel", {graph, profile, machine, {budget, machine.tier(1).capacity}});
+}
+
+sluice::Status run() {
+  SLUICE_ASSIGN(const sluice::Graph logical, sluice::build_training_model("resnet20", {.batch = 16}));
+  const auto backend = sluice::make_onednn_backend();
+  SLUICE_ASSIGN(const auto compiled, backend->compile(logical, 1));
+  const sluice::Graph& graph = compiled->graph();
+  SLUICE_ASSIGN(const sluice::Plan plan, plan_in_a_third(graph));
+  std::printf("%s: %d ops, %zu migrations, %s of fast memory\n", graph.name.c_str(), graph.op_count(),
+              plan.migrations.size(), sluice::format_bytes(plan.arena_bytes[0]).c_str());
+  return {};
+}
+
+}  // namespace
+
+int main() {
+  const sluice::Status status = run();
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.error().message.c_str());
+  return status.ok() ? 0 : 1;
+}
