@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,8 +83,9 @@ void UringEngine::register_arena() {
 
 void UringEngine::enable() {
   if (enabled_) return;
-  const int result = io_uring_enable_rings(&ring_);
-  SLUICE_CHECK(result == 0, std::strerror(-result));
+  // By hand: liburing 2.3 declares io_uring_enable_rings() but does not export it.
+  const long result = ::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+  SLUICE_CHECK(result == 0, std::strerror(errno));
   enabled_ = true;
   arm_wake();
 }
