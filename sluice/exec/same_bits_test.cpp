@@ -1,0 +1,120 @@
+// The promise of the whole project, on random graphs under random valid plans: whatever is moved when and where, every
+// tensor that outlives the step, and the loss, has the same bits as if nothing had ever moved.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "sluice/base/random.hpp"
+#include "sluice/exec/executor.hpp"
+#include "sluice/plan/verifier.hpp"
+#include "sluice/testing/failing_engine.hpp"
+#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/mixing_graph.hpp"
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random_plan.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int kSteps = 3;
+
+struct RandomRun {
+  explicit RandomRun(std::uint64_t seed)
+      : compiled(testing::random_graph(seed), {.op_seconds = seed % 2 == 0 ? 0 : 20e-6, .failing_op = {}}),
+        machine(testing::random_machine(seed)),
+        plan(testing::random_plan(seed, compiled.graph(), machine)) {
+    machine.threads = 1;
+    for (Tier& tier : machine.tiers) {
+      if (tier.kind == TierKind::kFile) tier.path = std::filesystem::temp_directory_path().string();
+    }
+    for (Link& link : machine.links) {
+      link.throttled = seed % 3 == 0;
+      if (link.throttled) link.bandwidth = 500e6;
+    }
+  }
+
+  Result<std::unique_ptr<Executor>> make_executor(const EngineFactory& engines = make_engine) {
+    return Executor::create(compiled, machine, lower_plan(compiled.graph(), machine, plan), plan.budgets, engines);
+  }
+
+  std::vector<TensorId> tensors_with(auto&& role_wanted) const {
+    std::vector<TensorId> found;
+    for (TensorId id = 0; id < compiled.graph().tensor_count(); ++id) {
+      if (role_wanted(compiled.graph().tensor(id).role)) found.push_back(id);
+    }
+    return found;
+  }
+
+  testing::MixingGraph compiled;
+  Machine machine;
+  Plan plan;
+};
+
+std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(random_bits(1, static_cast<std::uint64_t>(id), i));
+  }
+  return bytes;
+}
+
+class SameBits : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(SameBits, UnderRandomPlans) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 25; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomRun run(seed);
+    const Graph& graph = run.compiled.graph();
+    ASSERT_TRUE(verify_plan(graph, run.machine, run.plan).empty());
+    auto executor = run.make_executor();
+    ASSERT_TRUE(executor.ok()) << executor.error().message;
+    testing::MixingGraph plain(graph);
+    GraphRunner runner(plain);
+    for (const TensorId id : run.tensors_with(is_persistent)) {
+      const std::vector<std::byte> bytes = start_bytes(graph.tensor(id), id);
+      ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
+      std::memcpy(runner.data(id), bytes.data(), bytes.size());
+    }
+    const auto kept = run.tensors_with([](Role role) { return is_persistent(role) || role == Role::kOutput; });
+    for (StepContext context; context.step < kSteps; ++context.step) {
+      const auto trace = (*executor)->run_step(context);
+      ASSERT_TRUE(trace.ok()) << trace.error().message;
+      runner.run_step(context);
+      for (const TensorId id : kept) {
+        std::vector<std::byte> bytes(static_cast<std::size_t>(graph.tensor(id).bytes));
+        ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
+        ASSERT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0)
+            << graph.tensor(id).name << " after step " << context.step;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SameBits, ::testing::Values(0, 25, 50, 75, 100, 125, 150, 175));
+
+// Failing transfers at random points of random programs: always an error that names the cause, never a hang.
+TEST(RandomPrograms, SurviveAFailingTransfer) {
+  for (std::uint64_t seed = 1000; seed < 1060; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomRun run(seed);
+    const auto count = static_cast<std::uint64_t>(run.plan.migrations.size());
+    if (count == 0) continue;
+    const auto failing = static_cast<int>(random_bits(seed, 0, 0) % (2 * count));
+    auto executor = run.make_executor(testing::fail_transfer(failing, {ErrorCode::kIo, "input/output error"}));
+    ASSERT_TRUE(executor.ok()) << executor.error().message;
+    Status status;
+    for (StepContext context; context.step < 2 && status.ok(); ++context.step) {
+      const auto trace = (*executor)->run_step(context);
+      if (!trace.ok()) status = trace.error();
+    }
+    ASSERT_FALSE(status.ok()) << "transfer " << failing << " of " << count << " a step";
+    EXPECT_EQ(status.error().code, ErrorCode::kIo);
+    EXPECT_NE(status.error().message.find("input/output error"), std::string::npos);
+    EXPECT_FALSE((*executor)->run_step({}).ok());
+  }
+}
+
+}  // namespace
+}  // namespace sluice
