@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 
 #include "sluice/memory/offset_allocator.hpp"
 
@@ -11,24 +13,43 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-void sort_migrations(std::vector<Migration>& migrations, const std::vector<Residency>& residencies) {
-  const auto leaves_fast = [&](const Migration& m) { return residencies.at(at(m.from)).tier == kFastTier; };
-  std::stable_sort(migrations.begin(), migrations.end(), [&](const Migration& a, const Migration& b) {
-    if (a.issue_after != b.issue_after) return a.issue_after < b.issue_after;
-    return leaves_fast(a) && !leaves_fast(b);
-  });
+// By migration: whether it goes before others issued at the same moment, because it leaves the fast tier. One that
+// passes on what another brings at that moment cannot.
+std::vector<bool> first_at_their_moment(const Plan& plan) {
+  std::set<std::pair<ResidencyIndex, OpIndex>> filled;
+  for (const Migration& m : plan.migrations) filled.emplace(m.to, m.issue_after);
+  std::vector<bool> first;
+  for (const Migration& m : plan.migrations) {
+    first.push_back(plan.residencies[at(m.from)].tier == kFastTier && !filled.contains({m.from, m.issue_after}));
+  }
+  return first;
 }
 
-// By residency: whether its room is left by a migration without width, at the very op where the residency ends.
-std::vector<bool> left_at_once(const Plan& plan) {
-  std::vector<bool> left(plan.residencies.size(), false);
-  for (const Migration& migration : plan.migrations) {
-    if (migration.needed_by != migration.issue_after + 1) continue;
-    for (const ResidencyIndex side : {migration.from, migration.to}) {
-      if (plan.residencies[at(side)].ops.end == migration.needed_by) left[at(side)] = true;
+std::vector<Migration> in_issue_order(const std::vector<Migration>& migrations, const std::vector<bool>& first) {
+  std::vector<std::size_t> order(migrations.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (migrations[a].issue_after != migrations[b].issue_after) {
+      return migrations[a].issue_after < migrations[b].issue_after;
     }
+    return first[a] && !first[b];
+  });
+  std::vector<Migration> sorted;
+  for (const std::size_t i : order) sorted.push_back(migrations[i]);
+  return sorted;
+}
+
+// By residency: whether its room must be kept for half an op more, because a migration without width uses it up to its
+// very end, and others issued at that moment might go before.
+std::vector<bool> kept_longer(const Plan& plan, const std::vector<bool>& first) {
+  std::vector<bool> kept(plan.residencies.size(), false);
+  for (std::size_t i = 0; i < plan.migrations.size(); ++i) {
+    const Migration& m = plan.migrations[i];
+    if (m.needed_by != m.issue_after + 1) continue;
+    if (!first[i] && plan.residencies[at(m.from)].ops.end == m.needed_by) kept[at(m.from)] = true;
+    if (plan.residencies[at(m.to)].ops.end == m.needed_by) kept[at(m.to)] = true;
   }
-  return left;
+  return kept;
 }
 
 // By residency: the one whose offset it must have, or -1.
@@ -45,10 +66,9 @@ std::vector<ResidencyIndex> cycle_partners(const Graph& graph, const Plan& plan)
   return partners;
 }
 
-// Packing counts half ops, so that a room left at once in a slow tier can be kept for half an op more.
-Interval<std::int32_t> packing_interval(const Residency& residency, bool left_at_once) {
-  const bool keep = left_at_once && residency.tier != kFastTier;
-  return {2 * residency.ops.begin, 2 * residency.ops.end + (keep ? 1 : 0)};
+// Packing counts half ops.
+Interval<std::int32_t> packing_interval(const Residency& residency, bool kept_longer) {
+  return {2 * residency.ops.begin, 2 * residency.ops.end + (kept_longer ? 1 : 0)};
 }
 
 void make_disjoint(std::vector<Interval<std::int32_t>>& live) {
@@ -62,16 +82,15 @@ struct TierItems {
   std::vector<std::int32_t> item_of;  // by residency; -1: in another tier
 };
 
-TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier,
+TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const std::vector<bool>& kept,
                         const std::map<ResidencyIndex, Bytes>& fixed) {
-  const std::vector<bool> at_once = left_at_once(plan);
   const std::vector<ResidencyIndex> partners = cycle_partners(graph, plan);
   TierItems result;
   result.item_of.assign(plan.residencies.size(), -1);
   const auto join = [&](std::size_t i, std::int32_t index) {
     OffsetItem& item = result.items[at(index)];
     item.bytes = stored_bytes(graph.tensor(plan.residencies[i].tensor));
-    item.live.push_back(packing_interval(plan.residencies[i], at_once[i]));
+    item.live.push_back(packing_interval(plan.residencies[i], kept[i]));
     const auto offset = fixed.find(static_cast<ResidencyIndex>(i));
     if (offset != fixed.end()) item.fixed_offset = offset->second;
     result.item_of[i] = index;
@@ -162,15 +181,18 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
   Plan plan = plan_;
   plan.budgets.assign(budgets.begin(), budgets.end());
   plan.arena_bytes.assign(budgets.size(), 0);
-  sort_migrations(plan.migrations, plan.residencies);
+  const std::vector<bool> first = first_at_their_moment(plan);
+  const std::vector<bool> kept = kept_longer(plan, first);
+  plan.migrations = in_issue_order(plan.migrations, first);
   for (std::size_t tier = 0; tier < budgets.size(); ++tier) {
-    SLUICE_RETURN_IF_ERROR(pack_tier(static_cast<TierId>(tier), budgets[tier], plan, failure));
+    SLUICE_RETURN_IF_ERROR(pack_tier(static_cast<TierId>(tier), budgets[tier], kept, plan, failure));
   }
   return plan;
 }
 
-Status PlanBuilder::pack_tier(TierId tier, Bytes budget, Plan& plan, PackingFailure* failure) const {
-  const TierItems packed = collect_items(graph_, plan, tier, fixed_);
+Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept, Plan& plan,
+                              PackingFailure* failure) const {
+  const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_);
   const OffsetAssignment assignment = assign_offsets(packed.items, budget);
   plan.arena_bytes[at(tier)] = assignment.height;
   for (std::size_t i = 0; i < packed.item_of.size(); ++i) {

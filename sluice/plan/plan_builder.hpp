@@ -10,9 +10,10 @@
 // places by itself fixes offsets with fix_offset().
 //
 // Order. Migrations are issued by issue_after; those issued at the same moment go in this order: out of the fast tier
-// first, then the others, each in the order they were added. So a prefetch may take the room of an eviction that is
-// issued after the same op. In the other tiers a room left by a migration without width (needed_by == issue_after + 1)
-// is not given away at that same op, since no order could make every such exchange safe.
+// first, then the others, each in the order they were added. So a prefetch may take the fast room that an eviction
+// issued after the same op leaves, whatever order they were added in. In the other tiers a room that is left by a
+// migration without width (needed_by == issue_after + 1) is not given away at that same op, since no order could make
+// every such exchange safe. (A migration that passes on what another brings at the same moment stays behind it.)
 //
 // Cost: linear apart from packing. Not thread-safe. Errors: see finish().
 #pragma once
@@ -62,7 +63,8 @@ class PlanBuilder {
   Result<Plan> finish(std::span<const Bytes> budgets, PackingFailure* failure = nullptr) const;
 
  private:
-  Status pack_tier(TierId tier, Bytes budget, Plan& plan, PackingFailure* failure) const;
+  Status pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept_longer, Plan& plan,
+                   PackingFailure* failure) const;
 
   const Graph& graph_;
   const Machine& machine_;

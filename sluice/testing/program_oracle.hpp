@@ -1,0 +1,22 @@
+// Says whether a Program can go wrong: runs it on symbolic memory, in an order chosen against it.
+//
+// Each page of each tier holds a label (tensor, version, page of the tensor) instead of bytes; a version counts the
+// tensor's writes. Ops and transfers start and finish as separate events, and which event comes next is random within
+// what the Program's waits allow: some transfers are held back as long as anything else can go on, others finish at
+// once. While an instruction runs, what it writes is unreadable and what it reads must not change. Wrong when an op or
+// a transfer finds another label than the graph's order of writes demands, or when somebody writes where a running
+// instruction works. Needed waits that are missing show up in some orders, so run several seeds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sluice/plan/program.hpp"
+
+namespace sluice::testing {
+
+// Runs `steps` steps, one behind the other on the same memory. Returns what went wrong first, or nothing.
+std::optional<std::string> find_race(const Graph& graph, const Program& program, std::uint64_t seed, int steps = 2);
+
+}  // namespace sluice::testing

@@ -1,0 +1,24 @@
+// Random executable graphs: small training steps with everything that a plan has to cope with.
+//
+//   input ─► layers: convolution with workspace · batch norm with a persistent buffer · ReLU in place ·
+//            residual add of an earlier activation · dense layer in slices that write one tensor in turn
+//         ─► loss (kOutput) ─► the backward ops in reverse ─► an SGD update after each gradient, or all at the end
+//
+// Operands follow the table in op.hpp; sizes are random and mean nothing, so the graphs suit the plan, the simulator
+// and ops that only mix bytes, not real kernels. Seeded: equal seeds give equal graphs.
+#pragma once
+
+#include <cstdint>
+
+#include "sluice/graph/graph.hpp"
+
+namespace sluice::testing {
+
+struct RandomGraphOptions {
+  int most_layers = 8;
+  Bytes most_bytes = 5 * 4096;  // of one tensor; sizes are not multiples of the alignment
+};
+
+Graph random_graph(std::uint64_t seed, const RandomGraphOptions& options = {});
+
+}  // namespace sluice::testing

@@ -1,0 +1,240 @@
+#include "sluice/testing/random_plan.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "sluice/graph/liveness.hpp"
+#include "sluice/plan/plan_builder.hpp"
+#include "sluice/testing/seeded_random.hpp"
+
+namespace sluice::testing {
+namespace {
+
+constexpr Bytes kPlenty = Bytes{1} << 40;
+
+class TensorPlacer {
+ public:
+  TensorPlacer(SeededRandom& random, const Graph& graph, const Machine& machine, PlanBuilder& builder, TensorId tensor)
+      : random_(random),
+        machine_(machine),
+        builder_(builder),
+        tensor_(tensor),
+        role_(graph.tensor(tensor).role),
+        op_count_(graph.op_count()),
+        copies_(machine.tiers.size()),
+        last_end_(machine.tiers.size(), 0) {}
+
+  void run(const std::vector<Use>& uses) {
+    if (is_persistent(role_)) begin_step();
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      next_write_ = op_count_;
+      for (std::size_t j = uses.size(); j-- > i;) {
+        if (uses[j].writes) next_write_ = uses[j].op;
+      }
+      act_before(uses[i].op);
+      use(uses[i]);
+    }
+    next_write_ = op_count_;
+    if (uses.empty() && !is_persistent(role_)) return;
+    act_before(op_count_);
+    end_step();
+  }
+
+ private:
+  // The open residency in one tier; its end is decided when it is closed.
+  struct Copy {
+    ResidencyIndex residency = 0;
+    OpIndex begin = 0;
+    OpIndex valid_from = 0;
+    OpIndex keep_until = 0;  // earliest end that what was decided so far allows
+    bool valid = false;
+  };
+
+  std::optional<Copy>& copy(TierId tier) { return copies_[static_cast<std::size_t>(tier)]; }
+  OpIndex& last_end(TierId tier) { return last_end_[static_cast<std::size_t>(tier)]; }
+  TierId random_tier() { return random_.between<TierId>(0, static_cast<TierId>(machine_.tiers.size()) - 1); }
+  bool is_valid(TierId tier, OpIndex by) { return copy(tier) && copy(tier)->valid && copy(tier)->valid_from <= by; }
+
+  void open(TierId tier, OpIndex begin) {
+    const ResidencyIndex residency = builder_.add_residency(tensor_, tier, {begin, begin + 1});
+    copy(tier) = Copy{residency, begin, begin, begin + 1, false};
+  }
+
+  void close(TierId tier, OpIndex end) {
+    builder_.set_residency_ops(copy(tier)->residency, {copy(tier)->begin, end});
+    last_end(tier) = end;
+    copy(tier).reset();
+  }
+
+  void begin_step() {
+    start_tier_ = random_tier();
+    open(start_tier_, 0);
+    copy(start_tier_)->valid = true;
+  }
+
+  void act_before(OpIndex op) {
+    for (int actions = random_.between(0, 3); actions > 0; --actions) {
+      const TierId tier = random_tier();
+      if (!copy(tier) || !copy(tier)->valid) {
+        copy_before(tier, op);
+      } else {
+        drop_before(tier, op);
+      }
+    }
+    for (TierId tier = 0; tier < static_cast<TierId>(copies_.size()); ++tier) {
+      if (copy(tier) && !copy(tier)->valid && random_.chance(0.5)) drop_before(tier, op);
+    }
+  }
+
+  // A copy that ops cannot read may take until the tensor is written; others must be there for the next use.
+  void copy_before(TierId to, OpIndex op) {
+    const TierId from = random_tier();
+    if (from == to || !is_valid(from, op) || !machine_.link_between(from, to)) return;
+    const OpIndex latest = machine_.tier(to).addressable ? op : random_.between(op, next_write_);
+    if (last_end(to) < latest && last_end(to) < op_count_) migrate(from, to, latest);
+  }
+
+  void drop_before(TierId tier, OpIndex op) {
+    const OpIndex latest = std::min(op, op_count_ - 1);
+    if (copy(tier)->keep_until > latest || tier == pinned_tier_) return;
+    const OpIndex end = random_.between(copy(tier)->keep_until, latest);
+    bool survives = !copy(tier)->valid;
+    for (TierId other = 0; other < static_cast<TierId>(copies_.size()); ++other) {
+      survives = survives || (other != tier && is_valid(other, end));
+    }
+    if (survives) close(tier, end);
+  }
+
+  void migrate(TierId from, TierId to, OpIndex latest) {
+    const OpIndex room_free = copy(to) ? 0 : last_end(to);
+    const OpIndex earliest = std::max(copy(from)->valid_from, room_free) - 1;
+    const OpIndex issue_after = random_.between(earliest, latest - 1);
+    const OpIndex needed_by = random_.chance(0.3) ? issue_after + 1 : random_.between(issue_after + 1, latest);
+    if (!copy(to)) {
+      const OpIndex begin = std::min(issue_after + 1, op_count_ - 1);
+      const OpIndex first = std::max(room_free, issue_after == kStepStart || !is_persistent(role_) ? 0 : 1);
+      open(to, random_.chance(0.2) && first < begin ? random_.between(first, begin) : begin);
+    }
+    builder_.add_migration(tensor_, copy(from)->residency, copy(to)->residency, issue_after, needed_by);
+    copy(from)->keep_until = std::max(copy(from)->keep_until, needed_by);
+    copy(to)->keep_until = std::max(copy(to)->keep_until, needed_by);
+    copy(to)->valid_from = needed_by;
+    copy(to)->valid = true;
+  }
+
+  void make_valid(TierId tier, OpIndex by) {
+    if (is_valid(tier, by)) return;
+    for (TierId from = 0; from < static_cast<TierId>(copies_.size()); ++from) {
+      if (is_valid(from, by) && machine_.link_between(from, tier)) return migrate(from, tier, by);
+    }
+    make_valid(kFastTier, by);  // every slow tier is linked to the fast one
+    migrate(kFastTier, tier, by);
+  }
+
+  void use(const Use& use) {
+    TierId tier = kFastTier;
+    if (const TierId other = random_tier(); machine_.tier(other).addressable) tier = other;
+    if (use.reads) {
+      make_valid(tier, use.op);
+    } else if (!copy(tier)) {
+      open(tier, random_.between(std::max(last_end(tier), use.op - 2), use.op));
+    }
+    builder_.set_tensor_tier(use.op, tensor_, tier);
+    copy(tier)->keep_until = std::max(copy(tier)->keep_until, use.op + 1);
+    if (use.writes) written_at(use.op, tier);
+  }
+
+  void written_at(OpIndex op, TierId tier) {
+    for (std::optional<Copy>& other : copies_) {
+      if (other) other->valid = false;
+    }
+    copy(tier)->valid = true;
+    copy(tier)->valid_from = op + 1;
+    if (role_ == Role::kOutput) pinned_tier_ = tier;
+  }
+
+  void end_step() {
+    if (is_persistent(role_)) {
+      make_valid(start_tier_, op_count_);
+      pinned_tier_ = start_tier_;
+    }
+    for (TierId tier = 0; tier < static_cast<TierId>(copies_.size()); ++tier) {
+      if (!copy(tier)) continue;
+      const OpIndex earliest = copy(tier)->keep_until;
+      close(tier, tier == pinned_tier_ ? op_count_ : random_.between(earliest, std::min(earliest + 3, op_count_)));
+    }
+  }
+
+  SeededRandom& random_;
+  const Machine& machine_;
+  PlanBuilder& builder_;
+  TensorId tensor_;
+  Role role_;
+  OpIndex op_count_;
+  std::vector<std::optional<Copy>> copies_;  // by TierId
+  std::vector<OpIndex> last_end_;            // by TierId: of the residencies closed
+  OpIndex next_write_ = 0;                   // at or after the next use
+  TierId start_tier_ = 0;
+  TierId pinned_tier_ = -1;  // must keep its copy until the step ends
+};
+
+Tier make_tier(const char* name, TierKind kind, BytesPerSecond bandwidth) {
+  Tier tier;
+  tier.name = name;
+  tier.kind = kind;
+  tier.capacity = kPlenty;
+  tier.read_bandwidth = tier.write_bandwidth = bandwidth;
+  tier.addressable = kind != TierKind::kFile;
+  return tier;
+}
+
+void join(Machine& machine, TierId a, TierId b, BytesPerSecond bandwidth) {
+  for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+    Link link;
+    link.from = from;
+    link.to = to;
+    link.bandwidth = bandwidth;
+    link.latency = 1e-6;
+    machine.links.push_back(link);
+  }
+}
+
+}  // namespace
+
+Machine random_machine(std::uint64_t seed) {
+  SeededRandom random(seed);
+  Machine machine;
+  machine.cpu = "test";
+  machine.tiers = {make_tier("dram", TierKind::kDram, 40e9)};
+  const int shape = random.between(0, 3);
+  if (shape != 0) {
+    machine.tiers.push_back(make_tier("slow", TierKind::kEmulated, 5e9));
+    join(machine, 0, 1, 4e9);
+  }
+  if (shape != 1) {
+    machine.tiers.push_back(make_tier("file", TierKind::kFile, 2e9));
+    const auto file = static_cast<TierId>(machine.tiers.size()) - 1;
+    join(machine, 0, file, 2e9);
+    if (shape == 3) join(machine, 1, file, 2e9);
+  }
+  return machine;
+}
+
+Plan random_plan(std::uint64_t seed, const Graph& graph, const Machine& machine) {
+  SeededRandom random(seed);
+  PlanBuilder builder(graph, machine);
+  const Liveness liveness = analyze_liveness(graph);
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    TensorPlacer(random, graph, machine, builder, tensor).run(liveness.uses[static_cast<std::size_t>(tensor)]);
+  }
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    const auto count = static_cast<std::int32_t>(graph.op(op).implementations.size());
+    if (count > 0) builder.set_implementation(op, random.between(0, count - 1));
+  }
+  Plan plan = builder.finish(std::vector<Bytes>(machine.tiers.size(), kPlenty)).value();
+  plan.planner = "random";
+  plan.budgets = plan.arena_bytes;
+  return plan;
+}
+
+}  // namespace sluice::testing
