@@ -19,13 +19,16 @@ import json
 import os
 import platform
 import statistics
+import struct
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PYTHON = "/usr/bin/python3"  # Debian's, for Debian's python3-torch
 MIB = 1 << 20
+LEARNING_RATE = 0.01
 
 
 def arguments():
@@ -52,52 +55,73 @@ def arguments():
 
 
 class Contestant:
-    """A process that runs one step for each line "step" and sums up after "finish"."""
+    """A process that answers requests, one JSON line each way (sluice/train/worker.hpp)."""
 
-    def __init__(self, name, command):
+    def __init__(self, name, command, setup=None):
         self.name = name
         self.seconds = []
         self.losses = []
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if setup:
+            for note in self.ask({"command": "setup", **setup}).get("notes", []):
+                print(f"{name}: {note}", file=sys.stderr)
 
     def ask(self, request):
         try:
-            self.process.stdin.write(request + "\n")
+            self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
-            # Notes that are not JSON are passed on to the user.
-            while line := self.process.stdout.readline():
-                if line.startswith("{"):
-                    return json.loads(line)
-                print(f"  {self.name}: {line.rstrip()}", file=sys.stderr)
+            answer = json.loads(self.process.stdout.readline() or "null")
         except BrokenPipeError:
-            pass
-        sys.exit(f"compare_pytorch: {self.name} ended early with status {self.process.wait()}; its message is above")
+            answer = None
+        if not answer or not answer["ok"]:
+            reason = answer["message"] if answer else f"it ended with status {self.process.wait()}"
+            sys.exit(f"compare_pytorch: {self.name}: {reason}")
+        return answer
 
-    def step(self, counted):
-        record = self.ask("step")
-        self.losses.append(record["loss"])
+    def step(self, index, counted):
+        answer = self.ask({"command": "step", "step": index, "learning_rate": LEARNING_RATE})
+        self.losses.append(answer["loss"] if "loss" in answer else float_of_bits(answer["loss_bits"]))
         if counted:
-            self.seconds.append(record["seconds"])
+            self.seconds.append(answer["step_seconds"])
 
     def finish(self):
-        summary = self.ask("finish")
+        summary = self.ask({"command": "finish"})
         self.process.stdin.close()
         self.process.wait()
         return summary
 
 
-def sluice_command(options, contestant):
+def float_of_bits(bits):
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
+
+
+def sluice_contestant(options, contestant, folder):
+    """Has `sluice` measure the machine and make the plan, then starts a worker that obeys it."""
     planner, _, budget = contestant.partition("@")
-    command = [options.binary, "worker", options.model, "--batch", str(options.batch),
-               "--threads", str(options.threads), "--planner", planner,
-               "--spill", os.path.join(options.spill_dir, f"rivals-{planner}.spill")]
-    return command + (["--fast", budget] if budget else [])
+    machine, plan = os.path.join(folder, "machine.json"), os.path.join(folder, f"{planner}.plan.json")
+    slow = ["--spill", options.spill_dir, "--threads", str(options.threads)]
+    if not os.path.exists(machine):
+        run_quietly([options.binary, "machine", *slow, "--json", machine])
+    run_quietly([options.binary, "plan", options.model, "--batch", str(options.batch), *slow, "--planner", planner,
+                 *(["--fast", budget] if budget else []), "--out", plan])
+    with open(machine) as file:
+        setup = {"machine": json.load(file), "plan": plan, "seed": 1, "data": "synthetic",
+                 "workload": {"model": options.model, "batch": options.batch, "image_size": 0, "classes": 0,
+                              "momentum": 0.9, "weight_decay": 1e-4, "threads": options.threads}}
+    return Contestant(f"sluice {contestant}", [options.binary, "worker"], setup)
 
 
-def pytorch_command(options, mode):
-    return [PYTHON, os.path.join(HERE, "pytorch_step.py"), options.model, "--batch", str(options.batch),
-            "--threads", str(options.threads), "--mode", mode, "--serve",
-            "--spill", os.path.join(options.spill_dir, "rivals-pytorch.spill")]
+def pytorch_contestant(options, mode):
+    return Contestant(f"pytorch {mode}",
+                      [PYTHON, os.path.join(HERE, "pytorch_step.py"), options.model, "--batch", str(options.batch),
+                       "--threads", str(options.threads), "--mode", mode, "--serve",
+                       "--spill", os.path.join(options.spill_dir, f"pytorch-{os.getpid()}.spill")])
+
+
+def run_quietly(command):
+    outcome = subprocess.run(command, capture_output=True, text=True)
+    if outcome.returncode != 0:
+        sys.exit(f"compare_pytorch: {' '.join(command)} failed:\n{outcome.stdout}{outcome.stderr}")
 
 
 def require_pytorch():
@@ -115,7 +139,7 @@ def run_rounds(contestants, options):
         print(f"\r{label}...", end=" ", file=sys.stderr, flush=True)
         shift = round_index % len(contestants)
         for contestant in contestants[shift:] + contestants[:shift]:
-            contestant.step(counted)
+            contestant.step(round_index, counted)
     print(file=sys.stderr)
 
 
@@ -158,8 +182,9 @@ def main():
     if not os.access(options.binary, os.X_OK):
         sys.exit(f"compare_pytorch: {options.binary} is missing; build it first: cmake --build --preset release")
     os.makedirs(options.spill_dir, exist_ok=True)
-    contestants = [Contestant(f"sluice {name}", sluice_command(options, name)) for name in options.sluice]
-    contestants += [Contestant(f"pytorch {mode}", pytorch_command(options, mode)) for mode in options.rivals]
+    with tempfile.TemporaryDirectory() as folder:
+        contestants = [sluice_contestant(options, name, folder) for name in options.sluice]
+    contestants += [pytorch_contestant(options, mode) for mode in options.rivals]
     run_rounds(contestants, options)
     references = {entry.name: entry.seconds for entry in contestants if entry.name.startswith("pytorch ")}
     rows = [row_of(contestant, references) for contestant in contestants]

@@ -6,9 +6,10 @@
 
 The step: forward, softmax cross-entropy, backward, SGD with momentum 0.9, fp32, channels-last, on one synthetic batch.
 Modes: plain; checkpoint recomputes every block in the backward pass; disk keeps saved tensors in a file.
-Prints one JSON line per step with "seconds" and "loss", and one at the end with "peak_rss_bytes" and "parameter_hash".
-With --serve a step runs when the line "step" arrives on standard input, and "finish" ends: the protocol of
-`sluice worker`, so that both sides can be run step by step in turn.
+Prints one JSON line per step with "step_seconds" and "loss", and one at the end with "peak_rss_bytes" and
+"parameter_hash". With --serve each line is the answer to a request on standard input, {"command": "step"} or
+{"command": "finish"}: the protocol of `sluice worker` (sluice/train/worker.hpp), so that both sides can be run step by
+step in turn.
 
 Debian's Python and packages: python3-torch, python3-numpy; libtcmalloc-minimal4 and libopenblas0-openmp are used when
 they are there (see tuned_environment), and the first JSON line says whether they were.
@@ -24,6 +25,7 @@ import sys
 import time
 
 TUNED = "SLUICE_RIVAL_TUNED"
+LEARNING_RATE = 0.01
 
 
 def tuned_environment(threads):
@@ -77,7 +79,7 @@ class Trainer:
         self.disk = SavedOnDisk(options.spill, self.model.parameters()) if options.mode == "disk" else None
         self.images = torch.randn(options.batch, 3, image, image).to(memory_format=torch.channels_last)
         self.labels = torch.randint(classes, (options.batch,))
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=LEARNING_RATE, momentum=0.9, weight_decay=1e-4)
 
     def forward(self):
         if not self.checkpoint:
@@ -101,7 +103,7 @@ class Trainer:
         loss.backward()
         self.optimizer.step()
         value = loss.item()
-        return {"seconds": time.perf_counter() - start, "loss": value}
+        return {"step_seconds": time.perf_counter() - start, "loss": value}
 
     def summary(self):
         digest = hashlib.sha256()
@@ -117,13 +119,13 @@ def say(record):
 
 def serve(trainer):
     for line in sys.stdin:
-        command = line.strip()
+        command = json.loads(line)["command"]
         if command == "step":
-            say(trainer.step())
+            say({"ok": True, **trainer.step()})
         elif command == "finish":
-            break
+            say({"ok": True, **trainer.summary()})
         else:
-            sys.exit(f"pytorch_step: unknown request '{command}'; expected 'step' or 'finish'")
+            say({"ok": False, "message": f"unknown request '{command}'; expected 'step' or 'finish'"})
 
 
 def main():
@@ -142,7 +144,7 @@ def main():
              "torch": trainer.torch.__version__, "tuned": os.environ[TUNED]})
         for _ in range(options.steps):
             say(trainer.step())
-    say(trainer.summary())
+        say(trainer.summary())
 
 
 if __name__ == "__main__":
