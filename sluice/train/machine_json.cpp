@@ -75,7 +75,7 @@ Link link_from_json(const nlohmann::json& document) {
 nlohmann::json machine_to_json(const Machine& machine) {
   nlohmann::json document = {{"cpu", machine.cpu},
                              {"threads", machine.threads},
-                             {"emulated", is_emulated(machine)},
+
                              {"fingerprint", machine.fingerprint()},
                              {"tiers", nlohmann::json::array()},
                              {"links", nlohmann::json::array()}};
@@ -95,13 +95,6 @@ Result<Machine> machine_from_json(const nlohmann::json& document) {
   } catch (const nlohmann::json::exception& failure) {
     return Error{ErrorCode::kBadInput, fmt::format("not a machine description: {}", failure.what())};
   }
-}
-
-bool is_emulated(const Machine& machine) {
-  return std::ranges::any_of(machine.tiers, [](const Tier& tier) { return tier.emulated(); }) ||
-         std::ranges::any_of(machine.links, [](const Link& link) {
-           return link.throttled || link.provenance == Provenance::kEmulated;
-         });
 }
 
 }  // namespace sluice

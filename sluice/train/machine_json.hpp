@@ -12,7 +12,4 @@ namespace sluice {
 nlohmann::json machine_to_json(const Machine& machine);
 Result<Machine> machine_from_json(const nlohmann::json& document);
 
-// Whether any number shown for this machine comes from a tier or link that is imitated.
-bool is_emulated(const Machine& machine);
-
 }  // namespace sluice

@@ -44,15 +44,5 @@ TEST(MachineJsonTest, NamesWhatIsMissingOrUnknown) {
   EXPECT_THAT(machine_from_json(document).error().message, ::testing::HasSubstr("kind"));
 }
 
-TEST(MachineJsonTest, ThrottledLinksAndImitatedTiersCountAsEmulated) {
-  Machine machine = two_tiers();
-  EXPECT_FALSE(is_emulated(machine));
-  machine.links[0].throttled = true;
-  EXPECT_TRUE(is_emulated(machine));
-  machine.links[0].throttled = false;
-  machine.tiers[1].kind = TierKind::kEmulated;
-  EXPECT_TRUE(is_emulated(machine));
-}
-
 }  // namespace
 }  // namespace sluice

@@ -14,8 +14,8 @@ constexpr std::chrono::seconds kLogPeriod{10};
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::string what, std::int64_t total)
-    : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine(std::string what)
+    : what_(std::move(what)), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() { clear(); }
 
@@ -24,17 +24,17 @@ void ProgressLine::clear() {
   shown_ = false;
 }
 
-void ProgressLine::update(std::int64_t done, std::string_view detail) {
+void ProgressLine::update(std::int64_t done, std::int64_t total, std::string_view detail) {
   const auto now = Clock::now();
   const bool due = now - last_ >= (terminal_ ? Clock::duration(kTerminalPeriod) : Clock::duration(kLogPeriod));
   if (!due && (shown_ || !terminal_)) return;
   last_ = now;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  std::string line = fmt::format("{} {}/{}", what_, done, total_);
+  std::string line = fmt::format("{} {}/{}", what_, done, total);
   if (!detail.empty()) line += fmt::format("  {}", detail);
   if (done > 0) {
     line += fmt::format("  {} left",
-                        format_clock(elapsed / static_cast<double>(done) * static_cast<double>(total_ - done)));
+                        format_clock(elapsed / static_cast<double>(done) * static_cast<double>(total - done)));
   }
   fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
   std::fflush(stderr);

@@ -11,12 +11,12 @@ namespace sluice {
 
 class ProgressLine {
  public:
-  ProgressLine(std::string what, std::int64_t total);
+  explicit ProgressLine(std::string what);
   ~ProgressLine();  // clears the line on a terminal
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void update(std::int64_t done, std::string_view detail = {});
+  void update(std::int64_t done, std::int64_t total, std::string_view detail = {});
 
   // Removes the line so that other output can be printed; the next update brings it back.
   void clear();
@@ -25,7 +25,6 @@ class ProgressLine {
   using Clock = std::chrono::steady_clock;
 
   std::string what_;
-  std::int64_t total_;
   bool terminal_;
   bool shown_ = false;
   Clock::time_point start_ = Clock::now();

@@ -1,0 +1,161 @@
+#include "sluice/report/chrome_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "sluice/report/run_record.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kProcess = 1;
+constexpr int kComputeLane = 0;
+constexpr double kMicroseconds = 1e6;
+
+json lane_name(int lane, const std::string& name) {
+  return {{"ph", "M"}, {"pid", kProcess}, {"tid", lane}, {"name", "thread_name"}, {"args", {{"name", name}}}};
+}
+
+json span_event(int lane, const std::string& name, const char* category, Seconds begin, Seconds end, json arguments) {
+  return {{"ph", "X"},
+          {"pid", kProcess},
+          {"tid", lane},
+          {"name", name},
+          {"cat", category},
+          {"ts", begin * kMicroseconds},
+          {"dur", (end - begin) * kMicroseconds},
+          {"args", std::move(arguments)}};
+}
+
+class TraceWriter {
+ public:
+  TraceWriter(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program)
+      : graph_(graph), machine_(machine), plan_(plan), program_(program) {
+    events_.push_back(lane_name(kComputeLane, "compute"));
+    for (std::size_t i = 0; i < machine.links.size(); ++i) {
+      const Link& link = machine.links[i];
+      const bool imposed = link.throttled || machine.tier(link.from).emulated() || machine.tier(link.to).emulated();
+      events_.push_back(lane_name(link_lane(static_cast<LinkId>(i)),
+                                  fmt::format("{} -> {}{}", machine.tier(link.from).name, machine.tier(link.to).name,
+                                              imposed ? " (emulated)" : "")));
+    }
+  }
+
+  void add_step(const TracedStep& traced, Seconds start) {
+    add_ops(traced, start);
+    add_transfers(traced, start);
+    add_counters(traced.trace, start);
+  }
+
+  json finish() {
+    return {{"traceEvents", std::move(events_)},
+            {"displayTimeUnit", "ms"},
+            {"otherData",
+             {{"model", graph_.name},
+              {"planner", plan_.planner},
+              {"cpu", machine_.cpu},
+              {"emulated", is_emulated(machine_)}}}};
+  }
+
+ private:
+  static int link_lane(LinkId link) { return link + 1; }
+
+  void add_ops(const TracedStep& traced, Seconds start) {
+    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+      const auto at = static_cast<std::size_t>(index);
+      const Op& op = graph_.op(index);
+      const TraceSpan& span = traced.trace.ops[at];
+      if (traced.trace.stalls[at] > 0) {
+        events_.push_back(span_event(kComputeLane, "stall", "stall", start + span.begin - traced.trace.stalls[at],
+                                     start + span.begin, {{"before", op.name}}));
+      }
+      events_.push_back(span_event(kComputeLane, op.name, "op", start + span.begin, start + span.end,
+                                   {{"op", index},
+                                    {"kind", to_string(op.kind)},
+                                    {"phase", to_string(op.phase)},
+                                    {"layer", graph_.layers.at(static_cast<std::size_t>(op.layer))},
+                                    {"step", traced.step}}));
+    }
+  }
+
+  void add_transfers(const TracedStep& traced, Seconds start) {
+    for (std::size_t i = 0; i < program_.transfers.size(); ++i) {
+      const TransferInstruction& transfer = program_.transfers[i];
+      const TraceSpan& span = traced.trace.transfers[i];
+      const bool inward = transfer.to.tier < transfer.from.tier;
+      events_.push_back(
+          span_event(link_lane(transfer.link),
+                     fmt::format("{} {}  {}", inward ? "prefetch" : "evict", graph_.tensor(transfer.tensor).name,
+                                 format_bytes(transfer.bytes)),
+                     inward ? "prefetch" : "eviction", start + span.begin, start + span.end,
+                     {{"bytes", transfer.bytes}, {"after_op", transfer.after_op}, {"step", traced.step}}));
+    }
+  }
+
+  // Residencies change what a tier holds only at op boundaries.
+  void add_counters(const StepTrace& trace, Seconds start) {
+    std::map<std::pair<TierId, OpIndex>, Bytes> changes;
+    for (const Residency& residency : plan_.residencies) {
+      const Bytes bytes = align_up(graph_.tensor(residency.tensor).bytes, kTensorAlignment);
+      changes[{residency.tier, residency.ops.begin}] += bytes;
+      changes[{residency.tier, residency.ops.end}] -= bytes;
+    }
+    std::vector<Bytes> held(machine_.tiers.size());
+    for (const auto& [where, change] : changes) {
+      const auto [tier, op] = where;
+      Bytes& bytes = held[static_cast<std::size_t>(tier)];
+      bytes += change;
+      if (op >= graph_.op_count()) continue;  // the next step begins with the same residencies
+      events_.push_back({{"ph", "C"},
+                         {"pid", kProcess},
+                         {"name", fmt::format("{} MiB", machine_.tier(tier).name)},
+                         {"ts", (start + boundary(trace, op)) * kMicroseconds},
+                         {"args", {{"held", static_cast<double>(bytes) / static_cast<double>(kMiB)}}}});
+    }
+  }
+
+  // When room for an interval that begins or ends at `op` changes hands: when the op before it is done.
+  static Seconds boundary(const StepTrace& trace, OpIndex op) {
+    return op <= 0 ? 0 : trace.ops[static_cast<std::size_t>(op) - 1].end;
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const Plan& plan_;
+  const Program& program_;
+  json events_ = json::array();
+};
+
+}  // namespace
+
+json chrome_trace(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program,
+                  std::span<const TracedStep> steps) {
+  TraceWriter writer(graph, machine, plan, program);
+  Seconds start = 0;
+  for (const TracedStep& traced : steps) {
+    writer.add_step(traced, start);
+    start += traced.trace.step_seconds;
+  }
+  return writer.finish();
+}
+
+StepTrace to_step_trace(const Timeline& timeline) {
+  const auto convert = [](const std::vector<Span>& spans) {
+    std::vector<TraceSpan> converted;
+    for (const Span& span : spans) converted.push_back({span.begin, span.end});
+    return converted;
+  };
+  StepTrace trace;
+  trace.ops = convert(timeline.ops);
+  trace.stalls = timeline.stalls;
+  trace.transfers = convert(timeline.transfers);
+  trace.step_seconds = timeline.step_seconds;
+  trace.stall_seconds = timeline.stall_seconds;
+  trace.link_bytes = timeline.link_bytes;
+  return trace;
+}
+
+}  // namespace sluice

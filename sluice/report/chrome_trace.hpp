@@ -1,0 +1,34 @@
+// Steps as a Chrome trace (chrome://tracing, ui.perfetto.dev): one lane for compute, one for each link, stalls in the
+// compute lane, and a counter of the bytes that each tier holds.
+//
+//   compute      |conv1 ||bn1 |..stall..|conv2 |
+//   dram -> file      |evict conv1.y  4.0 MiB|
+//   dram bytes   ____/~~~~~~~~~~~~~~~\_______
+//
+// Counters follow the plan's residencies: room counts from the moment it is reserved to the moment it is given back,
+// at the measured times of the ops that bound it. Times are microseconds since the first step's start. Steps follow
+// each other without the gap that was between them. The trace's metadata says when a tier or link is emulated.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "sluice/exec/trace.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/plan/program.hpp"
+#include "sluice/sim/simulator.hpp"
+
+namespace sluice {
+
+struct TracedStep {
+  std::int64_t step = 0;
+  StepTrace trace;
+};
+
+nlohmann::json chrome_trace(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program,
+                            std::span<const TracedStep> steps);
+
+// A predicted step in the form of a measured one.
+StepTrace to_step_trace(const Timeline& timeline);
+
+}  // namespace sluice

@@ -1,0 +1,51 @@
+#include "sluice/report/run_record.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+
+namespace sluice {
+
+bool is_emulated(const Machine& machine) {
+  return std::ranges::any_of(machine.tiers, &Tier::emulated) || std::ranges::any_of(machine.links, &Link::throttled);
+}
+
+nlohmann::json run_record(const Machine& machine) {
+  nlohmann::json slow_tiers = nlohmann::json::array();
+  for (std::size_t i = 1; i < machine.tiers.size(); ++i) slow_tiers.push_back(machine.tiers[i].name);
+  nlohmann::json links = nlohmann::json::array();
+  for (const Link& link : machine.links) {
+    links.push_back({{"from", machine.tier(link.from).name},
+                     {"to", machine.tier(link.to).name},
+                     {"bandwidth", link.bandwidth},
+                     {"throttled", link.throttled}});
+  }
+  return {{"sluice", kVersion},
+          {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+          {"cpu", machine.cpu},
+          {"threads", machine.threads},
+          {"emulated", is_emulated(machine)},
+          {"slow_tiers", slow_tiers},
+          {"links", links}};
+}
+
+Status write_json_file(const std::string& path, const nlohmann::json& document) {
+  const std::string partial = path + ".partial";
+  std::ofstream file(partial);
+  file << document.dump(2) << "\n";
+  file.close();
+  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
+    const int reason = errno;
+    std::remove(partial.c_str());
+    return Error{ErrorCode::kIo, fmt::format("cannot write {}: {}", path, std::strerror(reason))};
+  }
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,24 @@
+// Where and when a result was obtained: what every JSON output carries, so that numbers can be traced.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "sluice/base/result.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+inline constexpr std::string_view kVersion = "0.1.0";
+
+// {"sluice": version, "date": ISO 8601 in UTC, "cpu", "threads", "emulated", "slow_tiers", "links"}
+nlohmann::json run_record(const Machine& machine);
+
+// Whether any number shown for this machine comes from a tier or link that is imitated.
+bool is_emulated(const Machine& machine);
+
+// Pretty-printed with a final newline; written to a temporary file and renamed. kIo names path and reason.
+Status write_json_file(const std::string& path, const nlohmann::json& document);
+
+}  // namespace sluice

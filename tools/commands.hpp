@@ -1,0 +1,30 @@
+// The subcommands of `sluice`, one file each. add_*() describes a subcommand to the parser; when it is the one asked
+// for, it leaves what is to be done in `action`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "sluice/base/result.hpp"
+
+namespace sluice {
+
+// What a subcommand found, as an exit code: 0 for yes, 1 for a check that failed, 130 when interrupted.
+using Action = std::function<Result<int>()>;
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitBadInput = 2;
+inline constexpr int kExitInterrupted = 130;
+
+void add_machine_command(CLI::App& app, Action& action);
+void add_models_command(CLI::App& app, Action& action);
+void add_profile_command(CLI::App& app, Action& action);
+void add_plan_command(CLI::App& app, Action& action);
+void add_verify_command(CLI::App& app, Action& action);
+void add_simulate_command(CLI::App& app, Action& action);
+void add_train_command(CLI::App& app, Action& action);
+void add_compare_command(CLI::App& app, Action& action);
+void add_worker_command(CLI::App& app, Action& action);  // hidden: see sluice/train/worker.hpp
+
+}  // namespace sluice

@@ -1,0 +1,79 @@
+// sluice machine: tiers and links, measured, and which of them are emulated.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/text_table.hpp"
+#include "sluice/train/machine_json.hpp"
+#include "tools/commands.hpp"
+#include "tools/options.hpp"
+
+namespace sluice {
+namespace {
+
+struct Arguments {
+  MachineArguments machine;
+  std::string json;
+};
+
+std::string tier_table(const Machine& machine) {
+  TextTable table({{"tier", Align::kLeft, 0},
+                   {"kind", Align::kLeft, 0},
+                   {"capacity", Align::kRight, 0},
+                   {"read", Align::kRight, 0},
+                   {"write", Align::kRight, 0},
+                   {"latency", Align::kRight, 0},
+                   {"used in place", Align::kLeft, 0},
+                   {"figures", Align::kLeft, 0}});
+  for (const Tier& tier : machine.tiers) {
+    table.add_row({tier.name, std::string(to_string(tier.kind)), format_bytes(tier.capacity),
+                   format_bandwidth(tier.read_bandwidth), format_bandwidth(tier.write_bandwidth),
+                   format_seconds(tier.latency), tier.addressable ? "yes" : "no",
+                   std::string(to_string(tier.provenance))});
+  }
+  return table.text();
+}
+
+std::string link_table(const Machine& machine) {
+  TextTable table({{"link", Align::kLeft, 0},
+                   {"bandwidth", Align::kRight, 0},
+                   {"latency", Align::kRight, 0},
+                   {"request", Align::kRight, 0},
+                   {"in flight", Align::kRight, 0},
+                   {"figures", Align::kLeft, 0}});
+  for (const Link& link : machine.links) {
+    table.add_row({fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name),
+                   format_bandwidth(link.bandwidth), format_seconds(link.latency), format_bytes(link.request_bytes),
+                   fmt::format("{}", link.queue_depth),
+                   link.throttled ? "emulated (throttled)" : std::string(to_string(link.provenance))});
+  }
+  return table.text();
+}
+
+Result<int> run(const Arguments& arguments) {
+  SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
+  ProfileCache cache = arguments.machine.open_cache(machine);
+  SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kMeasure));
+  fmt::print("{}, {} threads{}\n\n{}\n{}", machine.cpu, machine.threads, is_emulated(machine) ? " (emulated)" : "",
+             tier_table(machine), link_table(machine));
+  if (!arguments.json.empty()) {
+    nlohmann::json document = machine_to_json(machine);
+    document["run"] = run_record(machine);
+    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_machine_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("machine", "Measure this machine's tiers and links");
+  auto arguments = std::make_shared<Arguments>();
+  arguments->machine.add_to(*command);
+  add_json_option(*command, arguments->json);
+  command->footer("Example: sluice machine --slow file --link-bandwidth 1GB/s");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sluice

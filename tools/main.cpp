@@ -1,0 +1,72 @@
+// sluice: plans and runs neural-network training inside a fast-memory budget.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "sluice/report/run_record.hpp"
+#include "tools/commands.hpp"
+
+namespace sluice {
+namespace {
+
+int exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kBadInput:
+    case ErrorCode::kInfeasible:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kMismatch:
+      return kExitBadInput;
+    case ErrorCode::kIo:
+    case ErrorCode::kOutOfSpace:
+      return kExitFailed;
+    case ErrorCode::kInterrupted:
+      return kExitInterrupted;
+  }
+  return kExitFailed;
+}
+
+void add_commands(CLI::App& app, Action& action) {
+  add_machine_command(app, action);
+  add_models_command(app, action);
+  add_profile_command(app, action);
+  add_plan_command(app, action);
+  add_verify_command(app, action);
+  add_simulate_command(app, action);
+  add_train_command(app, action);
+  add_compare_command(app, action);
+  add_worker_command(app, action);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Decides where every tensor of a training step lives when fast memory is too small, and runs it that way.",
+               "sluice");
+  app.set_version_flag("--version", fmt::format("sluice {}", kVersion));
+  app.require_subcommand(1);
+  app.footer("Each command explains itself: sluice COMMAND --help");
+  Action action;
+  add_commands(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& wrong) {
+    fmt::print(stderr, "sluice: {}\nsluice: see sluice --help, or sluice COMMAND --help\n", wrong.what());
+    return kExitBadInput;
+  }
+  const Result<int> done = action();
+  if (done.ok()) return *done;
+  fmt::print(stderr, "sluice: {}\n", done.error().message);
+  return exit_code_of(done.error().code);
+}
+
+}  // namespace
+}  // namespace sluice
+
+int main(int argc, char** argv) {
+  try {
+    return sluice::run(argc, argv);
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "sluice: {}\n", failure.what());
+    return sluice::kExitFailed;
+  }
+}

@@ -1,0 +1,56 @@
+// sluice plan: asks a planner and writes what it decided.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sluice/plan/plan_file.hpp"
+#include "sluice/report/run_record.hpp"
+#include "tools/commands.hpp"
+#include "tools/options.hpp"
+#include "tools/plan_output.hpp"
+
+namespace sluice {
+namespace {
+
+struct Arguments {
+  WorkloadArguments workload;
+  MachineArguments machine;
+  BudgetArguments budget;
+  std::string planner = "sentinel";
+  std::string output;
+  std::string json;
+};
+
+Result<int> run(const Arguments& arguments) {
+  SLUICE_ASSIGN(const auto fast, arguments.budget.size());
+  SLUICE_ASSIGN(const Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache));
+  SLUICE_ASSIGN(const Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner,
+                                               fast));
+  const Graph& graph = prepared.workload.graph();
+  fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan));
+  if (!arguments.output.empty()) {
+    SLUICE_RETURN_IF_ERROR(write_plan(arguments.output, graph, plan));
+    fmt::print("written to {}\n", arguments.output);
+  }
+  if (!arguments.json.empty()) {
+    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, plan_summary_json(graph, prepared.machine, plan)));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("plan", "Decide what lives where, and write the plan");
+  auto arguments = std::make_shared<Arguments>();
+  arguments->workload.add_to(*command);
+  arguments->machine.add_to(*command);
+  arguments->budget.add_to(*command);
+  add_planner_option(*command, arguments->planner);
+  command->add_option("-o,--output", arguments->output, "Write the plan to this file");
+  add_json_option(*command, arguments->json);
+  command->footer("Example: sluice plan resnet50 --batch 16 --fast 20% -o plan.json");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sluice

@@ -1,0 +1,69 @@
+#include "tools/plan_output.hpp"
+
+#include <fmt/format.h>
+
+#include "sluice/planners/planner.hpp"
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/text_table.hpp"
+#include "sluice/train/data_source.hpp"
+
+namespace sluice {
+
+PlanTraffic plan_traffic(const Graph& graph, const Plan& plan) {
+  PlanTraffic traffic;
+  for (const Migration& migration : plan.migrations) {
+    const Bytes bytes = align_up(graph.tensor(migration.tensor).bytes, kTensorAlignment);
+    const TierId from = plan.residencies.at(static_cast<std::size_t>(migration.from)).tier;
+    const TierId to = plan.residencies.at(static_cast<std::size_t>(migration.to)).tier;
+    (to < from ? traffic.in : traffic.out) += bytes;
+  }
+  return traffic;
+}
+
+std::string describe_graph(const Graph& graph) {
+  const ImageSetShape images = image_set_shape(graph);
+  return fmt::format("{}, batch {}, {} x {} x {} images, {} classes: {} ops, {} tensors, {} in all", graph.name,
+                     images.batch, images.channels, images.image_size, images.image_size, images.classes,
+                     graph.op_count(), graph.tensor_count(), format_bytes(fast_only_bytes(graph)));
+}
+
+std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
+  std::vector<std::pair<std::string, std::string>> fields;
+  const auto whole = static_cast<double>(fast_only_bytes(graph));
+  fields.emplace_back("fast arena",
+                      fmt::format("{} of a budget of {} ({:.1f} % of everything)", format_bytes(plan.arena_bytes[0]),
+                                  format_bytes(plan.budgets[0]), 100 * static_cast<double>(plan.budgets[0]) / whole));
+  for (std::size_t tier = 1; tier < plan.arena_bytes.size(); ++tier) {
+    const Tier& each = machine.tiers.at(tier);
+    fields.emplace_back(fmt::format("{} arena", each.name),
+                        fmt::format("{}{}", format_bytes(plan.arena_bytes[tier]), each.emulated() ? " (emulated)" : ""));
+  }
+  const PlanTraffic traffic = plan_traffic(graph, plan);
+  fields.emplace_back("migrations", fmt::format("{} a step: {} out, {} in", plan.migrations.size(),
+                                                format_bytes(traffic.out), format_bytes(traffic.in)));
+  fields.emplace_back("predicted step", fmt::format("{} (lower bound {})", format_seconds(plan.predicted_step_seconds),
+                                                    format_seconds(plan.lower_bound_seconds)));
+  for (const auto& [name, value] : plan.planner_config) fields.emplace_back(name, value);
+  return fmt::format("plan by {} ({}){}\n{}", plan.planner, plan.solver_status,
+                     is_emulated(machine) ? ", slow memory emulated" : "", format_fields(fields));
+}
+
+nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan) {
+  const PlanTraffic traffic = plan_traffic(graph, plan);
+  return {{"run", run_record(machine)},
+          {"model", graph.name},
+          {"batch", image_set_shape(graph).batch},
+          {"planner", plan.planner},
+          {"planner_config", plan.planner_config},
+          {"fast_only_bytes", fast_only_bytes(graph)},
+          {"budgets", plan.budgets},
+          {"arena_bytes", plan.arena_bytes},
+          {"fast_arena_bytes", plan.arena_bytes.at(0)},
+          {"migrations", plan.migrations.size()},
+          {"bytes_in", traffic.in},
+          {"bytes_out", traffic.out},
+          {"predicted_ms", plan.predicted_step_seconds * 1e3},
+          {"lower_bound_ms", plan.lower_bound_seconds * 1e3}};
+}
+
+}  // namespace sluice

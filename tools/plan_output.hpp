@@ -1,0 +1,27 @@
+// How plans look on the terminal and in JSON results.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sluice/graph/graph.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/plan/plan.hpp"
+
+namespace sluice {
+
+struct PlanTraffic {
+  Bytes in = 0;   // per step, towards the fast tier
+  Bytes out = 0;
+};
+PlanTraffic plan_traffic(const Graph& graph, const Plan& plan);
+
+// "resnet50, batch 16, 3 x 224 x 224, 1000 classes: 412 ops, 630 tensors, 2.05 GiB in all"
+std::string describe_graph(const Graph& graph);
+
+// Budgets, arenas, migrations and the prediction, one fact a line.
+std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan);
+
+nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan);
+
+}  // namespace sluice

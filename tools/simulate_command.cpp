@@ -1,0 +1,90 @@
+// sluice simulate: what a step would take, without running it.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sluice/plan/plan_file.hpp"
+#include "sluice/report/chrome_trace.hpp"
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/text_table.hpp"
+#include "sluice/sim/simulator.hpp"
+#include "sluice/train/session.hpp"
+#include "tools/commands.hpp"
+#include "tools/options.hpp"
+#include "tools/plan_output.hpp"
+
+namespace sluice {
+namespace {
+
+struct Arguments {
+  WorkloadArguments workload;
+  MachineArguments machine;
+  BudgetArguments budget;
+  std::string planner = "sentinel";
+  std::string plan;
+  std::string trace;
+  std::string json;
+};
+
+Result<Plan> obtain_plan(const Arguments& arguments, const Prepared& prepared) {
+  if (arguments.plan.empty()) {
+    SLUICE_ASSIGN(const auto fast, arguments.budget.size());
+    return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast);
+  }
+  SLUICE_ASSIGN(Plan plan, read_plan(arguments.plan));
+  SLUICE_RETURN_IF_ERROR(check_plan(prepared.workload.graph(), prepared.machine, plan));
+  return plan;
+}
+
+std::string describe_timeline(const Machine& machine, const Timeline& timeline) {
+  std::vector<std::pair<std::string, std::string>> fields{{"step", format_seconds(timeline.step_seconds)},
+                                                          {"stall", format_seconds(timeline.stall_seconds)}};
+  for (std::size_t i = 0; i < machine.links.size(); ++i) {
+    const Link& link = machine.links[i];
+    fields.emplace_back(fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name),
+                        fmt::format("{} at {}{}", format_bytes(timeline.link_bytes[i]), format_bandwidth(link.bandwidth),
+                                    link.throttled ? " (emulated)" : ""));
+  }
+  return format_fields(fields);
+}
+
+Result<int> run(const Arguments& arguments) {
+  SLUICE_ASSIGN(const Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache));
+  SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared));
+  const Graph& graph = prepared.workload.graph();
+  const Program program = lower_plan(graph, prepared.machine, plan);
+  const Timeline timeline = simulate(program, CostModel(graph, prepared.profile, prepared.machine));
+  fmt::print("{}\npredicted for {}{}\n{}", describe_graph(graph), plan.planner,
+             is_emulated(prepared.machine) ? ", slow memory emulated" : "",
+             describe_timeline(prepared.machine, timeline));
+  if (!arguments.json.empty()) {
+    nlohmann::json document = plan_summary_json(graph, prepared.machine, plan);
+    document["predicted_ms"] = timeline.step_seconds * 1e3;
+    document["stall_ms"] = timeline.stall_seconds * 1e3;
+    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
+  }
+  if (!arguments.trace.empty()) {
+    const std::vector<TracedStep> steps{{0, to_step_trace(timeline)}};
+    SLUICE_RETURN_IF_ERROR(
+        write_json_file(arguments.trace, chrome_trace(graph, prepared.machine, plan, program, steps)));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("simulate", "Predict the time, stalls and traffic of a step");
+  auto arguments = std::make_shared<Arguments>();
+  arguments->workload.add_to(*command);
+  arguments->machine.add_to(*command);
+  arguments->budget.add_to(*command);
+  add_planner_option(*command, arguments->planner);
+  command->add_option("--plan", arguments->plan, "Simulate this plan file instead of asking a planner");
+  command->add_option("--trace", arguments->trace, "Write the predicted step as a Chrome/Perfetto trace");
+  add_json_option(*command, arguments->json);
+  command->footer("Example: sluice simulate resnet50 --batch 16 --fast 20% --link-bandwidth 1GB/s");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sluice

@@ -1,0 +1,57 @@
+// sluice verify: whether a plan is safe for a model on this machine, and if not, which rules it breaks.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sluice/plan/plan_file.hpp"
+#include "sluice/plan/verifier.hpp"
+#include "sluice/report/run_record.hpp"
+#include "tools/commands.hpp"
+#include "tools/options.hpp"
+
+namespace sluice {
+namespace {
+
+struct Arguments {
+  std::string plan;
+  WorkloadArguments workload;
+  MachineArguments machine;
+  std::string json;
+};
+
+Result<int> run(const Arguments& arguments) {
+  SLUICE_ASSIGN(const Plan plan, read_plan(arguments.plan));
+  SLUICE_ASSIGN(const Machine machine, arguments.machine.machine());
+  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
+  SLUICE_ASSIGN(const Workload workload, build_workload(options));
+  const std::vector<Violation> violations = verify_plan(workload.graph(), machine, plan);
+  nlohmann::json list = nlohmann::json::array();
+  for (const Violation& violation : violations) {
+    fmt::print("{}: {}\n", to_string(violation.rule), violation.message);
+    list.push_back({{"rule", to_string(violation.rule)}, {"message", violation.message}});
+  }
+  if (violations.empty()) {
+    fmt::print("safe: {} residencies and {} migrations by {} keep every rule\n", plan.residencies.size(),
+               plan.migrations.size(), plan.planner);
+  }
+  if (!arguments.json.empty()) {
+    SLUICE_RETURN_IF_ERROR(write_json_file(
+        arguments.json, {{"run", run_record(machine)}, {"safe", violations.empty()}, {"violations", list}}));
+  }
+  return violations.empty() ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("verify", "Check a plan file and name the rules it breaks");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("plan", arguments->plan, "Plan file")->required();
+  arguments->workload.add_to(*command);
+  arguments->machine.add_to(*command);
+  add_json_option(*command, arguments->json);
+  command->footer("Example: sluice verify plan.json resnet50 --batch 16");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sluice

@@ -1,0 +1,20 @@
+// sluice worker: the other side of sluice compare. Speaks JSON lines on standard input and output.
+#include <iostream>
+
+#include "sluice/train/worker.hpp"
+#include "tools/commands.hpp"
+
+namespace sluice {
+
+void add_worker_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("worker", "");
+  command->group("");  // hidden
+  command->callback([&action] {
+    action = []() -> Result<int> {
+      serve_worker(std::cin, std::cout);
+      return kExitOk;
+    };
+  });
+}
+
+}  // namespace sluice
