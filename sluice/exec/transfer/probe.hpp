@@ -1,8 +1,10 @@
 // Measures what the machine's tiers and links do: DRAM bandwidths, copy bandwidth between memory tiers, and for a file
 // tier the bandwidth each way with the request size and queue depth that reach it.
 //
-// Takes about 2 s and, for a file tier, 256 MiB of it. Bandwidths that are imposed (throttled links, emulated tiers)
-// are kept, but lowered to what was measured when the hardware cannot reach them: a throttle only slows down.
+// Takes about 2 s and, for a file tier, 256 MiB of it. The bandwidth of a throttled link (and so of every emulated one)
+// is kept, or lowered to what was measured where the hardware cannot reach it: a throttle only slows down. Each link is
+// measured by itself; links that share a disk share its bandwidth when both are busy. Pass a fresh Machine: figures
+// once lowered are not raised again.
 #pragma once
 
 #include "sluice/base/result.hpp"

@@ -1,0 +1,68 @@
+#include "sluice/exec/transfer/probe.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/memory/presets.hpp"
+
+namespace sluice {
+namespace {
+
+TEST(Probe, MeasuresAFileTier) {
+  Machine machine = make_machine({.threads = 2, .spill_path = testing::TempDir()}).value();
+  const Status status = measure_links(machine);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(machine.tier(kFastTier).provenance, Provenance::kMeasured);
+  EXPECT_GT(machine.tier(kFastTier).read_bandwidth, 1e9);
+  EXPECT_LT(machine.tier(kFastTier).read_bandwidth, 5e12);
+  for (const Link& link : machine.links) {
+    EXPECT_EQ(link.provenance, Provenance::kMeasured);
+    EXPECT_GT(link.bandwidth, 1e6);
+    EXPECT_LT(link.bandwidth, machine.tier(kFastTier).read_bandwidth * 10);
+    EXPECT_GT(link.latency, 1e-6);
+    EXPECT_LT(link.latency, 1.0);
+    EXPECT_GE(link.queue_depth, 2);
+    EXPECT_LE(link.queue_depth, 32);
+    EXPECT_GE(link.request_bytes, kMiB);
+    EXPECT_LE(link.request_bytes, 4 * kMiB);
+    EXPECT_FALSE(link.throttled);
+  }
+}
+
+TEST(Probe, KeepsAThrottleThatTheDiskCanReach) {
+  Machine machine =
+      make_machine({.spill_path = testing::TempDir(), .slow_capacity = 16 * kMiB, .link_bandwidth = 1e6}).value();
+  ASSERT_TRUE(measure_links(machine).ok());
+  for (const Link& link : machine.links) {
+    EXPECT_DOUBLE_EQ(link.bandwidth, 1e6);
+    EXPECT_TRUE(link.throttled);
+    EXPECT_EQ(link.provenance, Provenance::kEmulated);
+  }
+}
+
+TEST(Probe, LowersAThrottleThatTheHardwareCannotReach) {
+  Machine machine = make_machine({.slow_tier = "optane", .link_bandwidth = 1e15}).value();
+  const Tier before = machine.tier(1);
+  ASSERT_TRUE(measure_links(machine).ok());
+  for (const Link& link : machine.links) EXPECT_LT(link.bandwidth, 1e13);
+  EXPECT_DOUBLE_EQ(machine.tier(1).read_bandwidth, before.read_bandwidth);
+  EXPECT_EQ(machine.tier(1).provenance, Provenance::kEmulated);
+}
+
+TEST(Probe, SmallTierIsMeasuredWithinItsCapacity) {
+  Machine machine = make_machine({.spill_path = testing::TempDir(), .slow_capacity = kMiB}).value();
+  const Status status = measure_links(machine);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(machine.links[0].provenance, Provenance::kMeasured);
+}
+
+TEST(Probe, PathThatCannotBeWrittenIsAnError) {
+  Machine machine = make_machine({.spill_path = "/proc"}).value();
+  machine.tiers[1].capacity = kGiB;
+  const Status status = measure_links(machine);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, ::testing::HasSubstr("'/proc'"));
+}
+
+}  // namespace
+}  // namespace sluice
