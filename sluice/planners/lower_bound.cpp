@@ -22,6 +22,18 @@ std::vector<Bytes> bytes_across(const Graph& graph, const Liveness& liveness) {
   return change;
 }
 
+// Bytes of persistent tensors used at op k or later, by k.
+std::vector<Bytes> persistent_bytes_from(const Graph& graph, const Liveness& liveness) {
+  std::vector<Bytes> bytes(static_cast<std::size_t>(graph.op_count()) + 1, 0);
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const auto& uses = liveness.uses[static_cast<std::size_t>(id)];
+    if (!is_persistent(graph.tensor(id).role) || uses.empty()) continue;
+    bytes[static_cast<std::size_t>(uses.back().op)] += stored_bytes(graph.tensor(id));
+  }
+  for (std::size_t k = bytes.size() - 1; k > 0; --k) bytes[k - 1] += bytes[k];
+  return bytes;
+}
+
 }  // namespace
 
 Seconds step_lower_bound(const PlanRequest& request) {
@@ -34,13 +46,19 @@ Seconds step_lower_bound(const PlanRequest& request) {
   const auto in = request.machine.link_between(1, kFastTier);
   if (!out || !in) return compute;
 
-  const std::vector<Bytes> across = bytes_across(graph, analyze_liveness(graph));
+  const Liveness liveness = analyze_liveness(graph);
+  const std::vector<Bytes> across = bytes_across(graph, liveness);
+  const std::vector<Bytes> persistent = persistent_bytes_from(graph, liveness);
+  const auto seconds = [&](Bytes bytes, LinkId link) {
+    return std::max(0.0, static_cast<double>(bytes - request.budgets[kFastTier])) /
+           request.machine.link(link).bandwidth;
+  };
   Seconds bound = compute;
   Seconds before = 0;
   for (OpIndex op = 0; op < graph.op_count(); ++op) {
-    const double moved = std::max(0.0, static_cast<double>(across[static_cast<std::size_t>(op)] - request.budgets[0]));
-    bound = std::max(bound, std::max(before, moved / request.machine.link(*out).bandwidth) +
-                                std::max(compute - before, moved / request.machine.link(*in).bandwidth));
+    const Bytes live = across[static_cast<std::size_t>(op)];
+    const Bytes needed = live + persistent[static_cast<std::size_t>(op)];
+    bound = std::max(bound, std::max(before, seconds(live, *out)) + std::max(compute - before, seconds(needed, *in)));
     before += costs.op_seconds(op);
   }
   return bound;

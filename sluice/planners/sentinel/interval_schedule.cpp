@@ -11,10 +11,10 @@ namespace {
 class IntervalScheduler {
  public:
   IntervalScheduler(const ScheduleProblem& problem, const ScheduleOptions& options, Bytes capacity,
-                    const StepClock& clock)
+                    const Forecast& forecast)
       : problem_(problem),
         options_(options),
-        clock_(clock),
+        forecast_(forecast),
         cut_(cut_into_intervals(problem.liveness, options.interval_length)),
         gaps_(find_gaps(problem.graph, problem.liveness, options.small_bytes)),
         table_(problem.graph.op_count(), capacity) {}
@@ -28,8 +28,9 @@ class IntervalScheduler {
 
  private:
   int interval_of(OpIndex op) const { return cut_.interval_of_op[static_cast<std::size_t>(op)]; }
-  Seconds start_of(OpIndex op) const { return clock_[static_cast<std::size_t>(op)]; }
+  Seconds start_of(OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
   Seconds duration(const Gap& gap) const;
+  double saving(const Gap& gap) const;
   bool inside_one_interval(const Gap& gap) const;
   bool keep_if_fits(Gap& gap, Bytes headroom);
   void mark_all_writes();
@@ -38,7 +39,7 @@ class IntervalScheduler {
 
   const ScheduleProblem& problem_;
   const ScheduleOptions& options_;
-  const StepClock& clock_;
+  const Forecast& forecast_;
   IntervalCut cut_;
   std::vector<Gap> gaps_;
   ReservationTable table_;
@@ -68,6 +69,13 @@ Seconds IntervalScheduler::duration(const Gap& gap) const {
   return total;
 }
 
+// What keeping the gap saves, a byte. A parameter that was only read so far this step leaves without a copy.
+double IntervalScheduler::saving(const Gap& gap) const {
+  const double inward = forecast_.inward_price[static_cast<std::size_t>(gap.next_use)];
+  if (is_persistent(problem_.graph.tensor(gap.tensor).role) && !gap.wraps) return inward;
+  return inward + forecast_.outward_price[static_cast<std::size_t>(gap.previous_use)];
+}
+
 bool IntervalScheduler::inside_one_interval(const Gap& gap) const {
   return !gap.wraps && interval_of(gap.previous_use) == interval_of(gap.next_use);
 }
@@ -86,7 +94,8 @@ void IntervalScheduler::keep_short_gaps() {
   std::vector<std::size_t> order(gaps_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::vector<std::pair<bool, Seconds>> key(gaps_.size());
-  for (std::size_t i = 0; i < order.size(); ++i) key[i] = {!inside_one_interval(gaps_[i]), duration(gaps_[i])};
+  for (std::size_t i = 0; i < order.size(); ++i)
+    key[i] = {!inside_one_interval(gaps_[i]), duration(gaps_[i]) / saving(gaps_[i])};
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
   for (const std::size_t i : order) keep_if_fits(gaps_[i], key[i].first ? options_.headroom : 0);
 }
@@ -115,7 +124,8 @@ void IntervalScheduler::give_tails() {
     lane_free = std::max(lane_free, start_of(begin)) + problem_.costs.transfer_seconds(problem_.outward, gap->bytes);
     const OpIndex op_count = problem_.graph.op_count();
     const OpIndex done =
-        static_cast<OpIndex>(std::lower_bound(clock_.begin() + begin, clock_.end() - 1, lane_free) - clock_.begin());
+        static_cast<OpIndex>(std::lower_bound(forecast_.start.begin() + begin, forecast_.start.end() - 1, lane_free) -
+                             forecast_.start.begin());
     const OpIndex limit = gap->wraps ? op_count : gap->next_use;
     gap->tail_end = table_.fits_forward(begin, std::min(done, limit), gap->bytes);
     table_.reserve({begin, gap->tail_end}, gap->bytes);
@@ -208,20 +218,14 @@ std::vector<TensorSchedule> IntervalScheduler::schedules() const {
 
 std::optional<std::vector<TensorSchedule>> schedule_intervals(const ScheduleProblem& problem,
                                                               const ScheduleOptions& options, Bytes capacity,
-                                                              const StepClock& clock) {
-  IntervalScheduler scheduler(problem, options, capacity, clock);
+                                                              const Forecast& forecast) {
+  IntervalScheduler scheduler(problem, options, capacity, forecast);
   if (!scheduler.reserve_operands()) return std::nullopt;
   scheduler.keep_short_gaps();
   scheduler.give_tails();
   scheduler.give_windows();
   scheduler.keep_what_still_fits();
   return scheduler.schedules();
-}
-
-StepClock compute_clock(const Graph& graph, const CostModel& costs) {
-  StepClock clock{0.0};
-  for (OpIndex op = 0; op < graph.op_count(); ++op) clock.push_back(clock.back() + costs.op_seconds(op));
-  return clock;
 }
 
 }  // namespace sluice

@@ -2,8 +2,9 @@
 //
 // Room is handed out in this order, each decision a reservation that must fit the capacity (reservation_table.hpp):
 //   1. every op's operands, and short-lived tensors over their whole lives (the reserved region of section IV-C);
-//   2. gaps inside one interval, then shorter gaps before longer ones, stay in the fast tier while `headroom` bytes
-//      remain free for migrations: the shortest gaps save the most traffic for the room they take;
+//   2. gaps inside one interval, then those that save the most for the time they hold room, stay in the fast tier while
+//      `headroom` bytes remain free for migrations. What a gap saves is its two copies at the lanes' prices at the
+//      times they would run; with equal prices that means shorter gaps before longer ones;
 //   3. eviction tails: room until the copy should be done by the clock ("as soon as the interval does not need it");
 //   4. prefetch windows, for the next interval from the start of this one, later where there is no room (case 2);
 //   5. cut gaps whose remaining middle fits after all: they stay, and save both copies.
@@ -13,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "sluice/planners/sentinel/forecast.hpp"
 #include "sluice/planners/sentinel/gaps.hpp"
 #include "sluice/planners/sentinel/intervals.hpp"
 #include "sluice/planners/tensor_schedule.hpp"
@@ -28,9 +30,6 @@ struct ScheduleOptions {
   PrefetchOrder order = PrefetchOrder::kHottestFirst;
 };
 
-// When each op starts, by OpIndex, and when the step ends (one more entry).
-using StepClock = std::vector<Seconds>;
-
 struct ScheduleProblem {
   const Graph& graph;
   const Liveness& liveness;
@@ -42,9 +41,6 @@ struct ScheduleProblem {
 // By TensorId. Empty when some op's operands alone exceed `capacity`.
 std::optional<std::vector<TensorSchedule>> schedule_intervals(const ScheduleProblem& problem,
                                                               const ScheduleOptions& options, Bytes capacity,
-                                                              const StepClock& clock);
-
-// A clock without waiting: op after op.
-StepClock compute_clock(const Graph& graph, const CostModel& costs);
+                                                              const Forecast& forecast);
 
 }  // namespace sluice

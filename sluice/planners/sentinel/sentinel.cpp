@@ -22,8 +22,8 @@ namespace {
 struct Candidate {
   ScheduleOptions options;
   Plan plan;
+  Program program;
   Timeline timeline;
-  Bytes capacity = 0;
 };
 
 class Search {
@@ -33,7 +33,7 @@ class Search {
         slow_(slow),
         liveness_(analyze_liveness(request.graph)),
         costs_(request.graph, request.profile, request.machine),
-        clock_(compute_clock(request.graph, costs_)),
+        forecast_(forecast_compute(request.graph, costs_)),
         capacity_(request.budgets[kFastTier]) {}
 
   Result<Plan> run();
@@ -43,9 +43,9 @@ class Search {
   void choose_length();
   void choose_headroom();
   void choose_order();
-  void refine_clock();
+  void refine_forecast();
   bool try_options(const ScheduleOptions& options);
-  Result<Candidate> build(const ScheduleOptions& options);
+  Result<Candidate> build(const ScheduleOptions& options, const Forecast& forecast);
   bool good_enough() const;
   Plan describe(Candidate candidate) const;
 
@@ -53,7 +53,7 @@ class Search {
   SlowTier slow_;
   Liveness liveness_;
   CostModel costs_;
-  StepClock clock_;
+  Forecast forecast_;
   Bytes capacity_;
   std::optional<Candidate> best_;
   std::optional<Error> failure_;
@@ -82,10 +82,11 @@ std::vector<int> Search::promising_lengths() {
   return lengths;
 }
 
-Result<Candidate> Search::build(const ScheduleOptions& options) {
+Result<Candidate> Search::build(const ScheduleOptions& options, const Forecast& forecast) {
+  ++tried_;
   const ScheduleProblem problem{request_.graph, liveness_, costs_, slow_.outward, slow_.inward};
   const auto build_at = [&](Bytes capacity) -> std::optional<PlanBuilder> {
-    const auto schedules = schedule_intervals(problem, options, capacity, clock_);
+    const auto schedules = schedule_intervals(problem, options, capacity, forecast);
     if (!schedules) return std::nullopt;
     PlanBuilder builder(request_.graph, request_.machine);
     for (TensorId id = 0; id < request_.graph.tensor_count(); ++id) {
@@ -94,15 +95,14 @@ Result<Candidate> Search::build(const ScheduleOptions& options) {
     return builder;
   };
   SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacity_, build_at));
-  const Program program = lower_plan(request_.graph, request_.machine, packed.plan);
+  Program program = lower_plan(request_.graph, request_.machine, packed.plan);
   Timeline timeline = simulate(program, costs_);
-  return Candidate{options, std::move(packed.plan), std::move(timeline), packed.capacity};
+  return Candidate{options, std::move(packed.plan), std::move(program), std::move(timeline)};
 }
 
 // True when the candidate is at least one part in a thousand faster than the best so far.
 bool Search::try_options(const ScheduleOptions& options) {
-  ++tried_;
-  Result<Candidate> candidate = build(options);
+  Result<Candidate> candidate = build(options, forecast_);
   if (!candidate.ok()) {
     if (!failure_) failure_ = candidate.error();
     return false;
@@ -113,9 +113,7 @@ bool Search::try_options(const ScheduleOptions& options) {
 }
 
 // Nothing left to hide: within half a per cent of the compute time.
-bool Search::good_enough() const {
-  return best_ && best_->timeline.step_seconds < 1.005 * compute_clock(request_.graph, costs_).back();
-}
+bool Search::good_enough() const { return best_ && best_->timeline.step_seconds < 1.005 * forecast_.start.back(); }
 
 void Search::choose_length() {
   for (const int length : promising_lengths()) {
@@ -137,17 +135,21 @@ void Search::choose_order() {
   try_options(options);
 }
 
-// Plans again with the simulated start of every op, waits included, as the clock.
-void Search::refine_clock() {
-  const StepClock plain = clock_;
-  for (int round = 0; round < 3; ++round) {
-    for (OpIndex op = 0; op < request_.graph.op_count(); ++op) {
-      clock_[static_cast<std::size_t>(op)] = best_->timeline.ops[static_cast<std::size_t>(op)].begin;
-    }
-    clock_.back() = best_->timeline.step_seconds;
-    if (!try_options(best_->options)) break;
+// Plans again with what the simulation of the last candidate showed (forecast.hpp).
+void Search::refine_forecast() {
+  constexpr int kRounds = 8;
+  Forecast forecast = forecast_;
+  Timeline timeline = best_->timeline;
+  Program program = best_->program;
+  const ScheduleOptions options = best_->options;
+  for (int round = 0; round < kRounds && !good_enough(); ++round) {
+    learn_forecast(forecast, program, timeline, slow_.outward, slow_.inward);
+    Result<Candidate> candidate = build(options, forecast);
+    if (!candidate.ok()) break;
+    timeline = candidate->timeline;
+    program = candidate->program;
+    if (timeline.step_seconds < best_->timeline.step_seconds) best_ = std::move(candidate).value();
   }
-  clock_ = plain;
 }
 
 Result<Plan> Search::run() {
@@ -159,7 +161,7 @@ Result<Plan> Search::run() {
   if (!best_) return *failure_;
   if (!good_enough()) choose_headroom();
   if (!good_enough()) choose_order();
-  if (!good_enough()) refine_clock();
+  if (!good_enough()) refine_forecast();
   return describe(std::move(*best_));
 }
 

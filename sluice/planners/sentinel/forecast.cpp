@@ -1,0 +1,72 @@
+#include "sluice/planners/sentinel/forecast.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace sluice {
+namespace {
+
+// By TransferIndex: when the stretch of back-to-back transfers began that the transfer is part of.
+std::vector<Seconds> busy_since(const std::vector<TransferIndex>& lane, const Timeline& timeline) {
+  constexpr Seconds kBackToBack = 1e-4;
+  std::vector<Seconds> since(timeline.transfers.size(), 0);
+  Seconds begin = 0;
+  Seconds end = -1;
+  for (const TransferIndex transfer : lane) {
+    const Span& span = timeline.transfers[static_cast<std::size_t>(transfer)];
+    if (span.begin > end + kBackToBack) begin = span.begin;
+    end = span.end;
+    since[static_cast<std::size_t>(transfer)] = begin;
+  }
+  return since;
+}
+
+std::optional<TransferIndex> last_awaited(const ComputeInstruction& instruction, const Timeline& timeline) {
+  const auto ends_sooner = [&](TransferIndex a, TransferIndex b) {
+    return timeline.transfers[static_cast<std::size_t>(a)].end < timeline.transfers[static_cast<std::size_t>(b)].end;
+  };
+  const auto last = std::max_element(instruction.waits.begin(), instruction.waits.end(), ends_sooner);
+  if (last == instruction.waits.end()) return std::nullopt;
+  return *last;
+}
+
+void learn_price(std::vector<double>& price, const Program& program, const Timeline& timeline, LinkId link) {
+  constexpr double kMemory = 0.5;  // of the old price
+  constexpr double kFloor = 0.02;  // an idle lane's time is cheap, not free
+  std::vector<double> seen(price.size(), kFloor);
+  const std::vector<Seconds> since = busy_since(program.lanes[static_cast<std::size_t>(link)], timeline);
+  for (const ComputeInstruction& instruction : program.compute) {
+    const Seconds stall = timeline.stalls[static_cast<std::size_t>(instruction.op)];
+    const auto awaited = last_awaited(instruction, timeline);
+    if (stall <= 0 || !awaited || program.transfers[static_cast<std::size_t>(*awaited)].link != link) continue;
+    const Span period{since[static_cast<std::size_t>(*awaited)],
+                      timeline.transfers[static_cast<std::size_t>(*awaited)].end};
+    const auto ends_before = [](const Span& span, Seconds time) { return span.end < time; };
+    const auto first = std::lower_bound(timeline.ops.begin(), timeline.ops.end(), period.begin - 1e-6, ends_before);
+    for (auto op = first; op != timeline.ops.end() && op->end <= period.end; ++op) {
+      seen[static_cast<std::size_t>(op - timeline.ops.begin())] += stall / (period.end - period.begin);
+    }
+  }
+  for (std::size_t op = 0; op < price.size(); ++op) price[op] = kMemory * price[op] + (1 - kMemory) * seen[op];
+}
+
+}  // namespace
+
+Forecast forecast_compute(const Graph& graph, const CostModel& costs) {
+  const std::vector<double> even(static_cast<std::size_t>(graph.op_count()), 1.0);
+  Forecast forecast{.start = {0.0}, .outward_price = even, .inward_price = even};
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    forecast.start.push_back(forecast.start.back() + costs.op_seconds(op));
+  }
+  return forecast;
+}
+
+void learn_forecast(Forecast& forecast, const Program& program, const Timeline& timeline, LinkId outward,
+                    LinkId inward) {
+  for (std::size_t op = 0; op < timeline.ops.size(); ++op) forecast.start[op] = timeline.ops[op].begin;
+  forecast.start.back() = timeline.step_seconds;
+  learn_price(forecast.outward_price, program, timeline, outward);
+  learn_price(forecast.inward_price, program, timeline, inward);
+}
+
+}  // namespace sluice

@@ -1,0 +1,31 @@
+// What the scheduler believes about the timing of a step before it plans it: when ops start, and how much a second of
+// each transfer lane is worth at that time.
+//
+// A first plan assumes that ops never wait and that all lane time is worth the same. Simulating it shows when ops
+// really start, and which stretches of which lane made them wait; planning again with that knowledge keeps those
+// tensors in the fast tier whose copies would run in the busy stretches. (The paper plans once, from the profile.)
+#pragma once
+
+#include <vector>
+
+#include "sluice/plan/program.hpp"
+#include "sluice/profile/cost_model.hpp"
+#include "sluice/sim/simulator.hpp"
+
+namespace sluice {
+
+struct Forecast {
+  std::vector<Seconds> start;         // when each op starts, by OpIndex, and when the step ends (one more entry)
+  std::vector<double> outward_price;  // by OpIndex: seconds of stall that a second of the lane's time costs there
+  std::vector<double> inward_price;
+};
+
+// Op after op without waiting, and equal prices everywhere.
+Forecast forecast_compute(const Graph& graph, const CostModel& costs);
+
+// Takes start times from the timeline and moves the prices half-way to what it shows: an op's stall is the fault of the
+// whole busy period of the lane that ended it, so every op in that period gets stall / period. O(ops x stalls).
+void learn_forecast(Forecast& forecast, const Program& program, const Timeline& timeline, LinkId outward,
+                    LinkId inward);
+
+}  // namespace sluice
