@@ -1,0 +1,47 @@
+// Small graphs that between them hold every op kind, forward and backward, and a way to run one and keep every value.
+//
+// A case is a logical graph whose leaves (tensors read before anything writes them) get seeded values from outside. The
+// same case runs on any backend, so backends can be compared value by value, and the gradients it names can be checked
+// against differences of its outputs.
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sluice/testing/graph_runner.hpp"
+
+namespace sluice {
+
+// All by tensor name: d sum(output * output_gradient) / d input should be input_gradient. An empty output_gradient
+// stands for ones.
+struct GradientClaim {
+  std::string output;
+  std::string output_gradient;
+  std::string input;
+  std::string input_gradient;
+};
+
+struct OpCase {
+  std::string name;
+  Graph graph;
+  std::vector<GradientClaim> gradients;
+};
+
+std::vector<OpCase> op_cases();
+
+// How test programs name a case: letters, digits and underscores.
+std::string test_name(const OpCase& op_case);
+std::ostream& operator<<(std::ostream& out, const OpCase& op_case);
+
+using NamedValues = std::map<std::string, std::vector<float>>;  // row-major, by logical tensor name
+
+// Values away from zero, where ReLU has its kink; labels (integer leaves) as classes.
+NamedValues leaf_values(const Graph& logical, std::uint64_t seed);
+void set_leaves(GraphRunner& runner, const NamedValues& leaves);
+
+// Sets the leaves, runs the step, and returns every fp32 tensor as it was when its op had just written it.
+NamedValues run_case(const Graph& logical, GraphRunner& runner, const NamedValues& leaves, const StepContext& context);
+
+}  // namespace sluice
