@@ -1,0 +1,178 @@
+#include "sluice/plan/plan_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/tiny_step.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+bool equal(const Plan& a, const Plan& b) {
+  return a.graph_name == b.graph_name && a.graph_fingerprint == b.graph_fingerprint &&
+         a.machine_fingerprint == b.machine_fingerprint && a.planner == b.planner &&
+         a.planner_config == b.planner_config && a.solver_status == b.solver_status && a.budgets == b.budgets &&
+         a.arena_bytes == b.arena_bytes && a.predicted_step_seconds == b.predicted_step_seconds &&
+         a.lower_bound_seconds == b.lower_bound_seconds && a.ops == b.ops && a.residencies == b.residencies &&
+         a.migrations == b.migrations;
+}
+
+class PlanFileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(::testing::TempDir()) /
+              ("plan_file_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string text_of(const std::filesystem::path& path) const {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  std::string error_of(const json& document) const {
+    const Result<Plan> plan = plan_from_json(document);
+    return plan.ok() ? "no error" : plan.error().message;
+  }
+
+  std::filesystem::path folder_;
+  testing::TinyStep step_ = testing::tiny_step();
+};
+
+TEST_F(PlanFileTest, ReadsWhatItWrote) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    const Graph graph = testing::random_graph(seed);
+    Plan plan = testing::random_plan(seed, graph, testing::random_machine(seed));
+    plan.planner_config = {{"interval", "4"}, {"a \"quoted\" key", ""}};
+    plan.predicted_step_seconds = 0.1 + 1e-17 * static_cast<double>(seed);
+    plan.lower_bound_seconds = 1.0 / 3;
+    ASSERT_TRUE(write_plan(folder_ / "plan.json", graph, plan).ok());
+    EXPECT_TRUE(equal(plan, read_plan(folder_ / "plan.json").value()));
+  }
+}
+
+TEST_F(PlanFileTest, WritesOneLineForEachEntry) {
+  ASSERT_TRUE(write_plan(folder_ / "plan.json", step_.graph, step_.plan).ok());
+  const std::string text = text_of(folder_ / "plan.json");
+  EXPECT_THAT(text, HasSubstr("\n  {\"name\":\"x\",\"offset\":4096,\"ops\":[0,2],\"tensor\":1,\"tier\":0},\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\n  {\"from\":2,\"issue_after\":1,\"name\":\"x\",\"needed_by\":3,\"tensor\":1,\"to\":3}\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 11 + 3 * 2 + 5 + 7 + 2);
+}
+
+TEST_F(PlanFileTest, LeavesNothingBesideThePlan) {
+  ASSERT_TRUE(write_plan(folder_ / "plan.json", step_.graph, step_.plan).ok());
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) files += entry.exists() ? 1 : 0;
+  EXPECT_EQ(files, 1);
+}
+
+TEST_F(PlanFileTest, KeepsTheOldPlanWhenWritingFails) {
+  ASSERT_TRUE(write_plan(folder_ / "plan.json", step_.graph, step_.plan).ok());
+  const std::string before = text_of(folder_ / "plan.json");
+  rlimit old_limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{100, old_limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  step_.plan.planner = "another";
+  const Status status = write_plan(folder_ / "plan.json", step_.graph, step_.plan);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  std::signal(SIGXFSZ, old_handler);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kIo);
+  EXPECT_THAT(status.error().message, HasSubstr("plan.json"));
+  EXPECT_EQ(text_of(folder_ / "plan.json"), before);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator{}), 1);
+}
+
+TEST_F(PlanFileTest, NamesThePathItCannotWriteOrRead) {
+  const Status status = write_plan(folder_ / "missing" / "plan.json", step_.graph, step_.plan);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kIo);
+  const Result<Plan> plan = read_plan(folder_ / "none.json");
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, ErrorCode::kIo);
+  EXPECT_THAT(plan.error().message, HasSubstr("none.json"));
+}
+
+TEST_F(PlanFileTest, RefusesAFileCutShortAnywhere) {
+  ASSERT_TRUE(write_plan(folder_ / "plan.json", step_.graph, step_.plan).ok());
+  const std::string whole = text_of(folder_ / "plan.json");
+  for (std::size_t length = 0; length + 2 < whole.size(); length += 13) {
+    SCOPED_TRACE(length);
+    std::ofstream(folder_ / "cut.json") << whole.substr(0, length);
+    const Result<Plan> plan = read_plan(folder_ / "cut.json");
+    ASSERT_FALSE(plan.ok());
+    EXPECT_EQ(plan.error().code, ErrorCode::kBadInput);
+    EXPECT_THAT(plan.error().message, HasSubstr("cut.json"));
+    EXPECT_THAT(plan.error().message, HasSubstr("cut short"));
+  }
+}
+
+TEST_F(PlanFileTest, NamesEveryMissingKey) {
+  const json whole = plan_to_json(step_.graph, step_.plan);
+  for (const auto& [key, value] : whole.items()) {
+    json document = whole;
+    document.erase(key);
+    EXPECT_EQ(error_of(document), "/" + key + ": missing");
+  }
+  for (const char* list : {"ops", "residencies", "migrations"}) {
+    for (const auto& [key, value] : whole[list][1].items()) {
+      if (key == "name") continue;  // for people; not read
+      json document = whole;
+      document[list][1].erase(key);
+      EXPECT_EQ(error_of(document), std::string("/") + list + "/1/" + key + ": missing");
+    }
+  }
+}
+
+TEST_F(PlanFileTest, NamesEveryWrongType) {
+  const json whole = plan_to_json(step_.graph, step_.plan);
+  for (const auto& [key, value] : whole.items()) {
+    json document = whole;
+    document[key] = true;
+    EXPECT_THAT(error_of(document), HasSubstr("/" + key + ": expected")) << key;
+  }
+}
+
+TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
+  const json whole = plan_to_json(step_.graph, step_.plan);
+  const auto with = [&](const char* pointer, const json& value) {
+    json document = whole;
+    document[json::json_pointer(pointer)] = value;
+    return error_of(document);
+  };
+  EXPECT_EQ(with("/residencies/3/offset", "far"), "/residencies/3/offset: expected a whole number, found \"far\"");
+  EXPECT_EQ(with("/residencies/3/offset", 0.5), "/residencies/3/offset: expected a whole number, found 0.5");
+  EXPECT_EQ(with("/residencies/3/ops", {1, 2, 3}), "/residencies/3/ops: expected [first op, one past last op]");
+  EXPECT_EQ(with("/migrations/0/to", 3000000000), "/migrations/0/to: expected a number within range, found 3000000000");
+  EXPECT_EQ(with("/residencies/0/offset", 18446744073709551615u),
+            "/residencies/0/offset: expected a number within range, found 18446744073709551615");
+  EXPECT_EQ(with("/ops/2/operand_tiers/1", nullptr), "/ops/2/operand_tiers/1: expected a whole number, found null");
+  EXPECT_EQ(with("/planner_config/0", {"one"}), "/planner_config/0: expected [key, value], found [\"one\"]");
+  EXPECT_EQ(with("/format", "another"), "/format: expected \"sluice-plan\"");
+  EXPECT_THAT(with("/version", 2), HasSubstr("/version: this build reads version 1, and the plan has 2"));
+  EXPECT_EQ(error_of(json::array()), "/: expected an object, found []");
+}
+
+TEST_F(PlanFileTest, IgnoresKeysItDoesNotKnow) {
+  json document = plan_to_json(step_.graph, step_.plan);
+  document["note"] = "from a later release";
+  EXPECT_TRUE(plan_from_json(document).ok());
+}
+
+}  // namespace
+}  // namespace sluice
