@@ -38,8 +38,9 @@ void add_commands(CLI::App& app, Action& action) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Decides where every tensor of a training step lives when fast memory is too small, and runs it that way.",
-               "sluice");
+  CLI::App app(
+      "Decides where every tensor of a training step lives when fast memory is too small, and runs it that way.",
+      "sluice");
   app.set_version_flag("--version", fmt::format("sluice {}", kVersion));
   app.require_subcommand(1);
   app.footer("Each command explains itself: sluice COMMAND --help");

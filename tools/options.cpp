@@ -36,7 +36,8 @@ void WorkloadArguments::add_to(CLI::App& command) {
 
 Result<WorkloadOptions> WorkloadArguments::options(int threads) const {
   for (const auto& [name, value] : {std::pair("--image-size", image_size), std::pair("--classes", classes)}) {
-    if (value && *value <= 0) return Error{ErrorCode::kBadInput, fmt::format("{} must be above 0, got {}", name, *value)};
+    if (value && *value <= 0)
+      return Error{ErrorCode::kBadInput, fmt::format("{} must be above 0, got {}", name, *value)};
   }
   if (!(momentum >= 0) || !(weight_decay >= 0)) {
     return Error{ErrorCode::kBadInput, "--momentum and --weight-decay must not be negative"};
@@ -103,9 +104,8 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   ProfileCache cache = arguments.open_cache(prepared.machine);
   SLUICE_RETURN_IF_ERROR(probe_machine(prepared.machine, cache, probe));
   ProgressLine progress("measuring ops");
-  SLUICE_ASSIGN(prepared.profile,
-                measure_profile(*prepared.workload.compiled, prepared.machine, cache,
-                                [&](int measured, int total) { progress.update(measured, total); }));
+  SLUICE_ASSIGN(prepared.profile, measure_profile(*prepared.workload.compiled, prepared.machine, cache,
+                                                  [&](int measured, int total) { progress.update(measured, total); }));
   return prepared;
 }
 

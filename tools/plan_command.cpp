@@ -24,8 +24,8 @@ struct Arguments {
 Result<int> run(const Arguments& arguments) {
   SLUICE_ASSIGN(const auto fast, arguments.budget.size());
   SLUICE_ASSIGN(const Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache));
-  SLUICE_ASSIGN(const Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner,
-                                               fast));
+  SLUICE_ASSIGN(const Plan plan,
+                plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast));
   const Graph& graph = prepared.workload.graph();
   fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan));
   if (!arguments.output.empty()) {

@@ -35,8 +35,8 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
                                   format_bytes(plan.budgets[0]), 100 * static_cast<double>(plan.budgets[0]) / whole));
   for (std::size_t tier = 1; tier < plan.arena_bytes.size(); ++tier) {
     const Tier& each = machine.tiers.at(tier);
-    fields.emplace_back(fmt::format("{} arena", each.name),
-                        fmt::format("{}{}", format_bytes(plan.arena_bytes[tier]), each.emulated() ? " (emulated)" : ""));
+    fields.emplace_back(fmt::format("{} arena", each.name), fmt::format("{}{}", format_bytes(plan.arena_bytes[tier]),
+                                                                        each.emulated() ? " (emulated)" : ""));
   }
   const PlanTraffic traffic = plan_traffic(graph, plan);
   fields.emplace_back("migrations", fmt::format("{} a step: {} out, {} in", plan.migrations.size(),

@@ -11,7 +11,7 @@
 namespace sluice {
 
 struct PlanTraffic {
-  Bytes in = 0;   // per step, towards the fast tier
+  Bytes in = 0;  // per step, towards the fast tier
   Bytes out = 0;
 };
 PlanTraffic plan_traffic(const Graph& graph, const Plan& plan);

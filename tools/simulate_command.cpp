@@ -42,8 +42,8 @@ std::string describe_timeline(const Machine& machine, const Timeline& timeline) 
   for (std::size_t i = 0; i < machine.links.size(); ++i) {
     const Link& link = machine.links[i];
     fields.emplace_back(fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name),
-                        fmt::format("{} at {}{}", format_bytes(timeline.link_bytes[i]), format_bandwidth(link.bandwidth),
-                                    link.throttled ? " (emulated)" : ""));
+                        fmt::format("{} at {}{}", format_bytes(timeline.link_bytes[i]),
+                                    format_bandwidth(link.bandwidth), link.throttled ? " (emulated)" : ""));
   }
   return format_fields(fields);
 }

@@ -14,8 +14,7 @@ constexpr std::chrono::seconds kLogPeriod{10};
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::string what)
-    : what_(std::move(what)), terminal_(::isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine(std::string what) : what_(std::move(what)), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() { clear(); }
 
@@ -33,8 +32,8 @@ void ProgressLine::update(std::int64_t done, std::int64_t total, std::string_vie
   std::string line = fmt::format("{} {}/{}", what_, done, total);
   if (!detail.empty()) line += fmt::format("  {}", detail);
   if (done > 0) {
-    line += fmt::format("  {} left",
-                        format_clock(elapsed / static_cast<double>(done) * static_cast<double>(total - done)));
+    line +=
+        fmt::format("  {} left", format_clock(elapsed / static_cast<double>(done) * static_cast<double>(total - done)));
   }
   fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
   std::fflush(stderr);

@@ -1,0 +1,81 @@
+// sluice compare: several planners on the same steps, one row each.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "sluice/train/comparison.hpp"
+#include "sluice/train/interrupt.hpp"
+#include "sluice/train/progress.hpp"
+#include "tools/commands.hpp"
+#include "tools/compare_output.hpp"
+#include "tools/options.hpp"
+
+namespace sluice {
+namespace {
+
+struct Arguments {
+  WorkloadArguments workload;
+  MachineArguments machine;
+  BudgetArguments budget;
+  std::string schedule = "constant";
+  std::string json;
+  ComparisonOptions comparison;
+};
+
+Status check_planner_names(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(planners(), name, &PlannerEntry::name) != planners().end()) continue;
+    std::string known;
+    for (const PlannerEntry& entry : planners()) known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
+    return Error{ErrorCode::kBadInput, fmt::format("unknown planner '{}'; known planners: {}", name, known)};
+  }
+  return {};
+}
+
+Result<int> run(Arguments arguments) {
+  SLUICE_RETURN_IF_ERROR(check_planner_names(arguments.comparison.planners));
+  SLUICE_ASSIGN(arguments.comparison.fast, arguments.budget.size());
+  SLUICE_ASSIGN(arguments.comparison.schedule, parse_learning_rate_schedule(arguments.schedule));
+  SLUICE_ASSIGN(const Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kMeasure));
+  const InterruptGuard guard;
+  ProgressLine progress("comparing");
+  SLUICE_ASSIGN(
+      const std::vector<ComparisonRow> rows,
+      compare_planners(
+          prepared.workload, prepared.machine, prepared.profile, arguments.comparison,
+          [&](std::string_view what, std::int64_t done, std::int64_t total) { progress.update(done, total, what); },
+          [&] { return guard.interrupted(); }));
+  progress.clear();
+  const ComparisonHeading heading{prepared.workload.graph(), prepared.machine, arguments.budget.fast,
+                                  arguments.comparison.steps};
+  fmt::print("{}", comparison_text(heading, rows));
+  if (!arguments.json.empty()) SLUICE_RETURN_IF_ERROR(write_comparison(arguments.json, heading, rows));
+  const bool same = std::ranges::all_of(rows, [](const auto& row) { return row.failure || row.same_bits(); });
+  if (!same) fmt::print(stderr, "sluice: results differ from fast-only's: this is a bug, please report it\n");
+  return same ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("compare", "Run planners side by side, a process each, step by step in turn");
+  auto arguments = std::make_shared<Arguments>();
+  ComparisonOptions& comparison = arguments->comparison;
+  arguments->workload.add_to(*command);
+  arguments->machine.add_to(*command);
+  arguments->budget.add_to(*command);
+  command->add_option("--planners", comparison.planners, "Which, separated by commas (fast-only is always added)")
+      ->delimiter(',')
+      ->required();
+  command->add_option("--steps", comparison.steps, "Steps in all; the first two are warm-up")->capture_default_str();
+  command->add_option("--data", comparison.session.data, "synthetic, or cifar10:DIRECTORY")->capture_default_str();
+  command->add_option("--seed", comparison.session.seed, "Of parameters and data")->capture_default_str();
+  command->add_option("--lr", comparison.learning_rate, "Base learning rate")->capture_default_str();
+  command->add_option("--schedule", arguments->schedule, "As for sluice train")->capture_default_str();
+  add_json_option(*command, arguments->json);
+  command->footer("Example: sluice compare resnet50 --batch 16 --fast 20% --planners on-demand,sentinel --steps 12");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sluice

@@ -1,0 +1,128 @@
+#include "tools/compare_output.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/text_table.hpp"
+#include "sluice/train/data_source.hpp"
+#include "tools/plan_output.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> cells_of(const ComparisonRow& row) {
+  return {row.planner,
+          format_seconds(row.step_seconds.median),
+          fmt::format("{} .. {}", format_seconds(row.step_seconds.min), format_seconds(row.step_seconds.max)),
+          fmt::format("{:.3f}x", row.slowdown),
+          format_seconds(row.plan.predicted_step_seconds),
+          fmt::format("{:+.1f} %", 100 * row.prediction_error()),
+          format_seconds(row.plan.lower_bound_seconds),
+          format_seconds(row.stall_seconds),
+          format_bytes(row.bytes_in),
+          format_bytes(row.bytes_out),
+          format_bytes(row.plan.arena_bytes[0]),
+          format_bytes(row.peak_rss_bytes),
+          fmt::format("{:.6f}", row.losses.back()),
+          row.parameter_hash.substr(0, 8),
+          row.same_losses ? (row.same_parameters ? "yes" : "PARAMETERS DIFFER") : "LOSS DIFFERS"};
+}
+
+std::string link_line(const Machine& machine) {
+  std::string text;
+  for (const Link& link : machine.links) {
+    text +=
+        fmt::format("{}{} -> {} {}{}", text.empty() ? "" : ", ", machine.tier(link.from).name,
+                    machine.tier(link.to).name, format_bandwidth(link.bandwidth), link.throttled ? " (throttled)" : "");
+  }
+  return text;
+}
+
+json row_to_json(const ComparisonRow& row) {
+  if (row.failure) return {{"planner", row.planner}, {"infeasible", row.failure->message}};
+  const auto milliseconds = [](const Spread& spread) {
+    return json{{"median", spread.median * 1e3}, {"min", spread.min * 1e3}, {"max", spread.max * 1e3}};
+  };
+  json rounds = json::array();
+  for (const Seconds seconds : row.rounds) rounds.push_back(seconds * 1e3);
+  return {{"planner", row.planner},
+          {"planner_config", row.plan.planner_config},
+          {"step_ms", milliseconds(row.step_seconds)},
+          {"round_ms", rounds},
+          {"slowdown", row.slowdown},
+          {"slowdown_min", row.slowdown_spread.min},
+          {"slowdown_max", row.slowdown_spread.max},
+          {"predicted_ms", row.plan.predicted_step_seconds * 1e3},
+          {"prediction_error", row.prediction_error()},
+          {"lower_bound_ms", row.plan.lower_bound_seconds * 1e3},
+          {"stall_ms", row.stall_seconds * 1e3},
+          {"bytes_in", row.bytes_in},
+          {"bytes_out", row.bytes_out},
+          {"fast_budget_bytes", row.plan.budgets[0]},
+          {"fast_arena_bytes", row.plan.arena_bytes[0]},
+          {"peak_rss_bytes", row.peak_rss_bytes},
+          {"final_loss", row.losses.back()},
+          {"losses", row.losses},
+          {"parameter_hash", row.parameter_hash},
+          {"same_losses", row.same_losses},
+          {"same_parameters", row.same_parameters},
+          {"notes", row.notes}};
+}
+
+}  // namespace
+
+std::string comparison_text(const ComparisonHeading& heading, std::span<const ComparisonRow> rows) {
+  TextTable table({{"planner", Align::kLeft, 0},
+                   {"step", Align::kRight, 0},
+                   {"min .. max", Align::kRight, 0},
+                   {"slowdown", Align::kRight, 0},
+                   {"predicted", Align::kRight, 0},
+                   {"error", Align::kRight, 0},
+                   {"bound", Align::kRight, 0},
+                   {"stall", Align::kRight, 0},
+                   {"in", Align::kRight, 0},
+                   {"out", Align::kRight, 0},
+                   {"fast arena", Align::kRight, 0},
+                   {"peak RSS", Align::kRight, 0},
+                   {"final loss", Align::kRight, 0},
+                   {"hash", Align::kLeft, 0},
+                   {"same bits", Align::kLeft, 0}});
+  std::string failures;
+  std::set<std::string> notes;
+  for (const ComparisonRow& row : rows) {
+    if (row.failure) {
+      failures += fmt::format("{}: {}\n", row.planner, row.failure->message);
+    } else {
+      table.add_row(cells_of(row));
+      notes.insert(row.notes.begin(), row.notes.end());
+    }
+  }
+  std::string text = describe_graph(heading.graph) + "\n";
+  text += fmt::format("{}, {} threads; {}{}\n", heading.machine.cpu, heading.machine.threads,
+                      link_line(heading.machine), is_emulated(heading.machine) ? "; emulated" : "");
+  text += fmt::format("{} steps in turn, {} of them warm-up; fast budget {}\n\n", heading.steps, kWarmupRounds,
+                      heading.fast.empty() ? "100%" : heading.fast);
+  text += table.text() + failures;
+  for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
+  return text;
+}
+
+Status write_comparison(const std::string& path, const ComparisonHeading& heading,
+                        std::span<const ComparisonRow> rows) {
+  json results = json::array();
+  for (const ComparisonRow& row : rows) results.push_back(row_to_json(row));
+  return write_json_file(path, {{"run", run_record(heading.machine)},
+                                {"model", heading.graph.name},
+                                {"batch", image_set_shape(heading.graph).batch},
+                                {"fast", heading.fast.empty() ? "100%" : heading.fast},
+                                {"fast_only_bytes", fast_only_bytes(heading.graph)},
+                                {"steps", heading.steps},
+                                {"warmup_steps", kWarmupRounds},
+                                {"results", results}});
+}
+
+}  // namespace sluice
