@@ -15,7 +15,7 @@ struct Interval {
   bool empty() const { return end <= begin; }
   bool contains(T point) const { return begin <= point && point < end; }
   bool overlaps(const Interval& other) const { return begin < other.end && other.begin < end; }
-  auto operator<=>(const Interval&) const = default;
+  auto operator<=>(const Interval&) const = default;  // NOLINT(modernize-use-nullptr): false alarm of clang-tidy 14
 };
 
 }  // namespace sluice

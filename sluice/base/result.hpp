@@ -80,10 +80,10 @@ class [[nodiscard]] Status {
 #define SLUICE_CONCAT(a, b) SLUICE_CONCAT_IMPL(a, b)
 
 // Returns the error of a Status or Result expression from the enclosing function.
-#define SLUICE_RETURN_IF_ERROR(expression)                                  \
-  if (auto&& sluice_status = (expression); !sluice_status.ok()) {           \
-    return sluice_status.error();                                           \
-  }                                                                         \
+#define SLUICE_RETURN_IF_ERROR(expression)                        \
+  if (auto&& sluice_status = (expression); !sluice_status.ok()) { \
+    return sluice_status.error();                                 \
+  }                                                               \
   static_assert(true)
 
 // Declares `declaration` from a Result, or returns its error: SLUICE_ASSIGN(Plan plan, read_plan(path));

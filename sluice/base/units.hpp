@@ -34,8 +34,8 @@ Result<Bytes> parse_bytes(std::string_view text);               // "4096", "512M
 Result<MemorySize> parse_memory_size(std::string_view text);    // the same, or "20%"
 Result<BytesPerSecond> parse_bandwidth(std::string_view text);  // "1GB/s", "500MB/s"
 
-std::string format_bytes(Bytes bytes);                      // "298.4 MiB"
-std::string format_seconds(Seconds seconds);                // "12.3 ms"
-std::string format_bandwidth(BytesPerSecond bandwidth);     // "2.41 GB/s"
+std::string format_bytes(Bytes bytes);                   // "298.4 MiB"
+std::string format_seconds(Seconds seconds);             // "12.3 ms"
+std::string format_bandwidth(BytesPerSecond bandwidth);  // "2.41 GB/s"
 
 }  // namespace sluice

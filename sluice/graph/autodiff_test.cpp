@@ -153,6 +153,29 @@ TEST(Autodiff, GivesTheOptionsToTheUpdates) {
   }
 }
 
+TEST(Autodiff, UpdatesASharedParameterOnceWithTheSumOfItsGradients) {
+  GraphBuilder builder("shared");
+  builder.begin_layer("input");
+  TensorId x = builder.input(2, 4, 8, 8);
+  builder.begin_layer("convs");
+  x = builder.conv2d(builder.conv2d(x, {.out_channels = 4}), {.out_channels = 4});
+  builder.begin_layer("fc");
+  builder.softmax_cross_entropy(builder.dense(x, 10));
+  Graph forward = std::move(builder.finish()).value();
+  const TensorId weight = forward.op(1).inputs[1];
+  forward.op(2).inputs[1] = weight;
+
+  const Graph graph = build_training_graph(forward, {});
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  const Op& update = graph.ops().back();
+  ASSERT_EQ(update.kind, OpKind::kSgdUpdate);
+  EXPECT_EQ(update.inputs[0], weight);
+  const Op& sum = graph.op(graph.op_count() - 2);
+  EXPECT_EQ(sum.kind, OpKind::kAdd);
+  EXPECT_EQ(sum.outputs[0], update.inputs[1]);
+  for (const Op& op : graph.ops()) EXPECT_TRUE(&op == &update || !contains(op.outputs, weight)) << op.name;
+}
+
 TEST(Autodiff, AFusedReluIsDifferentiatedByTheMask) {
   const Graph graph = build_training_graph(chain(), {});
   const auto op = std::find_if(graph.ops().begin(), graph.ops().end(),

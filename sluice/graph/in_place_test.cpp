@@ -250,6 +250,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 g.tensor(1).shape = {8, 2};
                               }},
                     Forbidden{"TargetWrittenBefore", [](Graph& g) { g.op(0).outputs.push_back(1); }},
+                    Forbidden{"InputReadTwice", [](Graph& g) { g.op(1).inputs.push_back(0); }},
+                    Forbidden{"InputUpdatedToo", [](Graph& g) { g.op(1).outputs.push_back(0); }},
                     Forbidden{"NoCandidate", [](Graph& g) { g.op(1).in_place.clear(); }}),
     [](const auto& test_case) { return test_case.param.name; });
 

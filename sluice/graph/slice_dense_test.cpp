@@ -15,7 +15,8 @@
 namespace sluice {
 namespace {
 
-// fc1 has 100 features of 64 inputs: 256 bytes of weights a feature.
+constexpr Bytes kFeatureBytes = 256;  // of weights: fc1 has 100 features of 64 inputs
+
 Graph network(bool residual = false) {
   GraphBuilder builder("net");
   builder.begin_layer("input");
@@ -54,7 +55,7 @@ std::map<Role, Bytes> persistent_bytes(const Graph& graph) {
 }
 
 TEST(SliceDense, CutsFeaturesInMultiplesOfSixteenWithinTheLimit) {
-  const Graph graph = slice_dense(build_training_graph(network(), {}), 40 * 256);
+  const Graph graph = slice_dense(build_training_graph(network(), {}), 40 * kFeatureBytes);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   const auto forward = ops_of(graph, OpKind::kDense);
   ASSERT_EQ(forward.size(), 4U);  // 40 features fit, so 32 a slice: 7 units of 16 in 4 slices
@@ -63,13 +64,13 @@ TEST(SliceDense, CutsFeaturesInMultiplesOfSixteenWithinTheLimit) {
     EXPECT_EQ(op->attributes.out_begin, next);
     next = op->attributes.out_end;
     EXPECT_TRUE(next % 16 == 0 || next == 100);
-    EXPECT_LE(graph.tensor(op->inputs[1]).bytes, 40 * 256);
+    EXPECT_LE(graph.tensor(op->inputs[1]).bytes, 40 * kFeatureBytes);
   }
   EXPECT_EQ(next, 100);
 }
 
 TEST(SliceDense, EverySliceButTheFirstAddsToWhatIsThere) {
-  const Graph graph = slice_dense(build_training_graph(network(), {}), 40 * 256);
+  const Graph graph = slice_dense(build_training_graph(network(), {}), 40 * kFeatureBytes);
   for (const OpKind kind : {OpKind::kDense, OpKind::kDenseBackwardData}) {
     const auto ops = ops_of(graph, kind);
     ASSERT_EQ(ops.size(), 4U);
@@ -86,7 +87,7 @@ TEST(SliceDense, EverySliceButTheFirstAddsToWhatIsThere) {
 
 TEST(SliceDense, FinishesOneSliceBeforeTheNext) {
   const Graph whole = build_training_graph(network(), {});
-  const Graph graph = slice_dense(whole, 40 * 256);
+  const Graph graph = slice_dense(whole, 40 * kFeatureBytes);
   std::vector<std::string> names;
   for (const Op& op : graph.ops()) {
     if (op.phase != Phase::kForward && op.name.find('[') != std::string::npos) names.push_back(op.name);
@@ -106,7 +107,7 @@ TEST(SliceDense, FinishesOneSliceBeforeTheNext) {
 
 TEST(SliceDense, SlicesStartWithTheValuesOfTheWhole) {
   const Graph whole = build_training_graph(network(), {});
-  const Graph graph = slice_dense(whole, 40 * 256);
+  const Graph graph = slice_dense(whole, 40 * kFeatureBytes);
   const Tensor* original = find(whole, "fc1.weight");
   const Tensor* slice = find(graph, "fc1.weight[16:48]");
   ASSERT_NE(slice, nullptr);
@@ -124,7 +125,7 @@ TEST(SliceDense, SlicesStartWithTheValuesOfTheWhole) {
 
 TEST(SliceDense, KeepsParametersBytesAndWork) {
   const Graph whole = build_training_graph(network(), {});
-  const Graph graph = slice_dense(whole, 40 * 256);
+  const Graph graph = slice_dense(whole, 40 * kFeatureBytes);
   EXPECT_EQ(summarize(graph).parameters, summarize(whole).parameters);
   EXPECT_EQ(persistent_bytes(graph), persistent_bytes(whole));
   EXPECT_EQ(summarize(graph).flops, summarize(whole).flops);
@@ -133,18 +134,18 @@ TEST(SliceDense, KeepsParametersBytesAndWork) {
 TEST(SliceDense, LeavesSmallLayersAlone) {
   const Graph whole = build_training_graph(network(), {});
   EXPECT_EQ(slice_dense(whole).fingerprint(), whole.fingerprint());
-  EXPECT_EQ(slice_dense(whole, 100 * 256).fingerprint(), whole.fingerprint());
-  EXPECT_NE(slice_dense(whole, 100 * 256 - 1).fingerprint(), whole.fingerprint());
+  EXPECT_EQ(slice_dense(whole, 100 * kFeatureBytes).fingerprint(), whole.fingerprint());
+  EXPECT_NE(slice_dense(whole, 100 * kFeatureBytes - 1).fingerprint(), whole.fingerprint());
 }
 
 TEST(SliceDense, CutsSingleFeaturesWhenSixteenDoNotFit) {
-  const Graph graph = slice_dense(build_training_graph(network(), {}), 3 * 256);
+  const Graph graph = slice_dense(build_training_graph(network(), {}), 3 * kFeatureBytes);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   EXPECT_EQ(ops_of(graph, OpKind::kDense).size(), 34U + 10U);  // 100 by 3; fc2's of 400 bytes, one each
 }
 
 TEST(SliceDense, HandlesTwoLayersOnOneInputWithSummedGradients) {
-  const Graph graph = slice_dense(build_training_graph(network(true), {}), 40 * 256);
+  const Graph graph = slice_dense(build_training_graph(network(true), {}), 40 * kFeatureBytes);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   EXPECT_EQ(ops_of(graph, OpKind::kDenseBackwardData).size(), 8U);
   // The sum reads each layer's gradient only when all its slices have contributed.
@@ -157,7 +158,7 @@ TEST(SliceDense, HandlesTwoLayersOnOneInputWithSummedGradients) {
 }
 
 TEST(SliceDense, SlicesAForwardGraphToo) {
-  const Graph graph = slice_dense(network(), 40 * 256);
+  const Graph graph = slice_dense(network(), 40 * kFeatureBytes);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   EXPECT_EQ(ops_of(graph, OpKind::kDense).size(), 4U);
 }

@@ -20,7 +20,7 @@ Graph training_graph() {
   x = builder.relu(builder.add(x, x));
   x = builder.global_avg_pool(builder.max_pool(x, {}));
   builder.softmax_cross_entropy(builder.dense(x, 40));
-  return slice_dense(build_training_graph(std::move(builder.finish()).value(), {}), 16 * 16);
+  return slice_dense(build_training_graph(std::move(builder.finish()).value(), {}), Bytes{16} * 16);
 }
 
 TEST(Validate, AcceptsEveryKindOfOp) {
