@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace sluice {
@@ -26,7 +27,8 @@ void DelayInjector::settle() {
   const Seconds wait = debt_;
 #pragma omp parallel num_threads(threads_) firstprivate(start, wait)
   while (seconds_since(start) < wait) _mm_pause();
-  debt_ -= seconds_since(start);
+  // No more credit than a quantum: what goes beyond is the system taking the processor, not this wait being coarse.
+  debt_ = std::max(debt_ - seconds_since(start), -kQuantum);
 }
 
 }  // namespace sluice

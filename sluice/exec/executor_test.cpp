@@ -146,12 +146,30 @@ TEST(Executor, RecordsWhatHappened) {
   EXPECT_GE(trace->transfers[1].begin, trace->ops[0].end);
   EXPECT_GE(trace->transfers[2].begin, trace->transfers[1].end);
   EXPECT_GE(trace->ops[2].begin, trace->transfers[2].end);
-  // Every op waits for its own transfer, and the end of the step for the last one.
-  for (const Seconds stall : trace->stalls) EXPECT_GE(stall, 0.5 * kTransferSeconds);
   EXPECT_GE(trace->step_seconds, 4 * 0.9 * kTransferSeconds + 3 * kOpSeconds);
-  const Seconds stalls = std::accumulate(trace->stalls.begin(), trace->stalls.end(), 0.0);
-  EXPECT_GE(trace->stall_seconds, stalls + 0.9 * kTransferSeconds) << "and the last transfer, at the end of the step";
-  EXPECT_LE(trace->stall_seconds, trace->step_seconds - 3 * kOpSeconds);
+}
+
+TEST(Executor, RecordsHowLongComputeWaited) {
+  Fixture fixture;
+  testing::MixingGraph compiled(fixture.graph, {.op_seconds = kOpSeconds, .failing_op = {}});
+  auto executor = fixture.make(compiled);
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  // On a busy machine a transfer may be done before compute gets to wait for it: the longest of a few steps counts.
+  std::vector<Seconds> longest(3);
+  Seconds longest_at_end = 0;
+  for (int step = 0; step < 5; ++step) {
+    const auto trace = (*executor)->run_step({});
+    ASSERT_TRUE(trace.ok());
+    for (std::size_t op = 0; op < 3; ++op) {
+      longest[op] = std::max(longest[op], trace->stalls[op]);
+      EXPECT_GE(trace->ops[op].begin, trace->stalls[op] + (op == 0 ? 0 : trace->ops[op - 1].end));
+    }
+    const Seconds before_end = std::accumulate(trace->stalls.begin(), trace->stalls.end(), 0.0);
+    longest_at_end = std::max(longest_at_end, trace->stall_seconds - before_end);
+    EXPECT_LE(trace->stall_seconds, trace->step_seconds - 3 * kOpSeconds);
+  }
+  for (const Seconds stall : longest) EXPECT_GE(stall, 0.5 * kTransferSeconds);
+  EXPECT_GE(longest_at_end, 0.5 * kTransferSeconds);
 }
 
 TEST(Executor, OpsWaitLongerForOperandsInAnEmulatedTier) {
@@ -165,11 +183,15 @@ TEST(Executor, OpsWaitLongerForOperandsInAnEmulatedTier) {
   testing::MixingGraph compiled(fixture.graph);
   auto executor = fixture.make(compiled);
   ASSERT_TRUE(executor.ok()) << executor.error().message;
-  const auto trace = (*executor)->run_step({});
-  ASSERT_TRUE(trace.ok());
   const Seconds delay = kTensorBytes * (1 / 50e6 - 1 / 50e9);
-  EXPECT_GE(trace->ops[0].end - trace->ops[0].begin, delay);
-  EXPECT_LT(trace->ops[1].end - trace->ops[1].begin, delay) << "its operands are in the fast tier";
+  Seconds shortest_fast_op = delay;
+  for (int step = 0; step < 5; ++step) {
+    const auto trace = (*executor)->run_step({});
+    ASSERT_TRUE(trace.ok());
+    EXPECT_GE(trace->ops[0].end - trace->ops[0].begin, 0.9 * delay);  // less what the last wait was too long
+    shortest_fast_op = std::min(shortest_fast_op, trace->ops[1].end - trace->ops[1].begin);
+  }
+  EXPECT_LT(shortest_fast_op, delay / 2);
 }
 
 TEST(Executor, RefusesABudgetBelowThePlan) {

@@ -6,7 +6,7 @@
 // over the samples of its signature: after a warm-up pass, at least five in at least three passes (three samples are
 // enough above 100 ms).
 //
-// Needs max(96 MiB, three times the largest op's operands) of memory and about five step times the first time; nothing
+// Needs max(96 MiB, the largest op's operands) of memory and about five step times the first time; nothing
 // when the cache knows every op. The input op is timed with a source that fills in zeros. Compute thread only.
 #pragma once
 

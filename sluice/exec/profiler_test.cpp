@@ -52,14 +52,14 @@ TEST_F(ProfilerTest, MeasuresEveryOp) {
   EXPECT_EQ(profile->graph_fingerprint, compiled.graph().fingerprint());
   EXPECT_EQ(profile->compute_fingerprint, machine_.compute_fingerprint());
   ASSERT_EQ(profile->op_seconds.size(), 3u);
-  for (const Seconds seconds : profile->op_seconds) {
-    EXPECT_GE(seconds, 2e-3);
-    EXPECT_LT(seconds, 20e-3);  // room for a busy machine
-  }
+  for (const Seconds seconds : profile->op_seconds) EXPECT_GE(seconds, 2e-3);
   EXPECT_EQ(profile->op_seconds[0], profile->op_seconds[1]) << "one signature, one time";
   EXPECT_EQ(last_measured, 2);
   EXPECT_EQ(last_total, 2);
-  EXPECT_GE(cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)))->samples, 5);
+  const auto measured = cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)));
+  EXPECT_GE(measured->samples, 5);
+  EXPECT_LT(measured->min_seconds, 4e-3);
+  EXPECT_EQ(measured->median_seconds, profile->op_seconds[2]);
 }
 
 TEST_F(ProfilerTest, ASecondRunMeasuresNothing) {

@@ -10,7 +10,6 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kSmallestRing = 96 * kMiB;   // three times a last-level cache of 32 MiB
 constexpr Bytes kPatternBytes = 256 * kKiB;  // small beside the caches, so that restoring leaves them to the tensors
 constexpr Bytes kNowhere = -1;
 
@@ -22,10 +21,10 @@ Bytes room_of(const Graph& graph, const Op& op) {
 
 }  // namespace
 
-Result<ScratchRing> ScratchRing::make(const Graph& graph, int threads) {
+Result<ScratchRing> ScratchRing::make(const Graph& graph, int threads, Bytes smallest_ring) {
   Bytes largest = 0;
   for (const Op& op : graph.ops()) largest = std::max(largest, room_of(graph, op));
-  SLUICE_ASSIGN(Arena arena, Arena::map(std::max(kSmallestRing, 3 * largest), "scratch"));
+  SLUICE_ASSIGN(Arena arena, Arena::map(std::max(smallest_ring, largest), "scratch"));
   return ScratchRing(graph, threads, std::move(arena));
 }
 
@@ -42,11 +41,12 @@ ScratchRing::ScratchRing(const Graph& graph, int threads, Arena arena)
 }
 
 std::vector<void*> ScratchRing::place(const Op& op) {
-  // Placing this op's operands moves the cursor by at most twice their room, ends of the ring left unused included: a
-  // tensor that this could overwrite counts as gone.
-  const Bytes oldest = cursor_ + 2 * room_of(*graph_, op) - arena_.bytes();
+  const Bytes room = room_of(*graph_, op);
+  const Bytes left = arena_.bytes() - cursor_ % arena_.bytes();
+  if (room > left) cursor_ += left;                           // so that no operand lies across the end of the ring
+  const Bytes overwritten = cursor_ + room - arena_.bytes();  // before here, should every operand be placed anew
   for (const TensorId tensor : distinct_operands(op)) {
-    if (position_[static_cast<std::size_t>(tensor)] < std::max<Bytes>(oldest, 0)) place_tensor(tensor);
+    if (position_[static_cast<std::size_t>(tensor)] < std::max<Bytes>(overwritten, 0)) place_tensor(tensor);
   }
   std::vector<void*> pointers;
   for (const auto* operands : {&op.inputs, &op.outputs}) {
@@ -59,8 +59,6 @@ std::vector<void*> ScratchRing::place(const Op& op) {
 
 void ScratchRing::place_tensor(TensorId id) {
   const Tensor& tensor = graph_->tensor(id);
-  const Bytes left = arena_.bytes() - cursor_ % arena_.bytes();
-  if (stored_bytes(tensor) > left) cursor_ += left;
   position_[static_cast<std::size_t>(id)] = cursor_;
   // Floats of some kind are there already, and touching them would make cold data warm.
   if (tensor.dtype != DType::kF32) fill(tensor, arena_.data() + cursor_ % arena_.bytes());

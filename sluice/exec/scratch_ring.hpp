@@ -4,7 +4,7 @@
 // Tensors are placed one behind the other in a ring. A tensor keeps its place until the ring comes round to it, so an
 // op finds what the ops just before it wrote where they wrote it, perhaps still in a cache; what was written long
 // before comes from a place that was last touched a whole ring ago, so from memory. The ring is a few times larger than
-// the caches and three times the largest op.
+// the caches, or as large as the largest op.
 //
 // Contents: normal floats in f32 tensors and zeros in integer ones, whatever ops write: repeated ops on their own
 // results would run into denormals, and indices made of noise would point anywhere.
@@ -20,8 +20,10 @@ namespace sluice {
 
 class ScratchRing {
  public:
+  static constexpr Bytes kThreeCaches = 96 * kMiB;  // of a last-level cache of 32 MiB
+
   // `threads` fill the memory. kOutOfSpace when the ring cannot be mapped. `graph` must outlive the ring.
-  static Result<ScratchRing> make(const Graph& graph, int threads);
+  static Result<ScratchRing> make(const Graph& graph, int threads, Bytes smallest_ring = kThreeCaches);
 
   // Pointers to the operands of `op`, inputs then outputs, disjoint but for operands that are the same tensor.
   std::vector<void*> place(const Op& op);
