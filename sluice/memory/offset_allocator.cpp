@@ -16,39 +16,51 @@ namespace {
 
 using Time = std::int32_t;
 
-// What has been placed so far: a row for each live interval of an item, by ascending offset. Times and byte ranges are
-// kept apart, because a search reads all of the times and few of the ranges, and it is the whole cost.
+// What has been placed so far: a row for each live interval of an item, by ascending offset. Brief items, the great
+// majority, meet few others, so rows are also kept by windows of time; long ones read all rows.
 class Placement {
  public:
   void place(const OffsetItem& item, Bytes bytes, Bytes offset) {
-    const auto row = std::upper_bound(ranges_.begin(), ranges_.end(), offset,
-                                      [](Bytes value, const Interval<Bytes>& range) { return value < range.begin; });
-    const auto index = row - ranges_.begin();
-    ranges_.insert(row, item.live.size(), {offset, offset + bytes});
-    lives_.insert(lives_.begin() + index, item.live.begin(), item.live.end());
-    if (!item.live.empty()) height_ = std::max(height_, offset + bytes);
+    if (item.live.empty()) return;
+    const Interval<Bytes> range{offset, offset + bytes};
+    for (const Interval<Time>& live : item.live) {
+      const Row row{range, live};
+      insert(rows_, row);
+      const auto first = static_cast<std::size_t>(std::max(0, live.begin / kStride - 1));
+      const auto last = static_cast<std::size_t>(std::max(live.begin, live.end - 1) / kStride);
+      if (windows_.size() <= last) windows_.resize(last + 1);
+      for (std::size_t window = first; window <= last; ++window) insert(windows_[window], row);
+    }
+    height_ = std::max(height_, range.end);
   }
 
-  bool fits(const OffsetItem& item, Bytes bytes, Bytes offset) const {
-    for (std::size_t row = 0; row < lives_.size(); ++row) {
-      if (ranges_[row].overlaps({offset, offset + bytes}) && live_together(item, lives_[row])) return false;
-    }
-    return true;
+  bool fits(const OffsetItem& item, Bytes bytes, Bytes offset) {
+    const std::vector<Interval<Bytes>>& taken = ranges_beside(item);
+    return std::none_of(taken.begin(), taken.end(), [&](const Interval<Bytes>& range) {
+      return range.overlaps({offset, offset + bytes});
+    });
+  }
+
+  // Takes the room below everything placed later, for ever: for items that are always live. Only before place().
+  Bytes place_always(Bytes bytes) {
+    const Bytes offset = floor_;
+    floor_ += bytes;
+    height_ = floor_;
+    return offset;
   }
 
   // The tightest hole that `bytes` fits into while the item is live; the lowest of equals; else above everything.
-  Bytes best_offset(const OffsetItem& item, Bytes bytes) const {
+  Bytes best_offset(const OffsetItem& item, Bytes bytes) {
     Bytes best = -1;
     Bytes tightest = std::numeric_limits<Bytes>::max();
-    Bytes free_from = 0;
-    for (std::size_t row = 0; row < lives_.size(); ++row) {
-      if (!live_together(item, lives_[row])) continue;
-      const Bytes hole = ranges_[row].begin - free_from;
+    Bytes free_from = floor_;
+    for (const Interval<Bytes>& range : ranges_beside(item)) {
+      const Bytes hole = range.begin - free_from;
       if (hole >= bytes && hole < tightest) {
         tightest = hole;
         best = free_from;
       }
-      free_from = std::max(free_from, ranges_[row].end);
+      free_from = std::max(free_from, range.end);
     }
     return best >= 0 ? best : free_from;
   }
@@ -56,15 +68,40 @@ class Placement {
   Bytes height() const { return height_; }
 
  private:
-  static bool live_together(const OffsetItem& item, const Interval<Time>& other) {
-    for (const Interval<Time>& live : item.live) {
-      if (live.overlaps(other)) return true;
-    }
-    return false;
+  struct Row {
+    Interval<Bytes> range;
+    Interval<Time> live;
+  };
+
+  // Window i covers times [i, i + 2) x kStride, so that any interval of at most kStride lies within one.
+  static constexpr Time kStride = 32;
+
+  static void insert(std::vector<Row>& rows, const Row& row) {
+    const auto lower_offset = [](const Row& a, const Row& b) { return a.range.begin < b.range.begin; };
+    rows.insert(std::upper_bound(rows.begin(), rows.end(), row, lower_offset), row);
   }
 
-  std::vector<Interval<Time>> lives_;    // by row
-  std::vector<Interval<Bytes>> ranges_;  // by row
+  const std::vector<Row>& rows_near(const OffsetItem& item) const {
+    static const std::vector<Row> kNone;
+    if (item.live.size() != 1 || item.live.front().length() > kStride) return rows_;
+    const auto window = static_cast<std::size_t>(item.live.front().begin / kStride);
+    return window < windows_.size() ? windows_[window] : kNone;
+  }
+
+  // Byte ranges of the rows that overlap the item in time, by ascending offset.
+  const std::vector<Interval<Bytes>>& ranges_beside(const OffsetItem& item) {
+    found_.clear();
+    for (const Row& row : rows_near(item)) {
+      const auto overlaps = [&](const Interval<Time>& live) { return live.overlaps(row.live); };
+      if (std::any_of(item.live.begin(), item.live.end(), overlaps)) found_.push_back(row.range);
+    }
+    return found_;
+  }
+
+  std::vector<Row> rows_;
+  std::vector<std::vector<Row>> windows_;  // rows live in each window
+  std::vector<Interval<Bytes>> found_;     // scratch
+  Bytes floor_ = 0;
   Bytes height_ = 0;
 };
 
@@ -109,9 +146,20 @@ std::vector<std::size_t> order_by(std::span<const OffsetItem> items, KeyOf key_o
   return order;
 }
 
+Interval<Time> horizon(std::span<const OffsetItem> items) {
+  Interval<Time> all{std::numeric_limits<Time>::max(), std::numeric_limits<Time>::min()};
+  for (const OffsetItem& item : items) {
+    for (const Interval<Time>& live : item.live) {
+      all = {std::min(all.begin, live.begin), std::max(all.end, live.end)};
+    }
+  }
+  return all;
+}
+
 class Packer {
  public:
-  explicit Packer(std::span<const OffsetItem> items) : items_(items), sizes_(rounded_sizes(items)) {
+  explicit Packer(std::span<const OffsetItem> items)
+      : items_(items), sizes_(rounded_sizes(items)), horizon_(horizon(items)) {
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (!items[i].fixed_offset) continue;
       const Bytes offset = *items[i].fixed_offset;
@@ -127,7 +175,13 @@ class Packer {
   Bytes pack(const std::vector<std::size_t>& order, std::vector<Bytes>& offsets) const {
     Placement placement = fixed_;
     for (std::size_t i = 0; i < items_.size(); ++i) offsets[i] = items_[i].fixed_offset.value_or(0);
+    if (fixed_.height() == 0) {
+      for (const std::size_t i : order) {
+        if (always_live(items_[i])) offsets[i] = placement.place_always(sizes_[i]);
+      }
+    }
     for (const std::size_t i : order) {
+      if (fixed_.height() == 0 && always_live(items_[i])) continue;
       offsets[i] = placement.best_offset(items_[i], sizes_[i]);
       placement.place(items_[i], sizes_[i], offsets[i]);
     }
@@ -135,8 +189,13 @@ class Packer {
   }
 
  private:
+  // Live whenever anything is. Hundreds of small persistent tensors are, and every other item would have to look at
+  // each of them.
+  bool always_live(const OffsetItem& item) const { return item.live.size() == 1 && item.live.front() == horizon_; }
+
   std::span<const OffsetItem> items_;
   std::vector<Bytes> sizes_;
+  Interval<Time> horizon_;
   Placement fixed_;
 };
 
