@@ -19,9 +19,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/sluice DESTINATION ${CMAKE_INSTALL_INCLU
         FILES_MATCHING PATTERN "*.hpp"
         PATTERN "testing" EXCLUDE
         PATTERN "CMakeFiles" EXCLUDE)
-if(TARGET sluice)
-  install(TARGETS sluice RUNTIME)
-endif()
+install(TARGETS sluice_command RUNTIME)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
 install(EXPORT sluice_targets NAMESPACE sluice:: DESTINATION ${package_dir})

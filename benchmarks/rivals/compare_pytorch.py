@@ -99,11 +99,11 @@ def sluice_contestant(options, contestant, folder):
     """Has `sluice` measure the machine and make the plan, then starts a worker that obeys it."""
     planner, _, budget = contestant.partition("@")
     machine, plan = os.path.join(folder, "machine.json"), os.path.join(folder, f"{planner}.plan.json")
-    slow = ["--spill", options.spill_dir, "--threads", str(options.threads)]
+    slow = ["--spill-dir", options.spill_dir, "--threads", str(options.threads)]
     if not os.path.exists(machine):
         run_quietly([options.binary, "machine", *slow, "--json", machine])
     run_quietly([options.binary, "plan", options.model, "--batch", str(options.batch), *slow, "--planner", planner,
-                 *(["--fast", budget] if budget else []), "--out", plan])
+                 *(["--fast", budget] if budget else []), "--output", plan])
     with open(machine) as file:
         setup = {"machine": json.load(file), "plan": plan, "seed": 1, "data": "synthetic",
                  "workload": {"model": options.model, "batch": options.batch, "image_size": 0, "classes": 0,
