@@ -150,7 +150,7 @@ TEST(OffsetAllocator, RandomItemsNeverOverlap) {
 TEST(OffsetAllocator, TrainingStepsComeWithinTenPerCentOfTheBound) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     for (const bool offloaded : {false, true}) {
-      SCOPED_TRACE(testing::Message() << "seed " << seed << " offloaded " << offloaded);
+      SCOPED_TRACE(::testing::Message() << "seed " << seed << " offloaded " << offloaded);
       const auto items = training_step(seed, 80, offloaded);
       const auto result = assign_offsets(items);
       expect_valid(items, result);

@@ -21,7 +21,7 @@ TEST(Presets, HostHasItsMemoryAndAName) {
 TEST(Presets, EveryNamedTierIsLinkedBothWays) {
   for (const std::string& name : slow_tier_names()) {
     SCOPED_TRACE(name);
-    const auto machine = make_machine({.slow_tier = name, .spill_path = testing::TempDir()});
+    const auto machine = make_machine({.slow_tier = name, .spill_path = ::testing::TempDir()});
     ASSERT_TRUE(machine.ok()) << machine.error().message;
     ASSERT_EQ(machine->tiers.size(), 2U);
     EXPECT_EQ(machine->tier(1).name, name);
@@ -52,7 +52,7 @@ TEST(Presets, OptaneWritesCostNineTimesItsReads) {
 }
 
 TEST(Presets, ThrottleMarksBothLinksEmulated) {
-  const auto machine = make_machine({.spill_path = testing::TempDir(), .link_bandwidth = 1e9});
+  const auto machine = make_machine({.spill_path = ::testing::TempDir(), .link_bandwidth = 1e9});
   ASSERT_TRUE(machine.ok());
   for (const Link& link : machine->links) {
     EXPECT_DOUBLE_EQ(link.bandwidth, 1e9);
@@ -68,7 +68,7 @@ TEST(Presets, NoSlowTierLeavesTheHostAlone) {
 
 TEST(Presets, CapacityCanBeGiven) {
   EXPECT_EQ(make_machine({.slow_tier = "pcie3", .slow_capacity = kGiB})->tier(1).capacity, kGiB);
-  EXPECT_EQ(make_machine({.spill_path = testing::TempDir(), .slow_capacity = kGiB})->tier(1).capacity, kGiB);
+  EXPECT_EQ(make_machine({.spill_path = ::testing::TempDir(), .slow_capacity = kGiB})->tier(1).capacity, kGiB);
 }
 
 TEST(Presets, BadInputIsExplained) {

@@ -26,7 +26,7 @@ class SpillFileTest : public ::testing::Test {
 
   bool directory_is_empty() const { return fs::is_empty(directory_); }
 
-  const fs::path directory_ = fs::path(testing::TempDir()) / ("spill_file_test." + std::to_string(::getpid()));
+  const fs::path directory_ = fs::path(::testing::TempDir()) / ("spill_file_test." + std::to_string(::getpid()));
 };
 
 std::vector<std::byte> random_bytes_of(std::uint64_t seed, std::size_t size) {

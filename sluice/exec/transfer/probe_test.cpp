@@ -9,11 +9,11 @@ namespace sluice {
 namespace {
 
 TEST(Probe, MeasuresAFileTier) {
-  Machine machine = make_machine({.threads = 2, .spill_path = testing::TempDir()}).value();
+  Machine machine = make_machine({.threads = 2, .spill_path = ::testing::TempDir()}).value();
   const Status status = measure_links(machine);
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_EQ(machine.tier(kFastTier).provenance, Provenance::kMeasured);
-  EXPECT_GT(machine.tier(kFastTier).read_bandwidth, 1e9);
+  EXPECT_GT(machine.tier(kFastTier).read_bandwidth, 1e8);  // sanitizers are slow
   EXPECT_LT(machine.tier(kFastTier).read_bandwidth, 5e12);
   for (const Link& link : machine.links) {
     EXPECT_EQ(link.provenance, Provenance::kMeasured);
@@ -31,7 +31,7 @@ TEST(Probe, MeasuresAFileTier) {
 
 TEST(Probe, KeepsAThrottleThatTheDiskCanReach) {
   Machine machine =
-      make_machine({.spill_path = testing::TempDir(), .slow_capacity = 16 * kMiB, .link_bandwidth = 1e6}).value();
+      make_machine({.spill_path = ::testing::TempDir(), .slow_capacity = 16 * kMiB, .link_bandwidth = 1e6}).value();
   ASSERT_TRUE(measure_links(machine).ok());
   for (const Link& link : machine.links) {
     EXPECT_DOUBLE_EQ(link.bandwidth, 1e6);
@@ -50,7 +50,7 @@ TEST(Probe, LowersAThrottleThatTheHardwareCannotReach) {
 }
 
 TEST(Probe, SmallTierIsMeasuredWithinItsCapacity) {
-  Machine machine = make_machine({.spill_path = testing::TempDir(), .slow_capacity = kMiB}).value();
+  Machine machine = make_machine({.spill_path = ::testing::TempDir(), .slow_capacity = kMiB}).value();
   const Status status = measure_links(machine);
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_EQ(machine.links[0].provenance, Provenance::kMeasured);

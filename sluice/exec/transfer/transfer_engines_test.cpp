@@ -36,7 +36,7 @@ Machine machine_for(const Case& wanted) {
   Machine machine;
   machine.tiers = {{.name = "dram"}, {.name = "slow"}};
   machine.tiers[1].kind = wanted.memory ? TierKind::kEmulated : TierKind::kFile;
-  machine.tiers[1].path = testing::TempDir();
+  machine.tiers[1].path = ::testing::TempDir();
   machine.links = {{.from = wanted.from, .to = wanted.to}};
   machine.links[0].request_bytes = wanted.request_bytes;
   machine.links[0].queue_depth = wanted.queue_depth;

@@ -26,7 +26,7 @@ constexpr Bytes kRoom = 8 * kMiB;
 class UringEngineTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    Machine machine = make_machine({.spill_path = testing::TempDir()}).value();
+    Machine machine = make_machine({.spill_path = ::testing::TempDir()}).value();
     storages_ = TierStorages::open(machine, std::vector<Bytes>{kRoom, kRoom}).value();
     for (Bytes i = 0; i < kRoom; ++i) content_.push_back(static_cast<std::byte>(i * 7 >> 5));
   }
