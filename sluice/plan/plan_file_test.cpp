@@ -168,6 +168,14 @@ TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
   EXPECT_EQ(error_of(json::array()), "/: expected an object, found []");
 }
 
+TEST_F(PlanFileTest, IsWhatTheDocumentShows) {
+  const auto document = std::filesystem::path(__FILE__).parent_path() / "../../docs/plan-format.md";
+  step_.plan.predicted_step_seconds = 2.6384e-5;
+  step_.plan.lower_bound_seconds = 1.5e-5;
+  ASSERT_TRUE(write_plan(folder_ / "plan.json", step_.graph, step_.plan).ok());
+  EXPECT_THAT(text_of(document), HasSubstr("```json\n" + text_of(folder_ / "plan.json") + "```"));
+}
+
 TEST_F(PlanFileTest, IgnoresKeysItDoesNotKnow) {
   json document = plan_to_json(step_.graph, step_.plan);
   document["note"] = "from a later release";
