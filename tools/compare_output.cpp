@@ -14,22 +14,28 @@ namespace {
 
 using nlohmann::json;
 
+std::string milliseconds(Seconds seconds) { return fmt::format("{:.1f}", seconds * 1e3); }
+std::string mebibytes(Bytes bytes) {
+  return fmt::format("{:.1f}", static_cast<double>(bytes) / static_cast<double>(kMiB));
+}
+
 std::vector<std::string> cells_of(const ComparisonRow& row) {
   return {row.planner,
-          format_seconds(row.step_seconds.median),
-          fmt::format("{} .. {}", format_seconds(row.step_seconds.min), format_seconds(row.step_seconds.max)),
+          milliseconds(row.step_seconds.median),
+          milliseconds(row.step_seconds.min),
+          milliseconds(row.step_seconds.max),
           fmt::format("{:.3f}x", row.slowdown),
-          format_seconds(row.plan.predicted_step_seconds),
-          fmt::format("{:+.1f} %", 100 * row.prediction_error()),
-          format_seconds(row.plan.lower_bound_seconds),
-          format_seconds(row.stall_seconds),
-          format_bytes(row.bytes_in),
-          format_bytes(row.bytes_out),
-          format_bytes(row.plan.arena_bytes[0]),
-          format_bytes(row.peak_rss_bytes),
+          milliseconds(row.plan.predicted_step_seconds),
+          fmt::format("{:+.1f}%", 100 * row.prediction_error()),
+          milliseconds(row.plan.lower_bound_seconds),
+          milliseconds(row.stall_seconds),
+          mebibytes(row.bytes_in),
+          mebibytes(row.bytes_out),
+          mebibytes(row.plan.arena_bytes[0]),
+          mebibytes(row.peak_rss_bytes),
           fmt::format("{:.6f}", row.losses.back()),
           row.parameter_hash.substr(0, 8),
-          row.same_losses ? (row.same_parameters ? "yes" : "PARAMETERS DIFFER") : "LOSS DIFFERS"};
+          row.same_losses ? (row.same_parameters ? "same" : "PARAMETERS DIFFER") : "LOSS DIFFERS"};
 }
 
 std::string link_line(const Machine& machine) {
@@ -44,14 +50,14 @@ std::string link_line(const Machine& machine) {
 
 json row_to_json(const ComparisonRow& row) {
   if (row.failure) return {{"planner", row.planner}, {"infeasible", row.failure->message}};
-  const auto milliseconds = [](const Spread& spread) {
+  const auto spread_json = [](const Spread& spread) {
     return json{{"median", spread.median * 1e3}, {"min", spread.min * 1e3}, {"max", spread.max * 1e3}};
   };
   json rounds = json::array();
   for (const Seconds seconds : row.rounds) rounds.push_back(seconds * 1e3);
   return {{"planner", row.planner},
           {"planner_config", row.plan.planner_config},
-          {"step_ms", milliseconds(row.step_seconds)},
+          {"step_ms", spread_json(row.step_seconds)},
           {"round_ms", rounds},
           {"slowdown", row.slowdown},
           {"slowdown_min", row.slowdown_spread.min},
@@ -77,20 +83,21 @@ json row_to_json(const ComparisonRow& row) {
 
 std::string comparison_text(const ComparisonHeading& heading, std::span<const ComparisonRow> rows) {
   TextTable table({{"planner", Align::kLeft, 0},
-                   {"step", Align::kRight, 0},
-                   {"min .. max", Align::kRight, 0},
+                   {"step ms", Align::kRight, 0},
+                   {"min", Align::kRight, 0},
+                   {"max", Align::kRight, 0},
                    {"slowdown", Align::kRight, 0},
                    {"predicted", Align::kRight, 0},
                    {"error", Align::kRight, 0},
                    {"bound", Align::kRight, 0},
                    {"stall", Align::kRight, 0},
-                   {"in", Align::kRight, 0},
-                   {"out", Align::kRight, 0},
-                   {"fast arena", Align::kRight, 0},
-                   {"peak RSS", Align::kRight, 0},
-                   {"final loss", Align::kRight, 0},
+                   {"in MiB", Align::kRight, 0},
+                   {"out MiB", Align::kRight, 0},
+                   {"arena MiB", Align::kRight, 0},
+                   {"RSS MiB", Align::kRight, 0},
+                   {"loss", Align::kRight, 0},
                    {"hash", Align::kLeft, 0},
-                   {"same bits", Align::kLeft, 0}});
+                   {"bits", Align::kLeft, 0}});
   std::string failures;
   std::set<std::string> notes;
   for (const ComparisonRow& row : rows) {

@@ -5,6 +5,7 @@
 
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/report/text_table.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
@@ -28,6 +29,9 @@ Result<int> run(const Arguments& arguments) {
                 plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast));
   const Graph& graph = prepared.workload.graph();
   fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan));
+  if (!plan.planner_config.empty()) {
+    fmt::print("what {} was told and what it chose\n{}", plan.planner, format_fields(plan.planner_config));
+  }
   if (!arguments.output.empty()) {
     SLUICE_RETURN_IF_ERROR(write_plan(arguments.output, graph, plan));
     fmt::print("written to {}\n", arguments.output);

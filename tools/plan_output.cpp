@@ -43,7 +43,6 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
                                                 format_bytes(traffic.out), format_bytes(traffic.in)));
   fields.emplace_back("predicted step", fmt::format("{} (lower bound {})", format_seconds(plan.predicted_step_seconds),
                                                     format_seconds(plan.lower_bound_seconds)));
-  for (const auto& [name, value] : plan.planner_config) fields.emplace_back(name, value);
   return fmt::format("plan by {} ({}){}\n{}", plan.planner, plan.solver_status,
                      is_emulated(machine) ? ", slow memory emulated" : "", format_fields(fields));
 }

@@ -1,0 +1,38 @@
+// Runs the built `sluice` and gives back what it printed, and temporary folders to run it in.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct CommandResult {
+  int exit_code = 0;  // 128 + signal when killed
+  std::string output;
+  std::string errors;
+};
+
+// Measured op times are kept in the build folder, so that only the first test that needs them measures.
+CommandResult run_sluice(const std::vector<std::string>& arguments);
+
+// The same, but SIGINT is sent as soon as standard output holds `after`.
+CommandResult interrupt_sluice(const std::vector<std::string>& arguments, const std::string& after);
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string read_text(const std::string& path);
+
+}  // namespace sluice

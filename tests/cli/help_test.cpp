@@ -1,0 +1,38 @@
+// Every subcommand explains itself and shows an example that it accepts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/command_runner.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(HelpTest, EverySubcommandShowsAnExample) {
+  for (const std::string name : {"machine", "models", "profile", "plan", "verify", "simulate", "train", "compare"}) {
+    const CommandResult result = run_sluice({name, "--help"});
+    EXPECT_EQ(result.exit_code, 0) << name;
+    EXPECT_THAT(result.output, HasSubstr("Example: sluice " + name));
+    EXPECT_THAT(result.output, HasSubstr("--json"));
+    EXPECT_THAT(run_sluice({"--help"}).output, HasSubstr("\n  " + name + " "));
+  }
+}
+
+TEST(HelpTest, WorkerIsNotShown) { EXPECT_THAT(run_sluice({"--help"}).output, Not(HasSubstr("worker"))); }
+
+TEST(HelpTest, ListsPlannersAndVersion) {
+  EXPECT_THAT(run_sluice({"train", "--help"}).output, HasSubstr("on-demand"));
+  EXPECT_THAT(run_sluice({"--version"}).output, HasSubstr("sluice 0."));
+}
+
+TEST(HelpTest, ModelsAreListedWithTheirSizes) {
+  const CommandResult result = run_sluice({"models"});
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* model : {"resnet20", "resnet110", "resnet50", "resnet200", "vgg16", "plain20"}) {
+    EXPECT_THAT(result.output, HasSubstr(std::string("\n") + model + " "));
+  }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,130 @@
+// The keys that programs rely on in --json output, the trace and the loss lines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "tests/cli/command_runner.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class JsonOutputTest : public ::testing::Test {
+ protected:
+  // Runs on a small model and returns the JSON that was written.
+  json run(std::vector<std::string> arguments) {
+    const std::string path = folder_.file("out.json");
+    arguments.insert(arguments.end(), {"--json", path});
+    result_ = run_sluice(arguments);
+    EXPECT_EQ(result_.exit_code, 0) << result_.errors;
+    return json::parse(read_text(path));
+  }
+  static void expect_keys(const json& object, const std::set<std::string>& keys) {
+    for (const std::string& key : keys) EXPECT_TRUE(object.contains(key)) << key << " in " << object.dump(2);
+  }
+
+  const std::vector<std::string> small_{"--batch", "2", "--threads", "1"};
+  std::vector<std::string> small(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), small_.begin(), small_.end());
+    return arguments;
+  }
+  TemporaryFolder folder_;
+  CommandResult result_;
+};
+
+TEST_F(JsonOutputTest, Machine) {
+  const json document = run({"machine", "--slow", "optane"});
+  expect_keys(document, {"run", "cpu", "threads", "tiers", "links", "fingerprint"});
+  EXPECT_TRUE(document["run"]["emulated"].get<bool>());
+  ASSERT_EQ(document["tiers"].size(), 2U);
+  expect_keys(document["tiers"][1], {"name", "kind", "capacity_bytes", "read_bandwidth", "write_bandwidth",
+                                     "latency_seconds", "addressable", "emulated", "provenance"});
+  ASSERT_EQ(document["links"].size(), 2U);
+  expect_keys(document["links"][0], {"from", "to", "bandwidth", "latency_seconds", "request_bytes", "queue_depth",
+                                     "throttled", "provenance"});
+  EXPECT_THAT(result_.output, HasSubstr("(emulated)"));
+}
+
+TEST_F(JsonOutputTest, PlanAndSimulate) {
+  const std::set<std::string> keys{"run",       "model",        "batch",         "planner",          "fast_only_bytes",
+                                   "budgets",   "arena_bytes",  "migrations",    "fast_arena_bytes", "bytes_in",
+                                   "bytes_out", "predicted_ms", "lower_bound_ms"};
+  const json planned = run(small({"plan", "resnet20", "--fast", "50%"}));
+  expect_keys(planned, keys);
+  EXPECT_LE(planned["fast_arena_bytes"], planned["budgets"][0]);
+  EXPECT_LE(planned["budgets"][0].get<double>(), 0.5 * planned["fast_only_bytes"].get<double>());
+  const json simulated = run(small({"simulate", "resnet20", "--fast", "50%", "--trace", folder_.file("trace.json")}));
+  expect_keys(simulated, keys);
+  expect_keys(simulated, {"stall_ms"});
+  EXPECT_GE(simulated["predicted_ms"].get<double>(), simulated["lower_bound_ms"].get<double>() * 0.999);
+  EXPECT_TRUE(json::parse(read_text(folder_.file("trace.json"))).contains("traceEvents"));
+}
+
+TEST_F(JsonOutputTest, Profile) {
+  const json document = run(small({"profile", "resnet20"}));
+  expect_keys(document, {"run", "model", "graph_fingerprint", "provenance", "ops"});
+  for (const json& op : document["ops"]) EXPECT_GT(op["seconds"].get<double>(), 0) << op;
+}
+
+TEST_F(JsonOutputTest, TrainWithTraceAndLosses) {
+  const json document = run(small({"train", "resnet20", "--fast", "60%", "--steps", "3", "--losses",
+                                   folder_.file("losses"), "--trace", folder_.file("trace.json")}));
+  expect_keys(document, {"step_ms", "stall_ms", "final_loss", "parameter_hash", "peak_rss_bytes", "next_step"});
+  std::istringstream lines(read_text(folder_.file("losses")));
+  std::int64_t step = 0;
+  json last;
+  for (std::string line; std::getline(lines, line); ++step) {
+    last = json::parse(line);
+    EXPECT_EQ(last["step"], step);
+  }
+  EXPECT_EQ(step, 3);
+  EXPECT_EQ(last["loss"], document["final_loss"]);
+  const json trace = json::parse(read_text(folder_.file("trace.json")));
+  std::set<std::string> categories;
+  std::set<std::string> phases;
+  for (const json& event : trace["traceEvents"]) {
+    phases.insert(event["ph"]);
+    if (event.contains("cat")) categories.insert(event["cat"]);
+  }
+  EXPECT_THAT(phases, ::testing::ElementsAre("C", "M", "X"));
+  EXPECT_THAT(categories, ::testing::IsSupersetOf({"op", "prefetch", "eviction"}));
+}
+
+TEST_F(JsonOutputTest, Compare) {
+  const json document = run(
+      small({"compare", "resnet20", "--fast", "60%", "--planners", "on-demand,slow-only,sentinel", "--steps", "4"}));
+  ASSERT_EQ(document["results"].size(), 4U);
+  EXPECT_EQ(document["results"][0]["planner"], "fast-only");
+  for (const json& row : document["results"]) {
+    if (row["planner"] == "slow-only") {
+      EXPECT_THAT(row["infeasible"].get<std::string>(), HasSubstr("cannot address")) << "files cannot be used in place";
+      continue;
+    }
+    expect_keys(row, {"planner", "step_ms", "slowdown", "predicted_ms", "stall_ms", "bytes_in", "bytes_out",
+                      "fast_arena_bytes", "peak_rss_bytes", "final_loss", "parameter_hash"});
+    expect_keys(row["step_ms"], {"median", "min", "max"});
+    EXPECT_EQ(row["parameter_hash"], document["results"][0]["parameter_hash"]);
+    EXPECT_EQ(row["losses"], document["results"][0]["losses"]);
+    EXPECT_EQ(row["losses"].size(), 4U);
+    EXPECT_EQ(row["round_ms"].size(), 2U);
+    EXPECT_GT(row["peak_rss_bytes"], row["fast_arena_bytes"]);
+  }
+  EXPECT_EQ(document["results"][0]["bytes_in"], 0);
+  EXPECT_GT(document["results"][1]["bytes_in"], 0);
+  EXPECT_THAT(result_.output, HasSubstr("slow-only: "));
+}
+
+TEST_F(JsonOutputTest, ThrottledLinksAreShownAsEmulated) {
+  const json document = run(small({"compare", "resnet20", "--fast", "60%", "--planners", "sentinel", "--steps", "3",
+                                   "--link-bandwidth", "200MB/s"}));
+  EXPECT_TRUE(document["run"]["emulated"].get<bool>());
+  EXPECT_THAT(result_.output, HasSubstr("emulated"));
+}
+
+}  // namespace
+}  // namespace sluice

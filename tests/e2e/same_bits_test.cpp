@@ -1,0 +1,60 @@
+// The promise: the loss of every step and every parameter at the end are the same bits, whatever the planner, the
+// budget and the slow tier, for each number of threads against its own run with everything in fast memory.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/e2e/trained_run.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::int64_t kSteps = 3;
+
+struct Case {
+  std::string model;
+  int threads = 1;
+};
+
+class SameBitsTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
+  Workload workload = small_workload(GetParam().model, 4, GetParam().threads);
+  const Machine host = test_machine(GetParam().threads, "file");
+  const TrainedRun expected = train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kSteps);
+  ASSERT_TRUE(std::isfinite(expected.losses.back()));
+  ASSERT_NE(expected.losses.front(), expected.losses.back());
+  int runs = 0;
+  int moving = 0;
+  for (const std::string tier : {"file", "optane", "pcie3"}) {
+    const Machine machine = test_machine(GetParam().threads, tier);
+    for (const PlannerEntry& planner : planners()) {
+      for (const std::string fast : {"75%", "45%", "30%"}) {
+        SCOPED_TRACE(tier + " " + std::string(planner.name) + " " + fast);
+        const Result<Plan> plan = test_plan(workload, machine, std::string(planner.name), fast);
+        if (!plan.ok()) {
+          EXPECT_TRUE(plan.error().code == ErrorCode::kInfeasible || plan.error().code == ErrorCode::kUnsupported ||
+                      plan.error().code == ErrorCode::kBadInput)
+              << plan.error().message;
+          continue;
+        }
+        const TrainedRun run = train(workload, machine, *plan, kSteps);
+        EXPECT_EQ(run.losses, expected.losses);
+        EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
+        ++runs;
+        moving += run.bytes_moved > 0 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GE(runs, 25) << "too few combinations could be planned for this test to mean much";
+  EXPECT_GE(moving, 15);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SameBitsTest,
+                         ::testing::Values(Case{"resnet20", 1}, Case{"resnet20", 2}, Case{"plain20", 1}),
+                         [](const auto& instance) {
+                           return instance.param.model + "_" + std::to_string(instance.param.threads) + "threads";
+                         });
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,58 @@
+#include "tests/e2e/trained_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace sluice {
+
+Workload small_workload(const std::string& model, std::int64_t batch, int threads) {
+  WorkloadOptions options;
+  options.model = model;
+  options.shape.batch = batch;
+  options.threads = threads;
+  Result<Workload> workload = build_workload(options);
+  SLUICE_CHECK(workload.ok(), workload.error().message);
+  return std::move(*workload);
+}
+
+Machine test_machine(int threads, const std::string& slow_tier) {
+  MachineOptions options;
+  options.threads = threads;
+  options.slow_tier = slow_tier;
+  options.spill_path = ::testing::TempDir();
+  Result<Machine> machine = make_machine(options);
+  SLUICE_CHECK(machine.ok(), machine.error().message);
+  return std::move(*machine);
+}
+
+Result<Plan> test_plan(const Workload& workload, const Machine& machine, const std::string& planner,
+                       const std::string& fast) {
+  Profile profile;
+  profile.graph_fingerprint = workload.graph().fingerprint();
+  profile.compute_fingerprint = machine.compute_fingerprint();
+  profile.provenance = Provenance::kGiven;
+  profile.op_seconds.assign(static_cast<std::size_t>(workload.graph().op_count()), 1e-4);
+  SLUICE_ASSIGN(const MemorySize size, parse_memory_size(fast));
+  return plan_workload(workload, machine, profile, planner, size);
+}
+
+TrainedRun train(Workload& workload, const Machine& machine, const Plan& plan, std::int64_t steps,
+                 float learning_rate) {
+  TrainedRun run;
+  auto session = Session::create(workload, machine, plan, {});
+  SLUICE_CHECK(session.ok(), session.error().message);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const auto outcome = (*session)->run_step(step, learning_rate);
+    SLUICE_CHECK(outcome.ok(), outcome.error().message);
+    run.losses.push_back(outcome->loss);
+    const std::vector<Bytes>& moved = outcome->trace.link_bytes;
+    run.bytes_moved = std::accumulate(moved.begin(), moved.end(), Bytes{0});
+  }
+  const auto hash = (*session)->hash_parameters();
+  SLUICE_CHECK(hash.ok(), hash.error().message);
+  run.parameter_hash = *hash;
+  return run;
+}
+
+}  // namespace sluice

@@ -1,0 +1,36 @@
+// Trains a small model for a few steps under a given planner, budget and tier, in this process.
+//
+// Op times are given, not measured, so that plans are the same on every machine and nothing has to be timed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sluice/memory/presets.hpp"
+#include "sluice/train/planning.hpp"
+#include "sluice/train/session.hpp"
+
+namespace sluice {
+
+Workload small_workload(const std::string& model, std::int64_t batch, int threads);
+
+// The file tier lies in the test's temporary folder.
+Machine test_machine(int threads, const std::string& slow_tier);
+
+Result<Plan> test_plan(const Workload& workload, const Machine& machine, const std::string& planner,
+                       const std::string& fast);
+
+struct TrainedRun {
+  std::vector<float> losses;
+  std::string parameter_hash;
+  Bytes bytes_moved = 0;  // in the last step
+  bool operator==(const TrainedRun& other) const {
+    return losses == other.losses && parameter_hash == other.parameter_hash;
+  }
+};
+
+TrainedRun train(Workload& workload, const Machine& machine, const Plan& plan, std::int64_t steps,
+                 float learning_rate = 0.05F);
+
+}  // namespace sluice
