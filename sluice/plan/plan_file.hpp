@@ -1,4 +1,7 @@
 // The plan as a versioned JSON document (docs/plan-format.md). Reading checks form only; verify_plan() checks meaning.
+//
+// One line for each op, residency and migration, so that plans can be compared with diff. Errors: kBadInput names the
+// place in the document (JSON pointer) or where it was cut short; kIo and kOutOfSpace name the file. Thread-safe.
 #pragma once
 
 #include <filesystem>

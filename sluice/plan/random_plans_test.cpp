@@ -48,6 +48,67 @@ TEST(RandomPlans, AreAcceptedAndRunRightInAnyOrder) {
   EXPECT_GT(waits, 1500u * 20);
 }
 
+// Changes one number of the plan, or drops or swaps migrations: sometimes harmless, mostly not.
+void disturb(Plan& plan, testing::SeededRandom& random) {
+  Residency& residency = plan.residencies[random.between<std::size_t>(0, plan.residencies.size() - 1)];
+  if (plan.migrations.empty()) return;
+  const auto index = random.between<std::size_t>(0, plan.migrations.size() - 1);
+  Migration& migration = plan.migrations[index];
+  const OpIndex shift = random.chance(0.5) ? 1 : -1;
+  switch (random.between(0, 8)) {
+    case 0:
+      residency.ops.begin += shift;
+      break;
+    case 1:
+      residency.ops.end += shift;
+      break;
+    case 2:
+      residency.offset += shift * kTensorAlignment;
+      break;
+    case 3:
+      migration.issue_after += shift;
+      break;
+    case 4:
+      migration.needed_by += shift;
+      break;
+    case 5:
+      plan.migrations.erase(plan.migrations.begin() + static_cast<std::ptrdiff_t>(index));
+      break;
+    case 6:
+      std::swap(migration, plan.migrations[index / 2 * 2]);
+      break;
+    case 7:
+      std::swap(migration.from, migration.to);
+      break;
+    default:
+      migration.from = random.between<ResidencyIndex>(0, static_cast<ResidencyIndex>(plan.residencies.size()) - 1);
+  }
+}
+
+TEST(RandomPlans, WhatTheVerifierAcceptsRunsRightInAnyOrder) {
+  int accepted = 0, rejected = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(seed);
+    Case c(seed % 600);
+    testing::SeededRandom random(seed);
+    for (int changes = random.between(1, 3); changes > 0; --changes) disturb(c.plan, random);
+    for (Bytes& budget : c.plan.budgets) budget += kTensorAlignment;  // so that a shifted offset can be right
+    c.plan.arena_bytes = c.plan.budgets;
+    if (!verify_plan(c.graph, c.machine, c.plan).empty()) {
+      ++rejected;
+      continue;
+    }
+    ++accepted;
+    const Program program = lower_plan(c.graph, c.machine, c.plan);
+    for (std::uint64_t order = 0; order < 10; ++order) {
+      const auto race = testing::find_race(c.graph, program, order);
+      ASSERT_FALSE(race) << *race;
+    }
+  }
+  EXPECT_GT(accepted, 300);
+  EXPECT_GT(rejected, 300);
+}
+
 // Every wait of a program, as the list it is in and its place there.
 std::vector<std::pair<std::vector<TransferIndex>*, std::size_t>> all_waits(Program& program) {
   std::vector<std::pair<std::vector<TransferIndex>*, std::size_t>> waits;
