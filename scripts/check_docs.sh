@@ -10,12 +10,13 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# The same commands on a small model with two steps. Order matters: longer names first.
+# The same commands on a small model, with few steps and a budget that fits it.
 readonly make_small='
   s#(\./)?build/release/tools/sluice#sluice#g
   s/\b(resnet(18|34|50|101|152|200)(-v2|_v2)?|vgg-?(11|16|19))\b/resnet20/g
+  s/--fast[ =][0-9.]+(%|[KMGT]iB)/--fast 60%/g
   s/--batch[ =][0-9]+/--batch 32/g
-  s/--steps[ =][0-9]+/--steps 2/g
+  s/--steps[ =][0-9]+/--steps 3/g
   s/--image(-size)?[ =][0-9]+/--image\1 32/g
 '
 
