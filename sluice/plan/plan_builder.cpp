@@ -13,26 +13,27 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-// By migration: whether it goes before others issued at the same moment, because it leaves the fast tier. One that
-// passes on what another brings at that moment cannot.
-std::vector<bool> first_at_their_moment(const Plan& plan) {
+// When a migration goes, among those issued at the same moment. One that passes on what another brings at that moment
+// cannot go first.
+enum class Turn { kLeavesFastAtOnce, kAtOnce, kTakesItsTime };
+
+std::vector<Turn> turns_of(const Plan& plan) {
   std::set<std::pair<ResidencyIndex, OpIndex>> filled;
   for (const Migration& m : plan.migrations) filled.emplace(m.to, m.issue_after);
-  std::vector<bool> first;
+  std::vector<Turn> turns;
   for (const Migration& m : plan.migrations) {
-    first.push_back(plan.residencies[at(m.from)].tier == kFastTier && !filled.contains({m.from, m.issue_after}));
+    const bool at_once = m.needed_by == m.issue_after + 1;
+    const bool first = plan.residencies[at(m.from)].tier == kFastTier && !filled.contains({m.from, m.issue_after});
+    turns.push_back(!at_once ? Turn::kTakesItsTime : first ? Turn::kLeavesFastAtOnce : Turn::kAtOnce);
   }
-  return first;
+  return turns;
 }
 
-std::vector<Migration> in_issue_order(const std::vector<Migration>& migrations, const std::vector<bool>& first) {
+std::vector<Migration> in_issue_order(const std::vector<Migration>& migrations, const std::vector<Turn>& turns) {
   std::vector<std::size_t> order(migrations.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if (migrations[a].issue_after != migrations[b].issue_after) {
-      return migrations[a].issue_after < migrations[b].issue_after;
-    }
-    return first[a] && !first[b];
+    return std::pair(migrations[a].issue_after, turns[a]) < std::pair(migrations[b].issue_after, turns[b]);
   });
   std::vector<Migration> sorted;
   for (const std::size_t i : order) sorted.push_back(migrations[i]);
@@ -41,12 +42,12 @@ std::vector<Migration> in_issue_order(const std::vector<Migration>& migrations, 
 
 // By residency: whether its room must be kept for half an op more, because a migration without width uses it up to its
 // very end, and others issued at that moment might go before.
-std::vector<bool> kept_longer(const Plan& plan, const std::vector<bool>& first) {
+std::vector<bool> kept_longer(const Plan& plan, const std::vector<Turn>& turns) {
   std::vector<bool> kept(plan.residencies.size(), false);
   for (std::size_t i = 0; i < plan.migrations.size(); ++i) {
     const Migration& m = plan.migrations[i];
-    if (m.needed_by != m.issue_after + 1) continue;
-    if (!first[i] && plan.residencies[at(m.from)].ops.end == m.needed_by) kept[at(m.from)] = true;
+    if (turns[i] == Turn::kTakesItsTime) continue;
+    if (turns[i] == Turn::kAtOnce && plan.residencies[at(m.from)].ops.end == m.needed_by) kept[at(m.from)] = true;
     if (plan.residencies[at(m.to)].ops.end == m.needed_by) kept[at(m.to)] = true;
   }
   return kept;
@@ -181,9 +182,9 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
   Plan plan = plan_;
   plan.budgets.assign(budgets.begin(), budgets.end());
   plan.arena_bytes.assign(budgets.size(), 0);
-  const std::vector<bool> first = first_at_their_moment(plan);
-  const std::vector<bool> kept = kept_longer(plan, first);
-  plan.migrations = in_issue_order(plan.migrations, first);
+  const std::vector<Turn> turns = turns_of(plan);
+  const std::vector<bool> kept = kept_longer(plan, turns);
+  plan.migrations = in_issue_order(plan.migrations, turns);
   for (std::size_t tier = 0; tier < budgets.size(); ++tier) {
     SLUICE_RETURN_IF_ERROR(pack_tier(static_cast<TierId>(tier), budgets[tier], kept, plan, failure));
   }

@@ -9,11 +9,13 @@
 // gets the offset of the one it began the step in (same tensor and tier): the cycle has to close. A planner that
 // places by itself fixes offsets with fix_offset().
 //
-// Order. Migrations are issued by issue_after; those issued at the same moment go in this order: out of the fast tier
-// first, then the others, each in the order they were added. So a prefetch may take the fast room that an eviction
-// issued after the same op leaves, whatever order they were added in. In the other tiers a room that is left by a
-// migration without width (needed_by == issue_after + 1) is not given away at that same op, since no order could make
-// every such exchange safe. (A migration that passes on what another brings at the same moment stays behind it.)
+// Order. Migrations are issued by issue_after; those issued at the same moment go in this order: those without width
+// (needed_by == issue_after + 1) that leave the fast tier, the others without width, then those that take their time;
+// each in the order they were added. So a prefetch may take the fast room that an eviction issued after the same op
+// leaves, whatever order they were added in. In the other tiers a room that is left by a migration without width is not
+// given away at that same op, since no order could make every such exchange safe. (A migration that passes on what
+// another brings at the same moment stays behind it. What the verifier rejects is a persistent tensor that leaves its
+// place without width and is brought back to it at that very moment: keep it there instead.)
 //
 // Cost: linear apart from packing. Not thread-safe. Errors: see finish().
 #pragma once

@@ -14,11 +14,11 @@ struct Span {
 };
 
 struct Timeline {
-  std::vector<Span> ops;        // by OpIndex
-  std::vector<Seconds> stalls;  // by OpIndex: how long the op waited for transfers after the previous op ended
-  std::vector<Span> transfers;  // by TransferIndex
-  Seconds step_seconds = 0;     // until the last instruction is done
-  Seconds stall_seconds = 0;    // sum of stalls, plus the wait for transfers at the end of the step
+  std::vector<Span> ops;          // by OpIndex
+  std::vector<Seconds> stalls;    // by OpIndex: how long the op waited for transfers after the previous op ended
+  std::vector<Span> transfers;    // by TransferIndex
+  Seconds step_seconds = 0;       // until the last instruction is done
+  Seconds stall_seconds = 0;      // sum of stalls, plus the wait for transfers at the end of the step
   std::vector<Bytes> link_bytes;  // by LinkId
 };
 

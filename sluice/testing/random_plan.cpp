@@ -52,6 +52,8 @@ class TensorPlacer {
 
   std::optional<Copy>& copy(TierId tier) { return copies_[static_cast<std::size_t>(tier)]; }
   OpIndex& last_end(TierId tier) { return last_end_[static_cast<std::size_t>(tier)]; }
+  // A persistent tensor may not be brought back to its place at the moment it leaves it: see plan_builder.hpp.
+  OpIndex pause(TierId tier) const { return tier == start_tier_ ? 1 : 0; }
   TierId random_tier() { return random_.between<TierId>(0, static_cast<TierId>(machine_.tiers.size()) - 1); }
   bool is_valid(TierId tier, OpIndex by) { return copy(tier) && copy(tier)->valid && copy(tier)->valid_from <= by; }
 
@@ -62,7 +64,7 @@ class TensorPlacer {
 
   void close(TierId tier, OpIndex end) {
     builder_.set_residency_ops(copy(tier)->residency, {copy(tier)->begin, end});
-    last_end(tier) = end;
+    last_end(tier) = end + pause(tier);
     copy(tier).reset();
   }
 
@@ -95,7 +97,7 @@ class TensorPlacer {
   }
 
   void drop_before(TierId tier, OpIndex op) {
-    const OpIndex latest = std::min(op, op_count_ - 1);
+    const OpIndex latest = std::min(op, op_count_ - 1) - pause(tier);
     if (copy(tier)->keep_until > latest || tier == pinned_tier_) return;
     const OpIndex end = random_.between(copy(tier)->keep_until, latest);
     bool survives = !copy(tier)->valid;
@@ -174,8 +176,8 @@ class TensorPlacer {
   std::vector<std::optional<Copy>> copies_;  // by TierId
   std::vector<OpIndex> last_end_;            // by TierId: of the residencies closed
   OpIndex next_write_ = 0;                   // at or after the next use
-  TierId start_tier_ = 0;
-  TierId pinned_tier_ = -1;  // must keep its copy until the step ends
+  TierId start_tier_ = -1;                   // of a persistent tensor
+  TierId pinned_tier_ = -1;                  // must keep its copy until the step ends
 };
 
 Tier make_tier(const char* name, TierKind kind, BytesPerSecond bandwidth) {
