@@ -26,6 +26,8 @@ constexpr std::array kOpKindNames = std::to_array<std::string_view>({
     "softmax_cross_entropy",
     "softmax_cross_entropy_backward",
     "reorder",
+    "slice_batch",
+    "place_batch",
     "sgd_update",
 });
 constexpr std::array kPhaseNames = std::to_array<std::string_view>({"forward", "backward", "update"});

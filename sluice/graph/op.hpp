@@ -21,6 +21,8 @@
 //   kSoftmaxCrossEntropy          logits, labels                             loss, probabilities
 //   kSoftmaxCrossEntropyBackward  probabilities, labels                      dlogits
 //   kReorder                      x                                          y (same shape, another layout)
+//   kSliceBatch                   x                                          y (some samples of x)
+//   kPlaceBatch                   y, [x when attributes.partial]             x (some samples of x, the others stay)
 //   kSgdUpdate                    w, dw, momentum                            w, momentum
 //
 // Scratch workspaces (role kWorkspace) are appended to the outputs by the backend when it lowers the graph.
@@ -29,7 +31,8 @@
 // [mask] is present when attributes.relu is set: which elements the fused ReLU let through.
 // A sliced dense op (attributes.out_begin/out_end) computes only those output features. In kDense, `partial` means
 // other features of y were written before and stay; in kDenseBackwardData it means the slice's contribution is added
-// to dx. dbias of a slice has the slice's length.
+// to dx. dbias of a slice has the slice's length. In kSliceBatch and kPlaceBatch the same two attributes count samples
+// of x (slice_batch.hpp).
 #pragma once
 
 #include <cstdint>
@@ -64,6 +67,8 @@ enum class OpKind {
   kSoftmaxCrossEntropy,
   kSoftmaxCrossEntropyBackward,
   kReorder,
+  kSliceBatch,
+  kPlaceBatch,
   kSgdUpdate,
 };
 
@@ -73,7 +78,7 @@ enum class Phase { kForward, kBackward, kUpdate };
 struct Attributes {
   std::int64_t kernel_h = 0, kernel_w = 0, stride = 1, padding = 0;  // convolution, pooling (padding on all sides)
   bool relu = false;                                                 // kBatchNorm(+Backward), kAdd: fused ReLU
-  std::int64_t out_begin = 0, out_end = 0;                           // dense slice of output features
+  std::int64_t out_begin = 0, out_end = 0;                           // slice: output features of a dense op, or samples
   bool partial = false;                                              // see above
   float epsilon = 0, momentum = 0, weight_decay = 0;                 // batch norm (momentum = running), SGD
   bool operator==(const Attributes&) const = default;

@@ -39,6 +39,27 @@ Shapes concatenate(Shapes first, const Shapes& second) {
   return first;
 }
 
+// Copies between a batch and some of its samples.
+Status check_batch_copy(const Op& op, const Shapes& inputs, const Shapes& outputs) {
+  const bool taking = op.kind == OpKind::kSliceBatch;
+  const Attributes& slice = op.attributes;
+  const std::size_t operands = slice.partial ? 2 : 1;
+  if (inputs.size() != operands || outputs.size() != 1 || inputs[0].empty() || outputs[0].empty()) {
+    return error(op, fmt::format("got inputs {} and outputs {}", text(inputs), text(outputs)));
+  }
+  Shape whole = taking ? inputs[0] : outputs[0];
+  const Shape& part = taking ? outputs[0] : inputs[0];
+  if (slice.out_begin < 0 || slice.out_begin >= slice.out_end || slice.out_end > whole[0]) {
+    return error(op, fmt::format("samples {}:{} are not a slice of {}", slice.out_begin, slice.out_end, text({whole})));
+  }
+  whole[0] = slice.out_end - slice.out_begin;
+  if (whole != part) return error(op, fmt::format("the slice should be {}, not {}", text({whole}), text({part})));
+  if (slice.partial && (taking || op.inputs[1] != op.outputs[0])) {
+    return error(op, "a partial copy must name its output as its last input");
+  }
+  return {};
+}
+
 // A sliced dense op as a whole one: its part of the output features only, without the partial operand.
 Status narrow_to_slice(const Op& op, Shapes& inputs, Shapes& outputs) {
   if (op.attributes.out_end == 0) return {};
@@ -111,6 +132,7 @@ Status check_op_shapes(const Graph& graph, const Op& op) {
   if (inputs.size() < least_inputs(op.kind) || outputs.empty()) {
     return error(op, fmt::format("got {} inputs and {} outputs", inputs.size(), outputs.size()));
   }
+  if (op.kind == OpKind::kSliceBatch || op.kind == OpKind::kPlaceBatch) return check_batch_copy(op, inputs, outputs);
   SLUICE_RETURN_IF_ERROR(narrow_to_slice(op, inputs, outputs));
   if (op.kind == OpKind::kBatchNormBackward && inputs[0] != outputs[0]) {
     return error(op, fmt::format("dx should be {} like x, not {}", to_string(inputs[0]), to_string(outputs[0])));

@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "sluice/graph/slice_batch.hpp"
 #include "sluice/graph/slice_dense.hpp"
 #include "sluice/models/networks.hpp"
 
@@ -138,7 +139,8 @@ Result<Graph> build_model(std::string_view name, const ModelOptions& options) {
 
 Result<Graph> build_training_model(std::string_view name, const ModelOptions& options, const SgdOptions& sgd) {
   SLUICE_ASSIGN(const Graph forward, build_model(name, options));
-  return slice_dense(build_training_graph(forward, sgd));
+  const Graph training = slice_dense(build_training_graph(forward, sgd));
+  return slice_batch(training, batch_slice_limit(training));
 }
 
 }  // namespace sluice

@@ -1,7 +1,8 @@
 // Built-in models: networks by name, parameterised by batch, image size and classes.
 //
 // A model is its forward graph with the loss; build_training_model adds backward and update ops (graph/autodiff.hpp)
-// and slices dense layers whose weights are too big to be one operand (graph/slice_dense.hpp). Weights are not
+// and slices what is too big to be one operand: dense layers by features (graph/slice_dense.hpp), convolutions and
+// pooling by samples (graph/slice_batch.hpp). Weights are not
 // trained ones: they start from seeded random numbers (Tensor::init). Everything is a pure function of its arguments.
 // Errors (kBadInput): unknown name, batch or classes below 1, an image size that the network cannot take.
 #pragma once

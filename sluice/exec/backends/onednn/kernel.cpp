@@ -48,6 +48,10 @@ KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine) 
       return make_softmax_cross_entropy_backward(request);
     case OpKind::kSgdUpdate:
       return make_sgd_update(request);
+    case OpKind::kSliceBatch:
+      return make_slice_batch(request);
+    case OpKind::kPlaceBatch:
+      return make_place_batch(request);
     case OpKind::kReorder:
       break;
   }

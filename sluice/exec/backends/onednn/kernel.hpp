@@ -67,6 +67,8 @@ KernelPtr make_dense(const KernelRequest& request, const dnnl::engine& engine);
 KernelPtr make_dense_backward_data(const KernelRequest& request, const dnnl::engine& engine);
 KernelPtr make_dense_backward_weights(const KernelRequest& request, const dnnl::engine& engine);
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine);
+KernelPtr make_slice_batch(const KernelRequest& request);
+KernelPtr make_place_batch(const KernelRequest& request);
 KernelPtr make_input(const KernelRequest& request);
 KernelPtr make_softmax_cross_entropy(const KernelRequest& request);
 KernelPtr make_softmax_cross_entropy_backward(const KernelRequest& request);

@@ -34,6 +34,20 @@ void reference_copy(const ReferenceCall& call) {
   std::copy(x.begin(), x.end(), y.begin());
 }
 
+void reference_slice_batch(const ReferenceCall& call) {
+  const auto x = call.input<float>(0);
+  const auto y = call.output<float>(0);
+  const auto sample = static_cast<std::ptrdiff_t>(element_count(call.output_shape(0)) / call.output_shape(0)[0]);
+  std::copy_n(x.begin() + call.attributes().out_begin * sample, y.size(), y.begin());
+}
+
+void reference_place_batch(const ReferenceCall& call) {
+  const auto y = call.input<float>(0);
+  const auto x = call.output<float>(0);
+  const auto sample = static_cast<std::ptrdiff_t>(element_count(call.input_shape(0)) / call.input_shape(0)[0]);
+  std::copy(y.begin(), y.end(), x.begin() + call.attributes().out_begin * sample);
+}
+
 void reference_sgd_update(const ReferenceCall& call, float learning_rate) {
   const auto w = call.input<float>(0);
   const auto dw = call.input<float>(1);

@@ -49,6 +49,10 @@ void run_layer_op(const ReferenceCall& call, float learning_rate) {
       return reference_softmax_cross_entropy_backward(call);
     case OpKind::kReorder:
       return reference_copy(call);
+    case OpKind::kSliceBatch:
+      return reference_slice_batch(call);
+    case OpKind::kPlaceBatch:
+      return reference_place_batch(call);
     case OpKind::kSgdUpdate:
       return reference_sgd_update(call, learning_rate);
     case OpKind::kInput:

@@ -57,6 +57,8 @@ void reference_dense_backward_weights(const ReferenceCall& call);
 void reference_softmax_cross_entropy(const ReferenceCall& call);
 void reference_softmax_cross_entropy_backward(const ReferenceCall& call);
 void reference_copy(const ReferenceCall& call);
+void reference_slice_batch(const ReferenceCall& call);
+void reference_place_batch(const ReferenceCall& call);
 void reference_sgd_update(const ReferenceCall& call, float learning_rate);
 
 }  // namespace sluice

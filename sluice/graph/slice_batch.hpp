@@ -1,0 +1,29 @@
+// Slices by samples the ops whose operands are too big to be in memory together.
+//
+// An op needs all its operands at once, so VGG-16's second convolution (two activations of 392 MiB at batch 32) would
+// alone decide the smallest feasible budget. Convolutions, ReLUs, additions and pooling treat every sample by itself,
+// so a run of such ops can do a few samples at a time, and only a slice of each activation between them is ever needed:
+//
+//   conv1_2 relu1_2 pool1  for samples [0, 4), then for samples [4, 8), ...
+//
+// A batch tensor between sliced ops becomes one tensor a slice, "conv1_2.y[0:4]". Where a run meets the rest of the
+// graph, kSliceBatch copies a slice out of the whole tensor and kPlaceBatch copies one into it. A weight gradient is
+// the sum of the slices' gradients, added in sample order, so a sliced graph rounds differently from an unsliced one;
+// every plan runs the same graph, so plans still agree to the last bit. Updates wait until the run's gradients are
+// complete. Batch normalisation needs all samples at once and is never sliced.
+#pragma once
+
+#include "sluice/base/units.hpp"
+#include "sluice/graph/graph.hpp"
+
+namespace sluice {
+
+// Runs on a logical training or forward graph. Slices ops whose operands exceed `limit` bytes; the number of slices is
+// the smallest divisor of the batch that brings the largest of them under the limit (or the batch).
+Graph slice_batch(const Graph& logical, Bytes limit);
+
+// The limit used for built-in models: a sixteenth of what the forward pass makes, at least 32 MiB. The largest op then
+// leaves room to work in at the smallest budgets worth having.
+Bytes batch_slice_limit(const Graph& logical);
+
+}  // namespace sluice
