@@ -10,7 +10,6 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kPatternBytes = 256 * kKiB;  // small beside the caches, so that restoring leaves them to the tensors
 constexpr Bytes kNowhere = -1;
 
 Bytes room_of(const Graph& graph, const Op& op) {
@@ -19,26 +18,30 @@ Bytes room_of(const Graph& graph, const Op& op) {
   return room;
 }
 
+// The same 256 KiB over and over: drawing every float would take longer than the measurement.
+void fill_with_normals(const Arena& arena, int threads) {
+  std::vector<float> pattern(64 * 1024);
+  for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = random_normal(0, 0, i);
+  const auto block = static_cast<Bytes>(pattern.size() * sizeof(float));
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (Bytes begin = 0; begin < arena.bytes(); begin += block) {
+    const Bytes bytes = std::min(block, arena.bytes() - begin);
+    std::memcpy(arena.data() + begin, pattern.data(), static_cast<std::size_t>(bytes));
+  }
+}
+
 }  // namespace
 
 Result<ScratchRing> ScratchRing::make(const Graph& graph, int threads, Bytes smallest_ring) {
   Bytes largest = 0;
   for (const Op& op : graph.ops()) largest = std::max(largest, room_of(graph, op));
   SLUICE_ASSIGN(Arena arena, Arena::map(std::max(smallest_ring, largest), "scratch"));
-  return ScratchRing(graph, threads, std::move(arena));
+  fill_with_normals(arena, threads);
+  return ScratchRing(graph, std::move(arena));
 }
 
-ScratchRing::ScratchRing(const Graph& graph, int threads, Arena arena)
-    : graph_(&graph),
-      threads_(threads),
-      arena_(std::move(arena)),
-      pattern_(static_cast<std::size_t>(kPatternBytes) / sizeof(float)),
-      position_(graph.tensors().size(), kNowhere) {
-  for (std::size_t i = 0; i < pattern_.size(); ++i) pattern_[i] = random_normal(0, 0, i);
-  Tensor everything;
-  everything.bytes = arena_.bytes();
-  fill(everything, arena_.data());
-}
+ScratchRing::ScratchRing(const Graph& graph, Arena arena)
+    : graph_(&graph), arena_(std::move(arena)), position_(graph.tensors().size(), kNowhere) {}
 
 std::vector<void*> ScratchRing::place(const Op& op) {
   const Bytes room = room_of(*graph_, op);
@@ -61,27 +64,17 @@ void ScratchRing::place_tensor(TensorId id) {
   const Tensor& tensor = graph_->tensor(id);
   position_[static_cast<std::size_t>(id)] = cursor_;
   // Floats of some kind are there already, and touching them would make cold data warm.
-  if (tensor.dtype != DType::kF32) fill(tensor, arena_.data() + cursor_ % arena_.bytes());
+  if (tensor.dtype != DType::kF32) {
+    std::memset(arena_.data() + cursor_ % arena_.bytes(), 0, static_cast<std::size_t>(tensor.bytes));
+  }
   cursor_ += stored_bytes(tensor);
 }
 
-void ScratchRing::restore_outputs(const Op& op, std::span<void* const> operands) const {
+void ScratchRing::clear_integers(const Op& op, std::span<void* const> operands) const {
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-    fill(graph_->tensor(op.outputs[i]), static_cast<std::byte*>(operands[op.inputs.size() + i]));
-  }
-}
-
-void ScratchRing::fill(const Tensor& tensor, std::byte* at) const {
-  const Bytes blocks = (tensor.bytes + kPatternBytes - 1) / kPatternBytes;
-#pragma omp parallel for num_threads(threads_) schedule(static)
-  for (Bytes block = 0; block < blocks; ++block) {
-    const Bytes begin = block * kPatternBytes;
-    const auto bytes = static_cast<std::size_t>(std::min(kPatternBytes, tensor.bytes - begin));
-    if (tensor.dtype == DType::kF32) {
-      std::memcpy(at + begin, pattern_.data(), bytes);
-    } else {
-      std::memset(at + begin, 0, bytes);
-    }
+    const Tensor& tensor = graph_->tensor(op.outputs[i]);
+    if (tensor.dtype == DType::kF32) continue;
+    std::memset(operands[op.inputs.size() + i], 0, static_cast<std::size_t>(tensor.bytes));
   }
 }
 

@@ -6,8 +6,9 @@
 // before comes from a place that was last touched a whole ring ago, so from memory. The ring is a few times larger than
 // the caches, or as large as the largest op.
 //
-// Contents: normal floats in f32 tensors and zeros in integer ones, whatever ops write: repeated ops on their own
-// results would run into denormals, and indices made of noise would point anywhere.
+// Contents: at first normal floats, and zeros in integer tensors. Ops leave what floats they compute, which soon mean
+// nothing, so whoever times ops must keep denormals from slowing them; integers become zeros again after each op, since
+// an index that means nothing would point anywhere.
 #pragma once
 
 #include <span>
@@ -28,20 +29,17 @@ class ScratchRing {
   // Pointers to the operands of `op`, inputs then outputs, disjoint but for operands that are the same tensor.
   std::vector<void*> place(const Op& op);
 
-  // Puts ordinary values back into what `op` has written at `operands`.
-  void restore_outputs(const Op& op, std::span<void* const> operands) const;
+  // Puts zeros back into the integer tensors that `op` has written at `operands`.
+  void clear_integers(const Op& op, std::span<void* const> operands) const;
 
   Bytes bytes() const { return arena_.bytes(); }
 
  private:
-  ScratchRing(const Graph& graph, int threads, Arena arena);
+  ScratchRing(const Graph& graph, Arena arena);
   void place_tensor(TensorId tensor);
-  void fill(const Tensor& tensor, std::byte* at) const;
 
   const Graph* graph_;
-  int threads_;
   Arena arena_;
-  std::vector<float> pattern_;
   Bytes cursor_ = 0;             // counts on over all rounds
   std::vector<Bytes> position_;  // by TensorId: cursor when it was last placed, or kNowhere
 };
