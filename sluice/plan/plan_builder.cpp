@@ -21,6 +21,7 @@ std::vector<Turn> turns_of(const Plan& plan) {
   std::set<std::pair<ResidencyIndex, OpIndex>> filled;
   for (const Migration& m : plan.migrations) filled.emplace(m.to, m.issue_after);
   std::vector<Turn> turns;
+  turns.reserve(plan.migrations.size());
   for (const Migration& m : plan.migrations) {
     const bool at_once = m.needed_by == m.issue_after + 1;
     const bool first = plan.residencies[at(m.from)].tier == kFastTier && !filled.contains({m.from, m.issue_after});
@@ -36,6 +37,7 @@ std::vector<Migration> in_issue_order(const std::vector<Migration>& migrations, 
     return std::pair(migrations[a].issue_after, turns[a]) < std::pair(migrations[b].issue_after, turns[b]);
   });
   std::vector<Migration> sorted;
+  sorted.reserve(order.size());
   for (const std::size_t i : order) sorted.push_back(migrations[i]);
   return sorted;
 }

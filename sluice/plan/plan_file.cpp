@@ -162,7 +162,7 @@ Status write_text(const std::filesystem::path& path, const std::string& text) {
   if (file == nullptr) return write_error(path, "create");
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
                        ::fsync(::fileno(file)) == 0;
-  const Status status = written ? Status() : Status(write_error(path, "write"));
+  Status status = written ? Status() : Status(write_error(path, "write"));
   if (std::fclose(file) != 0 && status.ok()) return write_error(path, "close");
   return status;
 }
@@ -206,7 +206,7 @@ Status write_plan(const std::filesystem::path& path, const Graph& graph, const P
     return status;
   }
   if (std::rename(temporary.c_str(), path.c_str()) == 0) return {};
-  const Status status = write_error(path, "replace");
+  Status status = write_error(path, "replace");
   std::filesystem::remove(temporary, ignored);
   return status;
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr Seconds kMicrosecond = 1e-6;
 constexpr Seconds kTolerance = 1e-12;
 
-Profile profile_of(std::vector<Seconds> microseconds) {
+Profile profile_of(const std::vector<Seconds>& microseconds) {
   Profile profile;
   for (const Seconds time : microseconds) profile.op_seconds.push_back(time * kMicrosecond);
   return profile;

@@ -11,12 +11,13 @@
 #include <cstdint>
 
 #include "sluice/graph/graph.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice::testing {
 
 struct RandomGraphOptions {
   int most_layers = 8;
-  Bytes most_bytes = 5 * 4096;  // of one tensor; sizes are not multiples of the alignment
+  Bytes most_bytes = 5 * kTensorAlignment;  // of one tensor; sizes need not be multiples of the alignment
 };
 
 Graph random_graph(std::uint64_t seed, const RandomGraphOptions& options = {});
