@@ -1,6 +1,7 @@
 // sluice: plans and runs neural-network training inside a fast-memory budget.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "sluice/report/run_record.hpp"
@@ -37,6 +38,14 @@ void add_commands(CLI::App& app, Action& action) {
   add_worker_command(app, action);
 }
 
+// The parser complains of a missing command where the user mistyped one.
+std::string explain(const CLI::App& app, const CLI::ParseError& wrong, int argc, char** argv) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto is_asked = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  const bool mistyped = argc > 1 && argv[1][0] != '-' && std::none_of(commands.begin(), commands.end(), is_asked);
+  return mistyped ? fmt::format("unknown command '{}'", argv[1]) : wrong.what();
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Decides where every tensor of a training step lives when fast memory is too small, and runs it that way.",
@@ -51,7 +60,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& wrong) {
-    fmt::print(stderr, "sluice: {}\nsluice: see sluice --help, or sluice COMMAND --help\n", wrong.what());
+    fmt::print(stderr, "sluice: {}\nsluice: see sluice --help, or sluice COMMAND --help\n",
+               explain(app, wrong, argc, argv));
     return kExitBadInput;
   }
   const Result<int> done = action();

@@ -80,7 +80,8 @@ void add_simulate_command(CLI::App& app, Action& action) {
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
   add_planner_option(*command, arguments->planner);
-  command->add_option("--plan", arguments->plan, "Simulate this plan file instead of asking a planner");
+  command->add_option("--plan", arguments->plan, "Simulate this plan file instead of asking a planner")
+      ->check(CLI::ExistingFile);
   command->add_option("--trace", arguments->trace, "Write the predicted step as a Chrome/Perfetto trace");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice simulate resnet50 --batch 16 --fast 20% --link-bandwidth 1GB/s");

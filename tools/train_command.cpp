@@ -69,6 +69,7 @@ Result<Run> obtain_run(const Arguments& arguments) {
   SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
   SLUICE_ASSIGN(Workload workload, build_workload(options));
+  SLUICE_RETURN_IF_ERROR(check_plan(workload.graph(), machine, plan));
   return Run{std::move(workload), std::move(machine), std::move(plan)};
 }
 
@@ -230,7 +231,7 @@ void add_train_command(CLI::App& app, Action& action) {
   each.machine.add_to(*command);
   each.budget.add_to(*command);
   add_planner_option(*command, each.planner);
-  command->add_option("--plan", each.plan, "Obey this plan file instead of asking a planner");
+  command->add_option("--plan", each.plan, "Obey this plan file instead of asking a planner")->check(CLI::ExistingFile);
   command->add_option("--steps", each.steps, "Train up to this step, counted from the start")->capture_default_str();
   command->add_option("--data", each.session.data, "synthetic, or cifar10:DIRECTORY")->capture_default_str();
   command->add_option("--seed", each.session.seed, "Of initial parameters, data and its order")->capture_default_str();
@@ -239,7 +240,7 @@ void add_train_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--checkpoint", each.checkpoint, "Write checkpoints to this file (at the end, and on Ctrl-C)");
   command->add_option("--checkpoint-every", each.checkpoint_every, "and after every so many steps");
-  command->add_option("--resume", each.resume, "Go on from this checkpoint");
+  command->add_option("--resume", each.resume, "Go on from this checkpoint")->check(CLI::ExistingFile);
   command->add_option("--losses", each.losses, "Write one JSON line for every step to this file");
   command->add_option("--trace", each.trace, "Write the last five steps as a Chrome/Perfetto trace");
   add_json_option(*command, each.json);

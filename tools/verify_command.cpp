@@ -46,7 +46,7 @@ Result<int> run(const Arguments& arguments) {
 void add_verify_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("verify", "Check a plan file and name the rules it breaks");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("plan", arguments->plan, "Plan file")->required();
+  command->add_option("plan", arguments->plan, "Plan file")->required()->check(CLI::ExistingFile);
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   add_json_option(*command, arguments->json);

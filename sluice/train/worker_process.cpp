@@ -56,6 +56,9 @@ Status WorkerProcess::spawn(const std::filesystem::path& program) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, request_pipe[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, answer_pipe[1], STDOUT_FILENO);
+  // OpenMP threads spin for milliseconds after their last work, on cores that the next planner's step needs. This many
+  // turns are a fraction of a millisecond: longer than the gaps within a step, too short to disturb another's.
+  ::setenv("GOMP_SPINCOUNT", "10000", 0);
   std::string name = "sluice";
   std::string command = "worker";
   std::array<char*, 3> arguments{name.data(), command.data(), nullptr};
