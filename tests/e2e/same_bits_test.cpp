@@ -14,6 +14,7 @@ constexpr std::int64_t kSteps = 3;
 struct Case {
   std::string model;
   int threads = 1;
+  std::vector<std::string> budgets;
 };
 
 class SameBitsTest : public ::testing::TestWithParam<Case> {};
@@ -29,7 +30,7 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
   for (const std::string tier : {"file", "optane", "pcie3"}) {
     const Machine machine = test_machine(GetParam().threads, tier);
     for (const PlannerEntry& planner : planners()) {
-      for (const std::string fast : {"75%", "45%", "30%"}) {
+      for (const std::string& fast : GetParam().budgets) {
         SCOPED_TRACE(tier + " " + std::string(planner.name) + " " + fast);
         const Result<Plan> plan = test_plan(workload, machine, std::string(planner.name), fast);
         if (!plan.ok()) {
@@ -46,12 +47,15 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
       }
     }
   }
-  EXPECT_GE(runs, 25) << "too few combinations could be planned for this test to mean much";
-  EXPECT_GE(moving, 15);
+  // Of five planners on three tiers, slow-only and first-touch cannot use two of the tiers; the others all can.
+  const auto budgets = static_cast<int>(GetParam().budgets.size());
+  EXPECT_GE(runs, 8 * budgets) << "too few combinations could be planned for this test to mean much";
+  EXPECT_GE(moving, 5 * budgets);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SameBitsTest,
-                         ::testing::Values(Case{"resnet20", 1}, Case{"resnet20", 2}, Case{"plain20", 1}),
+                         ::testing::Values(Case{"resnet20", 1, {"75%", "45%", "30%"}}, Case{"resnet20", 2, {"45%"}},
+                                           Case{"plain20", 1, {"60%", "35%"}}),
                          [](const auto& instance) {
                            return instance.param.model + "_" + std::to_string(instance.param.threads) + "threads";
                          });
