@@ -37,7 +37,7 @@ if [[ -n $base ]]; then
   mapfile -t files < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp' '*.hpp' |
     sed 's/\.hpp$/.cpp/' | sort -u | while read -r file; do [[ -f $file ]] && echo "$file"; done)
 else
-  mapfile -t files < <(git ls-files 'sluice/**.cpp' 'tools/**.cpp')
+  mapfile -t files < <(git ls-files 'sluice/**.cpp' 'tools/**.cpp' 'tests/**.cpp')
 fi
 # Only what this build compiles: clang-tidy needs each file's own flags.
 mapfile -t files < <(for file in "${files[@]}"; do grep -qF "\"$PWD/$file\"" "$build/compile_commands.json" && echo "$file"; done)
