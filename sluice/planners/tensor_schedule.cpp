@@ -1,5 +1,6 @@
 #include "sluice/planners/tensor_schedule.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace sluice {
@@ -45,8 +46,9 @@ Movements follow(const std::vector<Use>& uses, const TensorSchedule& schedule, b
     }
     const bool leaves = i + 1 < pieces.size() || starts_slow;
     if (leaves && !slow_valid) {
-      SLUICE_CHECK(piece.evict_after + 1 < op_count, "an eviction after the last op has nowhere to be");
-      result.copies.push_back({.ops = {piece.evict_after + 1, op_count}, .evicted_piece = i, .prefetched_pieces = {}});
+      // Room for what is written back after the last op is reserved from that op on.
+      const OpIndex begin = std::min(piece.evict_after + 1, op_count - 1);
+      result.copies.push_back({.ops = {begin, op_count}, .evicted_piece = i, .prefetched_pieces = {}});
       slow_valid = true;
     }
   }

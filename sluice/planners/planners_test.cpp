@@ -1,0 +1,233 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+
+#include "sluice/graph/in_place.hpp"
+#include "sluice/graph/liveness.hpp"
+#include "sluice/memory/presets.hpp"
+#include "sluice/models/model.hpp"
+#include "sluice/plan/program.hpp"
+#include "sluice/planners/lower_bound.hpp"
+#include "sluice/planners/pack.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/sim/simulator.hpp"
+#include "sluice/testing/program_oracle.hpp"
+#include "sluice/testing/random_graph.hpp"
+
+namespace sluice {
+namespace {
+
+// A problem with made-up op times: bytes over a bandwidth, so that transfers and compute are of one order.
+struct Problem {
+  Graph graph;
+  Machine machine;
+  Profile profile;
+
+  PlanRequest request(double share) const {
+    const auto fast = static_cast<Bytes>(share * static_cast<double>(fast_only_bytes(graph)));
+    return {graph, profile, machine, {align_down(fast, kTensorAlignment), Bytes{1} << 40}};
+  }
+};
+
+Problem problem_of(Graph graph, const std::string& slow, BytesPerSecond link) {
+  MachineOptions options{.threads = 1, .slow_tier = slow, .link_bandwidth = link};
+  Problem problem{std::move(graph), std::move(make_machine(options)).value(), {}};
+  for (const Op& op : problem.graph.ops()) {
+    double bytes = 0;
+    for (const TensorId id : distinct_operands(op)) bytes += static_cast<double>(problem.graph.tensor(id).bytes);
+    problem.profile.op_seconds.push_back(bytes / 4e9);
+  }
+  return problem;
+}
+
+Graph model(const std::string& name, std::int64_t batch, std::int64_t image) {
+  Graph graph = std::move(build_training_model(name, {.batch = batch, .image_size = image})).value();
+  set_in_place_candidates(graph);
+  merge_in_place(graph);
+  return graph;
+}
+
+Timeline simulated(const Problem& problem, const Plan& plan) {
+  const CostModel costs(problem.graph, problem.profile, problem.machine);
+  return simulate(lower_plan(problem.graph, problem.machine, plan), costs);
+}
+
+class EveryPlanner : public ::testing::TestWithParam<std::string> {};
+
+// make_plan verifies; the oracle then looks for an order in which the lowered plan goes wrong.
+TEST_P(EveryPlanner, IsRightOnRandomGraphsAtEveryBudgetItAccepts) {
+  int accepted = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Problem problem = problem_of(testing::random_graph(seed), "pmbd", 1e9);
+    for (const double share : {0.35, 0.6, 0.9, 1.2}) {
+      const PlanRequest request = problem.request(share);
+      const Result<Plan> plan = make_plan(GetParam(), request);
+      if (!plan.ok()) {
+        EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible) << plan.error().message;
+        continue;
+      }
+      ++accepted;
+      EXPECT_LE(plan->arena_bytes[kFastTier], request.budgets[kFastTier]);
+      const Program program = lower_plan(problem.graph, problem.machine, *plan);
+      EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
+    }
+  }
+  EXPECT_GE(accepted, 60);
+}
+
+TEST_P(EveryPlanner, PlansTwiceTheSame) {
+  const Problem problem = problem_of(model("resnet20", 4, 32), "optane", 1e9);
+  const auto first = make_plan(GetParam(), problem.request(GetParam() == "fast-only" ? 1.0 : 0.4));
+  const auto second = make_plan(GetParam(), problem.request(GetParam() == "fast-only" ? 1.0 : 0.4));
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_EQ(first->residencies, second->residencies);
+  EXPECT_EQ(first->migrations, second->migrations);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryPlanner, ::testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const PlannerEntry& entry : planners()) names.emplace_back(entry.name);
+                           return names;
+                         }()),
+                         [](const auto& tested) {
+                           std::string name = tested.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(FastOnly, NeverMovesAndPacksCloseToThePeak) {
+  const Problem problem = problem_of(model("resnet32", 8, 32), "file", 1e9);
+  const auto plan = make_plan("fast-only", problem.request(1.0));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->migrations.empty());
+  const Liveness liveness = analyze_liveness(problem.graph);
+  Bytes peak = 0;
+  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    Bytes live = 0;
+    for (TensorId id = 0; id < problem.graph.tensor_count(); ++id) {
+      if (liveness.ranges[static_cast<std::size_t>(id)].contains(op)) live += stored_bytes(problem.graph.tensor(id));
+    }
+    peak = std::max(peak, live);
+  }
+  EXPECT_GE(plan->arena_bytes[kFastTier], peak);
+  EXPECT_LE(plan->arena_bytes[kFastTier], peak + peak / 50);
+}
+
+TEST(FirstTouch, KeepsEarlyTensorsFastAndNeverMoves) {
+  const Problem problem = problem_of(model("resnet20", 8, 32), "optane", 1e9);
+  const auto plan = make_plan("first-touch", problem.request(0.3));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(plan->migrations.empty());
+  std::map<TierId, Bytes> bytes;
+  for (const Residency& residency : plan->residencies) {
+    bytes[residency.tier] += problem.graph.tensor(residency.tensor).bytes;
+    if (is_persistent(problem.graph.tensor(residency.tensor).role)) {
+      EXPECT_EQ(residency.tier, kFastTier);
+    }
+  }
+  EXPECT_GT(bytes[1], 0);
+}
+
+TEST(SlowTiersThatOpsCannotAddress, AreRefusedByPlannersThatUseThemInPlace) {
+  const Problem problem = problem_of(model("resnet20", 2, 32), "file", 1e9);
+  for (const char* planner : {"slow-only", "first-touch"}) {
+    const auto plan = make_plan(planner, problem.request(0.5));
+    ASSERT_FALSE(plan.ok());
+    EXPECT_EQ(plan.error().code, ErrorCode::kUnsupported);
+    EXPECT_THAT(plan.error().message, ::testing::HasSubstr("cannot address tier 'file'"));
+  }
+}
+
+TEST(OnDemand, FetchesOnlyWhatTheNextOpNeeds) {
+  const Problem problem = problem_of(model("resnet20", 8, 32), "file", 1e9);
+  const auto plan = make_plan("on-demand", problem.request(0.3));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  int prefetches = 0;
+  for (const Migration& migration : plan->migrations) {
+    if (plan->residencies[static_cast<std::size_t>(migration.to)].tier != kFastTier) continue;
+    ++prefetches;
+    EXPECT_EQ(migration.needed_by, migration.issue_after + 1);
+    const auto operands = distinct_operands(problem.graph.op(migration.needed_by));
+    EXPECT_THAT(operands, ::testing::Contains(migration.tensor));
+  }
+  EXPECT_GT(prefetches, 0);
+}
+
+struct SpeedCase {
+  const char* model;
+  std::int64_t batch, image;
+  BytesPerSecond link;
+};
+
+class Sentinel : public ::testing::TestWithParam<SpeedCase> {};
+
+TEST_P(Sentinel, BeatsOnDemandAndRespectsTheBound) {
+  const SpeedCase& tested = GetParam();
+  const Problem problem = problem_of(model(tested.model, tested.batch, tested.image), "file", tested.link);
+  for (const double share : {0.25, 0.5, 0.8}) {
+    SCOPED_TRACE(share);
+    const auto sentinel = make_plan("sentinel", problem.request(share));
+    const auto on_demand = make_plan("on-demand", problem.request(share));
+    ASSERT_TRUE(sentinel.ok()) << sentinel.error().message;
+    ASSERT_TRUE(on_demand.ok()) << on_demand.error().message;
+    EXPECT_LT(simulated(problem, *sentinel).step_seconds, simulated(problem, *on_demand).step_seconds);
+    EXPECT_GE(sentinel->predicted_step_seconds, sentinel->lower_bound_seconds);
+    EXPECT_GE(on_demand->predicted_step_seconds, on_demand->lower_bound_seconds);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Sentinel,
+                         ::testing::Values(SpeedCase{"resnet20", 16, 32, 2e9}, SpeedCase{"resnet50", 2, 64, 1e9},
+                                           SpeedCase{"vgg11", 2, 64, 2e9}, SpeedCase{"plain20", 16, 32, 5e8}),
+                         [](const auto& tested) { return std::string(tested.param.model); });
+
+TEST(SentinelPlanner, MovesNothingWhenEverythingFits) {
+  const Problem problem = problem_of(model("resnet20", 4, 32), "file", 1e9);
+  const auto plan = make_plan("sentinel", problem.request(1.0));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(plan->migrations.empty());
+}
+
+TEST(SentinelPlanner, PlansResnet200WithinASecondOfComputing) {
+  const Problem problem = problem_of(model("resnet200", 2, 224), "file", 2e9);
+  const std::clock_t begin = std::clock();
+  ASSERT_TRUE(make_plan("sentinel", problem.request(0.2)).ok());
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 4.0);  // sanitizers and busy machines included
+}
+
+TEST(Registry, UnknownPlannerListsTheKnownOnes) {
+  const Problem problem = problem_of(model("resnet20", 1, 32), "file", 1e9);
+  const auto plan = make_plan("oracle", problem.request(0.5));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(plan.error().message,
+              ::testing::AllOf(::testing::HasSubstr("oracle"), ::testing::HasSubstr("on-demand")));
+}
+
+TEST(Registry, TooSmallABudgetNamesTheSmallestThatWorks) {
+  const Problem problem = problem_of(model("resnet20", 4, 32), "file", 1e9);
+  for (const char* planner : {"fast-only", "on-demand", "sentinel"}) {
+    SCOPED_TRACE(planner);
+    const auto plan = make_plan(planner, problem.request(0.01));
+    ASSERT_FALSE(plan.ok());
+    EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
+    EXPECT_THAT(plan.error().message, ::testing::HasSubstr("smallest budget it can use is"));
+  }
+}
+
+TEST(Working, SetIsTheLargestOpsOperands) {
+  Problem problem = problem_of(testing::random_graph(7), "file", 1e9);
+  OpIndex op = -1;
+  const Bytes largest = largest_working_set(problem.graph, &op);
+  PlanRequest request = problem.request(1.0);
+  request.budgets[kFastTier] = largest - kTensorAlignment;
+  EXPECT_FALSE(make_plan("sentinel", request).ok());
+  ASSERT_GE(op, 0);
+}
+
+}  // namespace
+}  // namespace sluice
