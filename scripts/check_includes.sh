@@ -37,7 +37,7 @@ readonly vendors=(
   '^(gtest|gmock)/        (_test\.cpp$|^sluice/testing/|^tests/)'
 )
 
-# check_edge FILE HEADER: sets `broken` to the rule that the edge breaks, or to nothing. (No subshell: hundreds of edges.)
+# check_edge FILE HEADER: sets `broken` to the rule that the edge breaks, or to "". (No subshell: there are many.)
 check_edge() {
   local file=$1 header=$2 folder target vendor
   broken=""

@@ -30,15 +30,17 @@ while (($#)); do
   shift
 done
 
-# Shows ninja's progress lines ("FINISHED TOTAL RULE") as a count with the time left, one line a tenth.
+# Shows ninja's progress lines ("FINISHED TOTAL RULE") as a count with the time left, one line a tenth. The few steps
+# before the real work (looking for new files) are not worth a line.
 show_progress() {
-  local finished total rest shown=-1 start=$SECONDS
+  local finished total rest shown=0 start=$SECONDS
   while read -r finished total rest; do
     if [[ ! $finished =~ ^[0-9]+$ || ! $total =~ ^[0-9]+$ ]]; then
       printf '%s %s %s\n' "$finished" "$total" "$rest"
-    elif ((finished * 10 / total > shown)); then
+    elif ((total >= 10 && finished * 10 / total > shown)); then
       shown=$((finished * 10 / total))
-      printf '      %d of %d, about %d s left\n' "$finished" "$total" $(((SECONDS - start) * (total - finished) / finished))
+      printf '      %d of %d files, about %d s left\n' "$finished" "$total" \
+        $(((SECONDS - start) * (total - finished) / finished))
     fi
   done
 }
@@ -48,7 +50,10 @@ scripts/install_packages.sh build | sed 's/^/      /'
 
 echo "[2/3] Building (a few minutes the first time)"
 mkdir -p build
-cmake --preset release -DSLUICE_BUILD_TESTS=OFF >build/demo.configure.log 2>&1 || { cat build/demo.configure.log; exit 1; }
+if ! cmake --preset release -DSLUICE_BUILD_TESTS=OFF >build/demo.configure.log 2>&1; then
+  cat build/demo.configure.log
+  exit 1
+fi
 NINJA_STATUS='%f %t ' cmake --build --preset release | show_progress
 
 echo "[3/3] Training $model, batch $batch: all in fast memory, paging on demand, and Sentinel's plan; $steps steps each"
@@ -57,9 +62,10 @@ build/release/tools/sluice compare "$model" --batch "$batch" --fast "$fast" --sp
   --planners fast-only,on-demand,sentinel --steps $((steps + 2)) --json "$result"
 
 hashes=$(grep -o '"parameter_hash": *"[^"]*"' "$result" | sort | uniq -c)
+read -r runs _ hash <<<"${hashes//\"/}"
 echo
-if (($(wc -l <<<"$hashes") == 1)) && (($(awk '{print $1; exit}' <<<"$hashes") == 3)); then
-  echo "Same bits: after training, the parameters of all three runs are identical ($(grep -o '[0-9a-f]\{32\}' <<<"$hashes"))."
+if (($(wc -l <<<"$hashes") == 1 && runs == 3)); then
+  echo "Same bits: after training, the parameters of all three runs are identical (hash $hash)."
 else
   echo "DIFFERENT BITS: the planners did not end with the same parameters:" >&2
   echo "$hashes" >&2

@@ -21,7 +21,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly all_stages=(packages build tests format names docs asan tsan)
 readonly sanitized="memory|plan|exec|train"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
-# to it and every parallel kernel looks like a race. These are the suites with threads of our own: lanes, engines, the executor.
+# to it and every parallel kernel looks like a race. These are the suites with threads of our own.
 readonly tsan_tests='(^|/)(TransferLanes|TransferEngines|ThrottledEngine|UringEngineTest|Executor|RandomPrograms|Progress|SameBits)[.]'
 jobs=$(nproc)
 passed=0 failed=0
