@@ -31,7 +31,7 @@ struct Arguments {
   std::string planner = "sentinel";
   std::string plan;
   std::int64_t steps = 100;
-  double learning_rate = 0.1;
+  double learning_rate = 0.02;
   std::string schedule = "constant";
   SessionOptions session;
   std::string checkpoint, resume, trace, losses, json;

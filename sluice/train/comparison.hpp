@@ -24,7 +24,7 @@ struct ComparisonOptions {
   std::vector<std::string> planners;
   std::optional<MemorySize> fast;
   std::int64_t steps = 10;  // rounds in all, warm-up included
-  double learning_rate = 0.1;
+  double learning_rate = 0.02;
   LearningRateSchedule schedule;
   SessionOptions session;
 };
