@@ -87,7 +87,7 @@ TEST(Progress, FailureWakesEverybodyAndKeepsTheFirstError) {
 
 // Two threads hand a turn to and fro as compute and a lane do; a single lost wake-up would hang it.
 TEST(Progress, LosesNoWakeUp) {
-  constexpr int kSteps = 20000;
+  constexpr int kSteps = 5000;
   Progress progress(1, 1, 1);
   std::counting_semaphore<> awake(0);
   progress.set_wake(0, [&] { awake.release(); });
