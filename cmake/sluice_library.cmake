@@ -20,10 +20,6 @@ function(sluice_library NAME)
     list(REMOVE_ITEM sources ${tests})
   endif()
 
-  if(NOT sources)  # a folder with headers alone still makes a library, so that every folder is used the same way
-    set(sources ${CMAKE_CURRENT_BINARY_DIR}/headers_only.cpp)
-    file(CONFIGURE OUTPUT ${sources} CONTENT "")
-  endif()
   add_library(sluice_${NAME} STATIC ${sources})
   add_library(sluice::${NAME} ALIAS sluice_${NAME})
   set_target_properties(sluice_${NAME} PROPERTIES EXPORT_NAME ${NAME})
@@ -40,6 +36,7 @@ function(sluice_library NAME)
     target_link_libraries(sluice_${NAME}_test PRIVATE sluice::${NAME} ${ARG_TEST_DEPENDS} ${ARG_PRIVATE_LINK}
                           GTest::gtest GTest::gmock GTest::gtest_main)
     include(GoogleTest)
-    gtest_discover_tests(sluice_${NAME}_test PROPERTIES TIMEOUT 600 LABELS ${NAME} DISCOVERY_MODE PRE_TEST)
+    gtest_discover_tests(sluice_${NAME}_test NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
+                         PROPERTIES TIMEOUT 600 LABELS ${NAME})
   endif()
 endfunction()

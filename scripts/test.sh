@@ -35,10 +35,9 @@ run_ctest() {
   local build=$1 log status summary
   shift
   log=$(mktemp)
-  "${personality[@]}" ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$jobs" --progress "$@" >"$log" 2>&1
+  "${personality[@]}" ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$jobs" "$@" >"$log" 2>&1
   status=$?
-  # Progress lines overwrite each other on a terminal; in a log only failures and the summary matter.
-  tr '\r' '\n' <"$log" | grep -vE '^(\[?[0-9 ]*/?[0-9]+\]? *)?(Test +#|Start +[0-9]|Internal ctest|Test project)|^ *$' | tail -n 200
+  grep -vE '^ *Start +[0-9]+:|Test +#[0-9]+: .* Passed |^ *$' "$log" | tail -n 200
   summary=$(grep -oE '[0-9]+ tests? failed out of [0-9]+' "$log" | tail -n 1)
   rm -f "$log"
   if [[ -z $summary ]]; then count 1; return; fi
