@@ -119,7 +119,7 @@ TEST(OpSignature, TellsInPlaceFromOutOfPlace) {
 TEST(Names, AreDistinct) {
   std::set<std::string_view> names;
   for (int kind = 0; kind <= static_cast<int>(OpKind::kSgdUpdate); ++kind) names.insert(to_string(OpKind(kind)));
-  EXPECT_EQ(names.size(), 20U);
+  EXPECT_EQ(names.size(), 22U);
   EXPECT_EQ(to_string(OpKind::kConv2dBackwardData), "conv2d_backward_data");
   EXPECT_EQ(to_string(OpKind::kSgdUpdate), "sgd_update");
   EXPECT_EQ(to_string(Role::kOptimizerState), "optimizer_state");

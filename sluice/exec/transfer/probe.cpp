@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -18,9 +19,10 @@ namespace {
 
 constexpr Bytes kMemoryBytes = 128 * kMiB;  // of each arena: beyond the caches
 constexpr int kMemoryRepetitions = 5;       // the best counts: others' work only slows down
-constexpr Bytes kFileBytes = 256 * kMiB;
-constexpr Seconds kSearchSeconds = 0.5;  // a slow disk gets fewer combinations tried, not a longer wait
-constexpr double kAsGood = 0.97;         // of the best bandwidth
+constexpr Bytes kFileBytes = kGiB;          // beyond what a disk's own cache absorbs at once
+constexpr Bytes kTrialBytes = 128 * kMiB;
+constexpr Seconds kSearchSeconds = 0.7;  // a slow disk gets fewer combinations tried, not a longer wait
+constexpr double kAsGood = 0.93;         // of the best bandwidth
 
 Seconds time_of(const std::function<void()>& work) {
   const auto begin = Clock::now();
@@ -77,6 +79,27 @@ Result<MemoryBandwidths> measure_memory(int threads) {
   return measured;
 }
 
+// Keeps every compute thread busy, as training does: completions then wait for processor time, and on a machine whose
+// cores all compute a disk is slower than on an idle one.
+class ComputeLoad {
+ public:
+  explicit ComputeLoad(int threads) {
+    for (int i = 0; i < threads; ++i) spinners_.emplace_back([](const std::stop_token& stop) { spin(stop); });
+  }
+
+ private:
+  static void spin(const std::stop_token& stop) {
+    volatile float sink = 0;
+    while (!stop.stop_requested()) {
+      float x = sink;
+      for (int i = 0; i < 4096; ++i) x = x * 0.999F + 1.0F;
+      sink = x;
+    }
+  }
+
+  std::vector<std::jthread> spinners_;
+};
+
 // One file link by itself, unthrottled.
 class FileLinkProbe {
  public:
@@ -88,12 +111,13 @@ class FileLinkProbe {
     std::vector<Bytes> sizes(machine.tiers.size(), 0);
     for (const TierId id : {probe.link().from, probe.link().to}) {
       const Tier& tier = machine.tier(id);
-      const Bytes wanted = tier.kind == TierKind::kFile ? kFileBytes : kMemoryBytes;
-      sizes[static_cast<std::size_t>(id)] = tier.capacity > 0 ? std::min(wanted, tier.capacity) : wanted;
+      const bool file = tier.kind == TierKind::kFile;
+      Bytes& size = sizes[static_cast<std::size_t>(id)];
+      size = file ? kFileBytes : kMemoryBytes;
+      if (tier.capacity > 0) size = align_down(std::min(size, tier.capacity), kTensorAlignment);
+      (file ? probe.room_ : probe.memory_) = size;
     }
-    probe.room_ = align_down(
-        std::min(sizes[static_cast<std::size_t>(probe.link().from)], sizes[static_cast<std::size_t>(probe.link().to)]),
-        kTensorAlignment);
+    probe.writes_ = machine.tier(probe.link().to).kind == TierKind::kFile;
     SLUICE_ASSIGN(probe.storages_, TierStorages::open(machine, sizes));
     SLUICE_RETURN_IF_ERROR(probe.write_file_once());
     return probe;
@@ -102,14 +126,16 @@ class FileLinkProbe {
   Link& link() { return machine_.links[static_cast<std::size_t>(link_)]; }
   Bytes room() const { return room_; }
 
-  // Seconds for `bytes` in transfers of at most 16 MiB, all under way at once.
-  Result<Seconds> time_transfers(Bytes bytes) {
+  // Seconds for `count` transfers of `bytes` each, all under way at once, each at the next place in the file.
+  Result<Seconds> time_transfers(Bytes bytes, int count) {
     SLUICE_ASSIGN(auto engine, make_engine(machine_, link_, storages_));
     std::vector<FinishedTransfer> finished;
     const Seconds taken = time_of([&] {
-      TransferIndex index = 0;
-      for (Bytes at = 0; at < bytes; at += kTransferBytes) {
-        engine->submit(index++, at, at, std::min(kTransferBytes, bytes - at));
+      for (TransferIndex index = 0; index < count; ++index) {
+        if (next_ + bytes > room_) next_ = 0;
+        const Bytes in_memory = next_ % std::max(kTensorAlignment, memory_ - bytes + kTensorAlignment);
+        engine->submit(index, writes_ ? in_memory : next_, writes_ ? next_ : in_memory, bytes);
+        next_ += bytes;
       }
       while (engine->in_flight() > 0) engine->wait(std::nullopt, finished);
     });
@@ -118,8 +144,6 @@ class FileLinkProbe {
   }
 
  private:
-  static constexpr Bytes kTransferBytes = 16 * kMiB;
-
   // Blocks that were only preallocated read as zeros without the disk, and cost more to write the first time.
   Status write_file_once() {
     const TierId file_tier = storages_.file(link().from) != nullptr ? link().from : link().to;
@@ -134,7 +158,10 @@ class FileLinkProbe {
   Machine machine_;
   LinkId link_ = 0;
   TierStorages storages_;
-  Bytes room_ = 0;
+  Bytes room_ = 0;    // of the file
+  Bytes memory_ = 0;  // of the arena
+  Bytes next_ = 0;    // where in the file the next transfer goes
+  bool writes_ = false;
 };
 
 struct Choice {
@@ -142,6 +169,14 @@ struct Choice {
   int queue_depth = 0;
   BytesPerSecond bandwidth = 0;
 };
+
+// Bandwidth of `bytes` in transfers of at most 16 MiB.
+Result<BytesPerSecond> stream(FileLinkProbe& probe, Bytes bytes) {
+  const Bytes transfer = std::min(bytes, 16 * kMiB);
+  const int count = static_cast<int>(bytes / transfer);
+  SLUICE_ASSIGN(const Seconds taken, probe.time_transfers(transfer, count));
+  return static_cast<double>(transfer * count) / taken;
+}
 
 // Tries large requests and short queues first, and keeps the first that is as good as the best: they cost least CPU.
 Result<Choice> choose_requests(FileLinkProbe& probe) {
@@ -154,21 +189,14 @@ Result<Choice> choose_requests(FileLinkProbe& probe) {
       if (!tried.empty() && Clock::now() - begin > to_duration(kSearchSeconds)) break;
       probe.link().request_bytes = request_bytes;
       probe.link().queue_depth = depth;
-      const Bytes bytes = std::min(probe.room(), 64 * kMiB);
-      SLUICE_ASSIGN(const Seconds taken, probe.time_transfers(bytes));
-      tried.push_back({request_bytes, depth, static_cast<double>(bytes) / taken});
+      SLUICE_ASSIGN(const BytesPerSecond bandwidth, stream(probe, std::min(probe.room(), kTrialBytes)));
+      tried.push_back({request_bytes, depth, bandwidth});
     }
   }
   const auto best = std::max_element(tried.begin(), tried.end(),
                                      [](const Choice& a, const Choice& b) { return a.bandwidth < b.bandwidth; });
   const BytesPerSecond enough = kAsGood * best->bandwidth;
   return *std::find_if(tried.begin(), tried.end(), [&](const Choice& each) { return each.bandwidth >= enough; });
-}
-
-template <typename T, std::size_t N>
-T median(std::array<T, N> values) {
-  std::nth_element(values.begin(), values.begin() + N / 2, values.end());
-  return values[N / 2];
 }
 
 void impose(Link& link, BytesPerSecond measured, Seconds latency) {
@@ -181,23 +209,20 @@ void impose(Link& link, BytesPerSecond measured, Seconds latency) {
   link.provenance = Provenance::kMeasured;
 }
 
+// `latency` is what each transfer adds to a stream of them: the time of one of many tiny ones.
 Status measure_file_link(Machine& machine, LinkId id) {
+  constexpr int kTinyTransfers = 64;
+  const ComputeLoad load(machine.threads);
   SLUICE_ASSIGN(FileLinkProbe probe, FileLinkProbe::open(machine, id));
   SLUICE_ASSIGN(const Choice choice, choose_requests(probe));
   probe.link().request_bytes = choice.request_bytes;
   probe.link().queue_depth = choice.queue_depth;
-  std::array<Seconds, 3> large{};
-  for (Seconds& each : large) {
-    SLUICE_ASSIGN(each, probe.time_transfers(probe.room()));
-  }
-  std::array<Seconds, 9> small{};
-  for (Seconds& each : small) {
-    SLUICE_ASSIGN(each, probe.time_transfers(std::min(probe.room(), kTensorAlignment)));
-  }
+  SLUICE_ASSIGN(const BytesPerSecond bandwidth, stream(probe, probe.room()));
+  SLUICE_ASSIGN(const Seconds tiny, probe.time_transfers(std::min(probe.room(), kTensorAlignment), kTinyTransfers));
   Link& link = machine.links[static_cast<std::size_t>(id)];
   link.request_bytes = choice.request_bytes;
   link.queue_depth = choice.queue_depth;
-  impose(link, static_cast<double>(probe.room()) / median(large), median(small));
+  impose(link, bandwidth, tiny / kTinyTransfers);
   return {};
 }
 
