@@ -41,11 +41,12 @@ std::string link_table(const Machine& machine) {
                    {"latency", Align::kRight, 0},
                    {"request", Align::kRight, 0},
                    {"in flight", Align::kRight, 0},
+                   {"cost to compute", Align::kRight, 0},
                    {"figures", Align::kLeft, 0}});
   for (const Link& link : machine.links) {
     table.add_row({fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name),
                    format_bandwidth(link.bandwidth), format_seconds(link.latency), format_bytes(link.request_bytes),
-                   fmt::format("{}", link.queue_depth),
+                   fmt::format("{}", link.queue_depth), format_seconds(link.interference * 1e9) + "/GB",
                    link.throttled ? "emulated (throttled)" : std::string(to_string(link.provenance))});
   }
   return table.text();

@@ -49,6 +49,7 @@ struct Link {
   TierId to = 0;
   BytesPerSecond bandwidth = 0;    // of large transfers; the throttled figure when throttled
   Seconds latency = 0;             // of one transfer, added once
+  Seconds interference = 0;        // compute time lost for every byte moved meanwhile: shared memory, caches, cores
   Bytes request_bytes = 4 * kMiB;  // a transfer is cut into requests of this size
   int queue_depth = 16;            // requests in flight
   bool throttled = false;          // bandwidth is imposed by us: shown as emulated

@@ -46,6 +46,10 @@ Seconds CostModel::slow_access_seconds(OpIndex op, std::span<const TierId> opera
   return sluice::slow_access_seconds(graph_, machine_, op, operand_tiers);
 }
 
+double CostModel::interference(LinkId link) const {
+  return machine_.link(link).interference * machine_.link(link).bandwidth;
+}
+
 Seconds CostModel::transfer_seconds(LinkId link, Bytes bytes) const {
   const Link& path = machine_.link(link);
   return path.latency + static_cast<Seconds>(bytes) * seconds_per_byte(path.bandwidth);

@@ -28,6 +28,9 @@ class CostModel {
 
   Seconds transfer_seconds(LinkId link, Bytes bytes) const;
 
+  // Compute time lost while the link carries data, by second of its time (Link::interference x bandwidth).
+  double interference(LinkId link) const;
+
  private:
   const Graph& graph_;
   const Machine& machine_;

@@ -40,7 +40,8 @@ void to_json(nlohmann::json& json, const LinkMeasurement& link) {
   json = {{"bandwidth", link.bandwidth},
           {"latency", link.latency},
           {"request_bytes", link.request_bytes},
-          {"queue_depth", link.queue_depth}};
+          {"queue_depth", link.queue_depth},
+          {"interference_seconds_per_byte", link.interference}};
 }
 
 void from_json(const nlohmann::json& json, LinkMeasurement& link) {
@@ -48,6 +49,7 @@ void from_json(const nlohmann::json& json, LinkMeasurement& link) {
   json.at("latency").get_to(link.latency);
   json.at("request_bytes").get_to(link.request_bytes);
   json.at("queue_depth").get_to(link.queue_depth);
+  json.at("interference_seconds_per_byte").get_to(link.interference);
   for (const double figure : {link.bandwidth, link.latency}) check_figure(figure);
   if (link.request_bytes <= 0 || link.queue_depth <= 0) throw std::invalid_argument("a request size or depth below 1");
 }

@@ -30,6 +30,7 @@ struct LinkMeasurement {
   Seconds latency = 0;
   Bytes request_bytes = 0;
   int queue_depth = 0;
+  Seconds interference = 0;  // per byte
   bool operator==(const LinkMeasurement&) const = default;
 };
 

@@ -22,7 +22,8 @@ struct Timeline {
   std::vector<Bytes> link_bytes;  // by LinkId
 };
 
-// O(instructions + waits). A link carries one transfer at a time at full bandwidth, in lane order.
+// O(instructions + waits). A link carries one transfer at a time at full bandwidth, in lane order. An op that runs
+// while links carry data takes longer by their interference (Link::interference).
 Timeline simulate(const Program& program, const CostModel& costs);
 
 }  // namespace sluice

@@ -51,6 +51,7 @@ nlohmann::json link_to_json(const Link& link) {
           {"to", link.to},
           {"bandwidth", link.bandwidth},
           {"latency_seconds", link.latency},
+          {"interference_seconds_per_byte", link.interference},
           {"request_bytes", link.request_bytes},
           {"queue_depth", link.queue_depth},
           {"throttled", link.throttled},
@@ -63,6 +64,7 @@ Link link_from_json(const nlohmann::json& document) {
   link.to = document.at("to");
   link.bandwidth = document.at("bandwidth");
   link.latency = document.at("latency_seconds");
+  link.interference = document.at("interference_seconds_per_byte");
   link.request_bytes = document.at("request_bytes");
   link.queue_depth = document.at("queue_depth");
   link.throttled = document.at("throttled");

@@ -25,13 +25,13 @@ std::string question_of(const Machine& machine) {
 }
 
 LinkMeasurement measurement_of(const Link& link) {
-  return {link.bandwidth, link.latency, link.request_bytes, link.queue_depth};
+  return {link.bandwidth, link.latency, link.request_bytes, link.queue_depth, link.interference};
 }
 
 void remember(const Machine& machine, const std::string& question, ProfileCache& cache) {
   for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
-    cache.put_link(fmt::format("{}tier {} read", question, i), {machine.tiers[i].read_bandwidth, 0, 0, 0});
-    cache.put_link(fmt::format("{}tier {} write", question, i), {machine.tiers[i].write_bandwidth, 0, 0, 0});
+    cache.put_link(fmt::format("{}tier {} read", question, i), {machine.tiers[i].read_bandwidth, 0, 0, 0, 0});
+    cache.put_link(fmt::format("{}tier {} write", question, i), {machine.tiers[i].write_bandwidth, 0, 0, 0, 0});
   }
   for (std::size_t i = 0; i < machine.links.size(); ++i) {
     cache.put_link(fmt::format("{}link {}", question, i), measurement_of(machine.links[i]));
@@ -57,6 +57,7 @@ bool recall(Machine& machine, const std::string& question, const ProfileCache& c
     link.latency = found->latency;
     link.request_bytes = found->request_bytes;
     link.queue_depth = found->queue_depth;
+    link.interference = found->interference;
     if (link.provenance != Provenance::kEmulated) link.provenance = Provenance::kMeasured;
   }
   machine = recalled;

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Measures what docs/results shows: each experiment is one command, its table and its JSON are kept side by side.
+#
+#   benchmarks/results.sh              all experiments (about a quarter of an hour on two idle cores)
+#   benchmarks/results.sh NAME...      only these; --list names them
+#
+# Needs the release build. Run it on an otherwise idle machine: the kernels' barriers spin.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+sluice=build/release/tools/sluice
+out=docs/results
+spill=${SLUICE_SPILL:-$PWD/build}
+
+names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32
+  resnet32_b128_1thread resnet50_budgets resnet32_optane resnet32_pmbd resnet32_pcie3 resnet20_learns
+  resnet200_plan pytorch_b16 pytorch_b32)
+
+compare() {  # NAME MODEL BATCH PLANNERS STEPS ARG...
+  local name=$1 model=$2 batch=$3 planners=$4 steps=$5
+  shift 5
+  keep "$name" "$sluice" compare "$model" --batch "$batch" --fast 20% --planners "$planners" --steps "$steps" \
+    --spill-dir "$spill" --json "$out/$name.json" "$@"
+}
+
+keep() {  # NAME COMMAND...: the command, the commit and what it printed
+  local name=$1
+  shift
+  {
+    echo "\$ ${*//$spill/SPILL}"
+    echo "commit $(git rev-parse --short HEAD)"
+    "$@" 2>/dev/null
+  } | tee "$out/$name.txt"
+}
+
+experiment() {
+  local three=fast-only,on-demand,sentinel all=fast-only,slow-only,first-touch,on-demand,sentinel
+  case $1 in
+    resnet50_b16) compare "$1" resnet50 16 $three 11 ;;
+    resnet50_b32) compare "$1" resnet50 32 $three 9 ;;
+    resnet50_b16_1GBs) compare "$1" resnet50 16 $three 7 --link-bandwidth 1GB/s ;;
+    resnet50_b32_1GBs) compare "$1" resnet50 32 $three 7 --link-bandwidth 1GB/s ;;
+    resnet32_b128) compare "$1" resnet32 128 $three 22 ;;
+    resnet32_b128_1GBs) compare "$1" resnet32 128 $three 22 --link-bandwidth 1GB/s ;;
+    resnet32_b128_1thread) compare "$1" resnet32 128 $three 7 --threads 1 ;;
+    vgg16_b32) compare "$1" vgg16 32 $three 7 ;;
+    resnet50_budgets)
+      for share in 15% 30% 50% 80%; do
+        keep "$1_${share%\%}" "$sluice" compare resnet50 --batch 16 --fast "$share" --planners $three --steps 5 \
+          --spill-dir "$spill" --json "$out/$1_${share%\%}.json"
+      done
+      ;;
+    resnet32_optane) compare "$1" resnet32 128 $all 12 --slow optane ;;
+    resnet32_pmbd) compare "$1" resnet32 128 $all 12 --slow pmbd ;;
+    resnet32_pcie3) compare "$1" resnet32 128 $three 12 --slow pcie3 ;;
+    resnet20_learns)
+      keep "$1_fast_only" "$sluice" train resnet20 --batch 64 --steps 100 --planner fast-only --json "$out/$1_fast_only.json"
+      keep "$1_sentinel" "$sluice" train resnet20 --batch 64 --steps 100 --fast 25% --spill-dir "$spill" \
+        --json "$out/$1_sentinel.json"
+      ;;
+    resnet200_plan) keep "$1" "$sluice" plan resnet200 --batch 16 --fast 20% --spill-dir "$spill" --json "$out/$1.json" ;;
+    pytorch_b16) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50 --batch 16 --sluice fast-only,sentinel@20% --rivals plain --spill-dir "$spill" --json "$out/$1.json" ;;
+    pytorch_b32) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50 --batch 32 --sluice fast-only,sentinel@20% --rivals plain,checkpoint,disk --rounds 5 \
+      --spill-dir "$spill" --json "$out/$1.json" ;;
+    *) echo "results.sh: unknown experiment '$1'; --list names them" >&2; exit 2 ;;
+  esac
+}
+
+case ${1:-} in
+  --list) printf '%s\n' "${names[@]}"; exit 0 ;;
+  -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+esac
+mkdir -p "$out"
+(($#)) || set -- "${names[@]}"
+for name in "$@"; do
+  experiment "$name"
+  echo
+done
