@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -82,48 +80,25 @@ Result<MemoryBandwidths> measure_memory(int threads) {
 }
 
 // Keeps every compute thread busy, as training does: completions then wait for processor time, and on a machine whose
-// cores all compute a disk is slower than on an idle one. Counts what it gets done, so that the transfers' cost to it
-// shows as well. Like a convolution it works on a block that fits the second-level cache and streams through memory.
+// cores all compute a disk is slower than on an idle one.
 class ComputeLoad {
  public:
-  explicit ComputeLoad(int threads) : rounds_(static_cast<std::size_t>(threads)) {
-    for (std::atomic<std::int64_t>& rounds : rounds_) {
-      spinners_.emplace_back([&rounds](const std::stop_token& stop) { compute(stop, rounds); });
-    }
-  }
-
-  // Done so far by the thread that is furthest behind: kernels wait for their slowest thread.
-  std::int64_t rounds() const {
-    return *std::min_element(rounds_.begin(), rounds_.end(), [](const auto& a, const auto& b) { return a < b; });
+  explicit ComputeLoad(int threads) {
+    for (int i = 0; i < threads; ++i) spinners_.emplace_back([](const std::stop_token& stop) { spin(stop); });
   }
 
  private:
-  static void compute(const std::stop_token& stop, std::atomic<std::int64_t>& rounds) {
-    constexpr std::size_t kBlock = 64 * 1024;  // floats
-    constexpr std::size_t kStream = 8 * 1024 * 1024;
-    std::vector<float> block(kBlock, 1.0F);
-    const std::vector<float> stream(kStream, 1e-6F);
-    std::size_t at = 0;
+  static void spin(const std::stop_token& stop) {
+    volatile float sink = 0;
     while (!stop.stop_requested()) {
-      const float* next = stream.data() + at;
-      for (int repeat = 0; repeat < 4; ++repeat) {
-        for (std::size_t i = 0; i < kBlock; ++i) block[i] = block[i] * 0.999F + next[i / 16];
-      }
-      at = (at + kBlock / 16) % (kStream - kBlock / 16);
-      rounds.fetch_add(1, std::memory_order_relaxed);
+      float x = sink;
+      for (int i = 0; i < 4096; ++i) x = x * 0.999F + 1.0F;
+      sink = x;
     }
   }
 
-  std::vector<std::atomic<std::int64_t>> rounds_;
   std::vector<std::jthread> spinners_;
 };
-
-// Rounds a second while `work` runs.
-double rate_during(const ComputeLoad& load, const std::function<void()>& work) {
-  const std::int64_t before = load.rounds();
-  const Seconds taken = time_of(work);
-  return static_cast<double>(load.rounds() - before) / taken;
-}
 
 // One file link by itself, unthrottled.
 class FileLinkProbe {
@@ -242,16 +217,12 @@ Status measure_file_link(Machine& machine, LinkId id) {
   SLUICE_ASSIGN(const Choice choice, choose_requests(probe));
   probe.link().request_bytes = choice.request_bytes;
   probe.link().queue_depth = choice.queue_depth;
-  Result<BytesPerSecond> bandwidth = 0.0;
-  const double disturbed = rate_during(load, [&] { bandwidth = stream(probe, probe.room()); });
-  SLUICE_RETURN_IF_ERROR(bandwidth);
-  const double alone = rate_during(load, [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); });
+  SLUICE_ASSIGN(const BytesPerSecond bandwidth, stream(probe, probe.room()));
   SLUICE_ASSIGN(const Seconds tiny, probe.time_transfers(std::min(probe.room(), kTensorAlignment), kTinyTransfers));
   Link& link = machine.links[static_cast<std::size_t>(id)];
   link.request_bytes = choice.request_bytes;
   link.queue_depth = choice.queue_depth;
-  link.interference = std::max(0.0, 1.0 - disturbed / alone) / *bandwidth;
-  impose(link, *bandwidth, tiny / kTinyTransfers);
+  impose(link, bandwidth, tiny / kTinyTransfers);
   return {};
 }
 
