@@ -50,6 +50,24 @@ TEST(Simulator, FollowsTheTinyStep) {
   EXPECT_EQ(timeline.link_bytes, (std::vector<Bytes>{8192, 8192}));
 }
 
+// The same, where a busy outward link costs the ops beside it a quarter of the time they share.
+//
+//   us        0    4      7.75    10.25
+//   compute   |-0--|--1---|---2---|
+//   to file        |--evict x------- 12.192
+TEST(Simulator, OpsBesideATransferTakeLonger) {
+  testing::TinyStep step = testing::tiny_step();
+  step.machine.links[0].interference = 0.25e-9;
+  const Profile profile = profile_of({4, 3, 2, 5, 1});
+  const Timeline timeline =
+      simulate(lower_plan(step.graph, step.machine, step.plan), CostModel(step.graph, profile, step.machine));
+  expect_span(timeline.ops[0], 0, 4);
+  expect_span(timeline.ops[1], 4, 7.75);
+  expect_span(timeline.ops[2], 7.75, 10.25);
+  expect_span(timeline.transfers[0], 4, 12.192);
+  expect_span(timeline.ops[3], 20.384, 25.384);
+}
+
 // Two ops; three transfers of 10,000 bytes, 10 us each and 2 us of latency. Link 0 carries one at a time, in lane
 // order; t2 goes the other way at once, but only when t0 is done; the step ends with its last transfer.
 //
