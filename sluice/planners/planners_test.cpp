@@ -192,11 +192,11 @@ TEST(SentinelPlanner, MovesNothingWhenEverythingFits) {
   EXPECT_TRUE(plan->migrations.empty());
 }
 
-TEST(SentinelPlanner, PlansResnet200WithinASecondOfComputing) {
+TEST(SentinelPlanner, PlansResnet200WithinSecondsEvenUnderSanitizers) {
   const Problem problem = problem_of(model("resnet200", 2, 224), "file", 2e9);
   const std::clock_t begin = std::clock();
   ASSERT_TRUE(make_plan("sentinel", problem.request(0.2)).ok());
-  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 4.0);  // sanitizers and busy machines included
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 4.0);
 }
 
 TEST(Registry, UnknownPlannerListsTheKnownOnes) {
