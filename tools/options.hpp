@@ -16,8 +16,8 @@ namespace sluice {
 struct WorkloadArguments {
   std::string model;
   std::optional<std::int64_t> batch, image_size, classes;
-  float momentum = SgdOptions{}.momentum;
-  float weight_decay = SgdOptions{}.weight_decay;
+  float momentum = OptimizerOptions{}.momentum;
+  float weight_decay = OptimizerOptions{}.weight_decay;
 
   void add_to(CLI::App& command);
   Result<WorkloadOptions> options(int threads) const;

@@ -12,18 +12,20 @@
 
 namespace sluice {
 
-// Where the step's input op gets its images and labels. Called on the compute lane, once a step.
+// Where the step's input op gets its data. Called on the compute lane, once a step.
 class InputSource {
  public:
   virtual ~InputSource() = default;
-  // images: [N, C, H, W] plain fp32; labels: [N]. Must depend on `step` alone, so that runs can be repeated.
-  virtual Status fill(std::int64_t step, std::span<float> images, std::span<std::int32_t> labels) = 0;
+  // Fills the input op's outputs, in its order: row-major fp32 or i32 by their Tensor::content, which the source was
+  // told when it was opened. Must depend on `step` alone, so that runs can be repeated.
+  virtual Status fill(std::int64_t step, std::span<const std::span<std::byte>> tensors) = 0;
 };
 
 struct StepContext {
   std::int64_t step = 0;
   float learning_rate = 0;
   InputSource* input = nullptr;
+  std::uint64_t seed = 0;  // of dropout: with the op's stream, the step and the element it fixes each draw
 };
 
 // An executable graph with its kernels. Thread safety: one caller at a time.

@@ -11,7 +11,7 @@ namespace {
 
 class Differentiator {
  public:
-  Differentiator(const Graph& forward, const SgdOptions& options)
+  Differentiator(const Graph& forward, const OptimizerOptions& options)
       : graph_(forward), options_(options), forward_ops_(forward.op_count()) {
     const std::size_t tensors = forward.tensors().size();
     gradient_.resize(tensors);
@@ -185,7 +185,7 @@ class Differentiator {
   }
 
   Graph graph_;
-  const SgdOptions options_;
+  const OptimizerOptions options_;
   const OpIndex forward_ops_;
   // By TensorId of the forward graph:
   std::vector<bool> differentiable_;
@@ -196,7 +196,7 @@ class Differentiator {
 
 }  // namespace
 
-Graph build_training_graph(const Graph& forward, const SgdOptions& options) {
+Graph build_training_graph(const Graph& forward, const OptimizerOptions& options) {
   Graph graph = Differentiator(forward, options).run();
   set_in_place_candidates(graph);
   return graph;

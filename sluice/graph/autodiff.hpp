@@ -1,27 +1,42 @@
 // Appends the backward and update ops of a training step to a forward graph.
 //
-// Backward ops follow in the reverse order of the forward ops, in the same layers. A parameter's SGD update stands
-// directly after the last op that needs the old value or makes its gradient, so that gradients are short-lived.
+// Backward ops follow in the reverse order of the forward ops, in the same layers. A parameter's update stands directly
+// after the last op that needs the old value or makes its gradient, so that gradients are short-lived.
 // Where a tensor has several consumers, their gradients are summed by kAdd ops; a gradient with one source is used as
-// it is, also by several consumers (both branches of a residual add read the same tensor: nothing is copied).
-// Images get no gradient, so the ops that would compute one are left out.
+// it is, also by several consumers (both branches of a residual add read the same tensor: nothing is copied). Where all
+// consumers are slices along one axis that cover the tensor, its gradient is their gradients' kConcat. A weight with
+// several consumers (a recurrent one, an embedding tied to the last dense layer) has its gradient accumulated in place.
+// Step data gets no gradient, so the ops that would compute one are left out. A graph of several stages
+// (Graph::stages) gets each stage's backward and update ops before the forward ops of the next.
 //
-// The update is PyTorch's: v = momentum * v + (g + weight_decay * w); w -= learning_rate * v. The learning rate is a
-// run-time value (StepContext). Weight decay applies to every parameter, batch-norm scale and shift included.
+// With `recompute_cheap` (the default), an activation that only backward ops would read late is not kept but made
+// again just before they need it, when the op that makes it is cheap and its own operands are kept anyway: batch norms
+// (kBatchNormApply from the kept statistics: the same bits) and unary functions such as GELU. This halves what a
+// network of convolutions and norms keeps, for one more pass over each such tensor.
 //
-// Input: a forward graph that passed GraphBuilder::finish(). A graph without a softmax cross-entropy, or with an op
-// that is not a forward op, breaks an invariant of ours and throws (SLUICE_CHECK).
+// Updates are PyTorch's. SGD: v = momentum * v + (g + weight_decay * w); w -= learning_rate * v. Adam (Kingma & Ba
+// 2015, algorithm 1): decay in the gradient; AdamW (Loshchilov & Hutter 2019): decay on the weights. The learning rate
+// is a run-time value (StepContext). Weight decay applies to every parameter, norms' scale and shift included.
+//
+// Input: a forward graph that passed GraphBuilder::finish(). A graph without a loss, or with an op that is not a
+// forward op, breaks an invariant of ours and throws (SLUICE_CHECK).
 #pragma once
 
 #include "sluice/graph/graph.hpp"
 
 namespace sluice {
 
-struct SgdOptions {
-  float momentum = 0.9F;
+enum class Optimizer { kSgd, kAdam, kAdamW };
+
+struct OptimizerOptions {
+  Optimizer optimizer = Optimizer::kSgd;
+  float momentum = 0.9F;  // SGD; Adam: beta 1
+  float beta2 = 0.999F;   // Adam
+  float epsilon = 1e-8F;  // Adam
   float weight_decay = 1e-4F;
+  bool recompute_cheap = true;
 };
 
-Graph build_training_graph(const Graph& forward, const SgdOptions& options);
+Graph build_training_graph(const Graph& forward, const OptimizerOptions& options);
 
 }  // namespace sluice

@@ -11,7 +11,9 @@
 //
 // Errors are kept: the first wrong shape makes every later call a no-op, and finish() returns it with the layer's name.
 // Names follow the layer: "conv1.weight", "conv1.bias", "conv1.bn.scale_shift", "conv1.bn.running"; a second op of
-// one kind in a layer gets "_2". Weights start as He et al. 2015: normal with variance 2 / fan_in; biases at zero.
+// one kind in a layer gets "_2". Weights start as He et al. 2015: normal with variance 2 / fan_in; biases at zero;
+// with weight_init() from another distribution. Importers name parameters themselves (named_parameter) and build any
+// op through add().
 #pragma once
 
 #include <map>
@@ -30,12 +32,29 @@ struct Conv2dOptions {
   std::int64_t stride = 1;
   std::int64_t padding = 0;
   bool bias = false;
+  std::int64_t groups = 1;
+  std::int64_t kernel_w = 0;    // 0: as `kernel`
+  std::int64_t padding_w = -1;  // -1: as `padding`
+  Activation activation = Activation::kNone;
 };
 
-struct MaxPoolOptions {
+struct PoolOptions {
   std::int64_t kernel = 2;
   std::int64_t stride = 2;
   std::int64_t padding = 0;
+  bool count_padding = true;  // average pooling only
+};
+
+// One tensor of the step's data.
+struct InputSpec {
+  std::string name;  // "images"
+  Content content = Content::kNone;
+  Shape shape;
+  std::int64_t bound = 0;  // classes, vocabulary
+};
+
+struct LstmState {
+  TensorId h = -1, c = -1;
 };
 
 class GraphBuilder {
@@ -43,18 +62,60 @@ class GraphBuilder {
   explicit GraphBuilder(std::string name) { graph_.name = std::move(name); }
 
   void begin_layer(std::string name);
+  // The op being built, and everything before it since the last stage, is trained with the parameters of this prefix
+  // before what follows runs (Graph::stages).
+  void end_stage(std::string trained_prefix);
+  // Weights made from here on: normal with this standard deviation; nothing: He et al. again.
+  void weight_init(std::optional<float> stddev) { stddev_ = stddev; }
 
-  // One op with the step's images [N, C, H, W] (returned) and labels [N].
-  TensorId input(std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width);
+  // The step's data: one op, the first of the graph. Its tensors in the order of `specs`.
+  std::vector<TensorId> inputs(const std::vector<InputSpec>& specs);
+  // Images [N, C, H, W] (returned) and labels [N] of `classes`.
+  TensorId input(std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width,
+                 std::int64_t classes);
+
   TensorId conv2d(TensorId x, const Conv2dOptions& options);
-  // running = 0.9 * running + 0.1 * batch statistics; epsilon 1e-5.
-  TensorId batch_norm(TensorId x, bool relu = false);
+  TensorId conv_transpose2d(TensorId x, const Conv2dOptions& options);
+  // running = 0.9 * running + 0.1 * batch statistics; epsilon 1e-5 unless given.
+  TensorId batch_norm(TensorId x, Activation activation = Activation::kNone, float epsilon = 1e-5F);
+  TensorId layer_norm(TensorId x, float epsilon = 1e-5F);
+  TensorId local_response_norm(TensorId x, std::int64_t size, float alpha, float beta, float bias);
   TensorId relu(TensorId x);
-  TensorId add(TensorId a, TensorId b, bool relu = false);
-  TensorId max_pool(TensorId x, const MaxPoolOptions& options);
+  TensorId unary(TensorId x, UnaryFunction function, float alpha = 0, float beta = 0);
+  TensorId gelu(TensorId x) { return unary(x, UnaryFunction::kGelu); }
+  TensorId add(TensorId a, TensorId b, Activation activation = Activation::kNone);
+  TensorId binary(TensorId a, TensorId b, BinaryFunction function);
+  TensorId reduce(TensorId x, ReduceFunction function, std::vector<std::int64_t> axes);
+  TensorId reshape(TensorId x, Shape shape);
+  TensorId transpose(TensorId x, std::vector<std::int64_t> axes);
+  TensorId concat(const std::vector<TensorId>& parts, std::int64_t axis);
+  TensorId slice(TensorId x, std::int64_t axis, std::int64_t begin, std::int64_t end);
+  TensorId max_pool(TensorId x, const PoolOptions& options);
+  TensorId avg_pool(TensorId x, const PoolOptions& options);
   TensorId global_avg_pool(TensorId x);                                     // [N, C, 1, 1]
-  TensorId dense(TensorId x, std::int64_t out_features, bool bias = true);  // reads an image tensor as [N, C*H*W]
-  TensorId softmax_cross_entropy(TensorId logits);                          // mean over the batch; the last op
+  TensorId dense(TensorId x, std::int64_t out_features, bool bias = true);  // x as rows (op.hpp)
+  // A dense op without bias on a weight that exists: an embedding's, for tied output layers.
+  TensorId dense_with(TensorId x, TensorId weight);
+  TensorId matmul(TensorId a, TensorId b, float alpha = 1);
+  TensorId softmax(TensorId x, float scale = 1, bool causal = false);  // along the last dimension, of scale * x
+  TensorId dropout(TensorId x, float rate);                            // x itself when the rate is 0
+  TensorId embedding(TensorId ids, std::int64_t vocabulary, std::int64_t features);
+  TensorId embedding_with(TensorId ids, TensorId weight);
+  // x [T, B, in] through one LSTM layer, unrolled: a projection of all steps, then a cell op a step; [T, B, hidden].
+  // Parameters as PyTorch's, but with its two biases as one.
+  TensorId lstm(TensorId x, std::int64_t hidden);
+
+  // Mean over the batch (over all labels that are not -1).
+  TensorId softmax_cross_entropy(TensorId logits);  // against the input op's labels
+  TensorId softmax_cross_entropy(TensorId logits, TensorId labels);
+  TensorId sigmoid_cross_entropy(TensorId logits, float target);
+
+  // For importers. A parameter (or buffer) with a name of its own; any forward op of one result by the table in op.hpp.
+  TensorId named_parameter(const std::string& name, Shape shape, Init init, Role role = Role::kParameter);
+  TensorId add(OpKind kind, const Attributes& attributes, const std::vector<TensorId>& inputs);
+  const Shape& shape(TensorId id) const { return graph_.tensor(id).shape; }
+  const Tensor& tensor(TensorId id) const { return graph_.tensor(id); }
+  bool failed() const { return error_.has_value(); }
 
   Result<Graph> finish();
 
@@ -75,6 +136,7 @@ class GraphBuilder {
 
   Graph graph_;
   std::optional<TensorId> labels_;
+  std::optional<float> stddev_;
   bool has_loss_ = false;
   std::map<std::string, int> names_;
   std::optional<Error> error_;

@@ -26,11 +26,23 @@ void hash_tensor(Hasher& hasher, const Tensor& tensor) {
   hasher.add(tensor.bytes).add(std::string_view(tensor.layout));
 }
 
-void hash_attributes(Hasher& hasher, const Attributes& attributes) {
-  hash_list(hasher, std::to_array<std::int64_t>({attributes.kernel_h, attributes.kernel_w, attributes.stride,
-                                                 attributes.padding, attributes.relu, attributes.out_begin,
-                                                 attributes.out_end, attributes.partial}));
-  for (const float value : {attributes.epsilon, attributes.momentum, attributes.weight_decay}) {
+template <typename Integers>
+void hash_lists(Hasher& hasher, const std::initializer_list<Integers>& lists) {
+  for (const auto& list : lists) hash_list(hasher, list);
+}
+
+void hash_attributes(Hasher& hasher, const Attributes& a) {
+  const Window& w = a.window;
+  hash_list(hasher, std::to_array<std::int64_t>({w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.dilation_h,
+                                                 w.dilation_w, w.pad_top, w.pad_left, w.pad_bottom, w.pad_right}));
+  hash_list(hasher,
+            std::to_array<std::int64_t>(
+                {a.groups, a.count_padding, static_cast<std::int64_t>(a.activation), static_cast<std::int64_t>(a.unary),
+                 static_cast<std::int64_t>(a.binary), static_cast<std::int64_t>(a.reduce), a.axis, a.out_begin,
+                 a.out_end, a.partial, a.accumulate, a.causal, a.state, a.carry, a.size,
+                 static_cast<std::int64_t>(a.stream), a.decoupled}));
+  hash_lists(hasher, {a.axes, a.perm_a, a.perm_b, a.perm_y, a.shape});
+  for (const float value : {a.alpha, a.beta, a.rate, a.epsilon, a.momentum, a.weight_decay, a.beta2}) {
     hash_float(hasher, value);
   }
 }
@@ -40,16 +52,28 @@ void hash_op(Hasher& hasher, const Op& op) {
   hash_attributes(hasher, op.attributes);
   hash_list(hasher, op.inputs);
   hash_list(hasher, op.outputs);
+  hasher.add(std::string_view(op.views));
   hasher.add(static_cast<std::int64_t>(op.implementations.size()));
   for (const Implementation& implementation : op.implementations) {
     hasher.add(std::string_view(implementation.name)).add(implementation.workspace_bytes);
   }
 }
 
+// A dropout's stream is left out: any takes the same time.
 std::string attribute_text(const Attributes& a) {
-  return fmt::format("k{}x{} s{} p{} relu{} out{}:{} partial{} eps{} mom{} wd{}", a.kernel_h, a.kernel_w, a.stride,
-                     a.padding, int{a.relu}, a.out_begin, a.out_end, int{a.partial}, a.epsilon, a.momentum,
-                     a.weight_decay);
+  const Window& w = a.window;
+  return fmt::format(
+             "k{}x{} s{}x{} d{}x{} p{},{},{},{} g{} cp{} act{} u{} b{} r{} axis{} axes{} perm{}|{}|{} shape{}",
+             w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, w.pad_top, w.pad_left,
+             w.pad_bottom, w.pad_right, a.groups, int{a.count_padding}, static_cast<int>(a.activation),
+             static_cast<int>(a.unary), static_cast<int>(a.binary), static_cast<int>(a.reduce), a.axis,
+             fmt::join(a.axes, ","), fmt::join(a.perm_a, ","), fmt::join(a.perm_b, ","), fmt::join(a.perm_y, ","),
+             fmt::join(a.shape, ",")) +
+         fmt::format(" out{}:{} partial{} acc{} causal{} state{} carry{} alpha{} beta{} size{} rate{}", a.out_begin,
+                     a.out_end, int{a.partial}, int{a.accumulate}, int{a.causal}, int{a.state}, int{a.carry}, a.alpha,
+                     a.beta, a.size, a.rate) +
+         fmt::format(" eps{} mom{} wd{} beta2 {} decoupled{}", a.epsilon, a.momentum, a.weight_decay, a.beta2,
+                     int{a.decoupled});
 }
 
 std::string operand_text(const Graph& graph, const std::vector<TensorId>& operands) {
@@ -102,9 +126,9 @@ std::string Graph::fingerprint() const {
 std::string op_signature(const Graph& graph, const Op& op) {
   std::string implementations;
   for (const Implementation& implementation : op.implementations) implementations += " " + implementation.name;
-  return fmt::format("{} {} |{} ->{} |{} |{}", to_string(op.kind), attribute_text(op.attributes),
+  return fmt::format("{} {} |{} ->{} |{} |{} |{}", to_string(op.kind), attribute_text(op.attributes),
                      operand_text(graph, op.inputs), operand_text(graph, op.outputs), shared_storage_text(op),
-                     implementations);
+                     implementations, op.views);
 }
 
 }  // namespace sluice

@@ -15,10 +15,18 @@
 
 namespace sluice {
 
+// A part of a forward graph that is differentiated and updated before the next part runs: a GAN trains its
+// discriminator, then its generator, in one step.
+struct Stage {
+  OpIndex end = 0;             // one past its last forward op; it starts where the one before ends
+  std::string trained_prefix;  // of the names of the parameters it updates; empty: all
+};
+
 class Graph {
  public:
   std::string name;                 // "resnet50"
   std::vector<std::string> layers;  // layer names by LayerIndex
+  std::vector<Stage> stages;        // of a forward graph; none: one stage that trains everything
 
   TensorId add_tensor(Tensor tensor);  // fills `bytes` from shape and dtype when it is 0
   OpIndex add_op(Op op);

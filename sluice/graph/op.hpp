@@ -1,38 +1,84 @@
 // Ops: one scheduled operation each, at an OpIndex. The table below fixes the operands of every kind; shape rules
-// (shape_rules.hpp), autodiff and the backends all follow it.
+// (shape_rules.hpp), autodiff and the backends all follow it. Operands in [brackets] may be absent; where an attribute
+// decides, it is named.
 //
 //   kind                          inputs                                     outputs
-//   kInput                        -                                          images, labels
+//   kInput                        -                                          the step's data (Tensor::content)
 //   kConv2d                       x, w, [bias]                               y
 //   kConv2dBackwardData           dy, w                                      dx
 //   kConv2dBackwardWeights        x, dy                                      dw, [dbias]
-//   kBatchNorm                    x, scale_shift, running                    y, stats, running, [mask]
-//   kBatchNormBackward            x, dy, scale_shift, stats, [mask]          dx, dscale_shift
+//   kConvTranspose2d              x, w, [bias]                               y
+//   kConvTranspose2dBackwardData  dy, w                                      dx
+//   kConvTranspose2dBackwardWeights  x, dy                                   dw, [dbias]
+//   kBatchNorm                    x, scale_shift, running, [residual]        y, stats, running
+//   kBatchNormApply               x, scale_shift, stats, [residual]          y
+//   kBatchNormBackward            x, dy, scale_shift, stats                  dx, dscale_shift
+//   kLayerNorm                    x, scale_shift                             y, stats
+//   kLayerNormBackward            x, dy, scale_shift, stats                  dx, dscale_shift
+//   kLocalResponseNorm            x                                          y
+//   kLocalResponseNormBackward    x, dy                                      dx
 //   kRelu                         x                                          y
 //   kReluBackward                 y, dy                                      dx
-//   kAdd                          a, b                                       y
+//   kUnary                        x                                          y
+//   kUnaryBackward                x (y: backward_reads_output), dy           dx
+//   kAdd                          a, b                                       y (same shapes)
+//   kBinary                       a, b                                       y (shapes broadcast)
+//   kReduce                       x                                          y (`axes` become 1)
+//   kBroadcast                    x                                          y (extents of 1 grow)
+//   kReshape                      x                                          y (a view: no bytes move)
+//   kTranspose                    x                                          y
+//   kConcat                       x, x, ...                                  y
+//   kSlice                        x                                          y
+//   kPad                          x                                          y (zero outside x)
 //   kMaxPool                      x                                          y, index
 //   kMaxPoolBackward              dy, index                                  dx
 //   kAvgPool                      x                                          y
 //   kAvgPoolBackward              dy                                         dx
-//   kDense                        x, w, [bias], [y when attributes.partial]  y
-//   kDenseBackwardData            dy, w, [dx when attributes.partial]        dx
-//   kDenseBackwardWeights         x, dy                                      dw, [dbias]
+//   kDense                        x, w, [bias], [y when partial]             y
+//   kDenseBackwardData            dy, w, [dx when partial]                   dx
+//   kDenseBackwardWeights         x, dy, [dw, [dbias] when accumulate]       dw, [dbias]
+//   kMatMul                       a, b                                       y
+//   kEmbedding                    ids, w, [y when partial]                   y
+//   kEmbeddingBackward            ids, dy, [dw when accumulate]              dw
+//   kLstmCell                     gates_x, [h, c, w when state]              h, c, gates
+//   kLstmCellBackward             dh, gates, c, [c_prev, w when state], [dc when carry]   dgates, [dh, dc when state]
+//   kSoftmax                      x                                          y
+//   kSoftmaxBackward              y, dy                                      dx
+//   kDropout                      x                                          y (its own gradient: dx from dy)
 //   kSoftmaxCrossEntropy          logits, labels                             loss, probabilities
 //   kSoftmaxCrossEntropyBackward  probabilities, labels                      dlogits
+//   kSigmoidCrossEntropy          logits                                     loss
+//   kSigmoidCrossEntropyBackward  logits                                     dlogits
+//   kCast                         x                                          y (same shape, another dtype)
 //   kReorder                      x                                          y (same shape, another layout)
 //   kSliceBatch                   x                                          y (some samples of x)
-//   kPlaceBatch                   y, [x when attributes.partial]             x (some samples of x, the others stay)
+//   kPlaceBatch                   y, [x when partial]                        x (some samples of x, the others stay)
 //   kSgdUpdate                    w, dw, momentum                            w, momentum
+//   kAdamUpdate                   w, dw, moment1, moment2                    w, moment1, moment2
 //
 // Scratch workspaces (role kWorkspace) are appended to the outputs by the backend when it lowers the graph.
-// Image tensors are [N, C, H, W]; convolution weights [O, I, KH, KW]; dense weights [out, in]; a dense op reads an
-// image tensor as [N, C*H*W]. scale_shift, running and stats are [2, C] (scale/mean first, shift/variance second).
-// [mask] is present when attributes.relu is set: which elements the fused ReLU let through.
-// A sliced dense op (attributes.out_begin/out_end) computes only those output features. In kDense, `partial` means
-// other features of y were written before and stay; in kDenseBackwardData it means the slice's contribution is added
-// to dx. dbias of a slice has the slice's length. In kSliceBatch and kPlaceBatch the same two attributes count samples
-// of x (slice_batch.hpp).
+//
+// Shapes. Image tensors are [N, C, H, W]; convolution weights [O, I / groups, KH, KW], transposed ones
+// [I, O / groups, KH, KW]. scale_shift, running and the stats of a batch norm are [2, C] (scale/mean first,
+// shift/variance second); a layer norm works along the last dimension C of x, its stats are [2, rows] (mean, then
+// 1 / standard deviation). Dense weights are [out, in]; a dense op reads x as rows: a row is the shortest run of last
+// dimensions that has `in` elements, and y is x's shape with that run replaced by `out` ([N, C, H, W] -> [N, out];
+// [B, S, in] -> [B, S, out]). kMatMul: after `perm_a` and `perm_b` its operands are [..., M, K] and [..., K, N] with
+// the same leading dimensions; the product [..., M, N], transposed by `perm_y`, is y; scaled by `alpha`. An empty
+// permutation is the identity. Embedding: ids of any shape, w [vocabulary, C], y is ids' shape + [C]. LSTM gates are
+// [B, 4H] in the order input, forget, cell, output: before the activation in gates_x (input projection and biases) and
+// dgates, after it in gates; w is [4H, H]. Logits are [..., classes], labels the same without the last dimension; a
+// label of -1 is left out of the mean. The loss of kSigmoidCrossEntropy is against the constant target `alpha`.
+//
+// Fused activations: `activation` (kRelu, kRelu6) of kConv2d, kConvTranspose2d, kBatchNorm(+Apply), kAdd and kConcat is
+// applied last. The gradient of a batch norm's is inside kBatchNormBackward, which makes the pre-activation again from
+// x; with a residual, and for the others, autodiff puts a kReluBackward or kUnaryBackward before.
+//
+// Slices. A sliced dense op or embedding (out_begin, out_end) works with those output features or vocabulary rows only;
+// its weights are that part. In kDense and kEmbedding `partial` means: other parts of y were written before and stay;
+// in kDenseBackwardData: the slice's contribution is added to dx. dbias of a slice has the slice's length. In
+// kSliceBatch and kPlaceBatch the same two attributes count samples of x (slice_batch.hpp); in kSlice they bound x
+// along `axis`, in kPad they say where x lies in y. `accumulate`: the contribution is added to the gradient, in place.
 #pragma once
 
 #include <cstdint>
@@ -52,11 +98,29 @@ enum class OpKind {
   kConv2d,
   kConv2dBackwardData,
   kConv2dBackwardWeights,
+  kConvTranspose2d,
+  kConvTranspose2dBackwardData,
+  kConvTranspose2dBackwardWeights,
   kBatchNorm,
+  kBatchNormApply,
   kBatchNormBackward,
+  kLayerNorm,
+  kLayerNormBackward,
+  kLocalResponseNorm,
+  kLocalResponseNormBackward,
   kRelu,
   kReluBackward,
+  kUnary,
+  kUnaryBackward,
   kAdd,
+  kBinary,
+  kReduce,
+  kBroadcast,
+  kReshape,
+  kTranspose,
+  kConcat,
+  kSlice,
+  kPad,
   kMaxPool,
   kMaxPoolBackward,
   kAvgPool,
@@ -64,23 +128,116 @@ enum class OpKind {
   kDense,
   kDenseBackwardData,
   kDenseBackwardWeights,
+  kMatMul,
+  kEmbedding,
+  kEmbeddingBackward,
+  kLstmCell,
+  kLstmCellBackward,
+  kSoftmax,
+  kSoftmaxBackward,
+  kDropout,
   kSoftmaxCrossEntropy,
   kSoftmaxCrossEntropyBackward,
+  kSigmoidCrossEntropy,
+  kSigmoidCrossEntropyBackward,
+  kCast,
   kReorder,
   kSliceBatch,
   kPlaceBatch,
   kSgdUpdate,
+  kAdamUpdate,
 };
 
 enum class Phase { kForward, kBackward, kUpdate };
 
+enum class Activation { kNone, kRelu, kRelu6 };
+
+// alpha and beta are the attributes of the same name.
+enum class UnaryFunction {
+  kLinear,       // alpha x + beta
+  kLeakyRelu,    // x above 0, alpha x below
+  kClip,         // min(max(x, alpha), beta); ReLU6 is alpha 0, beta 6
+  kElu,          // x above 0, alpha (exp x - 1) below
+  kSigmoid,      // 1 / (1 + exp -x)
+  kTanh,         //
+  kSilu,         // x sigmoid(x)
+  kHardSigmoid,  // min(max(alpha x + beta, 0), 1)
+  kHardSwish,    // x min(max(x / 6 + 1/2, 0), 1)
+  kGelu,         // x / 2 (1 + erf(x / sqrt 2))
+  kGeluTanh,     // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+  kErf,          //
+  kExp,          //
+  kLog,          //
+  kSqrt,         //
+  kAbs,          //
+  kPower,        // x^alpha
+};
+
+enum class BinaryFunction { kAdd, kSubtract, kMultiply, kDivide };
+enum class ReduceFunction { kSum, kMean };
+
+// Whether kUnaryBackward's first operand is the forward op's output (else its input).
+constexpr bool backward_reads_output(UnaryFunction function) {
+  switch (function) {
+    case UnaryFunction::kLeakyRelu:
+    case UnaryFunction::kClip:
+    case UnaryFunction::kElu:
+    case UnaryFunction::kSigmoid:
+    case UnaryFunction::kTanh:
+    case UnaryFunction::kHardSigmoid:
+    case UnaryFunction::kExp:
+    case UnaryFunction::kSqrt:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Where a convolution's or pooling's kernel looks.
+struct Window {
+  std::int64_t kernel_h = 0, kernel_w = 0;
+  std::int64_t stride_h = 1, stride_w = 1;
+  std::int64_t dilation_h = 1, dilation_w = 1;
+  std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  bool operator==(const Window&) const = default;
+};
+
+constexpr Window square_window(std::int64_t kernel, std::int64_t stride = 1, std::int64_t padding = 0) {
+  return {.kernel_h = kernel,
+          .kernel_w = kernel,
+          .stride_h = stride,
+          .stride_w = stride,
+          .pad_top = padding,
+          .pad_left = padding,
+          .pad_bottom = padding,
+          .pad_right = padding};
+}
+
 // Only the fields that the kind uses are meaningful; the rest keep their defaults, so equality is field-wise.
 struct Attributes {
-  std::int64_t kernel_h = 0, kernel_w = 0, stride = 1, padding = 0;  // convolution, pooling (padding on all sides)
-  bool relu = false;                                                 // kBatchNorm(+Backward), kAdd: fused ReLU
-  std::int64_t out_begin = 0, out_end = 0;                           // slice: output features of a dense op, or samples
-  bool partial = false;                                              // see above
-  float epsilon = 0, momentum = 0, weight_decay = 0;                 // batch norm (momentum = running), SGD
+  Window window;                             // convolution, pooling
+  std::int64_t groups = 1;                   // convolution
+  bool count_padding = false;                // kAvgPool: padded pixels count in the mean
+  Activation activation = Activation::kNone;  // fused, see above
+  UnaryFunction unary = UnaryFunction::kLinear;
+  BinaryFunction binary = BinaryFunction::kAdd;
+  ReduceFunction reduce = ReduceFunction::kSum;
+  std::int64_t axis = 0;                          // kConcat, kSlice, kPad
+  std::vector<std::int64_t> axes;                 // kReduce: ascending; kTranspose: output dimension i is input axes[i]
+  std::vector<std::int64_t> perm_a, perm_b, perm_y;  // kMatMul
+  Shape shape;                                    // kReshape, kBroadcast: of the output
+  std::int64_t out_begin = 0, out_end = 0;        // slice, see above
+  bool partial = false;                           // see above
+  bool accumulate = false;                        // see above
+  bool causal = false;                            // kSoftmax: row i of the last two dimensions sees columns 0..i
+  bool state = false, carry = false;              // kLstmCell(+Backward): has an earlier, a later step
+  float alpha = 0, beta = 0;                      // kUnary; kMatMul, kSoftmax: factor; norms of responses
+  std::int64_t size = 0;                          // kLocalResponseNorm: channels; alpha / size, beta, epsilon = bias
+  float rate = 0;                                 // kDropout: share of elements set to zero
+  std::uint64_t stream = 0;                       // kDropout: its random numbers
+  float epsilon = 0, momentum = 0, weight_decay = 0;  // norms (momentum = running), SGD; Adam: momentum = beta 1
+  float beta2 = 0;                                // Adam
+  bool decoupled = false;                         // Adam: decay the weights, not the gradient (AdamW)
   bool operator==(const Attributes&) const = default;
 };
 
@@ -105,11 +262,13 @@ struct Op {
   LayerIndex layer = 0;
   Phase phase = Phase::kForward;
   std::vector<Implementation> implementations;
+  std::string views;  // executable graphs: the shapes the op sees, where a kReshape made them differ from the storage's
 };
 
 std::string_view to_string(OpKind kind);  // "conv2d_backward_data"
 std::string_view to_string(Phase phase);
 std::string_view to_string(Role role);
 std::string_view to_string(DType dtype);
+std::string_view to_string(UnaryFunction function);  // "leaky_relu"
 
 }  // namespace sluice

@@ -13,13 +13,13 @@ namespace sluice {
 using TensorId = std::int32_t;
 using Shape = std::vector<std::int64_t>;
 
-enum class DType { kF32, kI32, kU8 };
+enum class DType { kF32, kI32, kU8, kBF16 };
 
 enum class Role {
-  kInput,               // images and labels: written by the step's input op
+  kInput,               // images, tokens, labels: written by the step's input op
   kParameter,           // trained, persistent
   kBuffer,              // persistent but not trained: running batch-norm statistics
-  kOptimizerState,      // persistent: momentum
+  kOptimizerState,      // persistent: momentum, Adam's moments
   kGradient,            // of a parameter
   kActivation,          // made by a forward op
   kActivationGradient,  // made by a backward op
@@ -32,13 +32,27 @@ constexpr bool is_persistent(Role role) {
   return role == Role::kParameter || role == Role::kBuffer || role == Role::kOptimizerState;
 }
 
+// What an input tensor is to be filled with. Integers are in [0, Tensor::bound).
+enum class Content {
+  kNone,
+  kImages,        // fp32 [N, C, H, W]
+  kLabels,        // i32 [N]: the images' classes
+  kTokens,        // i32 [B, S]
+  kNextTokens,    // i32 [B, S]: what follows each token
+  kMaskedTokens,  // i32 [B, S]: tokens, some replaced by a mask token (bound - 1)
+  kHiddenTokens,  // i32 [B, S]: what the mask hides, -1 elsewhere
+  kSegments,      // i32 [B, S]: 0 or 1: first or second sentence
+  kNoise,         // fp32, standard normal
+};
+
 // How a persistent tensor starts. Values depend only on (seed, stream, element index) in the *plain* layout, so a
 // slice of a parameter starts with the same values as the same part of the whole.
 struct Init {
-  enum class Kind { kZero, kNormal, kScaleShift, kRunningStats } kind = Kind::kZero;
-  float stddev = 0;                // kNormal
-  std::uint64_t stream = 0;        // kNormal: stream_of(name of the whole parameter)
-  std::int64_t first_element = 0;  // kNormal: index of this tensor's element 0 within the whole parameter
+  enum class Kind { kZero, kNormal, kUniform, kScaleShift, kRunningStats, kGiven } kind = Kind::kZero;
+  float stddev = 0;                // kNormal; kUniform: in [-stddev, stddev)
+  std::uint64_t stream = 0;        // kNormal, kUniform: stream_of(name of the whole parameter)
+  std::int64_t first_element = 0;  // index of this tensor's element 0 within the whole parameter
+  std::string source;              // kGiven: the whole parameter's name among the values that came with the model
 };
 // kScaleShift: shape [2, C], ones then zeros. kRunningStats: shape [2, C], mean zeros then variance ones.
 
@@ -50,9 +64,11 @@ struct Tensor {
   Bytes bytes = 0;               // in the executable layout; may exceed elements x dtype size when a layout pads
   std::string layout = "plain";  // row-major in `shape`, or the backend's own name for its layout
   Init init;
+  Content content = Content::kNone;  // role kInput
+  std::int64_t bound = 0;            // integer contents: one above the largest value
 };
 
-constexpr Bytes size_of(DType dtype) { return dtype == DType::kU8 ? 1 : 4; }
+constexpr Bytes size_of(DType dtype) { return dtype == DType::kU8 ? 1 : dtype == DType::kBF16 ? 2 : 4; }
 std::int64_t element_count(const Shape& shape);
 std::string to_string(const Shape& shape);  // "[16, 3, 224, 224]"
 

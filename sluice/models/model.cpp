@@ -137,7 +137,7 @@ Result<Graph> build_model(std::string_view name, const ModelOptions& options) {
   return recipe->build(recipe->entry.name, complete);
 }
 
-Result<Graph> build_training_model(std::string_view name, const ModelOptions& options, const SgdOptions& sgd) {
+Result<Graph> build_training_model(std::string_view name, const ModelOptions& options, const OptimizerOptions& sgd) {
   SLUICE_ASSIGN(const Graph forward, build_model(name, options));
   const Graph training = slice_dense(build_training_graph(forward, sgd));
   return slice_batch(training, batch_slice_limit(training));

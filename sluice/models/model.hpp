@@ -1,10 +1,9 @@
-// Built-in models: networks by name, parameterised by batch, image size and classes.
+// Built-in models: networks by name, parameterised by batch, image size or sequence length, width and depth.
 //
 // A model is its forward graph with the loss; build_training_model adds backward and update ops (graph/autodiff.hpp)
-// and slices what is too big to be one operand: dense layers by features (graph/slice_dense.hpp), convolutions and
-// pooling by samples (graph/slice_batch.hpp). Weights are not
-// trained ones: they start from seeded random numbers (Tensor::init). Everything is a pure function of its arguments.
-// Errors (kBadInput): unknown name, batch or classes below 1, an image size that the network cannot take.
+// and prepares the graph for training inside a budget (graph/prepare.hpp). Weights are not trained ones: they start
+// from seeded random numbers (Tensor::init). Everything is a pure function of its arguments.
+// Errors (kBadInput): unknown name, batch or classes below 1, an option that the network does not have or cannot take.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +17,27 @@
 
 namespace sluice {
 
+// 0 (dropout: below 0) stands for the model's default.
 struct ModelOptions {
   std::int64_t batch = 1;
-  std::int64_t image_size = 0;  // pixels a side; 0: the model's default
-  std::int64_t classes = 0;     // 0: the model's default
+  std::int64_t image_size = 0;  // pixels a side
+  std::int64_t classes = 0;     // of images; language models: size of the vocabulary
+  std::int64_t sequence = 0;    // tokens
+  std::int64_t width = 0;       // channels of the first convolution, DenseNet's growth, hidden features
+  std::int64_t depth = 0;       // blocks a stage or layers, where the network is a repetition of one
+  float dropout = -1;           // share of activations set to zero where the network has dropout
 };
 
 struct ModelEntry {
   std::string name;
   std::string summary;
-  std::int64_t default_batch = 1;
-  std::int64_t default_image_size = 224;
-  std::int64_t default_classes = 1000;
+  ModelOptions defaults;  // `image_size` or `sequence` is 0 where the model has none; so are width and depth
 };
 
 const std::vector<ModelEntry>& models();
 
 Result<Graph> build_model(std::string_view name, const ModelOptions& options);
-Result<Graph> build_training_model(std::string_view name, const ModelOptions& options, const SgdOptions& sgd = {});
+Result<Graph> build_training_model(std::string_view name, const ModelOptions& options,
+                                   const OptimizerOptions& optimizer = {});
 
 }  // namespace sluice

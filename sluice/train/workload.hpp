@@ -15,7 +15,7 @@ namespace sluice {
 struct WorkloadOptions {
   std::string model;
   ModelOptions shape;
-  SgdOptions sgd;
+  OptimizerOptions sgd;
   int threads = 1;
 };
 

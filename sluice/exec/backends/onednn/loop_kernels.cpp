@@ -71,7 +71,7 @@ void sgd_update(std::span<void* const> operands, std::int64_t elements, const At
 
 }  // namespace
 
-KernelPtr make_input(const KernelRequest& request) {
+KernelPtr make_input(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const auto images = static_cast<std::size_t>(element_count(request.outputs[0].shape));
   const auto labels = static_cast<std::size_t>(element_count(request.outputs[1].shape));
   return std::make_unique<LoopKernel>(
@@ -82,7 +82,7 @@ KernelPtr make_input(const KernelRequest& request) {
       });
 }
 
-KernelPtr make_softmax_cross_entropy(const KernelRequest& request) {
+KernelPtr make_softmax_cross_entropy(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const Shape shape = request.inputs[0].shape;
   return std::make_unique<LoopKernel>(
       request, [shape](std::span<void* const> operands, const StepContext& /*context*/) -> Status {
@@ -99,7 +99,7 @@ KernelPtr make_softmax_cross_entropy(const KernelRequest& request) {
       });
 }
 
-KernelPtr make_softmax_cross_entropy_backward(const KernelRequest& request) {
+KernelPtr make_softmax_cross_entropy_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const Shape shape = request.inputs[0].shape;
   return std::make_unique<LoopKernel>(
       request, [shape](std::span<void* const> operands, const StepContext& /*context*/) -> Status {
@@ -109,7 +109,7 @@ KernelPtr make_softmax_cross_entropy_backward(const KernelRequest& request) {
       });
 }
 
-KernelPtr make_sgd_update(const KernelRequest& request) {
+KernelPtr make_sgd_update(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const Layout layout = request.inputs[0].layout.value_or(plain_layout(request.inputs[0].shape));
   const auto elements = static_cast<std::int64_t>(layout.get_size() / sizeof(float));
   auto kernel =

@@ -1,0 +1,44 @@
+// Reads an ONNX file (opset 9 to 17) as a forward graph that can be trained: weights from the file, a loss at its end.
+//
+// Initializers may be embedded or in external files beside the model. Constants are folded, Identity and inference-only
+// Dropout scaling are removed, patterns that exporters break into small ops (GELU, layer norm, attention masks, flatten
+// and reshape arithmetic) are read as the one op they stand for. BatchNormalization becomes training batch norm.
+// Everything the importer does not know is listed at once, each with its node's name.
+// Errors (kBadInput, kIo): not a model, truncated, missing external data, unsupported opset, op, attribute or dtype,
+// shapes that do not fit, cycles, extents of zero, lengths beyond the file. Never a crash: the file is not trusted.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sluice/graph/given_values.hpp"
+#include "sluice/graph/graph.hpp"
+
+namespace sluice {
+
+enum class OnnxLoss { kAuto, kCrossEntropy, kNextToken, kMaskedToken };
+
+struct OnnxOptions {
+  std::int64_t batch = 0;     // of the first input; 0: the file's, or 1 where it is a name
+  std::int64_t sequence = 0;  // of token inputs with a symbolic length; 0: the file's, or 128
+  OnnxLoss loss = OnnxLoss::kAuto;  // kAuto: kNextToken for a token input with one output row a token, else cross-entropy
+};
+
+struct OnnxModel {
+  Graph forward;
+  std::shared_ptr<const GivenValues> values;
+  std::int64_t opset = 0;
+  std::vector<std::string> notes;  // what was changed on the way, for people
+};
+
+Result<OnnxModel> import_onnx(const std::filesystem::path& path, const OnnxOptions& options);
+
+// Writes a copy of the model at `source` to `target` with its initializers replaced by trained values. `read` is asked
+// for whole parameters and buffers by graph tensor name (a sliced parameter's parts are joined by the caller).
+using ReadParameter = std::function<Result<std::vector<float>>(const std::string& name)>;
+Status export_onnx(const std::filesystem::path& source, const std::filesystem::path& target, const ReadParameter& read);
+
+}  // namespace sluice
