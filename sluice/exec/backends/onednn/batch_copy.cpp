@@ -72,7 +72,11 @@ class PlaceBatch : public Kernel {
 
 }  // namespace
 
-KernelPtr make_slice_batch(const KernelRequest& request, const dnnl::engine& /*engine*/) { return std::make_unique<SliceBatch>(request); }
-KernelPtr make_place_batch(const KernelRequest& request, const dnnl::engine& /*engine*/) { return std::make_unique<PlaceBatch>(request); }
+KernelPtr make_slice_batch(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  return std::make_unique<SliceBatch>(request);
+}
+KernelPtr make_place_batch(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  return std::make_unique<PlaceBatch>(request);
+}
 
 }  // namespace sluice

@@ -1,7 +1,7 @@
 // Convolutions. Each asks oneDNN twice: once free to choose every layout, then with the layouts that the graph has
 // already fixed. The second is taken if it is the same implementation, so that a reorder is inserted only where it buys
 // a faster kernel.
-#include "sluice/exec/backends/onednn/primitive_kernel.hpp"
+#include "sluice/exec/backends/onednn/convolution.hpp"
 
 namespace sluice {
 namespace {
@@ -12,58 +12,63 @@ using dnnl::convolution_forward;
 
 constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
-struct Window {
-  explicit Window(const Attributes& attributes)
-      : strides{attributes.stride, attributes.stride}, padding{attributes.padding, attributes.padding} {}
-  dnnl::memory::dims strides;
-  dnnl::memory::dims padding;
+convolution_forward::primitive_desc forward_desc(const Layout& x, const Layout& w, const Layout* bias, const Layout& y,
+                                                 const Attributes& attributes, const dnnl::engine& engine) {
+  const auto kind = dnnl::prop_kind::forward_training;
+  const ConvolutionWindow window(attributes.window);
+  const auto desc = bias == nullptr ? convolution_forward::desc(kind, kAlgorithm, x, w, y, window.strides,
+                                                                window.dilation, window.begin, window.end)
+                                    : convolution_forward::desc(kind, kAlgorithm, x, w, *bias, y, window.strides,
+                                                                window.dilation, window.begin, window.end);
+  dnnl::primitive_attr primitive_attributes = user_scratchpad();
+  append_activation(attributes.activation, primitive_attributes);
+  return {desc, primitive_attributes, engine};
+}
+
+// The operands of a convolution in any direction: requests of x, w and y or their gradients.
+struct Operands {
+  const OperandRequest& x;
+  const OperandRequest& w;
+  const OperandRequest& y;
+  std::int64_t groups;
+
+  Shape w_shape() const { return split_groups(w.shape, groups); }
+  Layout any_x() const { return any_layout(x.shape, x.dtype); }
+  Layout any_w() const { return any_layout(w_shape(), w.dtype); }
+  Layout any_y() const { return any_layout(y.shape, y.dtype); }
+  Layout chosen_w() const { return w.layout ? with_shape(*w.layout, w_shape(), w.dtype) : any_w(); }
 };
 
-Layout chosen_or_any(const OperandRequest& operand) { return operand.layout.value_or(any_layout(operand.shape)); }
-
-// A slow implementation for odd layouts may refuse a request altogether; then the free choice stands.
-template <typename PrimitiveDesc, typename Make>
-PrimitiveDesc keep_layouts_if_as_fast(const PrimitiveDesc& free, Make make_fixed) {
-  try {
-    const PrimitiveDesc fixed = make_fixed();
-    if (std::string_view(fixed.impl_info_str()) == free.impl_info_str()) return fixed;
-  } catch (const dnnl::error& error) {
-    if (error.status != dnnl_unimplemented) throw;
-  }
-  return free;
-}
-
-convolution_forward::primitive_desc forward_desc(const Layout& x, const Layout& w, const Layout* bias, const Layout& y,
-                                                 const Window& window, const dnnl::engine& engine) {
-  const auto kind = dnnl::prop_kind::forward_training;
-  const auto desc =
-      bias == nullptr
-          ? convolution_forward::desc(kind, kAlgorithm, x, w, y, window.strides, window.padding, window.padding)
-          : convolution_forward::desc(kind, kAlgorithm, x, w, *bias, y, window.strides, window.padding, window.padding);
-  return {desc, user_scratchpad(), engine};
-}
-
 // Backward primitives want to know the forward one; only its shapes matter.
-convolution_forward::primitive_desc forward_hint(const Shape& x, const Shape& w, const Shape& y, const Window& window,
+convolution_forward::primitive_desc forward_hint(const Operands& operands, Attributes attributes,
                                                  const dnnl::engine& engine) {
-  return forward_desc(any_layout(x), any_layout(w), nullptr, any_layout(y), window, engine);
+  attributes.activation = Activation::kNone;
+  const DType dtype = operands.x.dtype;
+  return forward_desc(any_layout(operands.x.shape, dtype), any_layout(operands.w_shape(), dtype), nullptr,
+                      any_layout(operands.y.shape, dtype), attributes, engine);
 }
 
 }  // namespace
 
+void append_activation(Activation activation, dnnl::primitive_attr& attributes) {
+  if (activation == Activation::kNone) return;
+  dnnl::post_ops post_ops;
+  if (activation == Activation::kRelu) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  if (activation == Activation::kRelu6) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_clip, 0.0F, 6.0F);
+  attributes.set_post_ops(post_ops);
+}
+
 KernelPtr make_convolution(const KernelRequest& request, const dnnl::engine& engine) {
-  const OperandRequest& x = request.inputs[0];
-  const OperandRequest& w = request.inputs[1];
-  const OperandRequest& y = request.outputs[0];
-  const Window window(request.attributes);
+  const Operands operands{request.inputs[0], request.inputs[1], request.outputs[0], request.attributes.groups};
   const bool has_bias = request.inputs.size() == 3;
-  const Layout bias = plain_layout({w.shape[0]});
+  const Layout bias = plain_layout({operands.w.shape[0]}, has_bias ? request.inputs[2].dtype : DType::kF32);
   const Layout* bias_layout = has_bias ? &bias : nullptr;
 
   const auto free =
-      forward_desc(any_layout(x.shape), any_layout(w.shape), bias_layout, any_layout(y.shape), window, engine);
+      forward_desc(operands.any_x(), operands.any_w(), bias_layout, operands.any_y(), request.attributes, engine);
   const auto desc = keep_layouts_if_as_fast(free, [&] {
-    return forward_desc(chosen_or_any(x), chosen_or_any(w), bias_layout, chosen_or_any(y), window, engine);
+    return forward_desc(chosen_or_any(operands.x), operands.chosen_w(), bias_layout, chosen_or_any(operands.y),
+                        request.attributes, engine);
   });
 
   auto kernel = std::make_unique<PrimitiveKernel>(convolution_forward(desc), desc, engine);
@@ -81,23 +86,21 @@ KernelPtr make_convolution(const KernelRequest& request, const dnnl::engine& eng
 }
 
 KernelPtr make_convolution_backward_data(const KernelRequest& request, const dnnl::engine& engine) {
-  const OperandRequest& dy = request.inputs[0];
-  const OperandRequest& w = request.inputs[1];
-  const OperandRequest& dx = request.outputs[0];
-  const Window window(request.attributes);
-  const auto hint = forward_hint(dx.shape, w.shape, dy.shape, window, engine);
+  const Operands operands{request.outputs[0], request.inputs[1], request.inputs[0], request.attributes.groups};
+  const ConvolutionWindow window(request.attributes.window);
+  const auto hint = forward_hint(operands, request.attributes, engine);
   const auto backward_desc = [&](const Layout& dx_layout, const Layout& w_layout, const Layout& dy_layout) {
     return convolution_backward_data::primitive_desc(
-        {kAlgorithm, dx_layout, w_layout, dy_layout, window.strides, window.padding, window.padding}, user_scratchpad(),
-        engine, hint);
+        {kAlgorithm, dx_layout, w_layout, dy_layout, window.strides, window.dilation, window.begin, window.end},
+        user_scratchpad(), engine, hint);
   };
 
   // Weights last: they are small beside the activations, so their reorder is the first to accept.
-  const auto free = backward_desc(any_layout(dx.shape), any_layout(w.shape), any_layout(dy.shape));
+  const auto free = backward_desc(operands.any_x(), operands.any_w(), operands.any_y());
   const auto without_activation_reorder = keep_layouts_if_as_fast(
-      free, [&] { return backward_desc(chosen_or_any(dx), any_layout(w.shape), chosen_or_any(dy)); });
+      free, [&] { return backward_desc(chosen_or_any(operands.x), operands.any_w(), chosen_or_any(operands.y)); });
   const auto desc = keep_layouts_if_as_fast(without_activation_reorder, [&] {
-    return backward_desc(without_activation_reorder.diff_src_desc(), chosen_or_any(w),
+    return backward_desc(without_activation_reorder.diff_src_desc(), operands.chosen_w(),
                          without_activation_reorder.diff_dst_desc());
   });
 
@@ -112,24 +115,27 @@ KernelPtr make_convolution_backward_data(const KernelRequest& request, const dnn
 }
 
 KernelPtr make_convolution_backward_weights(const KernelRequest& request, const dnnl::engine& engine) {
-  const OperandRequest& x = request.inputs[0];
-  const OperandRequest& dy = request.inputs[1];
-  const OperandRequest& dw = request.outputs[0];
-  const Window window(request.attributes);
+  const Operands operands{request.inputs[0], request.outputs[0], request.inputs[1], request.attributes.groups};
+  const ConvolutionWindow window(request.attributes.window);
   const bool has_bias = request.outputs.size() == 2;
-  const Layout dbias = plain_layout({dw.shape[0]});
-  const auto hint = forward_hint(x.shape, dw.shape, dy.shape, window, engine);
-  const auto backward_desc = [&](const Layout& x_layout, const Layout& dw_layout, const Layout& dy_layout) {
-    const auto desc = has_bias ? convolution_backward_weights::desc(kAlgorithm, x_layout, dw_layout, dbias, dy_layout,
-                                                                    window.strides, window.padding, window.padding)
-                               : convolution_backward_weights::desc(kAlgorithm, x_layout, dw_layout, dy_layout,
-                                                                    window.strides, window.padding, window.padding);
+  const Layout dbias = plain_layout({operands.w.shape[0]});
+  const auto hint = forward_hint(operands, request.attributes, engine);
+  const auto backward_desc = [&](const Layout& x, const Layout& dw, const Layout& dy) {
+    const auto desc = has_bias ? convolution_backward_weights::desc(kAlgorithm, x, dw, dbias, dy, window.strides,
+                                                                    window.dilation, window.begin, window.end)
+                               : convolution_backward_weights::desc(kAlgorithm, x, dw, dy, window.strides,
+                                                                    window.dilation, window.begin, window.end);
     return convolution_backward_weights::primitive_desc(desc, user_scratchpad(), engine, hint);
   };
 
-  const auto free = backward_desc(any_layout(x.shape), any_layout(dw.shape), any_layout(dy.shape));
-  const auto desc = keep_layouts_if_as_fast(
-      free, [&] { return backward_desc(chosen_or_any(x), chosen_or_any(dw), chosen_or_any(dy)); });
+  // Its gradient's reorder is small beside those of activations, and the first to accept.
+  const auto free = backward_desc(operands.any_x(), operands.any_w(), operands.any_y());
+  const auto without_activation_reorder = keep_layouts_if_as_fast(
+      free, [&] { return backward_desc(chosen_or_any(operands.x), operands.any_w(), chosen_or_any(operands.y)); });
+  const auto desc = keep_layouts_if_as_fast(without_activation_reorder, [&] {
+    return backward_desc(without_activation_reorder.src_desc(), operands.chosen_w(),
+                         without_activation_reorder.diff_dst_desc());
+  });
 
   auto kernel = std::make_unique<PrimitiveKernel>(convolution_backward_weights(desc), desc, engine);
   kernel->inputs = {desc.src_desc(), desc.diff_dst_desc()};

@@ -1,4 +1,4 @@
-#include "sluice/exec/backends/onednn/primitive_kernel.hpp"
+#include "sluice/exec/backends/onednn/convolution.hpp"
 
 namespace sluice {
 namespace {
@@ -46,11 +46,7 @@ KernelPtr make_add(const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& a = request.inputs[0];
   const Layout data = a.layout.value_or(preferred_image_layout(a.shape));
   dnnl::primitive_attr attributes = user_scratchpad();
-  if (request.attributes.relu) {
-    dnnl::post_ops relu;
-    relu.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-    attributes.set_post_ops(relu);
-  }
+  append_activation(request.attributes.activation, attributes);
   const dnnl::binary::primitive_desc desc({dnnl::algorithm::binary_add, data, data, data}, attributes, engine);
   auto kernel = std::make_unique<PrimitiveKernel>(dnnl::binary(desc), desc, engine);
   kernel->inputs = {data, data};
@@ -63,12 +59,15 @@ KernelPtr make_add(const KernelRequest& request, const dnnl::engine& engine) {
 }
 
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine) {
-  const dnnl::reorder::primitive_desc desc(engine, from, engine, to, user_scratchpad());
+  // Where one side is row-major, it is read or written in the other's dimensions.
+  const Layout source = is_plain(from) ? row_major_form(to, from.data_type()) : from;
+  const Layout target = is_plain(to) && !is_plain(from) ? row_major_form(from, to.data_type()) : to;
+  const dnnl::reorder::primitive_desc desc(engine, source, engine, target, user_scratchpad());
   auto kernel = std::make_unique<PrimitiveKernel>(dnnl::reorder(desc), desc, engine);
   kernel->inputs = {from};
   kernel->outputs = {to};
-  kernel->bind(DNNL_ARG_FROM, 0, from);
-  kernel->bind(DNNL_ARG_TO, 1, to);
+  kernel->bind(DNNL_ARG_FROM, 0, source);
+  kernel->bind(DNNL_ARG_TO, 1, target);
   kernel->bind_scratchpad();
   return kernel;
 }

@@ -7,6 +7,8 @@
 namespace sluice {
 namespace {
 
+using Tag = dnnl::memory::format_tag;
+
 // One level of the loop nest that walks a layout: `extent` steps of `stride` elements along dimension `dim`.
 struct Level {
   int dim;
@@ -57,6 +59,12 @@ bool equal_dims(const Layout& a, const Layout& b) {
 
 Shape shape_of(const Layout& layout) { return {layout.data.dims, layout.data.dims + layout.data.ndims}; }
 
+Layout row_major(const Shape& shape, dnnl::memory::data_type type) {
+  dnnl::memory::dims strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i > 1; --i) strides[i - 2] = strides[i - 1] * shape[i - 1];
+  return {shape, type, strides};
+}
+
 }  // namespace
 
 dnnl::memory::data_type onednn_type(DType dtype) {
@@ -67,31 +75,48 @@ dnnl::memory::data_type onednn_type(DType dtype) {
       return dnnl::memory::data_type::s32;
     case DType::kU8:
       return dnnl::memory::data_type::u8;
+    case DType::kBF16:
+      return dnnl::memory::data_type::bf16;
   }
   SLUICE_CHECK(false, "unknown dtype");
 }
 
-Layout plain_layout(const Shape& shape, DType dtype) {
-  dnnl::memory::dims strides(shape.size(), 1);
-  for (std::size_t i = shape.size(); i > 1; --i) strides[i - 2] = strides[i - 1] * shape[i - 1];
-  return {shape, onednn_type(dtype), strides};
+Layout plain_layout(const Shape& shape, DType dtype) { return row_major(shape, onednn_type(dtype)); }
+
+Layout any_layout(const Shape& shape, DType dtype) {
+  return {shape, onednn_type(dtype), dnnl::memory::format_tag::any};
 }
 
-Layout any_layout(const Shape& shape) { return {shape, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any}; }
+Layout preferred_image_layout(const Shape& shape, DType dtype) {
+  if (shape.size() != 4 || shape[1] % kChannelBlock != 0) return plain_layout(shape, dtype);
+  return {shape, onednn_type(dtype), dnnl::memory::format_tag::nChw16c};
+}
 
-Layout preferred_image_layout(const Shape& shape) {
-  constexpr std::int64_t kBlock = 16;
-  if (shape.size() != 4 || shape[1] % kBlock != 0) return plain_layout(shape);
-  return {shape, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nChw16c};
+Layout blocked_image_layout(const Shape& shape, DType dtype) {
+  return {shape, onednn_type(dtype), dnnl::memory::format_tag::nChw16c};
+}
+
+bool is_blocked_image(const Layout& layout) {
+  return layout.data.ndims == 4 && same_bytes(layout, {shape_of(layout), layout.data_type(), Tag::nChw16c});
+}
+
+bool is_plain(const Layout& layout) {
+  if (!is_blocked(layout)) return false;
+  const Layout plain = row_major_form(layout);
+  return equal_dims(layout, plain) && loop_nest(layout) == loop_nest(plain);
 }
 
 Layout layout_like(const Layout& model, const Shape& shape) {
-  using Tag = dnnl::memory::format_tag;
   for (const Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nhwc}) {
-    if (same_bytes(model, {shape_of(model), model.data_type(), tag})) return {shape, dnnl::memory::data_type::f32, tag};
+    if (model.data.ndims == 4 && same_bytes(model, {shape_of(model), model.data_type(), tag}))
+      return {shape, model.data_type(), tag};
   }
-  return plain_layout(shape);
+  return row_major(shape, model.data_type());
 }
+
+Layout row_major_form(const Layout& layout) { return row_major_form(layout, layout.data_type()); }
+
+Layout row_major_form(const Layout& layout, dnnl::memory::data_type type) { return row_major(shape_of(layout), type); }
 
 Layout as_float(const Layout& layout) {
   Layout result = layout;
@@ -101,8 +126,9 @@ Layout as_float(const Layout& layout) {
 
 bool same_bytes(const Layout& a, const Layout& b) {
   if (a == b) return true;
-  return is_blocked(a) && is_blocked(b) && a.data.data_type == b.data.data_type && equal_dims(a, b) &&
-         loop_nest(a) == loop_nest(b);
+  if (!is_blocked(a) || !is_blocked(b) || a.data.data_type != b.data.data_type) return false;
+  if (equal_dims(a, b)) return loop_nest(a) == loop_nest(b);
+  return a.get_size() == b.get_size() && is_plain(a) && is_plain(b);
 }
 
 std::string layout_name(const Layout& layout) {

@@ -2,7 +2,9 @@
 // bytes.
 //
 // A layout is a dnnl::memory::desc: dimensions, type and blocking. Convolutions on AVX-512 keep images as nChw16c:
-// 16 channels side by side, so that one vector register holds one pixel. All functions are pure.
+// 16 channels side by side, so that one vector register holds one pixel. A layout's dimensions may group the tensor's
+// in another way (weights of a grouped convolution are [G, O / G, I / G, KH, KW], a reshaped tensor has its reader's
+// shape): what holds is that the elements in row-major order are the tensor's. All functions are pure.
 #pragma once
 
 #include <dnnl.hpp>
@@ -17,18 +19,27 @@ using Layout = dnnl::memory::desc;
 dnnl::memory::data_type onednn_type(DType dtype);
 
 Layout plain_layout(const Shape& shape, DType dtype = DType::kF32);  // row-major
-Layout any_layout(const Shape& shape);                               // fp32, left to oneDNN to choose
+Layout any_layout(const Shape& shape, DType dtype = DType::kF32);    // left to oneDNN to choose
+Layout row_major_form(const Layout& layout);                         // same dimensions and type, row-major
+Layout row_major_form(const Layout& layout, dnnl::memory::data_type type);
+bool is_plain(const Layout& layout);  // the bytes are those of its row-major form
+
+// Channels side by side in a blocked image, [N, C, H, W] in nChw16c; the last block is padded with zeros.
+constexpr std::int64_t kChannelBlock = 16;
+Layout blocked_image_layout(const Shape& shape, DType dtype = DType::kF32);
+bool is_blocked_image(const Layout& layout);
 
 // The layout for an image tensor that nothing else has decided: blocked where channels fill the blocks, else plain.
-Layout preferred_image_layout(const Shape& shape);
+Layout preferred_image_layout(const Shape& shape, DType dtype = DType::kF32);
 
-// The layout of an fp32 image tensor of `shape` that is blocked in the same way as `model`.
+// The layout of an image tensor of `shape` that is blocked in the same way as `model`, and of its type.
 Layout layout_like(const Layout& model, const Shape& shape);
 
 // The fp32 layout with the dimensions and blocking of `layout`: from a pooling workspace to the tensor it indexes.
 Layout as_float(const Layout& layout);
 
-// True if every element is at the same byte offset in both, e.g. [N, C, 1, 1] in nChw16c and in nchw.
+// True if every element is at the same byte offset in both, e.g. [N, C, 1, 1] in nChw16c and in nchw, or two row-major
+// layouts of as many elements.
 bool same_bytes(const Layout& a, const Layout& b);
 
 // oneDNN's tag spelling: dimensions by falling stride, upper case where blocked, then the blocks: "aBcd16b". Row-major

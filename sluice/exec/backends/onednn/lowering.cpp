@@ -33,32 +33,61 @@ class KernelCache {
   std::vector<std::shared_ptr<Kernel>> reorders_;
 };
 
+// Where a logical tensor is: the executable tensor that stores it, and how its bytes lie in the logical shape. Views of
+// one storage have several shapes.
+struct Home {
+  TensorId storage = kNowhere;
+  Layout layout;
+};
+
+// The parameter that each gradient updates, for gradients and for what is summed or cast to make them.
+std::map<TensorId, TensorId> parameters_of_gradients(const Graph& logical) {
+  std::map<TensorId, TensorId> parameter_of;
+  for (auto op = logical.ops().rbegin(); op != logical.ops().rend(); ++op) {
+    if (op->kind == OpKind::kSgdUpdate || op->kind == OpKind::kAdamUpdate) parameter_of[op->inputs[1]] = op->inputs[0];
+    if (op->kind != OpKind::kAdd && op->kind != OpKind::kCast) continue;
+    const auto whole = parameter_of.find(op->outputs[0]);
+    if (whole == parameter_of.end()) continue;
+    for (const TensorId part : op->inputs) parameter_of.emplace(part, whole->second);
+  }
+  return parameter_of;
+}
+
 class Lowering {
  public:
   Lowering(const Graph& logical, const dnnl::engine& engine)
-      : logical_(logical), cache_(engine), home_(logical.tensors().size(), kNowhere) {
+      : logical_(logical),
+        cache_(engine),
+        homes_(logical.tensors().size()),
+        parameter_of_gradient_(parameters_of_gradients(logical)) {
     result_.graph.name = logical.name;
     result_.graph.layers = logical.layers;
-    for (const Op& op : logical.ops())
-      if (op.kind == OpKind::kSgdUpdate) parameter_of_gradient_[op.inputs[1]] = op.inputs[0];
   }
 
   LoweredGraph run() && {
-    for (const Op& op : logical_.ops()) lower(op);
+    for (const Op& op : logical_.ops()) {
+      if (op.kind == OpKind::kReshape) {
+        lower_reshape(op);
+      } else {
+        lower(op);
+      }
+    }
     merge();
     return std::move(result_);
   }
 
  private:
-  TensorId& home(TensorId logical) { return home_[static_cast<std::size_t>(logical)]; }
-  const Layout& layout(TensorId id) const { return result_.layouts[static_cast<std::size_t>(id)]; }
+  Home& home(TensorId logical) { return homes_[static_cast<std::size_t>(logical)]; }
+  bool placed(TensorId logical) { return home(logical).storage != kNowhere; }
 
   // What is decided about a logical tensor: its own layout, or for a gradient that of its parameter.
   std::optional<Layout> decided_layout(TensorId logical) {
-    if (home(logical) != kNowhere) return layout(home(logical));
+    if (placed(logical)) return home(logical).layout;
     const auto parameter = parameter_of_gradient_.find(logical);
-    if (parameter == parameter_of_gradient_.end() || home(parameter->second) == kNowhere) return std::nullopt;
-    return layout(home(parameter->second));
+    if (parameter == parameter_of_gradient_.end() || !placed(parameter->second)) return std::nullopt;
+    const DType dtype = logical_.tensor(logical).dtype;
+    if (dtype != logical_.tensor(parameter->second).dtype) return std::nullopt;
+    return home(parameter->second).layout;
   }
 
   OperandRequest request_operand(TensorId logical) {
@@ -77,38 +106,66 @@ class Lowering {
     lowered.outputs.clear();
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
       lowered.inputs.push_back(input_as(op.inputs[i], kernel->inputs[i], op));
-    std::vector<std::pair<TensorId, TensorId>> moves;  // from what the kernel writes to where the tensor lives
+    std::vector<std::pair<Home, Home>> moves;  // from what the kernel writes to where the tensor lives
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
       lowered.outputs.push_back(output_as(op.outputs[i], kernel->outputs[i], moves));
+    lowered.views = views_of(op, lowered);
     add_op(std::move(lowered), kernel);
     for (const auto& [from, to] : moves) add_reorder(from, to, op);
   }
 
+  // A view of x's bytes where these are row-major, else of a row-major copy.
+  void lower_reshape(const Op& op) {
+    const Tensor& y = logical_.tensor(op.outputs[0]);
+    const Layout row_major = plain_layout(logical_.tensor(op.inputs[0]).shape, y.dtype);
+    const TensorId storage = input_as(op.inputs[0], row_major, op);
+    home(op.outputs[0]) = {storage, plain_layout(y.shape, y.dtype)};
+    if (y.role == Role::kGradient || y.role == Role::kOutput) result_.graph.tensor(storage).role = y.role;
+  }
+
+  // "0:[8, 16]" for operand 0 seen in that shape, where its storage was made in another.
+  std::string views_of(const Op& op, const Op& lowered) const {
+    std::string views;
+    const auto note = [&](std::size_t operand, TensorId logical, TensorId storage) {
+      const Shape& shape = logical_.tensor(logical).shape;
+      if (shape == result_.graph.tensor(storage).shape) return;
+      views += (views.empty() ? "" : " ") + std::to_string(operand) + ":" + to_string(shape);
+    };
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) note(i, op.inputs[i], lowered.inputs[i]);
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) note(op.inputs.size() + i, op.outputs[i], lowered.outputs[i]);
+    return views;
+  }
+
   // The tensor to read `logical` from in layout `wanted`: itself, a copy made before, or the output of a new reorder.
   TensorId input_as(TensorId logical, const Layout& wanted, const Op& consumer) {
-    if (home(logical) == kNowhere) home(logical) = add_tensor(logical_.tensor(logical), wanted);
-    const TensorId stored = home(logical);
-    if (same_bytes(layout(stored), wanted)) return stored;
-    for (const TensorId copy : copies_[logical])
-      if (same_bytes(layout(copy), wanted)) return copy;
+    if (!placed(logical)) home(logical) = {add_tensor(logical_.tensor(logical), wanted), wanted};
+    const Home stored = home(logical);
+    if (same_bytes(stored.layout, wanted)) return stored.storage;
+    for (const Home& copy : copies_[logical])
+      if (same_bytes(copy.layout, wanted)) return copy.storage;
 
     const bool rewritten = std::count(consumer.outputs.begin(), consumer.outputs.end(), logical) > 0;
     SLUICE_CHECK(!rewritten, consumer.name + " updates " + logical_.tensor(logical).name + " in another layout");
-    const TensorId copy = add_copy(logical, wanted);
+    const Home copy{add_copy(logical, wanted), wanted};
     copies_[logical].push_back(copy);
     add_reorder(stored, copy, consumer);
-    return copy;
+    return copy.storage;
   }
 
   // The tensor that the kernel writes for `logical`; where that is not its home, a move is noted.
-  TensorId output_as(TensorId logical, const Layout& written, std::vector<std::pair<TensorId, TensorId>>& moves) {
-    copies_.erase(logical);
+  TensorId output_as(TensorId logical, const Layout& written, std::vector<std::pair<Home, Home>>& moves) {
     const Layout wanted = decided_layout(logical).value_or(written);
-    if (home(logical) == kNowhere) home(logical) = add_tensor(logical_.tensor(logical), wanted);
-    if (same_bytes(wanted, written)) return home(logical);
-    const TensorId copy = add_copy(logical, written);
+    if (!placed(logical)) home(logical) = {add_tensor(logical_.tensor(logical), wanted), wanted};
+    forget_copies(home(logical).storage);
+    if (same_bytes(wanted, written)) return home(logical).storage;
+    const Home copy{add_copy(logical, written), written};
     moves.emplace_back(copy, home(logical));
-    return copy;
+    return copy.storage;
+  }
+
+  // Its bytes change, and so those of all views of it.
+  void forget_copies(TensorId storage) {
+    std::erase_if(copies_, [&](const auto& entry) { return home(entry.first).storage == storage; });
   }
 
   TensorId add_tensor(Tensor tensor, const Layout& stored) {
@@ -128,15 +185,15 @@ class Lowering {
     return add_tensor(std::move(tensor), stored);
   }
 
-  void add_reorder(TensorId from, TensorId to, const Op& neighbour) {
+  void add_reorder(const Home& from, const Home& to, const Op& neighbour) {
     Op op;
     op.name = neighbour.name + ".reorder";
     op.kind = OpKind::kReorder;
-    op.inputs = {from};
-    op.outputs = {to};
+    op.inputs = {from.storage};
+    op.outputs = {to.storage};
     op.layer = neighbour.layer;
     op.phase = neighbour.phase;
-    add_op(std::move(op), cache_.find_or_make_reorder(layout(from), layout(to)));
+    add_op(std::move(op), cache_.find_or_make_reorder(from.layout, to.layout));
   }
 
   void add_op(Op op, const std::shared_ptr<Kernel>& kernel) {
@@ -163,8 +220,8 @@ class Lowering {
 
   const Graph& logical_;
   KernelCache cache_;
-  std::vector<TensorId> home_;                          // by logical id: the executable tensor that stores it
-  std::map<TensorId, std::vector<TensorId>> copies_;    // by logical id: valid reordered copies
+  std::vector<Home> homes_;                             // by logical id
+  std::map<TensorId, std::vector<Home>> copies_;        // by logical id: valid reordered copies
   std::map<TensorId, TensorId> parameter_of_gradient_;  // logical ids
   LoweredGraph result_;
 };

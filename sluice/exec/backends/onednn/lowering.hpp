@@ -3,8 +3,9 @@
 // Ops are taken in order. A kernel is made for what is known about the layouts so far; a tensor gets its layout from
 // its first op, whether that writes it or, for parameters, reads it: so weights lie as the forward convolution likes.
 // Where a later kernel wants other bytes, a kReorder op goes before it (after it, for a gradient, which must lie like
-// its parameter). A reordered copy is used again by later ops until its source is overwritten. Last, workspaces are
-// appended and in-place pairs merged.
+// its parameter). A reordered copy is used again by later ops until its source is overwritten. A kReshape becomes a
+// view, another shape of the same storage, after a reorder to row-major where it has to. Last, workspaces are appended
+// and in-place pairs merged.
 #pragma once
 
 #include <memory>

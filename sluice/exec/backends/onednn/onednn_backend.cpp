@@ -26,16 +26,17 @@ class OnednnGraph : public CompiledGraph {
 
   void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override {
     // oneDNN's memory objects know no const; a reorder only reads its source.
-    reorder(tensor, stored_layout(tensor), const_cast<void*>(stored), row_major(tensor), plain.data());
+    reorder(tensor, stored_layout(tensor), const_cast<void*>(stored), row_major_form(stored_layout(tensor)),
+            plain.data());
   }
 
   void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override {
-    reorder(tensor, row_major(tensor), const_cast<float*>(plain.data()), stored_layout(tensor), stored);
+    reorder(tensor, row_major_form(stored_layout(tensor)), const_cast<float*>(plain.data()), stored_layout(tensor),
+            stored);
   }
 
  private:
   const Layout& stored_layout(TensorId tensor) const { return lowered_.layouts[static_cast<std::size_t>(tensor)]; }
-  Layout row_major(TensorId tensor) const { return plain_layout(lowered_.graph.tensor(tensor).shape); }
 
   void reorder(TensorId id, const Layout& from, void* source, const Layout& to, void* target) {
     const Tensor& tensor = lowered_.graph.tensor(id);

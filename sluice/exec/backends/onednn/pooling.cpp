@@ -7,24 +7,28 @@ namespace {
 using dnnl::pooling_backward;
 using dnnl::pooling_forward;
 
-// Padding counts as zeros in the average, as in PyTorch.
 constexpr auto kMax = dnnl::algorithm::pooling_max;
-constexpr auto kAverage = dnnl::algorithm::pooling_avg_include_padding;
 
-struct Window {
-  explicit Window(const Attributes& attributes)
-      : strides{attributes.stride, attributes.stride},
-        kernel{attributes.kernel_h, attributes.kernel_w},
-        padding{attributes.padding, attributes.padding} {}
+struct PoolWindow {
+  explicit PoolWindow(const Window& window)
+      : strides{window.stride_h, window.stride_w},
+        kernel{window.kernel_h, window.kernel_w},
+        begin{window.pad_top, window.pad_left},
+        end{window.pad_bottom, window.pad_right} {}
   dnnl::memory::dims strides;
   dnnl::memory::dims kernel;
-  dnnl::memory::dims padding;
+  dnnl::memory::dims begin;  // padding
+  dnnl::memory::dims end;
 };
 
+dnnl::algorithm average(const Attributes& attributes) {
+  return attributes.count_padding ? dnnl::algorithm::pooling_avg_include_padding
+                                  : dnnl::algorithm::pooling_avg_exclude_padding;
+}
+
 pooling_forward::primitive_desc forward_desc(dnnl::algorithm algorithm, const Layout& x, const Layout& y,
-                                             const Window& window, const dnnl::engine& engine) {
-  return {{dnnl::prop_kind::forward_training, algorithm, x, y, window.strides, window.kernel, window.padding,
-           window.padding},
+                                             const PoolWindow& window, const dnnl::engine& engine) {
+  return {{dnnl::prop_kind::forward_training, algorithm, x, y, window.strides, window.kernel, window.begin, window.end},
           user_scratchpad(),
           engine};
 }
@@ -32,7 +36,7 @@ pooling_forward::primitive_desc forward_desc(dnnl::algorithm algorithm, const La
 KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& x = request.inputs[0];
   const auto desc = forward_desc(algorithm, x.layout.value_or(preferred_image_layout(x.shape)),
-                                 any_layout(request.outputs[0].shape), Window(request.attributes), engine);
+                                 any_layout(request.outputs[0].shape), PoolWindow(request.attributes.window), engine);
   auto kernel = std::make_unique<PrimitiveKernel>(pooling_forward(desc), desc, engine);
   kernel->inputs = {desc.src_desc()};
   kernel->outputs = {desc.dst_desc()};
@@ -48,12 +52,11 @@ KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, 
 
 KernelPtr make_backward(dnnl::algorithm algorithm, const Layout& dy, const KernelRequest& request,
                         const dnnl::engine& engine) {
-  const Window window(request.attributes);
+  const PoolWindow window(request.attributes.window);
   const Layout dx = layout_like(dy, request.outputs[0].shape);
   const auto hint = forward_desc(algorithm, dx, dy, window, engine);
   const pooling_backward::primitive_desc desc(
-      {algorithm, dx, dy, window.strides, window.kernel, window.padding, window.padding}, user_scratchpad(), engine,
-      hint);
+      {algorithm, dx, dy, window.strides, window.kernel, window.begin, window.end}, user_scratchpad(), engine, hint);
   auto kernel = std::make_unique<PrimitiveKernel>(pooling_backward(desc), desc, engine);
   kernel->inputs = {dy};
   kernel->outputs = {dx};
@@ -74,7 +77,7 @@ KernelPtr make_max_pool(const KernelRequest& request, const dnnl::engine& engine
 }
 
 KernelPtr make_average_pool(const KernelRequest& request, const dnnl::engine& engine) {
-  return make_forward(kAverage, request, engine);
+  return make_forward(average(request.attributes), request, engine);
 }
 
 KernelPtr make_max_pool_backward(const KernelRequest& request, const dnnl::engine& engine) {
@@ -91,7 +94,7 @@ KernelPtr make_average_pool_backward(const KernelRequest& request, const dnnl::e
   const OperandRequest& dy = request.inputs[0];
   const Layout preferred = preferred_image_layout(dy.shape);
   const bool keep = dy.layout && layout_name(*dy.layout) != "plain";
-  return make_backward(kAverage, keep ? *dy.layout : preferred, request, engine);
+  return make_backward(average(request.attributes), keep ? *dy.layout : preferred, request, engine);
 }
 
 }  // namespace sluice
