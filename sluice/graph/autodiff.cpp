@@ -146,7 +146,6 @@ class Differentiator {
     const TensorId x = op.inputs[0];
     const TensorId scale_shift = op.inputs[1];
     std::vector<TensorId> inputs = {x, dy, scale_shift, op.outputs[1]};
-    if (op.attributes.relu) inputs.push_back(op.outputs[3]);
     const TensorId dx = make_contribution(x);
     const TensorId dscale_shift = make_contribution(scale_shift);
     emit_backward(op, OpKind::kBatchNormBackward, std::move(inputs), {dx, dscale_shift});
@@ -157,7 +156,7 @@ class Differentiator {
   // Both branches read the same gradient tensor.
   void differentiate_add(const Op& op, TensorId dy) {
     TensorId gradient = dy;
-    if (op.attributes.relu) {
+    if (op.attributes.activation == Activation::kRelu) {
       gradient = make_gradient(op.outputs[0], ".masked");
       emit(op, OpKind::kReluBackward, {op.outputs[0], dy}, {gradient});
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sluice/base/random.hpp"
@@ -11,20 +12,59 @@ namespace sluice {
 namespace {
 
 constexpr TensorId kNoTensor = -1;
-constexpr float kBatchNormEpsilon = 1e-5F;
-constexpr float kRunningMomentum = 0.1F;
 
-Attributes window_attributes(std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
-  Attributes attributes;
-  attributes.kernel_h = attributes.kernel_w = kernel;
-  attributes.stride = stride;
-  attributes.padding = padding;
-  return attributes;
+struct OutputFormat {
+  std::string suffix;
+  DType dtype = DType::kF32;
+  Role role = Role::kActivation;
+};
+
+// Of the outputs that the op makes. A batch norm's last output is its input `running`, which exists already.
+std::vector<OutputFormat> output_formats(OpKind kind, DType input) {
+  switch (kind) {
+    case OpKind::kBatchNorm:
+    case OpKind::kLayerNorm:
+      return {{""}, {".stats"}};
+    case OpKind::kMaxPool:
+      return {{""}, {".index", DType::kU8}};
+    case OpKind::kLstmCell:
+      return {{""}, {".c"}, {".gates"}};
+    case OpKind::kSoftmaxCrossEntropy:
+      return {{".loss", DType::kF32, Role::kOutput}, {".probabilities"}};
+    case OpKind::kSigmoidCrossEntropy:
+      return {{".loss", DType::kF32, Role::kOutput}};
+    case OpKind::kBroadcast:
+    case OpKind::kReshape:
+    case OpKind::kTranspose:
+    case OpKind::kConcat:
+    case OpKind::kSlice:
+    case OpKind::kPad:
+      return {{"", input}};
+    default:
+      return {{""}};
+  }
+}
+
+bool is_loss(OpKind kind) { return kind == OpKind::kSoftmaxCrossEntropy || kind == OpKind::kSigmoidCrossEntropy; }
+
+bool is_integer(Content content) {
+  return content != Content::kNone && content != Content::kImages && content != Content::kNoise;
+}
+
+bool is_label(Content content) {
+  return content == Content::kLabels || content == Content::kNextTokens || content == Content::kHiddenTokens;
 }
 
 }  // namespace
 
 void GraphBuilder::begin_layer(std::string name) { graph_.layers.push_back(std::move(name)); }
+
+void GraphBuilder::end_stage(std::string trained_prefix) {
+  if (!usable({})) return;
+  if (!has_loss_) return fail("a stage ends without a loss");
+  graph_.stages.push_back({graph_.op_count(), std::move(trained_prefix)});
+  has_loss_ = false;
+}
 
 bool GraphBuilder::usable(std::initializer_list<TensorId> inputs) const {
   SLUICE_CHECK(!graph_.layers.empty(), "begin_layer must come before the first op");
@@ -38,174 +78,106 @@ void GraphBuilder::fail(const std::string& message) {
   if (!error_) error_ = Error{ErrorCode::kBadInput, fmt::format("layer '{}': {}", graph_.layers.back(), message)};
 }
 
-std::string GraphBuilder::unique_name(const std::string& suffix) {
-  const std::string name = graph_.layers.back() + "." + suffix;
+std::string GraphBuilder::distinct(const std::string& name) {
   const int count = ++names_[name];
   return count == 1 ? name : fmt::format("{}_{}", name, count);
 }
 
+std::string GraphBuilder::unique_name(const std::string& suffix) {
+  return distinct(graph_.layers.back() + "." + suffix);
+}
+
 TensorId GraphBuilder::add_parameter(const std::string& suffix, Shape shape, Init init, Role role) {
-  Tensor tensor;
-  tensor.name = unique_name(suffix);
-  tensor.shape = std::move(shape);
-  tensor.role = role;
-  tensor.init = init;
-  if (init.kind == Init::Kind::kNormal) tensor.init.stream = stream_of(tensor.name);
-  return graph_.add_tensor(std::move(tensor));
+  return named_parameter(unique_name(suffix), std::move(shape), std::move(init), role);
 }
 
 TensorId GraphBuilder::add_weight(const std::string& name, Shape shape, std::int64_t fan_in) {
   Init init;
   init.kind = Init::Kind::kNormal;
-  init.stddev = static_cast<float>(std::sqrt(2.0 / static_cast<double>(fan_in)));
-  return add_parameter(name, std::move(shape), init);
+  init.stddev = stddev_.value_or(static_cast<float>(std::sqrt(2.0 / static_cast<double>(fan_in))));
+  return named_parameter(unique_name(name), std::move(shape), init);
 }
 
-TensorId GraphBuilder::add_op(Op op, const std::vector<Output>& outputs) {
-  std::vector<Shape> inputs;
-  for (const TensorId id : op.inputs) inputs.push_back(graph_.tensor(id).shape);
-  const Result<std::vector<Shape>> shapes = infer_shapes(op.kind, op.attributes, inputs);
+TensorId GraphBuilder::named_parameter(const std::string& name, Shape shape, Init init, Role role) {
+  if (!usable({})) return kNoTensor;
+  Tensor tensor;
+  tensor.name = name;
+  tensor.shape = std::move(shape);
+  tensor.role = role;
+  tensor.init = std::move(init);
+  const bool random = tensor.init.kind == Init::Kind::kNormal || tensor.init.kind == Init::Kind::kUniform;
+  if (random) tensor.init.stream = stream_of(tensor.name);
+  return graph_.add_tensor(std::move(tensor));
+}
+
+TensorId GraphBuilder::add(OpKind kind, const Attributes& attributes, const std::vector<TensorId>& inputs) {
+  for (const TensorId id : inputs) usable({id});
+  return error_ ? kNoTensor : add_op(kind, attributes, inputs);
+}
+
+TensorId GraphBuilder::add_op(OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs) {
+  std::vector<Shape> input_shapes;
+  for (const TensorId id : inputs) input_shapes.push_back(graph_.tensor(id).shape);
+  const Result<std::vector<Shape>> shapes = infer_shapes(kind, attributes, input_shapes);
   if (!shapes.ok()) {
     fail(shapes.error().message);
     return kNoTensor;
   }
-  op.name = unique_name(std::string(to_string(op.kind)));
+  Op op;
+  op.kind = kind;
+  op.attributes = attributes;
+  op.name = unique_name(std::string(to_string(kind)));
   op.layer = static_cast<LayerIndex>(graph_.layers.size()) - 1;
-  std::vector<TensorId> made;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
+  if (kind == OpKind::kDropout && attributes.stream == 0) op.attributes.stream = stream_of(op.name);
+  for (const OutputFormat& format : output_formats(kind, graph_.tensor(inputs[0]).dtype)) {
     Tensor tensor;
-    tensor.name = op.name + outputs[i].name;
-    tensor.shape = shapes->at(i);
-    tensor.dtype = outputs[i].dtype;
-    tensor.role = outputs[i].role;
-    made.push_back(graph_.add_tensor(std::move(tensor)));
+    tensor.name = op.name + format.suffix;
+    tensor.shape = shapes->at(op.outputs.size());
+    tensor.dtype = format.dtype;
+    tensor.role = format.role;
+    op.outputs.push_back(graph_.add_tensor(std::move(tensor)));
   }
-  op.outputs.insert(op.outputs.begin(), made.begin(), made.end());
+  if (kind == OpKind::kBatchNorm) op.outputs.push_back(inputs[2]);
+  has_loss_ = has_loss_ || is_loss(kind);
+  op.inputs = std::move(inputs);
+  const TensorId first = op.outputs.front();
   graph_.add_op(std::move(op));
-  return made.front();
+  return first;
 }
 
-TensorId GraphBuilder::input(std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) {
-  if (!usable({})) return kNoTensor;
-  const Shape shape = {batch, channels, height, width};
-  if (labels_ || std::min({batch, channels, height, width}) < 1) {
-    fail(fmt::format("input: expects one input with extents of at least 1, got {}", to_string(shape)));
-    return kNoTensor;
-  }
-  Tensor images{.name = unique_name("images"), .shape = shape, .role = Role::kInput, .init = {}};
-  Tensor labels{
-      .name = unique_name("labels"), .shape = {batch}, .dtype = DType::kI32, .role = Role::kInput, .init = {}};
+std::vector<TensorId> GraphBuilder::inputs(const std::vector<InputSpec>& specs) {
+  if (!usable({})) return std::vector<TensorId>(specs.size(), kNoTensor);
   Op op;
   op.name = unique_name(std::string(to_string(OpKind::kInput)));
   op.layer = static_cast<LayerIndex>(graph_.layers.size()) - 1;
-  op.outputs = {graph_.add_tensor(std::move(images)), graph_.add_tensor(std::move(labels))};
-  labels_ = op.outputs[1];
-  return graph_.op(graph_.add_op(std::move(op))).outputs[0];
-}
-
-TensorId GraphBuilder::conv2d(TensorId x, const Conv2dOptions& options) {
-  if (!usable({x})) return kNoTensor;
-  const Shape& shape = graph_.tensor(x).shape;
-  const std::int64_t channels = shape.size() == 4 ? shape[1] : 0;
-  Op op;
-  op.kind = OpKind::kConv2d;
-  op.attributes = window_attributes(options.kernel, options.stride, options.padding);
-  const std::int64_t fan_in = channels * options.kernel * options.kernel;
-  op.inputs = {x, add_weight("weight", {options.out_channels, channels, options.kernel, options.kernel}, fan_in)};
-  if (options.bias) op.inputs.push_back(add_parameter("bias", {options.out_channels}, {}));
-  return add_op(std::move(op), {{}});
-}
-
-TensorId GraphBuilder::batch_norm(TensorId x, bool relu) {
-  if (!usable({x})) return kNoTensor;
-  const Shape& shape = graph_.tensor(x).shape;
-  const Shape per_channel = {2, shape.size() == 4 ? shape[1] : 0};
-  Init scale_shift;
-  scale_shift.kind = Init::Kind::kScaleShift;
-  Init statistics;
-  statistics.kind = Init::Kind::kRunningStats;
-  Op op;
-  op.kind = OpKind::kBatchNorm;
-  op.attributes.relu = relu;
-  op.attributes.epsilon = kBatchNormEpsilon;
-  op.attributes.momentum = kRunningMomentum;
-  const TensorId running = add_parameter("bn.running", per_channel, statistics, Role::kBuffer);
-  op.inputs = {x, add_parameter("bn.scale_shift", per_channel, scale_shift), running};
-  const TensorId y = add_op(std::move(op), {{}, {.name = ".stats"}});
-  if (y == kNoTensor) return kNoTensor;
-  Op& added = graph_.op(graph_.op_count() - 1);
-  added.outputs.push_back(running);
-  if (relu) {
-    Tensor mask{.name = added.name + ".mask", .shape = graph_.tensor(x).shape, .dtype = DType::kU8, .init = {}};
-    added.outputs.push_back(graph_.add_tensor(std::move(mask)));
+  for (const InputSpec& spec : specs) {
+    const bool positive = std::all_of(spec.shape.begin(), spec.shape.end(), [](auto extent) { return extent >= 1; });
+    if (graph_.op_count() > 0 || !positive) {
+      fail(fmt::format("input: expects one input op with extents of at least 1, got {} of shape {}", spec.name,
+                       to_string(spec.shape)));
+      return std::vector<TensorId>(specs.size(), kNoTensor);
+    }
+    Tensor tensor;
+    tensor.name = unique_name(spec.name);
+    tensor.shape = spec.shape;
+    tensor.dtype = is_integer(spec.content) ? DType::kI32 : DType::kF32;
+    tensor.role = Role::kInput;
+    tensor.content = spec.content;
+    tensor.bound = spec.bound;
+    op.outputs.push_back(graph_.add_tensor(std::move(tensor)));
+    if (!labels_ && is_label(spec.content)) labels_ = op.outputs.back();
   }
-  return y;
-}
-
-TensorId GraphBuilder::relu(TensorId x) {
-  if (!usable({x})) return kNoTensor;
-  Op op;
-  op.kind = OpKind::kRelu;
-  op.inputs = {x};
-  return add_op(std::move(op), {{}});
-}
-
-TensorId GraphBuilder::add(TensorId a, TensorId b, bool relu) {
-  if (!usable({a, b})) return kNoTensor;
-  Op op;
-  op.kind = OpKind::kAdd;
-  op.attributes.relu = relu;
-  op.inputs = {a, b};
-  return add_op(std::move(op), {{}});
-}
-
-TensorId GraphBuilder::max_pool(TensorId x, const MaxPoolOptions& options) {
-  if (!usable({x})) return kNoTensor;
-  Op op;
-  op.kind = OpKind::kMaxPool;
-  op.attributes = window_attributes(options.kernel, options.stride, options.padding);
-  op.inputs = {x};
-  return add_op(std::move(op), {{}, {.name = ".index", .dtype = DType::kU8}});
-}
-
-TensorId GraphBuilder::global_avg_pool(TensorId x) {
-  if (!usable({x})) return kNoTensor;
-  const Shape& shape = graph_.tensor(x).shape;
-  Op op;
-  op.kind = OpKind::kAvgPool;
-  op.attributes.kernel_h = shape.size() == 4 ? shape[2] : 0;
-  op.attributes.kernel_w = shape.size() == 4 ? shape[3] : 0;
-  op.inputs = {x};
-  return add_op(std::move(op), {{}});
-}
-
-TensorId GraphBuilder::dense(TensorId x, std::int64_t out_features, bool bias) {
-  if (!usable({x})) return kNoTensor;
-  const Shape& shape = graph_.tensor(x).shape;
-  const std::int64_t in_features = element_count(shape) / shape.front();
-  Op op;
-  op.kind = OpKind::kDense;
-  op.inputs = {x, add_weight("weight", {out_features, in_features}, in_features)};
-  if (bias) op.inputs.push_back(add_parameter("bias", {out_features}, {}));
-  return add_op(std::move(op), {{}});
-}
-
-TensorId GraphBuilder::softmax_cross_entropy(TensorId logits) {
-  if (!usable({logits})) return kNoTensor;
-  if (!labels_ || has_loss_) {
-    fail("softmax_cross_entropy: expects an input op before it, and one loss");
-    return kNoTensor;
-  }
-  Op op;
-  op.kind = OpKind::kSoftmaxCrossEntropy;
-  op.inputs = {logits, *labels_};
-  has_loss_ = true;
-  return add_op(std::move(op), {{.name = ".loss", .role = Role::kOutput}, {.name = ".probabilities"}});
+  return graph_.op(graph_.add_op(std::move(op))).outputs;
 }
 
 Result<Graph> GraphBuilder::finish() {
   if (error_) return *error_;
-  if (!has_loss_) return Error{ErrorCode::kBadInput, fmt::format("graph '{}' has no loss", graph_.name)};
+  if (!graph_.stages.empty() && graph_.stages.back().end != graph_.op_count()) {
+    return Error{ErrorCode::kBadInput, fmt::format("graph '{}' has ops after its last stage", graph_.name)};
+  }
+  if (!has_loss_ && graph_.stages.empty()) {
+    return Error{ErrorCode::kBadInput, fmt::format("graph '{}' has no loss", graph_.name)};
+  }
   return std::move(graph_);
 }
 

@@ -120,24 +120,21 @@ class GraphBuilder {
   Result<Graph> finish();
 
  private:
-  struct Output {
-    std::string name;
-    DType dtype = DType::kF32;
-    Role role = Role::kActivation;
-  };
-
   bool usable(std::initializer_list<TensorId> inputs) const;
   void fail(const std::string& message);
+  // The first use of a name as it is, later ones with "_2", "_3", ...
+  std::string distinct(const std::string& name);
   std::string unique_name(const std::string& suffix);
   TensorId add_parameter(const std::string& suffix, Shape shape, Init init, Role role = Role::kParameter);
   TensorId add_weight(const std::string& name, Shape shape, std::int64_t fan_in);
   // Infers the output shapes, adds the outputs and the op; returns the first output.
-  TensorId add_op(Op op, const std::vector<Output>& outputs);
+  TensorId add_op(OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs);
+  LstmState lstm_cell(TensorId gates, const LstmState& earlier, TensorId weight);
 
   Graph graph_;
   std::optional<TensorId> labels_;
   std::optional<float> stddev_;
-  bool has_loss_ = false;
+  bool has_loss_ = false;  // since the last stage
   std::map<std::string, int> names_;
   std::optional<Error> error_;
 };

@@ -225,7 +225,7 @@ struct Attributes {
   std::int64_t axis = 0;                          // kConcat, kSlice, kPad
   std::vector<std::int64_t> axes;                 // kReduce: ascending; kTranspose: output dimension i is input axes[i]
   std::vector<std::int64_t> perm_a, perm_b, perm_y;  // kMatMul
-  Shape shape;                                    // kReshape, kBroadcast: of the output
+  Shape shape;                                    // kReshape, kBroadcast, kPad: of the output
   std::int64_t out_begin = 0, out_end = 0;        // slice, see above
   bool partial = false;                           // see above
   bool accumulate = false;                        // see above

@@ -4,94 +4,44 @@
 
 #include <algorithm>
 
+#include "sluice/graph/shape_rule.hpp"
+
 namespace sluice {
+
+Error ShapeRule::error(const std::string& detail) const {
+  return {ErrorCode::kBadInput, fmt::format("{}: {}", to_string(kind), detail)};
+}
+
+Status ShapeRule::expect_inputs(std::size_t at_least, std::size_t at_most) const {
+  if (inputs.size() < at_least || inputs.size() > at_most) {
+    return error(fmt::format("expects {} to {} inputs, got {}", at_least, at_most, inputs.size()));
+  }
+  for (const Shape& shape : inputs) {
+    if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; })) {
+      return error(fmt::format("expects extents of at least 1, got {}", to_string(shape)));
+    }
+  }
+  return {};
+}
+
+Status ShapeRule::expect_rank(std::size_t input, std::size_t rank, std::string_view form) const {
+  if (inputs[input].size() == rank) return {};
+  return error(fmt::format("expects input {} to be {}, got {}", input, form, to_string(inputs[input])));
+}
+
+Status ShapeRule::expect_shape(std::string_view what, const Shape& got, const Shape& expected) const {
+  if (got == expected) return {};
+  return error(fmt::format("expects {} of shape {}, got {}", what, to_string(expected), to_string(got)));
+}
+
+Status ShapeRule::expect_axis(std::int64_t axis) const {
+  if (axis >= 0 && axis < static_cast<std::int64_t>(inputs[0].size())) return {};
+  return error(fmt::format("expects an axis of {}, got {}", to_string(inputs[0]), axis));
+}
+
 namespace {
 
-using Shapes = std::vector<Shape>;
-
-// One op's inputs, with the checks that all rules share.
-struct Rule {
-  OpKind kind;
-  const Attributes& attributes;
-  std::span<const Shape> inputs;
-
-  Error error(const std::string& detail) const {
-    return {ErrorCode::kBadInput, fmt::format("{}: {}", to_string(kind), detail)};
-  }
-
-  Status expect_inputs(std::size_t at_least, std::size_t at_most) const {
-    if (inputs.size() < at_least || inputs.size() > at_most) {
-      return error(fmt::format("expects {} to {} inputs, got {}", at_least, at_most, inputs.size()));
-    }
-    for (const Shape& shape : inputs) {
-      if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; })) {
-        return error(fmt::format("expects extents of at least 1, got {}", to_string(shape)));
-      }
-    }
-    return {};
-  }
-
-  Status expect_image(std::size_t input) const {
-    if (inputs[input].size() == 4) return {};
-    return error(fmt::format("expects an image tensor [N, C, H, W], got {}", to_string(inputs[input])));
-  }
-
-  Status expect_shape(std::string_view what, const Shape& got, const Shape& expected) const {
-    if (got == expected) return {};
-    return error(fmt::format("expects {} of shape {}, got {}", what, to_string(expected), to_string(got)));
-  }
-};
-
-Result<std::int64_t> window_count(const Rule& rule, std::int64_t extent, std::int64_t kernel) {
-  const auto& [stride, padding] = std::pair(rule.attributes.stride, rule.attributes.padding);
-  if (kernel < 1 || stride < 1 || padding < 0 || padding >= kernel) {
-    return rule.error(
-        fmt::format("expects kernel >= 1, stride >= 1 and 0 <= padding < kernel, got kernel {}, "
-                    "stride {}, padding {}",
-                    kernel, stride, padding));
-  }
-  if (extent + 2 * padding < kernel) {
-    return rule.error(fmt::format("expects an image of at least {} pixels a side for kernel {} and padding {}, got {}",
-                                  kernel - 2 * padding, kernel, padding, extent));
-  }
-  return (extent + 2 * padding - kernel) / stride + 1;
-}
-
-Result<Shape> windows(const Rule& rule, std::int64_t channels) {
-  SLUICE_RETURN_IF_ERROR(rule.expect_image(0));
-  const Shape& x = rule.inputs[0];
-  SLUICE_ASSIGN(const std::int64_t height, window_count(rule, x[2], rule.attributes.kernel_h));
-  SLUICE_ASSIGN(const std::int64_t width, window_count(rule, x[3], rule.attributes.kernel_w));
-  return Shape{x[0], channels, height, width};
-}
-
-Result<Shapes> conv2d(const Rule& rule) {
-  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 3));
-  SLUICE_RETURN_IF_ERROR(rule.expect_image(0));
-  const Shape& weight = rule.inputs[1];
-  if (weight.empty()) return rule.error("expects weights [O, I, KH, KW], got a scalar");
-  const Shape expected = {weight[0], rule.inputs[0][1], rule.attributes.kernel_h, rule.attributes.kernel_w};
-  SLUICE_RETURN_IF_ERROR(rule.expect_shape("weights", weight, expected));
-  if (rule.inputs.size() == 3) {
-    SLUICE_RETURN_IF_ERROR(rule.expect_shape("bias", rule.inputs[2], {weight[0]}));
-  }
-  SLUICE_ASSIGN(Shape y, windows(rule, weight[0]));
-  return Shapes{std::move(y)};
-}
-
-Result<Shapes> batch_norm(const Rule& rule) {
-  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(3, 3));
-  SLUICE_RETURN_IF_ERROR(rule.expect_image(0));
-  const Shape& x = rule.inputs[0];
-  const Shape per_channel = {2, x[1]};
-  SLUICE_RETURN_IF_ERROR(rule.expect_shape("scale_shift", rule.inputs[1], per_channel));
-  SLUICE_RETURN_IF_ERROR(rule.expect_shape("running statistics", rule.inputs[2], per_channel));
-  Shapes outputs = {x, per_channel, per_channel};
-  if (rule.attributes.relu) outputs.push_back(x);
-  return outputs;
-}
-
-Result<Shapes> same_shape(const Rule& rule, std::size_t inputs, std::size_t outputs) {
+Result<Shapes> same_shape(const ShapeRule& rule, std::size_t inputs, std::size_t outputs) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(inputs, inputs));
   for (std::size_t i = 1; i < inputs; ++i) {
     SLUICE_RETURN_IF_ERROR(rule.expect_shape(fmt::format("input {}", i), rule.inputs[i], rule.inputs[0]));
@@ -99,63 +49,117 @@ Result<Shapes> same_shape(const Rule& rule, std::size_t inputs, std::size_t outp
   return Shapes(outputs, rule.inputs[0]);
 }
 
-Result<Shapes> pool(const Rule& rule) {
+// The third input are running statistics (kBatchNorm) or a batch's (kBatchNormApply): of one shape.
+Result<Shapes> batch_norm(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(3, 4));
+  SLUICE_RETURN_IF_ERROR(rule.expect_image(0));
+  const Shape& x = rule.inputs[0];
+  const Shape per_channel = {2, x[1]};
+  SLUICE_RETURN_IF_ERROR(rule.expect_shape("scale_shift", rule.inputs[1], per_channel));
+  SLUICE_RETURN_IF_ERROR(rule.expect_shape("statistics", rule.inputs[2], per_channel));
+  if (rule.inputs.size() == 4) SLUICE_RETURN_IF_ERROR(rule.expect_shape("residual", rule.inputs[3], x));
+  if (rule.kind == OpKind::kBatchNormApply) return Shapes{x};
+  return Shapes{x, per_channel, per_channel};
+}
+
+Result<Shapes> layer_norm(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 2));
+  const Shape& x = rule.inputs[0];
+  if (x.empty()) return rule.error("expects an input [..., C], got a scalar");
+  SLUICE_RETURN_IF_ERROR(rule.expect_shape("scale_shift", rule.inputs[1], {2, x.back()}));
+  return Shapes{x, {2, element_count(x) / x.back()}};
+}
+
+Result<Shapes> local_response_norm(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
   SLUICE_RETURN_IF_ERROR(rule.expect_image(0));
-  SLUICE_ASSIGN(const Shape y, windows(rule, rule.inputs[0][1]));
-  if (rule.kind == OpKind::kAvgPool) return Shapes{y};
-  if (rule.attributes.kernel_h * rule.attributes.kernel_w > 255) {
-    return rule.error(fmt::format("expects at most 255 pixels a window, because an index is one byte; got {}x{}",
-                                  rule.attributes.kernel_h, rule.attributes.kernel_w));
+  if (rule.attributes.size < 1) {
+    return rule.error(fmt::format("expects a size of at least 1 channel, got {}", rule.attributes.size));
   }
-  return Shapes{y, y};
+  return Shapes{rule.inputs[0]};
 }
 
-Result<Shapes> dense(const Rule& rule) {
-  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 3));
-  const Shape& x = rule.inputs[0];
-  const Shape& weight = rule.inputs[1];
-  if (x.size() < 2 || weight.empty()) {
-    return rule.error(fmt::format("expects an input [N, features...], got {}", to_string(x)));
+Result<Shapes> dropout(const ShapeRule& rule) {
+  if (!(rule.attributes.rate >= 0 && rule.attributes.rate < 1)) {
+    return rule.error(fmt::format("expects a rate in [0, 1), got {}", rule.attributes.rate));
   }
-  SLUICE_RETURN_IF_ERROR(rule.expect_shape("weights", weight, {weight[0], element_count(x) / x[0]}));
-  if (rule.inputs.size() == 3) {
-    SLUICE_RETURN_IF_ERROR(rule.expect_shape("bias", rule.inputs[2], {weight[0]}));
-  }
-  return Shapes{{x[0], weight[0]}};
+  return same_shape(rule, 1, 1);
 }
 
-Result<Shapes> softmax_cross_entropy(const Rule& rule) {
+Result<Shapes> softmax_cross_entropy(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 2));
   const Shape& logits = rule.inputs[0];
-  if (logits.size() != 2) return rule.error(fmt::format("expects logits [N, classes], got {}", to_string(logits)));
-  SLUICE_RETURN_IF_ERROR(rule.expect_shape("labels", rule.inputs[1], {logits[0]}));
+  if (logits.size() < 2) return rule.error(fmt::format("expects logits [..., classes], got {}", to_string(logits)));
+  SLUICE_RETURN_IF_ERROR(rule.expect_shape("labels", rule.inputs[1], {logits.begin(), logits.end() - 1}));
   return Shapes{{1}, logits};
+}
+
+Result<Shapes> sigmoid_cross_entropy(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  return Shapes{{1}};
 }
 
 }  // namespace
 
-Result<Shapes> infer_shapes(OpKind kind, const Attributes& attributes, std::span<const Shape> inputs) {
-  const Rule rule{kind, attributes, inputs};
+Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attributes, std::span<const Shape> inputs) {
+  const ShapeRule rule{kind, attributes, inputs};
   switch (kind) {
     case OpKind::kConv2d:
-      return conv2d(rule);
+    case OpKind::kConvTranspose2d:
+      return convolution_shapes(rule);
     case OpKind::kBatchNorm:
+    case OpKind::kBatchNormApply:
       return batch_norm(rule);
+    case OpKind::kLayerNorm:
+      return layer_norm(rule);
+    case OpKind::kLocalResponseNorm:
+      return local_response_norm(rule);
     case OpKind::kRelu:
+    case OpKind::kUnary:
+    case OpKind::kCast:
     case OpKind::kReorder:
       return same_shape(rule, 1, 1);
+    case OpKind::kDropout:
+      return dropout(rule);
     case OpKind::kAdd:
       return same_shape(rule, 2, 1);
+    case OpKind::kBinary:
+      return binary_shapes(rule);
+    case OpKind::kReduce:
+      return reduce_shapes(rule);
+    case OpKind::kBroadcast:
+      return broadcast_shapes(rule);
+    case OpKind::kReshape:
+      return reshape_shapes(rule);
+    case OpKind::kTranspose:
+      return transpose_shapes(rule);
+    case OpKind::kConcat:
+      return concat_shapes(rule);
+    case OpKind::kSlice:
+      return slice_shapes(rule);
+    case OpKind::kPad:
+      return pad_shapes(rule);
     case OpKind::kMaxPool:
     case OpKind::kAvgPool:
-      return pool(rule);
+      return pool_shapes(rule);
     case OpKind::kDense:
-      return dense(rule);
+      return dense_shapes(rule);
+    case OpKind::kMatMul:
+      return matmul_shapes(rule);
+    case OpKind::kEmbedding:
+      return embedding_shapes(rule);
+    case OpKind::kLstmCell:
+      return lstm_cell_shapes(rule);
+    case OpKind::kSoftmax:
+      return softmax_shapes(rule);
     case OpKind::kSoftmaxCrossEntropy:
       return softmax_cross_entropy(rule);
+    case OpKind::kSigmoidCrossEntropy:
+      return sigmoid_cross_entropy(rule);
     case OpKind::kSgdUpdate:
       return same_shape(rule, 3, 2);
+    case OpKind::kAdamUpdate:
+      return same_shape(rule, 4, 3);
     default:
       return rule.error("has no forward shape rule");
   }

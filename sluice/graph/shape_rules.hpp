@@ -2,7 +2,8 @@
 //
 // Backward ops have no rule of their own: a stride makes the input's height ambiguous given the output's, so autodiff
 // takes a gradient's shape from the tensor it belongs to, and validate.hpp checks backward ops against the forward
-// rule here. A sliced dense op is checked there too, because one slice does not know how wide the whole is.
+// rule here. A sliced dense op or embedding is checked there too, because one slice does not know how wide the whole
+// is.
 #pragma once
 
 #include <span>
@@ -13,8 +14,8 @@
 
 namespace sluice {
 
-// Output shapes of a forward op (kConv2d, kBatchNorm, kRelu, kAdd, kMaxPool, kAvgPool, kDense, kSoftmaxCrossEntropy,
-// kReorder) or of kSgdUpdate. Errors (kBadInput) name the op, what it expects and what it got.
+// All output shapes, in the table's order, of a forward op (kInput, kSliceBatch and kPlaceBatch excepted) or of an
+// update. Errors (kBadInput) name the op, what it expects and what it got.
 Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attributes, std::span<const Shape> inputs);
 
 }  // namespace sluice
