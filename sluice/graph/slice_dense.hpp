@@ -1,4 +1,4 @@
-// Slices dense ops whose weights are too big to be one operand.
+// Slices dense ops and embeddings whose weights are too big to be one operand.
 //
 // An op needs all its operands in memory at once, so VGG's first dense layer (392 MiB of weights, as much gradient and
 // momentum) would alone decide the smallest feasible budget. Sliced by output features, each op touches one part:
@@ -7,9 +7,11 @@
 //   backward   dx  = dy[:, 0:k]  w0; dw0, db0; update w0, b0;
 //              dx += dy[:, k:2k] w1; dw1, db1; update w1, b1;  ...
 //
-// Weights, biases, their gradients and momenta become one tensor a slice, "fc1.weight[0:1024]", which starts with the
-// values that the same part of the whole would have. y, dy and x stay whole. Dense ops get Attributes::out_begin,
-// out_end and partial (op.hpp).
+// An embedding is sliced by rows of its vocabulary; so is a weight that an embedding and the last dense layer share
+// (GPT-2, BERT), in all its ops. Weights, biases, their gradients and optimizer states become one tensor a slice,
+// "fc1.weight[0:1024]", which starts with the values that the same part of the whole would have. y, dy and x stay
+// whole. Ops get Attributes::out_begin, out_end and partial (op.hpp). Ops of one weight that follow each other are done
+// for one slice before the next, except where one needs a whole tensor that another makes part by part.
 #pragma once
 
 #include "sluice/base/units.hpp"
@@ -20,7 +22,9 @@ namespace sluice {
 inline constexpr Bytes kDenseSliceLimit = 16 * kMiB;
 
 // Runs on a logical graph, training or forward. Slices are of about equal size, at most `limit` bytes of weights where
-// one feature fits, and whole multiples of 16 features where 16 fit (except the last). Smaller layers stay whole.
+// one feature fits, and whole multiples of 16 features where 16 fit (except the last). Smaller weights stay whole, and
+// so do weights that an op of another kind names, too. What is sliced and where depends on the weights alone, so that
+// the forward graph gets the same slices as its training graph.
 Graph slice_dense(const Graph& logical, Bytes limit = kDenseSliceLimit);
 
 }  // namespace sluice
