@@ -1,9 +1,45 @@
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 
+#include "sluice/exec/backends/reference/index_space.hpp"
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
+#include "sluice/exec/dropout.hpp"
 
 namespace sluice {
+namespace {
+
+double combine(BinaryFunction function, double a, double b) {
+  switch (function) {
+    case BinaryFunction::kAdd:
+      return a + b;
+    case BinaryFunction::kSubtract:
+      return a - b;
+    case BinaryFunction::kMultiply:
+      return a * b;
+    case BinaryFunction::kDivide:
+      return a / b;
+  }
+  SLUICE_CHECK(false, "unknown binary function");
+}
+
+}  // namespace
+
+double activate(Activation activation, double value) {
+  switch (activation) {
+    case Activation::kNone:
+      return value;
+    case Activation::kRelu:
+      return std::max(value, 0.0);
+    case Activation::kRelu6:
+      return std::clamp(value, 0.0, 6.0);
+  }
+  SLUICE_CHECK(false, "unknown activation");
+}
+
+bool passes(Activation activation, double value) {
+  if (activation == Activation::kNone) return true;
+  return value > 0 && (activation == Activation::kRelu || value < 6);
+}
 
 void reference_relu(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
@@ -22,44 +58,44 @@ void reference_add(const ReferenceCall& call) {
   const auto a = call.input<float>(0);
   const auto b = call.input<float>(1);
   const auto y = call.output<float>(0);
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const float sum = a[i] + b[i];
-    y[i] = call.attributes().relu ? std::max(sum, 0.0F) : sum;
-  }
+  for (std::size_t i = 0; i < y.size(); ++i)
+    y[i] = static_cast<float>(activate(call.attributes().activation, a[i] + b[i]));
 }
 
-void reference_copy(const ReferenceCall& call) {
+void reference_binary(const ReferenceCall& call) {
+  const auto a = call.input<float>(0);
+  const auto b = call.input<float>(1);
+  const auto y = call.output<float>(0);
+  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+    y[i] = static_cast<float>(combine(call.attributes().binary, a[broadcast_offset(call.input_shape(0), index)],
+                                      b[broadcast_offset(call.input_shape(1), index)]));
+  });
+}
+
+void reference_reduce(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  std::copy(x.begin(), x.end(), y.begin());
+  std::vector<double> sums(y.size(), 0.0);
+  for_each_index(call.input_shape(0), [&](const Shape& index, std::size_t i) {
+    sums[broadcast_offset(call.output_shape(0), index)] += x[i];
+  });
+  const bool mean = call.attributes().reduce == ReduceFunction::kMean;
+  const double divisor = mean ? static_cast<double>(x.size() / y.size()) : 1.0;
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(sums[i] / divisor);
 }
 
-void reference_slice_batch(const ReferenceCall& call) {
+void reference_broadcast(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const auto sample = static_cast<std::ptrdiff_t>(element_count(call.output_shape(0)) / call.output_shape(0)[0]);
-  std::copy_n(x.begin() + call.attributes().out_begin * sample, y.size(), y.begin());
+  for_each_index(call.output_shape(0),
+                 [&](const Shape& index, std::size_t i) { y[i] = x[broadcast_offset(call.input_shape(0), index)]; });
 }
 
-void reference_place_batch(const ReferenceCall& call) {
-  const auto y = call.input<float>(0);
-  const auto x = call.output<float>(0);
-  const auto sample = static_cast<std::ptrdiff_t>(element_count(call.input_shape(0)) / call.input_shape(0)[0]);
-  std::copy(y.begin(), y.end(), x.begin() + call.attributes().out_begin * sample);
-}
-
-void reference_sgd_update(const ReferenceCall& call, float learning_rate) {
-  const auto w = call.input<float>(0);
-  const auto dw = call.input<float>(1);
-  const auto momentum = call.input<float>(2);
-  const auto new_w = call.output<float>(0);
-  const auto new_momentum = call.output<float>(1);
-  const Attributes& attributes = call.attributes();
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    const float velocity = attributes.momentum * momentum[i] + (dw[i] + attributes.weight_decay * w[i]);
-    new_momentum[i] = velocity;
-    new_w[i] = w[i] - learning_rate * velocity;
-  }
+void reference_dropout(const ReferenceCall& call, const StepContext& context) {
+  const auto x = call.input<float>(0);
+  const auto y = call.output<float>(0);
+  const DropoutDraws draws(context.seed, call.attributes().stream, context.step, call.attributes().rate);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = draws.keeps(i) ? x[i] * draws.scale() : 0.0F;
 }
 
 }  // namespace sluice

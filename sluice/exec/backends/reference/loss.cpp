@@ -1,37 +1,101 @@
+// Softmax and losses.
 #include <algorithm>
 #include <cmath>
 
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
 
 namespace sluice {
+namespace {
+
+constexpr std::int32_t kLeftOut = -1;  // a label that does not count
+
+double counted(std::span<const std::int32_t> labels) {
+  return static_cast<double>(labels.size()) - static_cast<double>(std::count(labels.begin(), labels.end(), kLeftOut));
+}
+
+}  // namespace
+
+void reference_softmax(const ReferenceCall& call) {
+  const auto x = call.input<float>(0);
+  const auto y = call.output<float>(0);
+  const Shape& shape = call.input_shape(0);
+  const auto columns = static_cast<std::size_t>(shape.back());
+  const double factor = call.attributes().alpha;
+  for (std::size_t row = 0; row < x.size() / columns; ++row) {
+    const std::size_t seen = call.attributes().causal
+                                 ? std::min(columns, row % static_cast<std::size_t>(shape[shape.size() - 2]) + 1)
+                                 : columns;
+    double highest = factor * x[row * columns];
+    for (std::size_t k = 0; k < seen; ++k) highest = std::max(highest, factor * x[row * columns + k]);
+    double sum = 0;
+    for (std::size_t k = 0; k < seen; ++k) sum += std::exp(factor * x[row * columns + k] - highest);
+    for (std::size_t k = 0; k < columns; ++k) {
+      const double value = k < seen ? std::exp(factor * x[row * columns + k] - highest) / sum : 0.0;
+      y[row * columns + k] = static_cast<float>(value);
+    }
+  }
+}
+
+// Columns that a row does not see have y = 0, so their gradient is 0 too.
+void reference_softmax_backward(const ReferenceCall& call) {
+  const auto y = call.input<float>(0);
+  const auto dy = call.input<float>(1);
+  const auto dx = call.output<float>(0);
+  const auto columns = static_cast<std::size_t>(call.input_shape(0).back());
+  for (std::size_t begin = 0; begin < y.size(); begin += columns) {
+    double sum = 0;
+    for (std::size_t i = begin; i < begin + columns; ++i) sum += double{y[i]} * dy[i];
+    for (std::size_t i = begin; i < begin + columns; ++i)
+      dx[i] = static_cast<float>(call.attributes().alpha * y[i] * (dy[i] - sum));
+  }
+}
 
 void reference_softmax_cross_entropy(const ReferenceCall& call) {
   const auto logits = call.input<float>(0);
   const auto labels = call.input<std::int32_t>(1);
   const auto probabilities = call.output<float>(1);
-  const auto classes = static_cast<std::size_t>(call.input_shape(0)[1]);
+  const auto classes = static_cast<std::size_t>(call.input_shape(0).back());
   double loss = 0;
   for (std::size_t n = 0; n < labels.size(); ++n) {
     const auto row = logits.subspan(n * classes, classes);
     const double highest = *std::max_element(row.begin(), row.end());
     double sum = 0;
     for (const float logit : row) sum += std::exp(logit - highest);
+    if (labels[n] != kLeftOut) loss += std::log(sum) + highest - row[static_cast<std::size_t>(labels[n])];
     for (std::size_t k = 0; k < classes; ++k)
       probabilities[n * classes + k] = static_cast<float>(std::exp(row[k] - highest) / sum);
-    loss += std::log(sum) + highest - row[static_cast<std::size_t>(labels[n])];
   }
-  call.output<float>(0)[0] = static_cast<float>(loss / static_cast<double>(labels.size()));
+  call.output<float>(0)[0] = static_cast<float>(counted(labels) > 0 ? loss / counted(labels) : 0.0);
 }
 
 void reference_softmax_cross_entropy_backward(const ReferenceCall& call) {
   const auto probabilities = call.input<float>(0);
   const auto labels = call.input<std::int32_t>(1);
   const auto dlogits = call.output<float>(0);
-  const auto classes = static_cast<std::size_t>(call.input_shape(0)[1]);
+  const auto classes = static_cast<std::size_t>(call.input_shape(0).back());
+  const double count = counted(labels);
   for (std::size_t i = 0; i < dlogits.size(); ++i) {
-    const bool target = static_cast<std::size_t>(labels[i / classes]) == i % classes;
-    dlogits[i] = (probabilities[i] - (target ? 1.0F : 0.0F)) / static_cast<float>(labels.size());
+    const std::int32_t label = labels[i / classes];
+    const double target = label == static_cast<std::int32_t>(i % classes) ? 1.0 : 0.0;
+    dlogits[i] = label == kLeftOut ? 0.0F : static_cast<float>((probabilities[i] - target) / count);
   }
+}
+
+void reference_sigmoid_cross_entropy(const ReferenceCall& call) {
+  const auto logits = call.input<float>(0);
+  const double target = call.attributes().alpha;
+  double loss = 0;
+  for (const double x : logits) loss += std::max(x, 0.0) - x * target + std::log1p(std::exp(-std::abs(x)));
+  call.output<float>(0)[0] = static_cast<float>(loss / static_cast<double>(logits.size()));
+}
+
+void reference_sigmoid_cross_entropy_backward(const ReferenceCall& call) {
+  const auto logits = call.input<float>(0);
+  const auto dlogits = call.output<float>(0);
+  const double target = call.attributes().alpha;
+  for (std::size_t i = 0; i < dlogits.size(); ++i)
+    dlogits[i] =
+        static_cast<float>((1 / (1 + std::exp(-double{logits[i]})) - target) / static_cast<double>(logits.size()));
 }
 
 }  // namespace sluice

@@ -9,46 +9,54 @@ namespace {
 struct PoolingSpace {
   const Shape& x;
   const Shape& y;
-  const Attributes& attributes;
+  const Window& window;
 
-  // begin(output offset), then tap(output offset, input offset, position in the window), for each output element.
-  template <typename Begin, typename Tap>
-  void for_each_window(Begin begin, Tap tap) const {
+  // tap(output offset, input offset, position in the window)
+  template <typename Tap>
+  void for_each_tap(Tap tap) const {
     for (std::int64_t plane = 0; plane < y[0] * y[1]; ++plane)
       for (std::int64_t row = 0; row < y[2]; ++row)
-        for (std::int64_t col = 0; col < y[3]; ++col) {
-          const auto out = static_cast<std::size_t>((plane * y[2] + row) * y[3] + col);
-          begin(out);
-          for_each_tap(plane, row, col, [&](std::size_t in, std::int64_t position) { tap(out, in, position); });
-        }
+        for (std::int64_t col = 0; col < y[3]; ++col)
+          visit_window(plane, row, col, static_cast<std::size_t>((plane * y[2] + row) * y[3] + col), tap);
   }
 
   template <typename Tap>
-  void for_each_tap(std::int64_t plane, std::int64_t row, std::int64_t col, Tap tap) const {
-    for (std::int64_t kh = 0; kh < attributes.kernel_h; ++kh)
-      for (std::int64_t kw = 0; kw < attributes.kernel_w; ++kw) {
-        const std::int64_t in_row = row * attributes.stride - attributes.padding + kh;
-        const std::int64_t in_col = col * attributes.stride - attributes.padding + kw;
+  void visit_window(std::int64_t plane, std::int64_t row, std::int64_t col, std::size_t out, Tap& tap) const {
+    for (std::int64_t kh = 0; kh < window.kernel_h; ++kh)
+      for (std::int64_t kw = 0; kw < window.kernel_w; ++kw) {
+        const std::int64_t in_row = row * window.stride_h - window.pad_top + kh * window.dilation_h;
+        const std::int64_t in_col = col * window.stride_w - window.pad_left + kw * window.dilation_w;
         if (in_row < 0 || in_row >= x[2] || in_col < 0 || in_col >= x[3]) continue;
-        tap(static_cast<std::size_t>((plane * x[2] + in_row) * x[3] + in_col), kh * attributes.kernel_w + kw);
+        tap(out, static_cast<std::size_t>((plane * x[2] + in_row) * x[3] + in_col), kh * window.kernel_w + kw);
       }
   }
 };
 
+// What each output pixel's sum is divided by: all taps of the window, or those inside the image.
+std::vector<double> divisors(const PoolingSpace& space, const Attributes& attributes) {
+  const Window& window = attributes.window;
+  const auto pixels = static_cast<std::size_t>(element_count(space.y));
+  if (attributes.count_padding)
+    return std::vector<double>(pixels, static_cast<double>(window.kernel_h * window.kernel_w));
+  std::vector<double> counts(pixels, 0.0);
+  space.for_each_tap([&](std::size_t out, std::size_t, std::int64_t) { counts[out] += 1; });
+  return counts;
+}
+
 }  // namespace
 
+// Equal values: the first in the window wins.
 void reference_max_pool(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   const auto index = call.output<std::uint8_t>(1);
-  bool first = true;
-  PoolingSpace{call.input_shape(0), call.output_shape(0), call.attributes()}.for_each_window(
-      [&](std::size_t) { first = true; },
+  std::vector<bool> seen(y.size(), false);
+  PoolingSpace{call.input_shape(0), call.output_shape(0), call.attributes().window}.for_each_tap(
       [&](std::size_t out, std::size_t in, std::int64_t position) {
-        if (!first && x[in] <= y[out]) return;
+        if (seen[out] && x[in] <= y[out]) return;
         y[out] = x[in];
         index[out] = static_cast<std::uint8_t>(position);
-        first = false;
+        seen[out] = true;
       });
 }
 
@@ -57,8 +65,7 @@ void reference_max_pool_backward(const ReferenceCall& call) {
   const auto index = call.input<std::uint8_t>(1);
   const auto dx = call.output<float>(0);
   std::fill(dx.begin(), dx.end(), 0.0F);
-  PoolingSpace{call.output_shape(0), call.input_shape(0), call.attributes()}.for_each_window(
-      [](std::size_t) {},
+  PoolingSpace{call.output_shape(0), call.input_shape(0), call.attributes().window}.for_each_tap(
       [&](std::size_t out, std::size_t in, std::int64_t position) {
         if (index[out] == position) dx[in] += dy[out];
       });
@@ -67,20 +74,20 @@ void reference_max_pool_backward(const ReferenceCall& call) {
 void reference_average_pool(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const double window = static_cast<double>(call.attributes().kernel_h * call.attributes().kernel_w);
+  const PoolingSpace space{call.input_shape(0), call.output_shape(0), call.attributes().window};
+  const std::vector<double> counts = divisors(space, call.attributes());
   std::vector<double> sums(y.size(), 0.0);
-  PoolingSpace{call.input_shape(0), call.output_shape(0), call.attributes()}.for_each_window(
-      [](std::size_t) {}, [&](std::size_t out, std::size_t in, std::int64_t) { sums[out] += x[in] / window; });
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(sums[i]);
+  space.for_each_tap([&](std::size_t out, std::size_t in, std::int64_t) { sums[out] += x[in]; });
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(sums[i] / counts[i]);
 }
 
 void reference_average_pool_backward(const ReferenceCall& call) {
   const auto dy = call.input<float>(0);
   const auto dx = call.output<float>(0);
-  const double window = static_cast<double>(call.attributes().kernel_h * call.attributes().kernel_w);
+  const PoolingSpace space{call.output_shape(0), call.input_shape(0), call.attributes().window};
+  const std::vector<double> counts = divisors(space, call.attributes());
   std::vector<double> sums(dx.size(), 0.0);
-  PoolingSpace{call.output_shape(0), call.input_shape(0), call.attributes()}.for_each_window(
-      [](std::size_t) {}, [&](std::size_t out, std::size_t in, std::int64_t) { sums[in] += dy[out] / window; });
+  space.for_each_tap([&](std::size_t out, std::size_t in, std::int64_t) { sums[in] += dy[out] / counts[out]; });
   for (std::size_t i = 0; i < dx.size(); ++i) dx[i] = static_cast<float>(sums[i]);
 }
 

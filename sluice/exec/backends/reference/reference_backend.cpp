@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <map>
 
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
+#include "sluice/exec/bf16.hpp"
 #include "sluice/graph/in_place.hpp"
 
 namespace sluice {
@@ -8,58 +10,49 @@ namespace {
 
 Status fill_input(const ReferenceCall& call, const StepContext& context) {
   SLUICE_CHECK(context.input != nullptr, "a step with an input op needs an input source");
-  return context.input->fill(context.step, call.output<float>(0), call.output<std::int32_t>(1));
+  std::vector<std::span<std::byte>> tensors;
+  for (std::size_t i = 0; i < call.output_count(); ++i)
+    tensors.push_back(std::as_writable_bytes(call.output<std::uint32_t>(i)));  // fp32 and i32 alike
+  return context.input->fill(context.step, tensors);
 }
 
-void run_layer_op(const ReferenceCall& call, float learning_rate) {
-  switch (call.op().kind) {
-    case OpKind::kConv2d:
-      return reference_convolution(call);
-    case OpKind::kConv2dBackwardData:
-      return reference_convolution_backward_data(call);
-    case OpKind::kConv2dBackwardWeights:
-      return reference_convolution_backward_weights(call);
-    case OpKind::kBatchNorm:
-      return reference_batch_norm(call);
-    case OpKind::kBatchNormBackward:
-      return reference_batch_norm_backward(call);
-    case OpKind::kRelu:
-      return reference_relu(call);
-    case OpKind::kReluBackward:
-      return reference_relu_backward(call);
-    case OpKind::kAdd:
-      return reference_add(call);
-    case OpKind::kMaxPool:
-      return reference_max_pool(call);
-    case OpKind::kMaxPoolBackward:
-      return reference_max_pool_backward(call);
-    case OpKind::kAvgPool:
-      return reference_average_pool(call);
-    case OpKind::kAvgPoolBackward:
-      return reference_average_pool_backward(call);
-    case OpKind::kDense:
-      return reference_dense(call);
-    case OpKind::kDenseBackwardData:
-      return reference_dense_backward_data(call);
-    case OpKind::kDenseBackwardWeights:
-      return reference_dense_backward_weights(call);
-    case OpKind::kSoftmaxCrossEntropy:
-      return reference_softmax_cross_entropy(call);
-    case OpKind::kSoftmaxCrossEntropyBackward:
-      return reference_softmax_cross_entropy_backward(call);
-    case OpKind::kReorder:
-      return reference_copy(call);
-    case OpKind::kSliceBatch:
-      return reference_slice_batch(call);
-    case OpKind::kPlaceBatch:
-      return reference_place_batch(call);
-    case OpKind::kSgdUpdate:
-      return reference_sgd_update(call, learning_rate);
-    case OpKind::kInput:
-      break;
-  }
-  SLUICE_CHECK(false, "the step's input is no layer op");
+void widen(const void* stored, std::span<float> values) {
+  const auto* from = static_cast<const BFloat16*>(stored);
+  std::transform(from, from + values.size(), values.begin(), [](BFloat16 value) { return to_float(value); });
 }
+
+void round_to(std::span<const float> values, void* stored) {
+  std::transform(values.begin(), values.end(), static_cast<BFloat16*>(stored), to_bf16);
+}
+
+// The operands as kernels see them: bf16 tensors are fp32 copies, one a tensor, so that in-place ops stay in place.
+class WideOperands {
+ public:
+  WideOperands(const Graph& graph, const Op& op, std::span<void* const> stored) : graph_(graph), op_(op) {
+    pointers_.assign(stored.begin(), stored.end());
+    for (std::size_t i = 0; i < pointers_.size(); ++i) {
+      const TensorId id = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
+      if (graph.tensor(id).dtype != DType::kBF16) continue;
+      const auto [copy, is_new] = copies_.try_emplace(id, element_count(graph.tensor(id).shape));
+      if (is_new) widen(pointers_[i], copy->second);
+      pointers_[i] = copy->second.data();
+    }
+  }
+
+  std::span<void* const> pointers() const { return pointers_; }
+
+  void store_outputs(std::span<void* const> stored) const {
+    for (std::size_t i = 0; i < op_.outputs.size(); ++i) {
+      const auto copy = copies_.find(op_.outputs[i]);
+      if (copy != copies_.end()) round_to(copy->second, stored[op_.inputs.size() + i]);
+    }
+  }
+
+ private:
+  const Op& op_;
+  std::map<TensorId, std::vector<float>> copies_;
+  std::vector<void*> pointers_;
+};
 
 class ReferenceGraph : public CompiledGraph {
  public:
@@ -68,26 +61,33 @@ class ReferenceGraph : public CompiledGraph {
   const Graph& graph() const override { return graph_; }
 
   Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override {
-    const ReferenceCall call(graph_, graph_.op(op), operands);
-    if (call.op().kind == OpKind::kInput) return fill_input(call, context);
-    run_layer_op(call, context.learning_rate);
+    WideOperands wide(graph_, graph_.op(op), operands);
+    const ReferenceCall call(graph_, graph_.op(op), wide.pointers());
+    if (call.op().kind == OpKind::kInput) {
+      SLUICE_RETURN_IF_ERROR(fill_input(call, context));
+    } else {
+      run_reference_kernel(call, context);
+    }
+    wide.store_outputs(operands);
     return {};
   }
 
   void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override {
-    check_float(tensor);
+    if (is_bf16(tensor)) return widen(stored, plain);
     std::copy_n(static_cast<const float*>(stored), plain.size(), plain.data());
   }
 
   void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override {
-    check_float(tensor);
+    if (is_bf16(tensor)) return round_to(plain, stored);
     std::copy_n(plain.data(), plain.size(), static_cast<float*>(stored));
   }
 
  private:
-  void check_float(TensorId id) const {
+  bool is_bf16(TensorId id) const {
     const Tensor& tensor = graph_.tensor(id);
-    SLUICE_CHECK(tensor.dtype == DType::kF32, tensor.name + " is not fp32: it has no row-major fp32 form");
+    SLUICE_CHECK(tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16,
+                 tensor.name + " holds integers: it has no row-major fp32 form");
+    return tensor.dtype == DType::kBF16;
   }
 
   Graph graph_;

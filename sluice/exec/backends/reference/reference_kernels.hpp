@@ -1,7 +1,8 @@
 // The reference kernels: every op written straight from its definition, plain layouts, sums in double precision.
 //
 // Slow on purpose: these are the oracle that fast backends are tested against, so each must be obvious at a glance.
-// They keep no state, need no workspace and ignore the thread count.
+// They keep no state, need no workspace and ignore the thread count. They see fp32: bf16 operands are widened before
+// and rounded behind (reference_backend.cpp), so a bf16 op is the fp32 op on rounded operands with rounded results.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +40,36 @@ class ReferenceCall {
   std::span<void* const> operands_;
 };
 
+// A fused activation, and whether its gradient passes at a value before it.
+double activate(Activation activation, double value);
+bool passes(Activation activation, double value);
+
 void reference_convolution(const ReferenceCall& call);
 void reference_convolution_backward_data(const ReferenceCall& call);
 void reference_convolution_backward_weights(const ReferenceCall& call);
+void reference_convolution_transpose(const ReferenceCall& call);
+void reference_convolution_transpose_backward_data(const ReferenceCall& call);
+void reference_convolution_transpose_backward_weights(const ReferenceCall& call);
 void reference_batch_norm(const ReferenceCall& call);
+void reference_batch_norm_apply(const ReferenceCall& call);
 void reference_batch_norm_backward(const ReferenceCall& call);
+void reference_layer_norm(const ReferenceCall& call);
+void reference_layer_norm_backward(const ReferenceCall& call);
+void reference_local_response_norm(const ReferenceCall& call);
+void reference_local_response_norm_backward(const ReferenceCall& call);
 void reference_relu(const ReferenceCall& call);
 void reference_relu_backward(const ReferenceCall& call);
+void reference_unary(const ReferenceCall& call);
+void reference_unary_backward(const ReferenceCall& call);
 void reference_add(const ReferenceCall& call);
+void reference_binary(const ReferenceCall& call);
+void reference_reduce(const ReferenceCall& call);
+void reference_broadcast(const ReferenceCall& call);
+void reference_copy(const ReferenceCall& call);
+void reference_transpose(const ReferenceCall& call);
+void reference_concat(const ReferenceCall& call);
+void reference_slice(const ReferenceCall& call);
+void reference_pad(const ReferenceCall& call);
 void reference_max_pool(const ReferenceCall& call);
 void reference_max_pool_backward(const ReferenceCall& call);
 void reference_average_pool(const ReferenceCall& call);
@@ -54,11 +77,24 @@ void reference_average_pool_backward(const ReferenceCall& call);
 void reference_dense(const ReferenceCall& call);
 void reference_dense_backward_data(const ReferenceCall& call);
 void reference_dense_backward_weights(const ReferenceCall& call);
+void reference_matmul(const ReferenceCall& call);
+void reference_embedding(const ReferenceCall& call);
+void reference_embedding_backward(const ReferenceCall& call);
+void reference_lstm_cell(const ReferenceCall& call);
+void reference_lstm_cell_backward(const ReferenceCall& call);
+void reference_softmax(const ReferenceCall& call);
+void reference_softmax_backward(const ReferenceCall& call);
+void reference_dropout(const ReferenceCall& call, const StepContext& context);
 void reference_softmax_cross_entropy(const ReferenceCall& call);
 void reference_softmax_cross_entropy_backward(const ReferenceCall& call);
-void reference_copy(const ReferenceCall& call);
+void reference_sigmoid_cross_entropy(const ReferenceCall& call);
+void reference_sigmoid_cross_entropy_backward(const ReferenceCall& call);
 void reference_slice_batch(const ReferenceCall& call);
 void reference_place_batch(const ReferenceCall& call);
-void reference_sgd_update(const ReferenceCall& call, float learning_rate);
+void reference_sgd_update(const ReferenceCall& call, const StepContext& context);
+void reference_adam_update(const ReferenceCall& call, const StepContext& context);
+
+// Runs any op but kInput.
+void run_reference_kernel(const ReferenceCall& call, const StepContext& context);
 
 }  // namespace sluice

@@ -1,0 +1,56 @@
+// Row-major index arithmetic for kernels over tensors of any rank.
+#pragma once
+
+#include <cstddef>
+
+#include "sluice/graph/tensor.hpp"
+
+namespace sluice {
+
+// The flat offset of the element at `index`.
+inline std::size_t offset_of(const Shape& shape, const Shape& index) {
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) offset = offset * shape[d] + index[d];
+  return static_cast<std::size_t>(offset);
+}
+
+// Calls visit(index, flat offset) for every element, in row-major order.
+template <typename Visit>
+void for_each_index(const Shape& shape, Visit visit) {
+  Shape index(shape.size(), 0);
+  const auto count = static_cast<std::size_t>(element_count(shape));
+  for (std::size_t flat = 0; flat < count; ++flat) {
+    visit(static_cast<const Shape&>(index), flat);
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+// Where a tensor of `shape`, its last dimensions aligned with `index`'s, is read when it is broadcast: extents of 1
+// stay at 0.
+inline std::size_t broadcast_offset(const Shape& shape, const Shape& index) {
+  Shape own(shape.size());
+  const std::size_t skipped = index.size() - shape.size();
+  for (std::size_t d = 0; d < shape.size(); ++d) own[d] = shape[d] == 1 ? 0 : index[skipped + d];
+  return offset_of(shape, own);
+}
+
+// Dimension i of the result is dimension axes[i] of `shape`; no axes are the identity.
+inline Shape permuted(const Shape& shape, const Shape& axes) {
+  if (axes.empty()) return shape;
+  Shape result(shape.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) result[d] = shape.at(static_cast<std::size_t>(axes[d]));
+  return result;
+}
+
+// The inverse: the index, before the permutation, of what lies at `index` after it.
+inline Shape unpermuted(const Shape& index, const Shape& axes) {
+  if (axes.empty()) return index;
+  Shape result(index.size());
+  for (std::size_t d = 0; d < index.size(); ++d) result.at(static_cast<std::size_t>(axes[d])) = index[d];
+  return result;
+}
+
+}  // namespace sluice

@@ -1,0 +1,77 @@
+// Ops that only move elements. They move 32-bit words, so that fp32 and i32 tensors take the same way.
+#include <algorithm>
+
+#include "sluice/exec/backends/reference/index_space.hpp"
+#include "sluice/exec/backends/reference/reference_kernels.hpp"
+
+namespace sluice {
+namespace {
+
+using Word = std::uint32_t;
+
+}  // namespace
+
+void reference_copy(const ReferenceCall& call) {
+  const auto x = call.input<Word>(0);
+  std::copy(x.begin(), x.end(), call.output<Word>(0).begin());
+}
+
+void reference_transpose(const ReferenceCall& call) {
+  const auto x = call.input<Word>(0);
+  const auto y = call.output<Word>(0);
+  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+    y[i] = x[offset_of(call.input_shape(0), unpermuted(index, call.attributes().axes))];
+  });
+}
+
+void reference_concat(const ReferenceCall& call) {
+  const auto y = call.output<float>(0);
+  const auto axis = static_cast<std::size_t>(call.attributes().axis);
+  std::int64_t begin = 0;
+  for (std::size_t part = 0; part < call.input_count(); ++part) {
+    const auto x = call.input<float>(part);
+    for_each_index(call.input_shape(part), [&](const Shape& index, std::size_t i) {
+      Shape target = index;
+      target.at(axis) += begin;
+      y[offset_of(call.output_shape(0), target)] = static_cast<float>(activate(call.attributes().activation, x[i]));
+    });
+    begin += call.input_shape(part).at(axis);
+  }
+}
+
+void reference_slice(const ReferenceCall& call) {
+  const auto x = call.input<Word>(0);
+  const auto y = call.output<Word>(0);
+  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+    Shape source = index;
+    source.at(static_cast<std::size_t>(call.attributes().axis)) += call.attributes().out_begin;
+    y[i] = x[offset_of(call.input_shape(0), source)];
+  });
+}
+
+void reference_pad(const ReferenceCall& call) {
+  const auto x = call.input<Word>(0);
+  const auto y = call.output<Word>(0);
+  std::fill(y.begin(), y.end(), Word{0});
+  for_each_index(call.input_shape(0), [&](const Shape& index, std::size_t i) {
+    Shape target = index;
+    target.at(static_cast<std::size_t>(call.attributes().axis)) += call.attributes().out_begin;
+    y[offset_of(call.output_shape(0), target)] = x[i];
+  });
+}
+
+void reference_slice_batch(const ReferenceCall& call) {
+  const auto x = call.input<Word>(0);
+  const auto y = call.output<Word>(0);
+  const auto sample = static_cast<std::ptrdiff_t>(element_count(call.output_shape(0)) / call.output_shape(0)[0]);
+  std::copy_n(x.begin() + call.attributes().out_begin * sample, y.size(), y.begin());
+}
+
+void reference_place_batch(const ReferenceCall& call) {
+  const auto y = call.input<Word>(0);
+  const auto x = call.output<Word>(0);
+  const auto sample = static_cast<std::ptrdiff_t>(element_count(call.input_shape(0)) / call.input_shape(0)[0]);
+  std::copy(y.begin(), y.end(), x.begin() + call.attributes().out_begin * sample);
+}
+
+}  // namespace sluice

@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "sluice/exec/backends/reference/reference_kernels.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double kRootTwoOverPi = 0.7978845608028654;
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// The argument of kGeluTanh's tanh.
+double gelu_argument(double x) { return kRootTwoOverPi * (x + 0.044715 * x * x * x); }
+
+double value_at(UnaryFunction function, double x, double alpha, double beta) {
+  switch (function) {
+    case UnaryFunction::kLinear:
+      return alpha * x + beta;
+    case UnaryFunction::kLeakyRelu:
+      return x > 0 ? x : alpha * x;
+    case UnaryFunction::kClip:
+      return std::min(std::max(x, alpha), beta);
+    case UnaryFunction::kElu:
+      return x > 0 ? x : alpha * std::expm1(x);
+    case UnaryFunction::kSigmoid:
+      return sigmoid(x);
+    case UnaryFunction::kTanh:
+      return std::tanh(x);
+    case UnaryFunction::kSilu:
+      return x * sigmoid(x);
+    case UnaryFunction::kHardSigmoid:
+      return std::clamp(alpha * x + beta, 0.0, 1.0);
+    case UnaryFunction::kHardSwish:
+      return x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
+    case UnaryFunction::kGelu:
+      return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
+    case UnaryFunction::kGeluTanh:
+      return x / 2 * (1 + std::tanh(gelu_argument(x)));
+    case UnaryFunction::kErf:
+      return std::erf(x);
+    case UnaryFunction::kExp:
+      return std::exp(x);
+    case UnaryFunction::kLog:
+      return std::log(x);
+    case UnaryFunction::kSqrt:
+      return std::sqrt(x);
+    case UnaryFunction::kAbs:
+      return std::abs(x);
+    case UnaryFunction::kPower:
+      return std::pow(x, alpha);
+  }
+  SLUICE_CHECK(false, "unknown unary function");
+}
+
+// The derivative where the output is y.
+double slope_from_output(UnaryFunction function, double y, double alpha, double beta) {
+  switch (function) {
+    case UnaryFunction::kLeakyRelu:
+      return y > 0 ? 1 : alpha;
+    case UnaryFunction::kClip:
+      return y > alpha && y < beta ? 1 : 0;
+    case UnaryFunction::kElu:
+      return y > 0 ? 1 : y + alpha;
+    case UnaryFunction::kSigmoid:
+      return y * (1 - y);
+    case UnaryFunction::kTanh:
+      return 1 - y * y;
+    case UnaryFunction::kHardSigmoid:
+      return y > 0 && y < 1 ? alpha : 0;
+    case UnaryFunction::kExp:
+      return y;
+    case UnaryFunction::kSqrt:
+      return 0.5 / y;
+    default:
+      SLUICE_CHECK(false, "its backward op reads the input");
+  }
+}
+
+double normal_density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); }
+
+double gelu_tanh_slope(double x) {
+  const double tanh = std::tanh(gelu_argument(x));
+  const double inner = kRootTwoOverPi * (1 + 3 * 0.044715 * x * x);
+  return 0.5 * (1 + tanh) + x / 2 * (1 - tanh * tanh) * inner;
+}
+
+// The derivative where the input is x.
+double slope_from_input(UnaryFunction function, double x, double alpha) {
+  switch (function) {
+    case UnaryFunction::kLinear:
+      return alpha;
+    case UnaryFunction::kSilu:
+      return sigmoid(x) * (1 + x * (1 - sigmoid(x)));
+    case UnaryFunction::kHardSwish:
+      return x <= -3 ? 0 : x >= 3 ? 1 : x / 3 + 0.5;
+    case UnaryFunction::kGelu:
+      return 0.5 * (1 + std::erf(x / std::numbers::sqrt2)) + x * normal_density(x);
+    case UnaryFunction::kGeluTanh:
+      return gelu_tanh_slope(x);
+    case UnaryFunction::kErf:
+      return 2 / std::sqrt(std::numbers::pi) * std::exp(-x * x);
+    case UnaryFunction::kLog:
+      return 1 / x;
+    case UnaryFunction::kAbs:
+      return x > 0 ? 1 : x < 0 ? -1 : 0;
+    case UnaryFunction::kPower:
+      return alpha * std::pow(x, alpha - 1);
+    default:
+      SLUICE_CHECK(false, "its backward op reads the output");
+  }
+}
+
+}  // namespace
+
+void reference_unary(const ReferenceCall& call) {
+  const auto x = call.input<float>(0);
+  const auto y = call.output<float>(0);
+  const Attributes& attributes = call.attributes();
+  for (std::size_t i = 0; i < y.size(); ++i)
+    y[i] = static_cast<float>(value_at(attributes.unary, x[i], attributes.alpha, attributes.beta));
+}
+
+void reference_unary_backward(const ReferenceCall& call) {
+  const auto saved = call.input<float>(0);
+  const auto dy = call.input<float>(1);
+  const auto dx = call.output<float>(0);
+  const Attributes& attributes = call.attributes();
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    const double slope = backward_reads_output(attributes.unary)
+                             ? slope_from_output(attributes.unary, saved[i], attributes.alpha, attributes.beta)
+                             : slope_from_input(attributes.unary, saved[i], attributes.alpha);
+    dx[i] = static_cast<float>(dy[i] * slope);
+  }
+}
+
+}  // namespace sluice

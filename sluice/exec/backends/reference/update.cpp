@@ -1,0 +1,46 @@
+// Parameter updates, PyTorch's: see graph/autodiff.hpp.
+#include <cmath>
+
+#include "sluice/exec/backends/reference/reference_kernels.hpp"
+
+namespace sluice {
+
+void reference_sgd_update(const ReferenceCall& call, const StepContext& context) {
+  const auto w = call.input<float>(0);
+  const auto dw = call.input<float>(1);
+  const auto momentum = call.input<float>(2);
+  const auto new_w = call.output<float>(0);
+  const auto new_momentum = call.output<float>(1);
+  const Attributes& attributes = call.attributes();
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const float velocity = attributes.momentum * momentum[i] + (dw[i] + attributes.weight_decay * w[i]);
+    new_momentum[i] = velocity;
+    new_w[i] = w[i] - context.learning_rate * velocity;
+  }
+}
+
+void reference_adam_update(const ReferenceCall& call, const StepContext& context) {
+  const auto w = call.input<float>(0);
+  const auto dw = call.input<float>(1);
+  const auto moment1 = call.input<float>(2);
+  const auto moment2 = call.input<float>(3);
+  const Attributes& attributes = call.attributes();
+  const double rate = context.learning_rate;
+  const double beta1 = attributes.momentum;
+  const double beta2 = attributes.beta2;
+  const double steps = static_cast<double>(context.step + 1);
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const double decay = attributes.weight_decay * w[i];
+    const double gradient = attributes.decoupled ? dw[i] : dw[i] + decay;
+    const double first = beta1 * moment1[i] + (1 - beta1) * gradient;
+    const double second = beta2 * moment2[i] + (1 - beta2) * gradient * gradient;
+    const double unbiased_first = first / (1 - std::pow(beta1, steps));
+    const double unbiased_second = second / (1 - std::pow(beta2, steps));
+    const double change = unbiased_first / (std::sqrt(unbiased_second) + attributes.epsilon);
+    call.output<float>(0)[i] = static_cast<float>(w[i] - rate * (attributes.decoupled ? decay : 0) - rate * change);
+    call.output<float>(1)[i] = static_cast<float>(first);
+    call.output<float>(2)[i] = static_cast<float>(second);
+  }
+}
+
+}  // namespace sluice
