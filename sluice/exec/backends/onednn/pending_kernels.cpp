@@ -12,15 +12,6 @@ KernelPtr make_convolution_transpose_backward_data(const KernelRequest& request,
 KernelPtr make_convolution_transpose_backward_weights(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
 }
-KernelPtr make_batch_norm(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
-KernelPtr make_batch_norm_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
-KernelPtr make_batch_norm_apply(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
 KernelPtr make_layer_norm(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
 }
