@@ -19,31 +19,32 @@ Conv2dOptions conv3x3(std::int64_t channels, std::int64_t stride) {
 }
 
 TensorId residual_block(GraphBuilder& builder, TensorId x, const Block& block) {
-  TensorId y = conv_norm(builder, block.layer + ".conv1", x, conv3x3(block.channels, block.stride), true);
+  TensorId y = conv_norm(builder, block.layer + ".conv1", x, conv3x3(block.channels, block.stride), Activation::kRelu);
   TensorId shortcut = x;
   if (block.projection) {
     const Conv2dOptions projection{.out_channels = block.channels, .stride = block.stride};
-    shortcut = conv_norm(builder, block.layer + ".downsample", x, projection, false);
+    shortcut = conv_norm(builder, block.layer + ".downsample", x, projection, Activation::kNone);
   }
-  y = conv_norm(builder, block.layer + ".conv2", y, conv3x3(block.channels, 1), false);
-  return builder.add(y, shortcut, true);
+  y = conv_norm(builder, block.layer + ".conv2", y, conv3x3(block.channels, 1), Activation::kNone);
+  return builder.add(y, shortcut, Activation::kRelu);
 }
 
 TensorId plain_block(GraphBuilder& builder, TensorId x, const Block& block) {
-  const TensorId y = conv_norm(builder, block.layer + ".conv1", x, conv3x3(block.channels, block.stride), true);
-  return conv_norm(builder, block.layer + ".conv2", y, conv3x3(block.channels, 1), true);
+  const TensorId y =
+      conv_norm(builder, block.layer + ".conv1", x, conv3x3(block.channels, block.stride), Activation::kRelu);
+  return conv_norm(builder, block.layer + ".conv2", y, conv3x3(block.channels, 1), Activation::kRelu);
 }
 
 }  // namespace
 
-Result<Graph> build_cifar_resnet(const std::string& name, const ModelOptions& options, int blocks, bool shortcuts) {
+Result<Graph> build_cifar_resnet(const std::string& name, const ModelOptions& options, bool shortcuts) {
   GraphBuilder builder(name);
-  TensorId x = image_input(builder, options.batch, options.image_size);
-  x = conv_norm(builder, "conv1", x, conv3x3(16, 1), true);
+  TensorId x = image_input(builder, options.batch, options.image_size, options.classes);
+  x = conv_norm(builder, "conv1", x, conv3x3(options.width, 1), Activation::kRelu);
   for (int stage = 0; stage < 3; ++stage) {
-    for (int i = 0; i < blocks; ++i) {
+    for (int i = 0; i < options.depth; ++i) {
       const bool shrinks = stage > 0 && i == 0;
-      const Block block{fmt::format("layer{}.{}", stage + 1, i), std::int64_t{16} << stage, shrinks ? 2 : 1, shrinks};
+      const Block block{fmt::format("layer{}.{}", stage + 1, i), options.width << stage, shrinks ? 2 : 1, shrinks};
       x = shortcuts ? residual_block(builder, x, block) : plain_block(builder, x, block);
     }
   }

@@ -14,8 +14,8 @@ struct Block {
   bool project = false;
 };
 
-Block make_block(const ImageNetResnet& net, std::size_t stage, int i) {
-  const std::int64_t width = std::int64_t{64} << stage;
+Block make_block(const ImageNetResnet& net, std::int64_t first_width, std::size_t stage, int i) {
+  const std::int64_t width = first_width << stage;
   const std::int64_t stride = stage > 0 && i == 0 ? 2 : 1;
   const std::int64_t out = net.bottleneck ? 4 * width : width;
   const Conv2dOptions strided{.out_channels = width, .kernel = 3, .stride = stride, .padding = 1};
@@ -38,12 +38,12 @@ TensorId block_v1(GraphBuilder& builder, TensorId x, const Block& block) {
   TensorId y = x;
   const std::size_t last = block.convolutions.size() - 1;
   for (std::size_t i = 0; i < last; ++i) {
-    y = conv_norm(builder, conv_layer(block, i), y, block.convolutions[i], true);
+    y = conv_norm(builder, conv_layer(block, i), y, block.convolutions[i], Activation::kRelu);
   }
   TensorId shortcut = x;
-  if (block.project) shortcut = conv_norm(builder, block.layer + ".downsample", x, block.projection, false);
-  y = conv_norm(builder, conv_layer(block, last), y, block.convolutions[last], false);
-  return builder.add(y, shortcut, true);
+  if (block.project) shortcut = conv_norm(builder, block.layer + ".downsample", x, block.projection, Activation::kNone);
+  y = conv_norm(builder, conv_layer(block, last), y, block.convolutions[last], Activation::kNone);
+  return builder.add(y, shortcut, Activation::kRelu);
 }
 
 TensorId block_v2(GraphBuilder& builder, TensorId x, const Block& block) {
@@ -57,17 +57,17 @@ TensorId block_v2(GraphBuilder& builder, TensorId x, const Block& block) {
       shortcut = builder.conv2d(activated, block.projection);
     }
     builder.begin_layer(conv_layer(block, i));
-    y = builder.batch_norm(y, true);
+    y = builder.batch_norm(y, Activation::kRelu);
     if (i == 0) activated = y;
     y = builder.conv2d(y, block.convolutions[i]);
   }
   return builder.add(y, shortcut);
 }
 
-TensorId stem(GraphBuilder& builder, TensorId images, bool preactivation) {
+TensorId stem(GraphBuilder& builder, TensorId images, std::int64_t width, bool preactivation) {
   builder.begin_layer("conv1");
-  TensorId x = builder.conv2d(images, {.out_channels = 64, .kernel = 7, .stride = 2, .padding = 3});
-  if (!preactivation) x = builder.batch_norm(x, true);
+  TensorId x = builder.conv2d(images, {.out_channels = width, .kernel = 7, .stride = 2, .padding = 3});
+  if (!preactivation) x = builder.batch_norm(x, Activation::kRelu);
   builder.begin_layer("maxpool");
   return builder.max_pool(x, {.kernel = 3, .stride = 2, .padding = 1});
 }
@@ -76,16 +76,17 @@ TensorId stem(GraphBuilder& builder, TensorId images, bool preactivation) {
 
 Result<Graph> build_imagenet_resnet(const std::string& name, const ModelOptions& options, const ImageNetResnet& net) {
   GraphBuilder builder(name);
-  TensorId x = stem(builder, image_input(builder, options.batch, options.image_size), net.preactivation);
+  TensorId x = image_input(builder, options.batch, options.image_size, options.classes);
+  x = stem(builder, x, options.width, net.preactivation);
   for (std::size_t stage = 0; stage < net.blocks.size(); ++stage) {
     for (int i = 0; i < net.blocks[stage]; ++i) {
-      const Block block = make_block(net, stage, i);
+      const Block block = make_block(net, options.width, stage, i);
       x = net.preactivation ? block_v2(builder, x, block) : block_v1(builder, x, block);
     }
   }
   if (net.preactivation) {
     builder.begin_layer("norm");
-    x = builder.batch_norm(x, true);
+    x = builder.batch_norm(x, Activation::kRelu);
   }
   pooled_classifier(builder, x, options.classes);
   return builder.finish();

@@ -23,7 +23,8 @@ struct ModelOptions {
   std::int64_t image_size = 0;  // pixels a side
   std::int64_t classes = 0;     // of images; language models: size of the vocabulary
   std::int64_t sequence = 0;    // tokens
-  std::int64_t width = 0;       // channels of the first convolution, DenseNet's growth, hidden features
+  std::int64_t width = 0;       // channels of the first convolution, DenseNet's growth, hidden features; all of the
+                                // network's layers follow in proportion
   std::int64_t depth = 0;       // blocks a stage or layers, where the network is a repetition of one
   float dropout = -1;           // share of activations set to zero where the network has dropout
 };
@@ -31,7 +32,7 @@ struct ModelOptions {
 struct ModelEntry {
   std::string name;
   std::string summary;
-  ModelOptions defaults;  // `image_size` or `sequence` is 0 where the model has none; so are width and depth
+  ModelOptions defaults;  // 0 (dropout: below 0) where the model does not have the option
 };
 
 const std::vector<ModelEntry>& models();
