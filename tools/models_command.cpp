@@ -12,23 +12,77 @@
 namespace sluice {
 namespace {
 
-Result<int> run(const std::string& json_path) {
-  TextTable table({{"model", Align::kLeft, 0},
-                   {"batch", Align::kRight, 0},
-                   {"image", Align::kRight, 0},
-                   {"classes", Align::kRight, 0},
-                   {"", Align::kLeft, 0}});
-  nlohmann::json list = nlohmann::json::array();
+struct OptionColumn {
+  const char* title;
+  const char* json_name;
+  std::int64_t ModelOptions::*value;
+};
+
+constexpr OptionColumn kImageSize{"image", "image_size", &ModelOptions::image_size};
+constexpr OptionColumn kClasses{"classes", "classes", &ModelOptions::classes};
+constexpr OptionColumn kVocabulary{"vocabulary", "classes", &ModelOptions::classes};
+constexpr OptionColumn kSequence{"sequence", "sequence", &ModelOptions::sequence};
+constexpr OptionColumn kWidth{"width", "width", &ModelOptions::width};
+constexpr OptionColumn kDepth{"depth", "depth", &ModelOptions::depth};
+
+// A table of its own for every kind of data.
+struct Section {
+  std::string title;
+  bool (*contains)(const ModelOptions& defaults);
+  std::vector<OptionColumn> columns;
+};
+
+const std::vector<Section>& sections() {
+  static const std::vector<Section> all = {
+      {"Images and their classes",
+       [](const ModelOptions& defaults) { return defaults.image_size > 0 && defaults.classes > 0; },
+       {kImageSize, kClasses, kWidth, kDepth}},
+      {"Generated images",
+       [](const ModelOptions& defaults) { return defaults.image_size > 0 && defaults.classes == 0; },
+       {kImageSize, kWidth, kDepth}},
+      {"Text",
+       [](const ModelOptions& defaults) { return defaults.sequence > 0; },
+       {kSequence, kVocabulary, kWidth, kDepth}},
+  };
+  return all;
+}
+
+std::string option_cell(std::int64_t value) { return value == 0 ? "-" : fmt::format("{}", value); }
+
+std::string section_text(const Section& section) {
+  std::vector<Column> columns = {{"model", Align::kLeft, 0}, {"batch", Align::kRight, 0}};
+  for (const OptionColumn& column : section.columns) columns.push_back({column.title, Align::kRight, 0});
+  columns.push_back({"dropout", Align::kRight, 0});
+  columns.push_back({"", Align::kLeft, 0});
+  TextTable table(columns);
   for (const ModelEntry& entry : models()) {
-    table.add_row({entry.name, fmt::format("{}", entry.default_batch), fmt::format("{}", entry.default_image_size),
-                   fmt::format("{}", entry.default_classes), entry.summary});
-    list.push_back({{"name", entry.name},
-                    {"summary", entry.summary},
-                    {"batch", entry.default_batch},
-                    {"image_size", entry.default_image_size},
-                    {"classes", entry.default_classes}});
+    const ModelOptions& defaults = entry.defaults;
+    if (!section.contains(defaults)) continue;
+    std::vector<std::string> cells = {entry.name, option_cell(defaults.batch)};
+    for (const OptionColumn& column : section.columns) cells.push_back(option_cell(defaults.*column.value));
+    cells.push_back(defaults.dropout < 0 ? "-" : fmt::format("{}", defaults.dropout));
+    cells.push_back(entry.summary);
+    table.add_row(cells);
   }
-  fmt::print("{}", table.text());
+  return fmt::format("{}\n\n{}\n", section.title, table.text());
+}
+
+// Options that a model does not have are left out.
+nlohmann::json to_json(const ModelEntry& entry) {
+  nlohmann::json record = {{"name", entry.name}, {"summary", entry.summary}, {"batch", entry.defaults.batch}};
+  for (const OptionColumn& column : {kImageSize, kClasses, kSequence, kWidth, kDepth}) {
+    const std::int64_t value = entry.defaults.*column.value;
+    if (value != 0) record[column.json_name] = value;
+  }
+  if (entry.defaults.dropout >= 0) record["dropout"] = entry.defaults.dropout;
+  return record;
+}
+
+Result<int> run(const std::string& json_path) {
+  for (const Section& section : sections()) fmt::print("{}", section_text(section));
+  fmt::print("The figures are the defaults; an option marked - is not one of that model's.\n");
+  nlohmann::json list = nlohmann::json::array();
+  for (const ModelEntry& entry : models()) list.push_back(to_json(entry));
   if (!json_path.empty()) SLUICE_RETURN_IF_ERROR(write_json_file(json_path, {{"models", list}}));
   return kExitOk;
 }
@@ -36,7 +90,7 @@ Result<int> run(const std::string& json_path) {
 }  // namespace
 
 void add_models_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("models", "List the built-in models and their usual sizes");
+  CLI::App* command = app.add_subcommand("models", "List the built-in models, their options and the usual sizes");
   auto json = std::make_shared<std::string>();
   add_json_option(*command, *json);
   command->footer("Example: sluice models");
