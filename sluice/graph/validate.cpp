@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "sluice/graph/shape_rules.hpp"
 
 namespace sluice {
@@ -9,11 +13,13 @@ namespace {
 
 using Shapes = std::vector<Shape>;
 
-// Operand shapes, to be matched against what the forward op of the same name would make of them.
+// Operand shapes, to be matched against what the forward op of the same name would make of them; and shapes that the
+// forward op says nothing about, each with what it should equal.
 struct Claim {
   OpKind forward;
   Shapes inputs;
   Shapes outputs;
+  std::vector<std::pair<Shape, Shape>> equal = {};
 };
 
 std::string text(const Shapes& shapes) {
@@ -60,38 +66,83 @@ Status check_batch_copy(const Op& op, const Shapes& inputs, const Shapes& output
   return {};
 }
 
-// A sliced dense op as a whole one: its part of the output features only, without the partial operand.
-Status narrow_to_slice(const Op& op, Shapes& inputs, Shapes& outputs) {
-  if (op.attributes.out_end == 0) return {};
-  const Attributes& slice = op.attributes;
-  const std::size_t y = op.kind == OpKind::kDenseBackwardWeights ? 1 : 0;
-  Shapes& side = op.kind == OpKind::kDense ? outputs : inputs;
-  if (side.size() <= y || side[y].size() != 2 || slice.out_begin < 0 || slice.out_begin >= slice.out_end ||
-      slice.out_end > side[y][1]) {
-    return error(op, fmt::format("features {}:{} are not a slice of {}", slice.out_begin, slice.out_end, text(side)));
-  }
-  side[y][1] = slice.out_end - slice.out_begin;
-  if (slice.partial) {
-    const bool in_place = !op.outputs.empty() && !op.inputs.empty() && op.inputs.back() == op.outputs[0];
-    if (!in_place) return error(op, "a partial slice must name its output as its last input");
-    inputs.pop_back();
-  }
+// What an op adds to, or writes a part of, is its output and stands among its inputs too, at the end. Leaves it out.
+Status drop_operands_named_again(const Op& op, Shapes& inputs, std::size_t outputs) {
+  const std::size_t again = op.attributes.accumulate ? outputs : op.attributes.partial ? 1 : 0;
+  if (again == 0) return {};
+  const bool named =
+      op.inputs.size() >= again && op.outputs.size() >= again &&
+      std::equal(op.inputs.end() - static_cast<std::ptrdiff_t>(again), op.inputs.end(), op.outputs.begin());
+  if (!named) return error(op, "a partial or accumulating op must name its outputs as its last inputs");
+  inputs.resize(inputs.size() - again);
   return {};
 }
 
-// How many inputs forward_claim looks at; the forward rules count their own.
-std::size_t least_inputs(OpKind kind) {
-  switch (kind) {
-    case OpKind::kBatchNormBackward:
-      return 4;
+// A sliced op as a whole one: a dense op with its part of the output features only. An embedding's rows must be as many
+// as its slice has.
+Status narrow_to_slice(const Op& op, Shapes& inputs, Shapes& outputs) {
+  const Attributes& slice = op.attributes;
+  const bool embedding = op.kind == OpKind::kEmbedding || op.kind == OpKind::kEmbeddingBackward;
+  const bool dense =
+      op.kind == OpKind::kDense || op.kind == OpKind::kDenseBackwardData || op.kind == OpKind::kDenseBackwardWeights;
+  if (slice.out_end == 0 || !(embedding || dense)) return {};
+  const bool output = op.kind == OpKind::kDense || op.kind == OpKind::kEmbeddingBackward;
+  const bool second = op.kind == OpKind::kDenseBackwardWeights || op.kind == OpKind::kEmbedding;
+  Shapes& side = output ? outputs : inputs;
+  Shape* const sliced = side.size() > (second ? 1U : 0U) ? &side[second ? 1 : 0] : nullptr;
+  const std::int64_t length = slice.out_end - slice.out_begin;
+  if (sliced == nullptr || sliced->empty() || slice.out_begin < 0 || length < 1 ||
+      (embedding ? sliced->front() != length : slice.out_end > sliced->back())) {
+    return error(op, fmt::format("{}:{} is not the slice of {}", slice.out_begin, slice.out_end, text(side)));
+  }
+  if (dense) sliced->back() = length;
+  return {};
+}
+
+struct OperandCounts {
+  std::size_t inputs = 0;
+  std::size_t outputs = 1;
+};
+
+// Of a backward op, at least as many outputs; nothing for the others, whose rules count.
+std::optional<OperandCounts> backward_operands(const Op& op) {
+  const Attributes& a = op.attributes;
+  switch (op.kind) {
     case OpKind::kConv2dBackwardData:
     case OpKind::kConv2dBackwardWeights:
+    case OpKind::kConvTranspose2dBackwardData:
+    case OpKind::kConvTranspose2dBackwardWeights:
     case OpKind::kDenseBackwardData:
     case OpKind::kDenseBackwardWeights:
-      return 2;
+    case OpKind::kEmbeddingBackward:
+    case OpKind::kLocalResponseNormBackward:
+    case OpKind::kReluBackward:
+    case OpKind::kUnaryBackward:
+    case OpKind::kSoftmaxBackward:
+    case OpKind::kMaxPoolBackward:
+    case OpKind::kSoftmaxCrossEntropyBackward:
+      return OperandCounts{2, 1};
+    case OpKind::kAvgPoolBackward:
+    case OpKind::kSigmoidCrossEntropyBackward:
+      return OperandCounts{1, 1};
+    case OpKind::kBatchNormBackward:
+    case OpKind::kLayerNormBackward:
+      return OperandCounts{4, 2};
+    case OpKind::kLstmCellBackward:
+      return OperandCounts{3 + (a.state ? 2U : 0U) + (a.carry ? 1U : 0U), a.state ? 3U : 1U};
     default:
-      return 0;
+      return std::nullopt;
   }
+}
+
+Claim lstm_cell_claim(const Op& op, const Shapes& in, const Shapes& out) {
+  Claim claim{OpKind::kLstmCell, {in[1]}, {in[0], in[2], out[0]}};
+  if (op.attributes.state) {
+    claim.inputs.insert(claim.inputs.end(), {out[1], in[3], in[4]});
+    claim.equal.emplace_back(out[2], in[3]);
+  }
+  if (op.attributes.carry) claim.equal.emplace_back(in.back(), in[2]);
+  return claim;
 }
 
 // What a backward op's operands say about its forward op.
@@ -101,16 +152,26 @@ Claim forward_claim(const Op& op, const Shapes& in, const Shapes& out) {
       return {OpKind::kConv2d, {out[0], in[1]}, {in[0]}};
     case OpKind::kConv2dBackwardWeights:
       return {OpKind::kConv2d, concatenate({in[0]}, out), {in[1]}};
+    case OpKind::kConvTranspose2dBackwardData:
+      return {OpKind::kConvTranspose2d, {out[0], in[1]}, {in[0]}};
+    case OpKind::kConvTranspose2dBackwardWeights:
+      return {OpKind::kConvTranspose2d, concatenate({in[0]}, out), {in[1]}};
     case OpKind::kDenseBackwardData:
       return {OpKind::kDense, {out[0], in[1]}, {in[0]}};
     case OpKind::kDenseBackwardWeights:
       return {OpKind::kDense, concatenate({in[0]}, out), {in[1]}};
-    case OpKind::kBatchNormBackward: {
-      Shapes made = {in[1], in[3], out.size() > 1 ? out[1] : Shape{}};
-      if (in.size() > 4) made.push_back(in[4]);
-      return {OpKind::kBatchNorm, {out[0], in[2], in[3]}, made};
-    }
+    case OpKind::kEmbeddingBackward:
+      return {OpKind::kEmbedding, concatenate({in[0]}, out), {in[1]}};
+    case OpKind::kBatchNormBackward:
+      return {OpKind::kBatchNorm, {out[0], in[2], in[3]}, {in[1], in[3], out[1]}, {{in[0], out[0]}}};
+    case OpKind::kLayerNormBackward:
+      return {OpKind::kLayerNorm, {out[0], in[2]}, {in[1], in[3]}, {{in[0], out[0]}, {out[1], in[2]}}};
+    case OpKind::kLstmCellBackward:
+      return lstm_cell_claim(op, in, out);
+    case OpKind::kLocalResponseNormBackward:
     case OpKind::kReluBackward:
+    case OpKind::kUnaryBackward:
+    case OpKind::kSoftmaxBackward:
       return {OpKind::kAdd, in, out};  // three tensors of one shape
     case OpKind::kMaxPoolBackward:
       return {OpKind::kMaxPool, out, in};
@@ -118,6 +179,8 @@ Claim forward_claim(const Op& op, const Shapes& in, const Shapes& out) {
       return {OpKind::kAvgPool, out, in};
     case OpKind::kSoftmaxCrossEntropyBackward:
       return {OpKind::kSoftmaxCrossEntropy, in, {{1}, out[0]}};
+    case OpKind::kSigmoidCrossEntropyBackward:
+      return {OpKind::kReorder, in, out};  // two tensors of one shape
     default:
       return {op.kind, in, out};
   }
@@ -126,18 +189,20 @@ Claim forward_claim(const Op& op, const Shapes& in, const Shapes& out) {
 }  // namespace
 
 Status check_op_shapes(const Graph& graph, const Op& op) {
-  if (op.kind == OpKind::kInput) return {};
+  if (op.kind == OpKind::kInput || !op.views.empty()) return {};
   Shapes inputs = shapes_of(graph, op.inputs);
   Shapes outputs = shapes_of(graph, op.outputs);
-  if (inputs.size() < least_inputs(op.kind) || outputs.empty()) {
+  if (op.kind == OpKind::kSliceBatch || op.kind == OpKind::kPlaceBatch) return check_batch_copy(op, inputs, outputs);
+  SLUICE_RETURN_IF_ERROR(drop_operands_named_again(op, inputs, outputs.size()));
+  const std::optional<OperandCounts> counts = backward_operands(op);
+  if (outputs.empty() || (counts && (inputs.size() != counts->inputs || outputs.size() < counts->outputs))) {
     return error(op, fmt::format("got {} inputs and {} outputs", inputs.size(), outputs.size()));
   }
-  if (op.kind == OpKind::kSliceBatch || op.kind == OpKind::kPlaceBatch) return check_batch_copy(op, inputs, outputs);
   SLUICE_RETURN_IF_ERROR(narrow_to_slice(op, inputs, outputs));
-  if (op.kind == OpKind::kBatchNormBackward && inputs[0] != outputs[0]) {
-    return error(op, fmt::format("dx should be {} like x, not {}", to_string(inputs[0]), to_string(outputs[0])));
-  }
   const Claim claim = forward_claim(op, inputs, outputs);
+  for (const auto& [got, expected] : claim.equal) {
+    if (got != expected) return error(op, fmt::format("{} should be {}", to_string(got), to_string(expected)));
+  }
   const Result<Shapes> inferred = infer_shapes(claim.forward, op.attributes, claim.inputs);
   if (!inferred.ok()) return error(op, inferred.error().message);
   if (*inferred == claim.outputs) return {};

@@ -7,7 +7,8 @@
 namespace sluice {
 
 // Operand counts and shapes of one op, forward, backward (by the forward op's rule) or sliced. Scratch outputs
-// (kWorkspace) are ignored. Errors (kBadInput) name the op.
+// (kWorkspace) are ignored; an op with Op::views passes, because it sees other shapes than its tensors have.
+// Errors (kBadInput) name the op.
 Status check_op_shapes(const Graph& graph, const Op& op);
 
 // check_op_shapes for every op; every op has a layer; no op reads a tensor that nothing wrote before it in the step,
