@@ -3,7 +3,7 @@
 // parameters, statistics of norms, cell states of LSTMs, logits, probabilities and losses.
 //
 // A tensor's dtype is decided by the op that makes it, by this table; operands that are not named are as everywhere
-// (ids and labels i32, max-pooling indices u8). kernels get exactly these combinations, or all fp32:
+// (ids and labels i32, max-pooling indices u8). Kernels get exactly these combinations, or all fp32:
 //
 //   kind                                bf16                                   fp32
 //   kConv2d, kConvTranspose2d           x, w, y                                bias
@@ -31,11 +31,11 @@
 //   kSliceBatch, kPlaceBatch            all operands of one dtype: the tensor's (any)
 //   the others                          all operands                           all operands, where an output is a
 //                                                                              parameter's gradient or a loss, or
-//                                                                              every input is fp32 already
+//                                                                              every input is made as fp32
 //
 // Sums are in fp32 inside every kernel; rounding is to nearest even. Where an op wants another dtype than a tensor has,
-// a kCast comes before it: one for all uses of an activation or of step data; of a weight, one before its first forward
-// use and one before its first backward use, so that the copy is short-lived.
+// a kCast comes before it: one for all uses of an activation or of step data; of a weight, one for its forward and one
+// for its backward uses, so that the copies are short-lived.
 #pragma once
 
 #include "sluice/graph/graph.hpp"

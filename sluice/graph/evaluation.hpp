@@ -1,0 +1,12 @@
+// The forward ops of a training graph as they run on a trained model.
+#pragma once
+
+#include "sluice/graph/graph.hpp"
+
+namespace sluice {
+
+// Batch norms use their running statistics, which are then only read; dropout is gone. Everything else and all names
+// stay. Probabilities become step outputs (Role::kOutput) beside their loss, which stays the first output.
+Graph build_evaluation_graph(const Graph& forward);
+
+}  // namespace sluice
