@@ -75,16 +75,7 @@ KernelPtr make_softmax_backward(const KernelRequest& request, const dnnl::engine
 KernelPtr make_dropout(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
 }
-KernelPtr make_sigmoid_cross_entropy(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
-KernelPtr make_sigmoid_cross_entropy_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
 KernelPtr make_cast(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
-KernelPtr make_adam_update(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
 }
 
