@@ -43,22 +43,24 @@ class ChannelKernel : public Kernel {
     if (!by_block_) workspace_bytes = runs_.samples * runs_.blocks * static_cast<Bytes>(sizeof(LaneSums));
   }
 
-  // Runs `sum(sample, block, sums)` on all samples of a block, then `finish(block, totals)`, then `apply(sample,
-  // block)` on all samples of the block.
-  template <typename Sum, typename Finish, typename Apply>
-  void sweep(void* workspace, const Sum& sum, const Finish& finish, const Apply& apply) const {
+  // For each block of channels: the sums of all samples by `summing(block)(sample, sums)`, then `finish(block,
+  // totals)`, then `applying(block)(sample)` on all samples.
+  template <typename Summing, typename Finish, typename Applying>
+  void sweep(void* workspace, const Summing& summing, const Finish& finish, const Applying& applying) const {
     if (by_block_) {
 #pragma omp parallel for schedule(static)
       for (std::int64_t block = 0; block < runs_.blocks; ++block) {
         LaneSums total{};
         LaneSums part;
+        const auto sum = summing(block);
         for (std::int64_t sample = 0; sample < runs_.samples; ++sample) {
-          sum(sample, block, part);
+          sum(sample, part);
           add(part, total);
         }
         finish(block, total);
+        const auto apply = applying(block);
         // Backwards: the last samples read are those still in the nearest cache.
-        for (std::int64_t sample = runs_.samples; sample-- > 0;) apply(sample, block);
+        for (std::int64_t sample = runs_.samples; sample-- > 0;) apply(sample);
         if (stream_) finish_streaming();
       }
       return;
@@ -68,7 +70,7 @@ class ChannelKernel : public Kernel {
 #pragma omp parallel
     {
 #pragma omp for schedule(static)
-      for (std::int64_t run = 0; run < count; ++run) sum(run / runs_.blocks, run % runs_.blocks, parts[run]);
+      for (std::int64_t run = 0; run < count; ++run) summing(run % runs_.blocks)(run / runs_.blocks, parts[run]);
 #pragma omp for schedule(static)
       for (std::int64_t block = 0; block < runs_.blocks; ++block) {
         LaneSums total{};
@@ -77,7 +79,7 @@ class ChannelKernel : public Kernel {
         finish(block, total);
       }
 #pragma omp for schedule(static)
-      for (std::int64_t run = 0; run < count; ++run) apply(run / runs_.blocks, run % runs_.blocks);
+      for (std::int64_t run = 0; run < count; ++run) applying(run % runs_.blocks)(run / runs_.blocks);
       if (stream_) finish_streaming();
     }
   }
@@ -146,17 +148,21 @@ class BatchNorm : public ChannelKernel {
     auto* running = static_cast<float*>(operands[inputs.size() + 2]);
     sweep(
         operands.back(),
-        [&](std::int64_t sample, std::int64_t block, LaneSums& sums) {
-          sum_moments(x + runs_.offset(sample, block), runs_.length, pivot(x, block), sums);
+        [&](std::int64_t block) {
+          return [=, this, around = pivot(x, block)](std::int64_t sample, LaneSums& sums) {
+            sum_moments(x + runs_.offset(sample, block), runs_.length, around, sums);
+          };
         },
         [&](std::int64_t block, const LaneSums& sums) {
           finish_block(block, sums, pivot(x, block), stats);
           update_running(block, stats, old_running, running);
         },
-        [&](std::int64_t sample, std::int64_t block) {
-          const std::int64_t offset = runs_.offset(sample, block);
-          apply_normalization(x + offset, has_residual_ ? residual + offset : nullptr, y + offset, runs_.length,
-                              normalization(block, scale_shift, stats), activation_, stream_ && y != residual);
+        [&](std::int64_t block) {
+          return [=, this, by = normalization(block, scale_shift, stats)](std::int64_t sample) {
+            const std::int64_t offset = runs_.offset(sample, block);
+            apply_normalization(x + offset, has_residual_ ? residual + offset : nullptr, y + offset, runs_.length, by,
+                                activation_, stream_ && y != residual);
+          };
         });
     return {};
   }
@@ -251,18 +257,20 @@ class BatchNormBackward : public ChannelKernel {
     auto* dscale_shift = static_cast<float*>(operands[5]);
     sweep(
         operands.back(),
-        [&](std::int64_t sample, std::int64_t block, LaneSums& sums) {
-          const std::int64_t offset = runs_.offset(sample, block);
-          sum_gradients(x + offset, dy + offset, runs_.length, normalization(block, scale_shift, stats), activation_,
-                        sums);
+        [&](std::int64_t block) {
+          return [=, this, by = normalization(block, scale_shift, stats)](std::int64_t sample, LaneSums& sums) {
+            const std::int64_t offset = runs_.offset(sample, block);
+            sum_gradients(x + offset, dy + offset, runs_.length, by, activation_, sums);
+          };
         },
         [&](std::int64_t block, const LaneSums& sums) { finish_block(block, sums, stats, dscale_shift); },
-        [&](std::int64_t sample, std::int64_t block) {
-          const std::int64_t offset = runs_.offset(sample, block);
+        [&](std::int64_t block) {
           const Normalization by = normalization(block, scale_shift, stats);
-          const auto [constant, slope] = corrections(block, by, stats, dscale_shift);
-          apply_gradient(x + offset, dy + offset, dx + offset, runs_.length, by, constant, slope, activation_,
-                         stream_ && dx != dy);
+          return [=, this, lanes = corrections(block, by, stats, dscale_shift)](std::int64_t sample) {
+            const std::int64_t offset = runs_.offset(sample, block);
+            apply_gradient(x + offset, dy + offset, dx + offset, runs_.length, by, lanes.first, lanes.second,
+                           activation_, stream_ && dx != dy);
+          };
         });
     return {};
   }
