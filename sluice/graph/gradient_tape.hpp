@@ -1,0 +1,81 @@
+// The gradients of one stage's tensors while its backward ops are being appended to a training graph.
+//
+// A tensor's gradient is the sum of its consumers' contributions. Backward ops visit the consumers first (in reverse
+// forward order), each contributes; when the producer's turn comes, gradient() returns what has come together.
+// Gradients of slices wait until then, because slices that cover the tensor are concatenated instead of padded and
+// added. Internal to autodiff; tensor ids given to it are those of the forward graph unless said otherwise.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sluice/graph/graph.hpp"
+
+namespace sluice {
+
+class GradientTape {
+ public:
+  // `graph` starts with the forward graph's tensors, under the same ids.
+  explicit GradientTape(Graph& graph) : graph_(graph), forward_tensors_(graph.tensors().size()) {}
+
+  // Forgets all gradients. From here on those parameters are differentiated whose names start with `trained_prefix`,
+  // and what `ops` compute from them.
+  void begin_stage(std::span<const Op> ops, std::string_view trained_prefix);
+
+  bool needs(TensorId id) const { return needed_[static_cast<std::size_t>(id)]; }
+  const Shape& shape(TensorId id) const { return graph_.tensor(id).shape; }
+
+  // The whole gradient of a tensor, once all its consumers have contributed; nothing if none has. `at` is the op on
+  // whose behalf ops are emitted to put it together.
+  std::optional<TensorId> gradient(const Op& at, TensorId id);
+
+  // Appends a backward op of `forward`'s layer. Its outputs are new tensors of these shapes, named after the op.
+  std::vector<TensorId> emit(const Op& forward, OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs,
+                             const std::vector<Shape>& outputs);
+  TensorId emit_one(const Op& forward, OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs,
+                    const Shape& output) {
+    return emit(forward, kind, attributes, std::move(inputs), {output}).front();
+  }
+
+  // One contribution of `consumer` to the gradient of `to`: a new tensor, which gets its name from `to`; the same, but
+  // a view of another tensor; or a tensor that is another's gradient, too.
+  void give(const Op& consumer, TensorId to, TensorId gradient);
+  void give_view(const Op& consumer, TensorId to, TensorId gradient);
+  void share(const Op& consumer, TensorId to, TensorId gradient);
+  // The gradient of `consumer`'s output, a kSlice of `to`.
+  void give_slice(const Op& consumer, TensorId to, TensorId gradient);
+
+  // Appends an op that adds to the gradients of `targets`, in place, where all of them have one that nobody else reads.
+  bool accumulate(const Op& forward, OpKind kind, Attributes attributes, std::vector<TensorId> inputs,
+                  const std::vector<TensorId>& targets);
+
+  std::string distinct(const std::string& name);
+
+ private:
+  struct SliceGradient {
+    Op consumer;
+    TensorId gradient = 0;
+  };
+  struct Total {
+    std::optional<TensorId> sum;
+    bool exclusive = false;  // nobody else reads the sum's tensor
+    std::vector<SliceGradient> slices;
+  };
+
+  Total& total(TensorId id) { return totals_[static_cast<std::size_t>(id)]; }
+  void name_after(TensorId gradient, TensorId of, const std::string& suffix);
+  void add(const Op& consumer, TensorId to, TensorId gradient, bool exclusive);
+  void join_slices(const Op& at, TensorId id);
+
+  Graph& graph_;
+  const std::size_t forward_tensors_;
+  std::vector<bool> needed_;   // by TensorId of the forward graph
+  std::vector<Total> totals_;  // the same
+  std::map<std::string, int> names_;
+};
+
+}  // namespace sluice
