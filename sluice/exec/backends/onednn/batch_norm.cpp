@@ -16,8 +16,6 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kStreamedBytes = 24 * kMiB;  // tensors of this size leave the caches before they are read again
-
 // What all three kernels share: how x is cut, who works on which part.
 class ChannelKernel : public Kernel {
  protected:

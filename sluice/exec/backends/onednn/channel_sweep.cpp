@@ -23,13 +23,6 @@ SLUICE_INLINE inline void normalize(const Vector& centred, const NormalizationVe
 }
 
 template <Activation kActivation>
-SLUICE_INLINE inline void activate(Vector& z) {
-  const Vector zero{};
-  if constexpr (kActivation != Activation::kNone) z = z < zero ? zero : z;  // NaN stays NaN
-  if constexpr (kActivation == Activation::kRelu6) z = z > zero + 6.0F ? zero + 6.0F : z;
-}
-
-template <Activation kActivation>
 SLUICE_INLINE inline void mask(const Vector& centred, const NormalizationVectors& by, Vector& gradient) {
   if constexpr (kActivation == Activation::kNone) return;
   const Vector zero{};

@@ -1,73 +1,195 @@
-#include "sluice/exec/backends/onednn/convolution.hpp"
+// ReLU, its gradient and sums of equal shapes, and the reorder between layouts.
+//
+// The first three are loops over stored elements, in whatever layout these have: zeros in padding stay zeros. Elements
+// are independent, so outputs may overwrite inputs. Large results that overwrite nothing go around the caches, which
+// spares reading the lines they fall on.
+#include <algorithm>
+
+#include "sluice/exec/backends/onednn/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/primitive_kernel.hpp"
+#include "sluice/exec/backends/onednn/vector_code.hpp"
 
 namespace sluice {
 namespace {
 
-using dnnl::eltwise_backward;
-using dnnl::eltwise_forward;
+// Calls `make(i, result)` for elements [i, i + 16) and stores the results, all threads sharing the work. What is left
+// over is done in memory of its own: `make` must read through `Source`s.
+constexpr std::int64_t kPart = 4096 * kLanes;  // elements of one part
 
-// Backward from the output, so that the ReLU may overwrite its input.
-constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
+// An input, or the copy of its last elements.
+template <typename T>
+struct Source {
+  const T* data;
+  T tail[kLanes] = {};
 
-eltwise_forward::primitive_desc relu_desc(const Layout& x, const dnnl::engine& engine) {
-  return {{dnnl::prop_kind::forward_training, kRelu, x, 0.0F}, user_scratchpad(), engine};
+  void take_tail(std::int64_t begin, std::int64_t count) {
+    std::copy(data + begin, data + count, tail);
+    data = tail - begin;
+  }
+};
+
+template <typename Width, typename T, typename Make>
+SLUICE_INLINE inline void make_part(T* y, std::int64_t begin, std::int64_t end, bool streaming, const Make& make) {
+  for (std::int64_t i = begin; i < end; i += kLanes) {
+    Vector result;
+    make(i, result);
+    if (streaming) {
+      stream<Width>(result, y + i);
+    } else {
+      store(result, y + i);
+    }
+  }
 }
+
+// y[i] = f(sources[0][i], ...) for all `count` elements; `function` takes vectors by reference, the result last.
+template <typename T, typename Function, typename... Sources>
+void make_elements(T* y, std::int64_t count, const Function& function, Source<Sources>... sources) {
+  const std::int64_t whole = count / kLanes * kLanes;
+  const bool overwrites = ((static_cast<const void*>(sources.data) == y) || ...);
+  const bool streaming = !overwrites && count * static_cast<std::int64_t>(sizeof(T)) >= kStreamedBytes;
+#pragma omp parallel
+  {
+#pragma omp for schedule(static)
+    for (std::int64_t begin = 0; begin < whole; begin += kPart) {
+      const std::int64_t end = std::min(begin + kPart, whole);
+      vectorised([&](auto width) SLUICE_INLINE {
+        make_part<decltype(width)>(y, begin, end, streaming, [&](std::int64_t i, Vector& result) SLUICE_INLINE {
+          function(result, (sources.data + i)...);
+        });
+      });
+    }
+    if (streaming) finish_streaming();
+  }
+  if (whole == count) return;
+  (sources.take_tail(whole, count), ...);
+  T tail[kLanes];
+  vectorised([&](auto) SLUICE_INLINE {
+    Vector result;
+    function(result, (sources.data + whole)...);
+    store(result, tail);
+  });
+  std::copy(tail, tail + (count - whole), y + whole);
+}
+
+template <typename T>
+Source<T> source(Operands operands, std::size_t index) {
+  return {operand<const T>(operands, index)};
+}
+
+template <typename T>
+Status relu(Operands operands, std::int64_t count) {
+  make_elements(
+      operand<T>(operands, 1), count,
+      [](Vector& y, const T* x) SLUICE_INLINE {
+        load(x, y);
+        activate<Activation::kRelu>(y);
+      },
+      source<T>(operands, 0));
+  return {};
+}
+
+template <typename T>
+Status relu_backward(Operands operands, std::int64_t count) {
+  make_elements(
+      operand<T>(operands, 2), count,
+      [](Vector& dx, const T* y, const T* dy) SLUICE_INLINE {
+        Vector output;
+        load(y, output);
+        load(dy, dx);
+        dx = output > Vector{} ? dx : Vector{};
+      },
+      source<T>(operands, 0), source<T>(operands, 1));
+  return {};
+}
+
+template <typename T, Activation kActivation>
+Status add(Operands operands, std::int64_t count) {
+  make_elements(
+      operand<T>(operands, 2), count,
+      [](Vector& y, const T* a, const T* b) SLUICE_INLINE {
+        Vector other;
+        load(a, y);
+        load(b, other);
+        y += other;
+        activate<kActivation>(y);
+      },
+      source<T>(operands, 0), source<T>(operands, 1));
+  return {};
+}
+
+template <typename T>
+Status add(Operands operands, std::int64_t count, Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return add<T, Activation::kNone>(operands, count);
+    case Activation::kRelu:
+      return add<T, Activation::kRelu>(operands, count);
+    case Activation::kRelu6:
+      return add<T, Activation::kRelu6>(operands, count);
+  }
+  return {};
+}
+
+// The layout that all operands take: the output's where it is decided, else a blocked one of an input, else any
+// input's.
+Layout common_layout(const KernelRequest& request) {
+  if (request.outputs[0].layout) return *request.outputs[0].layout;
+  const OperandRequest* chosen = nullptr;
+  for (const OperandRequest& input : request.inputs)
+    if (input.layout && (chosen == nullptr || is_plain(*chosen->layout))) chosen = &input;
+  return chosen != nullptr ? *chosen->layout : preferred_image_layout(request.inputs[0].shape, request.inputs[0].dtype);
+}
+
+// `body(type, operands, count)` on all stored elements; `type` is a null pointer to the element type.
+template <typename Body>
+KernelPtr make_loop(const KernelRequest& request, const Body& body) {
+  const Layout data = common_layout(request);
+  const std::int64_t count = stored_elements(data);
+  const bool narrow = request.outputs[0].dtype == DType::kBF16;
+  auto kernel = std::make_unique<LoopKernel>(
+      request, [body, count, narrow](Operands operands, const StepContext& /*context*/) -> Status {
+        return narrow ? body(static_cast<BFloat16*>(nullptr), operands, count)
+                      : body(static_cast<float*>(nullptr), operands, count);
+      });
+  kernel->inputs.assign(request.inputs.size(), data);
+  kernel->outputs = {data};
+  return kernel;
+}
+
+template <typename Pointer>
+using Pointed = std::remove_pointer_t<Pointer>;
 
 }  // namespace
 
-KernelPtr make_relu(const KernelRequest& request, const dnnl::engine& engine) {
-  const OperandRequest& x = request.inputs[0];
-  const auto desc = relu_desc(x.layout.value_or(preferred_image_layout(x.shape)), engine);
-  auto kernel = std::make_unique<PrimitiveKernel>(eltwise_forward(desc), desc, engine);
-  kernel->inputs = {desc.src_desc()};
-  kernel->outputs = {desc.dst_desc()};
-  kernel->bind(DNNL_ARG_SRC, 0, desc.src_desc());
-  kernel->bind(DNNL_ARG_DST, 1, desc.dst_desc());
-  kernel->bind_scratchpad();
-  return kernel;
+KernelPtr make_relu(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  return make_loop(request, [](auto type, Operands operands, std::int64_t count) {
+    return relu<Pointed<decltype(type)>>(operands, count);
+  });
 }
 
-KernelPtr make_relu_backward(const KernelRequest& request, const dnnl::engine& engine) {
-  const OperandRequest& y = request.inputs[0];
-  const Layout data = y.layout.value_or(preferred_image_layout(y.shape));
-  const eltwise_backward::primitive_desc desc({kRelu, data, data, 0.0F}, user_scratchpad(), engine,
-                                              relu_desc(data, engine));
-  auto kernel = std::make_unique<PrimitiveKernel>(eltwise_backward(desc), desc, engine);
-  kernel->inputs = {data, data};
-  kernel->outputs = {data};
-  kernel->bind(DNNL_ARG_DST, 0, data);
-  kernel->bind(DNNL_ARG_DIFF_DST, 1, data);
-  kernel->bind(DNNL_ARG_DIFF_SRC, 2, data);
-  kernel->bind_scratchpad();
-  return kernel;
+KernelPtr make_relu_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  return make_loop(request, [](auto type, Operands operands, std::int64_t count) {
+    return relu_backward<Pointed<decltype(type)>>(operands, count);
+  });
 }
 
-KernelPtr make_add(const KernelRequest& request, const dnnl::engine& engine) {
-  const OperandRequest& a = request.inputs[0];
-  const Layout data = a.layout.value_or(preferred_image_layout(a.shape));
-  dnnl::primitive_attr attributes = user_scratchpad();
-  append_activation(request.attributes.activation, attributes);
-  const dnnl::binary::primitive_desc desc({dnnl::algorithm::binary_add, data, data, data}, attributes, engine);
-  auto kernel = std::make_unique<PrimitiveKernel>(dnnl::binary(desc), desc, engine);
-  kernel->inputs = {data, data};
-  kernel->outputs = {data};
-  kernel->bind(DNNL_ARG_SRC_0, 0, data);
-  kernel->bind(DNNL_ARG_SRC_1, 1, data);
-  kernel->bind(DNNL_ARG_DST, 2, data);
-  kernel->bind_scratchpad();
-  return kernel;
+KernelPtr make_add(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  return make_loop(request,
+                   [activation = request.attributes.activation](auto type, Operands operands, std::int64_t count) {
+                     return add<Pointed<decltype(type)>>(operands, count, activation);
+                   });
 }
 
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine) {
   // Where one side is row-major, it is read or written in the other's dimensions.
-  const Layout source = is_plain(from) ? row_major_form(to, from.data_type()) : from;
-  const Layout target = is_plain(to) && !is_plain(from) ? row_major_form(from, to.data_type()) : to;
-  const dnnl::reorder::primitive_desc desc(engine, source, engine, target, user_scratchpad());
+  const Layout source_layout = is_plain(from) ? row_major_form(to, from.data_type()) : from;
+  const Layout target_layout = is_plain(to) && !is_plain(from) ? row_major_form(from, to.data_type()) : to;
+  const dnnl::reorder::primitive_desc desc(engine, source_layout, engine, target_layout, user_scratchpad());
   auto kernel = std::make_unique<PrimitiveKernel>(dnnl::reorder(desc), desc, engine);
   kernel->inputs = {from};
   kernel->outputs = {to};
-  kernel->bind(DNNL_ARG_FROM, 0, source);
-  kernel->bind(DNNL_ARG_TO, 1, target);
+  kernel->bind(DNNL_ARG_FROM, 0, source_layout);
+  kernel->bind(DNNL_ARG_TO, 1, target_layout);
   kernel->bind_scratchpad();
   return kernel;
 }

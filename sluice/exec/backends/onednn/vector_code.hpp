@@ -9,8 +9,11 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
+#include "sluice/base/units.hpp"
 #include "sluice/exec/bf16.hpp"
+#include "sluice/graph/op.hpp"
 
 #define SLUICE_INLINE __attribute__((always_inline))
 
@@ -82,6 +85,9 @@ SLUICE_INLINE inline void store(const Vector& value, BFloat16* to) {
   std::memcpy(static_cast<void*>(to), &narrow, sizeof(narrow));
 }
 
+// Results of this size have left the caches before they are read again.
+constexpr Bytes kStreamedBytes = 24 * kMiB;
+
 // A store around the caches, for what is not read again soon. `to` is 64-byte aligned. Needs finish_streaming() before
 // another thread reads.
 template <typename Width>
@@ -97,6 +103,14 @@ SLUICE_INLINE inline void stream(const Vector& value, BFloat16* to) {
   store(value, to);
 }
 inline void finish_streaming() { __builtin_ia32_sfence(); }
+
+// Fused activations; NaN stays NaN.
+template <Activation kActivation>
+SLUICE_INLINE inline void activate(Vector& z) {
+  const Vector zero{};
+  if constexpr (kActivation != Activation::kNone) z = z < zero ? zero : z;
+  if constexpr (kActivation == Activation::kRelu6) z = z > zero + 6.0F ? zero + 6.0F : z;
+}
 
 // Adds 16 floats to 16 doubles.
 SLUICE_INLINE inline void add_to(const Vector& value, DoubleVector& sum) {
