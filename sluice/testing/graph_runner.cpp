@@ -16,10 +16,15 @@ float initial_value(const Init& init, std::int64_t element, std::int64_t element
       return 0;
     case Init::Kind::kNormal:
       return init.stddev * random_normal(seed, init.stream, static_cast<std::uint64_t>(init.first_element + element));
+    case Init::Kind::kUniform:
+      return init.stddev *
+             (2 * random_uniform(seed, init.stream, static_cast<std::uint64_t>(init.first_element + element)) - 1);
     case Init::Kind::kScaleShift:
       return first_row ? 1.0F : 0.0F;
     case Init::Kind::kRunningStats:
       return first_row ? 0.0F : 1.0F;
+    case Init::Kind::kGiven:
+      SLUICE_CHECK(false, "values that came with a model are set by the caller");
   }
   SLUICE_CHECK(false, "unknown init");
 }

@@ -37,7 +37,8 @@ std::ostream& operator<<(std::ostream& out, const OpCase& op_case);
 
 using NamedValues = std::map<std::string, std::vector<float>>;  // row-major, by logical tensor name
 
-// Values away from zero, where ReLU has its kink; labels (integer leaves) as classes.
+// Values away from zero, where ReLU has its kink, spread as Tensor::init says where it is normal; positive where an op
+// needs that; integers below Tensor::bound (3 where there is none), hidden tokens with -1 among them.
 NamedValues leaf_values(const Graph& logical, std::uint64_t seed);
 void set_leaves(GraphRunner& runner, const NamedValues& leaves);
 

@@ -1,4 +1,4 @@
-// Ops that only move elements. They move 32-bit words, so that fp32 and i32 tensors take the same way.
+// Ops that only move elements: 32-bit words or bytes, so that fp32 and i32 tensors take the same way.
 #include <algorithm>
 
 #include "sluice/exec/backends/reference/index_space.hpp"
@@ -12,8 +12,8 @@ using Word = std::uint32_t;
 }  // namespace
 
 void reference_copy(const ReferenceCall& call) {
-  const auto x = call.input<Word>(0);
-  std::copy(x.begin(), x.end(), call.output<Word>(0).begin());
+  const auto x = call.input_bytes(0);
+  std::copy(x.begin(), x.end(), call.output_bytes(0).begin());
 }
 
 void reference_transpose(const ReferenceCall& call) {
@@ -61,17 +61,17 @@ void reference_pad(const ReferenceCall& call) {
 }
 
 void reference_slice_batch(const ReferenceCall& call) {
-  const auto x = call.input<Word>(0);
-  const auto y = call.output<Word>(0);
-  const auto sample = static_cast<std::ptrdiff_t>(element_count(call.output_shape(0)) / call.output_shape(0)[0]);
-  std::copy_n(x.begin() + call.attributes().out_begin * sample, y.size(), y.begin());
+  const auto y = call.output_bytes(0);
+  const std::size_t sample = y.size() / static_cast<std::size_t>(call.output_shape(0)[0]);
+  const auto part = call.input_bytes(0).subspan(static_cast<std::size_t>(call.attributes().out_begin) * sample);
+  std::copy_n(part.begin(), y.size(), y.begin());
 }
 
 void reference_place_batch(const ReferenceCall& call) {
-  const auto y = call.input<Word>(0);
-  const auto x = call.output<Word>(0);
-  const auto sample = static_cast<std::ptrdiff_t>(element_count(call.input_shape(0)) / call.input_shape(0)[0]);
-  std::copy(y.begin(), y.end(), x.begin() + call.attributes().out_begin * sample);
+  const auto y = call.input_bytes(0);
+  const std::size_t sample = y.size() / static_cast<std::size_t>(call.input_shape(0)[0]);
+  const auto part = call.output_bytes(0).subspan(static_cast<std::size_t>(call.attributes().out_begin) * sample);
+  std::copy(y.begin(), y.end(), part.begin());
 }
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 // and rounded behind (reference_backend.cpp), so a bf16 op is the fp32 op on rounded operands with rounded results.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -33,8 +34,20 @@ class ReferenceCall {
   std::span<T> output(std::size_t i) const {
     return {static_cast<T*>(operands_[input_count() + i]), static_cast<std::size_t>(element_count(output_shape(i)))};
   }
+  // The same without their type, for ops that only move: 4 bytes an element, u8 1.
+  std::span<const std::byte> input_bytes(std::size_t i) const {
+    return {static_cast<const std::byte*>(operands_[i]), byte_count(op_.inputs.at(i))};
+  }
+  std::span<std::byte> output_bytes(std::size_t i) const {
+    return {static_cast<std::byte*>(operands_[input_count() + i]), byte_count(op_.outputs.at(i))};
+  }
 
  private:
+  std::size_t byte_count(TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    return static_cast<std::size_t>(element_count(tensor.shape)) * (tensor.dtype == DType::kU8 ? 1 : 4);
+  }
+
   const Graph& graph_;
   const Op& op_;
   std::span<void* const> operands_;
