@@ -52,7 +52,7 @@ def tuned_environment(threads):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", choices=["resnet50", "vgg16", "resnet32"])
+    parser.add_argument("model", help="a name of torch_models.MODELS")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--mode", choices=["plain", "checkpoint", "disk"], default="plain")
@@ -72,25 +72,28 @@ class Trainer:
 
         torch.set_num_threads(options.threads)
         torch.manual_seed(0)
-        construct, image, classes = MODELS[options.model]
+        if options.model not in MODELS:
+            sys.exit(f"pytorch_step: unknown model {options.model}; known: {', '.join(MODELS)}")
+        twin = MODELS[options.model]
+        sizes = twin.sizes(batch=options.batch)
         self.torch = torch
         self.checkpoint = checkpoint if options.mode == "checkpoint" else None
-        self.model = construct(classes).to(memory_format=torch.channels_last)
+        self.stage, = twin.stages
+        self.model = twin.build(sizes).to(memory_format=torch.channels_last)
         self.disk = SavedOnDisk(options.spill, self.model.parameters()) if options.mode == "disk" else None
-        self.images = torch.randn(options.batch, 3, image, image).to(memory_format=torch.channels_last)
-        self.labels = torch.randint(classes, (options.batch,))
+        self.inputs = tuple(tensor.to(memory_format=torch.channels_last) if tensor.dim() == 4 else tensor
+                            for tensor in twin.inputs(sizes, torch.Generator().manual_seed(0)))
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=LEARNING_RATE, momentum=0.9, weight_decay=1e-4)
 
-    def forward(self):
+    def run(self, hidden):
         if not self.checkpoint:
-            return self.model(self.images)
-        hidden = self.images
+            return self.model(hidden)
         for block in self.model:
             hidden = self.checkpoint(block, hidden, use_reentrant=False, preserve_rng_state=False)
         return hidden
 
     def loss(self):
-        return self.torch.nn.functional.cross_entropy(self.forward(), self.labels)
+        return self.stage.loss(self.run, self.inputs)
 
     def step(self):
         start = time.perf_counter()
