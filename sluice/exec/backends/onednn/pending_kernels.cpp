@@ -12,12 +12,6 @@ KernelPtr make_convolution_transpose_backward_data(const KernelRequest& request,
 KernelPtr make_convolution_transpose_backward_weights(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
 }
-KernelPtr make_layer_norm(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
-KernelPtr make_layer_norm_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
 KernelPtr make_local_response_norm(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
 }
@@ -54,28 +48,10 @@ KernelPtr make_pad(const KernelRequest& request, const dnnl::engine& /*engine*/)
 KernelPtr make_matmul(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
 }
-KernelPtr make_embedding(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
-KernelPtr make_embedding_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
 KernelPtr make_lstm_cell(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
 }
 KernelPtr make_lstm_cell_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
-KernelPtr make_softmax(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
-KernelPtr make_softmax_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
-KernelPtr make_dropout(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
-}
-KernelPtr make_cast(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   SLUICE_CHECK(false, "no kernel yet for " + std::string(to_string(request.kind)));
 }
 

@@ -1,0 +1,54 @@
+// Dropout: x times 0 or the scale, by draws that depend on the element's row-major index (exec/dropout.hpp). Tensors
+// are read row-major, so that an index needs no arithmetic.
+#include "sluice/exec/dropout.hpp"
+
+#include "sluice/exec/backends/onednn/element_loops.hpp"
+#include "sluice/exec/backends/onednn/loop_kernel.hpp"
+
+namespace sluice {
+namespace {
+
+// `first` is a multiple of DropoutDraws::kBlock.
+template <typename T>
+SLUICE_FORCE_INLINE void drop(const DropoutDraws& draws, const T* x, std::int64_t first, std::int64_t end, T* y) {
+  const DropoutDraws mine = draws;
+  const float scale = mine.scale();
+  constexpr auto kBlock = static_cast<std::int64_t>(DropoutDraws::kBlock);
+  const std::int64_t whole = first + (end - first) / kBlock * kBlock;
+#pragma omp simd
+  for (std::int64_t i = first; i < whole; ++i) {
+    const std::uint64_t bits = mine.bits(static_cast<std::uint64_t>(i / kBlock));
+    const float kept = load(x, i) * scale;
+    store(y, i, mine.keeps(bits, static_cast<unsigned>(i % kBlock)) ? kept : 0.0F);
+  }
+  for (std::int64_t i = whole; i < end; ++i)
+    store(y, i, mine.keeps(static_cast<std::uint64_t>(i)) ? load(x, i) * scale : 0.0F);
+}
+
+SLUICE_VECTOR_CLONES void drop_block(const DropoutDraws& draws, const float* x, std::int64_t first, std::int64_t end,
+                                     float* y) {
+  drop(draws, x, first, end, y);
+}
+SLUICE_VECTOR_CLONES void drop_block(const DropoutDraws& draws, const BFloat16* x, std::int64_t first, std::int64_t end,
+                                     BFloat16* y) {
+  drop(draws, x, first, end, y);
+}
+
+}  // namespace
+
+KernelPtr make_dropout(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  const std::int64_t count = element_count(request.inputs[0].shape);
+  return std::make_unique<LoopKernel>(
+      request, [count, dtype = request.inputs[0].dtype, attributes = request.attributes](Operands operands,
+                                                                                         const StepContext& context) {
+        const DropoutDraws draws(context.seed, attributes.stream, context.step, attributes.rate);
+        with_element(dtype, [&]<typename T>(T) {
+          for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
+            drop_block(draws, operand<const T>(operands, 0), begin, end, operand<T>(operands, 1));
+          });
+        });
+        return Status{};
+      });
+}
+
+}  // namespace sluice
