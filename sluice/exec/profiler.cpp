@@ -22,9 +22,8 @@ constexpr OpIndex kOpsBefore = 2;  // run before a measured op, so that it finds
 
 class ZeroInput : public InputSource {
  public:
-  Status fill(std::int64_t, std::span<float> images, std::span<std::int32_t> labels) override {
-    std::fill(images.begin(), images.end(), 0.0F);
-    std::fill(labels.begin(), labels.end(), 0);
+  Status fill(std::int64_t, std::span<const std::span<std::byte>> tensors) override {
+    for (const std::span<std::byte> tensor : tensors) std::fill(tensor.begin(), tensor.end(), std::byte{0});
     return {};
   }
 };
