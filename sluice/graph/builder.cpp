@@ -45,8 +45,6 @@ std::vector<OutputFormat> output_formats(OpKind kind, DType input) {
   }
 }
 
-bool is_loss(OpKind kind) { return kind == OpKind::kSoftmaxCrossEntropy || kind == OpKind::kSigmoidCrossEntropy; }
-
 bool is_integer(Content content) {
   return content != Content::kNone && content != Content::kImages && content != Content::kNoise;
 }

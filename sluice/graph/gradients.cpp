@@ -99,8 +99,6 @@ void differentiate_by_output(GradientTape& tape, const Op& op, TensorId dy) {
 
 }  // namespace
 
-bool is_loss(OpKind kind) { return kind == OpKind::kSoftmaxCrossEntropy || kind == OpKind::kSigmoidCrossEntropy; }
-
 void differentiate(GradientTape& tape, const Op& op) {
   if (op.kind == OpKind::kInput || !tape.needs(op.outputs[0])) return;
   if (is_loss(op.kind)) return differentiate_loss(tape, op);

@@ -10,8 +10,6 @@ namespace sluice {
 // to the op's inputs. A loss starts from 1; any other op whose output has no gradient is left out.
 void differentiate(GradientTape& tape, const Op& op);
 
-bool is_loss(OpKind kind);
-
 // By family. `dy` is the gradient of the op's first output, before a fused activation.
 void differentiate_convolution(GradientTape& tape, const Op& op, TensorId dy);
 void differentiate_dense(GradientTape& tape, const Op& op, TensorId dy);

@@ -9,15 +9,29 @@
 namespace sluice {
 namespace {
 
+// Kernels that go through their operands element by element (or, softmax, row by row), reading each before they write
+// it. A batch norm's statistics are complete before its first result.
 std::vector<InPlace> candidates(OpKind kind) {
   switch (kind) {
     case OpKind::kRelu:
+    case OpKind::kUnary:
+    case OpKind::kBinary:
+    case OpKind::kDropout:
+    case OpKind::kSoftmax:
+    case OpKind::kBatchNorm:
+    case OpKind::kBatchNormApply:
     case OpKind::kSoftmaxCrossEntropyBackward:
+    case OpKind::kSigmoidCrossEntropyBackward:
       return {{.input = 0, .output = 0}};
     case OpKind::kAdd:
       return {{.input = 0, .output = 0}, {.input = 1, .output = 0}};
+    case OpKind::kSoftmaxCrossEntropy:
+      return {{.input = 0, .output = 1}};
     case OpKind::kReluBackward:
+    case OpKind::kUnaryBackward:
+    case OpKind::kSoftmaxBackward:
     case OpKind::kBatchNormBackward:
+    case OpKind::kLayerNormBackward:
       return {{.input = 1, .output = 0}};
     default:
       return {};

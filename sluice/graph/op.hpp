@@ -176,6 +176,11 @@ enum class UnaryFunction {
 enum class BinaryFunction { kAdd, kSubtract, kMultiply, kDivide };
 enum class ReduceFunction { kSum, kMean };
 
+// The ops that a step's gradients start from.
+constexpr bool is_loss(OpKind kind) {
+  return kind == OpKind::kSoftmaxCrossEntropy || kind == OpKind::kSigmoidCrossEntropy;
+}
+
 // Whether kUnaryBackward's first operand is the forward op's output (else its input).
 constexpr bool backward_reads_output(UnaryFunction function) {
   switch (function) {
