@@ -144,6 +144,11 @@ std::vector<Recipe> other_image_networks() {
   };
 }
 
+std::vector<Recipe> generative_networks() {
+  return {images("dcgan", "DCGAN (Radford 2015): discriminator, then generator, in one step; noise of 100 features",
+                 {.batch = 128, .image_size = 64, .width = 64}, {.smallest_image = 8}, build_dcgan)};
+}
+
 std::vector<Recipe> language_networks() {
   const ModelOptions ptb{.batch = 20, .classes = 10000, .sequence = 35, .width = 650, .depth = 2, .dropout = 0.5F};
   return {
@@ -164,7 +169,8 @@ std::vector<Recipe> language_networks() {
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = [] {
     std::vector<Recipe> table;
-    for (const auto& family : {residual_networks(), other_image_networks(), language_networks(), zero_offload_gpt2()}) {
+    for (const auto& family : {residual_networks(), other_image_networks(), generative_networks(), language_networks(),
+                               zero_offload_gpt2()}) {
       table.insert(table.end(), family.begin(), family.end());
     }
     return table;

@@ -65,4 +65,10 @@ Result<Graph> build_bert(const std::string& name, const ModelOptions& options);
 // As many positions as the sequence is long. One head a 64 features.
 Result<Graph> build_gpt2(const std::string& name, const ModelOptions& options);
 
+// Radford et al. 2015: a generator of transposed convolutions and a discriminator of strided ones, for images whose
+// side is a power of two, 64 in the paper. One step has two stages: the discriminator learns from real images (target
+// 1) and the generator's (target 0); then the generator learns from the discriminator's answer to the same fakes
+// (target 1). The step's loss is the sum of the three losses. Weights start with a deviation of 0.02; norms at scale 1.
+Result<Graph> build_dcgan(const std::string& name, const ModelOptions& options);
+
 }  // namespace sluice
