@@ -118,9 +118,9 @@ Layout row_major_form(const Layout& layout) { return row_major_form(layout, layo
 
 Layout row_major_form(const Layout& layout, dnnl::memory::data_type type) { return row_major(shape_of(layout), type); }
 
-Layout as_float(const Layout& layout) {
+Layout with_type(const Layout& layout, DType dtype) {
   Layout result = layout;
-  result.data.data_type = dnnl_f32;
+  result.data.data_type = static_cast<dnnl_data_type_t>(onednn_type(dtype));
   return result;
 }
 

@@ -35,8 +35,8 @@ Layout preferred_image_layout(const Shape& shape, DType dtype = DType::kF32);
 // The layout of an image tensor of `shape` that is blocked in the same way as `model`, and of its type.
 Layout layout_like(const Layout& model, const Shape& shape);
 
-// The fp32 layout with the dimensions and blocking of `layout`: from a pooling workspace to the tensor it indexes.
-Layout as_float(const Layout& layout);
+// The dimensions and blocking of `layout` with another type: from a pooling workspace to the tensor it indexes.
+Layout with_type(const Layout& layout, DType dtype);
 
 // True if every element is at the same byte offset in both, e.g. [N, C, 1, 1] in nChw16c and in nchw, or two row-major
 // layouts of as many elements.

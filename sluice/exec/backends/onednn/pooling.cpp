@@ -35,8 +35,9 @@ pooling_forward::primitive_desc forward_desc(dnnl::algorithm algorithm, const La
 
 KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& x = request.inputs[0];
-  const auto desc = forward_desc(algorithm, x.layout.value_or(preferred_image_layout(x.shape)),
-                                 any_layout(request.outputs[0].shape), PoolWindow(request.attributes.window), engine);
+  const auto desc =
+      forward_desc(algorithm, x.layout.value_or(preferred_image_layout(x.shape, x.dtype)),
+                   any_layout(request.outputs[0].shape, x.dtype), PoolWindow(request.attributes.window), engine);
   auto kernel = std::make_unique<PrimitiveKernel>(pooling_forward(desc), desc, engine);
   kernel->inputs = {desc.src_desc()};
   kernel->outputs = {desc.dst_desc()};
@@ -84,15 +85,15 @@ KernelPtr make_max_pool_backward(const KernelRequest& request, const dnnl::engin
   // The index is laid out like the forward output, so the gradient has to be as well.
   const OperandRequest& dy = request.inputs[0];
   const OperandRequest& index = request.inputs[1];
-  const Layout free = dy.layout.value_or(preferred_image_layout(dy.shape));
-  return make_backward(kMax, index.layout ? as_float(*index.layout) : free, request, engine);
+  const Layout free = dy.layout.value_or(preferred_image_layout(dy.shape, dy.dtype));
+  return make_backward(kMax, index.layout ? with_type(*index.layout, dy.dtype) : free, request, engine);
 }
 
 KernelPtr make_average_pool_backward(const KernelRequest& request, const dnnl::engine& engine) {
   // The gradient of a global pool comes from a dense layer, row-major, which is the same bytes as blocked. Going on
   // blocked spares the layers before it a reorder.
   const OperandRequest& dy = request.inputs[0];
-  const Layout preferred = preferred_image_layout(dy.shape);
+  const Layout preferred = preferred_image_layout(dy.shape, dy.dtype);
   const bool keep = dy.layout && layout_name(*dy.layout) != "plain";
   return make_backward(average(request.attributes), keep ? *dy.layout : preferred, request, engine);
 }
