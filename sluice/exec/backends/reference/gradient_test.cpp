@@ -8,6 +8,7 @@
 #include "sluice/graph/autodiff.hpp"
 #include "sluice/graph/builder.hpp"
 #include "sluice/testing/op_cases.hpp"
+#include "sluice/testing/wave_input.hpp"
 
 namespace sluice {
 namespace {
@@ -73,10 +74,10 @@ class DifferenceCheck {
   NamedValues base_;
 };
 
-class ReferenceGradients : public testing::TestWithParam<OpCase> {};
+class ReferenceGradients : public ::testing::TestWithParam<OpCase> {};
 
 TEST_P(ReferenceGradients, EqualDifferencesOfTheOutput) {
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   const OpCase& tested = GetParam();
   DifferenceCheck check(tested.graph, {}, leaf_values(tested.graph, kSeed));
   for (const GradientClaim& claim : tested.gradients) check.expect_gradient(claim, 2e-3F, 1e-2, 6);
@@ -88,30 +89,21 @@ std::vector<OpCase> cases_with_gradients() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, ReferenceGradients, testing::ValuesIn(cases_with_gradients()),
+INSTANTIATE_TEST_SUITE_P(Cases, ReferenceGradients, ::testing::ValuesIn(cases_with_gradients()),
                          [](const auto& tested) { return test_name(tested.param); });
-
-class WaveInput : public InputSource {
- public:
-  Status fill(std::int64_t /*step*/, std::span<float> images, std::span<std::int32_t> labels) override {
-    for (std::size_t i = 0; i < images.size(); ++i) images[i] = std::sin(static_cast<float>(i) * 1.7F);
-    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int32_t>(i % 5);
-    return {};
-  }
-};
 
 // Residual block with fused and plain ReLU, both poolings, biases, and tensors with several consumers.
 Result<Graph> residual_network() {
   GraphBuilder builder("residual");
   builder.begin_layer("input");
-  TensorId x = builder.input(4, 3, 8, 8);
+  TensorId x = builder.input(4, 3, 8, 8, 5);
   builder.begin_layer("stem");
-  x = builder.batch_norm(builder.conv2d(x, {.out_channels = 6, .kernel = 3, .padding = 1}), true);
+  x = builder.batch_norm(builder.conv2d(x, {.out_channels = 6, .kernel = 3, .padding = 1}), Activation::kRelu);
   x = builder.max_pool(x, {});
   builder.begin_layer("block");
   TensorId y = builder.relu(builder.batch_norm(builder.conv2d(x, {.out_channels = 6, .kernel = 3, .padding = 1})));
   y = builder.conv2d(y, {.out_channels = 6, .kernel = 1, .bias = true});
-  x = builder.add(y, x, true);
+  x = builder.add(y, x, Activation::kRelu);
   builder.begin_layer("head");
   builder.softmax_cross_entropy(builder.dense(builder.global_avg_pool(x), 5));
   return builder.finish();
@@ -127,7 +119,7 @@ TEST(ReferenceGradients, OfAWholeTrainingGraphEqualDifferencesOfTheLoss) {
   const auto forward = residual_network();
   ASSERT_TRUE(forward.ok()) << forward.error().message;
   const Graph training = build_training_graph(*forward, {});
-  WaveInput input;
+  testing::WaveInput input(training);
   const StepContext context{.learning_rate = 0.1F, .input = &input};
   DifferenceCheck check(training, context, leaf_values(training, kSeed));
   int checked = 0;

@@ -28,7 +28,7 @@ void round_to(std::span<const float> values, void* stored) {
 // The operands as kernels see them: bf16 tensors are fp32 copies, one a tensor, so that in-place ops stay in place.
 class WideOperands {
  public:
-  WideOperands(const Graph& graph, const Op& op, std::span<void* const> stored) : graph_(graph), op_(op) {
+  WideOperands(const Graph& graph, const Op& op, std::span<void* const> stored) : op_(op) {
     pointers_.assign(stored.begin(), stored.end());
     for (std::size_t i = 0; i < pointers_.size(); ++i) {
       const TensorId id = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
