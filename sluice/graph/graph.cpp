@@ -35,12 +35,11 @@ void hash_attributes(Hasher& hasher, const Attributes& a) {
   const Window& w = a.window;
   hash_list(hasher, std::to_array<std::int64_t>({w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.dilation_h,
                                                  w.dilation_w, w.pad_top, w.pad_left, w.pad_bottom, w.pad_right}));
-  hash_list(hasher,
-            std::to_array<std::int64_t>(
-                {a.groups, a.count_padding, static_cast<std::int64_t>(a.activation), static_cast<std::int64_t>(a.unary),
-                 static_cast<std::int64_t>(a.binary), static_cast<std::int64_t>(a.reduce), a.axis, a.out_begin,
-                 a.out_end, a.partial, a.accumulate, a.causal, a.state, a.carry, a.size,
-                 static_cast<std::int64_t>(a.stream), a.decoupled}));
+  hash_list(hasher, std::to_array<std::int64_t>(
+                        {a.groups, a.count_padding, static_cast<std::int64_t>(a.activation),
+                         static_cast<std::int64_t>(a.unary), static_cast<std::int64_t>(a.binary),
+                         static_cast<std::int64_t>(a.reduce), a.axis, a.out_begin, a.out_end, a.partial, a.accumulate,
+                         a.causal, a.state, a.carry, a.size, static_cast<std::int64_t>(a.stream), a.decoupled}));
   hash_lists(hasher, {a.axes, a.perm_a, a.perm_b, a.perm_y, a.shape});
   for (const float value : {a.alpha, a.beta, a.rate, a.epsilon, a.momentum, a.weight_decay, a.beta2}) {
     hash_float(hasher, value);
@@ -62,13 +61,12 @@ void hash_op(Hasher& hasher, const Op& op) {
 // A dropout's stream is left out: any takes the same time.
 std::string attribute_text(const Attributes& a) {
   const Window& w = a.window;
-  return fmt::format(
-             "k{}x{} s{}x{} d{}x{} p{},{},{},{} g{} cp{} act{} u{} b{} r{} axis{} axes{} perm{}|{}|{} shape{}",
-             w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, w.pad_top, w.pad_left,
-             w.pad_bottom, w.pad_right, a.groups, int{a.count_padding}, static_cast<int>(a.activation),
-             static_cast<int>(a.unary), static_cast<int>(a.binary), static_cast<int>(a.reduce), a.axis,
-             fmt::join(a.axes, ","), fmt::join(a.perm_a, ","), fmt::join(a.perm_b, ","), fmt::join(a.perm_y, ","),
-             fmt::join(a.shape, ",")) +
+  return fmt::format("k{}x{} s{}x{} d{}x{} p{},{},{},{} g{} cp{} act{} u{} b{} r{} axis{} axes{} perm{}|{}|{} shape{}",
+                     w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, w.pad_top, w.pad_left,
+                     w.pad_bottom, w.pad_right, a.groups, int{a.count_padding}, static_cast<int>(a.activation),
+                     static_cast<int>(a.unary), static_cast<int>(a.binary), static_cast<int>(a.reduce), a.axis,
+                     fmt::join(a.axes, ","), fmt::join(a.perm_a, ","), fmt::join(a.perm_b, ","),
+                     fmt::join(a.perm_y, ","), fmt::join(a.shape, ",")) +
          fmt::format(" out{}:{} partial{} acc{} causal{} state{} carry{} alpha{} beta{} size{} rate{}", a.out_begin,
                      a.out_end, int{a.partial}, int{a.accumulate}, int{a.causal}, int{a.state}, int{a.carry}, a.alpha,
                      a.beta, a.size, a.rate) +

@@ -14,9 +14,9 @@ namespace {
 Graph tiny_graph() {
   GraphBuilder builder("tiny");
   builder.begin_layer("input");
-  TensorId x = builder.input(2, 3, 8, 8);
+  TensorId x = builder.input(2, 3, 8, 8, 10);
   builder.begin_layer("conv1");
-  x = builder.batch_norm(builder.conv2d(x, {.out_channels = 4, .kernel = 3, .padding = 1}), true);
+  x = builder.batch_norm(builder.conv2d(x, {.out_channels = 4, .kernel = 3, .padding = 1}), Activation::kRelu);
   builder.begin_layer("fc");
   builder.softmax_cross_entropy(builder.dense(x, 10));
   return std::move(builder.finish()).value();
@@ -53,9 +53,9 @@ TEST(GraphFingerprint, IsEqualForEqualGraphsAndBlindToNames) {
 TEST(GraphFingerprint, ChangesWithEverythingAPlanDependsOn) {
   const std::vector<std::function<void(Graph&)>> changes = {
       [](Graph& g) { g.op(1).kind = OpKind::kReorder; },
-      [](Graph& g) { g.op(1).attributes.stride = 2; },
+      [](Graph& g) { g.op(1).attributes.window.stride_h = 2; },
       [](Graph& g) { g.op(2).attributes.epsilon = 1; },
-      [](Graph& g) { g.op(1).attributes.relu = true; },
+      [](Graph& g) { g.op(1).attributes.activation = Activation::kRelu; },
       [](Graph& g) { g.op(1).layer = 0; },
       [](Graph& g) { g.op(1).phase = Phase::kBackward; },
       [](Graph& g) {
@@ -86,7 +86,8 @@ TEST(GraphFingerprint, ChangesWithEverythingAPlanDependsOn) {
 TEST(OpSignature, SaysWhatTheKernelDependsOn) {
   const Graph graph = tiny_graph();
   const std::string signature = op_signature(graph, graph.op(1));
-  for (const char* part : {"conv2d ", "k3x3", "p1", "f32[2,3,8,8]plain", "f32[4,3,3,3]plain", "-> f32[2,4,8,8]plain"}) {
+  for (const char* part :
+       {"conv2d ", "k3x3", "p1,1,1,1", "f32[2,3,8,8]plain", "f32[4,3,3,3]plain", "-> f32[2,4,8,8]plain"}) {
     EXPECT_NE(signature.find(part), std::string::npos) << part << " in " << signature;
   }
 }
@@ -118,10 +119,11 @@ TEST(OpSignature, TellsInPlaceFromOutOfPlace) {
 
 TEST(Names, AreDistinct) {
   std::set<std::string_view> names;
-  for (int kind = 0; kind <= static_cast<int>(OpKind::kSgdUpdate); ++kind) names.insert(to_string(OpKind(kind)));
-  EXPECT_EQ(names.size(), 22U);
+  for (int kind = 0; kind <= static_cast<int>(OpKind::kAdamUpdate); ++kind) names.insert(to_string(OpKind(kind)));
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(OpKind::kAdamUpdate) + 1);
   EXPECT_EQ(to_string(OpKind::kConv2dBackwardData), "conv2d_backward_data");
   EXPECT_EQ(to_string(OpKind::kSgdUpdate), "sgd_update");
+  EXPECT_EQ(to_string(UnaryFunction::kGeluTanh), "gelu_tanh");
   EXPECT_EQ(to_string(Role::kOptimizerState), "optimizer_state");
   EXPECT_EQ(to_string(Role::kOutput), "output");
   EXPECT_EQ(to_string(Phase::kUpdate), "update");

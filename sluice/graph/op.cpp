@@ -93,7 +93,6 @@ constexpr std::array kUnaryNames = std::to_array<std::string_view>({
     "power",
 });
 
-
 template <typename Enum>
 constexpr std::size_t index_of(Enum value) {
   return static_cast<std::size_t>(value);

@@ -220,29 +220,29 @@ constexpr Window square_window(std::int64_t kernel, std::int64_t stride = 1, std
 
 // Only the fields that the kind uses are meaningful; the rest keep their defaults, so equality is field-wise.
 struct Attributes {
-  Window window;                             // convolution, pooling
-  std::int64_t groups = 1;                   // convolution
-  bool count_padding = false;                // kAvgPool: padded pixels count in the mean
+  Window window;                              // convolution, pooling
+  std::int64_t groups = 1;                    // convolution
+  bool count_padding = false;                 // kAvgPool: padded pixels count in the mean
   Activation activation = Activation::kNone;  // fused, see above
   UnaryFunction unary = UnaryFunction::kLinear;
   BinaryFunction binary = BinaryFunction::kAdd;
   ReduceFunction reduce = ReduceFunction::kSum;
-  std::int64_t axis = 0;                          // kConcat, kSlice, kPad
-  std::vector<std::int64_t> axes;                 // kReduce: ascending; kTranspose: output dimension i is input axes[i]
+  std::int64_t axis = 0;           // kConcat, kSlice, kPad
+  std::vector<std::int64_t> axes;  // kReduce: ascending; kTranspose: output dimension i is input axes[i]
   std::vector<std::int64_t> perm_a, perm_b, perm_y;  // kMatMul
-  Shape shape;                                    // kReshape, kBroadcast, kPad: of the output
-  std::int64_t out_begin = 0, out_end = 0;        // slice, see above
-  bool partial = false;                           // see above
-  bool accumulate = false;                        // see above
-  bool causal = false;                            // kSoftmax: row i of the last two dimensions sees columns 0..i
-  bool state = false, carry = false;              // kLstmCell(+Backward): has an earlier, a later step
-  float alpha = 0, beta = 0;                      // kUnary; kMatMul, kSoftmax: factor; norms of responses
-  std::int64_t size = 0;                          // kLocalResponseNorm: channels; alpha / size, beta, epsilon = bias
-  float rate = 0;                                 // kDropout: share of elements set to zero
-  std::uint64_t stream = 0;                       // kDropout: its random numbers
+  Shape shape;                                       // kReshape, kBroadcast, kPad: of the output
+  std::int64_t out_begin = 0, out_end = 0;           // slice, see above
+  bool partial = false;                              // see above
+  bool accumulate = false;                           // see above
+  bool causal = false;                               // kSoftmax: row i of the last two dimensions sees columns 0..i
+  bool state = false, carry = false;                 // kLstmCell(+Backward): has an earlier, a later step
+  float alpha = 0, beta = 0;                         // kUnary; kMatMul, kSoftmax: factor; norms of responses
+  std::int64_t size = 0;                             // kLocalResponseNorm: channels; alpha / size, beta, epsilon = bias
+  float rate = 0;                                    // kDropout: share of elements set to zero
+  std::uint64_t stream = 0;                          // kDropout: its random numbers
   float epsilon = 0, momentum = 0, weight_decay = 0;  // norms (momentum = running), SGD; Adam: momentum = beta 1
-  float beta2 = 0;                                // Adam
-  bool decoupled = false;                         // Adam: decay the weights, not the gradient (AdamW)
+  float beta2 = 0;                                    // Adam
+  bool decoupled = false;                             // Adam: decay the weights, not the gradient (AdamW)
   bool operator==(const Attributes&) const = default;
 };
 

@@ -11,9 +11,7 @@ using Shapes = std::vector<Shape>;
 
 Attributes window(std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
   Attributes attributes;
-  attributes.kernel_h = attributes.kernel_w = kernel;
-  attributes.stride = stride;
-  attributes.padding = padding;
+  attributes.window = square_window(kernel, stride, padding);
   return attributes;
 }
 
@@ -30,14 +28,41 @@ TEST(ShapeRules, ConvolutionCountsItsWindows) {
   const Shapes inputs = {{2, 3, 224, 224}, {64, 3, 7, 7}, {64}};
   EXPECT_EQ(infer(OpKind::kConv2d, window(7, 2, 3), inputs), (Shapes{{2, 64, 112, 112}}));
   EXPECT_EQ(infer(OpKind::kConv2d, window(3, 2, 1), {{1, 8, 7, 9}, {4, 8, 3, 3}}), (Shapes{{1, 4, 4, 5}}));
+  EXPECT_EQ(infer(OpKind::kConv2d, window(1, 1, 1), {{1, 8, 7, 9}, {4, 8, 1, 1}}), (Shapes{{1, 4, 9, 11}}));
 }
 
-TEST(ShapeRules, BatchNormMakesAMaskOnlyWithRelu) {
-  Attributes attributes;
+TEST(ShapeRules, ConvolutionHasGroupsDilationAndUnevenPadding) {
+  Attributes attributes = window(3, 1, 0);
+  attributes.groups = 8;
+  EXPECT_EQ(infer(OpKind::kConv2d, attributes, {{1, 8, 7, 9}, {16, 1, 3, 3}}), (Shapes{{1, 16, 5, 7}}));
+  attributes.window.dilation_h = 2;  // reaches over 5 rows
+  attributes.window.pad_bottom = 1;
+  attributes.window.pad_left = 2;
+  EXPECT_EQ(infer(OpKind::kConv2d, attributes, {{1, 8, 7, 9}, {16, 1, 3, 3}}), (Shapes{{1, 16, 4, 9}}));
+}
+
+TEST(ShapeRules, TransposedConvolutionUndoesTheShapeOfAConvolution) {
+  EXPECT_EQ(infer(OpKind::kConvTranspose2d, window(4, 2, 1), {{2, 16, 8, 8}, {16, 3, 4, 4}, {3}}),
+            (Shapes{{2, 3, 16, 16}}));
+  EXPECT_EQ(infer(OpKind::kConvTranspose2d, window(4, 1, 0), {{2, 100, 1, 1}, {100, 8, 4, 4}}), (Shapes{{2, 8, 4, 4}}));
+  Attributes attributes = window(3, 2, 1);
+  attributes.window.pad_bottom = attributes.window.pad_right = 0;  // one more row and column at the end
+  attributes.groups = 2;
+  EXPECT_EQ(infer(OpKind::kConvTranspose2d, attributes, {{1, 4, 5, 5}, {4, 3, 3, 3}}), (Shapes{{1, 6, 10, 10}}));
+  attributes.window.pad_bottom = -1;
+  EXPECT_EQ(infer(OpKind::kConvTranspose2d, attributes, {{1, 4, 5, 5}, {4, 3, 3, 3}}), (Shapes{{1, 6, 11, 10}}));
+}
+
+TEST(ShapeRules, NormsHaveStatisticsPerChannelOrPerRow) {
   const Shapes inputs = {{2, 8, 4, 4}, {2, 8}, {2, 8}};
-  EXPECT_EQ(infer(OpKind::kBatchNorm, attributes, inputs), (Shapes{{2, 8, 4, 4}, {2, 8}, {2, 8}}));
-  attributes.relu = true;
-  EXPECT_EQ(infer(OpKind::kBatchNorm, attributes, inputs), (Shapes{{2, 8, 4, 4}, {2, 8}, {2, 8}, {2, 8, 4, 4}}));
+  EXPECT_EQ(infer(OpKind::kBatchNorm, {}, inputs), (Shapes{{2, 8, 4, 4}, {2, 8}, {2, 8}}));
+  EXPECT_EQ(infer(OpKind::kBatchNorm, {}, {{2, 8, 4, 4}, {2, 8}, {2, 8}, {2, 8, 4, 4}}),
+            (Shapes{{2, 8, 4, 4}, {2, 8}, {2, 8}}));
+  EXPECT_EQ(infer(OpKind::kBatchNormApply, {}, inputs), (Shapes{{2, 8, 4, 4}}));
+  EXPECT_EQ(infer(OpKind::kLayerNorm, {}, {{2, 5, 8}, {2, 8}}), (Shapes{{2, 5, 8}, {2, 10}}));
+  Attributes attributes;
+  attributes.size = 5;
+  EXPECT_EQ(infer(OpKind::kLocalResponseNorm, attributes, {{2, 8, 4, 4}}), (Shapes{{2, 8, 4, 4}}));
 }
 
 TEST(ShapeRules, PoolingKeepsChannels) {
@@ -45,20 +70,21 @@ TEST(ShapeRules, PoolingKeepsChannels) {
   EXPECT_EQ(infer(OpKind::kAvgPool, window(7, 1, 0), {{2, 64, 7, 7}}), (Shapes{{2, 64, 1, 1}}));
 }
 
-TEST(ShapeRules, DenseReadsAnImageAsOneRow) {
-  EXPECT_EQ(infer(OpKind::kDense, {}, {{2, 3, 4, 5}, {10, 60}, {10}}), (Shapes{{2, 10}}));
-  EXPECT_EQ(infer(OpKind::kDense, {}, {{2, 60}, {10, 60}}), (Shapes{{2, 10}}));
-}
-
-TEST(ShapeRules, LossIsOneNumber) {
-  EXPECT_EQ(infer(OpKind::kSoftmaxCrossEntropy, {}, {{4, 10}, {4}}), (Shapes{{1}, {4, 10}}));
-}
-
 TEST(ShapeRules, ElementwiseOpsKeepTheShape) {
   EXPECT_EQ(infer(OpKind::kRelu, {}, {{4, 10}}), (Shapes{{4, 10}}));
+  EXPECT_EQ(infer(OpKind::kUnary, {}, {{4, 10}}), (Shapes{{4, 10}}));
+  EXPECT_EQ(infer(OpKind::kDropout, {}, {{4, 10}}), (Shapes{{4, 10}}));
+  EXPECT_EQ(infer(OpKind::kCast, {}, {{4, 10}}), (Shapes{{4, 10}}));
   EXPECT_EQ(infer(OpKind::kAdd, {}, {{4, 10}, {4, 10}}), (Shapes{{4, 10}}));
   EXPECT_EQ(infer(OpKind::kReorder, {}, {{4, 10}}), (Shapes{{4, 10}}));
   EXPECT_EQ(infer(OpKind::kSgdUpdate, {}, {{4}, {4}, {4}}), (Shapes{{4}, {4}}));
+  EXPECT_EQ(infer(OpKind::kAdamUpdate, {}, {{4}, {4}, {4}, {4}}), (Shapes{{4}, {4}, {4}}));
+}
+
+TEST(ShapeRules, ALossIsOneNumber) {
+  EXPECT_EQ(infer(OpKind::kSoftmaxCrossEntropy, {}, {{4, 10}, {4}}), (Shapes{{1}, {4, 10}}));
+  EXPECT_EQ(infer(OpKind::kSoftmaxCrossEntropy, {}, {{4, 7, 10}, {4, 7}}), (Shapes{{1}, {4, 7, 10}}));
+  EXPECT_EQ(infer(OpKind::kSigmoidCrossEntropy, {}, {{4, 1}}), (Shapes{{1}}));
 }
 
 TEST(ShapeRules, ErrorsNameTheOpWhatItExpectsAndWhatItGot) {
@@ -68,7 +94,7 @@ TEST(ShapeRules, ErrorsNameTheOpWhatItExpectsAndWhatItGot) {
   EXPECT_EQ(error_of(OpKind::kMaxPool, window(3, 2, 0), {{1, 8, 2, 2}}),
             "max_pool: expects an image of at least 3 pixels a side for kernel 3 and padding 0, got 2");
   EXPECT_EQ(error_of(OpKind::kDense, {}, {{2, 60}, {10, 61}}),
-            "dense: expects weights of shape [10, 60], got [10, 61]");
+            "dense: expects an input with rows of 61 elements for weights [10, 61], got [2, 60]");
 }
 
 TEST(ShapeRules, RefusesWhatCannotBeComputed) {
@@ -79,9 +105,24 @@ TEST(ShapeRules, RefusesWhatCannotBeComputed) {
   EXPECT_NE(error_of(OpKind::kMaxPool, window(3, 1, 0), {{1, 8, 7}}), "no error");
   EXPECT_NE(error_of(OpKind::kRelu, {}, {{0, 3}}), "no error");
   EXPECT_NE(error_of(OpKind::kRelu, {}, {}), "no error");
+  EXPECT_NE(error_of(OpKind::kConcat, {}, {}), "no error");
   EXPECT_NE(error_of(OpKind::kSoftmaxCrossEntropy, {}, {{4, 10}, {5}}), "no error");
+  EXPECT_NE(error_of(OpKind::kSoftmaxCrossEntropy, {}, {{10}, {}}), "no error");
   EXPECT_NE(error_of(OpKind::kBatchNorm, {}, {{2, 8, 4, 4}, {2, 9}, {2, 8}}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNorm, {}, {{2, 8, 4, 4}, {2, 8}, {2, 8}, {2, 8, 4, 5}}), "no error");
+  EXPECT_NE(error_of(OpKind::kLayerNorm, {}, {{2, 5, 8}, {2, 5}}), "no error");
+  EXPECT_NE(error_of(OpKind::kLocalResponseNorm, {}, image), "no error") << "no size";
   EXPECT_NE(error_of(OpKind::kReluBackward, {}, {{4}, {4}}), "no error");
+  Attributes attributes = window(3, 1, 0);
+  attributes.groups = 3;
+  EXPECT_NE(error_of(OpKind::kConv2d, attributes, {{1, 8, 7, 7}, {6, 2, 3, 3}}), "no error");
+  attributes.groups = 0;
+  EXPECT_NE(error_of(OpKind::kConv2d, attributes, {{1, 8, 7, 7}, {6, 8, 3, 3}}), "no error");
+  EXPECT_NE(error_of(OpKind::kConv2d, window(3, 1, 0), {{1, 8, 7, 7}, {6}}), "no error");
+  EXPECT_NE(error_of(OpKind::kConvTranspose2d, window(3, 1, 5), {{1, 8, 3, 3}, {8, 2, 3, 3}}), "no error");
+  attributes = {};
+  attributes.rate = 1;
+  EXPECT_NE(error_of(OpKind::kDropout, attributes, image), "no error");
 }
 
 }  // namespace

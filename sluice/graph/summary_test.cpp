@@ -11,7 +11,7 @@ namespace {
 Graph forward_graph() {
   GraphBuilder builder("net");
   builder.begin_layer("input");
-  TensorId x = builder.input(2, 3, 8, 8);
+  TensorId x = builder.input(2, 3, 8, 8, 10);
   builder.begin_layer("conv1");
   x = builder.conv2d(x, {.out_channels = 4, .kernel = 3, .stride = 2, .padding = 1, .bias = true});
   builder.begin_layer("fc");
