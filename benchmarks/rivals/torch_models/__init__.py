@@ -19,10 +19,11 @@ Where torchvision has the network, it is torchvision's.
 
 dcgan: model.generator and model.discriminator; a stage trains the parameters named by its trained_prefix (those of
 model.named_parameters() that begin with it) before the next stage's loss is computed; the step's loss is their sum.
+Clear the gradients before each stage: the second one leaves some in the discriminator.
 """
 
-from . import language, residual, vision
+from . import dcgan, language, residual, vision
 from .twin import (Sizes, Stage, Twin, graph_gradients, graph_parameters, graph_values,  # noqa: F401
                    set_graph_values)
 
-MODELS = {**residual.TWINS, **vision.TWINS, **language.TWINS}
+MODELS = {**residual.TWINS, **vision.TWINS, **language.TWINS, **dcgan.TWINS}

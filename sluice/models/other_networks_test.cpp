@@ -1,0 +1,158 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "sluice/graph/summary.hpp"
+#include "sluice/models/model.hpp"
+
+namespace sluice {
+namespace {
+
+Graph build(std::string_view name, const ModelOptions& options = {}) {
+  return std::move(build_model(name, options)).value();
+}
+
+std::int64_t count(const Graph& graph, OpKind kind) { return std::ranges::count(graph.ops(), kind, &Op::kind); }
+
+std::vector<Shape> results_of(const Graph& graph, OpKind kind) {
+  std::vector<Shape> shapes;
+  for (const Op& op : graph.ops()) {
+    if (op.kind == kind) shapes.push_back(graph.tensor(op.outputs[0]).shape);
+  }
+  return shapes;
+}
+
+const Tensor& tensor_named(const Graph& graph, const std::string& name) {
+  return *std::ranges::find(graph.tensors(), name, &Tensor::name);
+}
+
+std::vector<Content> contents(const Graph& graph) {
+  std::vector<Content> found;
+  for (const TensorId id : graph.op(0).outputs) found.push_back(graph.tensor(id).content);
+  return found;
+}
+
+TEST(Lstm, UnrollsEachLayerOverTheSequence) {
+  const Graph graph = build("lstm", {.batch = 4, .classes = 50, .sequence = 6, .width = 8, .depth = 3});
+  EXPECT_EQ(results_of(graph, OpKind::kLstmCell), std::vector<Shape>(3 * 6, Shape{4, 8}));
+  EXPECT_EQ(results_of(graph, OpKind::kEmbedding), (std::vector<Shape>{{4, 6, 8}}));
+  EXPECT_EQ(graph.tensor(graph.ops().back().inputs[0]).shape, (Shape{4, 6, 50}));
+  EXPECT_EQ(contents(graph), (std::vector{Content::kTokens, Content::kNextTokens}));
+}
+
+TEST(Lstm, DropsBeforeAndAfterEachLayer) {
+  EXPECT_EQ(count(build("lstm"), OpKind::kDropout), 3);
+  EXPECT_EQ(count(build("lstm", {.dropout = 0}), OpKind::kDropout), 0);
+}
+
+TEST(Bert, KeepsScoreMatricesAsTensors) {
+  const Graph graph = build("bert_base", {.batch = 2});
+  EXPECT_EQ(results_of(graph, OpKind::kSoftmax), std::vector<Shape>(12, Shape{2, 12, 128, 128}));
+  EXPECT_EQ(count(graph, OpKind::kMatMul), 2 * 12);
+  EXPECT_EQ(count(graph, OpKind::kLayerNorm), 1 + 2 * 12 + 1);
+  EXPECT_EQ(contents(graph), (std::vector{Content::kMaskedTokens, Content::kSegments, Content::kHiddenTokens}));
+  for (const Op& op : graph.ops()) {
+    if (op.kind != OpKind::kSoftmax) continue;
+    EXPECT_FALSE(op.attributes.causal);
+    EXPECT_FLOAT_EQ(op.attributes.alpha, 0.125F);
+  }
+}
+
+TEST(Bert, DecodesWithTheWordEmbeddingsAndABias) {
+  const Graph graph = build("bert_large", {.classes = 100, .sequence = 16, .depth = 1});
+  const Op& loss = graph.ops().back();
+  const Op& decoder = graph.op(graph.op_count() - 2);
+  ASSERT_EQ(decoder.kind, OpKind::kDense);
+  EXPECT_EQ(graph.tensor(decoder.inputs[1]).name, "word_embeddings.weight");
+  EXPECT_EQ(graph.tensor(decoder.inputs[2]).name, "decoder.bias");
+  EXPECT_EQ(graph.tensor(loss.inputs[0]).shape, (Shape{1, 16, 100}));
+}
+
+TEST(Bert, DropsAfterEmbeddingsScoresAndBothProjections) {
+  EXPECT_EQ(count(build("bert_base"), OpKind::kDropout), 1 + 3 * 12);
+}
+
+TEST(Gpt2, SeesOnlyEarlierTokens) {
+  const Graph graph = build("gpt2_small", {.batch = 2, .sequence = 64});
+  EXPECT_EQ(results_of(graph, OpKind::kSoftmax), std::vector<Shape>(12, Shape{2, 12, 64, 64}));
+  for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::kSoftmax) {
+      EXPECT_TRUE(op.attributes.causal);
+    }
+    if (op.kind == OpKind::kUnary) {
+      EXPECT_EQ(op.attributes.unary, UnaryFunction::kGeluTanh);
+    }
+  }
+  EXPECT_EQ(contents(graph), (std::vector{Content::kTokens, Content::kNextTokens}));
+  EXPECT_EQ(graph.tensor(graph.ops().back().inputs[0]).shape, (Shape{2, 64, 50257}));
+}
+
+TEST(Gpt2, DecodesWithTheEmbeddings) {
+  const Graph graph = build("gpt2_small", {.classes = 100, .sequence = 16, .depth = 1});
+  const Op& decoder = graph.op(graph.op_count() - 2);
+  ASSERT_EQ(decoder.kind, OpKind::kDense);
+  ASSERT_EQ(decoder.inputs.size(), 2U);
+  EXPECT_EQ(graph.tensor(decoder.inputs[1]).name, "embeddings.weight");
+}
+
+TEST(Gpt2, StartsResidualProjectionsSmallerTheDeeperItIs) {
+  const Graph graph = build("gpt2_small", {.depth = 8});
+  EXPECT_FLOAT_EQ(tensor_named(graph, "layer0.query.weight").init.stddev, 0.02F);
+  EXPECT_FLOAT_EQ(tensor_named(graph, "layer0.attention_output.weight").init.stddev, 0.02F / 4);
+  EXPECT_FLOAT_EQ(tensor_named(graph, "layer7.output.weight").init.stddev, 0.02F / 4);
+  EXPECT_FLOAT_EQ(tensor_named(graph, "layer7.intermediate.weight").init.stddev, 0.02F);
+  EXPECT_FLOAT_EQ(tensor_named(graph, "embeddings.positions").init.stddev, 0.01F);
+}
+
+TEST(Gpt2, SizesOfZeroOffloadAreWithinTenPercentOfTheirNames) {
+  for (const ModelEntry& entry : models()) {
+    if (!entry.name.starts_with("gpt2_") || !entry.name.ends_with("b")) continue;
+    const double named = 1e9 * std::stod(entry.name.substr(5));
+    EXPECT_NEAR(static_cast<double>(summarize(build(entry.name)).parameters), named, 0.12 * named) << entry.name;
+  }
+}
+
+TEST(Dcgan, TrainsDiscriminatorThenGenerator) {
+  const Graph forward = build("dcgan", {.batch = 2});
+  ASSERT_EQ(forward.stages.size(), 2U);
+  EXPECT_EQ(forward.stages[0].trained_prefix, "discriminator.");
+  EXPECT_EQ(forward.stages[1].trained_prefix, "generator.");
+  const Graph training = build_training_graph(forward, {});
+  std::set<std::string> trained_first;
+  std::set<std::string> trained_later;
+  bool answered = false;
+  for (const Op& op : training.ops()) {
+    answered = answered || training.layers[static_cast<std::size_t>(op.layer)].ends_with(".answer");
+    if (op.phase != Phase::kUpdate) continue;
+    const std::string& name = training.tensor(op.outputs[0]).name;
+    EXPECT_TRUE(name.starts_with(answered ? "generator." : "discriminator.")) << name;
+    EXPECT_TRUE((answered ? trained_later : trained_first).insert(name).second) << name << " is updated twice";
+  }
+  EXPECT_EQ(trained_first.size(), 5U + 3U);  // convolutions and norms
+  EXPECT_EQ(trained_later.size(), 5U + 4U);
+}
+
+TEST(Dcgan, HasThreeLosses) {
+  const Graph graph = build("dcgan");
+  std::vector<float> targets;
+  for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::kSigmoidCrossEntropy) targets.push_back(op.attributes.alpha);
+  }
+  EXPECT_EQ(targets, (std::vector<float>{1, 0, 1}));
+  EXPECT_EQ(contents(graph), (std::vector{Content::kImages, Content::kNoise}));
+}
+
+TEST(Dcgan, MakesImagesOfTheAskedSize) {
+  for (const std::int64_t side : {8, 32, 64, 128}) {
+    const std::vector<Shape> maps =
+        results_of(build("dcgan", {.batch = 2, .image_size = side}), OpKind::kConvTranspose2d);
+    EXPECT_EQ(maps.front()[3], 4);
+    EXPECT_EQ(maps.back(), (Shape{2, 3, side, side}));
+  }
+  EXPECT_EQ(results_of(build("dcgan"), OpKind::kConvTranspose2d).front(), (Shape{1, 512, 4, 4}));
+}
+
+}  // namespace
+}  // namespace sluice
