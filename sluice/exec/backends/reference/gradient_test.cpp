@@ -1,78 +1,15 @@
 // The reference backend's gradients against differences of its outputs, op by op and through whole training graphs.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
 #include "sluice/graph/autodiff.hpp"
 #include "sluice/graph/builder.hpp"
-#include "sluice/testing/op_cases.hpp"
+#include "sluice/testing/difference_check.hpp"
 #include "sluice/testing/wave_input.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::uint64_t kSeed = 77;
-
-// sum(output * weights), in double; no weights stand for ones.
-double weighted_sum(const std::vector<float>& output, const std::vector<float>& weights) {
-  double sum = 0;
-  for (std::size_t i = 0; i < output.size(); ++i) sum += double{output[i]} * (weights.empty() ? 1.0 : weights[i]);
-  return sum;
-}
-
-// The `count` elements of largest magnitude: where a difference of fp32 outputs has the most digits.
-std::vector<std::size_t> largest_elements(const std::vector<float>& values, std::size_t count) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return std::abs(values[a]) > std::abs(values[b]); });
-  order.resize(std::min(count, order.size()));
-  return order;
-}
-
-class DifferenceCheck {
- public:
-  DifferenceCheck(const Graph& logical, StepContext context, NamedValues leaves)
-      : logical_(logical),
-        context_(context),
-        leaves_(std::move(leaves)),
-        compiled_(make_reference_backend()->compile(logical, 1).value()),
-        runner_(*compiled_),
-        base_(run_case(logical_, runner_, leaves_, context_)) {}
-
-  const NamedValues& base() const { return base_; }
-
-  void expect_gradient(const GradientClaim& claim, float step, double tolerance, std::size_t elements) {
-    SCOPED_TRACE(claim.input_gradient);
-    const std::vector<float>& gradient = base_.at(claim.input_gradient);
-    const double scale = std::abs(gradient[largest_elements(gradient, 1).at(0)]);
-    ASSERT_GT(scale, 0) << "a gradient of zeros proves nothing";
-    for (const std::size_t i : largest_elements(gradient, elements))
-      EXPECT_NEAR(gradient[i], difference(claim, i, step), tolerance * scale) << "element " << i;
-  }
-
- private:
-  double difference(const GradientClaim& claim, std::size_t element, float step) {
-    return (output_at(claim, element, step) - output_at(claim, element, -step)) / (2.0 * step);
-  }
-
-  double output_at(const GradientClaim& claim, std::size_t element, float change) {
-    NamedValues moved = leaves_;
-    moved.at(claim.input)[element] += change;
-    const NamedValues values = run_case(logical_, runner_, moved, context_);
-    return weighted_sum(values.at(claim.output),
-                        claim.output_gradient.empty() ? std::vector<float>{} : leaves_.at(claim.output_gradient));
-  }
-
-  const Graph& logical_;
-  StepContext context_;
-  NamedValues leaves_;
-  std::unique_ptr<CompiledGraph> compiled_;
-  GraphRunner runner_;
-  NamedValues base_;
-};
 
 class ReferenceGradients : public ::testing::TestWithParam<OpCase> {};
 

@@ -1,0 +1,36 @@
+// Checks gradients of a graph on the reference backend against differences of its outputs.
+//
+// A leaf's element is moved both ways and the step run again. Where the two one-sided differences disagree, the output
+// has a kink (ReLU, maximum) within the step: such elements prove nothing and are left out, but not most of them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "sluice/testing/op_cases.hpp"
+
+namespace sluice {
+
+class DifferenceCheck {
+ public:
+  DifferenceCheck(const Graph& logical, const StepContext& context, NamedValues leaves);
+
+  const NamedValues& base() const { return base_; }  // every value of the unmoved step
+
+  // Compares the `elements` largest elements of the claimed gradient with differences over `step`; `tolerance` is
+  // relative to the largest.
+  void expect_gradient(const GradientClaim& claim, float step, double tolerance, std::size_t elements);
+
+ private:
+  double output_at(const GradientClaim& claim, std::size_t element, float change);
+  double output_of(const GradientClaim& claim, const NamedValues& values) const;
+
+  const Graph& logical_;
+  StepContext context_;
+  NamedValues leaves_;
+  std::unique_ptr<CompiledGraph> compiled_;
+  GraphRunner runner_;
+  NamedValues base_;
+};
+
+}  // namespace sluice
