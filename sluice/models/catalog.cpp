@@ -118,8 +118,9 @@ std::vector<Recipe> other_image_networks() {
   const ModelOptions imagenet{.batch = 32, .image_size = 224, .classes = 1000, .width = 32, .dropout = 0};
   ModelOptions inception = imagenet;
   inception.image_size = 299;
-  ModelOptions squeezenet = imagenet;
-  squeezenet.width = 64;
+  ModelOptions googlenet = imagenet;
+  googlenet.width = 64;
+  const ModelOptions& squeezenet = googlenet;
   const auto vgg_summary = [](const char* configuration) {
     return fmt::format("VGG configuration {} (Simonyan 2014): biases, no batch norm", configuration);
   };
@@ -129,6 +130,8 @@ std::vector<Recipe> other_image_networks() {
       vgg("vgg19", vgg_summary("E"), {2, 2, 4, 4, 4}),
       vgg("vgg416", "VGG configuration D with 80 more 3x3 convolutions a stage (AutoTM 2020, section 5.2)",
           {2, 2, 3, 3, 3}, 80),
+      images("googlenet", "GoogLeNet (Szegedy 2014): local response norms, no auxiliary classifiers", googlenet,
+             {.smallest_image = 32}, build_googlenet),
       images("inception_v3", "Inception v3 (Szegedy 2015), no auxiliary classifier", inception, {.smallest_image = 75},
              build_inception_v3),
       images("inception_v4", "Inception v4 (Szegedy 2016)", inception, {.smallest_image = 75}, build_inception_v4),

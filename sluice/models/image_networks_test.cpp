@@ -121,6 +121,15 @@ TEST(Vgg416, HasFourHundredMoreConvolutionsThanVgg16) {
   EXPECT_EQ(shape_at(graph, "conv5_83"), (Shape{1, 512, 14, 14}));
 }
 
+TEST(GoogLeNet, HasThePaperMapSizes) {
+  const Graph graph = build("googlenet");
+  EXPECT_EQ(shape_at(graph, "maxpool2"), (Shape{1, 192, 28, 28}));
+  EXPECT_EQ(module_shape(graph, "inception3a"), (Shape{1, 256, 28, 28}));
+  EXPECT_EQ(module_shape(graph, "inception4e"), (Shape{1, 832, 14, 14}));
+  EXPECT_EQ(module_shape(graph, "inception5b"), (Shape{1, 1024, 7, 7}));
+  EXPECT_EQ(count(graph, OpKind::kLocalResponseNorm), 2);
+}
+
 TEST(InceptionV3, HasThePaperGridSizes) {
   const Graph graph = build("inception_v3");
   EXPECT_EQ(shape_at(graph, "maxpool2"), (Shape{1, 192, 35, 35}));
@@ -172,7 +181,7 @@ TEST(SqueezeNet, HasTheAuthorsMapSizes) {
 }
 
 TEST(ImageModels, DropNothingUnlessAsked) {
-  for (const char* name : {"vgg16", "inception_v3", "densenet121", "mobilenet_v2", "squeezenet1_1"}) {
+  for (const char* name : {"vgg16", "googlenet", "inception_v3", "densenet121", "mobilenet_v2", "squeezenet1_1"}) {
     EXPECT_EQ(count(build(name), OpKind::kDropout), 0) << name;
     EXPECT_GT(count(build(name, {.dropout = 0.2F}), OpKind::kDropout), 0) << name;
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sluice/graph/in_place.hpp"
+#include "sluice/graph/liveness.hpp"
 #include "sluice/graph/summary.hpp"
 #include "sluice/graph/validate.hpp"
 #include "sluice/testing/small_models.hpp"
@@ -33,7 +34,7 @@ TEST_P(ModelParameters, EqualTheWellKnownCount) {
 }
 
 // ImageNet models: torchvision's counts, and Keras' of MobileNet v1. CIFAR: the paper's network plus its projection
-// shortcuts. Inception v4: Cadene's. VGG-416: 80 more convolutions a stage than VGG-16.
+// shortcuts. Inception v4: Cadene's. GoogLeNet: Caffe's. VGG-416: 80 more convolutions a stage than VGG-16.
 INSTANTIATE_TEST_SUITE_P(
     Images, ModelParameters,
     testing::Values(
@@ -45,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         KnownCount{"resnet20", 272474}, KnownCount{"plain20", 272474 - 2752}, KnownCount{"inception_v3", 23834568},
         KnownCount{"inception_v4", 42679816}, KnownCount{"densenet121", 7978856}, KnownCount{"densenet169", 14149480},
         KnownCount{"densenet201", 20013928}, KnownCount{"densenet264", 33337704}, KnownCount{"mobilenet_v1", 4231976},
-        KnownCount{"mobilenet_v2", 3504872}, KnownCount{"squeezenet1_1", 1235496}),
+        KnownCount{"mobilenet_v2", 3504872}, KnownCount{"squeezenet1_1", 1235496}, KnownCount{"googlenet", 6998552}),
     [](const auto& test_case) { return test_case.param.name; });
 
 // GPT-2: OpenAI's checkpoints. BERT: the checkpoints' encoder (less the positions above 128) with the masked-token
@@ -76,6 +77,11 @@ TEST_P(EveryModel, NamesTensorsAndLayersDistinctly) {
   for (const Tensor& tensor : graph.tensors()) EXPECT_TRUE(tensors.insert(tensor.name).second) << tensor.name;
   const std::set<std::string> layers(graph.layers.begin(), graph.layers.end());
   EXPECT_EQ(layers.size(), graph.layers.size());
+}
+
+TEST_P(EveryModel, RunsEachLayerOnceForwardAndOnceBackwardButInput) {
+  const Graph graph = std::move(build_training_model(GetParam().name, small_options(GetParam()))).value();
+  EXPECT_EQ(analyze_liveness(graph).spans.size(), 2 * graph.layers.size() - 1);
 }
 
 TEST_P(EveryModel, FollowsItsOptions) {

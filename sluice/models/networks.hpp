@@ -31,6 +31,9 @@ Result<Graph> build_imagenet_resnet(const std::string& name, const ModelOptions&
 // more, a 2x2 max pool after each stage, three dense layers with dropout between them. No batch norm.
 Result<Graph> build_vgg(const std::string& name, const ModelOptions& options, const std::vector<int>& convolutions);
 
+// Szegedy et al. 2014, table 1, without the auxiliary classifiers: biases and local response norms, no batch norm.
+Result<Graph> build_googlenet(const std::string& name, const ModelOptions& options);
+
 // Szegedy et al. 2015 ("Rethinking the Inception architecture") as torchvision has it, without the auxiliary
 // classifier.
 Result<Graph> build_inception_v3(const std::string& name, const ModelOptions& options);
