@@ -9,8 +9,8 @@
 namespace sluice {
 namespace {
 
-Graph slice(const Graph& logical, Precision precision) {
-  const Graph by_features = slice_dense(logical);
+Graph slice(const Graph& logical, Bytes dense_limit, Precision precision) {
+  const Graph by_features = slice_dense(logical, dense_limit);
   Graph sliced = slice_batch(by_features, batch_slice_limit(by_features));
   return precision == Precision::kBF16 ? to_mixed_precision(sliced) : sliced;
 }
@@ -18,11 +18,13 @@ Graph slice(const Graph& logical, Precision precision) {
 }  // namespace
 
 Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer, Precision precision) {
-  return slice(build_training_graph(fold(forward), optimizer), precision);
+  const Graph folded = fold(forward);
+  return slice(build_training_graph(folded, optimizer), dense_slice_limit(folded), precision);
 }
 
 Graph prepare_evaluation_graph(const Graph& forward, Precision precision) {
-  return slice(build_evaluation_graph(fold(forward)), precision);
+  const Graph folded = fold(forward);
+  return slice(build_evaluation_graph(folded), dense_slice_limit(folded), precision);
 }
 
 }  // namespace sluice

@@ -8,49 +8,24 @@
 #include <utility>
 
 #include "sluice/base/interval.hpp"
+#include "sluice/graph/footprint.hpp"
 #include "sluice/graph/liveness.hpp"
+#include "sluice/graph/samples.hpp"
 
 namespace sluice {
 namespace {
 
 using Samples = Interval<std::int64_t>;
 
-bool treats_samples_alone(OpKind kind) {
-  switch (kind) {
-    case OpKind::kConv2d:
-    case OpKind::kConv2dBackwardData:
-    case OpKind::kConv2dBackwardWeights:
-    case OpKind::kRelu:
-    case OpKind::kReluBackward:
-    case OpKind::kMaxPool:
-    case OpKind::kMaxPoolBackward:
-    case OpKind::kAvgPool:
-    case OpKind::kAvgPoolBackward:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool runs_in_place(OpKind kind) { return kind == OpKind::kRelu || kind == OpKind::kReluBackward; }
-
-Bytes operand_bytes(const Graph& graph, const Op& op) {
-  Bytes bytes = 0;
-  for (const TensorId id : distinct_operands(op)) bytes += graph.tensor(id).bytes;
-  return runs_in_place(op.kind) ? bytes - graph.tensor(op.outputs[0]).bytes : bytes;
-}
-
-bool has_samples(const Tensor& tensor) {
-  return tensor.role != Role::kParameter && tensor.role != Role::kGradient && tensor.role != Role::kOptimizerState;
-}
-
 class BatchSlicer {
  public:
-  BatchSlicer(const Graph& graph, Bytes limit);
+  BatchSlicer(const Graph& graph, const Footprint& footprint, Bytes limit);
   bool needed() const { return !cuts_.empty(); }
   Graph run() &&;
 
  private:
+  void slice_neighbours();
+  bool saves_copies(const Op& op, const std::vector<bool>& in_parts) const;
   void copy_tensors();
   void emit_run(Interval<OpIndex> run);
   void emit_slice(const Op& op, std::size_t slice);
@@ -60,42 +35,80 @@ class BatchSlicer {
   void place(TensorId id, std::size_t slice, const Op& writer);
   void accumulate(TensorId gradient, std::size_t slice, const Op& writer);
   std::string suffix(std::size_t slice) const { return fmt::format("[{}:{}]", cuts_[slice].begin, cuts_[slice].end); }
-  bool is_sliced(OpIndex index) const { return sliced_[static_cast<std::size_t>(index)]; }
+  bool is_sliced(OpIndex index) const { return sliced_[slot(index)]; }
+  bool carries_samples(TensorId id) const { return has_samples(graph_.tensor(id), batch_); }
+  Interval<OpIndex> find_run(OpIndex begin) const;
+  static std::size_t slot(std::int32_t index) { return static_cast<std::size_t>(index); }
 
   const Graph& graph_;
-  std::vector<bool> sliced_;  // by OpIndex of graph_
   std::vector<Samples> cuts_;
-  std::vector<bool> made_sliced_;  // by TensorId: written by a sliced op
-  std::vector<bool> read_whole_;   // by TensorId: read by an op that is not sliced
-  std::vector<TensorId> whole_;    // by TensorId of graph_: in result_, -1 when only parts exist
+  const std::int64_t batch_;
+  std::vector<bool> sliced_;              // by OpIndex of graph_
+  std::vector<bool> made_sliced_;         // by TensorId: written by a sliced op
+  std::vector<OpIndex> last_whole_read_;  // by TensorId: by an op that is not sliced; -1 when there is none
+  std::vector<TensorId> whole_;           // by TensorId of graph_: in result_, -1 when only parts exist
   std::map<std::pair<TensorId, std::size_t>, TensorId> parts_;
   std::map<TensorId, TensorId> sums_;  // by gradient: the sum of the slices so far
   Graph result_;
 };
 
-BatchSlicer::BatchSlicer(const Graph& graph, Bytes limit)
-    : graph_(graph), made_sliced_(graph.tensors().size(), false), read_whole_(graph.tensors().size(), false) {
+BatchSlicer::BatchSlicer(const Graph& graph, const Footprint& footprint, Bytes limit)
+    : graph_(graph),
+      batch_(batch_of(graph)),
+      made_sliced_(graph.tensors().size(), false),
+      last_whole_read_(graph.tensors().size(), -1) {
   Bytes largest = 0;
-  for (const Op& op : graph.ops()) {
-    const Bytes bytes = operand_bytes(graph, op);
-    sliced_.push_back(treats_samples_alone(op.kind) && bytes > limit);
+  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+    const Bytes bytes = footprint.operands[slot(index)];
+    sliced_.push_back(bytes > limit && separable(graph, graph.op(index)));
     if (sliced_.back()) largest = std::max(largest, bytes);
-    for (const TensorId id : sliced_.back() ? op.outputs : op.inputs) {
-      (sliced_.back() ? made_sliced_ : read_whole_)[static_cast<std::size_t>(id)] = true;
-    }
   }
   if (largest == 0) return;
-  const std::int64_t batch = graph.tensor(graph.op(0).outputs[0]).shape[0];
-  std::int64_t slices = std::min<std::int64_t>(batch, (largest + limit - 1) / limit);
-  while (batch % slices != 0) ++slices;
+  std::int64_t slices = std::min<std::int64_t>(batch_, (largest + limit - 1) / limit);
+  while (batch_ % slices != 0) ++slices;
   if (slices == 1) return;
-  for (std::int64_t i = 0; i < slices; ++i) cuts_.push_back({batch / slices * i, batch / slices * (i + 1)});
+  for (std::int64_t i = 0; i < slices; ++i) cuts_.push_back({batch_ / slices * i, batch_ / slices * (i + 1)});
+  slice_neighbours();
+  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+    if (is_sliced(index)) {
+      for (const TensorId id : graph.op(index).outputs) made_sliced_[slot(id)] = true;
+    } else {
+      for (const TensorId id : graph.op(index).inputs) last_whole_read_[slot(id)] = index;
+    }
+  }
+}
+
+// Slices the ops that are beside sliced ones where that saves copies between parts and whole tensors.
+void BatchSlicer::slice_neighbours() {
+  std::vector<bool> in_parts(graph_.tensors().size(), false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+      const Op& op = graph_.op(index);
+      if (!is_sliced(index) && !(separable(graph_, op) && saves_copies(op, in_parts))) continue;
+      sliced_[slot(index)] = true;
+      for (const TensorId id : distinct_operands(op)) {
+        changed = changed || (carries_samples(id) && !in_parts[slot(id)]);
+        in_parts[slot(id)] = carries_samples(id);
+      }
+    }
+  }
+}
+
+// Copying a part in or out moves its bytes twice; adding a weight's gradients moves them three times a slice.
+bool BatchSlicer::saves_copies(const Op& op, const std::vector<bool>& in_parts) const {
+  Bytes saved = 0;
+  for (const TensorId id : distinct_operands(op)) {
+    const Tensor& tensor = graph_.tensor(id);
+    if (carries_samples(id)) saved += in_parts[slot(id)] ? 2 * tensor.bytes : -2 * tensor.bytes;
+    if (tensor.role == Role::kGradient) saved -= 3 * tensor.bytes * static_cast<Bytes>(cuts_.size() - 1);
+  }
+  return saved > 0;
 }
 
 void BatchSlicer::copy_tensors() {
   for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-    const bool parts_only = made_sliced_[static_cast<std::size_t>(id)] && has_samples(graph_.tensor(id)) &&
-                            !read_whole_[static_cast<std::size_t>(id)];
+    const bool parts_only = made_sliced_[slot(id)] && carries_samples(id) && last_whole_read_[slot(id)] < 0;
     whole_.push_back(parts_only ? -1 : result_.add_tensor(graph_.tensor(id)));
   }
 }
@@ -106,7 +119,7 @@ TensorId BatchSlicer::part(TensorId id, std::size_t slice) {
   if (fresh) {
     Tensor tensor = graph_.tensor(id);
     tensor.name += suffix(slice);
-    if (has_samples(tensor)) tensor.shape[0] = cuts_[slice].length();
+    if (carries_samples(id)) tensor.shape[0] = cuts_[slice].length();
     tensor.bytes = 0;
     entry->second = result_.add_tensor(std::move(tensor));
   }
@@ -114,13 +127,13 @@ TensorId BatchSlicer::part(TensorId id, std::size_t slice) {
 }
 
 TensorId BatchSlicer::input_part(TensorId id, std::size_t slice, const Op& reader) {
-  if (!has_samples(graph_.tensor(id))) return whole_[static_cast<std::size_t>(id)];
+  if (!carries_samples(id)) return whole_[slot(id)];
   if (parts_.contains({id, slice})) return part(id, slice);
   const TensorId taken = part(id, slice);
   result_.add_op({.name = graph_.tensor(id).name + ".slice" + suffix(slice),
                   .kind = OpKind::kSliceBatch,
                   .attributes = {.out_begin = cuts_[slice].begin, .out_end = cuts_[slice].end},
-                  .inputs = {whole_[static_cast<std::size_t>(id)]},
+                  .inputs = {whole_[slot(id)]},
                   .outputs = {taken},
                   .layer = reader.layer,
                   .phase = reader.phase});
@@ -128,7 +141,7 @@ TensorId BatchSlicer::input_part(TensorId id, std::size_t slice, const Op& reade
 }
 
 void BatchSlicer::place(TensorId id, std::size_t slice, const Op& writer) {
-  const TensorId whole = whole_[static_cast<std::size_t>(id)];
+  const TensorId whole = whole_[slot(id)];
   Op op{.name = graph_.tensor(id).name + ".place" + suffix(slice),
         .kind = OpKind::kPlaceBatch,
         .attributes = {.out_begin = cuts_[slice].begin, .out_end = cuts_[slice].end, .partial = slice > 0},
@@ -144,7 +157,7 @@ void BatchSlicer::place(TensorId id, std::size_t slice, const Op& writer) {
 void BatchSlicer::accumulate(TensorId gradient, std::size_t slice, const Op& writer) {
   TensorId& sum = sums_.try_emplace(gradient, part(gradient, 0)).first->second;
   if (slice == 0) return;
-  TensorId total = whole_[static_cast<std::size_t>(gradient)];
+  TensorId total = whole_[slot(gradient)];
   if (slice + 1 < cuts_.size()) {
     Tensor tensor = graph_.tensor(gradient);
     tensor.name += fmt::format("[0:{}]", cuts_[slice].end);
@@ -164,11 +177,12 @@ void BatchSlicer::emit_slice(const Op& original, std::size_t slice) {
   op.name += suffix(slice);
   for (TensorId& id : op.inputs) id = input_part(id, slice, original);
   for (TensorId& id : op.outputs) id = part(id, slice);
+  if (!op.attributes.shape.empty()) op.attributes.shape[0] = cuts_[slice].length();
   result_.add_op(std::move(op));
   for (const TensorId id : original.outputs) {
-    if (!has_samples(graph_.tensor(id))) {
+    if (!carries_samples(id)) {
       accumulate(id, slice, original);
-    } else if (whole_[static_cast<std::size_t>(id)] >= 0) {
+    } else if (whole_[slot(id)] >= 0) {
       place(id, slice, original);
     }
   }
@@ -177,13 +191,30 @@ void BatchSlicer::emit_slice(const Op& original, std::size_t slice) {
 void BatchSlicer::emit_whole(const Op& original) {
   Op op = original;
   for (auto* operands : {&op.inputs, &op.outputs}) {
-    for (TensorId& id : *operands) id = whole_[static_cast<std::size_t>(id)];
+    for (TensorId& id : *operands) id = whole_[slot(id)];
   }
   result_.add_op(std::move(op));
 }
 
+// Consecutive sliced ops, and the updates between them. Updates wait until the end of the run, so it ends before an op
+// that needs an updated value (a later stage of the step).
+Interval<OpIndex> BatchSlicer::find_run(OpIndex begin) const {
+  std::set<TensorId> updated;
+  OpIndex end = begin;
+  for (; end < graph_.op_count(); ++end) {
+    const Op& op = graph_.op(end);
+    const auto is_updated = [&](TensorId id) { return updated.count(id) > 0; };
+    if (!is_sliced(end) && op.phase != Phase::kUpdate) break;
+    if (is_sliced(end) && std::any_of(op.inputs.begin(), op.inputs.end(), is_updated)) break;
+    if (!is_sliced(end)) updated.insert(op.outputs.begin(), op.outputs.end());
+  }
+  return {begin, end};
+}
+
 // All ops of the run for one slice, then for the next. Updates among them come last.
 void BatchSlicer::emit_run(Interval<OpIndex> run) {
+  // What stays whole for later anyway is not kept in parts, too.
+  std::erase_if(parts_, [&](const auto& part) { return last_whole_read_[slot(part.first.first)] >= run.begin; });
   for (std::size_t slice = 0; slice < cuts_.size(); ++slice) {
     for (OpIndex index = run.begin; index < run.end; ++index) {
       if (is_sliced(index)) emit_slice(graph_.op(index), slice);
@@ -204,10 +235,9 @@ Graph BatchSlicer::run() && {
       emit_whole(graph_.op(index++));
       continue;
     }
-    Interval<OpIndex> run{index, index};
-    while (index < graph_.op_count() && (is_sliced(index) || graph_.op(index).phase == Phase::kUpdate)) ++index;
-    run.end = index;
+    const Interval<OpIndex> run = find_run(index);
     emit_run(run);
+    index = run.end;
   }
   return std::move(result_);
 }
@@ -216,14 +246,18 @@ Graph BatchSlicer::run() && {
 
 Graph slice_batch(const Graph& logical, Bytes limit) {
   SLUICE_CHECK(limit > 0, "the limit of a batch slice must be positive");
-  BatchSlicer slicer(logical, limit);
+  BatchSlicer slicer(logical, measure_footprint(logical), limit);
   return slicer.needed() ? std::move(slicer).run() : logical;
 }
 
 Bytes batch_slice_limit(const Graph& logical) {
-  Bytes made = 0;
-  for (const Tensor& tensor : logical.tensors()) made += tensor.role == Role::kActivation ? tensor.bytes : 0;
-  return std::max(32 * kMiB, made / 16);
+  const Footprint footprint = measure_footprint(logical);
+  Bytes limit = std::max(32 * kMiB, footprint.peak / 12);
+  for (OpIndex index = 0; index < logical.op_count(); ++index) {
+    const Bytes bytes = footprint.operands[static_cast<std::size_t>(index)];
+    if (!separable(logical, logical.op(index))) limit = std::max(limit, bytes);
+  }
+  return limit;
 }
 
 }  // namespace sluice

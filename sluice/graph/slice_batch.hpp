@@ -1,8 +1,9 @@
 // Slices by samples the ops whose operands are too big to be in memory together.
 //
 // An op needs all its operands at once, so VGG-16's second convolution (two activations of 392 MiB at batch 32) would
-// alone decide the smallest feasible budget. Convolutions, ReLUs, additions and pooling treat every sample by itself,
-// so a run of such ops can do a few samples at a time, and only a slice of each activation between them is ever needed:
+// alone decide the smallest feasible budget. Convolutions, activations, additions, concats and pooling of images treat
+// every sample by itself, so a run of such ops can do a few samples at a time, and only a slice of each activation
+// between them is ever needed:
 //
 //   conv1_2 relu1_2 pool1  for samples [0, 4), then for samples [4, 8), ...
 //
@@ -10,7 +11,8 @@
 // graph, kSliceBatch copies a slice out of the whole tensor and kPlaceBatch copies one into it. A weight gradient is
 // the sum of the slices' gradients, added in sample order, so a sliced graph rounds differently from an unsliced one;
 // every plan runs the same graph, so plans still agree to the last bit. Updates wait until the run's gradients are
-// complete. Batch normalisation needs all samples at once and is never sliced.
+// complete. Batch normalisation needs all samples at once and is never sliced; nor is dropout, whose random numbers go
+// by the element's place in the whole tensor.
 #pragma once
 
 #include "sluice/base/units.hpp"
@@ -22,8 +24,9 @@ namespace sluice {
 // the smallest divisor of the batch that brings the largest of them under the limit (or the batch).
 Graph slice_batch(const Graph& logical, Bytes limit);
 
-// The limit used for built-in models: a sixteenth of what the forward pass makes, at least 32 MiB. The largest op then
-// leaves room to work in at the smallest budgets worth having.
+// The limit for models: a twelfth of the step's peak, at least 32 MiB. At a budget of a fifth of the peak the largest
+// op then leaves room to work in. Where an op that cannot be sliced is larger, it decides the smallest budget anyway,
+// and slicing the others below its size would only cost copies.
 Bytes batch_slice_limit(const Graph& logical);
 
 }  // namespace sluice

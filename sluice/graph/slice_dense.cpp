@@ -259,6 +259,12 @@ class Slicer {
 
 }  // namespace
 
+Bytes dense_slice_limit(const Graph& forward) {
+  Bytes bytes = 0;
+  for (const Tensor& tensor : forward.tensors()) bytes += tensor.bytes;
+  return std::clamp<Bytes>(bytes / 32, 4 * kMiB, kDenseSliceLimit);
+}
+
 Graph slice_dense(const Graph& logical, Bytes limit) {
   SLUICE_CHECK(limit > 0, "the limit of a dense slice must be positive");
   return Slicer(logical, limit).run();

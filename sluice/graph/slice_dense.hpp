@@ -21,6 +21,9 @@ namespace sluice {
 
 inline constexpr Bytes kDenseSliceLimit = 16 * kMiB;
 
+// The limit for a model, from its forward graph: a thirty-second of all its tensors, from 4 to 16 MiB.
+Bytes dense_slice_limit(const Graph& forward);
+
 // Runs on a logical graph, training or forward. Slices are of about equal size, at most `limit` bytes of weights where
 // one feature fits, and whole multiples of 16 features where 16 fit (except the last). Smaller weights stay whole, and
 // so do weights that an op of another kind names, too. What is sliced and where depends on the weights alone, so that

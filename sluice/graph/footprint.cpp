@@ -1,0 +1,53 @@
+#include "sluice/graph/footprint.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "sluice/graph/in_place.hpp"
+#include "sluice/graph/liveness.hpp"
+
+namespace sluice {
+namespace {
+
+// Everything names the tensor that a view shows.
+void merge_views(Graph& graph) {
+  std::vector<TensorId> storage(graph.tensors().size());
+  std::iota(storage.begin(), storage.end(), TensorId{0});
+  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+    Op& op = graph.op(index);
+    for (TensorId& id : op.inputs) id = storage[static_cast<std::size_t>(id)];
+    if (op.kind != OpKind::kReshape) continue;
+    storage[static_cast<std::size_t>(op.outputs[0])] = op.inputs[0];
+    op.outputs.clear();
+  }
+}
+
+Bytes peak_of(const Graph& graph) {
+  const Liveness liveness = analyze_liveness(graph);
+  std::vector<Bytes> change(graph.ops().size() + 1, 0);
+  for (std::size_t i = 0; i < liveness.ranges.size(); ++i) {
+    if (liveness.ranges[i].empty()) continue;
+    change[static_cast<std::size_t>(liveness.ranges[i].begin)] += graph.tensors()[i].bytes;
+    change[static_cast<std::size_t>(liveness.ranges[i].end)] -= graph.tensors()[i].bytes;
+  }
+  std::partial_sum(change.begin(), change.end(), change.begin());
+  return *std::max_element(change.begin(), change.end());
+}
+
+}  // namespace
+
+Footprint measure_footprint(Graph logical) {
+  set_in_place_candidates(logical);
+  merge_views(logical);
+  merge_in_place(logical);
+  Footprint footprint;
+  for (const Op& op : logical.ops()) {
+    Bytes& bytes = footprint.operands.emplace_back(0);
+    for (const TensorId id : distinct_operands(op)) bytes += logical.tensor(id).bytes;
+  }
+  footprint.peak = peak_of(logical);
+  return footprint;
+}
+
+}  // namespace sluice
