@@ -1,11 +1,13 @@
 // Checks gradients of a graph on the reference backend against differences of its outputs.
 //
 // A leaf's element is moved both ways and the step run again. Where the two one-sided differences disagree, the output
-// has a kink (ReLU, maximum) within the step: such elements prove nothing and are left out, but not most of them.
+// has a kink (ReLU, maximum) within the step: then smaller steps are tried. Elements that stay at a kink prove nothing
+// and are left out, but not most of them.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "sluice/testing/op_cases.hpp"
 
@@ -22,6 +24,8 @@ class DifferenceCheck {
   void expect_gradient(const GradientClaim& claim, float step, double tolerance, std::size_t elements);
 
  private:
+  std::optional<double> nearest_difference(const GradientClaim& claim, std::size_t element, float step,
+                                           double tolerance);
   double output_at(const GradientClaim& claim, std::size_t element, float change);
   double output_of(const GradientClaim& claim, const NamedValues& values) const;
 

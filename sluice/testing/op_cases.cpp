@@ -107,12 +107,17 @@ NamedValues run_case(const Graph& logical, GraphRunner& runner, const NamedValue
   for (OpIndex index = 0; index < runner.graph().op_count(); ++index) {
     runner.run_op(index, context);
     const auto source = logical_ops.find(runner.graph().op(index).name);
-    if (source == logical_ops.end()) continue;               // a reorder of the backend's own
-    if (source->second->kind == OpKind::kReshape) continue;  // a view: some backends have no op for it
+    if (source == logical_ops.end()) continue;  // a reorder of the backend's own
     for (std::size_t i = 0; i < source->second->outputs.size(); ++i) {
       const Tensor& tensor = logical.tensor(source->second->outputs[i]);
       if (tensor.dtype == DType::kF32) values[tensor.name] = runner.plain(runner.graph().op(index).outputs[i]);
     }
+  }
+  // A view has the values of what it shows; some backends have no op for it.
+  for (const Op& op : logical.ops()) {
+    const auto shown = values.find(logical.tensor(op.inputs.empty() ? op.outputs[0] : op.inputs[0]).name);
+    if (op.kind == OpKind::kReshape && shown != values.end())
+      values.try_emplace(logical.tensor(op.outputs[0]).name, shown->second);
   }
   return values;
 }
