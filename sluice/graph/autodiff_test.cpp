@@ -25,9 +25,9 @@ bool contains(const std::vector<TensorId>& ids, TensorId id) {
 Graph chain() {
   GraphBuilder builder("chain");
   builder.begin_layer("input");
-  TensorId x = builder.input(2, 3, 8, 8);
+  TensorId x = builder.input(2, 3, 8, 8, 10);
   builder.begin_layer("conv1");
-  x = builder.batch_norm(builder.conv2d(x, {.out_channels = 4, .kernel = 3}), true);
+  x = builder.batch_norm(builder.conv2d(x, {.out_channels = 4, .kernel = 3}), Activation::kRelu);
   builder.begin_layer("conv2");
   x = builder.relu(builder.conv2d(x, {.out_channels = 4, .kernel = 3, .bias = true}));
   builder.begin_layer("pool");
@@ -41,12 +41,12 @@ Graph chain() {
 Graph residual() {
   GraphBuilder builder("residual");
   builder.begin_layer("input");
-  TensorId x = builder.input(2, 4, 8, 8);
+  TensorId x = builder.input(2, 4, 8, 8, 10);
   builder.begin_layer("stem");
   x = builder.conv2d(x, {.out_channels = 4});
   for (const char* layer : {"block1", "block2"}) {
     builder.begin_layer(layer);
-    x = builder.add(builder.batch_norm(builder.conv2d(x, {.out_channels = 4})), x, true);
+    x = builder.add(builder.batch_norm(builder.conv2d(x, {.out_channels = 4})), x, Activation::kRelu);
   }
   builder.begin_layer("fc");
   builder.softmax_cross_entropy(builder.dense(x, 10));
@@ -57,13 +57,14 @@ TEST(Autodiff, RunsBackwardInReverseWithUpdatesRightAfterGradients) {
   const Graph forward = chain();
   const Graph graph = build_training_graph(forward, {});
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
-  EXPECT_EQ(kinds_from(graph, forward.op_count()),
-            (std::vector<std::string>{"softmax_cross_entropy_backward", "dense_backward_data", "dense_backward_weights",
-                                      "sgd_update", "sgd_update", "avg_pool_backward", "max_pool_backward",
-                                      "relu_backward", "conv2d_backward_data", "conv2d_backward_weights", "sgd_update",
-                                      "sgd_update", "batch_norm_backward", "sgd_update",
-                                      // no gradient of the images
-                                      "conv2d_backward_weights", "sgd_update"}));
+  EXPECT_EQ(
+      kinds_from(graph, forward.op_count()),
+      (std::vector<std::string>{"softmax_cross_entropy_backward", "dense_backward_data", "dense_backward_weights",
+                                "sgd_update", "sgd_update", "avg_pool_backward", "max_pool_backward", "relu_backward",
+                                "conv2d_backward_data", "batch_norm_apply", "conv2d_backward_weights", "sgd_update",
+                                "sgd_update", "batch_norm_backward", "sgd_update",
+                                // no gradient of the images
+                                "conv2d_backward_weights", "sgd_update"}));
 }
 
 TEST(Autodiff, LeavesTheForwardOpsAsTheyWere) {
@@ -125,7 +126,7 @@ TEST(Autodiff, SumsTheGradientsOfATensorWithTwoConsumers) {
   ASSERT_EQ(sums.size(), 2U);
   for (const Op* sum : sums) {
     EXPECT_EQ(graph.tensor(sum->outputs[0]).role, Role::kActivationGradient);
-    EXPECT_FALSE(sum->attributes.relu);
+    EXPECT_EQ(sum->attributes.activation, Activation::kNone);
   }
 }
 
@@ -156,7 +157,7 @@ TEST(Autodiff, GivesTheOptionsToTheUpdates) {
 TEST(Autodiff, UpdatesASharedParameterOnceWithTheSumOfItsGradients) {
   GraphBuilder builder("shared");
   builder.begin_layer("input");
-  TensorId x = builder.input(2, 4, 8, 8);
+  TensorId x = builder.input(2, 4, 8, 8, 10);
   builder.begin_layer("convs");
   x = builder.conv2d(builder.conv2d(x, {.out_channels = 4}), {.out_channels = 4});
   builder.begin_layer("fc");
@@ -176,13 +177,35 @@ TEST(Autodiff, UpdatesASharedParameterOnceWithTheSumOfItsGradients) {
   for (const Op& op : graph.ops()) EXPECT_TRUE(&op == &update || !contains(op.outputs, weight)) << op.name;
 }
 
-TEST(Autodiff, AFusedReluIsDifferentiatedByTheMask) {
+TEST(Autodiff, ABatchNormsOwnBackwardOpGoesThroughItsActivation) {
   const Graph graph = build_training_graph(chain(), {});
   const auto op = std::find_if(graph.ops().begin(), graph.ops().end(),
                                [](const Op& candidate) { return candidate.kind == OpKind::kBatchNormBackward; });
-  ASSERT_EQ(op->inputs.size(), 5U);
-  EXPECT_TRUE(op->attributes.relu);
-  EXPECT_EQ(graph.tensor(op->inputs[4]).dtype, DType::kU8);
+  EXPECT_EQ(op->inputs.size(), 4U);
+  EXPECT_EQ(op->attributes.activation, Activation::kRelu);
+}
+
+TEST(Autodiff, AdamHasTwoMomentsAndItsOwnOptions) {
+  const OptimizerOptions options = {.optimizer = Optimizer::kAdamW, .momentum = 0.8F, .beta2 = 0.95F, .epsilon = 1e-6F};
+  const Graph graph = build_training_graph(chain(), options);
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  int updates = 0;
+  for (const Op& op : graph.ops()) {
+    ASSERT_NE(op.kind, OpKind::kSgdUpdate);
+    if (op.kind != OpKind::kAdamUpdate) continue;
+    ++updates;
+    EXPECT_EQ(op.attributes.momentum, 0.8F);
+    EXPECT_EQ(op.attributes.beta2, 0.95F);
+    EXPECT_EQ(op.attributes.epsilon, 1e-6F);
+    EXPECT_TRUE(op.attributes.decoupled);
+    EXPECT_EQ(op.outputs, (std::vector<TensorId>{op.inputs[0], op.inputs[2], op.inputs[3]}));
+    const std::string parameter = graph.tensor(op.inputs[0]).name;
+    EXPECT_EQ(graph.tensor(op.inputs[2]).name, parameter + ".moment1");
+    EXPECT_EQ(graph.tensor(op.inputs[3]).name, parameter + ".moment2");
+  }
+  EXPECT_EQ(updates, 6);
+  const Graph adam = build_training_graph(chain(), {.optimizer = Optimizer::kAdam});
+  EXPECT_FALSE(adam.ops().back().attributes.decoupled);
 }
 
 TEST(Autodiff, RefusesAGraphWithoutALossOrWithBackwardOps) {

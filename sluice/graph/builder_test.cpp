@@ -95,7 +95,7 @@ TEST(GraphBuilder, RefusesAnEmptyInputAndAMissingLoss) {
   empty.begin_layer("input");
   empty.input(0, 3, 4, 4, 10);
   EXPECT_EQ(empty.finish().error().message,
-            "layer 'input': input: expects one input with extents of at least 1, got [0, 3, 4, 4]");
+            "layer 'input': input: expects one input op with extents of at least 1, got images of shape [0, 3, 4, 4]");
   GraphBuilder lossless("net");
   lossless.begin_layer("input");
   lossless.input(1, 3, 4, 4, 10);

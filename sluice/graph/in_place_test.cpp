@@ -127,12 +127,12 @@ TEST(InPlace, NeverClobbersAValueOnRandomGraphs) {
 Graph residual_training_graph() {
   GraphBuilder builder("residual");
   builder.begin_layer("input");
-  TensorId x = builder.input(2, 4, 8, 8);
+  TensorId x = builder.input(2, 4, 8, 8, 10);
   builder.begin_layer("stem");
   x = builder.relu(builder.conv2d(x, {.out_channels = 4, .bias = true}));
   for (const char* layer : {"block1", "block2"}) {
     builder.begin_layer(layer);
-    x = builder.add(builder.batch_norm(builder.conv2d(x, {.out_channels = 4})), x, true);
+    x = builder.add(builder.batch_norm(builder.conv2d(x, {.out_channels = 4})), x, Activation::kRelu);
   }
   builder.begin_layer("fc");
   builder.softmax_cross_entropy(builder.dense(x, 10));
