@@ -5,7 +5,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/graph/builder.hpp"
 
-namespace sluice::testing {
+namespace sluice {
 namespace {
 
 constexpr std::int64_t kClasses = 5;
@@ -235,4 +235,4 @@ std::vector<SmallNetwork> small_networks() {
   return networks;
 }
 
-}  // namespace sluice::testing
+}  // namespace sluice

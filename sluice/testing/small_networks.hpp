@@ -7,7 +7,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice::testing {
+namespace sluice {
 
 struct SmallNetwork {
   std::string name;
@@ -18,4 +18,4 @@ struct SmallNetwork {
 // (tied embedding, causal), encoder (hidden tokens), adversarial (two stages).
 std::vector<SmallNetwork> small_networks();
 
-}  // namespace sluice::testing
+}  // namespace sluice

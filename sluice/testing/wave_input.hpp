@@ -8,7 +8,7 @@
 
 #include "sluice/exec/backend.hpp"
 
-namespace sluice::testing {
+namespace sluice {
 
 class WaveInput : public InputSource {
  public:
@@ -44,4 +44,4 @@ class WaveInput : public InputSource {
   std::vector<Tensor> tensors_;
 };
 
-}  // namespace sluice::testing
+}  // namespace sluice

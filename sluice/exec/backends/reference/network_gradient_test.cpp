@@ -52,7 +52,7 @@ std::string total_loss(Graph& training, const std::vector<TensorId>& losses) {
   return training.tensor(total).name;
 }
 
-class Networks : public ::testing::TestWithParam<testing::SmallNetwork> {
+class Networks : public ::testing::TestWithParam<SmallNetwork> {
  protected:
   const Graph& forward() const { return GetParam().forward; }
 };
@@ -64,7 +64,7 @@ TEST_P(Networks, GradientsOfEveryParameterEqualDifferencesOfTheLoss) {
   const std::vector<TrainedParameter> parameters = trained_parameters(training);
   std::vector<std::string> totals;
   for (const TrainedParameter& parameter : parameters) totals.push_back(total_loss(training, parameter.losses));
-  testing::WaveInput input(training);
+  WaveInput input(training);
   DifferenceCheck check(training, {.input = &input, .seed = kSeed}, leaf_values(training, kSeed));
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     SCOPED_TRACE(parameters[i].name);
@@ -84,7 +84,7 @@ TrainedValues train(const Graph& training, int steps) {
   const auto compiled = make_reference_backend()->compile(training, 1).value();
   GraphRunner runner(*compiled);
   runner.initialise(kSeed);
-  testing::WaveInput input(training);
+  WaveInput input(training);
   TrainedValues values;
   for (int step = 0; step < steps; ++step) {
     runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kSeed});
@@ -123,7 +123,7 @@ TEST_P(Networks, InBf16FollowThePlainOnesRoughly) {
   EXPECT_THAT(rounded.losses, ::testing::Pointwise(::testing::FloatNear(0.05F), plain.losses));
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, Networks, ::testing::ValuesIn(testing::small_networks()),
+INSTANTIATE_TEST_SUITE_P(Small, Networks, ::testing::ValuesIn(small_networks()),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
