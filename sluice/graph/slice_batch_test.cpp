@@ -17,7 +17,7 @@ namespace {
 Graph network() {
   GraphBuilder builder("net");
   builder.begin_layer("input");
-  TensorId x = builder.input(6, 3, 16, 16);
+  TensorId x = builder.input(6, 3, 16, 16, 10);
   builder.begin_layer("conv1");
   x = builder.relu(builder.conv2d(x, {.out_channels = 8, .kernel = 3, .padding = 1, .bias = true}));
   x = builder.max_pool(x, {});

@@ -20,7 +20,7 @@ constexpr Bytes kFeatureBytes = 256;  // of weights: fc1 has 100 features of 64 
 Graph network(bool residual = false) {
   GraphBuilder builder("net");
   builder.begin_layer("input");
-  TensorId x = builder.input(2, 4, 4, 4);
+  TensorId x = builder.input(2, 4, 4, 4, 10);
   builder.begin_layer("conv1");
   x = builder.conv2d(x, {.out_channels = 4});
   builder.begin_layer("fc1");
@@ -161,6 +161,110 @@ TEST(SliceDense, SlicesAForwardGraphToo) {
   const Graph graph = slice_dense(network(), 40 * kFeatureBytes);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   EXPECT_EQ(ops_of(graph, OpKind::kDense).size(), 4U);
+}
+
+// Tokens through an embedding of 100 words and a layer, scored against the embedding itself (64 features, 256 bytes).
+Graph language_model(bool tied) {
+  GraphBuilder builder("net");
+  builder.begin_layer("input");
+  const TensorId ids =
+      builder.inputs({{"tokens", Content::kTokens, {2, 5}, 100}, {"next", Content::kNextTokens, {2, 5}, 100}})[0];
+  builder.begin_layer("word");
+  TensorId x = builder.embedding(ids, 100, 64);
+  builder.begin_layer("hidden");
+  x = builder.gelu(builder.dense(x, 64));
+  builder.begin_layer("decoder");
+  TensorId weight = -1;
+  for (TensorId id = 0; tied && builder.tensor(id).name != "hidden.weight"; ++id) {
+    if (builder.tensor(id).name == "word.weight") weight = id;
+  }
+  builder.softmax_cross_entropy(tied ? builder.dense_with(x, weight) : builder.dense(x, 100));
+  return std::move(builder.finish()).value();
+}
+
+std::vector<std::string> names_of(const Graph& graph, OpKind kind) {
+  std::vector<std::string> names;
+  for (const Op* op : ops_of(graph, kind)) names.push_back(op->name);
+  return names;
+}
+
+TEST(SliceDense, SlicesEmbeddingsByRowsOfTheVocabulary) {
+  const Graph graph = slice_dense(build_training_graph(language_model(false), {}), 70 * kFeatureBytes);
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  const auto forward = ops_of(graph, OpKind::kEmbedding);
+  ASSERT_EQ(forward.size(), 2U);
+  EXPECT_FALSE(forward[0]->attributes.partial);
+  EXPECT_TRUE(forward[1]->attributes.partial);
+  EXPECT_EQ(forward[1]->inputs,
+            (std::vector<TensorId>{forward[0]->inputs[0], forward[1]->inputs[1], forward[0]->outputs[0]}));
+  EXPECT_EQ(graph.tensor(forward[1]->inputs[1]).shape[0], 100 - forward[1]->attributes.out_begin);
+  const auto backward = ops_of(graph, OpKind::kEmbeddingBackward);
+  ASSERT_EQ(backward.size(), 2U);
+  for (const Op* op : backward) EXPECT_FALSE(op->attributes.partial);
+  EXPECT_EQ(graph.tensor(backward[1]->outputs[0]).shape, graph.tensor(forward[1]->inputs[1]).shape);
+}
+
+TEST(SliceDense, SlicesATiedWeightInAllItsOps) {
+  const Graph whole = build_training_graph(language_model(true), {});
+  const Graph graph = slice_dense(whole, 70 * kFeatureBytes);
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  EXPECT_EQ(find(graph, "word.weight"), nullptr);
+  for (const OpKind kind : {OpKind::kEmbedding, OpKind::kDense, OpKind::kDenseBackwardData,
+                            OpKind::kDenseBackwardWeights, OpKind::kEmbeddingBackward}) {
+    EXPECT_EQ(ops_of(graph, kind).size(), 2U) << to_string(kind);
+  }
+  // The second gradient is accumulated slice by slice, each slice updated before the next is touched.
+  std::vector<std::string> last;
+  for (OpIndex i = graph.op_count() - 4; i < graph.op_count(); ++i) last.push_back(graph.op(i).name);
+  EXPECT_EQ(last,
+            (std::vector<std::string>{"word.embedding.embedding_backward[0:48]", "word.weight.update[0:48]",
+                                      "word.embedding.embedding_backward[48:100]", "word.weight.update[48:100]"}));
+  EXPECT_EQ(persistent_bytes(graph), persistent_bytes(whole));
+}
+
+TEST(SliceDense, SlicesAdamsMomentsToo) {
+  const Graph whole = build_training_graph(network(), {.optimizer = Optimizer::kAdam});
+  const Graph graph = slice_dense(whole, 40 * kFeatureBytes);
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  ASSERT_NE(find(graph, "fc1.weight.moment2[16:48]"), nullptr);
+  EXPECT_EQ(find(graph, "fc1.weight.moment2[16:48]")->shape, (Shape{32, 64}));
+  EXPECT_EQ(persistent_bytes(graph), persistent_bytes(whole));
+}
+
+TEST(SliceDense, AnOpThatNeedsAllOfYEndsTheRun) {
+  GraphBuilder builder("net");
+  builder.begin_layer("input");
+  const TensorId x = builder.inputs({{"x", Content::kNoise, {4, 64}, 0}})[0];
+  builder.begin_layer("twice");
+  const TensorId y = builder.dense(x, 64, false);
+  TensorId weight = 0;
+  while (builder.tensor(weight).role != Role::kParameter) ++weight;
+  builder.sigmoid_cross_entropy(builder.dense_with(y, weight), 1);
+  const Graph graph = slice_dense(build_training_graph(*builder.finish(), {}), 32 * kFeatureBytes);
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  EXPECT_EQ(names_of(graph, OpKind::kDense), (std::vector<std::string>{"twice.dense[0:32]", "twice.dense[32:64]",
+                                                                       "twice.dense_2[0:32]", "twice.dense_2[32:64]"}));
+}
+
+TEST(SliceDense, LeavesAWeightWholeThatAnotherOpReads) {
+  GraphBuilder builder("net");
+  builder.begin_layer("input");
+  const TensorId x = builder.inputs({{"x", Content::kNoise, {4, 64}, 0}})[0];
+  builder.begin_layer("net");
+  const TensorId y = builder.dense(x, 64, false);
+  TensorId weight = 0;
+  while (builder.tensor(weight).role != Role::kParameter) ++weight;
+  builder.sigmoid_cross_entropy(builder.dense_with(y, builder.transpose(weight, {1, 0})), 1);
+  const Graph whole = build_training_graph(*builder.finish(), {});
+  EXPECT_EQ(slice_dense(whole, 32 * kFeatureBytes).fingerprint(), whole.fingerprint());
+}
+
+TEST(SliceDense, LimitsGoByTheModelsSize) {
+  EXPECT_EQ(dense_slice_limit(network()), 4 * kMiB);
+  GraphBuilder builder("big");
+  builder.begin_layer("net");
+  builder.sigmoid_cross_entropy(builder.dense(builder.input(2, 3, 64, 64, 10), 20000), 1);
+  EXPECT_EQ(dense_slice_limit(*builder.finish()), 16 * kMiB);
 }
 
 }  // namespace
