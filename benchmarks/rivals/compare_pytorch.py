@@ -1,21 +1,24 @@
 #!/usr/bin/python3
 """Runs Sluice and PyTorch step by step in turn and compares time and memory.
 
-    compare_pytorch.py [MODEL] [--batch B] [--threads T] [--rounds N] [--sluice PLANNER[@BUDGET],...]
-                       [--rivals plain,checkpoint,disk] [--json OUT]
+    compare_pytorch.py [MODEL[:BATCH]...] [--threads T] [--rounds N] [--sluice PLANNER[@BUDGET],...]
+                       [--rivals plain,checkpoint,disk] [--dropout P] [--json OUT]
 
+Without a model: the nine of the README's table, one after the other, and the geometric means at the end.
 Each contestant is a process of its own, so that its peak resident size is its own. A round is one step of each, in an
 order that rotates from round to round; a drift of the machine meets all of them alike. The first --warmup rounds are
 not counted. "vs" is the median over the rounds of a contestant's time by that of the reference's same round.
 
-The contestants of Sluice are named planner@budget, such as fast-only, sentinel@20%. The rivals: PyTorch plain, with
-every block checkpointed, and with its saved tensors in a file (benchmarks/rivals/pytorch_step.py).
+The contestants of Sluice are named planner@budget, such as fast-only, sentinel@20%. The rivals: PyTorch plain (the
+faster of its two memory formats), with every block checkpointed, and with its saved tensors in a file
+(benchmarks/rivals/pytorch_step.py). Dropout is 0 on both sides unless asked for.
 Exit status 77 when PyTorch is not installed, and a line that says how to.
 """
 
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import statistics
@@ -31,14 +34,21 @@ MIB = 1 << 20
 LEARNING_RATE = 0.01
 
 
+# The sizes of the published comparison.
+BATCHES = {"resnet50": 16, "vgg16": 8, "inception_v3": 8, "densenet121": 16, "mobilenet_v2": 32, "squeezenet1_1": 32,
+           "lstm": 20, "bert_base": 8, "gpt2_small": 4, "resnet32": 128, "dcgan": 128}
+TABLE = list(BATCHES)[:9]
+SEQUENCES = {"lstm": 35, "bert_base": 128, "gpt2_small": 256}
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", nargs="?", default="resnet50", choices=["resnet50", "vgg16", "resnet32"])
-    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("models", nargs="*", metavar="MODEL[:BATCH]", help=f"of {', '.join(BATCHES)}")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=7, help="counted rounds (default 7)")
     parser.add_argument("--warmup", type=int, default=2, help="rounds before those (default 2)")
-    parser.add_argument("--sluice", default="fast-only,sentinel@20%", help="planners and budgets (default %(default)s)")
+    parser.add_argument("--dropout", type=float, default=0.0, help="of models that have it (default 0)")
+    parser.add_argument("--sluice", default="fast-only", help="planners and budgets (default %(default)s)")
     parser.add_argument("--rivals", default="plain", help="of plain, checkpoint, disk (default %(default)s)")
     parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
     parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"), help="where both sides spill to")
@@ -46,8 +56,14 @@ def arguments():
     options = parser.parse_args()
     options.sluice = [name for name in options.sluice.split(",") if name]
     options.rivals = [name for name in options.rivals.split(",") if name]
-    if options.batch < 1 or options.rounds < 1 or options.threads < 1:
-        parser.error("--batch, --rounds and --threads must be at least 1")
+    options.workloads = []
+    for text in options.models or TABLE:
+        model, _, batch = text.partition(":")
+        if model not in BATCHES or (batch and not batch.isdigit()):
+            parser.error(f"'{text}' is not MODEL[:BATCH] with a model of {', '.join(BATCHES)}")
+        options.workloads.append((model, int(batch or BATCHES[model])))
+    if options.rounds < 1 or options.threads < 1 or any(batch < 1 for _, batch in options.workloads):
+        parser.error("batches, --rounds and --threads must be at least 1")
     unknown = set(options.rivals) - {"plain", "checkpoint", "disk"}
     if unknown:
         parser.error(f"unknown rival {', '.join(sorted(unknown))}; known: plain, checkpoint, disk")
@@ -95,26 +111,32 @@ def float_of_bits(bits):
     return struct.unpack("<f", struct.pack("<I", bits))[0]
 
 
-def sluice_contestant(options, contestant, folder):
+def sluice_contestant(options, workload, contestant, folder):
     """Has `sluice` measure the machine and make the plan, then starts a worker that obeys it."""
     planner, _, budget = contestant.partition("@")
-    machine, plan = os.path.join(folder, "machine.json"), os.path.join(folder, f"{planner}.plan.json")
+    machine = os.path.join(folder, "machine.json")
+    plan = os.path.join(folder, f"{workload[0]}.{planner}.plan.json")
     slow = ["--spill-dir", options.spill_dir, "--threads", str(options.threads)]
     if not os.path.exists(machine):
         run_quietly([options.binary, "machine", *slow, "--json", machine])
-    run_quietly([options.binary, "plan", options.model, "--batch", str(options.batch), *slow, "--planner", planner,
-                 *(["--fast", budget] if budget else []), "--output", plan])
+    settings = {"model": workload[0], "batch": workload[1]}
+    if workload[0] in SEQUENCES:
+        settings["sequence"] = SEQUENCES[workload[0]]
+        settings["dropout"] = options.dropout
+    run_quietly([options.binary, "plan", settings["model"], *slow, "--planner", planner, "--output", plan,
+                 *(f"--{name}={value}" for name, value in settings.items() if name != "model"),
+                 *(["--fast", budget] if budget else [])])
     with open(machine) as file:
         setup = {"machine": json.load(file), "plan": plan, "seed": 1, "data": "synthetic",
-                 "workload": {"model": options.model, "batch": options.batch, "image_size": 0, "classes": 0,
-                              "momentum": 0.9, "weight_decay": 1e-4, "threads": options.threads}}
+                 "workload": {**settings, "momentum": 0.9, "weight_decay": 1e-4, "threads": options.threads}}
     return Contestant(f"sluice {contestant}", [options.binary, "worker"], setup)
 
 
-def pytorch_contestant(options, mode):
+def pytorch_contestant(options, workload, mode):
     return Contestant(f"pytorch {mode}",
-                      [PYTHON, os.path.join(HERE, "pytorch_step.py"), options.model, "--batch", str(options.batch),
+                      [PYTHON, os.path.join(HERE, "pytorch_step.py"), workload[0], "--batch", str(workload[1]),
                        "--threads", str(options.threads), "--mode", mode, "--serve",
+                       *(["--dropout", str(options.dropout)] if workload[0] in SEQUENCES else []),
                        "--spill", os.path.join(options.spill_dir, f"pytorch-{os.getpid()}.spill")])
 
 
@@ -176,26 +198,53 @@ def environment():
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
 
 
+def compare(options, workload, folder):
+    """One model's table; returns its rows."""
+    contestants = [sluice_contestant(options, workload, name, folder) for name in options.sluice]
+    contestants += [pytorch_contestant(options, workload, mode) for mode in options.rivals]
+    run_rounds(contestants, options)
+    references = {entry.name: entry.seconds for entry in contestants if entry.name.startswith("pytorch ")}
+    rows = [row_of(contestant, references) for contestant in contestants]
+    print(f"{workload[0]}, batch {workload[1]}")
+    print_table(rows, references)
+    print(flush=True)
+    return {"model": workload[0], "batch": workload[1], "results": rows}
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(math.log(value) for value in values))
+
+
+def print_summary(comparisons, contestant, rival):
+    """Each model's time and memory by the rival's, and their means."""
+    summary = []
+    print(f"{contestant} by {rival}\n{'':16} {'time':>7} {'peak RSS':>9}")
+    for comparison in comparisons:
+        rows = {row["name"]: row for row in comparison["results"]}
+        time = rows[contestant]["ratio_to"][rival]
+        memory = rows[contestant]["peak_rss_bytes"] / rows[rival]["peak_rss_bytes"]
+        summary.append({"model": comparison["model"], "time": time, "memory": memory})
+        print(f"{comparison['model']:16} {time:7.3f} {memory:9.3f}")
+    means = {key: geometric_mean([entry[key] for entry in summary]) for key in ("time", "memory")}
+    print(f"{'geometric mean':16} {means['time']:7.3f} {means['memory']:9.3f}\n")
+    return {"contestant": contestant, "rival": rival, "models": summary, "geometric_mean": means}
+
+
 def main():
     options = arguments()
     require_pytorch()
     if not os.access(options.binary, os.X_OK):
         sys.exit(f"compare_pytorch: {options.binary} is missing; build it first: cmake --build --preset release")
     os.makedirs(options.spill_dir, exist_ok=True)
+    setting = {"threads": options.threads, "rounds": options.rounds, "dropout": options.dropout, **environment()}
+    print(f"{options.threads} threads, {options.rounds} rounds interleaved, {setting['cpu']}, commit {setting['commit']}\n")
     with tempfile.TemporaryDirectory() as folder:
-        contestants = [sluice_contestant(options, name, folder) for name in options.sluice]
-    contestants += [pytorch_contestant(options, mode) for mode in options.rivals]
-    run_rounds(contestants, options)
-    references = {entry.name: entry.seconds for entry in contestants if entry.name.startswith("pytorch ")}
-    rows = [row_of(contestant, references) for contestant in contestants]
-    setting = {"model": options.model, "batch": options.batch, "threads": options.threads, "rounds": options.rounds,
-               **environment()}
-    print(f"{options.model}, batch {options.batch}, {options.threads} threads, {options.rounds} rounds interleaved, "
-          f"{setting['cpu']}, commit {setting['commit']}")
-    print_table(rows, references)
+        comparisons = [compare(options, workload, folder) for workload in options.workloads]
+    summaries = [print_summary(comparisons, f"sluice {name}", "pytorch plain")
+                 for name in options.sluice if "plain" in options.rivals]
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({**setting, "results": rows}, file, indent=1)
+            json.dump({**setting, "comparisons": comparisons, "summaries": summaries}, file, indent=1)
             file.write("\n")
 
 

@@ -1,18 +1,20 @@
 #!/usr/bin/python3
 """Times training steps in PyTorch, the rival, the way a careful user would run it on CPU.
 
-    pytorch_step.py MODEL [--batch B] [--threads T] [--mode plain|checkpoint|disk] [--steps N] [--spill FILE]
+    pytorch_step.py MODEL [--batch B] [--threads T] [--mode plain|checkpoint|disk] [--layout auto|nhwc|nchw]
+                    [--steps N] [--spill FILE] [--dropout P]
     pytorch_step.py MODEL ... --serve
 
-The step: forward, softmax cross-entropy, backward, SGD with momentum 0.9, fp32, channels-last, on one synthetic batch.
+The step: forward, the model's loss, backward, SGD with momentum 0.9, fp32, on one synthetic batch. Layout auto runs
+two steps in each memory format and takes the faster (language models have one only).
 Modes: plain; checkpoint recomputes every block in the backward pass; disk keeps saved tensors in a file.
 Prints one JSON line per step with "step_seconds" and "loss", and one at the end with "peak_rss_bytes" and
 "parameter_hash". With --serve each line is the answer to a request on standard input, {"command": "step"} or
 {"command": "finish"}: the protocol of `sluice worker` (sluice/train/worker.hpp), so that both sides can be run step by
 step in turn.
 
-Debian's Python and packages: python3-torch, python3-numpy; libtcmalloc-minimal4 and libopenblas0-openmp are used when
-they are there (see tuned_environment), and the first JSON line says whether they were.
+Debian's Python and packages: python3-torch, python3-torchvision, python3-numpy; libtcmalloc-minimal4 and
+libopenblas0-openmp are used when they are there (see tuned_environment), and the first JSON line says whether they were.
 """
 
 import argparse
@@ -21,6 +23,7 @@ import hashlib
 import json
 import os
 import resource
+import subprocess
 import sys
 import time
 
@@ -52,10 +55,12 @@ def tuned_environment(threads):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", help="a name of torch_models.MODELS")
+    parser.add_argument("model")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--mode", choices=["plain", "checkpoint", "disk"], default="plain")
+    parser.add_argument("--layout", choices=["auto", "nhwc", "nchw"], default="auto")
+    parser.add_argument("--dropout", type=float, help="default: the model's")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--spill", default="pytorch.spill", help="the file of mode disk, unlinked at once")
     parser.add_argument("--serve", action="store_true", help="run steps on request from standard input")
@@ -75,38 +80,42 @@ class Trainer:
         if options.model not in MODELS:
             sys.exit(f"pytorch_step: unknown model {options.model}; known: {', '.join(MODELS)}")
         twin = MODELS[options.model]
-        sizes = twin.sizes(batch=options.batch)
+        sizes = twin.sizes(batch=options.batch, dropout=options.dropout)
         self.torch = torch
         self.checkpoint = checkpoint if options.mode == "checkpoint" else None
-        self.stage, = twin.stages
-        self.model = twin.build(sizes).to(memory_format=torch.channels_last)
+        self.stages = twin.stages
+        layout = torch.channels_last if options.layout == "nhwc" else torch.contiguous_format
+        self.model = twin.build(sizes).to(memory_format=layout)
         self.disk = SavedOnDisk(options.spill, self.model.parameters()) if options.mode == "disk" else None
-        self.inputs = tuple(tensor.to(memory_format=torch.channels_last) if tensor.dim() == 4 else tensor
+        self.inputs = tuple(tensor.to(memory_format=layout) if tensor.dim() == 4 else tensor
                             for tensor in twin.inputs(sizes, torch.Generator().manual_seed(0)))
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=LEARNING_RATE, momentum=0.9, weight_decay=1e-4)
+        self.optimizers = [
+            torch.optim.SGD([parameter for name, parameter in self.model.named_parameters()
+                             if name.startswith(stage.trained_prefix) and parameter.requires_grad],
+                            lr=LEARNING_RATE, momentum=0.9, weight_decay=1e-4) for stage in self.stages]
 
     def run(self, hidden):
-        if not self.checkpoint:
-            return self.model(hidden)
         for block in self.model:
             hidden = self.checkpoint(block, hidden, use_reentrant=False, preserve_rng_state=False)
         return hidden
 
-    def loss(self):
-        return self.stage.loss(self.run, self.inputs)
+    def loss(self, stage):
+        if self.disk:
+            with self.disk.hooks():
+                return stage.loss(self.model, self.inputs)
+        return stage.loss(self.run if self.checkpoint else self.model, self.inputs)
 
     def step(self):
         start = time.perf_counter()
-        self.optimizer.zero_grad(set_to_none=True)
-        if self.disk:
-            with self.disk.hooks():
-                loss = self.loss()
-        else:
-            loss = self.loss()
-        loss.backward()
-        self.optimizer.step()
-        value = loss.item()
-        return {"step_seconds": time.perf_counter() - start, "loss": value}
+        total = 0.0
+        for stage, optimizer in zip(self.stages, self.optimizers):
+            self.model.zero_grad(set_to_none=True)
+            loss = self.loss(stage)
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+            del loss
+        return {"step_seconds": time.perf_counter() - start, "loss": total}
 
     def summary(self):
         digest = hashlib.sha256()
@@ -114,6 +123,21 @@ class Trainer:
             digest.update(parameter.detach().contiguous().numpy().tobytes())
         return {"peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
                 "parameter_hash": digest.hexdigest()[:32]}
+
+
+def faster_layout(options):
+    """Two steps in each memory format, each in a process of its own, so that this one's peak memory is its own."""
+    from torch_models import MODELS
+    if options.model in MODELS and not MODELS[options.model].defaults.image_size:
+        return "nchw"
+    seconds = {}
+    for layout in ("nhwc", "nchw"):
+        command = [sys.executable, os.path.abspath(__file__), options.model, "--batch", str(options.batch), "--threads",
+                   str(options.threads), "--layout", layout, "--steps", "3"]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        steps = [json.loads(line) for line in lines]
+        seconds[layout] = min(step["step_seconds"] for step in steps[1:] if "step_seconds" in step)
+    return min(seconds, key=seconds.get)
 
 
 def say(record):
@@ -137,14 +161,16 @@ def main():
         sys.stdout.flush()
         os.execve(sys.executable, [sys.executable] + sys.argv, tuned_environment(options.threads))
     try:
+        if options.layout == "auto":
+            options.layout = faster_layout(options)
         trainer = Trainer(options)
     except ImportError as missing:
-        sys.exit(f"pytorch_step: {missing}; on Debian: apt-get install python3-torch python3-numpy")
+        sys.exit(f"pytorch_step: {missing}; on Debian: apt-get install python3-torch python3-torchvision")
     if options.serve:
         serve(trainer)
     else:
         say({"model": options.model, "batch": options.batch, "threads": options.threads, "mode": options.mode,
-             "torch": trainer.torch.__version__, "tuned": os.environ[TUNED]})
+             "layout": options.layout, "torch": trainer.torch.__version__, "tuned": os.environ[TUNED]})
         for _ in range(options.steps):
             say(trainer.step())
         say(trainer.summary())
