@@ -158,7 +158,7 @@ TEST(Autodiff, AGradientThatOthersReadIsNotAddedToInPlace) {
   EXPECT_EQ(updates(graph), (std::vector<std::string>{"v", "w"}));
 }
 
-TEST(Autodiff, AnUnrolledLstmSharesOneRecurrentGradient) {
+TEST(Autodiff, AnUnrolledLstmMakesItsRecurrentGradientAtOnce) {
   GraphBuilder builder("net");
   builder.begin_layer("input");
   const auto data = builder.inputs({{"x", Content::kNoise, {3, 2, 5}}});
@@ -174,13 +174,20 @@ TEST(Autodiff, AnUnrolledLstmSharesOneRecurrentGradient) {
   EXPECT_EQ(cells[1]->inputs.size(), 6U);
   EXPECT_EQ(cells[1]->inputs[5], cells[0]->outputs[2]) << "dc comes from the later step";
 
+  // One product of two steps' rows: the earlier h, and the gates' gradients.
   const TensorId recurrent = find(graph, "lstm.weight_hh.grad");
-  std::vector<bool> accumulates;
+  std::vector<const Op*> products;
   for (const Op* op : ops_of(graph, OpKind::kDenseBackwardWeights)) {
-    if (op->outputs[0] == recurrent) accumulates.push_back(op->attributes.accumulate);
+    if (op->outputs[0] == recurrent) products.push_back(op);
   }
-  EXPECT_EQ(accumulates, (std::vector<bool>{false, true}));
-  EXPECT_EQ(ops_of(graph, OpKind::kConcat).size(), 2U) << "the gates' gradient is the steps' joined";
+  ASSERT_EQ(products.size(), 1U);
+  EXPECT_EQ(graph.tensor(products[0]->inputs[0]).shape, (Shape{4, 4}));
+  EXPECT_EQ(graph.tensor(products[0]->inputs[1]).shape, (Shape{4, 16}));
+  const auto joins = ops_of(graph, OpKind::kConcat);
+  ASSERT_EQ(joins.size(), 4U) << "h of all steps; both of the product; the gradient of the gates";
+  const auto steps = ops_of(graph, OpKind::kLstmCell);
+  EXPECT_EQ(joins[1]->inputs, (std::vector<TensorId>{steps[1]->outputs[0], steps[0]->outputs[0]}));
+  EXPECT_EQ(joins[2]->inputs, (std::vector<TensorId>{cells[0]->outputs[0], cells[1]->outputs[0]}));
   EXPECT_EQ(updates(graph), (std::vector<std::string>{"lstm.weight_hh", "lstm.weight_ih", "lstm.bias"}));
 }
 

@@ -41,6 +41,7 @@ void GradientTape::begin_stage(std::span<const Op> ops, std::string_view trained
 
 std::optional<TensorId> GradientTape::gradient(const Op& at, TensorId id) {
   if (!total(id).slices.empty()) join_slices(at, id);
+  if (!total(id).products.empty()) join_products(at, id);
   return total(id).sum;
 }
 
@@ -117,6 +118,30 @@ void GradientTape::join_slices(const Op& at, TensorId id) {
     attributes.shape = shape(id);
     give(at, id, emit_one(at, OpKind::kPad, attributes, {slice.gradient}, shape(id)));
   }
+}
+
+void GradientTape::give_product(TensorId to, TensorId x, TensorId dy) {
+  if (needs(to)) total(to).products.push_back({x, dy});
+}
+
+TensorId GradientTape::join_rows(const Op& at, std::vector<TensorId> parts) {
+  if (parts.size() == 1) return parts.front();
+  Shape rows = shape(parts.front());
+  rows.front() = 0;
+  for (const TensorId part : parts) rows.front() += shape(part).front();
+  return emit_one(at, OpKind::kConcat, {}, std::move(parts), rows);
+}
+
+void GradientTape::join_products(const Op& at, TensorId id) {
+  std::vector<TensorId> x;
+  std::vector<TensorId> dy;
+  for (const Product& product : std::exchange(total(id).products, {})) {
+    x.push_back(product.x);
+    dy.push_back(product.dy);
+  }
+  const std::vector<TensorId> rows = {join_rows(at, std::move(x)), join_rows(at, std::move(dy))};
+  if (accumulate(at, OpKind::kDenseBackwardWeights, {}, rows, {id})) return;
+  give(at, id, emit_one(at, OpKind::kDenseBackwardWeights, {}, rows, shape(id)));
 }
 
 bool GradientTape::accumulate(const Op& forward, OpKind kind, Attributes attributes, std::vector<TensorId> inputs,

@@ -48,6 +48,8 @@ class GradientTape {
   void share(const Op& consumer, TensorId to, TensorId gradient);
   // The gradient of `consumer`'s output, a kSlice of `to`.
   void give_slice(const Op& consumer, TensorId to, TensorId gradient);
+  // The gradient of a weight that `consumer` used as a dense op without bias: dy^T x, of rows x and dy.
+  void give_product(TensorId to, TensorId x, TensorId dy);
 
   // Appends an op that adds to the gradients of `targets`, in place, where all of them have one that nobody else reads.
   bool accumulate(const Op& forward, OpKind kind, Attributes attributes, std::vector<TensorId> inputs,
@@ -60,16 +62,23 @@ class GradientTape {
     Op consumer;
     TensorId gradient = 0;
   };
+  struct Product {
+    TensorId x = 0;
+    TensorId dy = 0;
+  };
   struct Total {
     std::optional<TensorId> sum;
     bool exclusive = false;  // nobody else reads the sum's tensor
     std::vector<SliceGradient> slices;
+    std::vector<Product> products;
   };
 
   Total& total(TensorId id) { return totals_[static_cast<std::size_t>(id)]; }
   void name_after(TensorId gradient, TensorId of, const std::string& suffix);
   void add(const Op& consumer, TensorId to, TensorId gradient, bool exclusive);
   void join_slices(const Op& at, TensorId id);
+  void join_products(const Op& at, TensorId id);
+  TensorId join_rows(const Op& at, std::vector<TensorId> parts);
 
   Graph& graph_;
   const std::size_t forward_tensors_;

@@ -105,10 +105,7 @@ void differentiate_lstm_cell(GradientTape& tape, const Op& op) {
   tape.give(op, op.inputs[1], made[1]);
   tape.give(op, op.inputs[2], made[2]);
   // The recurrent weights are those of a dense op from the earlier h to the gates.
-  Op recurrent = op;
-  recurrent.attributes = {};
-  recurrent.inputs = {op.inputs[1], op.inputs[3]};
-  differentiate_weights(tape, recurrent, OpKind::kDenseBackwardWeights, made[0]);
+  tape.give_product(op.inputs[3], op.inputs[1], made[0]);
 }
 
 }  // namespace sluice
