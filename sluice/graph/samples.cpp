@@ -58,6 +58,9 @@ bool separable(const Graph& graph, const Op& op) {
     case OpKind::kConvTranspose2d:
     case OpKind::kConvTranspose2dBackwardData:
       return is_of_parameter(graph.tensor(op.inputs[1]).role);
+    case OpKind::kConv2dBackwardWeights:
+    case OpKind::kConvTranspose2dBackwardWeights:
+      return is_of_parameter(graph.tensor(op.outputs[0]).role);
     default:
       return true;
   }
