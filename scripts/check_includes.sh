@@ -18,10 +18,10 @@ declare -A allowed=(
   [sim]="base memory graph profile plan"
   [exec]="base memory graph profile plan"
   [planners]="base memory graph profile plan sim"
-  [train]="base memory graph models profile plan sim exec planners"
+  [train]="base memory graph models onnx profile plan sim exec planners"
   [report]="base memory graph models profile plan sim exec"
   [testing]="base memory graph models profile plan exec"
-  [tools]="base memory graph models profile plan sim exec planners train report"
+  [tools]="base memory graph models onnx profile plan sim exec planners train report"
 )
 # What tests may use besides that: the doubles and generators, and the models they are built from.
 readonly for_tests="testing models"

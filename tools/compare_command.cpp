@@ -18,6 +18,7 @@ struct Arguments {
   WorkloadArguments workload;
   MachineArguments machine;
   BudgetArguments budget;
+  std::optional<double> learning_rate;
   std::string schedule = "constant";
   std::string json;
   ComparisonOptions comparison;
@@ -35,7 +36,9 @@ Status check_planner_names(const std::vector<std::string>& names) {
 
 Result<int> run(Arguments arguments) {
   SLUICE_RETURN_IF_ERROR(check_planner_names(arguments.comparison.planners));
-  SLUICE_ASSIGN(arguments.comparison.fast, arguments.budget.size());
+  SLUICE_ASSIGN(arguments.comparison.fast, arguments.budget.budget());
+  SLUICE_ASSIGN(arguments.comparison.learning_rate,
+                base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
   SLUICE_ASSIGN(arguments.comparison.schedule, parse_learning_rate_schedule(arguments.schedule));
   SLUICE_ASSIGN(const Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kMeasure));
   const InterruptGuard guard;
@@ -69,9 +72,8 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->required();
   command->add_option("--steps", comparison.steps, "Steps in all; the first two are warm-up")->capture_default_str();
-  command->add_option("--data", comparison.session.data, "synthetic, or cifar10:DIRECTORY")->capture_default_str();
-  command->add_option("--seed", comparison.session.seed, "Of parameters and data")->capture_default_str();
-  command->add_option("--lr", comparison.learning_rate, "Base learning rate")->capture_default_str();
+  add_data_options(*command, comparison.session);
+  add_learning_rate_option(*command, arguments->learning_rate);
   command->add_option("--schedule", arguments->schedule, "As for sluice train")->capture_default_str();
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice compare resnet50 --batch 16 --fast 20% --planners on-demand,sentinel --steps 12");

@@ -6,7 +6,7 @@
 
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/data_source.hpp"
+#include "sluice/train/input_tensors.hpp"
 #include "tools/plan_output.hpp"
 
 namespace sluice {
@@ -31,6 +31,7 @@ std::vector<std::string> cells_of(const ComparisonRow& row) {
           milliseconds(row.stall_seconds),
           mebibytes(row.bytes_in),
           mebibytes(row.bytes_out),
+          mebibytes(row.plan.budgets[0]) + (raised_from(row.plan) ? "*" : ""),
           mebibytes(row.plan.arena_bytes[0]),
           mebibytes(row.peak_rss_bytes),
           fmt::format("{:.6f}", row.losses.back()),
@@ -46,6 +47,14 @@ std::string link_line(const Machine& machine) {
                     machine.tier(link.to).name, format_bandwidth(link.bandwidth), link.throttled ? " (throttled)" : "");
   }
   return text;
+}
+
+std::string raised_note(const ComparisonRow& row, Bytes asked, const Graph& graph) {
+  return fmt::format(
+      "* {} cannot do with the {} asked for: its budget is the smallest feasible one, {} ({:.1f} % of "
+      "everything)",
+      row.planner, format_bytes(asked), format_bytes(row.plan.budgets[0]),
+      100 * static_cast<double>(row.plan.budgets[0]) / static_cast<double>(fast_only_bytes(graph)));
 }
 
 json row_to_json(const ComparisonRow& row) {
@@ -69,6 +78,8 @@ json row_to_json(const ComparisonRow& row) {
           {"bytes_in", row.bytes_in},
           {"bytes_out", row.bytes_out},
           {"fast_budget_bytes", row.plan.budgets[0]},
+          {"asked_budget_bytes", raised_from(row.plan).value_or(row.plan.budgets[0])},
+          {"budget_raised", raised_from(row.plan).has_value()},
           {"fast_arena_bytes", row.plan.arena_bytes[0]},
           {"peak_rss_bytes", row.peak_rss_bytes},
           {"final_loss", row.losses.back()},
@@ -93,6 +104,7 @@ std::string comparison_text(const ComparisonHeading& heading, std::span<const Co
                    {"stall", Align::kRight, 0},
                    {"in MiB", Align::kRight, 0},
                    {"out MiB", Align::kRight, 0},
+                   {"budget MiB", Align::kRight, 0},
                    {"arena MiB", Align::kRight, 0},
                    {"RSS MiB", Align::kRight, 0},
                    {"loss", Align::kRight, 0},
@@ -105,6 +117,7 @@ std::string comparison_text(const ComparisonHeading& heading, std::span<const Co
       failures += fmt::format("{}: {}\n", row.planner, row.failure->message);
     } else {
       table.add_row(cells_of(row));
+      if (const auto asked = raised_from(row.plan)) notes.insert(raised_note(row, *asked, heading.graph));
       notes.insert(row.notes.begin(), row.notes.end());
     }
   }
@@ -124,7 +137,7 @@ Status write_comparison(const std::string& path, const ComparisonHeading& headin
   for (const ComparisonRow& row : rows) results.push_back(row_to_json(row));
   return write_json_file(path, {{"run", run_record(heading.machine)},
                                 {"model", heading.graph.name},
-                                {"batch", image_set_shape(heading.graph).batch},
+                                {"batch", batch_size(heading.graph)},
                                 {"fast", heading.fast.empty() ? "100%" : heading.fast},
                                 {"fast_only_bytes", fast_only_bytes(heading.graph)},
                                 {"steps", heading.steps},

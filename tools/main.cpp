@@ -36,6 +36,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_train_command(app, action);
   add_compare_command(app, action);
   add_worker_command(app, action);
+  add_gradients_command(app, action);
 }
 
 // The parser complains of a missing command where the user mistyped one.

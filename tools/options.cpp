@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "sluice/exec/profiler.hpp"
+#include "sluice/train/onnx_workload.hpp"
+#include "sluice/train/precision.hpp"
 #include "sluice/train/progress.hpp"
 
 namespace sluice {
@@ -18,32 +20,100 @@ std::string planner_help() {
   return text;
 }
 
-std::int64_t default_batch(const std::string& model) {
-  const auto entry = std::ranges::find(models(), model, &ModelEntry::name);
-  return entry == models().end() ? 1 : entry->default_batch;
+Status check_above_zero(std::string_view option, const std::optional<std::int64_t>& value) {
+  if (!value || *value > 0) return {};
+  return Error{ErrorCode::kBadInput, fmt::format("{} must be above 0, got {}", option, *value)};
 }
 
 }  // namespace
 
 void WorkloadArguments::add_to(CLI::App& command) {
-  command.add_option("model", model, "Built-in model (sluice models lists them)")->required();
-  command.add_option("--batch", batch, "Images per step (default: the model's usual)");
-  command.add_option("--image-size", image_size, "Pixels a side (default: the model's usual)");
-  command.add_option("--classes", classes, "Number of classes (default: the model's usual)");
-  command.add_option("--momentum", momentum, "SGD momentum")->capture_default_str();
-  command.add_option("--weight-decay", weight_decay, "SGD weight decay")->capture_default_str();
+  command.add_option("model", model, "Built-in model (sluice models lists them)");
+  command.add_option("--onnx", onnx, "Instead of a built-in model: this ONNX file, with its weights")
+      ->check(CLI::ExistingFile);
+  add_model_options(command);
+  add_optimizer_options(command);
+}
+
+void WorkloadArguments::add_model_options(CLI::App& command) {
+  constexpr const char* kGroup = "Model";
+  const auto add = [&](const char* name, std::optional<std::int64_t>& value, const char* help) {
+    command.add_option(name, value, fmt::format("{} (default: the model's usual)", help))->group(kGroup);
+  };
+  add("--batch", batch, "Samples per step");
+  add("--image-size", image_size, "Pixels a side");
+  add("--classes", classes, "Number of classes; of a language model: size of the vocabulary");
+  add("--sequence", sequence, "Tokens in a sequence");
+  add("--width", width, "Channels of the first convolution, growth, or hidden features");
+  add("--depth", depth, "Layers, or blocks a stage");
+  command.add_option("--dropout", dropout, "Share of activations set to zero (default: the model's usual)")
+      ->group(kGroup);
+  command
+      .add_option("--loss", loss, "Of an ONNX file: cross-entropy, next-token or masked-token; auto goes by its inputs")
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
+void WorkloadArguments::add_optimizer_options(CLI::App& command) {
+  constexpr const char* kGroup = "Optimizer";
+  const auto add = [&](const char* name, auto& value, const char* help) {
+    command.add_option(name, value, help)->capture_default_str()->group(kGroup);
+  };
+  add("--optimizer", optimizer, "sgd, adam or adamw");
+  add("--momentum", update.momentum, "Of SGD; Adam's beta 1");
+  add("--beta2", update.beta2, "Of Adam");
+  add("--epsilon", update.epsilon, "Of Adam");
+  add("--weight-decay", update.weight_decay, "Added to the gradient; adamw: taken from the weights");
+  add("--precision", precision, "fp32, or bf16 for activations (where the CPU computes in it)");
+  command
+      .add_flag("--keep-norm-outputs", keep_norm_outputs,
+                "Keep what is cheap to make again (batch norms' outputs, activation functions') for the backward pass")
+      ->group(kGroup);
+}
+
+Result<ModelOptions> WorkloadArguments::shape() const {
+  for (const auto& [name, value] :
+       {std::pair("--image-size", image_size), std::pair("--classes", classes), std::pair("--sequence", sequence),
+        std::pair("--width", width), std::pair("--depth", depth)}) {
+    SLUICE_RETURN_IF_ERROR(check_above_zero(name, value));
+  }
+  if (batch && *batch < 1) {
+    return Error{ErrorCode::kBadInput, fmt::format("batch must be from 1, got {}", *batch)};
+  }
+  if (dropout && !(*dropout >= 0 && *dropout < 1)) {
+    return Error{ErrorCode::kBadInput, fmt::format("--dropout must be from 0 to below 1, got {}", *dropout)};
+  }
+  return ModelOptions{batch.value_or(0), image_size.value_or(0), classes.value_or(0),    sequence.value_or(0),
+                      width.value_or(0), depth.value_or(0),      dropout.value_or(-1.0F)};
+}
+
+Result<OptimizerOptions> WorkloadArguments::optimizer_options() const {
+  OptimizerOptions options = update;
+  SLUICE_ASSIGN(options.optimizer, parse_optimizer(optimizer));
+  options.recompute_cheap = !keep_norm_outputs;
+  if (!(options.momentum >= 0) || !(options.weight_decay >= 0)) {
+    return Error{ErrorCode::kBadInput, "--momentum and --weight-decay must not be negative"};
+  }
+  if (options.optimizer == Optimizer::kSgd) return options;
+  if (!(options.momentum < 1) || !(options.beta2 >= 0 && options.beta2 < 1) || !(options.epsilon > 0)) {
+    return Error{ErrorCode::kBadInput, "Adam takes --momentum and --beta2 from 0 to below 1, and an --epsilon above 0"};
+  }
+  return options;
 }
 
 Result<WorkloadOptions> WorkloadArguments::options(int threads) const {
-  for (const auto& [name, value] : {std::pair("--image-size", image_size), std::pair("--classes", classes)}) {
-    if (value && *value <= 0)
-      return Error{ErrorCode::kBadInput, fmt::format("{} must be above 0, got {}", name, *value)};
+  if (model.empty() == onnx.empty()) {
+    return Error{ErrorCode::kBadInput, "name either a built-in model (sluice models lists them) or --onnx FILE"};
   }
-  if (!(momentum >= 0) || !(weight_decay >= 0)) {
-    return Error{ErrorCode::kBadInput, "--momentum and --weight-decay must not be negative"};
-  }
-  const ModelOptions shape{batch.value_or(default_batch(model)), image_size.value_or(0), classes.value_or(0)};
-  return WorkloadOptions{model, shape, {momentum, weight_decay}, threads};
+  WorkloadOptions options;
+  options.model = model;
+  options.onnx = onnx;
+  SLUICE_ASSIGN(options.onnx_loss, parse_onnx_loss(loss));
+  SLUICE_ASSIGN(options.shape, shape());
+  SLUICE_ASSIGN(options.optimizer, optimizer_options());
+  SLUICE_ASSIGN(options.precision, parse_precision(precision));
+  options.threads = threads;
+  return options;
 }
 
 void MachineArguments::add_threads_to(CLI::App& command) {
@@ -88,12 +158,19 @@ ProfileCache MachineArguments::open_cache(const Machine& machine) const {
 void BudgetArguments::add_to(CLI::App& command) {
   command.add_option("--fast", fast,
                      "Budget of the fast tier: 512MiB, 2GiB, or 20% of what everything takes (default: all it takes)");
+  command.add_flag("--smallest-feasible", smallest_feasible,
+                   "Where the planner cannot do with that budget, take the smallest it can, and say so");
 }
 
-Result<std::optional<MemorySize>> BudgetArguments::size() const {
-  if (fast.empty()) return std::optional<MemorySize>{};
-  SLUICE_ASSIGN(const MemorySize parsed, parse_memory_size(fast));
-  return std::optional<MemorySize>(parsed);
+Result<FastBudget> BudgetArguments::budget() const {
+  FastBudget budget{std::nullopt, smallest_feasible};
+  if (fast.empty()) return budget;
+  SLUICE_ASSIGN(budget.size, parse_memory_size(fast));
+  return budget;
+}
+
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "sluice: note: {}\n", note);
 }
 
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, Probe probe) {
@@ -101,6 +178,7 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   SLUICE_ASSIGN(prepared.machine, arguments.machine());
   SLUICE_ASSIGN(const WorkloadOptions options, workload.options(prepared.machine.threads));
   SLUICE_ASSIGN(prepared.workload, build_workload(options));
+  print_notes(prepared.workload.notes);
   ProfileCache cache = arguments.open_cache(prepared.machine);
   SLUICE_RETURN_IF_ERROR(probe_machine(prepared.machine, cache, probe));
   ProgressLine progress("measuring ops");
@@ -111,6 +189,25 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
 
 void add_json_option(CLI::App& command, std::string& path) {
   command.add_option("--json", path, "Also write the result to this file as JSON");
+}
+
+void add_learning_rate_option(CLI::App& command, std::optional<double>& rate) {
+  command.add_option("--lr", rate, "Base learning rate (default: 0.02 for sgd, 0.001 for adam and adamw)");
+}
+
+Result<double> base_learning_rate(const std::optional<double>& asked, const std::string& optimizer) {
+  if (!asked) return optimizer == "sgd" ? 0.02 : 0.001;
+  if (*asked > 0) return *asked;
+  return Error{ErrorCode::kBadInput, "--lr must be above 0"};
+}
+
+void add_data_options(CLI::App& command, SessionOptions& session) {
+  command
+      .add_option("--data", session.data,
+                  "synthetic, cifar10:DIRECTORY, cifar100:DIRECTORY, mnist:DIRECTORY or tokens:FILE_OR_FOLDER")
+      ->capture_default_str();
+  command.add_option("--seed", session.seed, "Of initial parameters, data, its order and dropout")
+      ->capture_default_str();
 }
 
 void add_planner_option(CLI::App& command, std::string& planner) {

@@ -9,18 +9,30 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/train/machine_probe.hpp"
 #include "sluice/train/planning.hpp"
+#include "sluice/train/session.hpp"
 #include "sluice/train/workload.hpp"
 
 namespace sluice {
 
 struct WorkloadArguments {
   std::string model;
-  std::optional<std::int64_t> batch, image_size, classes;
-  float momentum = OptimizerOptions{}.momentum;
-  float weight_decay = OptimizerOptions{}.weight_decay;
+  std::string onnx;
+  std::string loss = "auto";
+  std::optional<std::int64_t> batch, image_size, classes, sequence, width, depth;
+  std::optional<float> dropout;
+  std::string optimizer = "sgd";
+  OptimizerOptions update;  // but for which optimizer
+  bool keep_norm_outputs = false;
+  std::string precision = "fp32";
 
   void add_to(CLI::App& command);
   Result<WorkloadOptions> options(int threads) const;
+
+ private:
+  void add_model_options(CLI::App& command);
+  void add_optimizer_options(CLI::App& command);
+  Result<ModelOptions> shape() const;
+  Result<OptimizerOptions> optimizer_options() const;
 };
 
 struct MachineArguments {
@@ -39,9 +51,10 @@ struct MachineArguments {
 
 struct BudgetArguments {
   std::string fast;
+  bool smallest_feasible = false;
 
   void add_to(CLI::App& command);
-  Result<std::optional<MemorySize>> size() const;
+  Result<FastBudget> budget() const;
 };
 
 // Everything between the arguments and a planner.
@@ -52,7 +65,15 @@ struct Prepared {
 };
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& machine, Probe probe);
 
+// One line each on standard error.
+void print_notes(const std::vector<std::string>& notes);
+
 void add_json_option(CLI::App& command, std::string& path);
+void add_learning_rate_option(CLI::App& command, std::optional<double>& rate);
+// The rate asked for, or one that suits the optimizer.
+Result<double> base_learning_rate(const std::optional<double>& asked, const std::string& optimizer);
+
+void add_data_options(CLI::App& command, SessionOptions& session);
 void add_planner_option(CLI::App& command, std::string& planner);
 
 }  // namespace sluice

@@ -23,7 +23,7 @@ struct Arguments {
 };
 
 Result<int> run(const Arguments& arguments) {
-  SLUICE_ASSIGN(const auto fast, arguments.budget.size());
+  SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
   SLUICE_ASSIGN(const Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache));
   SLUICE_ASSIGN(const Plan plan,
                 plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast));

@@ -5,7 +5,8 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/data_source.hpp"
+#include "sluice/train/input_tensors.hpp"
+#include "sluice/train/planning.hpp"
 
 namespace sluice {
 
@@ -21,9 +22,7 @@ PlanTraffic plan_traffic(const Graph& graph, const Plan& plan) {
 }
 
 std::string describe_graph(const Graph& graph) {
-  const ImageSetShape images = image_set_shape(graph);
-  return fmt::format("{}, batch {}, {} x {} x {} images, {} classes: {} ops, {} tensors, {} in all", graph.name,
-                     images.batch, images.channels, images.image_size, images.image_size, images.classes,
+  return fmt::format("{}, {}: {} ops, {} tensors, {} in all", graph.name, describe_inputs(input_tensors(graph)),
                      graph.op_count(), graph.tensor_count(), format_bytes(fast_only_bytes(graph)));
 }
 
@@ -33,6 +32,10 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
   fields.emplace_back("fast arena",
                       fmt::format("{} of a budget of {} ({:.1f} % of everything)", format_bytes(plan.arena_bytes[0]),
                                   format_bytes(plan.budgets[0]), 100 * static_cast<double>(plan.budgets[0]) / whole));
+  if (const auto asked = raised_from(plan)) {
+    fields.emplace_back(
+        "raised", fmt::format("from the {} asked for, which {} cannot do with", format_bytes(*asked), plan.planner));
+  }
   for (std::size_t tier = 1; tier < plan.arena_bytes.size(); ++tier) {
     const Tier& each = machine.tiers.at(tier);
     fields.emplace_back(fmt::format("{} arena", each.name), fmt::format("{}{}", format_bytes(plan.arena_bytes[tier]),
@@ -51,11 +54,12 @@ nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, con
   const PlanTraffic traffic = plan_traffic(graph, plan);
   return {{"run", run_record(machine)},
           {"model", graph.name},
-          {"batch", image_set_shape(graph).batch},
+          {"batch", batch_size(graph)},
           {"planner", plan.planner},
           {"planner_config", plan.planner_config},
           {"fast_only_bytes", fast_only_bytes(graph)},
           {"budgets", plan.budgets},
+          {"asked_budget_bytes", raised_from(plan).value_or(plan.budgets.at(0))},
           {"arena_bytes", plan.arena_bytes},
           {"fast_arena_bytes", plan.arena_bytes.at(0)},
           {"migrations", plan.migrations.size()},

@@ -16,7 +16,7 @@ struct PlanTraffic {
 };
 PlanTraffic plan_traffic(const Graph& graph, const Plan& plan);
 
-// "resnet50, batch 16, 3 x 224 x 224, 1000 classes: 412 ops, 630 tensors, 2.05 GiB in all"
+// "resnet50, images [16, 3, 224, 224], labels [16] of 1000: 412 ops, 630 tensors, 2.05 GiB in all"
 std::string describe_graph(const Graph& graph);
 
 // Budgets, arenas, migrations and the prediction, one fact a line.

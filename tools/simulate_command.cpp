@@ -28,7 +28,7 @@ struct Arguments {
 
 Result<Plan> obtain_plan(const Arguments& arguments, const Prepared& prepared) {
   if (arguments.plan.empty()) {
-    SLUICE_ASSIGN(const auto fast, arguments.budget.size());
+    SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
     return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast);
   }
   SLUICE_ASSIGN(Plan plan, read_plan(arguments.plan));

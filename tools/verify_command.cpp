@@ -24,6 +24,7 @@ Result<int> run(const Arguments& arguments) {
   SLUICE_ASSIGN(const Machine machine, arguments.machine.machine());
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
   SLUICE_ASSIGN(const Workload workload, build_workload(options));
+  print_notes(workload.notes);
   const std::vector<Violation> violations = verify_plan(workload.graph(), machine, plan);
   nlohmann::json list = nlohmann::json::array();
   for (const Violation& violation : violations) {

@@ -32,6 +32,11 @@ const std::vector<PlannerEntry>& planners();
 // Unknown name: kBadInput listing the known ones. A plan that fails verification is our bug: std::logic_error.
 Result<Plan> make_plan(std::string_view planner, const PlanRequest& request);
 
+// The smallest budget of the fast tier, to about one per cent, for which the planner finds a plan; the other budgets
+// are the request's. Plans about seven times. An unknown name or a planner that cannot plan for this machine at all
+// gives make_plan()'s error.
+Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanRequest& request);
+
 // Arena bytes of the fast-only plan: what "100 %" of a budget means.
 Bytes fast_only_bytes(const Graph& graph);
 

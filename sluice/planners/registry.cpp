@@ -88,6 +88,15 @@ Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
   return plan;
 }
 
+Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanRequest& request) {
+  const PlannerEntry* entry = find_planner(planner);
+  if (entry == nullptr) return unknown_planner(planner);
+  PlanRequest everything = request;
+  everything.budgets[kFastTier] = fast_only_bytes(request.graph);
+  SLUICE_RETURN_IF_ERROR(entry->plan(everything));
+  return smallest_feasible(*entry, request);
+}
+
 Bytes fast_only_bytes(const Graph& graph) {
   const Machine machine = one_tier_machine();
   const Profile nothing;

@@ -164,6 +164,7 @@ Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path&
                       const CheckpointIdentity& identity, const Graph& graph) {
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "version", kCheckpointVersion));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "model", identity.model));
+  SLUICE_RETURN_IF_ERROR(check_field(opened, path, "settings", identity.settings));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "batch", identity.batch));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "seed", identity.seed));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "data", identity.data));
@@ -185,6 +186,7 @@ Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdent
                         ParameterAccess& access) {
   const nlohmann::json header = {{"version", kCheckpointVersion},
                                  {"model", identity.model},
+                                 {"settings", identity.settings},
                                  {"graph_fingerprint", identity.graph_fingerprint},
                                  {"batch", identity.batch},
                                  {"seed", identity.seed},

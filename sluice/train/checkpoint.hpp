@@ -2,15 +2,15 @@
 //
 //   "SLUICECK"      8 bytes
 //   header length   8 bytes, little-endian
-//   header          JSON: version, model, graph fingerprint, batch, seed, next step, and name and length of each tensor
-//   values          every persistent tensor in tensor order, row-major fp32
-//   checksum        32 hexadecimal digits over everything before
+//   header          JSON: version, model, settings, graph fingerprint, batch, seed, next step, and name and length of
+//   each tensor values          every persistent tensor in tensor order, row-major fp32 checksum        32 hexadecimal
+//   digits over everything before
 //
 // Nothing in it depends on the planner, the budget or the tiers, so a run may resume under others. It is written to
 // FILE.partial, synced and renamed: an interrupted or failed write leaves the previous checkpoint as it was. Reading
 // checks length, checksum and every header field before the first tensor is touched. One tensor is staged at a time.
 // Errors: kIo or kOutOfSpace while writing; kBadInput for a file that is cut short, damaged or no checkpoint;
-// kMismatch for one of another version, model, batch or seed.
+// kMismatch for one of another version, model, optimizer, precision, batch, data or seed.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,15 @@
 
 namespace sluice {
 
-inline constexpr int kCheckpointVersion = 1;
+inline constexpr int kCheckpointVersion = 2;
 
 struct CheckpointIdentity {
   std::string model;
+  std::string settings;           // optimizer and precision, for people: describe_settings()
   std::string graph_fingerprint;  // of the logical graph, so that kernels' layouts do not matter
   std::int64_t batch = 0;
   std::uint64_t seed = 0;
-  std::string data;  // "synthetic", "cifar10"
+  std::string data;  // "synthetic", "cifar10", ...
 };
 
 Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity, std::int64_t next_step,

@@ -109,7 +109,7 @@ class CheckpointTest : public ::testing::Test {
   MapExecutor executor_;
   ParameterAccess access_;
   std::filesystem::path path_;
-  CheckpointIdentity identity_{"resnet20", "f00d", 8, 11, "synthetic"};
+  CheckpointIdentity identity_{"resnet20", "sgd, fp32", "f00d", 8, 11, "synthetic"};
 };
 
 TEST_F(CheckpointTest, InitialValuesFollowTheirSpecification) {
@@ -183,6 +183,8 @@ TEST_F(CheckpointTest, NamesTheFieldThatDiffers) {
   };
   EXPECT_THAT(differing([](auto& other) { other.model = "vgg16"; }),
               HasSubstr("its model is \"resnet20\", this run's is \"vgg16\""));
+  EXPECT_THAT(differing([](auto& other) { other.settings = "adam, fp32"; }),
+              HasSubstr("its settings is \"sgd, fp32\", this run's is \"adam, fp32\""));
   EXPECT_THAT(differing([](auto& other) { other.batch = 16; }), HasSubstr("its batch is 8, this run's is 16"));
   EXPECT_THAT(differing([](auto& other) { other.seed = 12; }), HasSubstr("its seed is 11"));
   EXPECT_THAT(differing([](auto& other) { other.graph_fingerprint = "beef"; }), HasSubstr("graph_fingerprint"));

@@ -22,7 +22,7 @@ inline constexpr std::int64_t kWarmupRounds = 2;
 
 struct ComparisonOptions {
   std::vector<std::string> planners;
-  std::optional<MemorySize> fast;
+  FastBudget fast;
   std::int64_t steps = 10;  // rounds in all, warm-up included
   double learning_rate = 0.02;
   LearningRateSchedule schedule;

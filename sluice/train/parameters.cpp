@@ -8,33 +8,66 @@
 namespace sluice {
 namespace {
 
-void fill_normal(const Init& init, std::uint64_t seed, std::span<float> values) {
+using Draw = float (*)(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
+
+float random_signed(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  return 2 * random_uniform(seed, stream, index) - 1;
+}
+
+void fill_random(const Init& init, std::uint64_t seed, Draw draw, std::span<float> values) {
   const auto count = static_cast<std::int64_t>(values.size());
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<std::uint64_t>(init.first_element + i);
-    values[static_cast<std::size_t>(i)] = init.stddev * random_normal(seed, init.stream, index);
+    values[static_cast<std::size_t>(i)] = init.stddev * draw(seed, init.stream, index);
   }
 }
 
-void fill_initial(const Init& init, std::uint64_t seed, std::span<float> values) {
+void fill_halves(float first, float second, std::span<float> values) {
   const std::size_t half = values.size() / 2;
+  std::ranges::fill(values.first(half), first);
+  std::ranges::fill(values.subspan(half), second);
+}
+
+Status fill_initial(const Init& init, std::uint64_t seed, const GivenValues* given, std::span<float> values) {
   switch (init.kind) {
     case Init::Kind::kZero:
       std::ranges::fill(values, 0.0F);
       break;
     case Init::Kind::kNormal:
-      fill_normal(init, seed, values);
+      fill_random(init, seed, random_normal, values);
+      break;
+    case Init::Kind::kUniform:
+      fill_random(init, seed, random_signed, values);
       break;
     case Init::Kind::kScaleShift:
-      std::ranges::fill(values.first(half), 1.0F);
-      std::ranges::fill(values.subspan(half), 0.0F);
+      fill_halves(1, 0, values);
       break;
     case Init::Kind::kRunningStats:
-      std::ranges::fill(values.first(half), 0.0F);
-      std::ranges::fill(values.subspan(half), 1.0F);
+      fill_halves(0, 1, values);
       break;
+    case Init::Kind::kGiven:
+      SLUICE_CHECK(given != nullptr, "values came with the model for " + init.source);
+      return given->read(init.source, init.first_element, values);
   }
+  return {};
+}
+
+struct Slice {
+  std::int64_t begin = 0;  // as in its name
+  TensorId tensor = 0;
+};
+
+// The tensors that make up `name`, in order.
+std::vector<Slice> slices_of(const Graph& graph, const std::string& name) {
+  std::vector<Slice> slices;
+  for (const TensorId id : persistent_tensors(graph)) {
+    const std::string& each = graph.tensor(id).name;
+    if (each == name) return {{0, id}};
+    if (each.starts_with(name + "[")) slices.push_back({std::stoll(each.substr(name.size() + 1)), id});
+  }
+  std::ranges::sort(slices, {}, &Slice::begin);
+  return slices;
 }
 
 }  // namespace
@@ -65,12 +98,29 @@ Status ParameterAccess::write(TensorId tensor) {
   return executor_.write_tensor(tensor, stored_);
 }
 
-Status initialise_parameters(ParameterAccess& access, std::uint64_t seed) {
+Status initialise_parameters(ParameterAccess& access, std::uint64_t seed, const GivenValues* given) {
   for (const TensorId tensor : persistent_tensors(access.graph())) {
-    fill_initial(access.graph().tensor(tensor).init, seed, access.stage(tensor));
+    SLUICE_RETURN_IF_ERROR(fill_initial(access.graph().tensor(tensor).init, seed, given, access.stage(tensor)));
     SLUICE_RETURN_IF_ERROR(access.write(tensor));
   }
   return {};
+}
+
+bool needs_given_values(const Graph& graph) {
+  return std::ranges::any_of(graph.tensors(), [](const Tensor& tensor) {
+    return is_persistent(tensor.role) && tensor.init.kind == Init::Kind::kGiven;
+  });
+}
+
+Result<std::vector<float>> read_whole(ParameterAccess& access, const std::string& name) {
+  const std::vector<Slice> slices = slices_of(access.graph(), name);
+  if (slices.empty()) return Error{ErrorCode::kBadInput, access.graph().name + " has no parameter '" + name + "'"};
+  std::vector<float> whole;
+  for (const Slice& slice : slices) {
+    SLUICE_ASSIGN(const std::span<const float> part, access.read(slice.tensor));
+    whole.insert(whole.end(), part.begin(), part.end());
+  }
+  return whole;
 }
 
 Result<std::string> parameter_hash(ParameterAccess& access) {

@@ -12,6 +12,7 @@
 
 #include "sluice/exec/backend.hpp"
 #include "sluice/exec/executor.hpp"
+#include "sluice/graph/given_values.hpp"
 
 namespace sluice {
 
@@ -37,8 +38,15 @@ class ParameterAccess {
   std::vector<std::byte> stored_;
 };
 
-// Gives every persistent tensor its initial value (Tensor::init). Values depend on (seed, stream, element index).
-Status initialise_parameters(ParameterAccess& access, std::uint64_t seed);
+// Gives every persistent tensor its initial value (Tensor::init). Values depend on (seed, stream, element index), or
+// come from `given` for those whose init says so (nullptr: there are none).
+Status initialise_parameters(ParameterAccess& access, std::uint64_t seed, const GivenValues* given = nullptr);
+
+bool needs_given_values(const Graph& graph);
+
+// A whole parameter by its name before slicing: the tensor itself, or its slices "name[0:64]", "name[64:128]", ...
+// joined. kBadInput when there is none of that name.
+Result<std::vector<float>> read_whole(ParameterAccess& access, const std::string& name);
 
 // Hash over the values of all persistent tensors in tensor order: equal for equal bits, whatever plan or layout.
 Result<std::string> parameter_hash(ParameterAccess& access);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sluice {
 
 Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& machine, std::string_view planner,
@@ -22,9 +24,22 @@ Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& ma
 }
 
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
-                           std::string_view planner, const std::optional<MemorySize>& fast) {
-  SLUICE_ASSIGN(const std::vector<Bytes> budgets, resolve_budgets(workload.graph(), machine, planner, fast));
-  return make_plan(planner, {workload.graph(), profile, machine, budgets});
+                           std::string_view planner, const FastBudget& fast) {
+  SLUICE_ASSIGN(std::vector<Bytes> budgets, resolve_budgets(workload.graph(), machine, planner, fast.size));
+  PlanRequest request{workload.graph(), profile, machine, std::move(budgets)};
+  Result<Plan> plan = make_plan(planner, request);
+  if (plan.ok() || !fast.raise_to_feasible || plan.error().code != ErrorCode::kInfeasible) return plan;
+  const Bytes asked = request.budgets[kFastTier];
+  SLUICE_ASSIGN(request.budgets[kFastTier], smallest_feasible_bytes(planner, request));
+  SLUICE_ASSIGN(Plan raised, make_plan(planner, request));
+  raised.planner_config.emplace_back(kRaisedFrom, std::to_string(asked));
+  return raised;
+}
+
+std::optional<Bytes> raised_from(const Plan& plan) {
+  const auto entry = std::ranges::find(plan.planner_config, kRaisedFrom, &std::pair<std::string, std::string>::first);
+  if (entry == plan.planner_config.end()) return std::nullopt;
+  return std::stoll(entry->second);
 }
 
 }  // namespace sluice

@@ -18,8 +18,17 @@ inline constexpr std::string_view kBaselinePlanner = "fast-only";
 Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& machine, std::string_view planner,
                                            const std::optional<MemorySize>& fast);
 
-// A verified plan with its prediction.
+struct FastBudget {
+  std::optional<MemorySize> size;  // as resolve_budgets() takes it
+  bool raise_to_feasible = false;  // where the planner cannot do with `size`, take the smallest budget that it can
+};
+
+// A verified plan with its prediction. A raised budget is in the plan's budgets, and its planner_config says
+// "budget raised from".
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
-                           std::string_view planner, const std::optional<MemorySize>& fast);
+                           std::string_view planner, const FastBudget& fast);
+
+inline constexpr std::string_view kRaisedFrom = "budget raised from";  // key in Plan::planner_config, then bytes
+std::optional<Bytes> raised_from(const Plan& plan);
 
 }  // namespace sluice

@@ -8,15 +8,14 @@
 #include "sluice/train/data_source.hpp"
 
 namespace sluice {
-namespace {
-
-TensorId loss_tensor(const Graph& graph) {
-  const auto loss = std::ranges::find(graph.tensors(), Role::kOutput, &Tensor::role);
-  SLUICE_CHECK(loss != graph.tensors().end(), "a training graph has a loss");
-  return static_cast<TensorId>(loss - graph.tensors().begin());
+std::vector<TensorId> loss_tensors(const Graph& graph) {
+  std::vector<TensorId> found;
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (graph.tensor(id).role == Role::kOutput && graph.tensor(id).name.ends_with("loss")) found.push_back(id);
+  }
+  SLUICE_CHECK(!found.empty(), "a training graph has a loss");
+  return found;
 }
-
-}  // namespace
 
 Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
   const std::vector<Violation> violations = verify_plan(graph, machine, plan);
@@ -32,29 +31,65 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machi
                                                  const SessionOptions& options) {
   const Graph& graph = workload.graph();
   SLUICE_RETURN_IF_ERROR(check_plan(graph, machine, plan));
-  std::unique_ptr<Session> session(new Session(workload, options));
-  SLUICE_ASSIGN(session->data_, open_data_source(options.data, image_set_shape(graph), options.seed));
-  session->loss_ = loss_tensor(graph);
+  std::unique_ptr<Session> session(new Session(workload, machine, plan, options));
+  SLUICE_ASSIGN(session->data_, open_data_source(options.data, input_tensors(graph), options.seed));
+  if (options.validate) {
+    SLUICE_ASSIGN(session->evaluator_, Evaluator::create(workload, options.data, options.seed));
+  }
+  session->losses_ = loss_tensors(graph);
   session->program_ = lower_plan(graph, machine, plan);
-  SLUICE_ASSIGN(session->executor_, Executor::create(*workload.compiled, machine, session->program_, plan.budgets));
-  session->parameters_ = std::make_unique<ParameterAccess>(*workload.compiled, *session->executor_);
-  SLUICE_RETURN_IF_ERROR(initialise_parameters(*session->parameters_, options.seed));
+  SLUICE_RETURN_IF_ERROR(session->start_executor());
+  SLUICE_RETURN_IF_ERROR(session->give_initial_values());
   return session;
 }
 
+Status Session::start_executor() {
+  SLUICE_ASSIGN(executor_, Executor::create(*workload_.compiled, machine_, program_, plan_.budgets));
+  parameters_ = std::make_unique<ParameterAccess>(*workload_.compiled, *executor_);
+  return {};
+}
+
+Status Session::give_initial_values() {
+  if (needs_given_values(workload_.graph()) && !workload_.values) {  // an earlier session has used them
+    SLUICE_ASSIGN(ForwardModel again, build_forward(workload_.options));
+    workload_.values = std::move(again.values);
+  }
+  SLUICE_RETURN_IF_ERROR(initialise_parameters(*parameters_, options_.seed, workload_.values.get()));
+  workload_.values.reset();
+  return {};
+}
+
 Result<StepOutcome> Session::run_step(std::int64_t step, float learning_rate) {
+  SLUICE_CHECK(executor_ != nullptr, "the session is not over");
   StepOutcome outcome;
-  SLUICE_ASSIGN(outcome.trace, executor_->run_step({step, learning_rate, data_.get()}));
-  SLUICE_ASSIGN(const std::span<const float> loss, parameters_->read(loss_));
-  outcome.loss = loss[0];
+  SLUICE_ASSIGN(outcome.trace, executor_->run_step({step, learning_rate, data_.get(), options_.seed}));
+  for (const TensorId loss : losses_) {
+    SLUICE_ASSIGN(const std::span<const float> value, parameters_->read(loss));
+    outcome.loss += value[0];
+  }
   return outcome;
+}
+
+Result<ValidationResult> Session::validate(std::int64_t batches) {
+  SLUICE_CHECK(evaluator_ != nullptr && executor_ != nullptr, "the session was made for validation and is not over");
+  SLUICE_ASSIGN(const ParkedTensors parked, ParkedTensors::park(*parameters_, scratch_folder(machine_)));
+  parameters_.reset();
+  executor_.reset();
+  SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, plan_, parked, batches));
+  SLUICE_RETURN_IF_ERROR(start_executor());
+  SLUICE_RETURN_IF_ERROR(parked.restore(*parameters_));
+  return result;
 }
 
 Result<std::string> Session::hash_parameters() { return parameter_hash(*parameters_); }
 
 CheckpointIdentity Session::identity() const {
-  return {workload_.options.model, workload_.logical_fingerprint, image_set_shape(workload_.graph()).batch,
-          options_.seed, options_.data.substr(0, options_.data.find(':'))};
+  return {workload_.forward.name,
+          describe_settings(workload_.options),
+          workload_.logical_fingerprint,
+          batch_size(workload_.graph()),
+          options_.seed,
+          std::string(data_kind(options_.data))};
 }
 
 Status Session::save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) {

@@ -2,8 +2,9 @@
 //
 // create() verifies the plan against the workload and the machine, reserves the memory and gives every parameter its
 // initial value. The loss and the parameters after any step depend on (workload, data, seed, learning rates) alone, not
-// on plan, budget or tiers. One caller at a time. Errors: a plan that breaks a rule (kMismatch, naming the rules), data
-// that cannot be opened, memory or disk that cannot be had, and whatever stops a step.
+// on plan, budget or tiers, nor on how often validate() is called. One caller at a time. Errors: a plan that breaks a
+// rule (kMismatch, naming the rules), data that cannot be opened, memory or disk that cannot be had, and whatever stops
+// a step.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "sluice/exec/executor.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/train/checkpoint.hpp"
+#include "sluice/train/evaluation.hpp"
 #include "sluice/train/workload.hpp"
 
 namespace sluice {
@@ -21,10 +23,11 @@ namespace sluice {
 struct SessionOptions {
   std::string data = "synthetic";  // as open_data_source() reads it
   std::uint64_t seed = 1;
+  bool validate = false;  // validate() will be called: the split is opened at once, so that faults show early
 };
 
 struct StepOutcome {
-  float loss = 0;
+  float loss = 0;  // the sum, where a step has several losses
   StepTrace trace;
 };
 
@@ -36,25 +39,39 @@ class Session {
 
   Result<StepOutcome> run_step(std::int64_t step, float learning_rate);
 
+  // Evaluates the present parameters on the validation split (`batches` of it; 0: all). Meanwhile the training
+  // executor is gone, and what it held waits on disk: the budget holds for both. After an error the session is over.
+  Result<ValidationResult> validate(std::int64_t batches);
+
   Result<std::string> hash_parameters();
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step);
   Result<std::int64_t> load_checkpoint(const std::filesystem::path& path);  // the step to run next
+  ParameterAccess& parameters() { return *parameters_; }
 
   const Program& program() const { return program_; }
   std::vector<std::string> notes() const { return executor_->notes(); }
 
  private:
-  Session(Workload& workload, const SessionOptions& options) : workload_(workload), options_(options) {}
+  Session(Workload& workload, const Machine& machine, const Plan& plan, const SessionOptions& options)
+      : workload_(workload), machine_(machine), plan_(plan), options_(options) {}
+  Status start_executor();
+  Status give_initial_values();
   CheckpointIdentity identity() const;
 
   Workload& workload_;
+  Machine machine_;
+  Plan plan_;
   SessionOptions options_;
   Program program_;
-  std::unique_ptr<Executor> executor_;
   std::unique_ptr<InputSource> data_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::vector<TensorId> losses_;
+  std::unique_ptr<Executor> executor_;
   std::unique_ptr<ParameterAccess> parameters_;
-  TensorId loss_ = 0;
 };
+
+// The scalar outputs that make up the loss: those whose names end in "loss".
+std::vector<TensorId> loss_tensors(const Graph& graph);
 
 // kMismatch naming every rule that the plan breaks; ok when it is safe for this graph and machine.
 Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan);

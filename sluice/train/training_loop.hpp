@@ -19,7 +19,10 @@ struct TrainingOptions {
   double learning_rate = 0.1;
   LearningRateSchedule schedule;
   std::optional<std::filesystem::path> checkpoint;
-  std::int64_t checkpoint_every = 0;  // steps; 0: at the end only
+  std::int64_t checkpoint_every = 0;    // steps; 0: at the end only
+  bool validate = false;                // at the end, and
+  std::int64_t validate_every = 0;      // after every so many steps
+  std::int64_t validation_batches = 0;  // 0: the whole split
 };
 
 struct StepReport {
@@ -34,9 +37,14 @@ struct TrainingOutcome {
   bool interrupted = false;
 };
 
-// `observe` is called after every step; `stop` is asked before every step.
+struct TrainingObserver {
+  std::function<void(const StepReport&)> step;                                             // after every step
+  std::function<void(std::int64_t next_step, const ValidationResult& result)> validation;  // after every validation
+  std::function<bool()> stop;                                                              // asked before every step
+};
+
+// `session` was made for validation when the options ask for any. An interrupted run is not validated.
 Result<TrainingOutcome> run_training(Session& session, const TrainingOptions& options,
-                                     const std::function<void(const StepReport&)>& observe,
-                                     const std::function<bool()>& stop);
+                                     const TrainingObserver& observer);
 
 }  // namespace sluice

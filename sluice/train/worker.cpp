@@ -8,6 +8,7 @@
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/train/machine_json.hpp"
 #include "sluice/train/process_memory.hpp"
+#include "sluice/train/workload_json.hpp"
 
 namespace sluice {
 namespace {
@@ -26,16 +27,16 @@ class WorkerServer {
 
  private:
   Result<json> set_up(const json& request) {
-    const json& wanted = request.at("workload");
-    const WorkloadOptions options{wanted.at("model"),
-                                  {wanted.at("batch"), wanted.at("image_size"), wanted.at("classes")},
-                                  {wanted.at("momentum"), wanted.at("weight_decay")},
-                                  wanted.at("threads")};
+    SLUICE_ASSIGN(const WorkloadOptions options, workload_from_json(request.at("workload")));
     SLUICE_ASSIGN(const Machine machine, machine_from_json(request.at("machine")));
     SLUICE_ASSIGN(const Plan plan, read_plan(request.at("plan").get<std::string>()));
     SLUICE_ASSIGN(workload_, build_workload(options));
-    SLUICE_ASSIGN(session_, Session::create(workload_, machine, plan, {request.at("data"), request.at("seed")}));
-    return json{{"notes", session_->notes()}};
+    SLUICE_ASSIGN(session_,
+                  Session::create(workload_, machine, plan, {.data = request.at("data"), .seed = request.at("seed")}));
+    std::vector<std::string> notes = workload_.notes;
+    const std::vector<std::string> more = session_->notes();
+    notes.insert(notes.end(), more.begin(), more.end());
+    return json{{"notes", notes}};
   }
 
   Result<json> run_step(const json& request) {

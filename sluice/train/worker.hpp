@@ -5,7 +5,7 @@
 // with one line on its standard output.
 //
 //   {"command": "setup", "workload": {...}, "machine": {...}, "plan": "FILE", "seed": 1, "data": "synthetic"}
-//     -> {"ok": true, "notes": [...]}
+//     -> {"ok": true, "notes": [...]}          the workload as in workload_json.hpp
 //   {"command": "step", "step": 3, "learning_rate": 0.1}
 //     -> {"ok": true, "loss_bits": 1076211543, "step_seconds": 0.5, "stall_seconds": 0.01, "link_bytes": [1, 2]}
 //   {"command": "finish"}

@@ -13,6 +13,7 @@
 
 #include "sluice/train/machine_json.hpp"
 #include "sluice/train/worker.hpp"
+#include "sluice/train/workload_json.hpp"
 
 namespace sluice {
 namespace {
@@ -20,16 +21,8 @@ namespace {
 using nlohmann::json;
 
 json setup_request(const WorkerSetup& setup) {
-  const WorkloadOptions& options = setup.workload;
   return {{"command", "setup"},
-          {"workload",
-           {{"model", options.model},
-            {"batch", options.shape.batch},
-            {"image_size", options.shape.image_size},
-            {"classes", options.shape.classes},
-            {"momentum", options.sgd.momentum},
-            {"weight_decay", options.sgd.weight_decay},
-            {"threads", options.threads}}},
+          {"workload", workload_to_json(setup.workload)},
           {"machine", machine_to_json(setup.machine)},
           {"plan", setup.plan.string()},
           {"seed", setup.session.seed},

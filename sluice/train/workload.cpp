@@ -1,15 +1,74 @@
 #include "sluice/train/workload.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sluice/train/onnx_workload.hpp"
+#include "sluice/train/precision.hpp"
+
 namespace sluice {
+namespace {
+
+constexpr std::array kOptimizers{Optimizer::kSgd, Optimizer::kAdam, Optimizer::kAdamW};
+
+ModelOptions with_usual_batch(const std::string& model, ModelOptions shape) {
+  const auto entry = std::ranges::find(models(), model, &ModelEntry::name);
+  if (shape.batch == 0) shape.batch = entry == models().end() ? 1 : entry->defaults.batch;
+  return shape;
+}
+
+}  // namespace
+
+Result<ForwardModel> build_forward(const WorkloadOptions& options) {
+  if (!options.onnx.empty()) return read_onnx_workload(options);
+  SLUICE_ASSIGN(Graph graph, build_model(options.model, with_usual_batch(options.model, options.shape)));
+  return ForwardModel{std::move(graph), nullptr, {}};
+}
 
 Result<Workload> build_workload(const WorkloadOptions& options) {
-  SLUICE_ASSIGN(const Graph logical, build_training_model(options.model, options.shape, options.sgd));
   Workload workload;
   workload.options = options;
+  SLUICE_ASSIGN(ForwardModel forward, build_forward(options));
+  workload.forward = std::move(forward.graph);
+  workload.values = std::move(forward.values);
+  workload.notes = std::move(forward.notes);
+  if (options.precision == Precision::kBF16 && !cpu_computes_bf16()) {
+    workload.options.precision = Precision::kF32;
+    workload.notes.emplace_back("this CPU has neither AVX512_BF16 nor AMX: training in fp32 instead of bf16");
+  }
+  const Graph logical = prepare_training_graph(workload.forward, options.optimizer, workload.options.precision);
   workload.logical_fingerprint = logical.fingerprint();
   workload.backend = make_onednn_backend();
   SLUICE_ASSIGN(workload.compiled, workload.backend->compile(logical, options.threads));
   return workload;
+}
+
+std::string describe_settings(const WorkloadOptions& options) {
+  const OptimizerOptions& each = options.optimizer;
+  const bool adam = each.optimizer != Optimizer::kSgd;
+  return fmt::format("{} momentum {}{}, weight decay {}, {}", to_string(each.optimizer), each.momentum,
+                     adam ? fmt::format(", beta2 {}, epsilon {}", each.beta2, each.epsilon) : "", each.weight_decay,
+                     to_string(options.precision));
+}
+
+std::string_view to_string(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kSgd:
+      return "sgd";
+    case Optimizer::kAdam:
+      return "adam";
+    case Optimizer::kAdamW:
+      return "adamw";
+  }
+  return "";
+}
+
+Result<Optimizer> parse_optimizer(std::string_view text) {
+  const auto found = std::ranges::find(kOptimizers, text, [](Optimizer each) { return to_string(each); });
+  if (found != kOptimizers.end()) return *found;
+  return Error{ErrorCode::kBadInput, fmt::format("unknown optimizer '{}'; write sgd, adam or adamw", text)};
 }
 
 }  // namespace sluice

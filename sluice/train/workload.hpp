@@ -1,33 +1,59 @@
-// What is to be trained: a built-in model with its backward and update ops, compiled into kernels.
+// What is to be trained: a built-in model or an ONNX file with its backward and update ops, compiled into kernels.
 //
 // Everything that the bits of a run depend on besides the data is in WorkloadOptions. Errors are those of the model
-// table (unknown names come with the nearest known one) and of the backend.
+// table (unknown names come with the nearest known one), of the importer and of the backend.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sluice/exec/backend.hpp"
+#include "sluice/graph/prepare.hpp"
 #include "sluice/models/model.hpp"
+#include "sluice/onnx/import.hpp"
 
 namespace sluice {
 
 struct WorkloadOptions {
-  std::string model;
-  ModelOptions shape;
-  OptimizerOptions sgd;
+  std::string model;           // built-in; empty when `onnx` is not
+  std::filesystem::path onnx;  // a file
+  OnnxLoss onnx_loss = OnnxLoss::kAuto;
+  // Batch 0: the model's usual, or the file's. Of the others, a file takes only the sequence length.
+  ModelOptions shape{.batch = 0};
+  OptimizerOptions optimizer;
+  Precision precision = Precision::kF32;
   int threads = 1;
 };
 
 struct Workload {
   WorkloadOptions options;
-  std::string logical_fingerprint;   // of the graph before the backend chose layouts
-  std::unique_ptr<Backend> backend;  // outlives `compiled`
+  Graph forward;                              // without backward and update ops
+  std::shared_ptr<const GivenValues> values;  // initial ones from a file; dropped once they were used
+  std::string logical_fingerprint;            // of the graph before the backend chose layouts
+  std::vector<std::string> notes;             // what was done differently than asked, and by the importer
+  std::unique_ptr<Backend> backend;           // outlives `compiled`
   std::unique_ptr<CompiledGraph> compiled;
 
   const Graph& graph() const { return compiled->graph(); }  // the executable graph
 };
 
+// bf16 on a CPU that cannot compute in it becomes fp32, with a note.
 Result<Workload> build_workload(const WorkloadOptions& options);
+
+// The forward graph alone, and what came with it. Cheap for a built-in model.
+struct ForwardModel {
+  Graph graph;
+  std::shared_ptr<const GivenValues> values;
+  std::vector<std::string> notes;
+};
+Result<ForwardModel> build_forward(const WorkloadOptions& options);
+
+// "sgd momentum 0.9, weight decay 0.0001, fp32": what a run's results depend on besides model, data and seed.
+std::string describe_settings(const WorkloadOptions& options);
+
+std::string_view to_string(Optimizer optimizer);           // "adamw"
+Result<Optimizer> parse_optimizer(std::string_view text);  // kBadInput for anything else
 
 }  // namespace sluice

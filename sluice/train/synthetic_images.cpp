@@ -1,12 +1,10 @@
-#include "sluice/train/synthetic_data.hpp"
+#include "sluice/train/synthetic_images.hpp"
 
 #include <cmath>
 #include <numbers>
 #include <vector>
 
-#include "sluice/base/check.hpp"
 #include "sluice/base/random.hpp"
-#include "sluice/train/epoch_order.hpp"
 
 namespace sluice {
 namespace {
@@ -47,42 +45,29 @@ void fill_row(float* row, const std::vector<float>& columns, float scale, float 
   }
 }
 
-void fill_sample(const ImageSetShape& shape, std::uint64_t seed, std::int64_t sample, std::int64_t label,
-                 float* image) {
-  const auto size = static_cast<std::size_t>(shape.image_size);
-  const auto index = static_cast<std::uint64_t>(sample);
-  const float max_shift = static_cast<float>(size) / 16;
-  const float row_shift = max_shift * random_uniform(seed, kShift, 2 * index);
-  const float column_shift = max_shift * random_uniform(seed, kShift, 2 * index + 1);
-  std::vector<float> rows(size);
-  std::vector<float> columns(size);
-  for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
-    const ChannelPattern pattern = pattern_of(seed, label, channel);
-    fill_wave(rows, pattern.row_frequency, pattern.row_phase, row_shift);
-    fill_wave(columns, pattern.column_frequency, pattern.column_phase, column_shift);
-    for (std::size_t y = 0; y < size; ++y) {
-      const auto line = static_cast<std::uint64_t>(channel) * size + y;
-      fill_row(image, columns, rows[y], pattern.bias, random_bits(seed, kNoiseBase + index, line));
-      image += size;
-    }
-  }
-}
-
 }  // namespace
 
-Status SyntheticData::fill(std::int64_t step, std::span<float> images, std::span<std::int32_t> labels) {
-  SLUICE_CHECK(static_cast<std::int64_t>(labels.size()) == shape_.batch, "one label for each sample of the batch");
-  SLUICE_CHECK(static_cast<std::int64_t>(images.size()) == shape_.batch * shape_.sample_floats(),
-               "images fill the batch");
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < shape_.batch; ++i) {
-    const std::int64_t sample = sample_at(seed_, step * shape_.batch + i, kSamples);
-    const auto label = static_cast<std::int64_t>(random_bits(seed_, kLabel, static_cast<std::uint64_t>(sample)) %
-                                                 static_cast<std::uint64_t>(shape_.classes));
-    labels[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(label);
-    fill_sample(shape_, seed_, sample, label, images.data() + i * shape_.sample_floats());
+Result<std::int32_t> SyntheticImages::read(std::int64_t sample, std::span<float> image) const {
+  const auto index = static_cast<std::uint64_t>(sample);
+  const auto label =
+      static_cast<std::int64_t>(random_bits(seed_, kLabel, index) % static_cast<std::uint64_t>(classes_));
+  const auto height = static_cast<std::size_t>(shape_.height);
+  const auto width = static_cast<std::size_t>(shape_.width);
+  const float row_shift = static_cast<float>(height) / 16 * random_uniform(seed_, kShift, 2 * index);
+  const float column_shift = static_cast<float>(width) / 16 * random_uniform(seed_, kShift, 2 * index + 1);
+  std::vector<float> rows(height);
+  std::vector<float> columns(width);
+  float* row = image.data();
+  for (std::int64_t channel = 0; channel < shape_.channels; ++channel) {
+    const ChannelPattern pattern = pattern_of(seed_, label, channel);
+    fill_wave(rows, pattern.row_frequency, pattern.row_phase, row_shift);
+    fill_wave(columns, pattern.column_frequency, pattern.column_phase, column_shift);
+    for (std::size_t y = 0; y < height; ++y, row += width) {
+      const auto line = static_cast<std::uint64_t>(channel) * height + y;
+      fill_row(row, columns, rows[y], pattern.bias, random_bits(seed_, kNoiseBase + index, line));
+    }
   }
-  return {};
+  return static_cast<std::int32_t>(label);
 }
 
 }  // namespace sluice

@@ -1,0 +1,189 @@
+#include "sluice/train/evaluation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sluice/plan/program.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/train/data_source.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr BytesPerSecond kAssumedBandwidth = 4e9;  // of an op, over its operands
+
+Profile estimated_profile(const Graph& graph, const Machine& machine) {
+  Profile profile;
+  profile.graph_fingerprint = graph.fingerprint();
+  profile.compute_fingerprint = machine.compute_fingerprint();
+  profile.provenance = Provenance::kGiven;
+  for (const Op& op : graph.ops()) {
+    Bytes bytes = 0;
+    for (const TensorId id : op.inputs) bytes += graph.tensor(id).bytes;
+    for (const TensorId id : op.outputs) bytes += graph.tensor(id).bytes;
+    profile.op_seconds.push_back(static_cast<double>(bytes) / kAssumedBandwidth);
+  }
+  return profile;
+}
+
+// Keeps a copy of the labels on their way into the step.
+class LabelKeeper : public InputSource {
+ public:
+  LabelKeeper(InputSource& source, std::size_t index) : source_(source), index_(index) {}
+
+  Status fill(std::int64_t step, std::span<const std::span<std::byte>> tensors) override {
+    SLUICE_RETURN_IF_ERROR(source_.fill(step, tensors));
+    const std::span<std::byte> bytes = tensors[index_];
+    const auto* first = reinterpret_cast<const std::int32_t*>(bytes.data());
+    labels_.assign(first, first + bytes.size() / sizeof(std::int32_t));
+    return {};
+  }
+
+  const std::vector<std::int32_t>& labels() const { return labels_; }
+
+ private:
+  InputSource& source_;
+  std::size_t index_;
+  std::vector<std::int32_t> labels_;
+};
+
+}  // namespace
+
+// The loss whose predictions are judged.
+struct Evaluator::Head {
+  TensorId loss = 0;
+  TensorId probabilities = 0;
+  std::size_t labels = 0;  // index among the input op's tensors
+  bool images = false;     // one label a sample
+};
+
+namespace {
+
+// The last cross-entropy of the graph: earlier ones are of auxiliary classifiers.
+Result<const Op*> find_loss(const Graph& graph) {
+  const auto found = std::find_if(graph.ops().rbegin(), graph.ops().rend(),
+                                  [](const Op& op) { return op.kind == OpKind::kSoftmaxCrossEntropy; });
+  if (found != graph.ops().rend()) return &*found;
+  return Error{ErrorCode::kBadInput,
+               fmt::format("{} predicts no classes, so there is no accuracy or perplexity to measure", graph.name)};
+}
+
+std::size_t position_of(std::span<const InputTensor> tensors, const std::string& name) {
+  const auto found = std::ranges::find(tensors, name, &InputTensor::name);
+  SLUICE_CHECK(found != tensors.end(), "labels are an input of the step: " + name);
+  return static_cast<std::size_t>(found - tensors.begin());
+}
+
+Result<std::vector<float>> read_values(CompiledGraph& compiled, Executor& executor, TensorId id) {
+  ParameterAccess access(compiled, executor);
+  SLUICE_ASSIGN(const std::span<const float> values, access.read(id));
+  return std::vector<float>(values.begin(), values.end());
+}
+
+}  // namespace
+
+double ValidationResult::perplexity() const { return std::exp(loss); }
+
+std::string describe(const ValidationResult& result) {
+  if (result.accuracy) {
+    return fmt::format("accuracy {:.2f} %, loss {:.4f} over {} images", 100 * *result.accuracy, result.loss,
+                       result.predictions);
+  }
+  return fmt::format("perplexity {:.2f}, loss {:.4f} over {} tokens", result.perplexity(), result.loss,
+                     result.predictions);
+}
+
+Result<std::unique_ptr<Evaluator>> Evaluator::create(const Workload& workload, const std::string& data,
+                                                     std::uint64_t seed) {
+  if (!has_validation_split(data)) {
+    return Error{ErrorCode::kBadInput, fmt::format("--data {} has no validation split", data)};
+  }
+  std::unique_ptr<Evaluator> evaluator(new Evaluator());
+  evaluator->seed_ = seed;
+  SLUICE_RETURN_IF_ERROR(find_loss(workload.graph()));
+  const Graph logical = prepare_evaluation_graph(workload.forward, workload.options.precision);
+  SLUICE_ASSIGN(evaluator->compiled_, workload.backend->compile(logical, workload.options.threads));
+  const Graph& graph = evaluator->compiled_->graph();
+  const std::vector<InputTensor> inputs = input_tensors(graph);
+  SLUICE_ASSIGN(evaluator->source_, open_data_source(data, inputs, seed, Split::kValidation));
+  SLUICE_ASSIGN(const Op* loss, find_loss(graph));
+  const std::size_t labels = position_of(inputs, graph.tensor(loss->inputs.at(1)).name);
+  evaluator->head_ = std::make_shared<Head>(
+      Head{loss->outputs.at(0), loss->outputs.at(1), labels, inputs[labels].content == Content::kLabels});
+  return evaluator;
+}
+
+std::int64_t Evaluator::batch_count() const {
+  const std::int64_t batch = batch_size(compiled_->graph());
+  const std::int64_t samples = source_->sample_count();
+  return head_->images ? (samples + batch - 1) / batch : std::max<std::int64_t>(1, samples / batch);
+}
+
+Result<Plan> Evaluator::plan(const Machine& machine, const Plan& training) const {
+  const Graph& graph = compiled_->graph();
+  const Profile profile = estimated_profile(graph, machine);
+  const PlanRequest request{graph, profile, machine, training.budgets};
+  if (fast_only_bytes(graph) <= training.budgets[kFastTier]) return make_plan("fast-only", request);
+  const bool known = std::ranges::find(planners(), training.planner, &PlannerEntry::name) != planners().end();
+  if (known && training.planner != "fast-only") {
+    Result<Plan> plan = make_plan(training.planner, request);
+    if (plan.ok()) return plan;
+  }
+  return make_plan("on-demand", request);
+}
+
+Result<ValidationResult> Evaluator::run(const Machine& machine, const Plan& training, const ParkedTensors& parameters,
+                                        std::int64_t batches) {
+  const Graph& graph = compiled_->graph();
+  SLUICE_ASSIGN(const Plan chosen, plan(machine, training));
+  SLUICE_ASSIGN(const auto executor,
+                Executor::create(*compiled_, machine, lower_plan(graph, machine, chosen), chosen.budgets));
+  {
+    ParameterAccess access(*compiled_, *executor);
+    SLUICE_RETURN_IF_ERROR(parameters.restore(access));
+  }
+  ValidationResult result;
+  result.batches = batches > 0 ? std::min(batches, batch_count()) : batch_count();
+  LabelKeeper source(*source_, head_->labels);
+  for (std::int64_t batch = 0; batch < result.batches; ++batch) {
+    SLUICE_RETURN_IF_ERROR(executor->run_step({.step = batch, .input = &source, .seed = seed_}));
+    SLUICE_RETURN_IF_ERROR(add_batch(*executor, batch, source.labels(), result));
+  }
+  result.loss /= static_cast<double>(std::max<std::int64_t>(1, result.predictions));
+  if (result.accuracy) *result.accuracy /= static_cast<double>(result.predictions);
+  return result;
+}
+
+// Sums go into `result`; run() divides them.
+Status Evaluator::add_batch(Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
+                            ValidationResult& result) {
+  if (head_->images) return add_images(executor, batch, labels, result);
+  SLUICE_ASSIGN(const std::vector<float> loss, read_values(*compiled_, executor, head_->loss));
+  const std::int64_t guessed = std::ranges::count_if(labels, [](std::int32_t label) { return label >= 0; });
+  result.loss += static_cast<double>(loss[0]) * static_cast<double>(guessed);
+  result.predictions += guessed;
+  return {};
+}
+
+Status Evaluator::add_images(Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
+                             ValidationResult& result) {
+  SLUICE_ASSIGN(const std::vector<float> probabilities, read_values(*compiled_, executor, head_->probabilities));
+  const std::size_t classes = probabilities.size() / labels.size();
+  const auto rows = static_cast<std::int64_t>(labels.size());
+  const std::int64_t new_rows = std::min(rows, source_->sample_count() - batch * rows);  // the last batch wraps around
+  if (!result.accuracy) result.accuracy = 0;
+  for (std::int64_t row = 0; row < new_rows; ++row) {
+    const auto index = static_cast<std::size_t>(row);
+    const auto values = std::span(probabilities).subspan(index * classes, classes);
+    const auto label = static_cast<std::size_t>(labels[index]);
+    *result.accuracy += static_cast<std::size_t>(std::ranges::max_element(values) - values.begin()) == label ? 1 : 0;
+    result.loss -= std::log(std::max(static_cast<double>(values[label]), 1e-30));
+  }
+  result.predictions += new_rows;
+  return {};
+}
+
+}  // namespace sluice

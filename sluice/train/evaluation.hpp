@@ -1,0 +1,62 @@
+// Evaluation: how well a model does on data that it was not trained on, inside the same fast-memory budget.
+//
+// The evaluation graph (graph/prepare.hpp) has the forward ops alone, as they run on a trained model; its parameters
+// are the training graph's by name. It is planned for the training plan's budgets: everything in fast memory where it
+// fits, else by the training's planner or on-demand. Op times are estimated from bytes, not measured: they only order
+// transfers.
+//
+// Images are counted exactly once each; of text, whole batches of windows. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sluice/plan/plan.hpp"
+#include "sluice/train/batch_source.hpp"
+#include "sluice/train/parked_tensors.hpp"
+#include "sluice/train/workload.hpp"
+
+namespace sluice {
+
+struct ValidationResult {
+  std::int64_t batches = 0;
+  std::int64_t predictions = 0;    // images, or tokens that were to be guessed
+  double loss = 0;                 // mean over predictions
+  std::optional<double> accuracy;  // of images: share whose most probable class is right
+
+  double perplexity() const;
+};
+
+// "accuracy 41.25 %, loss 1.6213 over 10000 images", "perplexity 12.30, loss 2.5096 over 4096 tokens"
+std::string describe(const ValidationResult& result);
+
+class Evaluator {
+ public:
+  // Opens the validation split of `data` and compiles the evaluation graph. kBadInput when there is no such split or
+  // nothing to measure (the model has no classes to predict).
+  static Result<std::unique_ptr<Evaluator>> create(const Workload& workload, const std::string& data,
+                                                   std::uint64_t seed);
+
+  // Runs the first `batches` batches of the split (0: all), with an executor of its own, which is gone afterwards.
+  Result<ValidationResult> run(const Machine& machine, const Plan& training, const ParkedTensors& parameters,
+                               std::int64_t batches);
+
+  std::int64_t batch_count() const;  // of the whole split
+
+ private:
+  struct Head;
+  Evaluator() = default;
+  Result<Plan> plan(const Machine& machine, const Plan& training) const;
+  Status add_batch(Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
+                   ValidationResult& result);
+  Status add_images(Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
+                    ValidationResult& result);
+
+  std::unique_ptr<CompiledGraph> compiled_;
+  std::unique_ptr<BatchSource> source_;
+  std::shared_ptr<const Head> head_;
+  std::uint64_t seed_ = 0;
+};
+
+}  // namespace sluice

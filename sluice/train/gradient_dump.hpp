@@ -1,0 +1,23 @@
+// One training step with everything in fast memory, written to a folder so that another framework can repeat it from
+// the same values: initial parameters, the step's data, the loss, and every parameter's gradient.
+//
+//   manifest.json    {"model", "settings", "seed", "loss": sum, "losses": {"loss": value},
+//                     "parameters": [{"name", "shape", "file", "gradient"}],   in the order of their first use
+//                     "buffers": [{"name", "shape", "file"}],                  running statistics, before the step
+//                     "inputs": [{"name", "content", "shape", "dtype", "bound", "file"}]}
+//   *.bin            values, little-endian, row-major: fp32, or int32 where an input's dtype says so
+//
+// Sliced parameters are joined: names and shapes are those of the whole. Gradients die inside a step; each is copied
+// when the op that updates its parameter is about to run. A batch norm's scale and shift are one parameter [2, C].
+// Errors: kBadInput for data that does not fit, kIo and kOutOfSpace for the folder, whatever stops an op.
+#pragma once
+
+#include <filesystem>
+
+#include "sluice/train/session.hpp"
+
+namespace sluice {
+
+Status dump_gradients(Workload& workload, const SessionOptions& options, const std::filesystem::path& folder);
+
+}  // namespace sluice

@@ -1,0 +1,38 @@
+// What a step takes from outside: the tensors of the graph's input op, in its order.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sluice/graph/graph.hpp"
+
+namespace sluice {
+
+struct InputTensor {
+  std::string name;
+  Content content = Content::kNone;
+  Shape shape;
+  std::int64_t bound = 0;  // integer contents: one above the largest value
+
+  std::int64_t batch() const { return shape.empty() ? 1 : shape.front(); }
+  std::int64_t elements() const { return element_count(shape); }
+  std::int64_t sample_elements() const { return elements() / batch(); }
+};
+
+// Empty for a graph without an input op.
+std::vector<InputTensor> input_tensors(const Graph& graph);
+
+const InputTensor* find_input(std::span<const InputTensor> tensors, Content content);  // nullptr: there is none
+
+// Samples a step takes: the first extent of the first input tensor.
+std::int64_t batch_size(const Graph& graph);
+
+std::string_view content_name(Content content);  // "images"
+
+// "images [16, 3, 224, 224], labels [16] of 1000"
+std::string describe_inputs(std::span<const InputTensor> tensors);
+
+}  // namespace sluice

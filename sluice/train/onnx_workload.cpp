@@ -1,0 +1,60 @@
+#include "sluice/train/onnx_workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace sluice {
+namespace {
+
+constexpr std::array kLosses{OnnxLoss::kAuto, OnnxLoss::kCrossEntropy, OnnxLoss::kNextToken, OnnxLoss::kMaskedToken};
+
+Status check_shape(const WorkloadOptions& options) {
+  const ModelOptions& shape = options.shape;
+  const bool others =
+      shape.image_size != 0 || shape.classes != 0 || shape.width != 0 || shape.depth != 0 || shape.dropout >= 0;
+  if (!others) return {};
+  return Error{ErrorCode::kBadInput,
+               fmt::format("{} fixes its own image size, classes, width, depth and dropout; only the batch and the "
+                           "sequence length can be set for an ONNX file",
+                           options.onnx.string())};
+}
+
+}  // namespace
+
+Result<ForwardModel> read_onnx_workload(const WorkloadOptions& options) {
+  SLUICE_RETURN_IF_ERROR(check_shape(options));
+  SLUICE_ASSIGN(OnnxModel model, import_onnx(options.onnx, {.batch = options.shape.batch,
+                                                            .sequence = options.shape.sequence,
+                                                            .loss = options.onnx_loss}));
+  return ForwardModel{std::move(model.forward), std::move(model.values), std::move(model.notes)};
+}
+
+Status write_onnx_workload(const WorkloadOptions& options, const std::filesystem::path& target,
+                           ParameterAccess& access) {
+  return export_onnx(options.onnx, target, [&](const std::string& name) { return read_whole(access, name); });
+}
+
+std::string_view to_string(OnnxLoss loss) {
+  switch (loss) {
+    case OnnxLoss::kAuto:
+      return "auto";
+    case OnnxLoss::kCrossEntropy:
+      return "cross-entropy";
+    case OnnxLoss::kNextToken:
+      return "next-token";
+    case OnnxLoss::kMaskedToken:
+      return "masked-token";
+  }
+  return "";
+}
+
+Result<OnnxLoss> parse_onnx_loss(std::string_view text) {
+  const auto found = std::ranges::find(kLosses, text, [](OnnxLoss each) { return to_string(each); });
+  if (found != kLosses.end()) return *found;
+  return Error{ErrorCode::kBadInput,
+               fmt::format("unknown loss '{}'; write auto, cross-entropy, next-token or masked-token", text)};
+}
+
+}  // namespace sluice

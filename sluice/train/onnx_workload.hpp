@@ -1,0 +1,21 @@
+// ONNX files as workloads: reading one before training, writing one after it.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "sluice/train/parameters.hpp"
+#include "sluice/train/workload.hpp"
+
+namespace sluice {
+
+Result<ForwardModel> read_onnx_workload(const WorkloadOptions& options);
+
+// A copy of the file that the workload came from, with the parameters that `access` holds now.
+Status write_onnx_workload(const WorkloadOptions& options, const std::filesystem::path& target,
+                           ParameterAccess& access);
+
+std::string_view to_string(OnnxLoss loss);                // "next-token"
+Result<OnnxLoss> parse_onnx_loss(std::string_view text);  // kBadInput for anything else
+
+}  // namespace sluice

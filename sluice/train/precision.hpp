@@ -1,0 +1,17 @@
+// Whether the CPU can compute in bf16, and how precisions are called on the command line.
+#pragma once
+
+#include <string_view>
+
+#include "sluice/base/result.hpp"
+#include "sluice/graph/prepare.hpp"
+
+namespace sluice {
+
+std::string_view to_string(Precision precision);           // "fp32", "bf16"
+Result<Precision> parse_precision(std::string_view text);  // kBadInput for anything else
+
+// AVX512_BF16 or AMX. Elsewhere bf16 would be emulated, slower than fp32.
+bool cpu_computes_bf16();
+
+}  // namespace sluice

@@ -1,0 +1,19 @@
+// Workload options as JSON, for the protocol between `sluice compare` (and benchmarks) and its workers.
+//
+//   {"model": "bert_base", "batch": 8, "sequence": 128, "optimizer": "adamw", "weight_decay": 0.01, "threads": 2}
+//
+// Fields: model or onnx (a path), loss (of an ONNX file), batch, image_size, classes, sequence, width, depth, dropout,
+// optimizer, momentum, beta2, epsilon, weight_decay, keep_norm_outputs, precision, threads. Missing fields, and 0 for
+// sizes, stand for the defaults. Errors: kBadInput for unknown fields and wrong types.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "sluice/train/workload.hpp"
+
+namespace sluice {
+
+nlohmann::json workload_to_json(const WorkloadOptions& options);
+Result<WorkloadOptions> workload_from_json(const nlohmann::json& document);
+
+}  // namespace sluice

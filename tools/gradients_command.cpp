@@ -1,0 +1,45 @@
+// sluice gradients: one step's parameters, data and gradients as files, for comparison with another framework.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sluice/train/gradient_dump.hpp"
+#include "tools/commands.hpp"
+#include "tools/options.hpp"
+
+namespace sluice {
+namespace {
+
+struct Arguments {
+  WorkloadArguments workload;
+  MachineArguments machine;
+  SessionOptions session;
+  std::string output;
+};
+
+Result<int> run(const Arguments& arguments) {
+  SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
+  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(threads));
+  SLUICE_ASSIGN(Workload workload, build_workload(options));
+  print_notes(workload.notes);
+  SLUICE_RETURN_IF_ERROR(dump_gradients(workload, arguments.session, arguments.output));
+  fmt::print("written to {}\n", arguments.output);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_gradients_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("gradients", "Write one step's parameters, data and gradients to a folder");
+  command->group("");  // hidden: for benchmarks/rivals
+  auto arguments = std::make_shared<Arguments>();
+  arguments->workload.add_to(*command);
+  arguments->machine.add_threads_to(*command);
+  add_data_options(*command, arguments->session);
+  command->add_option("-o,--output", arguments->output, "Folder (sluice/train/gradient_dump.hpp says what is in it)")
+      ->required();
+  command->footer("Example: sluice gradients resnet50 --batch 2 --output gradients");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sluice

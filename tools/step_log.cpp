@@ -1,0 +1,61 @@
+#include "tools/step_log.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kTracedSteps = 5;  // the last ones: a trace of all would not open in a browser
+constexpr std::int64_t kPrintedLines = 20;
+
+}  // namespace
+
+StepLog::StepLog(const std::string& losses, bool traced, std::int64_t first_step, std::int64_t end_step)
+    : keep_traces_(traced), first_step_(first_step), end_step_(end_step), progress_("step") {
+  if (!losses.empty()) losses_.open(losses, std::ios::trunc);
+}
+
+void StepLog::note(const StepReport& report) {
+  step_seconds_.push_back(report.trace.step_seconds);
+  stall_seconds_.push_back(report.trace.stall_seconds);
+  last_loss_ = report.loss;
+  if (losses_.is_open()) {
+    losses_ << nlohmann::json{{"step", report.step},
+                              {"loss", report.loss},
+                              {"learning_rate", report.learning_rate},
+                              {"step_ms", report.trace.step_seconds * 1e3},
+                              {"stall_ms", report.trace.stall_seconds * 1e3}}
+            << std::endl;
+  }
+  if (keep_traces_) {
+    traced_.push_back({report.step, report.trace});
+    if (traced_.size() > kTracedSteps) traced_.erase(traced_.begin());
+  }
+  show(report);
+}
+
+void StepLog::note(std::int64_t next_step, const ValidationResult& result) {
+  validations_.push_back({next_step, result});
+  progress_.clear();
+  fmt::print("step {:>6}  validation: {}\n", next_step, describe(result));
+  std::fflush(stdout);
+}
+
+void StepLog::show(const StepReport& report) {
+  const std::int64_t total = end_step_ - first_step_;
+  const std::int64_t done = report.step + 1 - first_step_;
+  const std::int64_t every = std::max<std::int64_t>(1, total / kPrintedLines);
+  if (done == 1 || done % every == 0 || done == total) {
+    progress_.clear();
+    fmt::print("step {:>6}  loss {:.6f}  {:>9}  stall {:>9}\n", report.step + 1, report.loss,
+               format_seconds(report.trace.step_seconds), format_seconds(report.trace.stall_seconds));
+    std::fflush(stdout);
+  }
+  progress_.update(done, total, fmt::format("loss {:.4f}", report.loss));
+}
+
+}  // namespace sluice

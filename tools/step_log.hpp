@@ -1,0 +1,50 @@
+// What `sluice train` notes of its steps: lines on the terminal, losses to a file, the last steps for the trace.
+#pragma once
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "sluice/report/chrome_trace.hpp"
+#include "sluice/train/comparison.hpp"
+#include "sluice/train/progress.hpp"
+#include "sluice/train/training_loop.hpp"
+
+namespace sluice {
+
+struct ValidationRecord {
+  std::int64_t step = 0;  // steps trained before it
+  ValidationResult result;
+};
+
+class StepLog {
+ public:
+  // `losses`: a file for one JSON line a step, or empty; `traced`: whether to keep steps for a trace.
+  StepLog(const std::string& losses, bool traced, std::int64_t first_step, std::int64_t end_step);
+
+  void note(const StepReport& report);
+  void note(std::int64_t next_step, const ValidationResult& result);
+
+  bool empty() const { return step_seconds_.empty(); }
+  float last_loss() const { return last_loss_; }
+  Spread step_seconds() const { return spread_of(step_seconds_); }
+  Spread stall_seconds() const { return spread_of(stall_seconds_); }
+  const std::vector<TracedStep>& traced() const { return traced_; }
+  const std::vector<ValidationRecord>& validations() const { return validations_; }
+  bool losses_written() const { return !losses_.is_open() || losses_.good(); }
+
+ private:
+  void show(const StepReport& report);
+
+  bool keep_traces_;
+  std::int64_t first_step_, end_step_;
+  ProgressLine progress_;
+  std::ofstream losses_;
+  std::vector<TracedStep> traced_;
+  std::vector<ValidationRecord> validations_;
+  std::vector<double> step_seconds_;
+  std::vector<double> stall_seconds_;
+  float last_loss_ = 0;
+};
+
+}  // namespace sluice
