@@ -11,6 +11,7 @@
 #include "sluice/graph/slice_dense.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/testing/op_cases.hpp"
+#include "sluice/testing/wave_input.hpp"
 
 namespace sluice {
 namespace {
@@ -100,6 +101,12 @@ AlignedBuffer copy_of(std::span<const std::byte> bytes) {
   return copy;
 }
 
+bool same_size(GraphRunner& runner, OpIndex op, const InPlace& pair) {
+  const Op& node = runner.graph().op(op);
+  return runner.bytes(node.inputs[static_cast<std::size_t>(pair.input)]).size() ==
+         runner.bytes(node.outputs[static_cast<std::size_t>(pair.output)]).size();
+}
+
 // Bits of output `pair.output` of `op`, written over a copy of its input or to a place of its own.
 std::vector<std::byte> output_bits(GraphRunner& runner, OpIndex op, const InPlace& pair, bool in_place) {
   const Op& node = runner.graph().op(op);
@@ -126,6 +133,7 @@ TEST_P(OnednnOps, GivesTheSameBitsInPlace) {
   for (OpIndex op = 0; op < compiled->graph().op_count(); ++op) {
     SCOPED_TRACE(compiled->graph().op(op).name);
     for (const InPlace& pair : compiled->graph().op(op).in_place) {
+      if (!same_size(runner, op, pair)) continue;  // broadcasting: never merged
       EXPECT_TRUE(output_bits(runner, op, pair, true) == output_bits(runner, op, pair, false));
     }
     runner.run_op(op, {.learning_rate = 0.1F});
@@ -146,25 +154,11 @@ TEST_P(OnednnOps, PlainFormRoundTrips) {
 INSTANTIATE_TEST_SUITE_P(Cases, OnednnOps, testing::ValuesIn(op_cases()),
                          [](const auto& tested) { return test_name(tested.param); });
 
-class NoiseInput : public InputSource {
- public:
-  Status fill(std::int64_t step, std::span<float> images, std::span<std::int32_t> labels) override {
-    for (std::size_t i = 0; i < images.size(); ++i) images[i] = random(step, i);
-    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int32_t>(i % 3);
-    return {};
-  }
-
- private:
-  static float random(std::int64_t step, std::size_t i) {
-    return std::sin(static_cast<float>(i) * 12.9898F + static_cast<float>(step) * 78.233F);
-  }
-};
-
 std::vector<float> losses(const std::unique_ptr<Backend>& backend, const Graph& graph, int steps) {
   const auto compiled = compile(backend, graph);
   GraphRunner runner(*compiled);
   runner.initialise(kSeed);
-  NoiseInput input;
+  WaveInput input(compiled->graph());
   TensorId loss = 0;
   for (TensorId id = 0; id < compiled->graph().tensor_count(); ++id)
     if (compiled->graph().tensor(id).role == Role::kOutput) loss = id;
@@ -188,7 +182,7 @@ TEST(OnednnTraining, Resnet20FollowsTheReference) {
 TEST(OnednnTraining, SlicedDenseLayersFollowTheWholeOnes) {
   GraphBuilder builder("dense");
   builder.begin_layer("input");
-  TensorId x = builder.input(4, 3, 8, 8);
+  TensorId x = builder.input(4, 3, 8, 8, 10);
   builder.begin_layer("conv");
   x = builder.max_pool(builder.relu(builder.conv2d(x, {.out_channels = 16, .kernel = 3, .padding = 1, .bias = true})),
                        {});
@@ -209,7 +203,7 @@ TEST(OnednnTraining, SlicedDenseLayersFollowTheWholeOnes) {
 TEST(OnednnTraining, ConvolutionsSlicedBySamplesFollowTheWholeOnes) {
   GraphBuilder builder("conv");
   builder.begin_layer("input");
-  TensorId x = builder.input(6, 3, 16, 16);
+  TensorId x = builder.input(6, 3, 16, 16, 10);
   builder.begin_layer("conv1");
   x = builder.relu(builder.conv2d(x, {.out_channels = 16, .kernel = 3, .padding = 1, .bias = true}));
   x = builder.max_pool(builder.relu(builder.conv2d(x, {.out_channels = 20, .kernel = 3, .padding = 1, .bias = true})),
