@@ -12,8 +12,8 @@
 //
 // With `recompute_cheap` (the default), an activation that only backward ops would read late is not kept but made
 // again just before they need it, when the op that makes it is cheap and its own operands are kept anyway: batch norms
-// (kBatchNormApply from the kept statistics: the same bits) and unary functions such as GELU. This halves what a
-// network of convolutions and norms keeps, for one more pass over each such tensor.
+// (kBatchNormApply from the kept statistics: the same bits), layer norms, unary functions such as GELU, and dropout.
+// This halves what a network of convolutions and norms keeps, for one more pass over each such tensor.
 //
 // Updates are PyTorch's. SGD: v = momentum * v + (g + weight_decay * w); w -= learning_rate * v. Adam (Kingma & Ba
 // 2015, algorithm 1): decay in the gradient; AdamW (Loshchilov & Hutter 2019): decay on the weights. The learning rate

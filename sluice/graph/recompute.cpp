@@ -12,20 +12,28 @@ namespace {
 // does not keep its input.
 bool cheap(const Op& op) {
   if (op.phase != Phase::kForward) return false;
-  if (op.kind == OpKind::kBatchNorm) return op.inputs.size() == 3;
-  return op.kind == OpKind::kUnary && op.attributes.unary != UnaryFunction::kLinear &&
-         !backward_reads_output(op.attributes.unary);
+  switch (op.kind) {
+    case OpKind::kBatchNorm:
+      return op.inputs.size() == 3;
+    case OpKind::kUnary:
+      return op.attributes.unary != UnaryFunction::kLinear && !backward_reads_output(op.attributes.unary);
+    case OpKind::kLayerNorm:
+    case OpKind::kDropout:
+      return true;
+    default:
+      return false;
+  }
 }
 
-// The op that makes `op`'s first output again, without its outputs.
+// The op that makes `op`'s first output again. Its outputs are those that it repeats.
 Op again(const Op& op) {
   Op copy = op;
   if (op.kind == OpKind::kBatchNorm) {
     copy.kind = OpKind::kBatchNormApply;
     copy.inputs = {op.inputs[0], op.inputs[1], op.outputs[1]};
+    copy.outputs = {op.outputs[0]};
   }
   copy.name = op.name + ".again";
-  copy.outputs.clear();
   copy.phase = Phase::kBackward;
   return copy;
 }
@@ -66,9 +74,11 @@ class Recomputation {
     if (!place || graph_.tensor(y).role != Role::kActivation || !worthwhile(index, y, *place)) return;
     Op op = again(graph_.op(index));
     op.layer = graph_.op(*place).layer;
-    Tensor copy = graph_.tensor(y);
-    copy.name += ".again";
-    op.outputs = {graph_.add_tensor(std::move(copy))};
+    for (TensorId& id : op.outputs) {
+      Tensor copy = graph_.tensor(id);
+      copy.name += ".again";
+      id = graph_.add_tensor(std::move(copy));
+    }
     redirect(y, op.outputs[0]);
     for (const TensorId id : op.inputs) readers_[slot(id)].push_back(*place);
     auto& here = before_[slot(*place)];

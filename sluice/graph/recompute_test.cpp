@@ -100,6 +100,36 @@ TEST(Recompute, KeepsAResultWithAResidual) {
   EXPECT_EQ(backward_count(graph, OpKind::kBatchNormApply), 0);
 }
 
+// Attention's probabilities are kept for the softmax's own gradient, so dropout can be repeated on them; a layer norm's
+// input is kept for its own.
+TEST(Recompute, RepeatsDropoutAndLayerNorms) {
+  GraphBuilder builder("net");
+  builder.begin_layer("all");
+  const auto data = builder.inputs({{"x", Content::kNoise, {2, 5, 8}}});
+  const TensorId x = builder.layer_norm(builder.dense(data[0], 8));
+  const TensorId scores = builder.matmul(builder.dense(x, 5), builder.dense(x, 5));
+  const TensorId kept = builder.dropout(builder.softmax(scores), 0.5F);
+  builder.sigmoid_cross_entropy(builder.matmul(kept, builder.dense(x, 8)), 1);
+  const Graph graph = build_training_graph(std::move(builder.finish()).value(), {});
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  const OpIndex dropout = index_of(graph, OpKind::kDropout, Phase::kForward);
+  const OpIndex again = index_of(graph, OpKind::kDropout, Phase::kBackward);
+  EXPECT_EQ(graph.op(again).name, graph.op(dropout).name + ".again");
+  EXPECT_EQ(graph.op(again).attributes, graph.op(dropout).attributes) << "the same draws";
+  EXPECT_EQ(graph.op(again + 1).inputs[0], graph.op(again).outputs[0]);
+
+  const Op& norm = graph.op(index_of(graph, OpKind::kLayerNorm, Phase::kForward));
+  const Op& norm_again = graph.op(index_of(graph, OpKind::kLayerNorm, Phase::kBackward));
+  EXPECT_EQ(backward_count(graph, OpKind::kLayerNorm), 1);
+  EXPECT_EQ(norm_again.inputs, norm.inputs);
+  const Op& gradient = graph.op(index_of(graph, OpKind::kLayerNormBackward, Phase::kBackward));
+  EXPECT_EQ(gradient.inputs[3], norm.outputs[1]) << "from the first statistics";
+  for (const Op& op : graph.ops()) {
+    if (op.phase != Phase::kBackward) continue;
+    EXPECT_EQ(std::count(op.inputs.begin(), op.inputs.end(), norm.outputs[0]), 0) << op.name;
+  }
+}
+
 // Stage a trains a norm. Stage b trains the convolution behind it, which runs in stage a or b.
 Graph two_stages(bool convolution_first) {
   GraphBuilder builder("net");
