@@ -86,6 +86,7 @@ std::vector<Recipe> zero_offload_gpt2() {
                                    {13, 65, 4096, 4}, {15, 78, 4096, 8},  {20, 25, 8192, 8}, {40, 50, 8192, 8},
                                    {60, 75, 8192, 8}, {70, 69, 9216, 8}};
   std::vector<Recipe> all;
+  all.reserve(sizes.size());
   for (const Size& size : sizes) {
     all.push_back(
         gpt2(fmt::format("gpt2_{}b", size.billions), "ZeRO-Offload 2021", size.depth, size.width, size.batch));
