@@ -165,6 +165,38 @@ TEST(InPlace, MergesReluAndResidualAddForwardAndBackward) {
   EXPECT_EQ(merged[OpKind::kBatchNormBackward], std::pair(0, 2));
 }
 
+Graph attention_training_graph() {
+  GraphBuilder builder("attention");
+  builder.begin_layer("input");
+  const auto data =
+      builder.inputs({{"tokens", Content::kTokens, {2, 5}, 7}, {"next", Content::kNextTokens, {2, 5}, 7}});
+  builder.begin_layer("attention");
+  const TensorId x = builder.layer_norm(builder.embedding(data[0], 7, 8));
+  const TensorId scores = builder.matmul(builder.dense(x, 5), builder.dense(x, 5));
+  TensorId y = builder.matmul(builder.dropout(builder.softmax(scores, 0.5F), 0.1F), builder.dense(x, 8));
+  y = builder.gelu(builder.dense(y, 8));
+  builder.begin_layer("head");
+  builder.softmax_cross_entropy(builder.dense(y, 7));
+  return build_training_graph(std::move(builder.finish()).value(), {});
+}
+
+TEST(InPlace, MergesWhatAttentionNeedsNoLonger) {
+  const Graph before = attention_training_graph();
+  EXPECT_GT(merge_and_compare(before), 0);
+  Graph graph = before;
+  merge_in_place(graph);
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  std::map<std::pair<OpKind, Phase>, bool> merged;
+  for (const Op& op : graph.ops()) merged[{op.kind, op.phase}] = in_place(op);
+  EXPECT_TRUE((merged[{OpKind::kSoftmax, Phase::kForward}])) << "scores die here";
+  EXPECT_TRUE((merged[{OpKind::kSoftmaxCrossEntropy, Phase::kForward}]));
+  EXPECT_TRUE((merged[{OpKind::kSoftmaxBackward, Phase::kBackward}]));
+  EXPECT_TRUE((merged[{OpKind::kUnaryBackward, Phase::kBackward}]));
+  EXPECT_TRUE((merged[{OpKind::kLayerNormBackward, Phase::kBackward}]));
+  EXPECT_FALSE((merged[{OpKind::kDropout, Phase::kForward}])) << "the softmax's gradient needs its probabilities";
+  EXPECT_FALSE((merged[{OpKind::kUnary, Phase::kForward}])) << "GELU's gradient needs its input";
+}
+
 TEST(InPlace, KeepsOpsAndOperandPositionsAndMapsEveryTensor) {
   const Graph before = residual_training_graph();
   Graph after = before;
