@@ -2,185 +2,266 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/weight_updates.hpp"
 
 namespace sluice::testing {
 namespace {
 
+struct Cell {
+  TensorId gates_x, h, c, gates;
+};
+
 // One forward layer and what its backward needs.
 struct Layer {
   OpKind kind = OpKind::kConv2d;
+  LayerIndex index = 0;
+  std::string name;
   TensorId input = 0;
-  TensorId skip = -1;                // kAdd: the second operand
+  TensorId skip = -1;                // kAdd, kConcat: the second operand
   TensorId output = 0;               // kRelu: the input itself
   std::vector<TensorId> parameters;  // one a dense slice, else one or none
   TensorId saved = -1;               // kBatchNorm: stats
+  std::vector<Cell> cells;           // kLstmCell
 };
 
 class GraphMaker {
  public:
-  GraphMaker(std::uint64_t seed, const RandomGraphOptions& options) : random_(seed), options_(options) {
-    graph_.name = fmt::format("random{}", seed);
-    update_at_end_ = random_.chance(0.3);
-  }
+  GraphMaker(std::uint64_t seed, const RandomGraphOptions& options)
+      : random_(seed),
+        options_(options),
+        sketch_(fmt::format("random{}", seed), options.most_bytes, random_),
+        updates_(random_, sketch_) {}
 
   Graph run() {
-    const TensorId images = add("images", Role::kInput), labels = add("labels", Role::kInput);
-    begin_layer("input");
-    emit(OpKind::kInput, {}, {images, labels});
-    TensorId last = images;
+    const TensorId images = sketch_.add("images", Role::kInput), labels = sketch_.add("labels", Role::kInput);
+    sketch_.begin_layer("input");
+    sketch_.emit(OpKind::kInput, {}, {images, labels});
     activations_ = {images};
-    const int count = random_.between(1, options_.most_layers);
-    for (int i = 0; i < count; ++i) last = forward(fmt::format("layer{}", i), last);
-    emit_loss(last, labels);
-    for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) backward(*layer);
-    for (const Update& update : late_updates_) emit_update(update);
-    return std::move(graph_);
+    TensorId last = stage("", images, labels);
+    if (random_.chance(0.25)) stage("second.", last, labels);
+    return sketch_.finish();
   }
 
  private:
-  struct Update {
-    TensorId parameter, gradient, momentum;
-  };
-
-  void begin_layer(const std::string& name) {
-    graph_.layers.push_back(name);
-    layer_ = static_cast<LayerIndex>(graph_.layers.size()) - 1;
-  }
-
-  TensorId add(const std::string& name, Role role) {
-    Tensor tensor;
-    tensor.name = name;
-    tensor.role = role;
-    tensor.bytes = 4 * random_.between<Bytes>(1, options_.most_bytes / 4);
-    tensor.shape = {tensor.bytes / 4};
-    return graph_.add_tensor(std::move(tensor));
-  }
-  TensorId add_like(const std::string& name, Role role, TensorId like) {
-    Tensor tensor = graph_.tensor(like);
-    tensor.name = name;
-    tensor.role = role;
-    return graph_.add_tensor(std::move(tensor));
-  }
-
-  void emit(OpKind kind, std::vector<TensorId> inputs, std::vector<TensorId> outputs, Phase phase = Phase::kForward) {
-    Op op;
-    op.name = fmt::format("{}{}", to_string(kind), graph_.op_count());
-    op.kind = kind;
-    op.inputs = std::move(inputs);
-    op.outputs = std::move(outputs);
-    op.layer = layer_;
-    op.phase = phase;
-    if (kind == OpKind::kConv2d || kind == OpKind::kConv2dBackwardWeights) {
-      const TensorId workspace = add(op.name + ".workspace", Role::kWorkspace);
-      op.outputs.push_back(workspace);
-      op.implementations = {{"direct", graph_.tensor(workspace).bytes}, {"other", 0}};
-    }
-    graph_.add_op(std::move(op));
+  // Layers on `input`, their loss, backward and updates. Returns the last activation.
+  TensorId stage(const std::string& prefix, TensorId input, TensorId labels) {
+    layers_.clear();
+    gradients_.clear();
+    sketch_.set_phase(Phase::kForward);
+    TensorId last = input;
+    const int count = random_.between(1, options_.most_layers);
+    for (int i = 0; i < count; ++i) last = forward(fmt::format("{}layer{}", prefix, i), last);
+    emit_loss(prefix, last, labels);
+    for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) backward(*layer);
+    updates_.end_stage();
+    return last;
   }
 
   TensorId forward(const std::string& name, TensorId input) {
-    begin_layer(name);
-    static const std::vector<OpKind> kinds = {OpKind::kConv2d, OpKind::kBatchNorm, OpKind::kRelu, OpKind::kAdd,
-                                              OpKind::kDense};
+    static const std::vector<OpKind> kinds = {OpKind::kConv2d, OpKind::kBatchNorm, OpKind::kRelu,
+                                              OpKind::kAdd,    OpKind::kDense,     OpKind::kDense,
+                                              OpKind::kConcat, OpKind::kUnary,     OpKind::kLstmCell};
     Layer layer;
+    layer.index = sketch_.begin_layer(name);
+    layer.name = name;
     layer.kind = layers_.empty() ? OpKind::kConv2d : random_.pick(kinds);
     layer.input = input;
-    layer.output = layer.kind == OpKind::kRelu ? input : add(name + ".y", Role::kActivation);
-    emit_forward(name, layer);
+    layer.output = layer.kind == OpKind::kRelu ? input : sketch_.add(name + ".y", Role::kActivation);
+    emit_forward(layer);
+    for (const TensorId parameter : layer.parameters) updates_.expect(parameter);
     layers_.push_back(layer);
     if (layer.output != input) activations_.push_back(layer.output);
     return layer.output;
   }
 
-  void emit_forward(const std::string& name, Layer& layer) {
-    if (layer.kind == OpKind::kRelu) {
-      emit(OpKind::kRelu, {layer.input}, {layer.input});
-    } else if (layer.kind == OpKind::kAdd) {
-      layer.skip = random_.pick(activations_);
-      emit(OpKind::kAdd, {layer.input, layer.skip}, {layer.output});
-    } else if (layer.kind == OpKind::kBatchNorm) {
-      layer.parameters = {add(name + ".scale_shift", Role::kParameter)};
-      layer.saved = add(name + ".stats", Role::kActivation);
-      const TensorId running = add(name + ".running", Role::kBuffer);
-      emit(OpKind::kBatchNorm, {layer.input, layer.parameters[0], running}, {layer.output, layer.saved, running});
-    } else if (layer.kind == OpKind::kDense) {
-      for (int slice = random_.between(1, 3); slice > 0; --slice) emit_dense_slice(name, layer);
-    } else {
-      layer.parameters = {add(name + ".w", Role::kParameter)};
-      emit(OpKind::kConv2d, {layer.input, layer.parameters[0]}, {layer.output});
+  void emit_forward(Layer& layer) {
+    switch (layer.kind) {
+      case OpKind::kRelu:
+        return sketch_.emit(OpKind::kRelu, {layer.input}, {layer.input});
+      case OpKind::kUnary:
+        return sketch_.emit(OpKind::kUnary, {layer.input}, {layer.output});
+      case OpKind::kAdd:
+      case OpKind::kConcat:
+        layer.skip = random_.pick(activations_);
+        return sketch_.emit(layer.kind, {layer.input, layer.skip}, {layer.output});
+      case OpKind::kBatchNorm: {
+        layer.parameters = {sketch_.add(layer.name + ".scale_shift", Role::kParameter)};
+        layer.saved = sketch_.add(layer.name + ".stats", Role::kActivation);
+        const TensorId running = sketch_.add(layer.name + ".running", Role::kBuffer);
+        return sketch_.emit(OpKind::kBatchNorm, {layer.input, layer.parameters[0], running},
+                            {layer.output, layer.saved, running});
+      }
+      case OpKind::kDense:
+        return emit_dense(layer);
+      case OpKind::kLstmCell:
+        return emit_lstm(layer);
+      default:
+        layer.parameters = {sketch_.add(layer.name + ".w", Role::kParameter)};
+        return sketch_.emit(OpKind::kConv2d, {layer.input, layer.parameters[0]}, {layer.output});
     }
   }
 
-  void emit_dense_slice(const std::string& name, Layer& layer) {
-    const bool first = layer.parameters.empty();
-    layer.parameters.push_back(add(fmt::format("{}.w{}", name, layer.parameters.size()), Role::kParameter));
-    std::vector<TensorId> inputs = {layer.input, layer.parameters.back()};
-    if (!first) inputs.push_back(layer.output);
-    emit(OpKind::kDense, std::move(inputs), {layer.output});
-    graph_.op(graph_.op_count() - 1).attributes.partial = !first;
+  // In slices with a weight each, or with the weight of an earlier layer, maybe one of an earlier stage.
+  void emit_dense(Layer& layer) {
+    if (!shared_weights_.empty() && random_.chance(0.3)) {
+      layer.parameters = {random_.pick(shared_weights_)};
+      return sketch_.emit(OpKind::kDense, {layer.input, layer.parameters[0]}, {layer.output});
+    }
+    const int slices = random_.between(1, 3);
+    for (int slice = 0; slice < slices; ++slice) {
+      layer.parameters.push_back(sketch_.add(fmt::format("{}.w{}", layer.name, slice), Role::kParameter));
+      std::vector<TensorId> inputs = {layer.input, layer.parameters.back()};
+      if (slice > 0) inputs.push_back(layer.output);
+      sketch_.emit(OpKind::kDense, std::move(inputs), {layer.output}, {.partial = slice > 0});
+    }
+    if (slices == 1) shared_weights_.push_back(layer.parameters[0]);
   }
 
-  void emit_loss(TensorId logits, TensorId labels) {
-    begin_layer("loss");
-    const TensorId loss = add("loss", Role::kOutput), probabilities = add("probabilities", Role::kActivation);
-    emit(OpKind::kSoftmaxCrossEntropy, {logits, labels}, {loss, probabilities});
-    gradient_ = add_like("dlogits", Role::kActivationGradient, logits);
-    emit(OpKind::kSoftmaxCrossEntropyBackward, {probabilities, labels}, {gradient_}, Phase::kBackward);
+  void emit_lstm(Layer& layer) {
+    const TensorId w = sketch_.add(layer.name + ".w", Role::kParameter);
+    const int steps = random_.between(1, 3);
+    std::vector<TensorId> results;
+    for (int step = 0; step < steps; ++step) {
+      const std::string name = fmt::format("{}.step{}", layer.name, step);
+      const Cell cell{sketch_.add(name + ".gates_x", Role::kActivation), sketch_.add(name + ".h", Role::kActivation),
+                      sketch_.add(name + ".c", Role::kActivation), sketch_.add(name + ".gates", Role::kActivation)};
+      sketch_.emit(OpKind::kSlice, {layer.input}, {cell.gates_x});
+      std::vector<TensorId> inputs = {cell.gates_x};
+      if (step > 0) inputs.insert(inputs.end(), {layer.cells.back().h, layer.cells.back().c, w});
+      sketch_.emit(OpKind::kLstmCell, std::move(inputs), {cell.h, cell.c, cell.gates}, {.state = step > 0});
+      layer.cells.push_back(cell);
+      results.push_back(cell.h);
+    }
+    if (steps > 1) layer.parameters = {w};
+    sketch_.emit(OpKind::kConcat, std::move(results), {layer.output});
   }
 
-  TensorId new_gradient(TensorId of) { return add_like("d_" + graph_.tensor(of).name, Role::kActivationGradient, of); }
+  void emit_loss(const std::string& prefix, TensorId logits, TensorId labels) {
+    sketch_.begin_layer(prefix + "loss");
+    const TensorId loss = sketch_.add(prefix + "loss", Role::kOutput);
+    const TensorId probabilities = sketch_.add(prefix + "probabilities", Role::kActivation);
+    sketch_.emit(OpKind::kSoftmaxCrossEntropy, {logits, labels}, {loss, probabilities});
+    gradients_[logits] = sketch_.gradient_of(logits);
+    sketch_.set_phase(Phase::kBackward);
+    sketch_.emit(OpKind::kSoftmaxCrossEntropyBackward, {probabilities, labels}, {gradients_[logits]});
+  }
 
   void backward(const Layer& layer) {
-    layer_ = 1 + static_cast<LayerIndex>(&layer - layers_.data());
-    const TensorId dy = gradient_;
-    if (layer.kind == OpKind::kRelu) return emit(OpKind::kReluBackward, {layer.input, dy}, {dy}, Phase::kBackward);
-    if (layer.kind == OpKind::kAdd) return emit(OpKind::kAdd, {dy, layer.skip}, {dy}, Phase::kBackward);
-    gradient_ = new_gradient(layer.input);
-    if (layer.kind == OpKind::kBatchNorm) {
-      const TensorId dw = add_like("dw", Role::kGradient, layer.parameters[0]);
-      emit(OpKind::kBatchNormBackward, {layer.input, dy, layer.parameters[0], layer.saved}, {gradient_, dw},
-           Phase::kBackward);
-      return update(layer.parameters[0], dw);
+    sketch_.return_to_layer(layer.index);
+    const TensorId dy = gradients_.at(layer.output);
+    switch (layer.kind) {
+      case OpKind::kRelu:
+        return sketch_.emit(OpKind::kReluBackward, {layer.input, dy}, {dy});
+      case OpKind::kAdd:
+        give(layer.skip, slice_of(dy, layer.skip));
+        return give(layer.input, dy);
+      case OpKind::kConcat:
+        give(layer.skip, slice_of(dy, layer.skip));
+        return give(layer.input, slice_of(dy, layer.input));
+      case OpKind::kLstmCell:
+        return lstm_backward(layer, dy);
+      case OpKind::kDense:
+        return dense_backward(layer, dy);
+      default:
+        return plain_backward(layer, dy);
     }
-    const bool dense = layer.kind == OpKind::kDense;
+  }
+
+  void plain_backward(const Layer& layer, TensorId dy) {
+    const TensorId x = kept_or_again(layer.input);
+    const TensorId dx = sketch_.gradient_of(layer.input);
+    if (layer.kind == OpKind::kUnary) {
+      sketch_.emit(OpKind::kUnaryBackward, {x, dy}, {dx});
+    } else if (layer.kind == OpKind::kBatchNorm) {
+      const TensorId dw = sketch_.add_like("dw", Role::kGradient, layer.parameters[0]);
+      sketch_.emit(OpKind::kBatchNormBackward, {x, dy, layer.parameters[0], layer.saved}, {dx, dw});
+      updates_.count_gradient(layer.parameters[0], dw);
+    } else {
+      sketch_.emit(OpKind::kConv2dBackwardData, {dy, layer.parameters[0]}, {dx});
+      updates_.add_gradient(OpKind::kConv2dBackwardWeights, x, dy, layer.parameters[0]);
+    }
+    give(layer.input, dx);
+  }
+
+  void dense_backward(const Layer& layer, TensorId dy) {
+    const TensorId x = kept_or_again(layer.input);
+    const TensorId dx = sketch_.gradient_of(layer.input);
     for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
       std::vector<TensorId> inputs = {dy, layer.parameters[i]};
-      if (i > 0) inputs.push_back(gradient_);
-      emit(dense ? OpKind::kDenseBackwardData : OpKind::kConv2dBackwardData, std::move(inputs), {gradient_},
-           Phase::kBackward);
-      graph_.op(graph_.op_count() - 1).attributes.partial = i > 0;
-      const TensorId dw = add_like("dw", Role::kGradient, layer.parameters[i]);
-      emit(dense ? OpKind::kDenseBackwardWeights : OpKind::kConv2dBackwardWeights, {layer.input, dy}, {dw},
-           Phase::kBackward);
-      update(layer.parameters[i], dw);
+      if (i > 0) inputs.push_back(dx);
+      sketch_.emit(OpKind::kDenseBackwardData, std::move(inputs), {dx}, {.partial = i > 0});
+      updates_.add_gradient(OpKind::kDenseBackwardWeights, x, dy, layer.parameters[i]);
     }
+    give(layer.input, dx);
   }
 
-  void update(TensorId parameter, TensorId gradient) {
-    const TensorId momentum = add_like("momentum", Role::kOptimizerState, parameter);
-    late_updates_.push_back({parameter, gradient, momentum});
-    if (update_at_end_) return;
-    emit_update(late_updates_.back());
-    late_updates_.pop_back();
+  void lstm_backward(const Layer& layer, TensorId dy) {
+    std::vector<TensorId> parts;
+    TensorId dc = -1;
+    for (std::size_t step = layer.cells.size(); step-- > 0;) {
+      const Cell& cell = layer.cells[step];
+      TensorId dh = slice_of(dy, cell.h);
+      const bool carry = step + 1 < layer.cells.size(), state = step > 0;
+      if (carry) sketch_.emit(OpKind::kAdd, {dh, gradients_.at(cell.h)}, {dh});
+      parts.push_back(sketch_.gradient_of(cell.gates_x));
+      std::vector<TensorId> inputs = {dh, cell.gates, cell.c}, outputs = {parts.back()};
+      if (state) inputs.insert(inputs.end(), {layer.cells[step - 1].c, layer.parameters[0]});
+      if (carry) inputs.push_back(dc);
+      if (state) {
+        gradients_[layer.cells[step - 1].h] = sketch_.gradient_of(layer.cells[step - 1].h);
+        dc = sketch_.gradient_of(cell.c);
+        outputs.insert(outputs.end(), {gradients_[layer.cells[step - 1].h], dc});
+      }
+      sketch_.emit(OpKind::kLstmCellBackward, std::move(inputs), std::move(outputs), {.state = state, .carry = carry});
+    }
+    if (layer.cells.size() > 2) updates_.expect(layer.parameters[0], static_cast<int>(layer.cells.size()) - 2);
+    for (std::size_t step = 1; step < layer.cells.size(); ++step) {
+      updates_.add_gradient(OpKind::kDenseBackwardWeights, layer.cells[step - 1].h,
+                            parts[layer.cells.size() - 1 - step], layer.parameters[0]);
+    }
+    const TensorId dx = sketch_.gradient_of(layer.input);
+    sketch_.emit(OpKind::kConcat, std::move(parts), {dx});
+    give(layer.input, dx);
   }
 
-  void emit_update(const Update& update) {
-    emit(OpKind::kSgdUpdate, {update.parameter, update.gradient, update.momentum}, {update.parameter, update.momentum},
-         Phase::kUpdate);
+  TensorId slice_of(TensorId dy, TensorId part) {
+    const TensorId gradient = sketch_.gradient_of(part);
+    sketch_.emit(OpKind::kSlice, {dy}, {gradient});
+    return gradient;
+  }
+
+  // A contribution to an activation's gradient: the first is it, later ones are added in place.
+  void give(TensorId activation, TensorId gradient) {
+    const auto [found, first] = gradients_.try_emplace(activation, gradient);
+    if (!first && found->second != gradient) sketch_.emit(OpKind::kAdd, {found->second, gradient}, {found->second});
+  }
+
+  // The activation, or the same made again from what the layer that made it has kept.
+  TensorId kept_or_again(TensorId activation) {
+    for (const Layer& layer : layers_) {
+      const bool cheap = layer.kind == OpKind::kBatchNorm || layer.kind == OpKind::kUnary;
+      if (layer.output != activation || !cheap || !random_.chance(0.5)) continue;
+      const TensorId again = sketch_.add_like(sketch_.name_of(activation) + ".again", Role::kActivation, activation);
+      if (layer.kind == OpKind::kUnary) {
+        sketch_.emit(OpKind::kUnary, {layer.input}, {again});
+      } else {
+        sketch_.emit(OpKind::kBatchNormApply, {layer.input, layer.parameters[0], layer.saved}, {again});
+      }
+      return again;
+    }
+    return activation;
   }
 
   SeededRandom random_;
   RandomGraphOptions options_;
-  Graph graph_;
-  LayerIndex layer_ = 0;
-  bool update_at_end_ = false;
-  std::vector<Layer> layers_;
+  GraphSketch sketch_;
+  WeightUpdates updates_;
+  std::vector<Layer> layers_;  // of the stage
   std::vector<TensorId> activations_;
-  TensorId gradient_ = 0;
-  std::vector<Update> late_updates_;
+  std::vector<TensorId> shared_weights_;    // of dense layers in one piece
+  std::map<TensorId, TensorId> gradients_;  // of activations, so far
 };
 
 }  // namespace
