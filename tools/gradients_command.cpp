@@ -14,6 +14,7 @@ struct Arguments {
   WorkloadArguments workload;
   MachineArguments machine;
   SessionOptions session;
+  std::optional<double> learning_rate;
   std::string output;
 };
 
@@ -22,7 +23,8 @@ Result<int> run(const Arguments& arguments) {
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(threads));
   SLUICE_ASSIGN(Workload workload, build_workload(options));
   print_notes(workload.notes);
-  SLUICE_RETURN_IF_ERROR(dump_gradients(workload, arguments.session, arguments.output));
+  SLUICE_ASSIGN(const double rate, base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
+  SLUICE_RETURN_IF_ERROR(dump_gradients(workload, arguments.session, static_cast<float>(rate), arguments.output));
   fmt::print("written to {}\n", arguments.output);
   return kExitOk;
 }
@@ -36,6 +38,7 @@ void add_gradients_command(CLI::App& app, Action& action) {
   arguments->workload.add_to(*command);
   arguments->machine.add_threads_to(*command);
   add_data_options(*command, arguments->session);
+  add_learning_rate_option(*command, arguments->learning_rate);
   command->add_option("-o,--output", arguments->output, "Folder (sluice/train/gradient_dump.hpp says what is in it)")
       ->required();
   command->footer("Example: sluice gradients resnet50 --batch 2 --output gradients");

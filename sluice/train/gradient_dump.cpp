@@ -13,6 +13,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/train/data_source.hpp"
+#include "sluice/train/workload_json.hpp"
 
 namespace sluice {
 namespace {
@@ -105,8 +106,8 @@ std::vector<Whole> wholes(const Graph& graph, Role role) {
 
 class GradientDump {
  public:
-  GradientDump(Workload& workload, const SessionOptions& options, std::filesystem::path folder)
-      : workload_(workload), options_(options), folder_(std::move(folder)) {}
+  GradientDump(Workload& workload, const SessionOptions& options, float learning_rate, std::filesystem::path folder)
+      : workload_(workload), options_(options), learning_rate_(learning_rate), folder_(std::move(folder)) {}
 
   Status run() {
     std::error_code failure;
@@ -117,13 +118,15 @@ class GradientDump {
     access_ = &access;
     SLUICE_RETURN_IF_ERROR(initialise_parameters(access, options_.seed, workload_.values.get()));
     manifest_ = {
-        {"model", workload_.forward.name}, {"settings", describe_settings(workload_.options)}, {"seed", options_.seed}};
+        {"model", workload_.forward.name}, {"settings", workload_to_json(workload_.options)}, {"seed", options_.seed}};
+    manifest_["settings"]["learning_rate"] = learning_rate_;
     SLUICE_RETURN_IF_ERROR(write_tensors(Role::kParameter, "parameter", "parameters"));
     SLUICE_RETURN_IF_ERROR(write_tensors(Role::kBuffer, "buffer", "buffers"));
     const std::vector<InputTensor> inputs = input_tensors(graph());
     SLUICE_ASSIGN(const auto data, open_data_source(options_.data, inputs, options_.seed));
     SLUICE_RETURN_IF_ERROR(write_inputs(inputs, *data));
-    SLUICE_RETURN_IF_ERROR(step->run_step({.step = 0, .input = data.get(), .seed = options_.seed}));
+    SLUICE_RETURN_IF_ERROR(
+        step->run_step({.learning_rate = learning_rate_, .input = data.get(), .seed = options_.seed}));
     SLUICE_RETURN_IF_ERROR(note_losses());
     const std::string text = manifest_.dump(1) + "\n";
     return write_part("manifest.json", 0, std::as_bytes(std::span(text.data(), text.size())));
@@ -219,6 +222,7 @@ class GradientDump {
 
   Workload& workload_;
   const SessionOptions& options_;
+  float learning_rate_;
   std::filesystem::path folder_;
   ParameterAccess* access_ = nullptr;
   json manifest_;
@@ -228,8 +232,9 @@ class GradientDump {
 
 }  // namespace
 
-Status dump_gradients(Workload& workload, const SessionOptions& options, const std::filesystem::path& folder) {
-  return GradientDump(workload, options, folder).run();
+Status dump_gradients(Workload& workload, const SessionOptions& options, float learning_rate,
+                      const std::filesystem::path& folder) {
+  return GradientDump(workload, options, learning_rate, folder).run();
 }
 
 }  // namespace sluice

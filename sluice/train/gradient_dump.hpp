@@ -1,7 +1,8 @@
 // One training step with everything in fast memory, written to a folder so that another framework can repeat it from
 // the same values: initial parameters, the step's data, the loss, and every parameter's gradient.
 //
-//   manifest.json    {"model", "settings", "seed", "loss": sum, "losses": {"loss": value},
+//   manifest.json    {"model", "seed", "settings": {as in workload_json.hpp, and "learning_rate"}, "loss": sum,
+//   "losses": {"loss": value},
 //                     "parameters": [{"name", "shape", "file", "gradient"}],   in the order of their first use
 //                     "buffers": [{"name", "shape", "file"}],                  running statistics, before the step
 //                     "inputs": [{"name", "content", "shape", "dtype", "bound", "file"}]}
@@ -18,6 +19,8 @@
 
 namespace sluice {
 
-Status dump_gradients(Workload& workload, const SessionOptions& options, const std::filesystem::path& folder);
+// The learning rate matters where a step updates some parameters before it uses them again (a GAN's).
+Status dump_gradients(Workload& workload, const SessionOptions& options, float learning_rate,
+                      const std::filesystem::path& folder);
 
 }  // namespace sluice
