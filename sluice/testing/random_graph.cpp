@@ -120,8 +120,8 @@ class GraphMaker {
   }
 
   void emit_lstm(Layer& layer) {
-    const TensorId w = sketch_.add(layer.name + ".w", Role::kParameter);
     const int steps = random_.between(1, 3);
+    if (steps > 1) layer.parameters = {sketch_.add(layer.name + ".w", Role::kParameter)};
     std::vector<TensorId> results;
     for (int step = 0; step < steps; ++step) {
       const std::string name = fmt::format("{}.step{}", layer.name, step);
@@ -129,12 +129,11 @@ class GraphMaker {
                       sketch_.add(name + ".c", Role::kActivation), sketch_.add(name + ".gates", Role::kActivation)};
       sketch_.emit(OpKind::kSlice, {layer.input}, {cell.gates_x});
       std::vector<TensorId> inputs = {cell.gates_x};
-      if (step > 0) inputs.insert(inputs.end(), {layer.cells.back().h, layer.cells.back().c, w});
+      if (step > 0) inputs.insert(inputs.end(), {layer.cells.back().h, layer.cells.back().c, layer.parameters[0]});
       sketch_.emit(OpKind::kLstmCell, std::move(inputs), {cell.h, cell.c, cell.gates}, {.state = step > 0});
       layer.cells.push_back(cell);
       results.push_back(cell.h);
     }
-    if (steps > 1) layer.parameters = {w};
     sketch_.emit(OpKind::kConcat, std::move(results), {layer.output});
   }
 
