@@ -109,6 +109,7 @@ void GradientTape::join_slices(const Op& at, TensorId id) {
     Attributes attributes;
     attributes.axis = slices.front().consumer.attributes.axis;
     std::vector<TensorId> parts;
+    parts.reserve(slices.size());
     for (const SliceGradient& slice : slices) parts.push_back(slice.gradient);
     give(at, id, emit_one(at, OpKind::kConcat, attributes, std::move(parts), shape(id)));
     return;
@@ -151,6 +152,7 @@ bool GradientTape::accumulate(const Op& forward, OpKind kind, Attributes attribu
   if (!possible) return false;
   attributes.accumulate = true;
   std::vector<TensorId> sums;
+  sums.reserve(targets.size());
   for (const TensorId id : targets) sums.push_back(*total(id).sum);
   inputs.insert(inputs.end(), sums.begin(), sums.end());
   emit(forward, kind, attributes, std::move(inputs), {});

@@ -96,19 +96,19 @@ Permutation identity(std::size_t rank) {
 }
 
 // In these three an empty permutation is the identity; results are empty where they are it.
-Permutation normalised(Permutation axes) { return axes == identity(axes.size()) ? Permutation{} : axes; }
+Permutation normalised(const Permutation& axes) { return axes == identity(axes.size()) ? Permutation{} : axes; }
 
 Permutation inverse(const Permutation& axes) {
   Permutation result(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) result[slot(axes[i])] = static_cast<std::int64_t>(i);
-  return normalised(std::move(result));
+  return normalised(result);
 }
 
 // Then the last two dimensions swapped.
 Permutation transposed(Permutation axes, std::size_t rank) {
   if (axes.empty()) axes = identity(rank);
   std::swap(axes[rank - 1], axes[rank - 2]);
-  return normalised(std::move(axes));
+  return normalised(axes);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ void differentiate_weights(GradientTape& tape, const Op& op, OpKind kind, Tensor
   const bool can_accumulate = kind == OpKind::kDenseBackwardWeights;
   if (can_accumulate && tape.accumulate(op, kind, attributes, {op.inputs[0], dy}, targets)) return;
   std::vector<Shape> shapes;
+  shapes.reserve(targets.size());
   for (const TensorId id : targets) shapes.push_back(tape.shape(id));
   const std::vector<TensorId> gradients = tape.emit(op, kind, attributes, {op.inputs[0], dy}, shapes);
   for (std::size_t i = 0; i < targets.size(); ++i) tape.give(op, targets[i], gradients[i]);
