@@ -252,7 +252,7 @@ Graph slice_batch(const Graph& logical, Bytes limit) {
 
 Bytes batch_slice_limit(const Graph& logical) {
   const Footprint footprint = measure_footprint(logical);
-  Bytes limit = std::max(32 * kMiB, footprint.peak / 12);
+  Bytes limit = std::max(32 * kMiB, footprint.peak / 8);
   for (OpIndex index = 0; index < logical.op_count(); ++index) {
     const Bytes bytes = footprint.operands[static_cast<std::size_t>(index)];
     if (!separable(logical, logical.op(index))) limit = std::max(limit, bytes);

@@ -24,7 +24,7 @@ namespace sluice {
 // the smallest divisor of the batch that brings the largest of them under the limit (or the batch).
 Graph slice_batch(const Graph& logical, Bytes limit);
 
-// The limit for models: a twelfth of the step's peak, at least 32 MiB. At a budget of a fifth of the peak the largest
+// The limit for models: an eighth of the step's peak, at least 32 MiB. At a budget of a fifth of the peak the largest
 // op then leaves room to work in. Where an op that cannot be sliced is larger, it decides the smallest budget anyway,
 // and slicing the others below its size would only cost copies.
 Bytes batch_slice_limit(const Graph& logical);
