@@ -13,6 +13,7 @@ declare -A allowed=(
   [memory]="base"
   [graph]="base"
   [models]="base graph"
+  [onnx]="base graph"
   [profile]="base memory graph"
   [plan]="base memory graph"
   [sim]="base memory graph profile plan"
@@ -34,6 +35,7 @@ readonly vendors=(
   '^omp\.h                ^sluice/(exec/backends/[a-z]+|exec/transfer|train)/'
   '^CLI/                  ^tools/'
   '^xxhash\.h             ^sluice/base/'
+  '^(onnx|google)/         ^sluice/onnx/'
   '^(gtest|gmock)/        (_test\.cpp$|^sluice/testing/|^tests/)'
 )
 

@@ -113,6 +113,8 @@ class GraphBuilder {
   // For importers. A parameter (or buffer) with a name of its own; any forward op of one result by the table in op.hpp.
   TensorId named_parameter(const std::string& name, Shape shape, Init init, Role role = Role::kParameter);
   TensorId add(OpKind kind, const Attributes& attributes, const std::vector<TensorId>& inputs);
+  // One step of an LSTM layer; without an earlier state (ids of -1) the weight is not needed.
+  LstmState lstm_cell(TensorId gates, const LstmState& earlier, TensorId weight);
   const Shape& shape(TensorId id) const { return graph_.tensor(id).shape; }
   const Tensor& tensor(TensorId id) const { return graph_.tensor(id); }
   bool failed() const { return error_.has_value(); }
@@ -126,10 +128,10 @@ class GraphBuilder {
   std::string distinct(const std::string& name);
   std::string unique_name(const std::string& suffix);
   TensorId add_parameter(const std::string& suffix, Shape shape, Init init, Role role = Role::kParameter);
+  TensorId new_parameter(std::string name, Shape shape, Init init, Role role = Role::kParameter);
   TensorId add_weight(const std::string& name, Shape shape, std::int64_t fan_in);
   // Infers the output shapes, adds the outputs and the op; returns the first output.
   TensorId add_op(OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs);
-  LstmState lstm_cell(TensorId gates, const LstmState& earlier, TensorId weight);
 
   Graph graph_;
   std::optional<TensorId> labels_;

@@ -24,7 +24,8 @@ enum class OnnxLoss { kAuto, kCrossEntropy, kNextToken, kMaskedToken };
 struct OnnxOptions {
   std::int64_t batch = 0;     // of the first input; 0: the file's, or 1 where it is a name
   std::int64_t sequence = 0;  // of token inputs with a symbolic length; 0: the file's, or 128
-  OnnxLoss loss = OnnxLoss::kAuto;  // kAuto: kNextToken for a token input with one output row a token, else cross-entropy
+  OnnxLoss loss =
+      OnnxLoss::kAuto;  // kAuto: kNextToken for a token input with one output row a token, else cross-entropy
 };
 
 struct OnnxModel {
@@ -38,7 +39,9 @@ Result<OnnxModel> import_onnx(const std::filesystem::path& path, const OnnxOptio
 
 // Writes a copy of the model at `source` to `target` with its initializers replaced by trained values. `read` is asked
 // for whole parameters and buffers by graph tensor name (a sliced parameter's parts are joined by the caller).
+// `options`: what the model was imported with. External data becomes part of the copy.
 using ReadParameter = std::function<Result<std::vector<float>>(const std::string& name)>;
-Status export_onnx(const std::filesystem::path& source, const std::filesystem::path& target, const ReadParameter& read);
+Status export_onnx(const std::filesystem::path& source, const std::filesystem::path& target, const ReadParameter& read,
+                   const OnnxOptions& options = {});
 
 }  // namespace sluice

@@ -1,0 +1,28 @@
+// Arithmetic and selection on small arrays (host_array.hpp), with the rules of ONNX: broadcasting, negative indices.
+//
+// Errors (kBadInput) are for shapes that do not fit and results of more than kMostArrayElements. Pure functions.
+#pragma once
+
+#include <set>
+
+#include "sluice/onnx/host_array.hpp"
+
+namespace sluice {
+
+// Rounded towards zero; what does not fit in 64 bits becomes the nearest that does.
+std::int64_t integer_of(double value);
+
+Result<Shape> broadcast_shape(const Shape& a, const Shape& b);
+// `shape` may have extents of 1 where x has more, as in ONNX's Expand.
+Result<HostArray> broadcast_to(const HostArray& x, const Shape& shape);
+
+Result<HostArray> gathered(const HostArray& x, const HostArray& indices, std::int64_t axis);
+Result<HostArray> joined(const std::vector<HostArray>& parts, std::int64_t axis);
+Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t start, std::int64_t end,
+                         std::int64_t step);
+
+// Ops of one or two arrays, element by element: "Add", "Sqrt", "Equal", ... Comparisons give integers 0 and 1.
+const std::vector<std::string>& elementwise_ops();
+Result<HostArray> computed_elementwise(const std::string& op, const std::vector<HostArray>& inputs);
+
+}  // namespace sluice

@@ -1,0 +1,66 @@
+// Trained parameters back into a model's initializers.
+#include <fmt/format.h>
+
+#include "sluice/onnx/given_weights.hpp"
+#include "sluice/onnx/import.hpp"
+#include "sluice/onnx/model_file.hpp"
+
+namespace sluice {
+namespace {
+
+// Whole initializers as they are in the file, of every parameter that has been trained.
+Result<InitializerValues> current_values(const ImportedModel& model) {
+  InitializerValues values;
+  for (const auto& [name, weights] : model.sources) {
+    std::set<std::string> initializers;
+    weights->collect_initializers(initializers);
+    for (const std::string& initializer : initializers) {
+      const TensorSource& source = *model.initializers->find(initializer);
+      std::vector<float>& whole = values[initializer];
+      whole.resize(static_cast<std::size_t>(source.count));
+      SLUICE_RETURN_IF_ERROR(read_floats(source, 0, whole));
+    }
+  }
+  return values;
+}
+
+// Tensors stored beside the model are embedded, so that the copy stands alone wherever it is written.
+Status embed_external(const Initializers& initializers, onnx::GraphProto& graph) {
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    const TensorSource* source = initializers.find(tensor.name());
+    if (source == nullptr || source->external.empty()) continue;
+    SLUICE_ASSIGN(std::string bytes, read_bytes(*source));
+    tensor.clear_external_data();
+    tensor.clear_data_location();
+    tensor.set_raw_data(std::move(bytes));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status export_onnx(const std::filesystem::path& source, const std::filesystem::path& target, const ReadParameter& read,
+                   const OnnxOptions& options) {
+  SLUICE_ASSIGN(const ImportedModel model, import_model(source, options));
+  SLUICE_ASSIGN(InitializerValues values, current_values(model));
+  for (const auto& [name, weights] : model.sources) {
+    std::set<std::string> initializers;
+    weights->collect_initializers(initializers);
+    if (initializers.empty()) continue;  // a constant of the file
+    SLUICE_ASSIGN(std::vector<float> trained, read(name));
+    if (static_cast<std::int64_t>(trained.size()) != element_count(weights->shape)) {
+      return Error{ErrorCode::kMismatch, fmt::format("parameter '{}' has {} values, but in {} it has the shape {}",
+                                                     name, trained.size(), source.string(), to_string(weights->shape))};
+    }
+    write_back_weights(*weights, std::move(trained), values);
+  }
+  onnx::ModelProto copy = *model.model;
+  SLUICE_RETURN_IF_ERROR(embed_external(*model.initializers, *copy.mutable_graph()));
+  for (onnx::TensorProto& tensor : *copy.mutable_graph()->mutable_initializer()) {
+    const auto found = values.find(tensor.name());
+    if (found != values.end()) write_floats(found->second, tensor);
+  }
+  return write_model(target, copy);
+}
+
+}  // namespace sluice

@@ -1,0 +1,34 @@
+// Initial values from a model's file (graph/given_values.hpp), and what import and export share.
+#pragma once
+
+#include "sluice/graph/given_values.hpp"
+#include "sluice/onnx/conversion.hpp"
+#include "sluice/onnx/import.hpp"
+
+namespace sluice {
+
+// Keeps the model's initializers as long as it lives. Thread safety: read() is safe from several threads.
+class GivenWeights : public GivenValues {
+ public:
+  GivenWeights(std::shared_ptr<const Initializers> initializers, ParameterSources sources)
+      : initializers_(std::move(initializers)), sources_(std::move(sources)) {}
+
+  Status read(const std::string& source, std::int64_t first_element, std::span<float> values) const override;
+
+ private:
+  std::shared_ptr<const Initializers> initializers_;
+  ParameterSources sources_;
+};
+
+// A model as a graph, with what its parameters are made of.
+struct ImportedModel {
+  Graph forward;
+  ParameterSources sources;
+  std::vector<std::string> notes;
+  std::shared_ptr<onnx::ModelProto> model;
+  std::shared_ptr<const Initializers> initializers;
+};
+
+Result<ImportedModel> import_model(const std::filesystem::path& path, const OnnxOptions& options);
+
+}  // namespace sluice

@@ -1,0 +1,61 @@
+#include "sluice/onnx/host_array.hpp"
+
+#include <fmt/format.h>
+
+namespace sluice {
+
+HostArray integers(std::vector<std::int64_t> values) {
+  HostArray array;
+  array.shape = {static_cast<std::int64_t>(values.size())};
+  array.is_integer = true;
+  array.ints = std::move(values);
+  return array;
+}
+
+HostArray scalar(float value) {
+  HostArray array;
+  array.floats = {value};
+  return array;
+}
+
+HostArray filled(Shape shape, float value) {
+  HostArray array;
+  array.floats.assign(static_cast<std::size_t>(element_count(shape)), value);
+  array.shape = std::move(shape);
+  return array;
+}
+
+HostArray filled(Shape shape, std::int64_t value) {
+  HostArray array;
+  array.is_integer = true;
+  array.ints.assign(static_cast<std::size_t>(element_count(shape)), value);
+  array.shape = std::move(shape);
+  return array;
+}
+
+std::optional<std::int64_t> checked_count(const Shape& shape, std::int64_t most) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) return std::nullopt;
+    if (extent == 0) return 0;
+    if (extent > most / count) return std::nullopt;
+    count *= extent;
+  }
+  return count;
+}
+
+Result<std::int64_t> positive_axis(std::int64_t axis, std::size_t rank) {
+  const auto dimensions = static_cast<std::int64_t>(rank);
+  if (axis < -dimensions || axis >= dimensions) {
+    return Error{ErrorCode::kBadInput, fmt::format("axis {} is outside a tensor of {} dimensions", axis, rank)};
+  }
+  return axis < 0 ? axis + dimensions : axis;
+}
+
+std::vector<std::int64_t> strides_of(const Shape& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+}  // namespace sluice

@@ -1,0 +1,66 @@
+#include "sluice/onnx/loss.hpp"
+
+#include <fmt/format.h>
+
+namespace sluice {
+namespace {
+
+Error bad(const std::string& message) { return {ErrorCode::kBadInput, message}; }
+
+Result<LossPlan> plan_token_loss(const ModelInputs& inputs, const Shape& logits, OnnxLoss asked) {
+  const ModelInput& tokens = inputs.data();
+  const std::int64_t batch = inputs.batch;
+  const std::int64_t length = tokens.shape[tokens.time_major ? 0 : 1];
+  const bool rows = logits.size() == 2 && logits[0] == batch * length;
+  const bool sequences = logits.size() == 3 && logits[0] == tokens.shape[0] && logits[1] == tokens.shape[1];
+  if (!rows && !sequences) {
+    return bad(fmt::format("the first output {} has not one row of classes for each of the tokens {}",
+                           to_string(logits), to_string(tokens.shape)));
+  }
+  LossPlan plan;
+  const bool masked = asked == OnnxLoss::kMaskedToken;
+  plan.tokens = masked ? Content::kMaskedTokens : Content::kTokens;
+  plan.swap = tokens.time_major;
+  plan.shape = tokens.time_major ? Shape{length, batch, logits.back()} : Shape{batch, length, logits.back()};
+  plan.labels = {"labels", masked ? Content::kHiddenTokens : Content::kNextTokens, {batch, length}, logits.back()};
+  return plan;
+}
+
+Result<LossPlan> plan_class_loss(const Shape& logits) {
+  LossPlan plan;
+  plan.shape = logits;
+  if (logits.size() == 4 && logits[2] == 1 && logits[3] == 1) plan.shape = {logits[0], logits[1]};
+  if (plan.shape.size() != 2) {
+    return bad(fmt::format("cross-entropy needs a first output [N, classes], got {}", to_string(logits)));
+  }
+  plan.labels = {"labels", Content::kLabels, {plan.shape[0]}, plan.shape[1]};
+  return plan;
+}
+
+bool has_row_per_token(const ModelInputs& inputs, const Shape& logits) {
+  const Shape& tokens = inputs.data().shape;
+  const bool sequences = logits.size() == 3 && logits[0] == tokens[0] && logits[1] == tokens[1];
+  return sequences || (logits.size() == 2 && tokens[1] > 1 && logits[0] == tokens[0] * tokens[1]);
+}
+
+}  // namespace
+
+Result<LossPlan> plan_loss(const ModelInputs& inputs, const Shape& logits, OnnxLoss asked) {
+  if (logits.empty()) return bad("the first output is a single number, not logits");
+  if (asked == OnnxLoss::kAuto) {
+    const bool per_token = inputs.has_tokens() && has_row_per_token(inputs, logits);
+    asked = per_token ? OnnxLoss::kNextToken : OnnxLoss::kCrossEntropy;
+  }
+  if (asked == OnnxLoss::kCrossEntropy) return plan_class_loss(logits);
+  if (!inputs.has_tokens()) return bad("a next-token or masked-token loss needs an input of token ids");
+  return plan_token_loss(inputs, logits, asked);
+}
+
+TensorId add_loss(GraphBuilder& builder, const LossPlan& plan, TensorId logits, TensorId labels) {
+  builder.begin_layer("loss");
+  if (builder.shape(logits) != plan.shape) logits = builder.reshape(logits, plan.shape);
+  if (plan.swap) logits = builder.transpose(logits, {1, 0, 2});
+  return builder.softmax_cross_entropy(logits, labels);
+}
+
+}  // namespace sluice

@@ -1,0 +1,28 @@
+// Reads an .onnx file into protobuf classes and checks what everything after relies on: that it is one whole model, of
+// an opset that the importer knows, with a graph. Nothing is believed about tensors yet (initializers.hpp).
+//
+// Cost: one pass over the file; embedded initializers are then in memory until the model is dropped. Protobuf holds at
+// most 2 GiB; larger models keep their initializers in external data. Thread safety: none needed, a pure function.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "sluice/base/result.hpp"
+#include "sluice/onnx/proto.hpp"
+
+namespace sluice {
+
+inline constexpr std::int64_t kFirstOpset = 9;
+inline constexpr std::int64_t kLastOpset = 17;
+
+// Errors: kIo when the file cannot be read; kBadInput when it is not a model, cut off, or of another opset.
+Result<std::shared_ptr<onnx::ModelProto>> read_model(const std::filesystem::path& path);
+
+// The version of the standard operators; 0 when the model names none.
+std::int64_t opset_of(const onnx::ModelProto& model);
+
+// Writes beside the target and renames, so that a failure leaves no half-written file.
+Status write_model(const std::filesystem::path& path, const onnx::ModelProto& model);
+
+}  // namespace sluice

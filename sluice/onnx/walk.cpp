@@ -1,0 +1,186 @@
+#include "sluice/onnx/walk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/onnx/converters.hpp"
+#include "sluice/onnx/loss.hpp"
+#include "sluice/onnx/model_file.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMostListed = 100;
+
+// Ops that begin a layer; norms, activations and arithmetic belong to the layer before them.
+bool begins_layer(const onnx::NodeProto& node) {
+  static const std::set<std::string> ops{"Conv",
+                                         "ConvTranspose",
+                                         "Gemm",
+                                         "MatMul",
+                                         "LSTM",
+                                         "Gather",
+                                         "MaxPool",
+                                         "AveragePool",
+                                         "Concat",
+                                         "Softmax",
+                                         "GlobalAveragePool",
+                                         "GlobalMaxPool",
+                                         "LayerNormalization"};
+  return ops.contains(node.op_type());
+}
+
+// Everything that is wrong with the nodes of a model.
+class Complaints {
+ public:
+  void add(const onnx::NodeProto& node, const std::string& what) {
+    ++count_;
+    if (lines_.size() < kMostListed) lines_.push_back(fmt::format("\n  node {}: {}", Network::describe(node), what));
+  }
+  bool empty() const { return count_ == 0; }
+  Error error() const {
+    std::string text = fmt::format("{} node{} cannot be imported:", count_, count_ == 1 ? "" : "s");
+    for (const std::string& line : lines_) text += line;
+    if (count_ > lines_.size()) text += fmt::format("\n  and {} more", count_ - lines_.size());
+    return {ErrorCode::kBadInput, text};
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::vector<std::string> lines_;
+};
+
+bool is_standard(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
+
+// Whether all inputs came out of the walk; a node after one that failed is not blamed.
+bool has_inputs(Node& node) {
+  for (int i = 0; i < node.inputs(); ++i) {
+    if (node.has(i) && node.value(i).kind == Value::Kind::kUnknown) return false;
+  }
+  return true;
+}
+
+Status convert_node(Node& node) {
+  SLUICE_ASSIGN(auto folded, fold_node(node));
+  if (folded) {
+    for (std::size_t i = 0; i < folded->size(); ++i) {
+      node.set(array_value(std::move((*folded)[i])), static_cast<int>(i));
+    }
+  } else {
+    const Converter convert = find_converter(node.proto.op_type());
+    if (convert == nullptr) return node.error("is supported only where its inputs are constants");
+    if (node.inputs() == 0 || !node.has(0)) return node.error("has no inputs");
+    if (begins_layer(node.proto)) node.builder.begin_layer(node.name());
+    SLUICE_RETURN_IF_ERROR(convert(node));
+  }
+  const std::string problem = node.attributes.problem();
+  return problem.empty() ? Status() : Status(node.error(problem));
+}
+
+Status convert_nodes(Conversion& conversion, const std::vector<const onnx::NodeProto*>& order) {
+  Complaints complaints;
+  for (const onnx::NodeProto* proto : order) {
+    if (conversion.is_absorbed(*proto)) continue;
+    const bool known =
+        is_standard(*proto) && (find_converter(proto->op_type()) != nullptr || is_folded(proto->op_type()));
+    if (!known) {
+      complaints.add(*proto, "this op is not supported");
+      continue;
+    }
+    Node node(conversion, *proto);
+    if (!has_inputs(node)) continue;
+    const Status converted = convert_node(node);
+    if (!converted.ok()) complaints.add(*proto, converted.error().message);
+    if (conversion.builder.failed()) {
+      complaints.add(*proto, conversion.builder.finish().error().message);
+      break;
+    }
+  }
+  if (!complaints.empty()) return complaints.error();
+  return {};
+}
+
+// Series and rows of features are images of one row or one pixel, except that rows of 28 x 28 or 3 x 32 x 32 features
+// are what they look like.
+Shape image_shape(const Shape& shape) {
+  if (shape.size() == 4) return shape;
+  if (shape.size() == 3) return {shape[0], shape[1], 1, shape[2]};
+  if (shape[1] == 784) return {shape[0], 1, 28, 28};
+  if (shape[1] == 3072) return {shape[0], 3, 32, 32};
+  return {shape[0], shape[1], 1, 1};
+}
+
+// The input op; returns the labels, which come last.
+TensorId bind_inputs(Conversion& conversion, const ModelInputs& inputs, const LossPlan* loss) {
+  std::vector<InputSpec> specs;
+  for (const ModelInput& input : inputs.list) {
+    if (input.content == Content::kNone) continue;
+    InputSpec spec{input.name, input.content, input.shape, input.bound};
+    if (input.content == Content::kImages) spec.shape = image_shape(input.shape);
+    if (input.time_major) spec.shape = {input.shape[1], input.shape[0]};
+    if (input.content == Content::kTokens && loss != nullptr) spec.content = loss->tokens;
+    specs.push_back(std::move(spec));
+  }
+  if (loss != nullptr) specs.push_back(loss->labels);
+  conversion.builder.begin_layer("input");
+  const std::vector<TensorId> ids = conversion.builder.inputs(specs);
+  auto next = ids.begin();
+  for (const ModelInput& input : inputs.list) {
+    if (input.content == Content::kNone) {
+      conversion.set(input.name, array_value(input.constant));
+      continue;
+    }
+    Value value = tensor_value(*next++);
+    value.time_major = input.time_major;
+    if (input.content == Content::kImages && !conversion.builder.failed()) {
+      const bool same = conversion.builder.shape(value.tensor) == input.shape;
+      if (!same) value.tensor = conversion.builder.reshape(value.tensor, input.shape);
+    }
+    conversion.set(input.name, value);
+  }
+  conversion.batch = inputs.batch;
+  conversion.file_batch = inputs.file_batch;
+  return ids.back();
+}
+
+Result<TensorId> converted_logits(Conversion& conversion, const std::vector<const onnx::NodeProto*>& order,
+                                  const std::string& logits) {
+  if (conversion.builder.failed()) return conversion.builder.finish().error();
+  SLUICE_RETURN_IF_ERROR(convert_nodes(conversion, order));
+  const Value value = conversion.value(logits);
+  if (value.kind != Value::Kind::kTensor) {
+    return Error{ErrorCode::kBadInput, fmt::format("the first output '{}' does not depend on the data", logits)};
+  }
+  return conversion.tensor(value, logits);
+}
+
+}  // namespace
+
+Result<Walked> walk_model(const onnx::ModelProto& model, const std::filesystem::path& path, const Network& network,
+                          const Initializers& initializers, const std::string& logits, const OnnxOptions& options) {
+  SLUICE_ASSIGN(const std::vector<const onnx::NodeProto*> order, network.order_for(logits, initializers));
+  const std::set<const onnx::NodeProto*> live(order.begin(), order.end());
+  SLUICE_ASSIGN(const ModelInputs inputs, find_inputs(model.graph(), network, initializers, live, options));
+  const std::int64_t opset = opset_of(model);
+  const std::string name = path.stem().string();
+
+  Conversion survey(initializers, network, path.parent_path(), opset, name);
+  survey.live = live;
+  bind_inputs(survey, inputs, nullptr);
+  SLUICE_ASSIGN(const TensorId seen, converted_logits(survey, order, logits));
+  SLUICE_ASSIGN(const LossPlan loss, plan_loss(inputs, survey.builder.shape(seen), options.loss));
+
+  Conversion conversion(initializers, network, path.parent_path(), opset, name);
+  conversion.live = live;
+  conversion.shared = survey.find_shared();
+  const TensorId labels = bind_inputs(conversion, inputs, &loss);
+  SLUICE_ASSIGN(const TensorId made, converted_logits(conversion, order, logits));
+  add_loss(conversion.builder, loss, made, labels);
+  SLUICE_ASSIGN(Graph forward, conversion.builder.finish());
+  Walked walked{std::move(forward), std::move(conversion.sources), inputs.notes};
+  walked.notes.insert(walked.notes.end(), conversion.notes.begin(), conversion.notes.end());
+  return walked;
+}
+
+}  // namespace sluice

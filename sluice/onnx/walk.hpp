@@ -1,0 +1,19 @@
+// From the nodes of a model to a forward graph with a loss: two walks, because the labels, which come first, have the
+// shape of the logits, which come last; the second also knows which weights are shared.
+#pragma once
+
+#include "sluice/onnx/model_inputs.hpp"
+
+namespace sluice {
+
+struct Walked {
+  Graph forward;
+  ParameterSources sources;
+  std::vector<std::string> notes;
+};
+
+// `logits`: the value that the loss is computed from. Errors (kBadInput) list every node that cannot be converted.
+Result<Walked> walk_model(const onnx::ModelProto& model, const std::filesystem::path& path, const Network& network,
+                          const Initializers& initializers, const std::string& logits, const OnnxOptions& options);
+
+}  // namespace sluice
