@@ -23,11 +23,6 @@ LoopKernel::Body cast_body(std::int64_t count) {
   };
 }
 
-Layout with_type(Layout layout, DType dtype) {
-  layout.data.data_type = dnnl::memory::convert_to_c(onednn_type(dtype));
-  return layout;
-}
-
 }  // namespace
 
 KernelPtr make_cast(const KernelRequest& request, const dnnl::engine& /*engine*/) {

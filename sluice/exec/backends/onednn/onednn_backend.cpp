@@ -26,21 +26,23 @@ class OnednnGraph : public CompiledGraph {
 
   void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override {
     // oneDNN's memory objects know no const; a reorder only reads its source.
-    reorder(tensor, stored_layout(tensor), const_cast<void*>(stored), row_major_form(stored_layout(tensor)),
-            plain.data());
+    reorder(tensor, stored_layout(tensor), const_cast<void*>(stored), plain_form(tensor), plain.data());
   }
 
   void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override {
-    reorder(tensor, row_major_form(stored_layout(tensor)), const_cast<float*>(plain.data()), stored_layout(tensor),
-            stored);
+    reorder(tensor, plain_form(tensor), const_cast<float*>(plain.data()), stored_layout(tensor), stored);
   }
 
  private:
   const Layout& stored_layout(TensorId tensor) const { return lowered_.layouts[static_cast<std::size_t>(tensor)]; }
+  Layout plain_form(TensorId tensor) const {
+    return row_major_form(stored_layout(tensor), dnnl::memory::data_type::f32);
+  }
 
   void reorder(TensorId id, const Layout& from, void* source, const Layout& to, void* target) {
     const Tensor& tensor = lowered_.graph.tensor(id);
-    SLUICE_CHECK(tensor.dtype == DType::kF32, tensor.name + " is not fp32: it has no row-major fp32 form");
+    SLUICE_CHECK(tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16,
+                 tensor.name + " is neither fp32 nor bf16: it has no row-major fp32 form");
     if (same_bytes(from, to)) {
       std::memcpy(target, source, from.get_size());
       return;

@@ -1,0 +1,152 @@
+// Every op case in bf16 with fp32 master weights, against the reference on the same rounded operands.
+#include "sluice/graph/mixed_precision.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sluice/exec/backend.hpp"
+#include "sluice/testing/op_cases.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kSeed = 20240611;
+constexpr StepContext kContext{.step = 3, .learning_rate = 0.1F, .seed = 5};
+
+std::unique_ptr<CompiledGraph> compile(const std::unique_ptr<Backend>& backend, const Graph& graph) {
+  auto compiled = backend->compile(graph, 2);
+  EXPECT_TRUE(compiled.ok()) << (compiled.ok() ? "" : compiled.error().message);
+  return std::move(compiled).value();
+}
+
+// The case with its leaves made by ops: integers by an input op, fp32 ones from parameters with "." before their names.
+// Only what an op makes, or what is persistent, has a place in the table of types.
+Graph with_made_leaves(const Graph& logical, const NamedValues& leaves) {
+  Graph result;
+  result.name = logical.name;
+  result.layers = logical.layers;
+  for (const Tensor& tensor : logical.tensors()) result.add_tensor(tensor);
+  Op input{.name = "input", .kind = OpKind::kInput};
+  for (TensorId id = 0; id < logical.tensor_count(); ++id)
+    if (logical.tensor(id).dtype == DType::kI32) input.outputs.push_back(id);
+  if (!input.outputs.empty()) result.add_op(input);
+  for (TensorId id = 0; id < logical.tensor_count(); ++id) {
+    const Tensor& leaf = logical.tensor(id);
+    if (leaves.count(leaf.name) == 0 || leaf.dtype != DType::kF32 || is_persistent(leaf.role)) continue;
+    const TensorId source = result.add_tensor({.name = "." + leaf.name, .shape = leaf.shape, .role = Role::kParameter});
+    result.add_op({.name = "." + leaf.name + "#copy",
+                   .kind = OpKind::kUnary,
+                   .attributes = {.unary = UnaryFunction::kLinear, .alpha = 1},
+                   .inputs = {source},
+                   .outputs = {id}});
+  }
+  for (const Op& op : logical.ops()) result.add_op(op);
+  return result;
+}
+
+NamedValues values_of_leaves(const Graph& made, const NamedValues& leaves) {
+  NamedValues values = leaves;
+  for (const auto& [name, leaf] : leaves)
+    for (const Tensor& tensor : made.tensors())
+      if (tensor.name == "." + name) {
+        values.erase(name);
+        values[tensor.name] = leaf;
+      }
+  return values;
+}
+
+// Gives the integer leaves as step data.
+class LeafInput : public InputSource {
+ public:
+  LeafInput(const Graph& graph, const NamedValues& leaves) {
+    for (const Tensor& tensor : graph.tensors())
+      if (tensor.dtype == DType::kI32) values_.push_back(leaves.at(tensor.name));
+  }
+  Status fill(std::int64_t /*step*/, std::span<const std::span<std::byte>> tensors) override {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      auto* integers = reinterpret_cast<std::int32_t*>(tensors[i].data());
+      for (std::size_t k = 0; k < values_[i].size(); ++k) integers[k] = static_cast<std::int32_t>(values_[i][k]);
+    }
+    return {};
+  }
+
+ private:
+  std::vector<std::vector<float>> values_;
+};
+
+bool is_float(const Tensor& tensor) { return tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16; }
+
+// What an op of `logical` made, by logical name, as fp32.
+NamedValues results(const Graph& logical, const Op& executed, const GraphRunner& runner) {
+  NamedValues values;
+  for (const Op& op : logical.ops()) {
+    if (op.name != executed.name) continue;
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+      const Tensor& tensor = logical.tensor(op.outputs[i]);
+      if (is_float(tensor)) values[tensor.name] = runner.plain(executed.outputs[i]);
+    }
+  }
+  return values;
+}
+
+// Runs the case; every op's results by name.
+NamedValues run_mixed(const Graph& logical, CompiledGraph& compiled, const NamedValues& leaves) {
+  GraphRunner runner(compiled);
+  set_leaves(runner, leaves);
+  LeafInput input(logical, leaves);
+  StepContext context = kContext;
+  context.input = &input;
+  NamedValues values;
+  for (OpIndex index = 0; index < runner.graph().op_count(); ++index) {
+    runner.run_op(index, context);
+    values.merge(results(logical, runner.graph().op(index), runner));
+  }
+  return values;
+}
+
+// bf16 has 8 significant bits, so 0.4 % a rounding; a case is a handful of ops, each on rounded results of the others.
+void expect_close(const std::vector<float>& actual, const std::vector<float>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  float largest = 1e-3F;
+  for (const float value : expected) largest = std::max(largest, std::abs(value));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_FALSE(std::isnan(actual[i])) << "element " << i;
+    ASSERT_NEAR(actual[i], expected[i], 0.02F * largest) << "element " << i;
+  }
+}
+
+class OnednnMixedPrecision : public testing::TestWithParam<OpCase> {};
+
+TEST_P(OnednnMixedPrecision, MatchesReference) {
+  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  const NamedValues case_leaves = leaf_values(GetParam().graph, kSeed);
+  const Graph logical = to_mixed_precision(with_made_leaves(GetParam().graph, case_leaves));
+  const auto fast = compile(make_onednn_backend(), logical);
+  const auto slow = compile(make_reference_backend(), logical);
+  const NamedValues leaves = values_of_leaves(logical, case_leaves);
+  const NamedValues actual = run_mixed(logical, *fast, leaves);
+  const NamedValues expected = run_mixed(logical, *slow, leaves);
+  ASSERT_FALSE(expected.empty());
+  for (const auto& [name, values] : expected) {
+    SCOPED_TRACE(name);
+    if (actual.count(name) > 0) expect_close(actual.at(name), values);  // views have no op of their own
+  }
+}
+
+// Cases of the cast itself are no fp32 graphs.
+std::vector<OpCase> fp32_cases() {
+  std::vector<OpCase> cases = op_cases();
+  std::erase_if(cases, [](const OpCase& op_case) {
+    const auto& tensors = op_case.graph.tensors();
+    return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.dtype == DType::kBF16; });
+  });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, OnednnMixedPrecision, testing::ValuesIn(fp32_cases()),
+                         [](const auto& tested) { return test_name(tested.param); });
+
+}  // namespace
+}  // namespace sluice
