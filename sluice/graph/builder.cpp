@@ -86,20 +86,25 @@ std::string GraphBuilder::unique_name(const std::string& suffix) {
 }
 
 TensorId GraphBuilder::add_parameter(const std::string& suffix, Shape shape, Init init, Role role) {
-  return named_parameter(unique_name(suffix), std::move(shape), std::move(init), role);
+  return new_parameter(unique_name(suffix), std::move(shape), std::move(init), role);
 }
 
 TensorId GraphBuilder::add_weight(const std::string& name, Shape shape, std::int64_t fan_in) {
   Init init;
   init.kind = Init::Kind::kNormal;
   init.stddev = stddev_.value_or(static_cast<float>(std::sqrt(2.0 / static_cast<double>(fan_in))));
-  return named_parameter(unique_name(name), std::move(shape), init);
+  return new_parameter(unique_name(name), std::move(shape), init);
 }
 
 TensorId GraphBuilder::named_parameter(const std::string& name, Shape shape, Init init, Role role) {
   if (!usable({})) return kNoTensor;
+  ++names_[name];  // no parameter of a layer gets it, too
+  return new_parameter(name, std::move(shape), std::move(init), role);
+}
+
+TensorId GraphBuilder::new_parameter(std::string name, Shape shape, Init init, Role role) {
   Tensor tensor;
-  tensor.name = name;
+  tensor.name = std::move(name);
   tensor.shape = std::move(shape);
   tensor.role = role;
   tensor.init = std::move(init);
@@ -115,6 +120,7 @@ TensorId GraphBuilder::add(OpKind kind, const Attributes& attributes, const std:
 
 TensorId GraphBuilder::add_op(OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs) {
   std::vector<Shape> input_shapes;
+  input_shapes.reserve(inputs.size());
   for (const TensorId id : inputs) input_shapes.push_back(graph_.tensor(id).shape);
   const Result<std::vector<Shape>> shapes = infer_shapes(kind, attributes, input_shapes);
   if (!shapes.ok()) {

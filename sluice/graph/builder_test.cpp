@@ -204,6 +204,17 @@ TEST(GraphBuilder, TakesParametersAndOpsFromImporters) {
   EXPECT_EQ(graph.tensor(graph.op(1).outputs[0]).shape, (Shape{2, 6, 8, 8}));
 }
 
+TEST(GraphBuilder, KeepsAGivenNameForItsParameterAlone) {
+  GraphBuilder builder("net");
+  builder.begin_layer("fc");
+  const TensorId x = builder.input(2, 4, 8, 8, 10);
+  builder.named_parameter("fc.weight", {3}, {});
+  builder.softmax_cross_entropy(builder.dense(x, 10));
+  const Graph graph = std::move(builder.finish()).value();
+  EXPECT_EQ(named(graph, "fc.weight").shape, (Shape{3}));
+  EXPECT_EQ(named(graph, "fc.weight_2").shape, (Shape{10, 256}));
+}
+
 TEST(GraphBuilder, StartsWeightsAsTold) {
   GraphBuilder builder("net");
   builder.begin_layer("all");
