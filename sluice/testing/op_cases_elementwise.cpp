@@ -92,6 +92,8 @@ void add_binary_cases(std::vector<OpCase>& cases) {
     cases.push_back(binary_case(function, {2, 16, 5, 5}, {2, 16, 1, 1}, {2, 16, 5, 5}));
     cases.push_back(binary_case(function, {4, 1, 6}, {1, 5, 1}, {4, 5, 6}));
     cases.push_back(binary_case(function, {2, 4, 6}, {6}, {2, 4, 6}));
+    cases.push_back(binary_case(function, {3, 5, 16}, {5, 16}, {3, 5, 16}));
+    cases.push_back(binary_case(function, {5, 8}, {3, 5, 8}, {3, 5, 8}));
   }
 }
 
@@ -112,6 +114,7 @@ OpCase reduce_case(ReduceFunction function, const Shape& x_shape, const std::vec
 void add_reduce_cases(std::vector<OpCase>& cases) {
   for (const ReduceFunction function : {ReduceFunction::kSum, ReduceFunction::kMean}) {
     cases.push_back(reduce_case(function, {4, 10}, {0}));
+    cases.push_back(reduce_case(function, {3, 5, 16}, {0}));
     cases.push_back(reduce_case(function, {3, 5, 16}, {0, 1}));
     cases.push_back(reduce_case(function, {3, 5, 7}, {2}));
     cases.push_back(reduce_case(function, {2, 16, 5, 5}, {2, 3}));
@@ -133,7 +136,8 @@ OpCase dropout_case(const Shape& shape, float rate) {
 }  // namespace
 
 void add_elementwise_cases(std::vector<OpCase>& cases) {
-  for (const Shape& shape : {Shape{4, 16, 5, 5}, Shape{1, 32, 7, 3}, Shape{4, 10, 6, 6}, Shape{2, 7, 20}}) {
+  for (const Shape& shape :
+       {Shape{4, 16, 5, 5}, Shape{1, 32, 7, 3}, Shape{4, 10, 6, 6}, Shape{2, 7, 20}, Shape{5, 33}}) {
     for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kRelu6})
       cases.push_back(add_case(shape, activation));
     cases.push_back(relu_case(shape));

@@ -119,6 +119,7 @@ void add_concat_cases(std::vector<OpCase>& cases) {
   cases.push_back(concat_case({3, 4, 10}, 0, {1, 1, 1}));
   cases.push_back(concat_case({3, 7, 10}, 1, {2, 5}));
   cases.push_back(concat_case({3, 48}, 1, {16, 16, 16}));
+  cases.push_back(concat_case({9, 20}, 0, {3, 3, 3}));
 }
 
 }  // namespace

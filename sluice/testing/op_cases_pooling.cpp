@@ -52,6 +52,7 @@ void add_pooling_cases(std::vector<OpCase>& cases) {
   }
   for (const std::int64_t channels : {10, 32}) {
     for (const bool max : {false, true}) {
+      cases.push_back(pool_case({"k2 s2", {2, channels, 6, 8}, square_window(2, 2), false}, max));
       cases.push_back(pool_case({"k3 s1 p1", {2, channels, 6, 5}, square_window(3, 1, 1), false}, max));
       cases.push_back(pool_case({"k3 s2 padded behind only", {2, channels, 8, 8}, kBehindOnly, false}, max));
       cases.push_back(pool_case({"k1x3", {2, channels, 4, 7}, kFlat, false}, max));

@@ -152,6 +152,7 @@ const std::vector<Product> kProducts = {
 void add_product_cases(std::vector<OpCase>& cases) {
   for (const bool bias : {false, true}) {
     cases.push_back(dense_case({{4, 24}, 24, 10, 10, bias}));
+    cases.push_back(dense_case({{4, 24}, 24, 40, 16, bias}));
     cases.push_back(dense_case({{4, 16, 3, 3}, 144, 20, 20, bias}));
     cases.push_back(dense_case({{1, 10, 2, 2}, 40, 33, 16, bias}));
     cases.push_back(dense_case({{4, 32, 2, 2}, 128, 48, 16, bias}));

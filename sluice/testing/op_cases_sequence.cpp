@@ -31,25 +31,37 @@ OpCase embedding_case(const Shape& ids_shape, std::int64_t vocabulary, std::int6
   return builder.finish();
 }
 
-// One table looked up twice: the second gradient is added to the first.
-OpCase shared_embedding_case(std::int64_t vocabulary, std::int64_t features) {
-  CaseBuilder builder("embedding used twice " + to_string(Shape{vocabulary, features}));
+// One table looked up twice, with its rows in tensors of `slice`: the second gradient is added to the first.
+OpCase shared_embedding_case(std::int64_t vocabulary, std::int64_t features, std::int64_t slice) {
+  CaseBuilder builder("embedding used twice " + to_string(Shape{vocabulary, features}) + " by " +
+                      std::to_string(slice));
   const Shape y_shape{2, 6, features};
-  const TensorId w = builder.parameter("w", {vocabulary, features});
-  const TensorId dw = builder.parameter_gradient("dw", {vocabulary, features});
   const TensorId dy = builder.gradient("dy", y_shape);
-  std::vector<TensorId> results;
-  for (const char* use : {"1", "2"}) {
-    const TensorId ids = builder.integers(std::string("ids") + use, {2, 6}, vocabulary);
-    results.push_back(builder.tensor(std::string("y") + use, y_shape));
-    builder.op(OpKind::kEmbedding, {}, {ids, w}, {results.back()});
-    const bool accumulate = results.size() == 2;
-    std::vector<TensorId> inputs{ids, dy};
-    if (accumulate) inputs.push_back(dw);
-    builder.op(OpKind::kEmbeddingBackward, {.accumulate = accumulate}, inputs, {dw});
+  const std::vector<TensorId> ids{builder.integers("ids1", {2, 6}, vocabulary),
+                                  builder.integers("ids2", {2, 6}, vocabulary)};
+  const std::vector<TensorId> results{builder.tensor("y1", y_shape), builder.tensor("y2", y_shape)};
+  for (std::int64_t begin = 0; begin < vocabulary; begin += slice) {
+    const Shape w_shape{std::min(slice, vocabulary - begin), features};
+    const std::string suffix = std::to_string(begin);
+    const TensorId w = builder.parameter("w" + suffix, w_shape);
+    const TensorId dw = builder.parameter_gradient("dw" + suffix, w_shape);
+    Attributes attributes;
+    if (slice < vocabulary) attributes = {.out_begin = begin, .out_end = begin + w_shape[0]};
+    for (std::size_t use = 0; use < 2; ++use) {
+      attributes.partial = begin > 0;
+      std::vector<TensorId> inputs{ids[use], w};
+      if (attributes.partial) inputs.push_back(results[use]);
+      builder.op(OpKind::kEmbedding, attributes, inputs, {results[use]});
+      attributes.partial = false;
+      Attributes backward = attributes;
+      backward.accumulate = use > 0;
+      std::vector<TensorId> backward_inputs{ids[use], dy};
+      if (backward.accumulate) backward_inputs.push_back(dw);
+      builder.op(OpKind::kEmbeddingBackward, backward, backward_inputs, {dw});
+    }
+    builder.claim({"y", "dy", "w" + suffix, "dw" + suffix});
   }
   builder.op(OpKind::kAdd, {}, results, {builder.tensor("y", y_shape)});
-  builder.claim({"y", "dy", "w", "dw"});
   return builder.finish();
 }
 
@@ -109,7 +121,8 @@ void add_sequence_cases(std::vector<OpCase>& cases) {
   cases.push_back(embedding_case({2, 7}, 11, 16, 11));
   cases.push_back(embedding_case({9}, 5, 10, 5));
   cases.push_back(embedding_case({3, 8}, 20, 24, 8));
-  cases.push_back(shared_embedding_case(9, 20));
+  cases.push_back(shared_embedding_case(9, 20, 9));
+  cases.push_back(shared_embedding_case(11, 16, 4));
   cases.push_back(lstm_case(3, 16));
   cases.push_back(lstm_case(2, 10));
   cases.push_back(lstm_case(1, 33));

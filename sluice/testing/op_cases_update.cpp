@@ -24,7 +24,9 @@ OpCase adam_case(const Shape& shape, bool decoupled) {
 
 void add_update_cases(std::vector<OpCase>& cases) {
   cases.push_back(sgd_case({7, 33}));
+  cases.push_back(sgd_case({50}));
   for (const bool decoupled : {false, true}) {
+    cases.push_back(adam_case({50}, decoupled));
     cases.push_back(adam_case({7, 33}, decoupled));
     cases.push_back(adam_case({16, 16, 3, 3}, decoupled));
   }
