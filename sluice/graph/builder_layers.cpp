@@ -118,6 +118,7 @@ TensorId GraphBuilder::embedding_with(TensorId ids, TensorId weight) {
 }
 
 LstmState GraphBuilder::lstm_cell(TensorId gates, const LstmState& earlier, TensorId weight) {
+  if (!usable({gates})) return {};
   Attributes attributes;
   attributes.state = earlier.h != kNoTensor;
   std::vector<TensorId> inputs = {gates};
