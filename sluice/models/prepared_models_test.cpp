@@ -1,0 +1,61 @@
+// What preparing a model for training inside a budget leaves: valid graphs whose largest op fits a small budget.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sluice/graph/footprint.hpp"
+#include "sluice/graph/prepare.hpp"
+#include "sluice/graph/validate.hpp"
+#include "sluice/models/model.hpp"
+
+namespace sluice {
+namespace {
+
+struct Case {
+  std::string model;
+  std::int64_t batch = 1;
+  std::int64_t sequence = 0;
+  double largest_op = 0.2;  // at most this part of the peak
+};
+
+class PreparedModels : public ::testing::TestWithParam<Case> {
+ protected:
+  static Graph forward() {
+    ModelOptions options;
+    options.batch = GetParam().batch;
+    options.sequence = GetParam().sequence;
+    return build_model(GetParam().model, options).value();
+  }
+};
+
+TEST_P(PreparedModels, NoOpDecidesTheSmallestBudgetAlone) {
+  const Graph graph = prepare_training_graph(forward(), {});
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  const Footprint footprint = measure_footprint(graph);
+  const auto largest = std::max_element(footprint.operands.begin(), footprint.operands.end());
+  EXPECT_LE(static_cast<double>(*largest), GetParam().largest_op * static_cast<double>(footprint.peak))
+      << graph.op(static_cast<OpIndex>(largest - footprint.operands.begin())).name << " needs " << *largest
+      << " bytes of a peak of " << footprint.peak;
+}
+
+TEST_P(PreparedModels, AreValidInBf16AndForEvaluation) {
+  const Graph full = prepare_training_graph(forward(), {});
+  const Graph half = prepare_training_graph(forward(), {}, Precision::kBF16);
+  EXPECT_TRUE(validate(half).ok()) << validate(half).error().message;
+  EXPECT_LT(measure_footprint(half).peak, measure_footprint(full).peak);
+  const Graph evaluation = prepare_evaluation_graph(forward());
+  EXPECT_TRUE(validate(evaluation).ok()) << validate(evaluation).error().message;
+  EXPECT_LT(measure_footprint(evaluation).peak, measure_footprint(full).peak);
+}
+
+// A batch norm needs two whole activations, and MobileNets' second is a large part of all that they keep.
+INSTANTIATE_TEST_SUITE_P(OfThePapers, PreparedModels,
+                         ::testing::Values(Case{"resnet50", 16}, Case{"vgg16", 8}, Case{"inception_v3", 8},
+                                           Case{"inception_v4", 8}, Case{"densenet121", 16},
+                                           Case{"mobilenet_v1", 32, 0, 0.34}, Case{"mobilenet_v2", 32, 0, 0.34},
+                                           Case{"squeezenet1_1", 32}, Case{"vgg416", 2}, Case{"lstm", 20},
+                                           Case{"bert_base", 8, 128}, Case{"gpt2_small", 4, 256}, Case{"dcgan", 32}),
+                         [](const auto& tested) { return tested.param.model; });
+
+}  // namespace
+}  // namespace sluice
