@@ -41,5 +41,35 @@ TEST(ResumeTest, SameBitsAsWithoutInterruptionUnderAnyPlan) {
   EXPECT_EQ(train_part(workload, file, whole, checkpoint, 5, 6), expected);
 }
 
+// Adam's bias correction counts steps, and dropout draws by step: both must go on where they stopped.
+TEST(ResumeTest, SameBitsWithAdamAndDropout) {
+  Workload workload = test_workload({.model = "bert_base",
+                                     .shape = {.batch = 2, .classes = 100, .sequence = 16, .width = 64, .depth = 1},
+                                     .optimizer = {.optimizer = Optimizer::kAdamW}});
+  const Machine file = test_machine(1, "file");
+  const Plan whole = *test_plan(workload, file, "fast-only", "100%");
+  const Plan sentinel = *test_plan(workload, file, "sentinel", "60%");
+  const std::string expected = train(workload, file, whole, 5).parameter_hash;
+  const TemporaryFolder folder;
+  const std::string checkpoint = folder.file("run.ckpt");
+  train_part(workload, file, sentinel, checkpoint, 0, 3);
+  EXPECT_EQ(train_part(workload, file, whole, checkpoint, 3, 5), expected);
+}
+
+TEST(ResumeTest, RefusesACheckpointOfAnotherOptimizer) {
+  Workload workload = small_workload("resnet20", 2, 1);
+  const Machine file = test_machine(1, "file");
+  const TemporaryFolder folder;
+  const std::string checkpoint = folder.file("run.ckpt");
+  train_part(workload, file, *test_plan(workload, file, "fast-only", "100%"), checkpoint, 0, 1);
+  Workload other = test_workload(
+      {.model = "resnet20", .shape = {.batch = 2}, .optimizer = {.optimizer = Optimizer::kSgd, .momentum = 0.5F}});
+  auto session = Session::create(other, file, *test_plan(other, file, "fast-only", "100%"), {});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  const auto resumed = (*session)->load_checkpoint(checkpoint);
+  ASSERT_FALSE(resumed.ok());
+  EXPECT_NE(resumed.error().message.find("momentum 0.9"), std::string::npos) << resumed.error().message;
+}
+
 }  // namespace
 }  // namespace sluice

@@ -11,6 +11,10 @@ Workload small_workload(const std::string& model, std::int64_t batch, int thread
   options.model = model;
   options.shape.batch = batch;
   options.threads = threads;
+  return test_workload(options);
+}
+
+Workload test_workload(const WorkloadOptions& options) {
   Result<Workload> workload = build_workload(options);
   SLUICE_CHECK(workload.ok(), workload.error().message);
   return std::move(*workload);
@@ -34,13 +38,13 @@ Result<Plan> test_plan(const Workload& workload, const Machine& machine, const s
   profile.provenance = Provenance::kGiven;
   profile.op_seconds.assign(static_cast<std::size_t>(workload.graph().op_count()), 1e-4);
   SLUICE_ASSIGN(const MemorySize size, parse_memory_size(fast));
-  return plan_workload(workload, machine, profile, planner, size);
+  return plan_workload(workload, machine, profile, planner, {.size = size, .raise_to_feasible = false});
 }
 
-TrainedRun train(Workload& workload, const Machine& machine, const Plan& plan, std::int64_t steps,
-                 float learning_rate) {
+TrainedRun train(Workload& workload, const Machine& machine, const Plan& plan, std::int64_t steps, float learning_rate,
+                 const SessionOptions& session_options) {
   TrainedRun run;
-  auto session = Session::create(workload, machine, plan, {});
+  auto session = Session::create(workload, machine, plan, session_options);
   SLUICE_CHECK(session.ok(), session.error().message);
   for (std::int64_t step = 0; step < steps; ++step) {
     const auto outcome = (*session)->run_step(step, learning_rate);

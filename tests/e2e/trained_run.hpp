@@ -14,6 +14,7 @@
 namespace sluice {
 
 Workload small_workload(const std::string& model, std::int64_t batch, int threads);
+Workload test_workload(const WorkloadOptions& options);
 
 // The file tier lies in the test's temporary folder.
 Machine test_machine(int threads, const std::string& slow_tier);
@@ -31,6 +32,6 @@ struct TrainedRun {
 };
 
 TrainedRun train(Workload& workload, const Machine& machine, const Plan& plan, std::int64_t steps,
-                 float learning_rate = 0.05F);
+                 float learning_rate = 0.05F, const SessionOptions& session_options = {});
 
 }  // namespace sluice

@@ -1,0 +1,121 @@
+// Evaluation on data that was not trained on: it measures what was learnt, does not disturb training, and keeps to the
+// budget, on images and on text.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "sluice/train/data_source.hpp"
+#include "tests/cli/command_runner.hpp"
+#include "tests/e2e/trained_run.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::int64_t kPixels = 28 * 28;
+
+void write_words(std::ofstream& file, const std::vector<std::int64_t>& words) {
+  for (const std::int64_t word : words) {
+    for (int shift = 24; shift >= 0; shift -= 8) file.put(static_cast<char>(word >> shift));
+  }
+}
+
+// Images in MNIST's format whose class is the place of a bright bar.
+void write_bars(const TemporaryFolder& folder, const std::string& prefix, std::int64_t count) {
+  std::ofstream images(folder.file(prefix + "-images-idx3-ubyte"), std::ios::binary);
+  std::ofstream labels(folder.file(prefix + "-labels-idx1-ubyte"), std::ios::binary);
+  write_words(images, {0x803, count, 28, 28});
+  write_words(labels, {0x801, count});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t label = i * 7 % 10;
+    labels.put(static_cast<char>(label));
+    for (std::int64_t pixel = 0; pixel < kPixels; ++pixel) {
+      const bool bar = pixel / 28 / 3 == label;
+      images.put(static_cast<char>(bar ? 200 + (i * 31 + pixel) % 50 : (i * 17 + pixel * 13) % 60));
+    }
+  }
+}
+
+class ValidationTest : public ::testing::Test {
+ protected:
+  ValidationTest() {
+    write_bars(folder_, "train", 256);
+    write_bars(folder_, "t10k", 50);  // not a multiple of the batch
+  }
+
+  SessionOptions options(bool validate = true) const {
+    return {.data = "mnist:" + folder_.path().string(), .seed = 1, .validate = validate};
+  }
+
+  TemporaryFolder folder_;
+  const Machine machine_ = test_machine(1, "file");
+};
+
+TEST_F(ValidationTest, AccuracyBeatsChanceAndTrainingGoesOnUndisturbed) {
+  Workload workload = small_workload("resnet20", 16, 1);
+  const Plan plan = *test_plan(workload, machine_, "sentinel", "40%");
+  constexpr std::int64_t kSteps = 40;
+  const TrainedRun undisturbed = train(workload, machine_, plan, kSteps, 0.02F, options(false));
+  auto session = Session::create(workload, machine_, plan, options());
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  std::vector<ValidationResult> results;
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    if (step % 20 == 0) results.push_back((*session)->validate(0).value());
+    const auto outcome = (*session)->run_step(step, 0.02F);
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    EXPECT_EQ(outcome->loss, undisturbed.losses[static_cast<std::size_t>(step)]) << "step " << step;
+  }
+  results.push_back((*session)->validate(0).value());
+  EXPECT_EQ(*(*session)->hash_parameters(), undisturbed.parameter_hash);
+  EXPECT_EQ(results.back().predictions, 50);
+  EXPECT_EQ(results.back().batches, 4);
+  EXPECT_GT(*results.back().accuracy, 0.5);
+  EXPECT_GT(*results.back().accuracy, *results.front().accuracy);
+  EXPECT_LT(results.back().loss, results.front().loss);
+}
+
+TEST_F(ValidationTest, SameFiguresInEveryBudget) {
+  Workload workload = small_workload("resnet20", 16, 1);
+  std::vector<double> losses;
+  for (const std::string fast : {"100%", "30%"}) {
+    const Plan plan = *test_plan(workload, machine_, fast == "100%" ? "fast-only" : "on-demand", fast);
+    auto session = Session::create(workload, machine_, plan, options());
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    ASSERT_TRUE((*session)->run_step(0, 0.02F).ok());
+    losses.push_back((*session)->validate(2).value().loss);
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+}
+
+TEST_F(ValidationTest, TextHasAPerplexityThatFalls) {
+  std::ofstream(folder_.file("text")) << [] {
+    std::string text;
+    for (int i = 0; i < 2000; ++i) text += "the cat sat on the mat. ";
+    return text;
+  }();
+  Workload workload = test_workload({.model = "gpt2_small",
+                                     .shape = {.batch = 4, .classes = 256, .sequence = 32, .width = 64, .depth = 1},
+                                     .optimizer = {.optimizer = Optimizer::kAdamW}});
+  const Plan plan = *test_plan(workload, machine_, "sentinel", "60%");
+  auto session = Session::create(workload, machine_, plan,
+                                 {.data = "tokens:" + folder_.file("text"), .seed = 1, .validate = true});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  const ValidationResult before = (*session)->validate(5).value();
+  for (std::int64_t step = 0; step < 30; ++step) ASSERT_TRUE((*session)->run_step(step, 0.003F).ok());
+  const ValidationResult after = (*session)->validate(5).value();
+  EXPECT_EQ(after.predictions, 5 * 4 * 32);
+  EXPECT_FALSE(after.accuracy);
+  EXPECT_GT(before.perplexity(), 100);
+  EXPECT_LT(after.perplexity(), 20);
+}
+
+TEST_F(ValidationTest, SaysWhatCannotBeMeasured) {
+  Workload workload = small_workload("resnet20", 4, 1);
+  const Plan plan = *test_plan(workload, machine_, "fast-only", "100%");
+  const auto synthetic = Session::create(workload, machine_, plan, {.validate = true});
+  ASSERT_FALSE(synthetic.ok());
+  EXPECT_NE(synthetic.error().message.find("no validation split"), std::string::npos) << synthetic.error().message;
+}
+
+}  // namespace
+}  // namespace sluice
