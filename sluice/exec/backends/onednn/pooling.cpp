@@ -93,9 +93,11 @@ KernelPtr make_average_pool_backward(const KernelRequest& request, const dnnl::e
   // The gradient of a global pool comes from a dense layer, row-major, which is the same bytes as blocked. Going on
   // blocked spares the layers before it a reorder.
   const OperandRequest& dy = request.inputs[0];
-  const Layout preferred = preferred_image_layout(dy.shape, dy.dtype);
-  const bool keep = dy.layout && layout_name(*dy.layout) != "plain";
-  return make_backward(average(request.attributes), keep ? *dy.layout : preferred, request, engine);
+  const bool row_major = !dy.layout || is_plain(*dy.layout);
+  const bool fills_block = dy.shape[1] >= kChannelBlock;
+  const Layout layout = row_major && fills_block ? blocked_image_layout(dy.shape, dy.dtype)
+                                                 : dy.layout.value_or(plain_layout(dy.shape, dy.dtype));
+  return make_backward(average(request.attributes), layout, request, engine);
 }
 
 }  // namespace sluice
