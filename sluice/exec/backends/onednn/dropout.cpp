@@ -2,27 +2,41 @@
 // are read row-major, so that an index needs no arithmetic.
 #include "sluice/exec/dropout.hpp"
 
+#include <bit>
+#include <cstring>
+
 #include "sluice/exec/backends/onednn/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loop_kernel.hpp"
 
 namespace sluice {
 namespace {
 
+// The draws of a part come first: a word serves four elements, and read as 16-bit numbers in memory's order the words
+// are the elements' own draws.
+constexpr std::int64_t kPart = 1024;
+constexpr std::int64_t kWords = kPart / static_cast<std::int64_t>(DropoutDraws::kBlock);
+static_assert(std::endian::native == std::endian::little);
+
 // `first` is a multiple of DropoutDraws::kBlock.
 template <typename T>
 SLUICE_FORCE_INLINE void drop(const DropoutDraws& draws, const T* x, std::int64_t first, std::int64_t end, T* y) {
   const DropoutDraws mine = draws;
   const float scale = mine.scale();
-  constexpr auto kBlock = static_cast<std::int64_t>(DropoutDraws::kBlock);
-  const std::int64_t whole = first + (end - first) / kBlock * kBlock;
+  const std::uint32_t threshold = mine.threshold();
+  for (std::int64_t part = first; part < end; part += kPart) {
+    std::uint64_t words[kWords];
+    std::uint16_t bits[kPart];
+    const auto block = static_cast<std::uint64_t>(part) / DropoutDraws::kBlock;
 #pragma omp simd
-  for (std::int64_t i = first; i < whole; ++i) {
-    const std::uint64_t bits = mine.bits(static_cast<std::uint64_t>(i / kBlock));
-    const float kept = load(x, i) * scale;
-    store(y, i, mine.keeps(bits, static_cast<unsigned>(i % kBlock)) ? kept : 0.0F);
+    for (std::int64_t i = 0; i < kWords; ++i) words[i] = mine.bits(block + static_cast<std::uint64_t>(i));
+    std::memcpy(bits, words, sizeof(words));
+    const std::int64_t count = std::min(kPart, end - part);
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float kept = load(x + part, i) * scale;
+      store(y + part, i, bits[i] >= threshold ? kept : 0.0F);
+    }
   }
-  for (std::int64_t i = whole; i < end; ++i)
-    store(y, i, mine.keeps(static_cast<std::uint64_t>(i)) ? load(x, i) * scale : 0.0F);
 }
 
 SLUICE_VECTOR_CLONES void drop_block(const DropoutDraws& draws, const float* x, std::int64_t first, std::int64_t end,
