@@ -9,22 +9,24 @@
 namespace sluice {
 namespace {
 
-Graph slice(const Graph& logical, Bytes dense_limit, Precision precision) {
-  const Graph by_features = slice_dense(logical, dense_limit);
-  Graph sliced = slice_batch(by_features, batch_slice_limit(by_features));
-  return precision == Precision::kBF16 ? to_mixed_precision(sliced) : sliced;
+Graph sliced(const Graph& by_features, Bytes batch_limit, Precision precision) {
+  Graph result = slice_batch(by_features, batch_limit);
+  return precision == Precision::kBF16 ? to_mixed_precision(result) : result;
 }
 
 }  // namespace
 
 Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer, Precision precision) {
   const Graph folded = fold(forward);
-  return slice(build_training_graph(folded, optimizer), dense_slice_limit(folded), precision);
+  const Graph training = slice_dense(build_training_graph(folded, optimizer), dense_slice_limit(folded));
+  return sliced(training, batch_slice_limit(training), precision);
 }
 
+// By the limits of training: what fits there fits here.
 Graph prepare_evaluation_graph(const Graph& forward, Precision precision) {
   const Graph folded = fold(forward);
-  return slice(build_evaluation_graph(folded), dense_slice_limit(folded), precision);
+  const Graph evaluation = slice_dense(build_evaluation_graph(folded), dense_slice_limit(folded));
+  return sliced(evaluation, batch_slice_limit(build_training_graph(folded, {})), precision);
 }
 
 }  // namespace sluice
