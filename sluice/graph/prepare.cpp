@@ -9,24 +9,35 @@
 namespace sluice {
 namespace {
 
-Graph sliced(const Graph& by_features, Bytes batch_limit, Precision precision) {
-  Graph result = slice_batch(by_features, batch_limit);
-  return precision == Precision::kBF16 ? to_mixed_precision(result) : result;
+// Forward ops folded, then with those of the backward pass, then sliced by features.
+struct Step {
+  Graph folded, training;
+  Bytes dense_limit = 0;
+};
+
+Step training_step(const Graph& forward, const OptimizerOptions& optimizer) {
+  Step step{.folded = fold(forward), .training = {}};
+  step.dense_limit = dense_slice_limit(step.folded);
+  step.training = slice_dense(build_training_graph(step.folded, optimizer), step.dense_limit);
+  return step;
+}
+
+Graph in_precision(const Graph& sliced, Precision precision) {
+  return precision == Precision::kBF16 ? to_mixed_precision(sliced) : sliced;
 }
 
 }  // namespace
 
 Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer, Precision precision) {
-  const Graph folded = fold(forward);
-  const Graph training = slice_dense(build_training_graph(folded, optimizer), dense_slice_limit(folded));
-  return sliced(training, batch_slice_limit(training), precision);
+  const Step step = training_step(forward, optimizer);
+  return in_precision(slice_batch(step.training, batch_slice_limit(step.training)), precision);
 }
 
 // By the limits of training: what fits there fits here.
 Graph prepare_evaluation_graph(const Graph& forward, Precision precision) {
-  const Graph folded = fold(forward);
-  const Graph evaluation = slice_dense(build_evaluation_graph(folded), dense_slice_limit(folded));
-  return sliced(evaluation, batch_slice_limit(build_training_graph(folded, {})), precision);
+  const Step step = training_step(forward, {});
+  const Graph evaluation = slice_dense(build_evaluation_graph(step.folded), step.dense_limit);
+  return in_precision(slice_batch(evaluation, batch_slice_limit(step.training)), precision);
 }
 
 }  // namespace sluice
