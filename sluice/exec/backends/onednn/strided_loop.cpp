@@ -14,6 +14,13 @@ bool can_follow(const OperandRequest& operand, const Shape& whole) {
   return shape[1] == 1 || (shape[2] == 1 && shape[3] == 1);
 }
 
+// One value a channel that grows to an image: it has no layout that could decide, but what uses the image will.
+bool grows_to_image(const KernelRequest& request) {
+  const Shape& x = request.inputs[0].shape;
+  return request.kind == OpKind::kBroadcast && x.size() == kImageRank && x[1] == request.outputs[0].shape[1] &&
+         x[2] == 1 && x[3] == 1;
+}
+
 // `operand` as it lies beside blocked images: blocked itself, or the same bytes in both forms.
 Layout following_layout(const OperandRequest& operand, const Shape& whole) {
   if (operand.shape == whole) return blocked_image_layout(whole, operand.dtype);
@@ -48,8 +55,9 @@ BroadcastLayouts broadcast_layouts(const KernelRequest& request) {
   };
   const auto follows = [&](const OperandRequest& operand) { return can_follow(operand, output.shape); };
   const bool image = output.shape.size() == kImageRank && output.shape[1] % kChannelBlock == 0;
-  const bool blocked = image && std::any_of(request.inputs.begin(), request.inputs.end(), lies_blocked) &&
-                       std::all_of(request.inputs.begin(), request.inputs.end(), follows);
+  const bool some_blocked =
+      grows_to_image(request) || std::any_of(request.inputs.begin(), request.inputs.end(), lies_blocked);
+  const bool blocked = image && some_blocked && std::all_of(request.inputs.begin(), request.inputs.end(), follows);
   if (!blocked) return {false, plain_layouts(request.inputs), plain_layout(output.shape, output.dtype)};
   BroadcastLayouts result{true, {}, blocked_image_layout(output.shape, output.dtype)};
   for (const OperandRequest& input : request.inputs) result.inputs.push_back(following_layout(input, output.shape));
