@@ -124,6 +124,22 @@ Layout with_type(const Layout& layout, DType dtype) {
   return result;
 }
 
+Layout without_pairs(const Layout& layout) {
+  Layout result = layout;
+  auto& blocking = result.data.format_desc.blocking;
+  const int last = blocking.inner_nblks - 1;
+  if (last < 1 || blocking.inner_blks[last] != 2) return result;
+  for (int i = 0; i < last; ++i) {
+    if (blocking.inner_idxs[i] != blocking.inner_idxs[last]) continue;
+    blocking.inner_blks[i] *= 2;
+    blocking.inner_nblks = last;
+    blocking.inner_blks[last] = 0;
+    blocking.inner_idxs[last] = 0;
+    break;
+  }
+  return result;
+}
+
 bool same_bytes(const Layout& a, const Layout& b) {
   if (a == b) return true;
   if (!is_blocked(a) || !is_blocked(b) || a.data.data_type != b.data.data_type) return false;

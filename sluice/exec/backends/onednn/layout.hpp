@@ -38,6 +38,10 @@ Layout layout_like(const Layout& model, const Shape& shape);
 // The dimensions and blocking of `layout` with another type: from a pooling workspace to the tensor it indexes.
 Layout with_type(const Layout& layout, DType dtype);
 
+// bf16 weights have channels in pairs as their innermost block ("ABcd8b16a2b"), their fp32 gradients not
+// ("ABcd16b16a"): from the first to the second.
+Layout without_pairs(const Layout& layout);
+
 // True if every element is at the same byte offset in both, e.g. [N, C, 1, 1] in nChw16c and in nchw, or two row-major
 // layouts of as many elements.
 bool same_bytes(const Layout& a, const Layout& b);

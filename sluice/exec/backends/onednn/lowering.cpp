@@ -68,6 +68,8 @@ class Lowering {
     for (const Op& op : logical_.ops()) {
       if (op.kind == OpKind::kReshape) {
         lower_reshape(op);
+      } else if (casts_weight(op)) {
+        weight_casts_.emplace(op.outputs[0], op);
       } else {
         lower(op);
       }
@@ -123,6 +125,25 @@ class Lowering {
     if (y.role == Role::kGradient || y.role == Role::kOutput) result_.graph.tensor(storage).role = y.role;
   }
 
+  // Weights are rounded as a reader of the rounded ones comes, to the layout that it wants, in one pass.
+  bool casts_weight(const Op& op) const {
+    return op.kind == OpKind::kCast && logical_.tensor(op.inputs[0]).role == Role::kParameter;
+  }
+
+  void cast_weight(const Op& cast, const Layout& wanted) {
+    const TensorId weight = cast.inputs[0];
+    const Tensor& tensor = logical_.tensor(weight);
+    if (!placed(weight)) {
+      const Layout stored = without_pairs(with_type(wanted, tensor.dtype));
+      home(weight) = {add_tensor(tensor, stored), stored};
+    }
+    home(cast.outputs[0]) = {add_tensor(logical_.tensor(cast.outputs[0]), wanted), wanted};
+    Op lowered = cast;
+    lowered.inputs = {home(weight).storage};
+    lowered.outputs = {home(cast.outputs[0]).storage};
+    add_op(std::move(lowered), cache_.find_or_make_reorder(home(weight).layout, wanted));
+  }
+
   // "0:[8, 16]" for operand 0 seen in that shape, where its storage was made in another.
   std::string views_of(const Op& op, const Op& lowered) const {
     std::string views;
@@ -138,6 +159,8 @@ class Lowering {
 
   // The tensor to read `logical` from in layout `wanted`: itself, a copy made before, or the output of a new reorder.
   TensorId input_as(TensorId logical, const Layout& wanted, const Op& consumer) {
+    if (const auto cast = weight_casts_.find(logical); cast != weight_casts_.end() && !placed(logical))
+      cast_weight(cast->second, wanted);
     if (!placed(logical)) home(logical) = {add_tensor(logical_.tensor(logical), wanted), wanted};
     const Home stored = home(logical);
     if (same_bytes(stored.layout, wanted)) return stored.storage;
@@ -222,6 +245,7 @@ class Lowering {
   KernelCache cache_;
   std::vector<Home> homes_;                             // by logical id
   std::map<TensorId, std::vector<Home>> copies_;        // by logical id: valid reordered copies
+  std::map<TensorId, Op> weight_casts_;                 // by the logical id of what they make; lowered when it is read
   std::map<TensorId, TensorId> parameter_of_gradient_;  // logical ids
   LoweredGraph result_;
 };

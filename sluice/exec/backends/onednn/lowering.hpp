@@ -4,8 +4,8 @@
 // its first op, whether that writes it or, for parameters, reads it: so weights lie as the forward convolution likes.
 // Where a later kernel wants other bytes, a kReorder op goes before it (after it, for a gradient, which must lie like
 // its parameter). A reordered copy is used again by later ops until its source is overwritten. A kReshape becomes a
-// view, another shape of the same storage, after a reorder to row-major where it has to. Last, workspaces are appended
-// and in-place pairs merged.
+// view, another shape of the same storage, after a reorder to row-major where it has to. A kCast of weights waits for
+// the first op that reads them, and writes what that wants. Last, workspaces are appended and in-place pairs merged.
 #pragma once
 
 #include <memory>

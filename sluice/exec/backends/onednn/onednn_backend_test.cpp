@@ -7,6 +7,7 @@
 
 #include "sluice/exec/backend.hpp"
 #include "sluice/graph/builder.hpp"
+#include "sluice/graph/prepare.hpp"
 #include "sluice/graph/slice_batch.hpp"
 #include "sluice/graph/slice_dense.hpp"
 #include "sluice/models/model.hpp"
@@ -220,6 +221,61 @@ TEST(OnednnTraining, ConvolutionsSlicedBySamplesFollowTheWholeOnes) {
   const auto expected = losses(make_reference_backend(), whole, 3);
   EXPECT_THAT(losses(make_reference_backend(), sliced, 3), testing::Pointwise(testing::FloatNear(1e-4F), expected));
   EXPECT_THAT(losses(make_onednn_backend(), sliced, 3), testing::Pointwise(testing::FloatNear(1e-3F), expected));
+}
+
+Graph small_network() {
+  GraphBuilder builder("small");
+  builder.begin_layer("input");
+  TensorId x = builder.input(8, 3, 16, 16, 10);
+  builder.begin_layer("conv1");
+  x = builder.batch_norm(builder.conv2d(x, {.out_channels = 32, .kernel = 3, .padding = 1}), Activation::kRelu6);
+  builder.begin_layer("conv2");
+  const TensorId depthwise = builder.conv2d(x, {.out_channels = 32, .kernel = 3, .padding = 1, .groups = 32});
+  x = builder.add(builder.batch_norm(depthwise), x, Activation::kRelu);
+  x = builder.max_pool(builder.concat({x, builder.slice(x, 1, 16, 32)}, 1), {});
+  builder.begin_layer("conv3");
+  x = builder.relu(builder.conv2d(x, {.out_channels = 24, .kernel = 1, .bias = true}));
+  x = builder.avg_pool(x, {});
+  builder.begin_layer("fc");
+  builder.softmax_cross_entropy(builder.dense(builder.reshape(x, {8, 24 * 4 * 4}), 10));
+  auto graph = builder.finish();
+  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().message);
+  return std::move(graph).value();
+}
+
+Bytes activation_bytes(const Graph& graph) {
+  Bytes bytes = 0;
+  for (const Tensor& tensor : graph.tensors())
+    if (tensor.role == Role::kActivation && tensor.shape.size() == 4) bytes += tensor.bytes;
+  return bytes;
+}
+
+TEST(OnednnTraining, HalfPrecisionFollowsTheReferenceInHalfTheBytes) {
+  const Graph exact = prepare_training_graph(small_network(), {});
+  const Graph rounded = prepare_training_graph(small_network(), {}, Precision::kBF16);
+  const auto whole = make_onednn_backend()->compile(exact, 2);
+  const auto half = make_onednn_backend()->compile(rounded, 2);
+  ASSERT_TRUE(whole.ok());
+  if (!half.ok()) GTEST_SKIP() << half.error().message;
+  EXPECT_LT(activation_bytes((*half)->graph()), activation_bytes((*whole)->graph()) * 11 / 20);
+  const auto expected = losses(make_reference_backend(), exact, 3);
+  EXPECT_THAT(losses(make_onednn_backend(), exact, 3), testing::Pointwise(testing::FloatNear(1e-3F), expected));
+  EXPECT_THAT(losses(make_onednn_backend(), rounded, 3), testing::Pointwise(testing::FloatNear(3e-2F), expected));
+}
+
+TEST(OnednnLowering, ReshapesAreViewsAndWeightsAreCastToTheLayoutTheyAreReadIn) {
+  const Graph rounded = prepare_training_graph(small_network(), {}, Precision::kBF16);
+  const auto compiled = make_onednn_backend()->compile(rounded, 2);
+  if (!compiled.ok()) GTEST_SKIP() << compiled.error().message;
+  bool sees_view = false;
+  for (const Op& op : (*compiled)->graph().ops()) {
+    EXPECT_NE(op.kind, OpKind::kReshape) << op.name;
+    if (op.kind == OpKind::kDense) sees_view = op.views == "0:[8, 384]";
+    if (op.kind == OpKind::kReorder) {
+      EXPECT_NE((*compiled)->graph().tensor(op.inputs[0]).role, Role::kParameter) << op.name;
+    }
+  }
+  EXPECT_TRUE(sees_view);
 }
 
 // What makes a step fast: blocked kernels throughout, and no copies but those of weights for backward data.
