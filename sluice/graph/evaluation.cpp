@@ -28,7 +28,9 @@ Graph build_evaluation_graph(const Graph& forward) {
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
     if (!graph.living(index)) continue;
     const Op& op = graph.op(index);
-    if (op.kind == OpKind::kSoftmaxCrossEntropy) graph.tensor(op.outputs[1]).role = Role::kOutput;
+    const bool loss = op.kind == OpKind::kSoftmaxCrossEntropy;
+    if (loss && graph.tensor(op.inputs[1]).content == Content::kLabels)
+      graph.tensor(op.outputs[1]).role = Role::kOutput;
     if (op.kind == OpKind::kBatchNorm) use_running_statistics(graph, index);
     if (op.kind == OpKind::kDropout) remove_dropout(graph, index);
   }

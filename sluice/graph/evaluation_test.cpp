@@ -70,6 +70,17 @@ TEST(Evaluation, KeepsLossAndProbabilities) {
   EXPECT_TRUE(outputs[1].ends_with(".probabilities")) << outputs[1];
 }
 
+TEST(Evaluation, KeepsNoProbabilitiesOfTokens) {
+  GraphBuilder builder("net");
+  builder.begin_layer("net");
+  const TensorId ids =
+      builder.inputs({{"tokens", Content::kTokens, {2, 6}, 50}, {"next", Content::kNextTokens, {2, 6}, 50}})[0];
+  builder.softmax_cross_entropy(builder.dense(builder.embedding(ids, 50, 8), 50));
+  const Graph graph = build_evaluation_graph(*builder.finish());
+  const auto& tensors = graph.tensors();
+  EXPECT_EQ(std::ranges::count(tensors, Role::kOutput, &Tensor::role), 1);
+}
+
 TEST(Evaluation, HasTheTrainingGraphsParametersAndSlices) {
   for (const Precision precision : {Precision::kF32, Precision::kBF16}) {
     const Graph evaluation = prepare_evaluation_graph(network(), precision);

@@ -9,9 +9,10 @@
 namespace sluice {
 namespace {
 
-// Forward ops folded, then with those of the backward pass, then sliced by features.
+// What training and evaluation share: both must slice weights at the same features.
 struct Step {
-  Graph folded, training;
+  Graph folded;    // forward ops
+  Graph training;  // with backward and update ops, sliced by features
   Bytes dense_limit = 0;
 };
 

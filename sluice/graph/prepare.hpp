@@ -17,7 +17,7 @@ Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optim
                              Precision precision = Precision::kF32);
 
 // For evaluation: the forward ops as they run on a trained model. Batch norms use their running statistics, dropout
-// is gone, parameters have the same names and slices as in the training graph.
+// is gone, parameters have the same names and slices as in the training graph. See evaluation.hpp.
 Graph prepare_evaluation_graph(const Graph& forward, Precision precision = Precision::kF32);
 
 }  // namespace sluice

@@ -18,6 +18,11 @@ struct Case {
   double largest_op = 0.2;  // at most this part of the peak
 };
 
+Bytes largest_op(const Graph& graph) {
+  const Footprint footprint = measure_footprint(graph);
+  return *std::max_element(footprint.operands.begin(), footprint.operands.end());
+}
+
 class PreparedModels : public ::testing::TestWithParam<Case> {
  protected:
   static Graph forward() {
@@ -46,6 +51,7 @@ TEST_P(PreparedModels, AreValidInBf16AndForEvaluation) {
   const Graph evaluation = prepare_evaluation_graph(forward());
   EXPECT_TRUE(validate(evaluation).ok()) << validate(evaluation).error().message;
   EXPECT_LT(measure_footprint(evaluation).peak, measure_footprint(full).peak);
+  EXPECT_LE(largest_op(evaluation), largest_op(full)) << "what trains in a budget is evaluated in it";
 }
 
 // A batch norm needs two whole activations, and MobileNets' second is a large part of all that they keep.
