@@ -42,11 +42,10 @@ class CaseBuilder {
   const Shape& shape(TensorId id) const { return case_.graph.tensor(id).shape; }
 
   void op(OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
-    Op op{.name = case_.graph.tensor(outputs.at(0)).name + "#" + std::to_string(case_.graph.op_count()),
-          .kind = kind,
-          .attributes = attributes,
-          .inputs = std::move(inputs),
-          .outputs = std::move(outputs)};
+    const std::string name = case_.graph.tensor(outputs.at(0)).name + "#" + std::to_string(case_.graph.op_count());
+    Op op{.name = name, .kind = kind, .attributes = attributes};
+    op.inputs = std::move(inputs);
+    op.outputs = std::move(outputs);
     case_.graph.add_op(std::move(op));
   }
   // Parameter update after the backward ops: the momentum and weights then show where the gradient really went.

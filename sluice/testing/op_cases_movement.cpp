@@ -10,7 +10,7 @@ std::string_view name_of(Activation activation) {
 }
 
 // Parts of these extents along `axis` of `whole`; each part's gradient is a slice.
-OpCase concat_case(Shape whole, std::size_t axis, const std::vector<std::int64_t>& extents,
+OpCase concat_case(const Shape& whole, std::size_t axis, const std::vector<std::int64_t>& extents,
                    Activation activation = Activation::kNone) {
   CaseBuilder builder("concat " + to_string(whole) + " axis " + std::to_string(axis) + " of " + to_string(extents) +
                       std::string(name_of(activation)));

@@ -13,7 +13,9 @@ void for_each_in_channel(const Shape& shape, std::int64_t c, Visit visit) {
     for (std::int64_t p = 0; p < pixels; ++p) visit(static_cast<std::size_t>((n * shape[1] + c) * pixels + p));
 }
 
-double count_in_channel(const Shape& shape) { return static_cast<double>(element_count(shape) / shape[1]); }
+double count_in_channel(const Shape& shape) {
+  return static_cast<double>(element_count(shape)) / static_cast<double>(shape[1]);
+}
 
 struct Moments {
   double mean = 0;

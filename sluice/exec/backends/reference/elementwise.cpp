@@ -80,7 +80,7 @@ void reference_reduce(const ReferenceCall& call) {
     sums[broadcast_offset(call.output_shape(0), index)] += x[i];
   });
   const bool mean = call.attributes().reduce == ReduceFunction::kMean;
-  const double divisor = mean ? static_cast<double>(x.size() / y.size()) : 1.0;
+  const double divisor = mean ? static_cast<double>(x.size()) / static_cast<double>(y.size()) : 1.0;
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(sums[i] / divisor);
 }
 

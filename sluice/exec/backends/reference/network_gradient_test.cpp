@@ -63,6 +63,7 @@ TEST_P(Networks, GradientsOfEveryParameterEqualDifferencesOfTheLoss) {
   Graph training = build_training_graph(forward(), {});
   const std::vector<TrainedParameter> parameters = trained_parameters(training);
   std::vector<std::string> totals;
+  totals.reserve(parameters.size());
   for (const TrainedParameter& parameter : parameters) totals.push_back(total_loss(training, parameter.losses));
   WaveInput input(training);
   DifferenceCheck check(training, {.input = &input, .seed = kSeed}, leaf_values(training, kSeed));
