@@ -47,10 +47,13 @@ bool overlap(const Part& a, const Part& b) {
   return a.axis < 0 || b.axis < 0 || a.axis != b.axis || (a.begin < b.end && b.begin < a.end);
 }
 
-bool any_overlap(const std::vector<Part>& parts) {
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+// Whether two of several uses read the same elements. What one use does with its pieces is its own business.
+bool any_overlap(const std::vector<std::vector<Part>>& uses) {
+  for (std::size_t i = 0; i < uses.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (overlap(parts[i], parts[j])) return true;
+      for (const Part& a : uses[i]) {
+        if (std::any_of(uses[j].begin(), uses[j].end(), [&](const Part& b) { return overlap(a, b); })) return true;
+      }
     }
   }
   return false;
@@ -211,11 +214,11 @@ std::string Conversion::distinct_name(const std::string& name) {
 }
 
 SharedInitializers Conversion::find_shared() const {
-  std::map<std::string, std::vector<Part>> parts;
+  std::map<std::string, std::vector<std::vector<Part>>> parts;
   for (const auto& [text, weights] : uses_) {
     std::set<std::string> names;
     weights->collect_initializers(names);
-    for (const std::string& name : names) collect_parts(*weights, name, parts[name]);
+    for (const std::string& name : names) collect_parts(*weights, name, parts[name].emplace_back());
   }
   SharedInitializers result;
   for (const auto& [name, of] : parts) {

@@ -1,0 +1,141 @@
+// Where values of initializers come from and go to: types, external data, export.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "sluice/onnx/half.hpp"
+#include "tests/onnx/model_maker.hpp"
+
+namespace sluice {
+namespace {
+
+onnx::TensorProto& initializer(ModelMaker& maker, const std::string& name) {
+  for (onnx::TensorProto& tensor : *maker.proto().mutable_graph()->mutable_initializer()) {
+    if (tensor.name() == name) return tensor;
+  }
+  throw std::logic_error("no initializer " + name);
+}
+
+void store_outside(ModelMaker& maker, const std::string& name, const std::string& file, std::int64_t offset) {
+  onnx::TensorProto& tensor = initializer(maker, name);
+  std::ofstream stream(maker.folder() / file, std::ios::binary);
+  stream << std::string(static_cast<std::size_t>(offset), '#') << tensor.raw_data();
+  tensor.clear_raw_data();
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  for (const auto& [key, value] : {std::pair<std::string, std::string>("location", file),
+                                   std::pair<std::string, std::string>("offset", std::to_string(offset))}) {
+    onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+}
+
+// Everything that is read back, by initializer.
+std::map<std::string, std::vector<float>> all_values(const std::filesystem::path& path) {
+  onnx::ModelProto proto;
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(proto.ParseFromIstream(&file));
+  std::map<std::string, std::vector<float>> result;
+  for (const onnx::TensorProto& tensor : proto.graph().initializer()) {
+    std::vector<float> values(tensor.raw_data().size() / sizeof(float));
+    std::memcpy(values.data(), tensor.raw_data().data(), values.size() * sizeof(float));
+    result[tensor.name()] = values;
+  }
+  return result;
+}
+
+ReadParameter values_of(const OnnxModel& model) {
+  return [&model](const std::string& name) -> Result<std::vector<float>> { return given(model, name); };
+}
+
+TEST(OnnxData, ReadsHalfDoubleAndTypedFields) {
+  ModelMaker maker;
+  make_image_classifier(maker);
+  const std::vector<float> values = {0.5F, -1.25F, 3, 0.0009765625F, 1, 2, 3, 4, 5, 65504};
+  onnx::TensorProto& half = initializer(maker, "fc.bias");
+  half.clear_raw_data();
+  half.set_data_type(onnx::TensorProto::FLOAT16);
+  for (const float value : values) half.add_int32_data(half_of_float(value));
+  onnx::TensorProto& wide = initializer(maker, "bn.weight");
+  wide.clear_raw_data();
+  wide.set_data_type(onnx::TensorProto::DOUBLE);
+  for (const double value : {0.1, 0.2, 0.3, 0.4}) wide.add_double_data(value);
+  const auto model = maker.import();
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(given(*model, "fc.bias"), values);
+  EXPECT_EQ(given(*model, "bn.scale_shift")[2], 0.3F);
+}
+
+TEST(OnnxData, RoundsHalfPrecisionBothWays) {
+  for (int bits = 0; bits < 0x7c00; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    ASSERT_EQ(half_of_float(float_of_half(half)), half);
+  }
+  EXPECT_EQ(half_of_float(1e6F), 0x7c00);
+  EXPECT_EQ(half_of_float(1 + 1 / 2048.0F), half_of_float(1));  // a tie goes to even
+  EXPECT_EQ(half_of_float(1e-9F), 0);
+}
+
+TEST(OnnxData, ReadsExternalDataBesideTheModel) {
+  ModelMaker maker;
+  make_image_classifier(maker);
+  const std::vector<float> values = maker.values("fc.weight");
+  store_outside(maker, "fc.weight", "weights.bin", 16);
+  const auto model = maker.import();
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(given(*model, "fc.weight"), values);
+}
+
+TEST(OnnxData, ExportsUnchangedWeightsBitForBit) {
+  for (const auto make : {make_image_classifier, make_language_model, make_lstm}) {
+    ModelMaker maker;
+    make(maker);
+    const auto model = maker.import();
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const std::filesystem::path target = maker.folder() / "copy.onnx";
+    const Status done = export_onnx(maker.write(), target, values_of(*model));
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    EXPECT_EQ(all_values(target), all_values(maker.write()));
+  }
+}
+
+TEST(OnnxData, ExportsTrainedWeightsWhereTheyCameFrom) {
+  ModelMaker maker;
+  make_lstm(maker);
+  const auto model = maker.import();
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const ReadParameter trained = [&](const std::string& name) -> Result<std::vector<float>> {
+    std::vector<float> values = given(*model, name);
+    for (float& value : values) value += 1;
+    return values;
+  };
+  const std::filesystem::path target = maker.folder() / "copy.onnx";
+  ASSERT_TRUE(export_onnx(maker.write(), target, trained).ok());
+  const auto before = all_values(maker.write());
+  const auto after = all_values(target);
+  for (const char* name : {"table", "w", "r", "out"}) {
+    for (std::size_t i = 0; i < before.at(name).size(); ++i) {
+      ASSERT_FLOAT_EQ(after.at(name)[i], before.at(name)[i] + 1) << name << " " << i;
+    }
+  }
+  for (std::size_t i = 0; i < 16; ++i) {  // of the two biases the first takes the change
+    ASSERT_FLOAT_EQ(after.at("b")[i], before.at("b")[i] + (i < 8 ? 1.0F : 0.0F)) << i;
+  }
+}
+
+TEST(OnnxData, ExportsModelsWithExternalDataAsOneFile) {
+  ModelMaker maker;
+  make_image_classifier(maker);
+  const std::vector<float> values = maker.values("fc.weight");
+  store_outside(maker, "fc.weight", "weights.bin", 0);
+  const auto model = maker.import();
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::filesystem::path target = maker.folder() / "copy.onnx";
+  ASSERT_TRUE(export_onnx(maker.write(), target, values_of(*model)).ok());
+  EXPECT_EQ(all_values(target).at("fc.weight"), values);
+}
+
+}  // namespace
+}  // namespace sluice

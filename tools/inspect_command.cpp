@@ -1,0 +1,176 @@
+// sluice inspect: what a model or an ONNX file is made of, before anything is measured or trained.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "sluice/graph/summary.hpp"
+#include "sluice/planners/pack.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/text_table.hpp"
+#include "sluice/train/planning.hpp"
+#include "tools/commands.hpp"
+#include "tools/options.hpp"
+#include "tools/plan_output.hpp"
+
+namespace sluice {
+namespace {
+
+struct Arguments {
+  WorkloadArguments workload;
+  MachineArguments machine;
+  std::int64_t ops = 20;
+  std::string json;
+};
+
+// What the ops of one kind make and compute, forward.
+struct KindTotals {
+  std::int64_t ops = 0;
+  double flops = 0;
+  Bytes results = 0;
+};
+
+std::map<std::string, KindTotals> totals_by_kind(const Graph& graph) {
+  std::map<std::string, KindTotals> totals;
+  for (const Op& op : graph.ops()) {
+    std::string kind(to_string(op.kind));
+    if (op.kind == OpKind::kUnary) kind = to_string(op.attributes.unary);
+    KindTotals& each = totals[kind];
+    ++each.ops;
+    each.flops += flops(graph, op);
+    // A reshape is a view: it makes no bytes of its own.
+    for (const TensorId id : op.outputs) {
+      const Tensor& tensor = graph.tensor(id);
+      if (op.kind != OpKind::kReshape && !is_persistent(tensor.role)) each.results += tensor.bytes;
+    }
+  }
+  return totals;
+}
+
+std::string text_of_flops(double flops) { return flops == 0 ? "" : fmt::format("{:.2f}", flops / 1e9); }
+
+std::string kinds_table(const Graph& graph) {
+  TextTable table({{"forward ops", Align::kLeft, 0},
+                   {"count", Align::kRight, 0},
+                   {"GFLOP", Align::kRight, 0},
+                   {"results", Align::kRight, 0}});
+  for (const auto& [kind, totals] : totals_by_kind(graph)) {
+    table.add_row({kind, fmt::format("{}", totals.ops), text_of_flops(totals.flops), format_bytes(totals.results)});
+  }
+  return table.text();
+}
+
+std::string ops_table(const Graph& graph, std::int64_t most) {
+  TextTable table({{"op", Align::kLeft, 0},
+                   {"layer", Align::kLeft, 0},
+                   {"result", Align::kLeft, 0},
+                   {"parameters", Align::kRight, 0},
+                   {"GFLOP", Align::kRight, 0}});
+  for (OpIndex i = 0; i < graph.op_count() && i < most; ++i) {
+    const Op& op = graph.op(i);
+    std::int64_t parameters = 0;
+    for (const TensorId id : op.inputs) {
+      if (graph.tensor(id).role == Role::kParameter) parameters += element_count(graph.tensor(id).shape);
+    }
+    table.add_row({std::string(to_string(op.kind)), graph.layers.at(static_cast<std::size_t>(op.layer)),
+                   op.outputs.empty() ? "" : to_string(graph.tensor(op.outputs[0]).shape),
+                   parameters == 0 ? "" : fmt::format("{}", parameters), text_of_flops(flops(graph, op))});
+  }
+  std::string text = table.text();
+  if (graph.op_count() > most) text += fmt::format("... and {} more ops (--ops shows more)\n", graph.op_count() - most);
+  return text;
+}
+
+struct Findings {
+  GraphSummary forward, step;
+  Bytes activations = 0;  // kept or made in a step
+  Bytes everything = 0, smallest = 0;
+  std::string largest_op;
+};
+
+Findings find(const Graph& forward, const Graph& step) {
+  Findings found{summarize(forward), summarize(step)};
+  for (const Role role : {Role::kActivation, Role::kActivationGradient}) {
+    const auto bytes = found.step.bytes.find(role);
+    if (bytes != found.step.bytes.end()) found.activations += bytes->second;
+  }
+  OpIndex largest = 0;
+  found.smallest = largest_working_set(step, &largest);
+  found.everything = fast_only_bytes(step);
+  found.largest_op = step.op(largest).name;
+  return found;
+}
+
+std::string findings_text(const Findings& found) {
+  return format_fields({
+      {"parameters", fmt::format("{} in {}", found.forward.parameters,
+                                 format_bytes(found.forward.parameters * size_of(DType::kF32)))},
+      {"forward", fmt::format("{:.2f} GFLOP in {} ops", found.forward.flops / 1e9, found.forward.ops)},
+      {"training step", fmt::format("{:.2f} GFLOP in {} ops", found.step.flops / 1e9, found.step.ops)},
+      {"activations", fmt::format("{} made in a step, with their gradients", format_bytes(found.activations))},
+      {"all in fast memory", format_bytes(found.everything)},
+      {"smallest fast memory", fmt::format("{} ({:.1f} %): the operands of {}", format_bytes(found.smallest),
+                                           100.0 * static_cast<double>(found.smallest) /
+                                               static_cast<double>(std::max<Bytes>(found.everything, 1)),
+                                           found.largest_op)},
+  });
+}
+
+nlohmann::json findings_json(const Graph& forward, const Findings& found, const std::vector<std::string>& notes) {
+  nlohmann::json kinds = nlohmann::json::object();
+  for (const auto& [kind, totals] : totals_by_kind(forward)) {
+    kinds[kind] = {{"ops", totals.ops}, {"flops", totals.flops}, {"result_bytes", totals.results}};
+  }
+  nlohmann::json ops = nlohmann::json::array();
+  for (const Op& op : forward.ops()) {
+    ops.push_back({{"name", op.name},
+                   {"kind", to_string(op.kind)},
+                   {"layer", forward.layers.at(static_cast<std::size_t>(op.layer))},
+                   {"flops", flops(forward, op)}});
+  }
+  return {{"model", forward.name},
+          {"parameters", found.forward.parameters},
+          {"forward_flops", found.forward.flops},
+          {"step_flops", found.step.flops},
+          {"activation_bytes", found.activations},
+          {"fast_only_bytes", found.everything},
+          {"smallest_fast_bytes", found.smallest},
+          {"largest_op", found.largest_op},
+          {"kinds", kinds},
+          {"ops", ops},
+          {"notes", notes}};
+}
+
+Result<int> run(Arguments arguments) {
+  WorkloadArguments& asked = arguments.workload;
+  if (std::filesystem::exists(asked.model) || asked.model.ends_with(".onnx")) std::swap(asked.model, asked.onnx);
+  SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
+  SLUICE_ASSIGN(const WorkloadOptions options, asked.options(threads));
+  SLUICE_ASSIGN(const Workload workload, build_workload(options));
+  const Graph& forward = workload.forward;
+  const Findings found = find(forward, workload.graph());
+  fmt::print("{}\n{}", describe_graph(workload.graph()), findings_text(found));
+  for (const std::string& note : workload.notes) fmt::print("note: {}\n", note);
+  fmt::print("\n{}\n{}", kinds_table(forward), ops_table(forward, arguments.ops));
+  if (!arguments.json.empty()) {
+    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, findings_json(forward, found, workload.notes)));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("inspect", "Show what a model or an ONNX file is made of, and what it takes");
+  auto arguments = std::make_shared<Arguments>();
+  arguments->workload.add_to(*command);
+  arguments->machine.add_threads_to(*command);
+  command->add_option("--ops", arguments->ops, "How many ops to list")->capture_default_str();
+  add_json_option(*command, arguments->json);
+  command->footer("Example: sluice inspect model.onnx --batch 8");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sluice
