@@ -30,7 +30,7 @@ struct Tile {
   std::int64_t a_step, b_step;
 };
 
-template <int kAStep, int kBStep, typename T, typename Function>
+template <int AStep, int BStep, typename T, typename Function>
 SLUICE_FORCE_INLINE void combine_steps(const Tile& tile, const T* a, const T* b, T* y, const Function& function) {
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     const T* const from_a = a + row * tile.a_row;
@@ -40,7 +40,7 @@ SLUICE_FORCE_INLINE void combine_steps(const Tile& tile, const T* a, const T* b,
     const float first_b = load(from_b, 0);
 #pragma omp simd
     for (std::int64_t i = 0; i < tile.count; ++i)
-      store(to, i, function(kAStep == 0 ? first_a : load(from_a, i), kBStep == 0 ? first_b : load(from_b, i)));
+      store(to, i, function(AStep == 0 ? first_a : load(from_a, i), BStep == 0 ? first_b : load(from_b, i)));
   }
 }
 

@@ -9,17 +9,17 @@ namespace {
 
 // One sample. Rows of gates are `hidden` values each of input, forget, cell and output. `gates` may be `gates_x`, and
 // `c` may be `c_old`. Without an earlier step `recurrent` and `c_old` are not read.
-template <bool kState, typename T>
+template <bool HasState, typename T>
 SLUICE_FORCE_INLINE void apply_gates(const T* gates_x, const float* recurrent, const float* c_old, std::int64_t hidden,
                                      T* h, float* c, T* gates) {
-  const auto before = [&](std::int64_t i) { return load(gates_x, i) + (kState ? recurrent[i] : 0.0F); };
+  const auto before = [&](std::int64_t i) { return load(gates_x, i) + (HasState ? recurrent[i] : 0.0F); };
 #pragma omp simd
   for (std::int64_t k = 0; k < hidden; ++k) {
     const float in = vector_sigmoid(before(k));
     const float forget = vector_sigmoid(before(hidden + k));
     const float cell = vector_tanh(before(2 * hidden + k));
     const float out = vector_sigmoid(before(3 * hidden + k));
-    const float new_c = (kState ? forget * c_old[k] : 0.0F) + in * cell;
+    const float new_c = (HasState ? forget * c_old[k] : 0.0F) + in * cell;
     store(gates, k, in);
     store(gates, hidden + k, forget);
     store(gates, 2 * hidden + k, cell);
@@ -30,7 +30,7 @@ SLUICE_FORCE_INLINE void apply_gates(const T* gates_x, const float* recurrent, c
 }
 
 // One sample. Absent operands (c_old, dc_later, dc_old) are null and not touched.
-template <bool kState, bool kCarry, typename T>
+template <bool HasState, bool HasCarry, typename T>
 SLUICE_FORCE_INLINE void gate_gradients(const T* dh, const T* gates, const float* c, const float* c_old,
                                         const float* dc_later, std::int64_t hidden, T* dgates, float* dc_old) {
 #pragma omp simd
@@ -41,9 +41,9 @@ SLUICE_FORCE_INLINE void gate_gradients(const T* dh, const T* gates, const float
     const float out = load(gates, 3 * hidden + k);
     const float tanh_c = vector_tanh(c[k]);
     const float slope = load(dh, k);
-    const float dc = slope * out * (1 - tanh_c * tanh_c) + (kCarry ? dc_later[k] : 0.0F);
-    const float old = kState ? c_old[k] : 0.0F;
-    if constexpr (kState) dc_old[k] = dc * forget;
+    const float dc = slope * out * (1 - tanh_c * tanh_c) + (HasCarry ? dc_later[k] : 0.0F);
+    const float old = HasState ? c_old[k] : 0.0F;
+    if constexpr (HasState) dc_old[k] = dc * forget;
     store(dgates, k, dc * cell * in * (1 - in));
     store(dgates, hidden + k, dc * old * forget * (1 - forget));
     store(dgates, 2 * hidden + k, dc * in * (1 - cell * cell));

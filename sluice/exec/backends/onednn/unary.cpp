@@ -71,15 +71,16 @@ struct LoopFunction {
   float alpha, beta;
 };
 
+template <typename T, typename Function>
+SLUICE_FORCE_INLINE void map(const T* x, std::int64_t count, T* y, const Function& function) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) store(y, i, function(load(x, i)));
+}
+
 template <typename T>
 SLUICE_FORCE_INLINE void apply(LoopFunction f, const T* x, std::int64_t count, T* y) {
-  if (f.erf) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) store(y, i, vector_erf(load(x, i)));
-  } else {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) store(y, i, std::min(std::max(f.alpha * load(x, i) + f.beta, 0.0F), 1.0F));
-  }
+  if (f.erf) return map(x, count, y, [](float v) { return vector_erf(v); });
+  map(x, count, y, [f](float v) { return std::min(std::max(f.alpha * v + f.beta, 0.0F), 1.0F); });
 }
 SLUICE_VECTOR_CLONES void forward_block(LoopFunction f, const float* x, std::int64_t count, float* y) {
   apply(f, x, count, y);
@@ -88,22 +89,22 @@ SLUICE_VECTOR_CLONES void forward_block(LoopFunction f, const BFloat16* x, std::
   apply(f, x, count, y);
 }
 
+template <typename T, typename Function>
+SLUICE_FORCE_INLINE void map(const T* a, const T* b, std::int64_t count, T* y, const Function& function) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) store(y, i, function(load(a, i), load(b, i)));
+}
+
 // `saved` is x of erf, y of the hard sigmoid.
 template <typename T>
 SLUICE_FORCE_INLINE void derive(LoopFunction f, const T* saved, const T* dy, std::int64_t count, T* dx) {
   constexpr float kTwoOverRootPi = 1.12837917F;
-  if (f.erf) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i)
-      store(dx, i, load(dy, i) * kTwoOverRootPi * vector_exp(-load(saved, i) * load(saved, i)));
-  } else {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float y = load(saved, i);
-      const float slope = f.alpha * load(dy, i);
-      store(dx, i, (y > 0.0F) & (y < 1.0F) ? slope : 0.0F);
-    }
-  }
+  if (f.erf) return map(saved, dy, count, dx, [](float x, float d) { return d * kTwoOverRootPi * vector_exp(-x * x); });
+  map(saved, dy, count, dx, [f](float y, float d) {
+    const float slope = f.alpha * d;
+    const float below_one = y < 1.0F ? slope : 0.0F;
+    return y > 0.0F ? below_one : 0.0F;
+  });
 }
 SLUICE_VECTOR_CLONES void backward_block(LoopFunction f, const float* saved, const float* dy, std::int64_t count,
                                          float* dx) {
