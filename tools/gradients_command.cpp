@@ -15,17 +15,18 @@ struct Arguments {
   MachineArguments machine;
   SessionOptions session;
   std::optional<double> learning_rate;
-  std::string output;
+  GradientDumpOptions dump;
 };
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run(Arguments arguments) {
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(threads));
   SLUICE_ASSIGN(Workload workload, build_workload(options));
   print_notes(workload.notes);
   SLUICE_ASSIGN(const double rate, base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
-  SLUICE_RETURN_IF_ERROR(dump_gradients(workload, arguments.session, static_cast<float>(rate), arguments.output));
-  fmt::print("written to {}\n", arguments.output);
+  arguments.dump.learning_rate = static_cast<float>(rate);
+  SLUICE_RETURN_IF_ERROR(dump_gradients(workload, arguments.session, arguments.dump));
+  fmt::print("written to {}\n", arguments.dump.folder.string());
   return kExitOk;
 }
 
@@ -39,8 +40,11 @@ void add_gradients_command(CLI::App& app, Action& action) {
   arguments->machine.add_threads_to(*command);
   add_data_options(*command, arguments->session);
   add_learning_rate_option(*command, arguments->learning_rate);
-  command->add_option("-o,--output", arguments->output, "Folder (sluice/train/gradient_dump.hpp says what is in it)")
+  command
+      ->add_option("-o,--output", arguments->dump.folder, "Folder (sluice/train/gradient_dump.hpp says what is in it)")
       ->required();
+  command->add_option("--parameters", arguments->dump.parameters, "Start from the parameter files of this folder")
+      ->check(CLI::ExistingDirectory);
   command->footer("Example: sluice gradients resnet50 --batch 2 --output gradients");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
+
+#include "sluice/train/parked_tensors.hpp"
 
 namespace sluice {
 namespace {
@@ -120,6 +123,62 @@ TEST_F(CheckpointTest, InitialValuesFollowTheirSpecification) {
   const auto tail = values(2);
   EXPECT_EQ(tail, (std::vector<float>{whole[4], whole[5]})) << "a slice starts with its part of the whole";
   EXPECT_NE(whole[0], whole[1]);
+}
+
+// What came with a model: element i of a parameter called "given" is 100 + i.
+class CountingValues : public GivenValues {
+ public:
+  Status read(const std::string& source, std::int64_t first_element, std::span<float> values) const override {
+    if (source != "given") return Error{ErrorCode::kBadInput, "no values for " + source};
+    std::iota(values.begin(), values.end(), static_cast<float>(100 + first_element));
+    return {};
+  }
+};
+
+TEST(InitialValuesTest, UniformAndGivenOnesAreSlicesOfTheWhole) {
+  Graph graph;
+  const Init uniform{.kind = Init::Kind::kUniform, .stddev = 0.25F, .stream = 9};
+  Init tail = uniform;
+  tail.first_element = 60;
+  graph.add_tensor(tensor_of("u", {100}, Role::kParameter, uniform));
+  graph.add_tensor(tensor_of("u.tail", {40}, Role::kParameter, tail));
+  graph.add_tensor(tensor_of("g[2:4]", {2, 3}, Role::kParameter,
+                             {.kind = Init::Kind::kGiven, .first_element = 6, .source = "given"}));
+  graph.add_tensor(tensor_of("g[0:2]", {2, 3}, Role::kParameter, {.kind = Init::Kind::kGiven, .source = "given"}));
+  EXPECT_TRUE(needs_given_values(graph));
+  ReversingGraph compiled(graph);
+  MapExecutor executor;
+  ParameterAccess access(compiled, executor);
+  const CountingValues given;
+  ASSERT_TRUE(initialise_parameters(access, 5, &given).ok());
+  const std::vector<float> whole = read_whole(access, "u").value();
+  const std::vector<float> part = read_whole(access, "u.tail").value();
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 60));
+  EXPECT_LT(*std::ranges::max_element(whole), 0.25F);
+  EXPECT_GT(*std::ranges::max_element(whole), 0.2F);
+  EXPECT_GE(*std::ranges::min_element(whole), -0.25F);
+  EXPECT_LT(*std::ranges::min_element(whole), -0.2F);
+  std::vector<float> expected(12);
+  std::iota(expected.begin(), expected.end(), 100.0F);
+  EXPECT_EQ(read_whole(access, "g").value(), expected) << "slices in the order of the whole, not of the graph";
+  EXPECT_THAT(read_whole(access, "h").error().message, HasSubstr("no parameter 'h'"));
+}
+
+TEST_F(CheckpointTest, ParkedTensorsComeBackByName) {
+  const std::string before = hash();
+  const auto parked = ParkedTensors::park(access_, ::testing::TempDir());
+  ASSERT_TRUE(parked.ok()) << parked.error().message;
+  ASSERT_TRUE(initialise_parameters(access_, 99).ok());
+  ASSERT_NE(hash(), before);
+  ASSERT_TRUE(parked->restore(access_).ok());
+  EXPECT_EQ(hash(), before);
+  Graph other;
+  other.add_tensor(tensor_of("w", {3, 3}, Role::kParameter));
+  ReversingGraph compiled(other);
+  ParameterAccess access(compiled, executor_);
+  const Status status = parked->restore(access);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("its 9 elements"));
 }
 
 TEST_F(CheckpointTest, SeedAndEveryBitReachTheHash) {

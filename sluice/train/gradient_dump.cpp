@@ -106,8 +106,8 @@ std::vector<Whole> wholes(const Graph& graph, Role role) {
 
 class GradientDump {
  public:
-  GradientDump(Workload& workload, const SessionOptions& options, float learning_rate, std::filesystem::path folder)
-      : workload_(workload), options_(options), learning_rate_(learning_rate), folder_(std::move(folder)) {}
+  GradientDump(Workload& workload, const SessionOptions& options, const GradientDumpOptions& dump)
+      : workload_(workload), options_(options), dump_(dump), folder_(dump.folder) {}
 
   Status run() {
     std::error_code failure;
@@ -117,16 +117,17 @@ class GradientDump {
     ParameterAccess access(*workload_.compiled, *step);
     access_ = &access;
     SLUICE_RETURN_IF_ERROR(initialise_parameters(access, options_.seed, workload_.values.get()));
+    if (!dump_.parameters.empty()) SLUICE_RETURN_IF_ERROR(read_parameters());
     manifest_ = {
         {"model", workload_.forward.name}, {"settings", workload_to_json(workload_.options)}, {"seed", options_.seed}};
-    manifest_["settings"]["learning_rate"] = learning_rate_;
+    manifest_["settings"]["learning_rate"] = dump_.learning_rate;
     SLUICE_RETURN_IF_ERROR(write_tensors(Role::kParameter, "parameter", "parameters"));
     SLUICE_RETURN_IF_ERROR(write_tensors(Role::kBuffer, "buffer", "buffers"));
     const std::vector<InputTensor> inputs = input_tensors(graph());
     SLUICE_ASSIGN(const auto data, open_data_source(options_.data, inputs, options_.seed));
     SLUICE_RETURN_IF_ERROR(write_inputs(inputs, *data));
     SLUICE_RETURN_IF_ERROR(
-        step->run_step({.learning_rate = learning_rate_, .input = data.get(), .seed = options_.seed}));
+        step->run_step({.learning_rate = dump_.learning_rate, .input = data.get(), .seed = options_.seed}));
     SLUICE_RETURN_IF_ERROR(note_losses());
     const std::string text = manifest_.dump(1) + "\n";
     return write_part("manifest.json", 0, std::as_bytes(std::span(text.data(), text.size())));
@@ -149,6 +150,25 @@ class GradientDump {
     file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     file.close();
     if (!file) return cannot_write(path, std::strerror(errno));
+    return {};
+  }
+
+  // The parameters of an earlier dump of the same model, as they are in its folder now.
+  Status read_parameters() {
+    for (const Whole& whole : wholes(graph(), Role::kParameter)) {
+      const std::filesystem::path path = dump_.parameters / fmt::format("parameter_{:04}.bin", whole.index);
+      std::ifstream file(path, std::ios::binary);
+      for (const TensorId id : persistent_tensors(graph())) {
+        const Tensor& tensor = graph().tensor(id);
+        if (tensor.role != Role::kParameter || whole_name(tensor.name) != whole.name) continue;
+        const std::span<float> values = access_->stage(id);
+        const std::int64_t row = static_cast<std::int64_t>(values.size_bytes()) / tensor.shape.front();
+        file.seekg(first_row(tensor.name) * row);
+        file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
+        if (!file) return Error{ErrorCode::kIo, fmt::format("cannot read {} from {}", tensor.name, path.string())};
+        SLUICE_RETURN_IF_ERROR(access_->write(id));
+      }
+    }
     return {};
   }
 
@@ -222,7 +242,7 @@ class GradientDump {
 
   Workload& workload_;
   const SessionOptions& options_;
-  float learning_rate_;
+  const GradientDumpOptions& dump_;
   std::filesystem::path folder_;
   ParameterAccess* access_ = nullptr;
   json manifest_;
@@ -232,9 +252,8 @@ class GradientDump {
 
 }  // namespace
 
-Status dump_gradients(Workload& workload, const SessionOptions& options, float learning_rate,
-                      const std::filesystem::path& folder) {
-  return GradientDump(workload, options, learning_rate, folder).run();
+Status dump_gradients(Workload& workload, const SessionOptions& options, const GradientDumpOptions& dump) {
+  return GradientDump(workload, options, dump).run();
 }
 
 }  // namespace sluice

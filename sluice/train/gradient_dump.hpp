@@ -1,8 +1,8 @@
 // One training step with everything in fast memory, written to a folder so that another framework can repeat it from
 // the same values: initial parameters, the step's data, the loss, and every parameter's gradient.
 //
-//   manifest.json    {"model", "seed", "settings": {as in workload_json.hpp, and "learning_rate"}, "loss": sum,
-//   "losses": {"loss": value},
+//   manifest.json    {"model", "seed", "settings": {as in workload_json.hpp, and "learning_rate"},
+//                     "loss": sum, "losses": {"loss": value},
 //                     "parameters": [{"name", "shape", "file", "gradient"}],   in the order of their first use
 //                     "buffers": [{"name", "shape", "file"}],                  running statistics, before the step
 //                     "inputs": [{"name", "content", "shape", "dtype", "bound", "file"}]}
@@ -19,8 +19,12 @@
 
 namespace sluice {
 
-// The learning rate matters where a step updates some parameters before it uses them again (a GAN's).
-Status dump_gradients(Workload& workload, const SessionOptions& options, float learning_rate,
-                      const std::filesystem::path& folder);
+struct GradientDumpOptions {
+  std::filesystem::path folder;      // to write to
+  std::filesystem::path parameters;  // of an earlier dump, to start from its parameter files; empty: initial values
+  float learning_rate = 0;           // of the step's updates, which later stages of a GAN's step see
+};
+
+Status dump_gradients(Workload& workload, const SessionOptions& options, const GradientDumpOptions& dump);
 
 }  // namespace sluice

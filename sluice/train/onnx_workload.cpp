@@ -21,19 +21,22 @@ Status check_shape(const WorkloadOptions& options) {
                            options.onnx.string())};
 }
 
+OnnxOptions onnx_options(const WorkloadOptions& options) {
+  return {.batch = options.shape.batch, .sequence = options.shape.sequence, .loss = options.onnx_loss};
+}
+
 }  // namespace
 
 Result<ForwardModel> read_onnx_workload(const WorkloadOptions& options) {
   SLUICE_RETURN_IF_ERROR(check_shape(options));
-  SLUICE_ASSIGN(OnnxModel model, import_onnx(options.onnx, {.batch = options.shape.batch,
-                                                            .sequence = options.shape.sequence,
-                                                            .loss = options.onnx_loss}));
+  SLUICE_ASSIGN(OnnxModel model, import_onnx(options.onnx, onnx_options(options)));
   return ForwardModel{std::move(model.forward), std::move(model.values), std::move(model.notes)};
 }
 
 Status write_onnx_workload(const WorkloadOptions& options, const std::filesystem::path& target,
                            ParameterAccess& access) {
-  return export_onnx(options.onnx, target, [&](const std::string& name) { return read_whole(access, name); });
+  return export_onnx(
+      options.onnx, target, [&](const std::string& name) { return read_whole(access, name); }, onnx_options(options));
 }
 
 std::string_view to_string(OnnxLoss loss) {

@@ -53,6 +53,25 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"ZeroRate", {"train", "resnet20", "--lr", "0"}, "--lr must be above 0"},
         BadInput{"BadSchedule", {"train", "resnet20", "--schedule", "linear"}, "learning-rate schedule 'linear'"},
         BadInput{"EveryWithoutCheckpoint", {"train", "resnet20", "--checkpoint-every", "5"}, "--checkpoint FILE"},
+        BadInput{"ModelAndOnnx", {"train", "resnet20", "--onnx", SLUICE_COMMAND}, "either a built-in model"},
+        BadInput{"MissingOnnx", {"train", "--onnx", "/no/model.onnx"}, "/no/model.onnx"},
+        BadInput{"NotOnnx", {"train", "--onnx", SLUICE_COMMAND}, "sluice"},
+        BadInput{"ExportWithoutOnnx", {"train", "resnet20", "--export-onnx", "out.onnx"}, "needs --onnx FILE"},
+        BadInput{"UnknownLoss", {"train", "resnet20", "--loss", "hinge"}, "unknown loss 'hinge'"},
+        BadInput{"UnknownOptimizer", {"train", "resnet20", "--optimizer", "lamb"}, "unknown optimizer 'lamb'"},
+        BadInput{"BetaOfOne", {"train", "resnet20", "--optimizer", "adam", "--beta2", "1"}, "--beta2 from 0"},
+        BadInput{"NegativeDecay", {"train", "resnet20", "--weight-decay", "-1"}, "must not be negative"},
+        BadInput{"UnknownPrecision", {"train", "resnet20", "--precision", "fp8"}, "unknown precision 'fp8'"},
+        BadInput{"DropoutOfOne", {"train", "bert_base", "--dropout", "1"}, "--dropout must be from 0 to below 1"},
+        BadInput{"ZeroSequence", {"train", "bert_base", "--sequence", "0"}, "--sequence must be above 0"},
+        BadInput{"ZeroWidth", {"train", "bert_base", "--width", "0"}, "--width must be above 0"},
+        BadInput{"NegativeDepth", {"train", "bert_base", "--depth", "-1"}, "--depth must be above 0"},
+        BadInput{"ImageSizeOfText", {"train", "bert_base", "--image-size", "32"}, "image size"},
+        BadInput{"NegativeValidation", {"train", "resnet20", "--validate-every", "-1"}, "must not be negative"},
+        BadInput{"ValidationAndNone",
+                 {"train", "resnet20", "--validate-every", "1", "--no-validation"},
+                 "exclude each other"},
+        BadInput{"GradientsToNowhere", {"gradients", "resnet20"}, "--output"},
         BadInput{"MissingPlan", {"verify", "/no/plan.json", "resnet20"}, "/no/plan.json"}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
@@ -125,6 +144,24 @@ TEST_F(BadFileTest, TruncatedCifar) {
       run_sluice(with({"train", "resnet20"}, {"--plan", make_plan(), "--data", "cifar10:" + folder_.path().string()}));
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.errors, HasSubstr("data_batch_1.bin has 5 bytes where 30730000"));
+}
+
+TEST_F(BadFileTest, DataOfAnotherKind) {
+  const std::string plan = make_plan();
+  const auto train = [&](const std::string& data, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = with({"train", "resnet20"}, {"--plan", plan, "--data", data});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const CommandResult result = run_sluice(arguments);
+    EXPECT_EQ(result.exit_code, 2) << data;
+    return result.errors;
+  };
+  EXPECT_THAT(train("imagenet"), HasSubstr("unknown data 'imagenet'"));
+  EXPECT_THAT(train("mnist:" + folder_.path().string()), HasSubstr("train-images-idx3-ubyte: No such file"));
+  std::ofstream(folder_.file("train-images-idx3-ubyte")) << "short";
+  std::ofstream(folder_.file("train-labels-idx1-ubyte")) << "short";
+  EXPECT_THAT(train("mnist:" + folder_.path().string()), HasSubstr("has 5 bytes where its header alone has 16"));
+  EXPECT_THAT(train("tokens:" + folder_.path().string()), HasSubstr("take a language model"));
+  EXPECT_THAT(train("synthetic", {"--validate-every", "1"}), HasSubstr("no validation split"));
 }
 
 TEST_F(BadFileTest, CheckpointCutShortOrOfAnotherRun) {

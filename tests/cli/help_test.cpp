@@ -19,7 +19,21 @@ TEST(HelpTest, EverySubcommandShowsAnExample) {
   }
 }
 
-TEST(HelpTest, WorkerIsNotShown) { EXPECT_THAT(run_sluice({"--help"}).output, Not(HasSubstr("worker"))); }
+TEST(HelpTest, WhatIsForProgramsIsNotShown) {
+  EXPECT_THAT(run_sluice({"--help"}).output, Not(HasSubstr("worker")));
+  EXPECT_THAT(run_sluice({"--help"}).output, Not(HasSubstr("gradients")));
+  EXPECT_THAT(run_sluice({"gradients", "--help"}).output, HasSubstr("Example: sluice gradients"));
+}
+
+TEST(HelpTest, EveryCommandOfAModelTakesItsOptions) {
+  for (const std::string name : {"profile", "plan", "verify", "simulate", "train", "compare", "gradients"}) {
+    const std::string help = run_sluice({name, "--help"}).output;
+    for (const char* option : {"--onnx", "--sequence", "--width", "--depth", "--dropout", "--optimizer", "--beta2",
+                               "--precision", "--keep-norm-outputs"}) {
+      EXPECT_THAT(help, HasSubstr(option)) << name;
+    }
+  }
+}
 
 TEST(HelpTest, ListsPlannersAndVersion) {
   EXPECT_THAT(run_sluice({"train", "--help"}).output, HasSubstr("on-demand"));

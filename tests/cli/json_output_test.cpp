@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -117,6 +118,32 @@ TEST_F(JsonOutputTest, Compare) {
   EXPECT_EQ(document["results"][0]["bytes_in"], 0);
   EXPECT_GT(document["results"][1]["bytes_in"], 0);
   EXPECT_THAT(result_.output, HasSubstr("slow-only: "));
+}
+
+TEST_F(JsonOutputTest, RaisedBudgetsAreSaid) {
+  const json document = run(small(
+      {"compare", "resnet20", "--fast", "64KiB", "--smallest-feasible", "--planners", "on-demand", "--steps", "3"}));
+  const json& row = document["results"][1];
+  EXPECT_TRUE(row["budget_raised"].get<bool>());
+  EXPECT_EQ(row["asked_budget_bytes"], 65536);
+  EXPECT_GT(row["fast_budget_bytes"], 65536);
+  EXPECT_LE(row["fast_arena_bytes"], row["fast_budget_bytes"]);
+  EXPECT_FALSE(document["results"][0]["budget_raised"].get<bool>());
+  EXPECT_THAT(result_.output, HasSubstr("note: * on-demand cannot do with the 64.0 KiB asked for"));
+}
+
+TEST_F(JsonOutputTest, LanguageModelWithAdamAndItsData) {
+  std::ofstream(folder_.file("text")) << std::string(4000, 'x');
+  const json document = run(small({"train", "gpt2_small", "--classes", "256", "--sequence", "16", "--width", "64",
+                                   "--depth", "1", "--optimizer", "adamw", "--steps", "4", "--data",
+                                   "tokens:" + folder_.file("text"), "--validate-every", "2"}));
+  ASSERT_EQ(document["validation"].size(), 2U);
+  expect_keys(document["validation"][0], {"step", "loss", "perplexity", "predictions", "batches"});
+  EXPECT_EQ(document["validation"][0]["step"], 2);
+  EXPECT_EQ(document["validation"][1]["step"], 4);
+  EXPECT_LT(document["validation"][1]["loss"], document["validation"][0]["loss"]);
+  EXPECT_THAT(result_.output, HasSubstr("tokens [2, 16] of 256"));
+  EXPECT_THAT(result_.output, HasSubstr("validation: perplexity"));
 }
 
 TEST_F(JsonOutputTest, ThrottledLinksAreShownAsEmulated) {

@@ -1,0 +1,84 @@
+// An ONNX file is trained from its own weights under several plans to the same bits, and written back: the copy holds
+// the trained weights, and training goes on from them.
+#include <gtest/gtest.h>
+
+#include "sluice/train/onnx_workload.hpp"
+#include "tests/cli/command_runner.hpp"
+#include "tests/e2e/tiny_onnx.hpp"
+#include "tests/e2e/trained_run.hpp"
+
+namespace sluice {
+namespace {
+
+class OnnxTest : public ::testing::Test {
+ protected:
+  OnnxTest() { write_tiny_onnx(file_, tiny_onnx_values()); }
+
+  WorkloadOptions options(const std::string& file) const { return {.onnx = file, .shape = {.batch = 8}}; }
+
+  TemporaryFolder folder_;
+  const std::string file_ = folder_.file("tiny.onnx");
+  const Machine machine_ = test_machine(1, "file");
+};
+
+TEST_F(OnnxTest, StartsWithTheWeightsOfTheFile) {
+  Workload workload = test_workload(options(file_));
+  auto session = Session::create(workload, machine_, *test_plan(workload, machine_, "fast-only", "100%"), {});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ(workload.values, nullptr) << "they are not kept beside the parameters";
+  const TinyOnnx expected = tiny_onnx_values();
+  EXPECT_EQ(read_whole((*session)->parameters(), "conv.weight").value(), expected.conv_weight);
+  EXPECT_EQ(read_whole((*session)->parameters(), "fc.weight").value(), expected.fc_weight);
+  EXPECT_EQ(read_whole((*session)->parameters(), "fc.bias").value(), expected.fc_bias);
+}
+
+TEST_F(OnnxTest, LearnsToTheSameBitsUnderEveryPlan) {
+  Workload workload = test_workload(options(file_));
+  const Plan whole = *test_plan(workload, machine_, "fast-only", "100%");
+  const TrainedRun expected = train(workload, machine_, whole, 30, 0.1F);
+  EXPECT_LT(expected.losses.back(), 0.8F * expected.losses.front());
+  for (const std::string planner : {"on-demand", "sentinel"}) {
+    const auto plan = test_plan(workload, machine_, planner, "80%");
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(train(workload, machine_, *plan, 30, 0.1F).parameter_hash, expected.parameter_hash) << planner;
+  }
+}
+
+TEST_F(OnnxTest, TrainedWeightsComeBackAsOnnx) {
+  const std::string trained = folder_.file("trained.onnx");
+  Workload workload = test_workload(options(file_));
+  auto session = Session::create(workload, machine_, *test_plan(workload, machine_, "fast-only", "100%"), {});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  for (std::int64_t step = 0; step < 3; ++step) ASSERT_TRUE((*session)->run_step(step, 0.1F).ok());
+  const Status written = write_onnx_workload(workload.options, trained, (*session)->parameters());
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  Workload again = test_workload(options(trained));
+  auto next = Session::create(again, machine_, *test_plan(again, machine_, "fast-only", "100%"), {});
+  ASSERT_TRUE(next.ok()) << next.error().message;
+  for (const char* name : {"conv.weight", "conv.bias", "fc.weight", "fc.bias"}) {
+    const std::vector<float> expected = read_whole((*session)->parameters(), name).value();
+    EXPECT_EQ(read_whole((*next)->parameters(), name).value(), expected) << name;
+  }
+  EXPECT_NE(read_whole((*next)->parameters(), "fc.weight").value(), tiny_onnx_values().fc_weight);
+}
+
+TEST_F(OnnxTest, CommandTrainsExportsAndTrainsOn) {
+  const std::string trained = folder_.file("trained.onnx");
+  const CommandResult first = run_sluice(
+      {"train", "--onnx", file_, "--batch", "8", "--threads", "1", "--steps", "2", "--export-onnx", trained});
+  ASSERT_EQ(first.exit_code, 0) << first.errors;
+  const CommandResult second =
+      run_sluice({"train", "--onnx", trained, "--batch", "8", "--threads", "1", "--steps", "2", "--fast", "90%"});
+  EXPECT_EQ(second.exit_code, 0) << second.errors;
+}
+
+TEST_F(OnnxTest, TakesOnlyBatchAndSequence) {
+  WorkloadOptions wrong = options(file_);
+  wrong.shape.classes = 10;
+  const auto workload = build_workload(wrong);
+  ASSERT_FALSE(workload.ok());
+  EXPECT_NE(workload.error().message.find("only the batch"), std::string::npos) << workload.error().message;
+}
+
+}  // namespace
+}  // namespace sluice
