@@ -13,13 +13,19 @@ spill=${SLUICE_SPILL:-$PWD/build}
 
 names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32
   resnet32_b128_1thread resnet50_budgets resnet32_optane resnet32_pmbd resnet32_pcie3 resnet20_learns
-  resnet200_plan pytorch_b16 pytorch_b32)
+  resnet200_plan pytorch pytorch_b32 gradients onnx
+  inception_v3_b8 inception_v4_b8 densenet121_b16 densenet264_b8 mobilenet_v1_b32 mobilenet_v2_b32 squeezenet1_1_b32
+  googlenet_b16 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128)
 
 compare() {  # NAME MODEL BATCH PLANNERS STEPS ARG...
   local name=$1 model=$2 batch=$3 planners=$4 steps=$5
   shift 5
   keep "$name" "$sluice" compare "$model" --batch "$batch" --fast 20% --planners "$planners" --steps "$steps" \
     --spill-dir "$spill" --json "$out/$name.json" "$@"
+}
+
+at_feasible() {  # NAME MODEL BATCH ARG...: a fifth of the memory, or the least that works where that is more
+  compare "$1" "$2" "$3" fast-only,sentinel 9 --smallest-feasible "${@:4}"
 }
 
 keep() {  # NAME COMMAND...: the command, the commit and what it printed
@@ -58,9 +64,15 @@ experiment() {
         --json "$out/$1_sentinel.json"
       ;;
     resnet200_plan) keep "$1" "$sluice" plan resnet200 --batch 16 --fast 20% --spill-dir "$spill" --json "$out/$1.json" ;;
-    pytorch_b16) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50 --batch 16 --sluice fast-only,sentinel@20% --rivals plain --spill-dir "$spill" --json "$out/$1.json" ;;
-    pytorch_b32) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50 --batch 32 --sluice fast-only,sentinel@20% --rivals plain,checkpoint,disk --rounds 5 \
+    pytorch) keep "$1" benchmarks/rivals/compare_pytorch.py --spill-dir "$spill" --json "$out/$1.json" ;;
+    pytorch_b32) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,sentinel@20% --rivals plain,checkpoint,disk --rounds 5 \
       --spill-dir "$spill" --json "$out/$1.json" ;;
+    gradients) keep "$1" benchmarks/rivals/check_gradients.py --json "$out/$1.json" ;;
+    onnx) keep "$1" benchmarks/rivals/check_onnx.py --json "$out/$1.json" ;;
+    vgg416_b4) at_feasible "$1" vgg416 4 --image-size 64 ;;
+    gpt2_small_b4) at_feasible "$1" gpt2_small 4 --sequence 256 ;;
+    inception_v?_b* | densenet*_b* | mobilenet_v?_b* | squeezenet1_1_b* | googlenet_b* | lstm_b* | bert_*_b* | dcgan_b*)
+      at_feasible "$1" "${1%_b*}" "${1##*_b}" ;;
     *) echo "results.sh: unknown experiment '$1'; --list names them" >&2; exit 2 ;;
   esac
 }

@@ -47,11 +47,11 @@ class Twin:
 
 
 def graph_parameters(model):
-    """The tensors of each parameter of Sluice's graph, in the graph's order: [weight] or [bias], and [weight, bias] of
-    a norm, which are rows 0 and 1 of its scale_shift."""
+    """The tensors of each parameter of Sluice's graph, in the order of their first use: [weight] or [bias], and
+    [weight, bias] of a norm, which are rows 0 and 1 of its scale_shift."""
     groups, seen = [], set()
     for module in model.modules():
-        own = [parameter for parameter in module.parameters(recurse=False)
+        own = [parameter for _, parameter in sorted(module.named_parameters(recurse=False), key=order_of_use(module))
                if parameter.requires_grad and id(parameter) not in seen]
         seen.update(map(id, own))
         if isinstance(module, (nn.modules.batchnorm._BatchNorm, nn.LayerNorm)) and own:
@@ -59,6 +59,14 @@ def graph_parameters(model):
         else:
             groups.extend([parameter] for parameter in own)
     return groups
+
+
+def order_of_use(module):
+    """An LSTM layer projects its input (weights, bias) before it uses its recurrent weights."""
+    if not isinstance(module, nn.LSTM):
+        return lambda named: 0
+    uses = ["weight_ih", "bias_ih", "weight_hh", "bias_hh"]
+    return lambda named: (named[0].rpartition("_l")[2], uses.index(named[0].rpartition("_l")[0]))
 
 
 def graph_values(model):
