@@ -1,6 +1,7 @@
 // sluice inspect: what a model or an ONNX file is made of, before anything is measured or trained.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -86,18 +87,36 @@ std::string ops_table(const Graph& graph, std::int64_t most) {
 struct Findings {
   GraphSummary forward, step;
   Bytes activations = 0;  // kept or made in a step
-  Bytes everything = 0, smallest = 0;
+  Bytes everything = 0;
+  Bytes smallest = 0;     // fast budget for which there is a plan
+  Bytes working_set = 0;  // operands of the largest op: no plan needs less
   std::string largest_op;
 };
 
-Findings find(const Graph& forward, const Graph& step) {
-  Findings found{summarize(forward), summarize(step)};
-  for (const Role role : {Role::kActivation, Role::kActivationGradient}) {
-    const auto bytes = found.step.bytes.find(role);
-    if (bytes != found.step.bytes.end()) found.activations += bytes->second;
+// The planner that fetches what an op needs when it needs it gets along with the least, and plans without op times.
+constexpr std::string_view kLeastPlanner = "on-demand";
+
+Result<Bytes> smallest_budget(const Graph& graph, const Machine& machine) {
+  const Profile no_times;
+  PlanRequest request{graph, no_times, machine, {}};
+  for (const Tier& tier : machine.tiers) request.budgets.push_back(align_down(tier.capacity, kTensorAlignment));
+  request.budgets[kFastTier] = fast_only_bytes(graph);
+  return smallest_feasible_bytes(kLeastPlanner, request);
+}
+
+// Work is counted in the logical graph, whose tensors have the shapes that ops see; bytes in the executable one.
+Result<Findings> find(const Workload& workload, const Machine& machine) {
+  const WorkloadOptions& options = workload.options;
+  const Graph logical = prepare_training_graph(workload.forward, options.optimizer, options.precision);
+  const Graph& step = workload.graph();
+  Findings found{summarize(workload.forward), summarize(logical)};
+  for (const Tensor& tensor : step.tensors()) {
+    const bool made = tensor.role == Role::kActivation || tensor.role == Role::kActivationGradient;
+    if (made) found.activations += tensor.bytes;
   }
   OpIndex largest = 0;
-  found.smallest = largest_working_set(step, &largest);
+  found.working_set = largest_working_set(step, &largest);
+  SLUICE_ASSIGN(found.smallest, smallest_budget(step, machine));
   found.everything = fast_only_bytes(step);
   found.largest_op = step.op(largest).name;
   return found;
@@ -111,10 +130,11 @@ std::string findings_text(const Findings& found) {
       {"training step", fmt::format("{:.2f} GFLOP in {} ops", found.step.flops / 1e9, found.step.ops)},
       {"activations", fmt::format("{} made in a step, with their gradients", format_bytes(found.activations))},
       {"all in fast memory", format_bytes(found.everything)},
-      {"smallest fast memory", fmt::format("{} ({:.1f} %): the operands of {}", format_bytes(found.smallest),
-                                           100.0 * static_cast<double>(found.smallest) /
-                                               static_cast<double>(std::max<Bytes>(found.everything, 1)),
-                                           found.largest_op)},
+      {"smallest feasible", fmt::format("{} of fast memory ({:.1f} %, planner {})", format_bytes(found.smallest),
+                                        100.0 * static_cast<double>(found.smallest) /
+                                            static_cast<double>(std::max<Bytes>(found.everything, 1)),
+                                        kLeastPlanner)},
+      {"largest op", fmt::format("{} takes {}", found.largest_op, format_bytes(found.working_set))},
   });
 }
 
@@ -138,6 +158,7 @@ nlohmann::json findings_json(const Graph& forward, const Findings& found, const 
           {"fast_only_bytes", found.everything},
           {"smallest_fast_bytes", found.smallest},
           {"largest_op", found.largest_op},
+          {"largest_op_bytes", found.working_set},
           {"kinds", kinds},
           {"ops", ops},
           {"notes", notes}};
@@ -150,7 +171,8 @@ Result<int> run(Arguments arguments) {
   SLUICE_ASSIGN(const WorkloadOptions options, asked.options(threads));
   SLUICE_ASSIGN(const Workload workload, build_workload(options));
   const Graph& forward = workload.forward;
-  const Findings found = find(forward, workload.graph());
+  SLUICE_ASSIGN(const Machine machine, arguments.machine.machine());
+  SLUICE_ASSIGN(const Findings found, find(workload, machine));
   fmt::print("{}\n{}", describe_graph(workload.graph()), findings_text(found));
   for (const std::string& note : workload.notes) fmt::print("note: {}\n", note);
   fmt::print("\n{}\n{}", kinds_table(forward), ops_table(forward, arguments.ops));
@@ -166,7 +188,7 @@ void add_inspect_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("inspect", "Show what a model or an ONNX file is made of, and what it takes");
   auto arguments = std::make_shared<Arguments>();
   arguments->workload.add_to(*command);
-  arguments->machine.add_threads_to(*command);
+  arguments->machine.add_to(*command);
   command->add_option("--ops", arguments->ops, "How many ops to list")->capture_default_str();
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice inspect model.onnx --batch 8");

@@ -36,7 +36,7 @@ def drops(module):
         isinstance(part, torch.nn.LSTM) and part.dropout > 0 for part in module.modules())
 
 
-def export(name, folder, opset):
+def export(name, folder, opset, quiet=False):
     torch.manual_seed(17)
     module, inputs, names, axes = MODELS[name]()
     path = folder / f"{name}.onnx"
@@ -57,7 +57,8 @@ def export(name, folder, opset):
     evaluated.numpy().tofile(folder / f"{name}.eval.bin")
     if trained is not None:
         trained.numpy().tofile(folder / f"{name}.train.bin")
-    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB", flush=True)
+    if not quiet:
+        print(f"{path}: {path.stat().st_size / 1e6:.1f} MB", flush=True)
 
 
 def main():
