@@ -263,6 +263,23 @@ TEST(OnednnTraining, HalfPrecisionFollowsTheReferenceInHalfTheBytes) {
   EXPECT_THAT(losses(make_onednn_backend(), rounded, 3), testing::Pointwise(testing::FloatNear(3e-2F), expected));
 }
 
+TEST(OnednnTraining, WinogradsConvolutionsFollowTheDirectOnes) {
+  GraphBuilder builder("winograd");
+  builder.begin_layer("input");
+  TensorId x = builder.input(8, 3, 16, 16, 10);
+  builder.begin_layer("conv1");
+  x = builder.relu(builder.conv2d(x, {.out_channels = 32, .kernel = 3, .padding = 1, .bias = true}));
+  builder.begin_layer("conv2");
+  x = builder.relu(builder.conv2d(x, {.out_channels = 48, .kernel = 3, .padding = 1, .bias = true}));
+  builder.begin_layer("fc");
+  builder.softmax_cross_entropy(builder.dense(builder.global_avg_pool(x), 10));
+  const auto forward = builder.finish();
+  ASSERT_TRUE(forward.ok()) << forward.error().message;
+  const Graph graph = prepare_training_graph(*forward, {});
+  const auto expected = losses(make_reference_backend(), graph, 3);
+  EXPECT_THAT(losses(make_onednn_backend(), graph, 3), testing::Pointwise(testing::FloatNear(1e-4F), expected));
+}
+
 TEST(OnednnLowering, ReshapesAreViewsAndWeightsAreCastToTheLayoutTheyAreReadIn) {
   const Graph rounded = prepare_training_graph(small_network(), {}, Precision::kBF16);
   const auto compiled = make_onednn_backend()->compile(rounded, 2);
