@@ -32,6 +32,7 @@ struct KernelRequest {
   Attributes attributes;
   std::vector<OperandRequest> inputs;
   std::vector<OperandRequest> outputs;
+  Bytes scratch = 0;  // that a kernel may take to be faster, beside what its operands justify
   bool operator==(const KernelRequest&) const = default;
 };
 

@@ -53,13 +53,23 @@ std::map<TensorId, TensorId> parameters_of_gradients(const Graph& logical) {
   return parameter_of;
 }
 
+// Scratch for faster kernels is small beside what the model keeps anyway.
+Bytes granted_scratch(const Graph& logical) {
+  constexpr Bytes kShare = 7;
+  Bytes kept = 0;
+  for (const Tensor& tensor : logical.tensors())
+    if (is_persistent(tensor.role)) kept += tensor.bytes;
+  return kept / kShare;
+}
+
 class Lowering {
  public:
   Lowering(const Graph& logical, const dnnl::engine& engine)
       : logical_(logical),
         cache_(engine),
         homes_(logical.tensors().size()),
-        parameter_of_gradient_(parameters_of_gradients(logical)) {
+        parameter_of_gradient_(parameters_of_gradients(logical)),
+        scratch_(granted_scratch(logical)) {
     result_.graph.name = logical.name;
     result_.graph.layers = logical.layers;
   }
@@ -98,7 +108,8 @@ class Lowering {
   }
 
   void lower(const Op& op) {
-    KernelRequest request{.kind = op.kind, .attributes = op.attributes, .inputs = {}, .outputs = {}};
+    KernelRequest request{
+        .kind = op.kind, .attributes = op.attributes, .inputs = {}, .outputs = {}, .scratch = scratch_};
     for (const TensorId id : op.inputs) request.inputs.push_back(request_operand(id));
     for (const TensorId id : op.outputs) request.outputs.push_back(request_operand(id));
     const std::shared_ptr<Kernel> kernel = cache_.find_or_make(request);
@@ -247,6 +258,7 @@ class Lowering {
   std::map<TensorId, std::vector<Home>> copies_;        // by logical id: valid reordered copies
   std::map<TensorId, Op> weight_casts_;                 // by the logical id of what they make; lowered when it is read
   std::map<TensorId, TensorId> parameter_of_gradient_;  // logical ids
+  Bytes scratch_;
   LoweredGraph result_;
 };
 

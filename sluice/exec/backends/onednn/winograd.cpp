@@ -63,8 +63,8 @@ bool winograd_pays(const Attributes& attributes, const OperandRequest& x, const 
   return std::min(x.shape[1], y.shape[1]) >= kLeastChannels && tiles >= kLeastTiles;
 }
 
-Bytes winograd_scratch_limit(const OperandRequest& x, const OperandRequest& y) {
-  return std::max({kScratch, bytes_of(x), bytes_of(y)});
+Bytes winograd_scratch_limit(const KernelRequest& request, const OperandRequest& x, const OperandRequest& y) {
+  return std::max({kScratch, request.scratch, bytes_of(x), bytes_of(y)});
 }
 
 KernelPtr make_in_parts(const KernelRequest& request, const std::vector<bool>& is_image, Bytes limit,
