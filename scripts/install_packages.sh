@@ -10,7 +10,7 @@ set -euo pipefail
 build=(g++ cmake ninja-build pkg-config libdnnl-dev ocl-icd-opencl-dev liburing-dev libfmt-dev libspdlog-dev
   nlohmann-json3-dev libcli11-dev libxxhash-dev libonnx-dev libprotobuf-dev protobuf-compiler)
 test=(libgtest-dev libgmock-dev clang-format clang-tidy git)
-rivals=(python3-torch python3-torchvision python3-numpy libtcmalloc-minimal4 libopenblas0-openmp)
+rivals=(python3-torch python3-torchvision python3-onnx python3-numpy libtcmalloc-minimal4 libopenblas0-openmp)
 
 case ${1:-build} in
   build) wanted=("${build[@]}") ;;

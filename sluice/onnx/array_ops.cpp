@@ -223,6 +223,23 @@ Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t sta
   return picked_along(x, axis, positions, std::move(shape));
 }
 
+Result<HostArray> triangle(const HostArray& x, bool upper, std::int64_t diagonal) {
+  if (x.shape.size() < 2) return bad("needs a matrix");
+  const std::int64_t columns = x.shape.back();
+  const std::int64_t rows = x.shape[x.shape.size() - 2];
+  HostArray result = x;
+  for (std::int64_t i = 0; i < x.count(); ++i) {
+    const std::int64_t beyond = i % columns - i / columns % rows;
+    if (upper ? beyond >= diagonal : beyond <= diagonal) continue;
+    if (result.is_integer) {
+      result.ints[slot(i)] = 0;
+    } else {
+      result.floats[slot(i)] = 0;
+    }
+  }
+  return result;
+}
+
 const std::vector<std::string>& elementwise_ops() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;

@@ -21,6 +21,9 @@ Result<HostArray> joined(const std::vector<HostArray>& parts, std::int64_t axis)
 Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t start, std::int64_t end,
                          std::int64_t step);
 
+// Zeros below (upper) or above (lower) a diagonal of the last two dimensions.
+Result<HostArray> triangle(const HostArray& x, bool upper, std::int64_t diagonal);
+
 // Ops of one or two arrays, element by element: "Add", "Sqrt", "Equal", ... Comparisons give integers 0 and 1.
 const std::vector<std::string>& elementwise_ops();
 Result<HostArray> computed_elementwise(const std::string& op, const std::vector<HostArray>& inputs);

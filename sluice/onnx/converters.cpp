@@ -10,6 +10,7 @@ Converter find_converter(const std::string& op_type) {
     add_unary_converters(all);
     add_binary_converters(all);
     add_movement_converters(all);
+    add_selection_converters(all);
     add_matrix_converters(all);
     add_recurrent_converters(all);
     return all;

@@ -19,7 +19,8 @@ void add_window_converters(ConverterTable& table);     // convolutions, pooling
 void add_norm_converters(ConverterTable& table);       // norms, dropout, softmax
 void add_unary_converters(ConverterTable& table);      // functions of one tensor
 void add_binary_converters(ConverterTable& table);     // arithmetic of two, masks
-void add_movement_converters(ConverterTable& table);   // reshape, transpose, concat, slice, ...
+void add_movement_converters(ConverterTable& table);   // reshape, transpose, ...
+void add_selection_converters(ConverterTable& table);  // concat, slice, split, pad, sums
 void add_matrix_converters(ConverterTable& table);     // dense layers, matrix products, embeddings
 void add_recurrent_converters(ConverterTable& table);  // LSTM
 

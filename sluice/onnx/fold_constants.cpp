@@ -1,4 +1,4 @@
-// Ops on arrays that are known: what exporters compute shapes, positions and masks with.
+// Ops on known arrays: what exporters compute shapes, positions and masks with.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -115,8 +115,7 @@ Result<HostArray> fold_reshape(Node& node, const Arrays& inputs) {
 }
 
 Result<std::vector<std::int64_t>> axes_of(Node& node, const Arrays& inputs) {
-  if (inputs.size() > 1) return inputs[1].ints;
-  return node.attributes.integers("axes").value_or(std::vector<std::int64_t>{});
+  return inputs.size() > 1 ? inputs[1].ints : node.attributes.integers("axes").value_or(std::vector<std::int64_t>{});
 }
 
 Result<HostArray> fold_unsqueeze(Node& node, const Arrays& inputs) {
@@ -216,22 +215,8 @@ Result<HostArray> fold_where(Node& /*node*/, const Arrays& inputs) {
 
 Result<HostArray> fold_trilu(Node& node, const Arrays& inputs) {
   const bool upper = node.attributes.integer("upper", 1) != 0;
-  const std::int64_t k = inputs.size() > 1 && inputs[1].count() == 1 ? integer_of(inputs[1].at(0)) : 0;
-  const Shape& shape = inputs[0].shape;
-  if (shape.size() < 2) return node.error("needs a matrix");
-  const std::int64_t columns = shape.back();
-  const std::int64_t rows = shape[shape.size() - 2];
-  HostArray result = inputs[0];
-  for (std::int64_t i = 0; i < result.count(); ++i) {
-    const std::int64_t beyond = i % columns - i / columns % rows;
-    if (upper ? beyond >= k : beyond <= k) continue;
-    if (result.is_integer) {
-      result.ints[static_cast<std::size_t>(i)] = 0;
-    } else {
-      result.floats[static_cast<std::size_t>(i)] = 0;
-    }
-  }
-  return result;
+  const std::int64_t diagonal = inputs.size() > 1 && inputs[1].count() == 1 ? integer_of(inputs[1].at(0)) : 0;
+  return triangle(inputs[0], upper, diagonal);
 }
 
 // Products of extents; sums of them are rarer and folded the same way.

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 
+#include "sluice/onnx/external_data.hpp"
 #include "sluice/onnx/half.hpp"
 
 namespace sluice {
@@ -50,60 +50,6 @@ std::int64_t typed_count(const TensorProto& proto) {
     default:
       return proto.int32_data_size();
   }
-}
-
-Result<std::int64_t> entry_number(const std::string& key, const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (wrong != std::errc{} || end != text.data() + text.size() || number < 0) {
-    return bad(fmt::format("its external data has the {} '{}'", key, text));
-  }
-  return number;
-}
-
-bool is_inside(const std::filesystem::path& file, const std::filesystem::path& folder) {
-  const std::filesystem::path relative = file.lexically_relative(folder);
-  return !relative.empty() && *relative.begin() != ".." && !relative.is_absolute();
-}
-
-Result<std::filesystem::path> external_file(const std::filesystem::path& folder, const std::string& location) {
-  std::error_code wrong;
-  const std::filesystem::path base = std::filesystem::weakly_canonical(folder.empty() ? "." : folder, wrong);
-  const std::filesystem::path file = std::filesystem::weakly_canonical(base / location, wrong);
-  if (location.empty() || location.find('\0') != std::string::npos || !is_inside(file, base)) {
-    return bad(fmt::format("its external data is at '{}', outside the model's folder", location));
-  }
-  if (!std::filesystem::is_regular_file(file, wrong)) {
-    return Error{ErrorCode::kIo, fmt::format("its external data is missing: no file {}", file.string())};
-  }
-  return file;
-}
-
-Status check_external(const TensorProto& proto, const std::filesystem::path& folder, TensorSource& source) {
-  std::string location;
-  const std::int64_t bytes = source.count * element_bytes(proto.data_type());
-  std::int64_t length = bytes;
-  for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
-    if (entry.key() == "location") location = entry.value();
-    if (entry.key() == "offset") {
-      SLUICE_ASSIGN(source.offset, entry_number(entry.key(), entry.value()));
-    }
-    if (entry.key() == "length") {
-      SLUICE_ASSIGN(length, entry_number(entry.key(), entry.value()));
-    }
-  }
-  if (length != bytes) {
-    return bad(fmt::format("{} {} elements take {} bytes, but its external data says {}", source.count,
-                           type_name(proto.data_type()), bytes, length));
-  }
-  SLUICE_ASSIGN(source.external, external_file(folder, location));
-  std::error_code wrong;
-  const auto available = static_cast<std::int64_t>(std::filesystem::file_size(source.external, wrong));
-  if (wrong || source.offset > available || bytes > available - source.offset) {
-    return bad(fmt::format("needs bytes {} to {} of {}, which has {}", source.offset, source.offset + bytes,
-                           source.external.string(), available));
-  }
-  return {};
 }
 
 double typed_value(const TensorProto& proto, std::int64_t index) {
@@ -187,7 +133,9 @@ Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesyste
   if (!count) return bad(fmt::format("has the impossible shape {}", to_string(source.shape)));
   source.count = *count;
   if (proto.data_location() == TensorProto::EXTERNAL) {
-    SLUICE_RETURN_IF_ERROR(check_external(proto, folder, source));
+    SLUICE_ASSIGN(ExternalData data, find_external_data(proto, source.count * size, folder));
+    source.external = std::move(data.file);
+    source.offset = data.offset;
     return source;
   }
   const bool raw = proto.has_raw_data();

@@ -1,0 +1,68 @@
+#include "sluice/onnx/external_data.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace sluice {
+namespace {
+
+Error bad(const std::string& message) { return {ErrorCode::kBadInput, message}; }
+
+Result<std::int64_t> entry_number(const std::string& key, const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (wrong != std::errc{} || end != text.data() + text.size() || number < 0) {
+    return bad(fmt::format("its external data has the {} '{}'", key, text));
+  }
+  return number;
+}
+
+bool is_inside(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  const std::filesystem::path relative = file.lexically_relative(folder);
+  return !relative.empty() && *relative.begin() != ".." && !relative.is_absolute();
+}
+
+Result<std::filesystem::path> external_file(const std::filesystem::path& folder, const std::string& location) {
+  std::error_code wrong;
+  const std::filesystem::path base = std::filesystem::weakly_canonical(folder.empty() ? "." : folder, wrong);
+  const std::filesystem::path file = std::filesystem::weakly_canonical(base / location, wrong);
+  if (location.empty() || location.find('\0') != std::string::npos || !is_inside(file, base)) {
+    return bad(fmt::format("its external data is at '{}', outside the model's folder", location));
+  }
+  if (!std::filesystem::is_regular_file(file, wrong)) {
+    return Error{ErrorCode::kIo, fmt::format("its external data is missing: no file {}", file.string())};
+  }
+  return file;
+}
+
+}  // namespace
+
+Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int64_t bytes,
+                                        const std::filesystem::path& folder) {
+  ExternalData source;
+  std::string location;
+  std::int64_t length = bytes;
+  for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") {
+      SLUICE_ASSIGN(source.offset, entry_number(entry.key(), entry.value()));
+    }
+    if (entry.key() == "length") {
+      SLUICE_ASSIGN(length, entry_number(entry.key(), entry.value()));
+    }
+  }
+  if (length != bytes) {
+    return bad(fmt::format("takes {} bytes, but its external data says {}", bytes, length));
+  }
+  SLUICE_ASSIGN(source.file, external_file(folder, location));
+  std::error_code wrong;
+  const auto available = static_cast<std::int64_t>(std::filesystem::file_size(source.file, wrong));
+  if (wrong || source.offset > available || bytes > available - source.offset) {
+    return bad(fmt::format("needs bytes {} to {} of {}, which has {}", source.offset, source.offset + bytes,
+                           source.file.string(), available));
+  }
+  return source;
+}
+
+}  // namespace sluice

@@ -1,0 +1,21 @@
+// Where the data of an initializer lie that are not inside the model: a file beside it, an offset, a length.
+#pragma once
+
+#include <filesystem>
+
+#include "sluice/base/result.hpp"
+#include "sluice/onnx/proto.hpp"
+
+namespace sluice {
+
+struct ExternalData {
+  std::filesystem::path file;
+  std::int64_t offset = 0;
+};
+
+// For data of `bytes`. Errors: kBadInput when offset or length do not fit, or the path leaves the model's folder; kIo
+// when there is no such file.
+Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int64_t bytes,
+                                        const std::filesystem::path& folder);
+
+}  // namespace sluice
