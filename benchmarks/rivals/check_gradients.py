@@ -29,13 +29,14 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 LIMIT = 1e-4
-SEEDS = 5
+SEEDS = 8
+AS_THEY_START = ("densenet121", "mobilenet_v2")  # padding beside a constant is itself far from the mean: narrow instead
 NORM_SCALE, NORM_SHIFT = 0.6, 3.0  # of batch norms: five deviations from ReLU's bend, and from ReLU6's second
 ZERO = 1e-4  # of the model's largest gradient: no gradient is judged by less
 SIZES = {
     "resnet32": {"batch": 32}, "resnet50": {"batch": 8, "image_size": 64}, "vgg16": {"batch": 2, "image_size": 64},
-    "inception_v3": {"batch": 8, "image_size": 107}, "densenet121": {"batch": 8, "image_size": 64},
-    "mobilenet_v2": {"batch": 8, "image_size": 96}, "squeezenet1_1": {"batch": 4, "image_size": 64},
+    "inception_v3": {"batch": 8, "image_size": 107}, "densenet121": {"batch": 16, "image_size": 32, "width": 8},
+    "mobilenet_v2": {"batch": 32, "image_size": 32, "width": 8}, "squeezenet1_1": {"batch": 4, "image_size": 64},
     "lstm": {"batch": 20, "dropout": 0}, "bert_base": {"batch": 2, "dropout": 0},
     "gpt2_small": {"batch": 1, "sequence": 256, "dropout": 0}, "dcgan": {"batch": 16}}
 
@@ -125,7 +126,7 @@ def step_of_both(options, model, seed):
     """Sluice's manifest, PyTorch's loss, and each parameter's error: Sluice's, and PyTorch's in single precision."""
     with tempfile.TemporaryDirectory() as start, tempfile.TemporaryDirectory() as folder:
         manifest = sluice_step(options, model, seed, start)
-        if move_from_bends(start, manifest):
+        if model not in AS_THEY_START and move_from_bends(start, manifest):
             manifest = sluice_step(options, model, seed, folder, start)
         else:
             folder = start

@@ -15,11 +15,12 @@ struct PackedPlan {
   Bytes capacity = 0;  // fast bytes the planner was allowed to count on
 };
 
+// Few large tensors pack worst, so each attempt also gives up a per cent more than the one before.
 // `build(capacity)` returns a builder, or nothing when that capacity is too small. Starts at `capacity` (at most the
 // fast budget) and shrinks it by what packing missed. kInfeasible when the capacity gets too small.
 template <typename Build>
 Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, Bytes capacity, const Build& build) {
-  constexpr int kAttempts = 12;
+  constexpr int kAttempts = 20;
   const Bytes budget = request.budgets[kFastTier];
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::optional<PlanBuilder> builder = build(capacity);
@@ -29,8 +30,8 @@ Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, Bytes cap
     if (plan.ok()) return PackedPlan{std::move(plan).value(), capacity};
     if (plan.error().code != ErrorCode::kInfeasible || failure.tier != kFastTier) return plan.error();
     const double overshoot = static_cast<double>(failure.needed) / static_cast<double>(budget);
-    capacity = align_down(static_cast<Bytes>(static_cast<double>(capacity) * std::max(0.9, 0.999 / overshoot)),
-                          kTensorAlignment);
+    const double share = std::clamp(0.999 / overshoot, 0.8, 1 - 0.01 * attempt);
+    capacity = align_down(static_cast<Bytes>(static_cast<double>(capacity) * share), kTensorAlignment);
   }
   return Error{ErrorCode::kInfeasible, "no schedule packs into the fast budget of " + format_bytes(budget)};
 }
