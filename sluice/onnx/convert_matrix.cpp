@@ -152,7 +152,7 @@ Status convert_gemm(Node& node) {
   if (!biased) {
     SLUICE_ASSIGN(TensorId c, node.tensor(2));
     if (beta != 1) c = node.builder.unary(c, UnaryFunction::kLinear, beta, 0);
-    y = node.builder.binary(y, c, BinaryFunction::kAdd);
+    SLUICE_ASSIGN(y, node.add(OpKind::kBinary, {}, {y, c}));  // kAdd is the default function
   }
   node.set(y);
   return {};

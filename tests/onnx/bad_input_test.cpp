@@ -158,6 +158,19 @@ TEST(OnnxBadInput, ConstantsLargerThanTheMachine) {
   EXPECT_THAT(error_of(maker.import()), AllOf(HasSubstr("'ones'"), HasSubstr("impossible")));
 }
 
+// Found by tests/fuzz: the sum broadcast to more elements than 64 bits count.
+TEST(OnnxBadInput, SumsLargerThanTheMachine) {
+  ModelMaker maker;
+  maker.input("x", {1LL << 34, 4});
+  maker.weights("w", {4, 1});
+  maker.integers("rows", {1, 1LL << 34});
+  set(maker.node("ReduceMean", {"x"}, {"mean"}), "axes", std::vector<std::int64_t>{1});
+  maker.node("Reshape", {"mean", "rows"}, {"row"});
+  set(maker.node("Gemm", {"x", "w", "row"}, {"logits"}), "beta", 0.5F);
+  maker.output("logits");
+  EXPECT_THAT(error_of(maker.import()), AllOf(HasSubstr("'logits' (Gemm)"), HasSubstr("larger than any machine")));
+}
+
 TEST(OnnxBadInput, ExternalDataThatIsNotThere) {
   ModelMaker maker;
   make_image_classifier(maker);
