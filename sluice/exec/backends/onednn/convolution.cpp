@@ -178,7 +178,7 @@ KernelPtr make_best(MakeConvolution make, const KernelRequest& request, const Op
       return nullptr;
     }
   };
-  KernelPtr fast = make_in_parts(request, is_image, winograd_scratch_limit(request, x, y), make_part);
+  KernelPtr fast = make_in_parts(request, is_image, request.scratch, make_part);
   return fast != nullptr ? std::move(fast) : make(kDirect, request, engine);
 }
 

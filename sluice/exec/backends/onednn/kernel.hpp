@@ -32,7 +32,7 @@ struct KernelRequest {
   Attributes attributes;
   std::vector<OperandRequest> inputs;
   std::vector<OperandRequest> outputs;
-  Bytes scratch = 0;  // that a kernel may take to be faster, beside what its operands justify
+  Bytes scratch = 0;  // that a kernel may take to be faster
   bool operator==(const KernelRequest&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/graph/footprint.hpp"
 #include "sluice/graph/in_place.hpp"
 
 namespace sluice {
@@ -53,13 +54,10 @@ std::map<TensorId, TensorId> parameters_of_gradients(const Graph& logical) {
   return parameter_of;
 }
 
-// Scratch for faster kernels is small beside what the model keeps anyway.
+// An op and its scratch should leave room beside them at a budget of a fifth of the peak.
 Bytes granted_scratch(const Graph& logical) {
-  constexpr Bytes kShare = 7;
-  Bytes kept = 0;
-  for (const Tensor& tensor : logical.tensors())
-    if (is_persistent(tensor.role)) kept += tensor.bytes;
-  return kept / kShare;
+  constexpr Bytes kShare = 8;
+  return measure_footprint(logical).peak / kShare;
 }
 
 class Lowering {

@@ -8,9 +8,6 @@ namespace {
 constexpr std::int64_t kTile = 4;  // output pixels a side
 constexpr std::int64_t kLeastChannels = 32;
 constexpr std::int64_t kLeastTiles = 128;  // of the batch: they share the transform of the weights
-constexpr Bytes kScratch = 48 * kMiB;
-
-Bytes bytes_of(const OperandRequest& operand) { return element_count(operand.shape) * size_of(operand.dtype); }
 
 // Runs a kernel for a part of the samples on one part after the other.
 class InParts : public Kernel {
@@ -61,10 +58,6 @@ bool winograd_pays(const Attributes& attributes, const OperandRequest& x, const 
   if (!fits) return false;
   const std::int64_t tiles = y.shape[0] * ((y.shape[2] + kTile - 1) / kTile) * ((y.shape[3] + kTile - 1) / kTile);
   return std::min(x.shape[1], y.shape[1]) >= kLeastChannels && tiles >= kLeastTiles;
-}
-
-Bytes winograd_scratch_limit(const KernelRequest& request, const OperandRequest& x, const OperandRequest& y) {
-  return std::max({kScratch, request.scratch, bytes_of(x), bytes_of(y)});
 }
 
 KernelPtr make_in_parts(const KernelRequest& request, const std::vector<bool>& is_image, Bytes limit,

@@ -15,15 +15,11 @@ namespace sluice {
 // Whether a convolution of these operands is better done so: fp32, 3x3, stride 1, enough channels and tiles.
 bool winograd_pays(const Attributes& attributes, const OperandRequest& x, const OperandRequest& y);
 
-// The scratch that it may take: as much as the larger image, what the request grants, and a little in any case.
-Bytes winograd_scratch_limit(const KernelRequest& request, const OperandRequest& x, const OperandRequest& y);
-
 // Makes the kernel for a part of `samples` samples; nothing if oneDNN has none.
 using MakePart = std::function<KernelPtr(std::int64_t samples)>;
 
 // A kernel that runs a part for all samples in turn, the largest part whose scratch is within `limit`; nothing if there
-// is none. Images are cut along samples:
-// `is_image` by operand, inputs then outputs.
+// is none. Images are cut along samples: `is_image` by operand, inputs then outputs.
 KernelPtr make_in_parts(const KernelRequest& request, const std::vector<bool>& is_image, Bytes limit,
                         const MakePart& make_part);
 

@@ -21,12 +21,15 @@ Buffer waves(Bytes bytes, float frequency) {
   return buffer;
 }
 
+constexpr Bytes kLimit = 64 * kMiB;
+
 KernelRequest convolution(std::int64_t samples) {
   const Layout x = blocked_image_layout({samples, 32, 16, 16});
   return {.kind = OpKind::kConv2d,
           .attributes = {.window = square_window(3, 1, 1)},
           .inputs = {{.shape = {samples, 32, 16, 16}, .layout = x}, {.shape = {32, 32, 3, 3}}},
-          .outputs = {{.shape = {samples, 32, 16, 16}}}};
+          .outputs = {{.shape = {samples, 32, 16, 16}}},
+          .scratch = kLimit};
 }
 
 // y of the same x and w.
@@ -54,7 +57,6 @@ TEST(Winograd, IsTakenWhereItPays) {
 TEST(Winograd, PartsOfABatchGiveWhatTheWholeGives) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const KernelPtr whole = make_convolution(convolution(32), engine);
-  constexpr Bytes kLimit = 64 * kMiB;
   const auto make_part = [&](std::int64_t samples) {
     KernelPtr part = make_convolution(convolution(samples), engine);
     if (samples > 8) part->workspace_bytes = kLimit + 1;
