@@ -28,6 +28,7 @@ Graph fold(const Graph& forward) {
   GraphRewrite graph(forward);
   apply(graph, {sink_activations});  // first: an activation that sinks is not folded into what is above it
   apply(graph, {fold_activation});
+  apply(graph, {sink_below_max_pool});
   apply(graph, {fold_residual});
   apply(graph, {fold_transposes, fold_still_transpose, fold_reshape});
   apply(graph, {fold_transpose_into_products, fold_transpose_of_product, fold_factor});

@@ -55,6 +55,21 @@ bool sink_activations(GraphRewrite& graph, OpIndex index) {
   return true;
 }
 
+bool sink_below_max_pool(GraphRewrite& graph, OpIndex index) {
+  Op pool = graph.op(index);
+  if (pool.kind != OpKind::kMaxPool || pool.attributes.activation != Activation::kNone) return false;
+  const std::optional<OpIndex> above = graph.maker(pool.inputs[0]);
+  if (!above || graph.only_reader(pool.inputs[0]) != index || !graph.same_stage(*above, index)) return false;
+  Op maker = graph.op(*above);
+  const bool can = is_convolution(maker.kind) || maker.kind == OpKind::kConcat || maker.kind == OpKind::kAdd;
+  if (!can || maker.attributes.activation != Activation::kRelu) return false;
+  maker.attributes.activation = Activation::kNone;
+  pool.attributes.activation = Activation::kRelu;
+  graph.replace(*above, std::move(maker));
+  graph.replace(index, std::move(pool));
+  return true;
+}
+
 bool fold_activation(GraphRewrite& graph, OpIndex index) {
   const Activation activation = activation_of(graph.op(index));
   if (activation == Activation::kNone) return false;

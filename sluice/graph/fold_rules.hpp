@@ -5,8 +5,9 @@
 
 namespace sluice {
 
-// Activations: fold_activations.cpp. `index` is the concat, the activation or the addition.
+// Activations: fold_activations.cpp. `index` is the concat, the max pool, the activation or the addition.
 bool sink_activations(GraphRewrite& graph, OpIndex index);
+bool sink_below_max_pool(GraphRewrite& graph, OpIndex index);
 bool fold_activation(GraphRewrite& graph, OpIndex index);
 bool fold_residual(GraphRewrite& graph, OpIndex index);
 

@@ -56,6 +56,20 @@ TEST_F(Fold, SinksActivationsBelowAConcat) {
   EXPECT_EQ(ops(graph, OpKind::kConcat)[0]->attributes.activation, Activation::kRelu);
 }
 
+TEST_F(Fold, SinksReluBelowAMaxPool) {
+  const TensorId x = builder_.relu(builder_.conv2d(image(), {.out_channels = 8}));
+  const Graph graph = folded({builder_.max_pool(x, {})});
+  EXPECT_TRUE(ops(graph, OpKind::kRelu).empty());
+  EXPECT_EQ(ops(graph, OpKind::kConv2d)[0]->attributes.activation, Activation::kNone);
+  EXPECT_EQ(ops(graph, OpKind::kMaxPool)[0]->attributes.activation, Activation::kRelu);
+}
+
+TEST_F(Fold, SinksNothingBelowAPoolBesideAnotherReader) {
+  const TensorId x = builder_.relu(builder_.conv2d(image(), {.out_channels = 8}));
+  const Graph graph = folded({builder_.max_pool(x, {}), x});
+  EXPECT_EQ(ops(graph, OpKind::kMaxPool)[0]->attributes.activation, Activation::kNone);
+}
+
 TEST_F(Fold, SinksNothingThatSomebodyElseReads) {
   const TensorId x = image();
   const TensorId a = builder_.conv2d(x, {.out_channels = 8, .activation = Activation::kRelu});

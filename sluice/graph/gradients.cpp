@@ -7,7 +7,9 @@ namespace {
 void differentiate_input(GradientTape& tape, const Op& op, OpKind kind, std::vector<TensorId> inputs) {
   const TensorId x = op.inputs[0];
   if (!tape.needs(x)) return;
-  tape.give(op, x, tape.emit_one(op, kind, op.attributes, std::move(inputs), tape.shape(x)));
+  Attributes attributes = op.attributes;
+  attributes.activation = Activation::kNone;  // differentiated by an op of its own
+  tape.give(op, x, tape.emit_one(op, kind, attributes, std::move(inputs), tape.shape(x)));
 }
 
 // Through a fused activation, by the op's output; a batch norm's own backward op does this itself.

@@ -70,9 +70,10 @@
 // dgates, after it in gates; w is [4H, H]. Logits are [..., classes], labels the same without the last dimension; a
 // label of -1 is left out of the mean. The loss of kSigmoidCrossEntropy is against the constant target `alpha`.
 //
-// Fused activations: `activation` (kRelu, kRelu6) of kConv2d, kConvTranspose2d, kBatchNorm(+Apply), kAdd and kConcat is
-// applied last. The gradient of a batch norm's is inside kBatchNormBackward, which makes the pre-activation again from
-// x; with a residual, and for the others, autodiff puts a kReluBackward or kUnaryBackward before.
+// Fused activations: `activation` (kRelu, kRelu6) of kConv2d, kConvTranspose2d, kBatchNorm(+Apply), kAdd, kConcat and
+// kMaxPool (kRelu only) is applied last. The gradient of a batch norm's is inside kBatchNormBackward, which makes the
+// pre-activation again from x; with a residual, and for the others, autodiff puts a kReluBackward or kUnaryBackward
+// before.
 //
 // Slices. A sliced dense op or embedding (out_begin, out_end) works with those output features or vocabulary rows only;
 // its weights are that part. In kDense and kEmbedding `partial` means: other parts of y were written before and stay;

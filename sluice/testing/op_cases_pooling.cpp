@@ -37,12 +37,31 @@ OpCase pool_case(const PoolShape& s, bool max) {
   return builder.finish();
 }
 
+// The gradient goes through the mask of y first, as autodiff has it.
+OpCase clipped_max_pool_case(const Shape& shape) {
+  CaseBuilder builder("max pool with relu of " + to_string(shape));
+  const Attributes attributes{.window = square_window(2, 2), .activation = Activation::kRelu};
+  const Shape y_shape{shape[0], shape[1], shape[2] / 2, shape[3] / 2};
+  const TensorId x = builder.tensor("x", shape);
+  const TensorId y = builder.tensor("y", y_shape);
+  const TensorId index = builder.tensor("index", y_shape, Role::kActivation, DType::kU8);
+  const TensorId dy = builder.gradient("dy", y_shape);
+  const TensorId masked = builder.gradient("masked", y_shape);
+  builder.op(OpKind::kMaxPool, attributes, {x}, {y, index});
+  builder.op(OpKind::kReluBackward, {}, {y, dy}, {masked});
+  builder.op(OpKind::kMaxPoolBackward, {.window = square_window(2, 2)}, {masked, index},
+             {builder.gradient("dx", shape)});
+  builder.claim({"y", "dy", "x", "dx"});
+  return builder.finish();
+}
+
 const Window kBehindOnly{.kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_bottom = 1, .pad_right = 1};
 const Window kFlat{.kernel_h = 1, .kernel_w = 3, .stride_h = 1, .stride_w = 2, .pad_left = 1};
 
 }  // namespace
 
 void add_pooling_cases(std::vector<OpCase>& cases) {
+  for (const std::int64_t channels : {10, 32}) cases.push_back(clipped_max_pool_case({2, channels, 6, 4}));
   for (const std::int64_t channels : {3, 10, 16, 48}) {
     for (const bool max : {false, true}) {
       cases.push_back(pool_case({"k3 s2 p1", {4, channels, 9, 9}, square_window(3, 2, 1)}, max));

@@ -33,6 +33,24 @@ pooling_forward::primitive_desc forward_desc(dnnl::algorithm algorithm, const La
           engine};
 }
 
+// Negative elements become zero, in place; a bf16 is negative when its highest bit is set.
+template <typename T>
+void relu(T* values, std::int64_t count) {
+#pragma omp parallel for simd schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) values[i] = values[i] > T{0} ? values[i] : T{0};
+}
+
+std::function<void(std::span<void* const>)> relu_of_output(const Layout& y, DType dtype) {
+  const auto count = static_cast<std::int64_t>(y.get_size()) / size_of(dtype);
+  return [count, dtype](std::span<void* const> operands) {
+    if (dtype == DType::kBF16) {
+      relu(static_cast<std::int16_t*>(operands[1]), count);
+    } else {
+      relu(static_cast<float*>(operands[1]), count);
+    }
+  };
+}
+
 KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& x = request.inputs[0];
   const auto desc =
@@ -47,6 +65,7 @@ KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, 
     kernel->outputs.push_back(desc.workspace_desc());
     kernel->bind(DNNL_ARG_WORKSPACE, 2, desc.workspace_desc());
   }
+  if (request.attributes.activation == Activation::kRelu) kernel->then(relu_of_output(desc.dst_desc(), x.dtype));
   kernel->bind_scratchpad();
   return kernel;
 }

@@ -58,6 +58,8 @@ void reference_max_pool(const ReferenceCall& call) {
         index[out] = static_cast<std::uint8_t>(position);
         seen[out] = true;
       });
+  if (call.attributes().activation != Activation::kRelu) return;
+  for (float& value : y) value = std::max(value, 0.0F);
 }
 
 void reference_max_pool_backward(const ReferenceCall& call) {
