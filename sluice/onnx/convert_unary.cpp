@@ -9,10 +9,10 @@
 namespace sluice {
 namespace {
 
-template <UnaryFunction kFunction>
+template <UnaryFunction Function>
 Status convert_plain(Node& node) {
   SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  node.set(node.builder.unary(x, kFunction));
+  node.set(node.builder.unary(x, Function));
   return {};
 }
 

@@ -24,13 +24,13 @@ std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
   return result;
 }
 
-template <Activation kActivation, typename T>
+template <Activation FusedActivation, typename T>
 SLUICE_INLINE inline void copy_active(const T* from, T* to, std::int64_t count) {
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     Vector value;
     load(from + i, value);
-    activate<kActivation>(value);
+    activate<FusedActivation>(value);
     store(value, to + i);
   }
   if (i == count) return;
@@ -38,7 +38,7 @@ SLUICE_INLINE inline void copy_active(const T* from, T* to, std::int64_t count) 
   std::copy(from + i, from + count, tail);
   Vector value;
   load(tail, value);
-  activate<kActivation>(value);
+  activate<FusedActivation>(value);
   store(value, tail);
   std::copy(tail, tail + (count - i), to + i);
 }

@@ -22,13 +22,13 @@ SLUICE_INLINE inline void normalize(const Vector& centred, const NormalizationVe
   result = centred * by.factor + by.shift;
 }
 
-template <Activation kActivation>
+template <Activation FusedActivation>
 SLUICE_INLINE inline void mask(const Vector& centred, const NormalizationVectors& by, Vector& gradient) {
-  if constexpr (kActivation == Activation::kNone) return;
+  if constexpr (FusedActivation == Activation::kNone) return;
   const Vector zero{};
   Vector z;
   normalize(centred, by, z);
-  if constexpr (kActivation == Activation::kRelu6) {
+  if constexpr (FusedActivation == Activation::kRelu6) {
     // 0 < z < 6, as one comparison (6 - z is exact where it is the smaller): GCC makes scalar code of two.
     const Vector from_top = 6.0F - z;
     z = z < from_top ? z : from_top;
@@ -96,7 +96,7 @@ SLUICE_INLINE inline void moments(const T* x, std::int64_t length, const Lanes& 
   keep(first, second, sums);
 }
 
-template <Activation kActivation, typename T>
+template <Activation FusedActivation, typename T>
 SLUICE_INLINE inline void gradients(const T* x, const T* dy, std::int64_t length, const Normalization& normalization,
                                     LaneSums& sums) {
   NormalizationVectors by;
@@ -108,7 +108,7 @@ SLUICE_INLINE inline void gradients(const T* x, const T* dy, std::int64_t length
       load(x_from + begin, centred);
       load(dy_from + begin, gradient);
       centred -= by.mean;
-      mask<kActivation>(centred, by, gradient);
+      mask<FusedActivation>(centred, by, gradient);
       first += gradient;
       second += gradient * centred;
     };
@@ -143,7 +143,7 @@ SLUICE_INLINE inline void store_vectors(std::int64_t vectors, T* to, bool stream
   }
 }
 
-template <typename Width, Activation kActivation, bool kResidual, typename T>
+template <typename Width, Activation FusedActivation, bool HasResidual, typename T>
 SLUICE_INLINE inline void apply(const T* x, const T* residual, T* y, std::int64_t length,
                                 const Normalization& normalization, bool streaming) {
   NormalizationVectors by;
@@ -154,26 +154,28 @@ SLUICE_INLINE inline void apply(const T* x, const T* residual, T* y, std::int64_
       load(x_from + begin, centred);
       centred -= by.mean;
       normalize(centred, by, result);
-      if constexpr (kResidual) {
+      if constexpr (HasResidual) {
         Vector other;
         load(residual_from + begin, other);
         result += other;
+      } else {
+        static_cast<void>(residual_from);
       }
-      activate<kActivation>(result);
+      activate<FusedActivation>(result);
     };
   };
   const std::int64_t vectors = length / kLanes;
   store_vectors<Width>(vectors, y, streaming, make_from(x, residual));
   if (length % kLanes != 0) {
     const Tail<T> x_tail(x, vectors * kLanes, length, 0.0F);
-    const Tail<T> residual_tail(kResidual ? residual : x, vectors * kLanes, length, 0.0F);
+    const Tail<T> residual_tail(HasResidual ? residual : x, vectors * kLanes, length, 0.0F);
     T result[kLanes];
     store_vectors<Width>(1, result, false, make_from(x_tail.values, residual_tail.values));
     std::copy(result, result + length % kLanes, y + vectors * kLanes);
   }
 }
 
-template <typename Width, Activation kActivation, typename T>
+template <typename Width, Activation FusedActivation, typename T>
 SLUICE_INLINE inline void gradient(const T* x, const T* dy, T* dx, std::int64_t length,
                                    const Normalization& normalization, const Lanes& constant_lanes,
                                    const Lanes& slope_lanes, bool streaming) {
@@ -189,7 +191,7 @@ SLUICE_INLINE inline void gradient(const T* x, const T* dy, T* dx, std::int64_t 
       load(x_from + begin, centred);
       load(dy_from + begin, result);
       centred -= by.mean;
-      mask<kActivation>(centred, by, result);
+      mask<FusedActivation>(centred, by, result);
       result = (result * by.factor - constant) - centred * slope;
     };
   };
@@ -205,8 +207,8 @@ SLUICE_INLINE inline void gradient(const T* x, const T* dy, T* dx, std::int64_t 
 }
 
 // Calls `body` with the activation as a type.
-template <Activation kActivation>
-using ActivationConstant = std::integral_constant<Activation, kActivation>;
+template <Activation FusedActivation>
+using ActivationConstant = std::integral_constant<Activation, FusedActivation>;
 
 template <typename Body>
 void with_constant(Activation activation, const Body& body) {
@@ -238,14 +240,14 @@ template <typename T>
 void apply_normalization(const T* x, const T* residual, T* y, std::int64_t length, const Normalization& normalization,
                          Activation activation, bool stream) {
   with_constant(activation, [&](auto constant) {
-    constexpr Activation kActivation = decltype(constant)::value;
+    constexpr Activation FusedActivation = decltype(constant)::value;
     if (residual == nullptr) {
       vectorised([&](auto width) SLUICE_INLINE {
-        apply<decltype(width), kActivation, false>(x, residual, y, length, normalization, stream);
+        apply<decltype(width), FusedActivation, false>(x, residual, y, length, normalization, stream);
       });
     } else {
       vectorised([&](auto width) SLUICE_INLINE {
-        apply<decltype(width), kActivation, true>(x, residual, y, length, normalization, stream);
+        apply<decltype(width), FusedActivation, true>(x, residual, y, length, normalization, stream);
       });
     }
   });
@@ -255,8 +257,8 @@ template <typename T>
 void sum_gradients(const T* x, const T* dy, std::int64_t length, const Normalization& normalization,
                    Activation activation, LaneSums& sums) {
   with_constant(activation, [&](auto constant) {
-    constexpr Activation kActivation = decltype(constant)::value;
-    vectorised([&](auto) SLUICE_INLINE { gradients<kActivation>(x, dy, length, normalization, sums); });
+    constexpr Activation FusedActivation = decltype(constant)::value;
+    vectorised([&](auto) SLUICE_INLINE { gradients<FusedActivation>(x, dy, length, normalization, sums); });
   });
 }
 
@@ -264,9 +266,9 @@ template <typename T>
 void apply_gradient(const T* x, const T* dy, T* dx, std::int64_t length, const Normalization& normalization,
                     const Lanes& constant, const Lanes& slope, Activation activation, bool stream) {
   with_constant(activation, [&](auto activation_constant) {
-    constexpr Activation kActivation = decltype(activation_constant)::value;
+    constexpr Activation FusedActivation = decltype(activation_constant)::value;
     vectorised([&](auto width) SLUICE_INLINE {
-      gradient<decltype(width), kActivation>(x, dy, dx, length, normalization, constant, slope, stream);
+      gradient<decltype(width), FusedActivation>(x, dy, dx, length, normalization, constant, slope, stream);
     });
   });
 }

@@ -102,7 +102,7 @@ Status relu_backward(Operands operands, std::int64_t count) {
   return {};
 }
 
-template <typename T, Activation kActivation>
+template <typename T, Activation FusedActivation>
 Status add(Operands operands, std::int64_t count) {
   make_elements(
       operand<T>(operands, 2), count,
@@ -111,7 +111,7 @@ Status add(Operands operands, std::int64_t count) {
         load(a, y);
         load(b, other);
         y += other;
-        activate<kActivation>(y);
+        activate<FusedActivation>(y);
       },
       source<T>(operands, 0), source<T>(operands, 1));
   return {};

@@ -105,11 +105,11 @@ SLUICE_INLINE inline void stream(const Vector& value, BFloat16* to) {
 inline void finish_streaming() { __builtin_ia32_sfence(); }
 
 // Fused activations; NaN stays NaN.
-template <Activation kActivation>
+template <Activation FusedActivation>
 SLUICE_INLINE inline void activate(Vector& z) {
   const Vector zero{};
-  if constexpr (kActivation != Activation::kNone) z = z < zero ? zero : z;
-  if constexpr (kActivation == Activation::kRelu6) z = z > zero + 6.0F ? zero + 6.0F : z;
+  if constexpr (FusedActivation != Activation::kNone) z = z < zero ? zero : z;
+  if constexpr (FusedActivation == Activation::kRelu6) z = z > zero + 6.0F ? zero + 6.0F : z;
 }
 
 // Adds 16 floats to 16 doubles.
