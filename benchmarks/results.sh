@@ -64,7 +64,7 @@ experiment() {
         --json "$out/$1_sentinel.json"
       ;;
     resnet200_plan) keep "$1" "$sluice" plan resnet200 --batch 16 --fast 20% --spill-dir "$spill" --json "$out/$1.json" ;;
-    pytorch) keep "$1" benchmarks/rivals/compare_pytorch.py --spill-dir "$spill" --json "$out/$1.json" ;;
+    pytorch) keep "$1" benchmarks/rivals/compare_pytorch.py --rounds 4 --spill-dir "$spill" --json "$out/$1.json" ;;
     pytorch_b32) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,sentinel@20% --rivals plain,checkpoint,disk --rounds 5 \
       --spill-dir "$spill" --json "$out/$1.json" ;;
     gradients) keep "$1" benchmarks/rivals/check_gradients.py --json "$out/$1.json" ;;

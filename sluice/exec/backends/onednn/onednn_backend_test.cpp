@@ -165,14 +165,15 @@ std::vector<float> losses(const std::unique_ptr<Backend>& backend, const Graph& 
     if (compiled->graph().tensor(id).role == Role::kOutput) loss = id;
   std::vector<float> result;
   for (int step = 0; step < steps; ++step) {
-    runner.run_step({.step = step, .learning_rate = 0.05F, .input = &input});
+    // A small rate: with a large one a deep network multiplies the kernels' differences in rounding at every step.
+    runner.run_step({.step = step, .learning_rate = 0.01F, .input = &input});
     result.push_back(runner.plain(loss).at(0));
   }
   return result;
 }
 
 TEST(OnednnTraining, Resnet20FollowsTheReference) {
-  const auto graph = build_training_model("resnet20", {.batch = 4, .image_size = 8, .classes = 10});
+  const auto graph = build_training_model("resnet20", {.batch = 16, .image_size = 8, .classes = 10});
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto actual = losses(make_onednn_backend(), *graph, 3);
   const auto expected = losses(make_reference_backend(), *graph, 3);
