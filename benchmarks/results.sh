@@ -68,7 +68,7 @@ experiment() {
     pytorch_b32) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,sentinel@20% --rivals plain,checkpoint,disk --rounds 5 \
       --spill-dir "$spill" --json "$out/$1.json" ;;
     gradients) keep "$1" benchmarks/rivals/check_gradients.py --json "$out/$1.json" ;;
-    onnx) keep "$1" benchmarks/rivals/check_onnx.py --json "$out/$1.json" ;;
+    onnx) keep "$1" benchmarks/rivals/check_onnx.py ;;
     vgg416_b4) at_feasible "$1" vgg416 4 --image-size 64 ;;
     gpt2_small_b4) at_feasible "$1" gpt2_small 4 --sequence 256 ;;
     inception_v?_b* | densenet*_b* | mobilenet_v?_b* | squeezenet1_1_b* | googlenet_b* | lstm_b* | bert_*_b* | dcgan_b*)

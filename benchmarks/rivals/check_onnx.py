@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Checks that networks exported by PyTorch give the same results in Sluice, and train there.
 
     benchmarks/rivals/check_onnx.py [MODEL...] [--build build/release] [--keep FOLDER] [--steps 3]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Exports networks from PyTorch to ONNX in training mode, with what PyTorch computes for one batch beside each.
 
     benchmarks/rivals/export_onnx.py FOLDER [MODEL...] [--opset 15]
