@@ -4,7 +4,8 @@
 //                 batch norm, add, [relu]    -> batch norm with residual
 //                 relus, concat              -> concat with activation: what is concatenated can die at once, for
 //                                               the gradient's mask is in the concat's output (SqueezeNet's fires)
-//                 relu, max pool             -> max pool with activation: the largest of what is not negative is the same, and the
+//                 relu, max pool             -> max pool with activation: the largest of what is not negative is the
+//                 same, and the
 //                                               gradient's mask is in the smaller of the two
 //   views         transpose, transpose       -> transpose;  reshape, reshape -> reshape
 //                 transpose that moves only extents of 1                     -> reshape

@@ -240,14 +240,14 @@ template <typename T>
 void apply_normalization(const T* x, const T* residual, T* y, std::int64_t length, const Normalization& normalization,
                          Activation activation, bool stream) {
   with_constant(activation, [&](auto constant) {
-    constexpr Activation FusedActivation = decltype(constant)::value;
+    constexpr Activation kFused = decltype(constant)::value;
     if (residual == nullptr) {
       vectorised([&](auto width) SLUICE_INLINE {
-        apply<decltype(width), FusedActivation, false>(x, residual, y, length, normalization, stream);
+        apply<decltype(width), kFused, false>(x, residual, y, length, normalization, stream);
       });
     } else {
       vectorised([&](auto width) SLUICE_INLINE {
-        apply<decltype(width), FusedActivation, true>(x, residual, y, length, normalization, stream);
+        apply<decltype(width), kFused, true>(x, residual, y, length, normalization, stream);
       });
     }
   });
@@ -257,8 +257,8 @@ template <typename T>
 void sum_gradients(const T* x, const T* dy, std::int64_t length, const Normalization& normalization,
                    Activation activation, LaneSums& sums) {
   with_constant(activation, [&](auto constant) {
-    constexpr Activation FusedActivation = decltype(constant)::value;
-    vectorised([&](auto) SLUICE_INLINE { gradients<FusedActivation>(x, dy, length, normalization, sums); });
+    constexpr Activation kFused = decltype(constant)::value;
+    vectorised([&](auto) SLUICE_INLINE { gradients<kFused>(x, dy, length, normalization, sums); });
   });
 }
 
@@ -266,9 +266,9 @@ template <typename T>
 void apply_gradient(const T* x, const T* dy, T* dx, std::int64_t length, const Normalization& normalization,
                     const Lanes& constant, const Lanes& slope, Activation activation, bool stream) {
   with_constant(activation, [&](auto activation_constant) {
-    constexpr Activation FusedActivation = decltype(activation_constant)::value;
+    constexpr Activation kFused = decltype(activation_constant)::value;
     vectorised([&](auto width) SLUICE_INLINE {
-      gradient<decltype(width), FusedActivation>(x, dy, dx, length, normalization, constant, slope, stream);
+      gradient<decltype(width), kFused>(x, dy, dx, length, normalization, constant, slope, stream);
     });
   });
 }
