@@ -13,6 +13,10 @@
 //   kBatchNorm                    x, scale_shift, running, [residual]        y, stats, running
 //   kBatchNormApply               x, scale_shift, stats, [residual]          y
 //   kBatchNormBackward            x, dy, scale_shift, stats                  dx, dscale_shift
+//   kBatchNormStatistics          x                                          stats (of x's samples only)
+//   kBatchNormMerge               stats, stats, ..., running                 stats (of all samples), running
+//   kBatchNormBackwardSums        x, dy, scale_shift, stats                  dscale_shift
+//   kBatchNormBackwardApply       x, dy, scale_shift, stats, dscale_shift    dx
 //   kLayerNorm                    x, scale_shift                             y, stats
 //   kLayerNormBackward            x, dy, scale_shift, stats                  dx, dscale_shift
 //   kLocalResponseNorm            x                                          y
@@ -70,6 +74,11 @@
 // dgates, after it in gates; w is [4H, H]. Logits are [..., classes], labels the same without the last dimension; a
 // label of -1 is left out of the mean. The loss of kSigmoidCrossEntropy is against the constant target `alpha`.
 //
+// Batch norms in parts (split_batch_norm.hpp): kBatchNorm is kBatchNormStatistics of equally many samples each, their
+// kBatchNormMerge, and kBatchNormApply; kBatchNormBackward is ...BackwardSums, added up over the samples, and
+// ...BackwardApply. Merge and ...BackwardApply see not all of x: their `size` is the elements of one channel in the
+// whole batch, N H W. Attributes are otherwise as in the op they come from.
+//
 // Fused activations: `activation` (kRelu, kRelu6) of kConv2d, kConvTranspose2d, kBatchNorm(+Apply), kAdd, kConcat and
 // kMaxPool (kRelu only) is applied last. The gradient of a batch norm's is inside kBatchNormBackward, which makes the
 // pre-activation again from x; with a residual, and for the others, autodiff puts a kReluBackward or kUnaryBackward
@@ -105,6 +114,10 @@ enum class OpKind {
   kBatchNorm,
   kBatchNormApply,
   kBatchNormBackward,
+  kBatchNormStatistics,
+  kBatchNormMerge,
+  kBatchNormBackwardSums,
+  kBatchNormBackwardApply,
   kLayerNorm,
   kLayerNormBackward,
   kLocalResponseNorm,
@@ -238,9 +251,10 @@ struct Attributes {
   bool causal = false;                               // kSoftmax: row i of the last two dimensions sees columns 0..i
   bool state = false, carry = false;                 // kLstmCell(+Backward): has an earlier, a later step
   float alpha = 0, beta = 0;                         // kUnary; kMatMul, kSoftmax: factor; norms of responses
-  std::int64_t size = 0;                             // kLocalResponseNorm: channels; alpha / size, beta, epsilon = bias
-  float rate = 0;                                    // kDropout: share of elements set to zero
-  std::uint64_t stream = 0;                          // kDropout: its random numbers
+  std::int64_t size = 0;     // kLocalResponseNorm: channels; alpha / size, beta, epsilon = bias;
+                             // batch norms in parts: elements of a channel
+  float rate = 0;            // kDropout: share of elements set to zero
+  std::uint64_t stream = 0;  // kDropout: its random numbers
   float epsilon = 0, momentum = 0, weight_decay = 0;  // norms (momentum = running), SGD; Adam: momentum = beta 1
   float beta2 = 0;                                    // Adam
   bool decoupled = false;                             // Adam: decay the weights, not the gradient (AdamW)

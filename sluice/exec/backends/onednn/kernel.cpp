@@ -110,6 +110,10 @@ KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine) 
       return make_sgd_update(request, engine);
     case OpKind::kAdamUpdate:
       return make_adam_update(request, engine);
+    case OpKind::kBatchNormStatistics:
+    case OpKind::kBatchNormMerge:
+    case OpKind::kBatchNormBackwardSums:
+    case OpKind::kBatchNormBackwardApply:
     case OpKind::kReorder:
     case OpKind::kReshape:
       break;
