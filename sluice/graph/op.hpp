@@ -251,10 +251,9 @@ struct Attributes {
   bool causal = false;                               // kSoftmax: row i of the last two dimensions sees columns 0..i
   bool state = false, carry = false;                 // kLstmCell(+Backward): has an earlier, a later step
   float alpha = 0, beta = 0;                         // kUnary; kMatMul, kSoftmax: factor; norms of responses
-  std::int64_t size = 0;     // kLocalResponseNorm: channels; alpha / size, beta, epsilon = bias;
-                             // batch norms in parts: elements of a channel
-  float rate = 0;            // kDropout: share of elements set to zero
-  std::uint64_t stream = 0;  // kDropout: its random numbers
+  std::int64_t size = 0;                             // kLocalResponseNorm: channels; alpha / size, beta, epsilon = bias
+  float rate = 0;                                    // kDropout: share of elements set to zero
+  std::uint64_t stream = 0;                          // kDropout: its random numbers
   float epsilon = 0, momentum = 0, weight_decay = 0;  // norms (momentum = running), SGD; Adam: momentum = beta 1
   float beta2 = 0;                                    // Adam
   bool decoupled = false;                             // Adam: decay the weights, not the gradient (AdamW)
