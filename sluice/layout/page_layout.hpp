@@ -1,0 +1,36 @@
+// Where each tensor of a step lies in virtual memory, to be looked at by pages: which tensors share one, and what a
+// system that sees only pages makes of them (Sentinel §III-B, observation 3).
+//
+// A tensor has one offset for all of its live range; tensors that are never live together may lie on the same bytes.
+#pragma once
+
+#include <vector>
+
+#include "sluice/graph/liveness.hpp"
+
+namespace sluice {
+
+inline constexpr Bytes kUnplaced = -1;
+
+struct PageLayout {
+  std::vector<Bytes> offsets;  // by TensorId; kUnplaced: no bytes, or no op uses it
+  Bytes bytes = 0;             // one past the highest byte of any tensor
+};
+
+// What a framework's allocator gives that knows neither lifetimes nor layers (TensorFlow's BFC in spirit):
+//   - persistent tensors first, by TensorId, one behind the other: they are allocated before training;
+//   - then op by op: what the op uses first is allocated, in operand order, inputs first; what it uses last is freed
+//     behind it;
+//   - sizes are rounded up to 64 bytes; an allocation takes the smallest freed range that is large enough, the lowest
+//     of equals, from its low end, and the rest of the range stays free; freed neighbours merge; when no freed range is
+//     large enough, memory grows at its end, and a freed range that reaches it is used first.
+// So small and large, short- and long-lived tensors are mixed on pages. O(n log n) in tensors. Thread-safe.
+PageLayout allocation_order_layout(const Graph& graph, const Liveness& liveness);
+
+// The pages a tensor touches: [first, one past last). Empty when it is not placed.
+Interval<std::int64_t> pages_of(const PageLayout& layout, const Graph& graph, TensorId tensor, Bytes page_bytes);
+
+// Pages of the whole layout.
+std::int64_t page_count(const PageLayout& layout, Bytes page_bytes);
+
+}  // namespace sluice
