@@ -51,7 +51,8 @@ void from_json(const nlohmann::json& json, LinkMeasurement& link) {
   json.at("queue_depth").get_to(link.queue_depth);
   json.at("interference_seconds_per_byte").get_to(link.interference);
   for (const double figure : {link.bandwidth, link.latency}) check_figure(figure);
-  if (link.request_bytes <= 0 || link.queue_depth <= 0) throw std::invalid_argument("a request size or depth below 1");
+  // 0 where there are no requests: a tier's own bandwidth, kept beside the links.
+  if (link.request_bytes < 0 || link.queue_depth < 0) throw std::invalid_argument("a negative request size or depth");
 }
 
 std::filesystem::path ProfileCache::default_folder() {

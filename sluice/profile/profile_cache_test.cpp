@@ -33,6 +33,15 @@ TEST_F(ProfileCacheTest, KeepsMeasurementsBetweenRuns) {
   EXPECT_TRUE(second.notes().empty());
 }
 
+TEST_F(ProfileCacheTest, KeepsBandwidthsOfTiersThatHaveNoRequests) {
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  cache.put_link("tier 0 read", {.bandwidth = 5e9});
+  ASSERT_TRUE(cache.save().ok());
+  const ProfileCache reopened = ProfileCache::open("cpu A", folder_);
+  EXPECT_TRUE(reopened.notes().empty());
+  EXPECT_EQ(reopened.find_link("tier 0 read")->bandwidth, 5e9);
+}
+
 TEST_F(ProfileCacheTest, KeepsMachinesApart) {
   ProfileCache cache = ProfileCache::open("cpu A", folder_);
   cache.put_op("conv", kConv);
