@@ -1,0 +1,376 @@
+// Counts against a reference: the same touches through a FIFO written in the plainest way.
+#include "sluice/access/page_tracker.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <barrier>
+#include <csignal>
+#include <deque>
+#include <map>
+#include <thread>
+
+#include "sluice/base/random.hpp"
+#include "sluice/memory/arena.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Bytes kPage = kSmallestChunk;
+
+struct Touch {
+  Bytes offset = 0;
+  bool write = false;
+};
+
+void perform(std::byte* memory, const Touch& touch) {
+  volatile std::byte* const at = memory + touch.offset;
+  if (touch.write) {
+    *at = std::byte{1};
+  } else {
+    (void)*at;
+  }
+}
+
+// A FIFO TLB over chunks: what PageTracker promises, one touch at a time.
+class ReferenceTlb {
+ public:
+  ReferenceTlb(Bytes reach, Bytes range, Bytes chunk) : reach_(reach), range_(range), chunk_(chunk) {}
+
+  void touch(const Touch& touch) {
+    const Bytes chunk = touch.offset / chunk_;
+    const auto [entry, missed] = written_.try_emplace(chunk, false);
+    if (missed || (touch.write && !entry->second)) (touch.write ? counts.writes : counts.reads) += bytes(chunk) / kPage;
+    entry->second |= touch.write;
+    if (!missed) return;
+    order_.push_back(chunk);
+    for (held_ += bytes(chunk); held_ > reach_; order_.pop_front()) {
+      held_ -= bytes(order_.front());
+      written_.erase(order_.front());
+    }
+  }
+
+  PageTouches counts;
+
+ private:
+  Bytes bytes(Bytes chunk) const { return std::min(chunk_, range_ - chunk * chunk_); }
+
+  Bytes reach_, range_, chunk_;
+  Bytes held_ = 0;
+  std::deque<Bytes> order_;
+  std::map<Bytes, bool> written_;  // chunks held, and whether they are open for writing
+};
+
+struct Memory {
+  explicit Memory(Bytes bytes) : arena(Arena::map(bytes, "test").value()) { arena.prefault(1); }
+  Arena arena;
+};
+
+std::unique_ptr<PageTracker> start(Bytes reach, int threads = 1) {
+  auto tracker = PageTracker::start({.reach = reach, .threads = threads, .most_ranges = 64, .most_watched = 8});
+  EXPECT_TRUE(tracker.ok()) << tracker.error().message;
+  return std::move(tracker).value();
+}
+
+PageTouches count(const std::vector<Touch>& touches, Bytes reach, Bytes range_bytes, Bytes chunk) {
+  Memory memory(range_bytes);
+  const auto tracker = start(reach);
+  const auto range = *tracker->add_range(memory.arena.data(), range_bytes, chunk);
+  EXPECT_TRUE(tracker->watch(range).ok());
+  for (const Touch& touch : touches) perform(memory.arena.data(), touch);
+  tracker->unwatch(range);
+  EXPECT_TRUE(tracker->complete());
+  return tracker->take_counts(range);
+}
+
+void expect_as_reference(const std::vector<Touch>& touches, Bytes reach, Bytes range_bytes, Bytes chunk) {
+  ReferenceTlb reference(reach, range_bytes, chunk);
+  for (const Touch& touch : touches) reference.touch(touch);
+  const PageTouches counted = count(touches, reach, range_bytes, chunk);
+  EXPECT_EQ(counted.reads, reference.counts.reads);
+  EXPECT_EQ(counted.writes, reference.counts.writes);
+  EXPECT_GT(counted.reads + counted.writes, 0);
+}
+
+constexpr Bytes kRange = 100 * kPage;
+constexpr Bytes kReach = 16 * kPage;
+
+std::vector<Touch> sweep(Bytes stride, int rounds, bool write) {
+  std::vector<Touch> touches;
+  for (int round = 0; round < rounds; ++round) {
+    for (Bytes offset = 0; offset < kRange; offset += stride) touches.push_back({offset, write});
+  }
+  return touches;
+}
+
+TEST(PageTracker, CountsSweepsAsTheReference) {
+  for (const Bytes stride : {Bytes{512}, kPage, 3 * kPage + 64}) {
+    for (const bool write : {false, true}) {
+      SCOPED_TRACE(std::to_string(stride) + (write ? " write" : " read"));
+      expect_as_reference(sweep(stride, 3, write), kReach, kRange, kPage);
+    }
+  }
+}
+
+TEST(PageTracker, ASweepReadsEveryPageOnce) {
+  const PageTouches counted = count(sweep(64, 1, false), kReach, kRange, kPage);
+  EXPECT_EQ(counted, (PageTouches{.reads = 100, .writes = 0}));
+}
+
+TEST(PageTracker, WhatFitsTheReachIsCountedOnce) {
+  const PageTouches counted = count(sweep(kPage, 5, true), kRange, kRange, kPage);
+  EXPECT_EQ(counted, (PageTouches{.reads = 0, .writes = 100}));
+}
+
+TEST(PageTracker, AReadThenAWriteAreOneOfEach) {
+  const PageTouches counted =
+      count({{0, false}, {8, true}, {16, false}, {24, true}, {kPage, true}, {kPage, false}}, kReach, kRange, kPage);
+  EXPECT_EQ(counted, (PageTouches{.reads = 1, .writes = 2}));
+}
+
+TEST(PageTracker, CountsRandomTouchesAsTheReference) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::vector<Touch> touches;
+    for (std::uint64_t i = 0; i < 3000; ++i) {
+      touches.push_back({static_cast<Bytes>(random_bits(seed, 0, i) % static_cast<std::uint64_t>(kRange)),
+                         random_bits(seed, 1, i) % 3 == 0});
+    }
+    const Bytes chunk = kPage << (seed % 3);
+    expect_as_reference(touches, std::max(kReach, 8 * chunk) + static_cast<Bytes>(seed) * kPage, kRange, chunk);
+  }
+}
+
+TEST(PageTracker, AChunkCountsItsPagesAndTheLastOneOnlyWhatItHas) {
+  const PageTouches counted = count({{0, false}, {99 * kPage, true}}, 64 * kPage, kRange, 8 * kPage);
+  EXPECT_EQ(counted, (PageTouches{.reads = 8, .writes = 4}));
+}
+
+TEST(PageTracker, TheTlbKeepsWhatItHoldsWhileTheRangeIsNotWatched) {
+  Memory memory(kRange);
+  const auto tracker = start(kReach);
+  const auto range = *tracker->add_range(memory.arena.data(), kRange, kPage);
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(tracker->watch(range).ok());
+    for (Bytes page = 0; page < 10; ++page) perform(memory.arena.data(), {page * kPage, false});
+    tracker->unwatch(range);
+    for (Bytes page = 0; page < 100; ++page) perform(memory.arena.data(), {page * kPage, true});  // not counted
+  }
+  EXPECT_EQ(tracker->take_counts(range), (PageTouches{.reads = 10, .writes = 0}));
+}
+
+TEST(PageTracker, RangesShareTheReach) {
+  Memory memory(kRange);
+  const auto tracker = start(kReach);
+  const auto first = *tracker->add_range(memory.arena.data(), 16 * kPage, kPage);
+  const auto second = *tracker->add_range(memory.arena.data() + 16 * kPage, 16 * kPage, kPage);
+  ASSERT_TRUE(tracker->watch(first).ok());
+  ASSERT_TRUE(tracker->watch(second).ok());
+  for (int round = 0; round < 2; ++round) {
+    for (Bytes page = 0; page < 32; ++page) perform(memory.arena.data(), {page * kPage, false});
+  }
+  EXPECT_EQ(tracker->take_counts(first).reads, 32);
+  EXPECT_EQ(tracker->take_counts(second).reads, 32);
+  EXPECT_EQ(tracker->take_counts(second).reads, 0) << "taken already";
+}
+
+TEST(PageTracker, WhatASystemCallFillsIsCountedAndHeld) {
+  Memory memory(kRange);
+  const auto tracker = start(kReach);
+  const auto range = *tracker->add_range(memory.arena.data(), 20 * kPage, kPage);
+  tracker->count_written(range);
+  EXPECT_EQ(tracker->take_counts(range).writes, 20);
+  ASSERT_TRUE(tracker->watch(range).ok());
+  perform(memory.arena.data(), {19 * kPage, true});  // held
+  perform(memory.arena.data(), {4 * kPage, false});  // held
+  EXPECT_EQ(tracker->take_counts(range), (PageTouches{}));
+  perform(memory.arena.data(), {0, false});  // left
+  EXPECT_EQ(tracker->take_counts(range), (PageTouches{.reads = 1, .writes = 0}));
+}
+
+TEST(PageTracker, LeavesTheBytesAsTheyWere) {
+  Memory memory(kRange);
+  for (Bytes i = 0; i < kRange; ++i) memory.arena.data()[i] = static_cast<std::byte>(random_bits(1, 2, i));
+  const auto tracker = start(kReach);
+  const auto range = *tracker->add_range(memory.arena.data(), kRange, kPage);
+  ASSERT_TRUE(tracker->watch(range).ok());
+  int different = 0;
+  for (Bytes i = 0; i < kRange; ++i)
+    different += memory.arena.data()[i] != static_cast<std::byte>(random_bits(1, 2, i));
+  EXPECT_EQ(different, 0);
+}
+
+void run_together(int threads, const std::function<void(int)>& body) {
+  std::barrier begin(threads);
+  std::vector<std::jthread> workers;
+  for (int thread = 0; thread < threads; ++thread) {
+    workers.emplace_back([&, thread] {
+      begin.arrive_and_wait();
+      body(thread);
+    });
+  }
+}
+
+// Each thread sweeps memory of its own, larger than the reach: every touch misses, however the threads take turns.
+TEST(PageTracker, TwoThreadsWithMemoryOfTheirOwnAreCountedWithinAPercent) {
+  constexpr Bytes kEach = 64 * kPage;
+  constexpr int kRounds = 20;
+  Memory memory(2 * kEach);
+  const auto tracker = start(kReach, 2);
+  const auto range = *tracker->add_range(memory.arena.data(), 2 * kEach, kPage);
+  ASSERT_TRUE(tracker->watch(range).ok());
+  run_together(2, [&](int thread) {
+    for (int round = 0; round < kRounds; ++round) {
+      for (Bytes page = 0; page < 64; ++page)
+        perform(memory.arena.data(), {thread * kEach + page * kPage, thread == 1});
+    }
+  });
+  const PageTouches counted = tracker->take_counts(range);
+  constexpr double kExpected = 64 * kRounds;
+  EXPECT_NEAR(static_cast<double>(counted.reads), kExpected, 0.01 * kExpected);
+  EXPECT_NEAR(static_cast<double>(counted.writes), kExpected, 0.01 * kExpected);
+}
+
+// All threads race for the same pages, which fit the reach: each page is read once and written once, whoever wins.
+TEST(PageTracker, ThreadsThatRaceForTheSamePagesAreCountedOnce) {
+  constexpr int kThreads = 4;
+  for (int round = 0; round < 20; ++round) {
+    Memory memory(kRange);
+    const auto tracker = start(kRange, kThreads);
+    const auto range = *tracker->add_range(memory.arena.data(), kRange, kPage);
+    ASSERT_TRUE(tracker->watch(range).ok());
+    for (const bool write : {false, true}) {
+      run_together(kThreads, [&](int) {
+        for (Bytes page = 0; page < 100; ++page) perform(memory.arena.data(), {page * kPage, write});
+      });
+    }
+    EXPECT_EQ(tracker->take_counts(range), (PageTouches{.reads = 100, .writes = 100}));
+  }
+}
+
+// Threads that race for pages beyond the reach lose no write, and no page is left closed or open by mistake.
+TEST(PageTracker, SurvivesThreadsThatRaceBeyondTheReach) {
+  constexpr int kThreads = 4;
+  constexpr int kSteps = 4000;
+  Memory memory(kRange);
+  const auto tracker = start(32 * kPage, kThreads);
+  const auto range = *tracker->add_range(memory.arena.data(), kRange, kPage);
+  ASSERT_TRUE(tracker->watch(range).ok());
+  run_together(kThreads, [&](int thread) {
+    for (int step = 0; step < kSteps; ++step) {
+      const auto page = random_bits(7, static_cast<std::uint64_t>(thread), static_cast<std::uint64_t>(step)) % 100;
+      auto& counter = reinterpret_cast<std::atomic<int>*>(memory.arena.data() + page * kPage)[thread];
+      counter.fetch_add(1);
+    }
+  });
+  EXPECT_TRUE(tracker->complete());
+  const PageTouches counted = tracker->take_counts(range);
+  EXPECT_GT(counted.writes, kSteps);
+  EXPECT_LE(counted.writes, kThreads * kSteps);
+  tracker->unwatch(range);
+  int sum = 0;
+  for (Bytes page = 0; page < 100; ++page) {
+    for (int thread = 0; thread < kThreads; ++thread) {
+      sum += reinterpret_cast<std::atomic<int>*>(memory.arena.data() + page * kPage)[thread].load();
+    }
+  }
+  EXPECT_EQ(sum, kThreads * kSteps);
+}
+
+TEST(PageTracker, RefusesAReachOutOfRange) {
+  const auto small = PageTracker::start({.reach = 4 * kPage, .threads = 1});
+  ASSERT_FALSE(small.ok());
+  EXPECT_THAT(small.error().message, HasSubstr("at least 32.0 KiB"));
+  const auto large = PageTracker::start({.reach = 64 * kGiB, .threads = 1});
+  ASSERT_FALSE(large.ok());
+  EXPECT_THAT(large.error().message, HasSubstr("max_map_count"));
+}
+
+TEST(PageTracker, IsOneAtATime) {
+  auto first = start(kReach);
+  const auto second = PageTracker::start({.reach = kReach});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, ErrorCode::kUnsupported);
+  first.reset();
+  start(kReach);
+}
+
+TEST(PageTracker, RefusesMoreRangesThanItHasRoomFor) {
+  Memory memory(kRange);
+  const auto tracker = PageTracker::start({.reach = kReach, .threads = 1, .most_ranges = 1, .most_watched = 1});
+  ASSERT_TRUE(tracker.ok());
+  ASSERT_TRUE((*tracker)->add_range(memory.arena.data(), kPage, kPage).ok());
+  const auto second = (*tracker)->add_range(memory.arena.data(), kPage, kPage);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, ErrorCode::kBadInput);
+}
+
+std::byte* closed_page() {
+  void* page = ::mmap(nullptr, static_cast<std::size_t>(kPage), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return static_cast<std::byte*>(page);
+}
+
+void crash_elsewhere() {
+  std::byte* const page = closed_page();
+  Memory memory(kRange);
+  const auto tracker = start(kReach);
+  const auto range = *tracker->add_range(memory.arena.data(), kRange, kPage);
+  (void)tracker->watch(range);
+  perform(memory.arena.data(), {0, true});
+  perform(page, {0, false});
+}
+
+TEST(PageTrackerDeathTest, ARealFaultStillEndsTheProcess) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  EXPECT_DEATH(crash_elsewhere(), "SEGV");  // the sanitizer's handler was there first, and is passed the fault
+#else
+  EXPECT_EXIT(crash_elsewhere(), ::testing::KilledBySignal(SIGSEGV), "");
+#endif
+}
+
+std::byte* faulting_page = nullptr;
+
+void report_address(int, siginfo_t* info, void*) {
+  _exit(info->si_addr == faulting_page + 5 && info->si_code == SEGV_ACCERR ? 42 : 1);
+}
+
+void crash_under_a_handler() {
+  struct sigaction action = {};
+  action.sa_sigaction = report_address;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGSEGV, &action, nullptr);
+  faulting_page = closed_page();
+  const auto tracker = start(kReach);
+  perform(faulting_page, {5, false});
+}
+
+TEST(PageTrackerDeathTest, AnEarlierHandlerGetsAForeignFaultWithItsAddress) {
+  EXPECT_EXIT(crash_under_a_handler(), ::testing::ExitedWithCode(42), "");
+}
+
+TEST(PageTrackerDeathTest, ASentSignalIsNotSwallowed) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer reports a sent SIGSEGV in its own way";
+#endif
+  EXPECT_EXIT(
+      {
+        const auto tracker = start(kReach);
+        ::raise(SIGSEGV);
+      },
+      ::testing::KilledBySignal(SIGSEGV), "");
+}
+
+TEST(PageTracker, GivesTheSignalBack) {
+  struct sigaction before = {};
+  struct sigaction after = {};
+  ::sigaction(SIGSEGV, nullptr, &before);
+  start(kReach).reset();
+  ::sigaction(SIGSEGV, nullptr, &after);
+  EXPECT_EQ(before.sa_handler, after.sa_handler);
+}
+
+}  // namespace
+}  // namespace sluice
