@@ -25,14 +25,10 @@ void merge_views(Graph& graph) {
 
 Bytes peak_of(const Graph& graph) {
   const Liveness liveness = analyze_liveness(graph);
-  std::vector<Bytes> change(graph.ops().size() + 1, 0);
-  for (std::size_t i = 0; i < liveness.ranges.size(); ++i) {
-    if (liveness.ranges[i].empty()) continue;
-    change[static_cast<std::size_t>(liveness.ranges[i].begin)] += graph.tensors()[i].bytes;
-    change[static_cast<std::size_t>(liveness.ranges[i].end)] -= graph.tensors()[i].bytes;
-  }
-  std::partial_sum(change.begin(), change.end(), change.begin());
-  return *std::max_element(change.begin(), change.end());
+  std::vector<Bytes> bytes;
+  for (const Tensor& tensor : graph.tensors()) bytes.push_back(tensor.bytes);
+  const std::vector<Bytes> live = live_bytes(liveness, bytes);
+  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "sluice/graph/liveness.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace sluice {
 namespace {
@@ -58,6 +59,19 @@ Liveness analyze_liveness(const Graph& graph) {
     liveness.short_lived.push_back(!is_persistent(tensor.role) && within_one_span(liveness, range));
   }
   return liveness;
+}
+
+std::vector<Bytes> live_bytes(const Liveness& liveness, std::span<const Bytes> bytes) {
+  std::vector<Bytes> live(liveness.span_of_op.size() + 1, 0);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const Interval<OpIndex> range = liveness.ranges[i];
+    if (range.empty()) continue;
+    live[static_cast<std::size_t>(range.begin)] += bytes[i];
+    live[static_cast<std::size_t>(range.end)] -= bytes[i];
+  }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  live.pop_back();
+  return live;
 }
 
 std::vector<TensorId> distinct_operands(const Op& op) {

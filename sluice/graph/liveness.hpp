@@ -1,6 +1,7 @@
 // What the graph alone says about when tensors are needed: uses, live ranges, layer spans, short- or long-lived.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sluice/graph/graph.hpp"
@@ -33,6 +34,9 @@ struct Liveness {
 // from its first use to op_count. A tensor without uses has an empty range.
 
 Liveness analyze_liveness(const Graph& graph);
+
+// By OpIndex: bytes that live while the op runs, of the tensors whose `bytes` (by TensorId) are above 0.
+std::vector<Bytes> live_bytes(const Liveness& liveness, std::span<const Bytes> bytes);
 
 // Distinct tensors of an op, inputs first, in operand order.
 std::vector<TensorId> distinct_operands(const Op& op);

@@ -95,6 +95,16 @@ TEST_F(LivenessTest, ShortLivedMeansWithinOneSpanAndNotPersistent) {
   for (const TensorId id : {w_, a_, b_, loss_, g_}) EXPECT_FALSE(of(liveness.short_lived, id)) << id;
 }
 
+TEST_F(LivenessTest, LiveBytesAreSummedOverTheOpsOfARange) {
+  std::vector<Bytes> bytes(graph_.tensors().size(), 0);
+  bytes[static_cast<std::size_t>(w_)] = 100;
+  bytes[static_cast<std::size_t>(a_)] = 10;
+  bytes[static_cast<std::size_t>(b_)] = 1;
+  bytes[static_cast<std::size_t>(loss_)] = 1000;
+  bytes[static_cast<std::size_t>(unused_)] = 5;
+  EXPECT_EQ(live_bytes(analyze_liveness(graph_), bytes), (std::vector<Bytes>{110, 111, 1111, 1111, 1110, 1110, 1100}));
+}
+
 TEST_F(LivenessTest, DistinctOperandsKeepOperandOrder) {
   EXPECT_EQ(distinct_operands(graph_.op(4)), (std::vector<TensorId>{g_}));
   EXPECT_EQ(distinct_operands(graph_.op(6)), (std::vector<TensorId>{w_, h_}));
