@@ -1,83 +1,12 @@
 #include "sluice/layout/page_layout.hpp"
 
-#include <map>
-#include <set>
-
-#include "sluice/base/check.hpp"
+#include "sluice/layout/best_fit_heap.hpp"
 
 namespace sluice {
-namespace {
-
-constexpr Bytes kAllocationUnit = 64;
-
-// Freed ranges by offset and by size; everything from `end_` on is unused.
-class BestFitHeap {
- public:
-  Bytes allocate(Bytes bytes) {
-    const auto tightest = by_size_.lower_bound({bytes, 0});
-    if (tightest == by_size_.end()) return grow(bytes);
-    const auto [size, offset] = *tightest;
-    remove(offset, size);
-    if (size > bytes) add(offset + bytes, size - bytes);
-    return offset;
-  }
-
-  void free(Bytes offset, Bytes bytes) {
-    const auto next = by_offset_.lower_bound(offset);
-    if (next != by_offset_.begin()) {
-      const auto [before, size] = *std::prev(next);
-      if (before + size == offset) {
-        remove(before, size);
-        offset = before;
-        bytes += size;
-      }
-    }
-    const auto behind = by_offset_.find(offset + bytes);
-    if (behind != by_offset_.end()) {
-      const auto [after, size] = *behind;
-      remove(after, size);
-      bytes += size;
-    }
-    add(offset, bytes);
-  }
-
-  Bytes end() const { return end_; }
-
- private:
-  Bytes grow(Bytes bytes) {
-    Bytes offset = end_;
-    if (!by_offset_.empty()) {
-      const auto [last, size] = *by_offset_.rbegin();
-      if (last + size == end_) {
-        remove(last, size);
-        offset = last;
-      }
-    }
-    end_ = offset + bytes;
-    return offset;
-  }
-
-  void add(Bytes offset, Bytes bytes) {
-    by_offset_.emplace(offset, bytes);
-    by_size_.emplace(bytes, offset);
-  }
-
-  void remove(Bytes offset, Bytes bytes) {
-    by_offset_.erase(offset);
-    by_size_.erase({bytes, offset});
-  }
-
-  std::map<Bytes, Bytes> by_offset_;           // to size
-  std::set<std::pair<Bytes, Bytes>> by_size_;  // size, offset
-  Bytes end_ = 0;
-};
-
-}  // namespace
-
 PageLayout allocation_order_layout(const Graph& graph, const Liveness& liveness) {
   PageLayout layout{.offsets = std::vector<Bytes>(graph.tensors().size(), kUnplaced)};
   BestFitHeap heap;
-  const auto size = [&](TensorId id) { return align_up(graph.tensor(id).bytes, kAllocationUnit); };
+  const auto size = [&](TensorId id) { return graph.tensor(id).bytes; };
   const auto range = [&](TensorId id) { return liveness.ranges[static_cast<std::size_t>(id)]; };
   const auto place = [&](TensorId id) {
     if (size(id) > 0) layout.offsets[static_cast<std::size_t>(id)] = heap.allocate(size(id));

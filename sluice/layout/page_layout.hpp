@@ -21,9 +21,7 @@ struct PageLayout {
 //   - persistent tensors first, by TensorId, one behind the other: they are allocated before training;
 //   - then op by op: what the op uses first is allocated, in operand order, inputs first; what it uses last is freed
 //     behind it;
-//   - sizes are rounded up to 64 bytes; an allocation takes the smallest freed range that is large enough, the lowest
-//     of equals, from its low end, and the rest of the range stays free; freed neighbours merge; when no freed range is
-//     large enough, memory grows at its end, and a freed range that reaches it is used first.
+//   - ranges come from a best-fit heap in units of 64 bytes (best_fit_heap.hpp).
 // So small and large, short- and long-lived tensors are mixed on pages. O(n log n) in tensors. Thread-safe.
 PageLayout allocation_order_layout(const Graph& graph, const Liveness& liveness);
 

@@ -1,0 +1,81 @@
+#include "sluice/layout/page_layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sluice/layout/best_fit_heap.hpp"
+#include "sluice/testing/tiny_step.hpp"
+
+namespace sluice {
+namespace {
+
+using testing::add_tiny_op;
+using testing::add_tiny_tensor;
+
+TEST(BestFitHeap, TakesTheTightestFreedRange) {
+  BestFitHeap heap;
+  const Bytes large = heap.allocate(1024);
+  heap.allocate(64);
+  const Bytes small = heap.allocate(256);
+  heap.allocate(64);
+  heap.free(large, 1024);
+  heap.free(small, 256);
+  EXPECT_EQ(heap.allocate(200), small) << "256 bytes fit 200 better than 1024 do";
+  EXPECT_EQ(heap.allocate(200), large);
+  EXPECT_EQ(heap.allocate(512), large + 256) << "the rest of a range stays free";
+  EXPECT_EQ(heap.end(), 1024 + 64 + 256 + 64);
+}
+
+TEST(BestFitHeap, MergesFreedNeighboursAndGrowsThroughTheLastOne) {
+  BestFitHeap heap;
+  const Bytes a = heap.allocate(100);  // takes 128
+  const Bytes b = heap.allocate(128);
+  const Bytes c = heap.allocate(128);
+  heap.allocate(64);
+  heap.free(a, 100);
+  heap.free(c, 128);
+  heap.free(b, 128);
+  EXPECT_EQ(heap.allocate(384), a);
+  heap.free(a, 384);
+  heap.free(384, 64);
+  EXPECT_EQ(heap.allocate(1000), 0);
+  EXPECT_EQ(heap.end(), 1024);
+}
+
+// w is persistent; op 0 makes x and y, op 1 reads x and makes z, op 2 reads y and z and makes t.
+TEST(PageLayout, AllocationOrderPutsPersistentTensorsFirstAndReusesWhatWasFreed) {
+  Graph graph;
+  const TensorId x = add_tiny_tensor(graph, "x", Role::kActivation, 640);
+  const TensorId y = add_tiny_tensor(graph, "y", Role::kActivation, 100);
+  const TensorId w = add_tiny_tensor(graph, "w", Role::kParameter, 5000);
+  const TensorId z = add_tiny_tensor(graph, "z", Role::kActivation, 640);
+  const TensorId t = add_tiny_tensor(graph, "t", Role::kActivation, 600);
+  const TensorId unused = add_tiny_tensor(graph, "unused", Role::kActivation, 64);
+  add_tiny_op(graph, "0", {w}, {x, y});
+  add_tiny_op(graph, "1", {x}, {z});
+  add_tiny_op(graph, "2", {y, z}, {t});
+  const PageLayout layout = allocation_order_layout(graph, analyze_liveness(graph));
+  const auto offset = [&](TensorId id) { return layout.offsets[static_cast<std::size_t>(id)]; };
+  EXPECT_EQ(offset(w), 0);
+  EXPECT_EQ(offset(x), 5056);
+  EXPECT_EQ(offset(y), 5056 + 640);
+  EXPECT_EQ(offset(z), 5696 + 128) << "x is freed only behind op 1";
+  EXPECT_EQ(offset(t), offset(x));
+  EXPECT_EQ(offset(unused), kUnplaced);
+  EXPECT_EQ(layout.bytes, 5824 + 640);
+}
+
+TEST(PageLayout, PagesAreThoseThatATensorTouches) {
+  Graph graph;
+  add_tiny_tensor(graph, "inside", Role::kActivation, 100);
+  add_tiny_tensor(graph, "across", Role::kActivation, 5000);
+  add_tiny_tensor(graph, "nowhere", Role::kActivation, 64);
+  const PageLayout layout{.offsets = {4096, 4196, kUnplaced}, .bytes = 9196};
+  EXPECT_EQ(pages_of(layout, graph, 0, 4096), (Interval<std::int64_t>{1, 2}));
+  EXPECT_EQ(pages_of(layout, graph, 1, 4096), (Interval<std::int64_t>{1, 3}));
+  EXPECT_TRUE(pages_of(layout, graph, 2, 4096).empty());
+  EXPECT_EQ(page_count(layout, 4096), 3);
+  EXPECT_EQ(page_count(layout, 8192), 2);
+}
+
+}  // namespace
+}  // namespace sluice

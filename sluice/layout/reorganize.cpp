@@ -1,0 +1,156 @@
+#include "sluice/layout/reorganize.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "sluice/base/check.hpp"
+#include "sluice/layout/best_fit_heap.hpp"
+#include "sluice/memory/offset_allocator.hpp"
+
+namespace sluice {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+// First and last span in which a tensor is live.
+std::vector<int> spans_of_life(const Liveness& liveness, TensorId id) {
+  const Interval<OpIndex> range = liveness.ranges[at(id)];
+  return {liveness.span_of_op[at(range.begin)], liveness.span_of_op[at(range.end - 1)]};
+}
+
+std::vector<int> spans_of_use(const Liveness& liveness, TensorId id) {
+  std::vector<int> spans;
+  for (const Use& use : liveness.uses[at(id)]) {
+    const int span = liveness.span_of_op[at(use.op)];
+    if (spans.empty() || spans.back() != span) spans.push_back(span);
+  }
+  return spans;
+}
+
+class Reorganizer {
+ public:
+  Reorganizer(const Graph& graph, const Liveness& liveness, std::span<const TensorAccesses> accesses,
+              const ReorganizeOptions& options)
+      : graph_(graph), liveness_(liveness), accesses_(accesses), options_(options) {}
+
+  std::vector<TensorBlock> run() {
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      if (graph_.tensor(id).bytes == 0 || range(id).empty() || liveness_.uses[at(id)].empty()) continue;
+      group_for(id).tensors.push_back(id);
+    }
+    std::vector<TensorBlock> blocks = std::move(alone_);
+    for (auto* groups : {&persistent_, &short_lived_, &long_lived_}) {
+      for (auto& [spans, block] : *groups) blocks.push_back(std::move(block));
+    }
+    for (TensorBlock& block : blocks) arrange(block);
+    return blocks;
+  }
+
+ private:
+  using Groups = std::map<std::vector<int>, TensorBlock>;  // by spans
+
+  const Interval<OpIndex>& range(TensorId id) const { return liveness_.ranges[at(id)]; }
+
+  TensorBlock& group_for(TensorId id) {
+    const Role role = graph_.tensor(id).role;
+    if (is_persistent(role) && options_.persistent == PersistentTensors::kByLayersOfUse) {
+      return in_group(persistent_, spans_of_use(liveness_, id), BlockKind::kPersistent);
+    }
+    if (is_persistent(role) || role == Role::kInput) return alone_.emplace_back();
+    if (liveness_.short_lived[at(id)])
+      return in_group(short_lived_, spans_of_life(liveness_, id), BlockKind::kShortLived);
+    return in_group(long_lived_, spans_of_life(liveness_, id), BlockKind::kLongLived);
+  }
+
+  static TensorBlock& in_group(Groups& groups, const std::vector<int>& spans, BlockKind kind) {
+    TensorBlock& block = groups[spans];
+    block.kind = kind;
+    return block;
+  }
+
+  double accesses(TensorId id) const {
+    return accesses_.empty() ? static_cast<double>(liveness_.uses[at(id)].size()) : accesses_[at(id)].per_page;
+  }
+
+  void arrange(TensorBlock& block) const {
+    block.ops = range(block.tensors.front());
+    for (const TensorId id : block.tensors) {
+      block.ops = {std::min(block.ops.begin, range(id).begin), std::max(block.ops.end, range(id).end)};
+    }
+    block.kind == BlockKind::kShortLived ? reuse_room(block) : put_hottest_first(block);
+    block.bytes = align_up(block.bytes, options_.page_bytes);
+  }
+
+  void put_hottest_first(TensorBlock& block) const {
+    std::stable_sort(block.tensors.begin(), block.tensors.end(),
+                     [&](TensorId a, TensorId b) { return accesses(a) > accesses(b); });
+    for (const TensorId id : block.tensors) {
+      block.offsets.push_back(block.bytes);
+      block.bytes += align_up(graph_.tensor(id).bytes, BestFitHeap::kUnit);
+    }
+  }
+
+  void reuse_room(TensorBlock& block) const {
+    std::stable_sort(block.tensors.begin(), block.tensors.end(),
+                     [&](TensorId a, TensorId b) { return range(a).begin < range(b).begin; });
+    BestFitHeap heap;
+    std::multimap<OpIndex, std::size_t> in_use;  // by end of the live range
+    for (const TensorId id : block.tensors) {
+      while (!in_use.empty() && in_use.begin()->first <= range(id).begin) {
+        const std::size_t ended = in_use.begin()->second;
+        heap.free(block.offsets[ended], graph_.tensor(block.tensors[ended]).bytes);
+        in_use.erase(in_use.begin());
+      }
+      in_use.emplace(range(id).end, block.offsets.size());
+      block.offsets.push_back(heap.allocate(graph_.tensor(id).bytes));
+    }
+    block.bytes = heap.end();
+  }
+
+  const Graph& graph_;
+  const Liveness& liveness_;
+  std::span<const TensorAccesses> accesses_;
+  ReorganizeOptions options_;
+  std::vector<TensorBlock> alone_;
+  Groups persistent_;
+  Groups short_lived_;
+  Groups long_lived_;
+};
+
+}  // namespace
+
+std::vector<TensorBlock> reorganize(const Graph& graph, const Liveness& liveness,
+                                    std::span<const TensorAccesses> accesses, const ReorganizeOptions& options) {
+  SLUICE_CHECK(options.page_bytes > 0 && options.page_bytes % kTensorAlignment == 0,
+               "pages are whole multiples of 4 KiB");
+  SLUICE_CHECK(accesses.empty() || accesses.size() == graph.tensors().size(), "accesses of every tensor, or none");
+  return Reorganizer(graph, liveness, accesses, options).run();
+}
+
+PageLayout block_layout(const Graph& graph, std::span<const TensorBlock> blocks) {
+  Bytes region = 0;
+  std::vector<OffsetItem> items;
+  for (const TensorBlock& block : blocks) {
+    const bool brief = block.kind == BlockKind::kShortLived;
+    if (brief) region = std::max(region, block.bytes);
+    OffsetItem& item = items.emplace_back();
+    item.bytes = block.bytes;
+    if (!brief) item.live = {block.ops};
+  }
+  const OffsetAssignment above = assign_offsets(items);
+  PageLayout layout{.offsets = std::vector<Bytes>(graph.tensors().size(), kUnplaced), .bytes = region + above.height};
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Bytes begin = blocks[i].kind == BlockKind::kShortLived ? 0 : region + above.offsets[i];
+    for (std::size_t j = 0; j < blocks[i].tensors.size(); ++j) {
+      layout.offsets[at(blocks[i].tensors[j])] = begin + blocks[i].offsets[j];
+    }
+  }
+  return layout;
+}
+
+PageLayout reorganized_layout(const Graph& graph, const Liveness& liveness, std::span<const TensorAccesses> accesses,
+                              const ReorganizeOptions& options) {
+  return block_layout(graph, reorganize(graph, liveness, accesses, options));
+}
+
+}  // namespace sluice
