@@ -211,7 +211,7 @@ Result<PageMigrationComparison> compare_page_migration(const Graph& graph, const
     return simulate_page_migration(graph, liveness, layout, {fast_budget, page_bytes, freed});
   };
   PageMigrationComparison result;
-  SLUICE_ASSIGN(result.pages_only, simulate(scattered, FreedData::kUnknown));
+  SLUICE_ASSIGN(result.allocation_order, simulate(scattered, FreedData::kUnknown));
   SLUICE_ASSIGN(result.freed_known, simulate(scattered, FreedData::kKnown));
   SLUICE_ASSIGN(result.reorganized, simulate(blocks, FreedData::kKnown));
   return result;

@@ -46,9 +46,9 @@ Result<PageTraffic> simulate_page_migration(const Graph& graph, const Liveness& 
 // what it is worth, beyond that, not to mix lives on a page. Reorganisation brings both: pages of a block die together,
 // and the runtime that makes the blocks knows when.
 struct PageMigrationComparison {
-  PageTraffic pages_only;   // where a framework's allocator puts tensors; freed data unknown
-  PageTraffic freed_known;  // the same places; every freed range known
-  PageTraffic reorganized;  // in blocks (reorganize.hpp); freed blocks known
+  PageTraffic allocation_order;  // where a framework's allocator puts tensors; freed data unknown
+  PageTraffic freed_known;       // the same places; every freed range known
+  PageTraffic reorganized;       // in blocks (reorganize.hpp); freed blocks known
 };
 
 // `accesses` by TensorId, or empty (reorganize.hpp). page_bytes: a multiple of 4 KiB. Errors as above.
