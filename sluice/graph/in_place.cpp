@@ -31,6 +31,7 @@ std::vector<InPlace> candidates(OpKind kind) {
     case OpKind::kUnaryBackward:
     case OpKind::kSoftmaxBackward:
     case OpKind::kBatchNormBackward:
+    case OpKind::kBatchNormBackwardApply:
     case OpKind::kLayerNormBackward:
       return {{.input = 1, .output = 0}};
     default:

@@ -79,8 +79,12 @@ class Converter {
       case OpKind::kLayerNorm:
         return {{kHalf, kFull}, {kHalf, kFull}};
       case OpKind::kBatchNormBackward:
+      case OpKind::kBatchNormBackwardApply:
       case OpKind::kLayerNormBackward:
         return {{kHalf, kHalf, kFull}, {kHalf, kFull}};
+      case OpKind::kBatchNormStatistics:
+      case OpKind::kBatchNormBackwardSums:
+        return {{kHalf, kHalf, kFull}, {kFull}};
       default:
         return formats_of_others(op);
     }
@@ -100,6 +104,7 @@ class Converter {
         return {{kHalf, kHalf, kFull, kHalf}, {kHalf, kFull, kHalf}};
       case OpKind::kLstmCellBackward:
         return cell_backward_formats(op);
+      case OpKind::kBatchNormMerge:
       case OpKind::kSoftmaxCrossEntropy:
       case OpKind::kSigmoidCrossEntropy:
       case OpKind::kSgdUpdate:

@@ -11,6 +11,9 @@
 //     ...BackwardWeights                x, dy                                  dw, dbias
 //   kBatchNorm, kBatchNormApply         x, residual, y                         scale_shift, running, stats
 //   kBatchNormBackward                  x, dy, dx                              scale_shift, stats, dscale_shift
+//     ...BackwardSums, ...BackwardApply
+//   kBatchNormStatistics                x                                      stats
+//   kBatchNormMerge                                                            everything
 //   kLayerNorm                          x, y                                   scale_shift, stats
 //   kLayerNormBackward                  x, dy, dx                              scale_shift, stats, dscale_shift
 //   kDense                              x, w, y                                bias; y when it holds logits

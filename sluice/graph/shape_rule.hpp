@@ -36,6 +36,11 @@ Result<Shape> permuted(const ShapeRule& rule, const Shape& shape, const std::vec
 Result<Shapes> convolution_shapes(const ShapeRule& rule);  // kConv2d, kConvTranspose2d
 Result<Shapes> pool_shapes(const ShapeRule& rule);         // kMaxPool, kAvgPool
 
+Result<Shapes> batch_norm_shapes(const ShapeRule& rule);           // kBatchNorm, kBatchNormApply
+Result<Shapes> batch_norm_part_shapes(const ShapeRule& rule);      // the other parts, backward too
+Result<Shapes> layer_norm_shapes(const ShapeRule& rule);           // kLayerNorm
+Result<Shapes> local_response_norm_shapes(const ShapeRule& rule);  // kLocalResponseNorm
+
 Result<Shapes> binary_shapes(const ShapeRule& rule);     // kBinary
 Result<Shapes> reduce_shapes(const ShapeRule& rule);     // kReduce
 Result<Shapes> broadcast_shapes(const ShapeRule& rule);  // kBroadcast

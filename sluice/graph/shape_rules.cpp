@@ -49,36 +49,6 @@ Result<Shapes> same_shape(const ShapeRule& rule, std::size_t inputs, std::size_t
   return Shapes(outputs, rule.inputs[0]);
 }
 
-// The third input are running statistics (kBatchNorm) or a batch's (kBatchNormApply): of one shape.
-Result<Shapes> batch_norm(const ShapeRule& rule) {
-  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(3, 4));
-  SLUICE_RETURN_IF_ERROR(rule.expect_image(0));
-  const Shape& x = rule.inputs[0];
-  const Shape per_channel = {2, x[1]};
-  SLUICE_RETURN_IF_ERROR(rule.expect_shape("scale_shift", rule.inputs[1], per_channel));
-  SLUICE_RETURN_IF_ERROR(rule.expect_shape("statistics", rule.inputs[2], per_channel));
-  if (rule.inputs.size() == 4) SLUICE_RETURN_IF_ERROR(rule.expect_shape("residual", rule.inputs[3], x));
-  if (rule.kind == OpKind::kBatchNormApply) return Shapes{x};
-  return Shapes{x, per_channel, per_channel};
-}
-
-Result<Shapes> layer_norm(const ShapeRule& rule) {
-  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 2));
-  const Shape& x = rule.inputs[0];
-  if (x.empty()) return rule.error("expects an input [..., C], got a scalar");
-  SLUICE_RETURN_IF_ERROR(rule.expect_shape("scale_shift", rule.inputs[1], {2, x.back()}));
-  return Shapes{x, {2, element_count(x) / x.back()}};
-}
-
-Result<Shapes> local_response_norm(const ShapeRule& rule) {
-  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
-  SLUICE_RETURN_IF_ERROR(rule.expect_image(0));
-  if (rule.attributes.size < 1) {
-    return rule.error(fmt::format("expects a size of at least 1 channel, got {}", rule.attributes.size));
-  }
-  return Shapes{rule.inputs[0]};
-}
-
 Result<Shapes> dropout(const ShapeRule& rule) {
   if (!(rule.attributes.rate >= 0 && rule.attributes.rate < 1)) {
     return rule.error(fmt::format("expects a rate in [0, 1), got {}", rule.attributes.rate));
@@ -109,11 +79,16 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
       return convolution_shapes(rule);
     case OpKind::kBatchNorm:
     case OpKind::kBatchNormApply:
-      return batch_norm(rule);
+      return batch_norm_shapes(rule);
+    case OpKind::kBatchNormStatistics:
+    case OpKind::kBatchNormMerge:
+    case OpKind::kBatchNormBackwardSums:
+    case OpKind::kBatchNormBackwardApply:
+      return batch_norm_part_shapes(rule);
     case OpKind::kLayerNorm:
-      return layer_norm(rule);
+      return layer_norm_shapes(rule);
     case OpKind::kLocalResponseNorm:
-      return local_response_norm(rule);
+      return local_response_norm_shapes(rule);
     case OpKind::kRelu:
     case OpKind::kUnary:
     case OpKind::kCast:

@@ -3,7 +3,7 @@
 // Backward ops have no rule of their own: a stride makes the input's height ambiguous given the output's, so autodiff
 // takes a gradient's shape from the tensor it belongs to, and validate.hpp checks backward ops against the forward
 // rule here. A sliced dense op or embedding is checked there too, because one slice does not know how wide the whole
-// is.
+// is. The backward parts of a batch norm have rules: they keep the shape of x.
 #pragma once
 
 #include <span>

@@ -65,6 +65,34 @@ TEST(ShapeRules, NormsHaveStatisticsPerChannelOrPerRow) {
   EXPECT_EQ(infer(OpKind::kLocalResponseNorm, attributes, {{2, 8, 4, 4}}), (Shapes{{2, 8, 4, 4}}));
 }
 
+TEST(ShapeRules, PartsOfBatchNormsSeeSomeSamples) {
+  const Shape x = {2, 8, 4, 4};
+  const Shape stats = {2, 8};
+  const Attributes batch{.size = 64};  // four samples
+  EXPECT_EQ(infer(OpKind::kBatchNormStatistics, {}, {x}), Shapes{stats});
+  EXPECT_EQ(infer(OpKind::kBatchNormMerge, batch, {stats, stats, stats}), (Shapes{stats, stats}));
+  EXPECT_EQ(infer(OpKind::kBatchNormBackwardSums, {}, {x, x, stats, stats}), Shapes{stats});
+  EXPECT_EQ(infer(OpKind::kBatchNormBackwardApply, batch, {x, x, stats, stats, stats}), Shapes{x});
+}
+
+TEST(ShapeRules, RefusesPartsThatMakeNoBatchNorm) {
+  const Shape x = {2, 8, 4, 4};
+  const Shape stats = {2, 8};
+  EXPECT_NE(error_of(OpKind::kBatchNormStatistics, {}, {{2, 8}}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNormStatistics, {}, {x, stats}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNormMerge, {.size = 64}, {stats}), "no error") << "no running statistics";
+  EXPECT_NE(error_of(OpKind::kBatchNormMerge, {.size = 64}, {}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNormMerge, {.size = 64}, {{3, 8}, {3, 8}}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNormMerge, {.size = 64}, {stats, {2, 9}}), "no error");
+  EXPECT_EQ(error_of(OpKind::kBatchNormMerge, {.size = 64}, {stats, stats, stats, stats}),
+            "batch_norm_merge: expects a size that is a multiple of 3, got 64");
+  EXPECT_NE(error_of(OpKind::kBatchNormMerge, {}, {stats, stats}), "no error") << "no size";
+  EXPECT_NE(error_of(OpKind::kBatchNormBackwardSums, {}, {x, {2, 8, 4, 5}, stats, stats}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNormBackwardSums, {}, {x, x, stats, {2, 9}}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNormBackwardApply, {.size = 64}, {x, x, stats, stats}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNormBackwardApply, {.size = 48}, {x, x, stats, stats, stats}), "no error");
+}
+
 TEST(ShapeRules, PoolingKeepsChannels) {
   EXPECT_EQ(infer(OpKind::kMaxPool, window(3, 2, 1), {{2, 64, 112, 112}}), (Shapes{{2, 64, 56, 56}, {2, 64, 56, 56}}));
   EXPECT_EQ(infer(OpKind::kAvgPool, window(7, 1, 0), {{2, 64, 7, 7}}), (Shapes{{2, 64, 1, 1}}));
@@ -85,6 +113,15 @@ TEST(ShapeRules, ALossIsOneNumber) {
   EXPECT_EQ(infer(OpKind::kSoftmaxCrossEntropy, {}, {{4, 10}, {4}}), (Shapes{{1}, {4, 10}}));
   EXPECT_EQ(infer(OpKind::kSoftmaxCrossEntropy, {}, {{4, 7, 10}, {4, 7}}), (Shapes{{1}, {4, 7, 10}}));
   EXPECT_EQ(infer(OpKind::kSigmoidCrossEntropy, {}, {{4, 1}}), (Shapes{{1}}));
+}
+
+TEST(ShapeRules, ASliceOfALossHasAllLabels) {
+  const Attributes slice{.out_begin = 4, .out_end = 9};
+  EXPECT_EQ(infer(OpKind::kSoftmaxCrossEntropy, slice, {{5, 10}, {2, 6}}), (Shapes{{1}, {5, 10}}));
+  EXPECT_EQ(error_of(OpKind::kSoftmaxCrossEntropy, slice, {{4, 10}, {2, 6}}),
+            "softmax_cross_entropy: logits [4, 10] are not those of labels 4:9 of [2, 6]");
+  EXPECT_NE(error_of(OpKind::kSoftmaxCrossEntropy, slice, {{5, 10}, {2, 4}}), "no error") << "too few labels";
+  EXPECT_NE(error_of(OpKind::kSoftmaxCrossEntropy, {.out_begin = -1, .out_end = 4}, {{5, 10}, {2, 6}}), "no error");
 }
 
 TEST(ShapeRules, ErrorsNameTheOpWhatItExpectsAndWhatItGot) {

@@ -1,171 +1,90 @@
-// Batch normalization, a kernel of our own: a ReLU needs no stored mask (the backward pass makes the pre-activation
+// Batch normalization, kernels of our own: a ReLU needs no stored mask (the backward pass makes the pre-activation
 // again from x), a residual and the activation cost no pass of their own, and no bits depend on the number of threads.
 //
-// Memory sets its speed. Each thread takes blocks of channels and does both passes on one before the next, so that the
-// second finds the block in cache; with too few blocks for the threads, all share the runs of all blocks, pass by pass.
-// Sums are per run (channel_sweep.hpp), then over the samples in order, in fp64, around the first pixel's value: so the
-// variance keeps its digits when the mean is far from zero.
-#include <omp.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "sluice/exec/backends/onednn/channel_sweep.hpp"
-#include "sluice/exec/backends/onednn/kernel.hpp"
+// Sums are made around the first pixel's value: so the variance keeps its digits when the mean is far from zero. The
+// parts of a batch norm (split_batch_norm.hpp) are the same sweeps, each alone.
+#include "sluice/exec/backends/onednn/channel_kernel.hpp"
 
 namespace sluice {
 namespace {
 
-// What all three kernels share: how x is cut, who works on which part.
-class ChannelKernel : public Kernel {
- protected:
-  ChannelKernel(const KernelRequest& request, const Layout& data)
-      : runs_(data, request.inputs[0].shape),
-        activation_(request.attributes.activation),
-        epsilon_(request.attributes.epsilon),
-        by_block_(runs_.blocks % omp_get_max_threads() == 0 || runs_.blocks >= 4 * omp_get_max_threads()),
-        stream_(runs_.blocked && static_cast<Bytes>(data.get_size()) >= kStreamedBytes) {
-    implementation = "loop";
-    inputs = plain_layouts(request.inputs);
-    outputs = plain_layouts(request.outputs);
-    inputs[0] = data;
+// Running statistics of `channels` channels with `elements` each: running = (1 - m) * running + m * batch, with the
+// variance made unbiased, as PyTorch does.
+class RunningStatistics {
+ public:
+  RunningStatistics(std::int64_t channels, double elements, float momentum)
+      : channels_(channels),
+        momentum_(momentum),
+        unbias_(static_cast<float>(elements > 1 ? elements / (elements - 1) : 1.0)) {}
+
+  void update(std::int64_t channel, const float* stats, const float* old_running, float* running) const {
+    const std::int64_t second = channels_ + channel;
+    running[channel] = (1 - momentum_) * old_running[channel] + momentum_ * stats[channel];
+    running[second] = (1 - momentum_) * old_running[second] + momentum_ * (stats[second] * unbias_);
   }
-
-  // x's own layout where it is one that we read, else the blocked one.
-  static Layout data_layout(const OperandRequest& x) {
-    if (!x.layout) return preferred_image_layout(x.shape, x.dtype);
-    return is_plain(*x.layout) || is_blocked_image(*x.layout) ? *x.layout : blocked_image_layout(x.shape, x.dtype);
-  }
-
-  void need_sums() {
-    if (!by_block_) workspace_bytes = runs_.samples * runs_.blocks * static_cast<Bytes>(sizeof(LaneSums));
-  }
-
-  // For each block of channels: the sums of all samples by `summing(block)(sample, sums)`, then `finish(block,
-  // totals)`, then `applying(block)(sample)` on all samples.
-  template <typename Summing, typename Finish, typename Applying>
-  void sweep(void* workspace, const Summing& summing, const Finish& finish, const Applying& applying) const {
-    if (by_block_) {
-#pragma omp parallel for schedule(static)
-      for (std::int64_t block = 0; block < runs_.blocks; ++block) {
-        LaneSums total{};
-        LaneSums part;
-        const auto sum = summing(block);
-        for (std::int64_t sample = 0; sample < runs_.samples; ++sample) {
-          sum(sample, part);
-          add(part, total);
-        }
-        finish(block, total);
-        const auto apply = applying(block);
-        // Backwards: the last samples read are those still in the nearest cache.
-        for (std::int64_t sample = runs_.samples; sample-- > 0;) apply(sample);
-        if (stream_) finish_streaming();
-      }
-      return;
-    }
-    auto* parts = static_cast<LaneSums*>(workspace);
-    const std::int64_t count = runs_.samples * runs_.blocks;
-#pragma omp parallel
-    {
-#pragma omp for schedule(static)
-      for (std::int64_t run = 0; run < count; ++run) summing(run % runs_.blocks)(run / runs_.blocks, parts[run]);
-#pragma omp for schedule(static)
-      for (std::int64_t block = 0; block < runs_.blocks; ++block) {
-        LaneSums total{};
-        for (std::int64_t sample = 0; sample < runs_.samples; ++sample)
-          add(parts[sample * runs_.blocks + block], total);
-        finish(block, total);
-      }
-#pragma omp for schedule(static)
-      for (std::int64_t run = 0; run < count; ++run) applying(run % runs_.blocks)(run / runs_.blocks);
-      if (stream_) finish_streaming();
-    }
-  }
-
-  // Sums over the lanes too, where all belong to one channel.
-  double total(const double* lanes, std::int64_t lane) const {
-    if (runs_.blocked) return lanes[lane];
-    double sum = 0;
-    for (std::int64_t i = 0; i < kLanes; ++i) sum += lanes[i];
-    return sum;
-  }
-
-  double count() const { return static_cast<double>(runs_.samples * runs_.pixels); }
-  // Lanes of a block that stand for a channel each.
-  std::int64_t lanes() const { return runs_.blocked ? kLanes : 1; }
-
-  // From the statistics of a block's channels; zero in padding, so that padding stays zero.
-  Normalization normalization(std::int64_t block, const float* scale_shift, const float* stats) const {
-    Normalization result{};
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      const std::int64_t channel = runs_.channel(block, lane);
-      if (channel < 0) continue;
-      result.mean.value[lane] = stats[channel];
-      result.factor.value[lane] = scale_shift[channel] * inverse_deviation(stats[runs_.channels + channel]);
-      result.shift.value[lane] = scale_shift[runs_.channels + channel];
-    }
-    return result;
-  }
-
-  float inverse_deviation(float variance) const {
-    return static_cast<float>(1.0 / std::sqrt(static_cast<double>(variance) + static_cast<double>(epsilon_)));
-  }
-
-  ChannelRuns runs_;
-  Activation activation_;
-  float epsilon_;
-  bool by_block_;
-  bool stream_;
 
  private:
-  static void add(const LaneSums& part, LaneSums& total) {
-    for (std::int64_t i = 0; i < kLanes; ++i) total.first[i] += part.first[i];
-    for (std::int64_t i = 0; i < kLanes; ++i) total.second[i] += part.second[i];
-  }
+  std::int64_t channels_;
+  float momentum_;
+  float unbias_;
 };
 
+// What y is made of; `residual` may be null.
 template <typename T>
-class BatchNorm : public ChannelKernel {
- public:
-  explicit BatchNorm(const KernelRequest& request)
-      : ChannelKernel(request, data_layout(request.inputs[0])),
-        has_residual_(request.inputs.size() == 4),
-        momentum_(request.attributes.momentum) {
-    if (has_residual_) inputs[3] = inputs[0];
+struct ApplyOperands {
+  const T* x;
+  const T* residual;
+  const float* scale_shift;
+  const float* stats;
+  T* y;
+};
+
+// The sweeps of the forward pass.
+class ForwardKernel : public ChannelKernel {
+ protected:
+  explicit ForwardKernel(const KernelRequest& request) : ChannelKernel(request, data_layout(request.inputs[0])) {}
+
+  // Of ops with y, and perhaps a residual as the last input.
+  void use_layout_of_x(bool has_residual) {
+    if (has_residual) inputs[3] = inputs[0];
     outputs[0] = inputs[0];
-    need_sums();
   }
 
-  Status run(std::span<void* const> operands, const StepContext& /*context*/) override {
-    const auto* x = static_cast<const T*>(operands[0]);
-    const auto* scale_shift = static_cast<const float*>(operands[1]);
-    const auto* old_running = static_cast<const float*>(operands[2]);
-    const auto* residual = has_residual_ ? static_cast<const T*>(operands[3]) : nullptr;
-    auto* y = static_cast<T*>(operands[inputs.size()]);
-    auto* stats = static_cast<float*>(operands[inputs.size() + 1]);
-    auto* running = static_cast<float*>(operands[inputs.size() + 2]);
-    sweep(
-        operands.back(),
-        [&](std::int64_t block) {
-          return [=, this, around = pivot(x, block)](std::int64_t sample, LaneSums& sums) {
-            sum_moments(x + runs_.offset(sample, block), runs_.length, around, sums);
-          };
-        },
-        [&](std::int64_t block, const LaneSums& sums) {
-          finish_block(block, sums, pivot(x, block), stats);
-          update_running(block, stats, old_running, running);
-        },
-        [&](std::int64_t block) {
-          return [=, this, by = normalization(block, scale_shift, stats)](std::int64_t sample) {
-            const std::int64_t offset = runs_.offset(sample, block);
-            apply_normalization(x + offset, has_residual_ ? residual + offset : nullptr, y + offset, runs_.length, by,
-                                activation_, stream_ && y != residual);
-          };
-        });
-    return {};
+  template <typename T>
+  auto summing(const T* x) const {
+    return [=, this](std::int64_t block) {
+      return [=, this, around = pivot(x, block)](std::int64_t sample, LaneSums& sums) {
+        sum_moments(x + runs_.offset(sample, block), runs_.length, around, sums);
+      };
+    };
+  }
+
+  template <typename T>
+  void store_moments(const T* x, std::int64_t block, const LaneSums& sums, float* stats) const {
+    const Lanes around = pivot(x, block);
+    for (std::int64_t lane = 0; lane < lanes(); ++lane) {
+      const std::int64_t channel = runs_.channel(block, lane);
+      if (channel < 0) continue;
+      const double mean = total(sums.first, lane) / count();
+      const double variance = total(sums.second, lane) / count() - mean * mean;
+      stats[channel] = static_cast<float>(static_cast<double>(around.value[lane]) + mean);
+      stats[runs_.channels + channel] = static_cast<float>(variance < 0 ? 0 : variance);
+    }
+  }
+
+  template <typename T>
+  auto applying(const ApplyOperands<T>& on, bool stream) const {
+    return [=, this](std::int64_t block) {
+      return [=, this, by = normalization(block, on.scale_shift, on.stats)](std::int64_t sample) {
+        const std::int64_t offset = runs_.offset(sample, block);
+        apply_normalization(on.x + offset, on.residual == nullptr ? nullptr : on.residual + offset, on.y + offset,
+                            runs_.length, by, activation_, stream);
+      };
+    };
   }
 
  private:
+  template <typename T>
   Lanes pivot(const T* x, std::int64_t block) const {
     const T* first = x + runs_.offset(0, block);
     Lanes result;
@@ -179,133 +98,115 @@ class BatchNorm : public ChannelKernel {
     }
     return result;
   }
-
-  void finish_block(std::int64_t block, const LaneSums& sums, const Lanes& pivot, float* stats) const {
-    for (std::int64_t lane = 0; lane < lanes(); ++lane) {
-      const std::int64_t channel = runs_.channel(block, lane);
-      if (channel < 0) continue;
-      const double mean = total(sums.first, lane) / count();
-      const double variance = total(sums.second, lane) / count() - mean * mean;
-      stats[channel] = static_cast<float>(static_cast<double>(pivot.value[lane]) + mean);
-      stats[runs_.channels + channel] = static_cast<float>(variance < 0 ? 0 : variance);
-    }
-  }
-
-  // running = (1 - m) * running + m * batch, with the variance made unbiased, as PyTorch does.
-  void update_running(std::int64_t block, const float* stats, const float* old_running, float* running) const {
-    const auto unbias = static_cast<float>(count() > 1 ? count() / (count() - 1) : 1.0);
-    for (std::int64_t lane = 0; lane < lanes(); ++lane) {
-      const std::int64_t channel = runs_.channel(block, lane);
-      if (channel < 0) continue;
-      const std::int64_t second = runs_.channels + channel;
-      running[channel] = (1 - momentum_) * old_running[channel] + momentum_ * stats[channel];
-      running[second] = (1 - momentum_) * old_running[second] + momentum_ * (stats[second] * unbias);
-    }
-  }
-
-  bool has_residual_;
-  float momentum_;
 };
 
 template <typename T>
-class BatchNormApply : public ChannelKernel {
+class BatchNorm : public ForwardKernel {
  public:
-  explicit BatchNormApply(const KernelRequest& request)
-      : ChannelKernel(request, data_layout(request.inputs[0])), has_residual_(request.inputs.size() == 4) {
-    if (has_residual_) inputs[3] = inputs[0];
-    outputs[0] = inputs[0];
-  }
-
-  Status run(std::span<void* const> operands, const StepContext& /*context*/) override {
-    const auto* x = static_cast<const T*>(operands[0]);
-    const auto* scale_shift = static_cast<const float*>(operands[1]);
-    const auto* stats = static_cast<const float*>(operands[2]);
-    const auto* residual = has_residual_ ? static_cast<const T*>(operands[3]) : nullptr;
-    auto* y = static_cast<T*>(operands[inputs.size()]);
-#pragma omp parallel for schedule(static)
-    for (std::int64_t run = 0; run < runs_.samples * runs_.blocks; ++run) {
-      const std::int64_t block = run % runs_.blocks;
-      const std::int64_t offset = runs_.offset(run / runs_.blocks, block);
-      apply_normalization(x + offset, has_residual_ ? residual + offset : nullptr, y + offset, runs_.length,
-                          normalization(block, scale_shift, stats), activation_, stream_ && y != residual && y != x);
-      if (stream_) finish_streaming();
-    }
-    return {};
-  }
-
- private:
-  bool has_residual_;
-};
-
-template <typename T>
-class BatchNormBackward : public ChannelKernel {
- public:
-  explicit BatchNormBackward(const KernelRequest& request) : ChannelKernel(request, data_layout(request.inputs[0])) {
-    inputs[1] = inputs[0];
-    outputs[0] = inputs[0];
+  explicit BatchNorm(const KernelRequest& request)
+      : ForwardKernel(request),
+        has_residual_(request.inputs.size() == 4),
+        running_statistics_(runs_.channels, count(), request.attributes.momentum) {
+    use_layout_of_x(has_residual_);
     need_sums();
   }
 
   Status run(std::span<void* const> operands, const StepContext& /*context*/) override {
     const auto* x = static_cast<const T*>(operands[0]);
-    const auto* dy = static_cast<const T*>(operands[1]);
-    const auto* scale_shift = static_cast<const float*>(operands[2]);
-    const auto* stats = static_cast<const float*>(operands[3]);
-    auto* dx = static_cast<T*>(operands[4]);
-    auto* dscale_shift = static_cast<float*>(operands[5]);
-    sweep(
-        operands.back(),
-        [&](std::int64_t block) {
-          return [=, this, by = normalization(block, scale_shift, stats)](std::int64_t sample, LaneSums& sums) {
-            const std::int64_t offset = runs_.offset(sample, block);
-            sum_gradients(x + offset, dy + offset, runs_.length, by, activation_, sums);
-          };
-        },
-        [&](std::int64_t block, const LaneSums& sums) { finish_block(block, sums, stats, dscale_shift); },
-        [&](std::int64_t block) {
-          const Normalization by = normalization(block, scale_shift, stats);
-          return [=, this, lanes = corrections(block, by, stats, dscale_shift)](std::int64_t sample) {
-            const std::int64_t offset = runs_.offset(sample, block);
-            apply_gradient(x + offset, dy + offset, dx + offset, runs_.length, by, lanes.first, lanes.second,
-                           activation_, stream_ && dx != dy);
-          };
-        });
+    const auto* old_running = static_cast<const float*>(operands[2]);
+    auto* stats = static_cast<float*>(operands[inputs.size() + 1]);
+    auto* running = static_cast<float*>(operands[inputs.size() + 2]);
+    const ApplyOperands<T> applied{x, has_residual_ ? static_cast<const T*>(operands[3]) : nullptr,
+                                   static_cast<const float*>(operands[1]), stats,
+                                   static_cast<T*>(operands[inputs.size()])};
+    const auto finish = [&](std::int64_t block, const LaneSums& sums) {
+      store_moments(x, block, sums, stats);
+      for (std::int64_t lane = 0; lane < lanes(); ++lane) {
+        const std::int64_t channel = runs_.channel(block, lane);
+        if (channel >= 0) running_statistics_.update(channel, stats, old_running, running);
+      }
+    };
+    sweep(operands.back(), summing(x), finish, applying(applied, stream_ && applied.y != applied.residual));
     return {};
   }
 
  private:
-  void finish_block(std::int64_t block, const LaneSums& sums, const float* stats, float* dscale_shift) const {
-    for (std::int64_t lane = 0; lane < lanes(); ++lane) {
-      const std::int64_t channel = runs_.channel(block, lane);
-      if (channel < 0) continue;
-      const double inverse = static_cast<double>(inverse_deviation(stats[runs_.channels + channel]));
-      dscale_shift[channel] = static_cast<float>(total(sums.second, lane) * inverse);
-      dscale_shift[runs_.channels + channel] = static_cast<float>(total(sums.first, lane));
-    }
+  bool has_residual_;
+  RunningStatistics running_statistics_;
+};
+
+template <typename T>
+class BatchNormApply : public ForwardKernel {
+ public:
+  explicit BatchNormApply(const KernelRequest& request)
+      : ForwardKernel(request), has_residual_(request.inputs.size() == 4) {
+    use_layout_of_x(has_residual_);
   }
 
-  // What the batch's mean and variance take off the gradient: a constant, and a slope times x - mean.
-  std::pair<Lanes, Lanes> corrections(std::int64_t block, const Normalization& by, const float* stats,
-                                      const float* dscale_shift) const {
-    Lanes constant{};
-    Lanes slope{};
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      const std::int64_t channel = runs_.channel(block, lane);
-      if (channel < 0) continue;
-      const double factor = static_cast<double>(by.factor.value[lane]) / count();
-      const double inverse = static_cast<double>(inverse_deviation(stats[runs_.channels + channel]));
-      constant.value[lane] = static_cast<float>(factor * static_cast<double>(dscale_shift[runs_.channels + channel]));
-      slope.value[lane] = static_cast<float>(factor * inverse * static_cast<double>(dscale_shift[channel]));
-    }
-    return {constant, slope};
+  Status run(std::span<void* const> operands, const StepContext& /*context*/) override {
+    const ApplyOperands<T> applied{static_cast<const T*>(operands[0]),
+                                   has_residual_ ? static_cast<const T*>(operands[3]) : nullptr,
+                                   static_cast<const float*>(operands[1]), static_cast<const float*>(operands[2]),
+                                   static_cast<T*>(operands[inputs.size()])};
+    sweep_runs(applying(applied, stream_ && applied.y != applied.residual && applied.y != applied.x));
+    return {};
+  }
+
+ private:
+  bool has_residual_;
+};
+
+template <typename T>
+class BatchNormStatistics : public ForwardKernel {
+ public:
+  explicit BatchNormStatistics(const KernelRequest& request) : ForwardKernel(request) { need_sums(); }
+
+  Status run(std::span<void* const> operands, const StepContext& /*context*/) override {
+    const auto* x = static_cast<const T*>(operands[0]);
+    auto* stats = static_cast<float*>(operands[1]);
+    sweep_sums(operands.back(), summing(x),
+               [&](std::int64_t block, const LaneSums& sums) { store_moments(x, block, sums, stats); });
+    return {};
   }
 };
 
-template <template <typename> typename KernelOf>
-KernelPtr make_for_dtype(const KernelRequest& request) {
-  if (request.inputs[0].dtype == DType::kBF16) return std::make_unique<KernelOf<BFloat16>>(request);
-  return std::make_unique<KernelOf<float>>(request);
-}
+// A few numbers a channel: one thread.
+class BatchNormMerge : public Kernel {
+ public:
+  explicit BatchNormMerge(const KernelRequest& request)
+      : parts_(request.inputs.size() - 1),
+        channels_(request.inputs[0].shape[1]),
+        running_statistics_(channels_, static_cast<double>(request.attributes.size), request.attributes.momentum) {
+    implementation = "loop";
+    inputs = plain_layouts(request.inputs);
+    outputs = plain_layouts(request.outputs);
+  }
+
+  Status run(std::span<void* const> operands, const StepContext& /*context*/) override {
+    const auto part = [&](std::size_t i) { return static_cast<const float*>(operands[i]); };
+    const auto parts = static_cast<double>(parts_);
+    auto* stats = static_cast<float*>(operands[parts_ + 1]);
+    for (std::int64_t channel = 0; channel < channels_; ++channel) {
+      double mean = 0;
+      for (std::size_t i = 0; i < parts_; ++i) mean += static_cast<double>(part(i)[channel]);
+      mean /= parts;
+      double variance = 0;
+      for (std::size_t i = 0; i < parts_; ++i) {
+        const double distance = static_cast<double>(part(i)[channel]) - mean;
+        variance += static_cast<double>(part(i)[channels_ + channel]) + distance * distance;
+      }
+      stats[channel] = static_cast<float>(mean);
+      stats[channels_ + channel] = static_cast<float>(variance / parts);
+      running_statistics_.update(channel, stats, part(parts_), static_cast<float*>(operands[parts_ + 2]));
+    }
+    return {};
+  }
+
+ private:
+  std::size_t parts_;
+  std::int64_t channels_;
+  RunningStatistics running_statistics_;
+};
 
 }  // namespace
 
@@ -317,8 +218,12 @@ KernelPtr make_batch_norm_apply(const KernelRequest& request, const dnnl::engine
   return make_for_dtype<BatchNormApply>(request);
 }
 
-KernelPtr make_batch_norm_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  return make_for_dtype<BatchNormBackward>(request);
+KernelPtr make_batch_norm_statistics(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  return make_for_dtype<BatchNormStatistics>(request);
+}
+
+KernelPtr make_batch_norm_merge(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  return std::make_unique<BatchNormMerge>(request);
 }
 
 }  // namespace sluice

@@ -30,6 +30,14 @@ KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine) 
       return make_batch_norm_apply(request, engine);
     case OpKind::kBatchNormBackward:
       return make_batch_norm_backward(request, engine);
+    case OpKind::kBatchNormStatistics:
+      return make_batch_norm_statistics(request, engine);
+    case OpKind::kBatchNormMerge:
+      return make_batch_norm_merge(request, engine);
+    case OpKind::kBatchNormBackwardSums:
+      return make_batch_norm_backward_sums(request, engine);
+    case OpKind::kBatchNormBackwardApply:
+      return make_batch_norm_backward_apply(request, engine);
     case OpKind::kLayerNorm:
       return make_layer_norm(request, engine);
     case OpKind::kLayerNormBackward:
@@ -110,10 +118,6 @@ KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine) 
       return make_sgd_update(request, engine);
     case OpKind::kAdamUpdate:
       return make_adam_update(request, engine);
-    case OpKind::kBatchNormStatistics:
-    case OpKind::kBatchNormMerge:
-    case OpKind::kBatchNormBackwardSums:
-    case OpKind::kBatchNormBackwardApply:
     case OpKind::kReorder:
     case OpKind::kReshape:
       break;

@@ -62,6 +62,10 @@ KernelPtr make_convolution_transpose_backward_weights(const KernelRequest& reque
 KernelPtr make_batch_norm(const KernelRequest& request, const dnnl::engine& engine);
 KernelPtr make_batch_norm_apply(const KernelRequest& request, const dnnl::engine& engine);
 KernelPtr make_batch_norm_backward(const KernelRequest& request, const dnnl::engine& engine);
+KernelPtr make_batch_norm_statistics(const KernelRequest& request, const dnnl::engine& engine);
+KernelPtr make_batch_norm_merge(const KernelRequest& request, const dnnl::engine& engine);
+KernelPtr make_batch_norm_backward_sums(const KernelRequest& request, const dnnl::engine& engine);
+KernelPtr make_batch_norm_backward_apply(const KernelRequest& request, const dnnl::engine& engine);
 KernelPtr make_layer_norm(const KernelRequest& request, const dnnl::engine& engine);
 KernelPtr make_layer_norm_backward(const KernelRequest& request, const dnnl::engine& engine);
 KernelPtr make_local_response_norm(const KernelRequest& request, const dnnl::engine& engine);

@@ -66,6 +66,10 @@ void reference_convolution_transpose_backward_weights(const ReferenceCall& call)
 void reference_batch_norm(const ReferenceCall& call);
 void reference_batch_norm_apply(const ReferenceCall& call);
 void reference_batch_norm_backward(const ReferenceCall& call);
+void reference_batch_norm_statistics(const ReferenceCall& call);
+void reference_batch_norm_merge(const ReferenceCall& call);
+void reference_batch_norm_backward_sums(const ReferenceCall& call);
+void reference_batch_norm_backward_apply(const ReferenceCall& call);
 void reference_layer_norm(const ReferenceCall& call);
 void reference_layer_norm_backward(const ReferenceCall& call);
 void reference_local_response_norm(const ReferenceCall& call);
