@@ -51,6 +51,18 @@ KernelPtr make_copies(const KernelRequest& request, std::vector<AxisCopy> copies
   return kernel;
 }
 
+// Of the op's one input to its output: the part [out_begin, out_end) of x (a slice) or of y (padding), which the caller
+// says.
+AxisCopy::Range one_range(const KernelRequest& request) {
+  const Attributes& attributes = request.attributes;
+  return {.from = request.inputs[0].shape,
+          .to = request.outputs[0].shape,
+          .axis = attributes.axis,
+          .extent = attributes.out_end - attributes.out_begin,
+          .dtype = request.inputs[0].dtype,
+          .blocked = any_blocked(request)};
+}
+
 }  // namespace
 
 KernelPtr make_concat(const KernelRequest& request, const dnnl::engine& /*engine*/) {
@@ -73,29 +85,15 @@ KernelPtr make_concat(const KernelRequest& request, const dnnl::engine& /*engine
 }
 
 KernelPtr make_slice(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const Attributes& attributes = request.attributes;
-  const bool blocked = any_blocked(request);
-  const AxisCopy::Range range{.from = request.inputs[0].shape,
-                              .to = request.outputs[0].shape,
-                              .axis = attributes.axis,
-                              .from_begin = attributes.out_begin,
-                              .extent = attributes.out_end - attributes.out_begin,
-                              .dtype = request.inputs[0].dtype,
-                              .blocked = blocked};
-  return make_copies(request, {AxisCopy(range)}, blocked, false);
+  AxisCopy::Range range = one_range(request);
+  range.from_begin = request.attributes.out_begin;
+  return make_copies(request, {AxisCopy(range)}, range.blocked, false);
 }
 
 KernelPtr make_pad(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const Attributes& attributes = request.attributes;
-  const bool blocked = any_blocked(request);
-  const AxisCopy::Range range{.from = request.inputs[0].shape,
-                              .to = request.outputs[0].shape,
-                              .axis = attributes.axis,
-                              .to_begin = attributes.out_begin,
-                              .extent = attributes.out_end - attributes.out_begin,
-                              .dtype = request.inputs[0].dtype,
-                              .blocked = blocked};
-  return make_copies(request, {AxisCopy(range)}, blocked, true);
+  AxisCopy::Range range = one_range(request);
+  range.to_begin = request.attributes.out_begin;
+  return make_copies(request, {AxisCopy(range)}, range.blocked, true);
 }
 
 }  // namespace sluice

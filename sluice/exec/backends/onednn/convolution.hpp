@@ -1,5 +1,7 @@
-// What convolutions and transposed convolutions share: windows in oneDNN's terms, weights with groups, and the choice
-// of layouts.
+// What convolutions and transposed convolutions ask oneDNN for: windows in its terms, weights with groups, and the
+// search for layouts. Each primitive is asked for twice: once free to choose every layout, then with the layouts that
+// the graph has already fixed. The second is taken if it is the same implementation, so that a reorder is inserted only
+// where it buys a faster kernel.
 #pragma once
 
 #include <string_view>
@@ -19,6 +21,12 @@ struct ConvolutionWindow {
   dnnl::memory::dims dilation;
   dnnl::memory::dims begin;  // padding
   dnnl::memory::dims end;
+
+  // A primitive's description, whose last arguments are always these.
+  template <typename Description, typename... First>
+  Description describe(const First&... first) const {
+    return Description(first..., strides, dilation, begin, end);
+  }
 };
 
 // [O, I / G, KH, KW] as oneDNN wants it: the same, or with groups [G, O / G, I / G, KH, KW].
@@ -30,15 +38,33 @@ inline Shape split_groups(const Shape& weights, std::int64_t groups) {
   return split;
 }
 
-inline Layout chosen_or_any(const OperandRequest& operand) {
-  return operand.layout.value_or(any_layout(operand.shape, operand.dtype));
-}
-
 // Weights that lie row-major for another op have that op's dimensions; their bytes are right for any.
 inline Layout with_shape(const Layout& layout, const Shape& shape, DType dtype) {
   const bool same = Shape(layout.data.dims, layout.data.dims + layout.data.ndims) == shape;
   return same || !is_plain(layout) ? layout : plain_layout(shape, dtype);
 }
+
+// The operands of a convolution in any direction: requests of x, w and y or their gradients. `any_`: oneDNN may choose
+// the layout; `chosen_`: as the graph has fixed it, if it has. `Family` (see convolution_primitives.hpp) knows the
+// order of a weight's dimensions.
+template <typename Family>
+struct ConvolutionOperands {
+  const OperandRequest& x;
+  const OperandRequest& w;
+  const OperandRequest& y;
+  const Attributes& attributes;
+
+  ConvolutionWindow window() const { return ConvolutionWindow(attributes.window); }
+  Shape split_w() const { return split_groups(w.shape, attributes.groups); }
+  Layout any_w(DType dtype) const { return any_layout(Family::weights_shape(split_w()), dtype); }
+
+  Layout any_x() const { return any_layout(x.shape, x.dtype); }
+  Layout any_w() const { return any_w(w.dtype); }
+  Layout any_y() const { return any_layout(y.shape, y.dtype); }
+  Layout chosen_x() const { return x.layout.value_or(any_x()); }
+  Layout chosen_w() const { return w.layout ? Family::exchange(with_shape(*w.layout, split_w(), w.dtype)) : any_w(); }
+  Layout chosen_y() const { return y.layout.value_or(any_y()); }
+};
 
 // Asked for what is given, oneDNN may have only a slow implementation, or none; then the free choice stands.
 template <typename PrimitiveDesc, typename Make>
@@ -52,7 +78,25 @@ PrimitiveDesc keep_layouts_if_as_fast(const PrimitiveDesc& free, Make make_fixed
   return free;
 }
 
-// Appends a fused activation to a primitive's attributes.
-void append_activation(Activation activation, dnnl::primitive_attr& attributes);
+// The search for layouts of a forward primitive, which make(x, w, y) asks oneDNN for.
+template <typename Operands, typename Make>
+auto choose_forward_layouts(const Operands& operands, Make make) {
+  const auto free = make(operands.any_x(), operands.any_w(), operands.any_y());
+  return keep_layouts_if_as_fast(free,
+                                 [&] { return make(operands.chosen_x(), operands.chosen_w(), operands.chosen_y()); });
+}
+
+// The search for layouts of a backward primitive. Weights last: they (or their gradient) are small beside the
+// activations, so their reorder is the first to accept. `x_argument`: x among the primitive's arguments.
+template <typename Operands, typename Make>
+auto choose_backward_layouts(const Operands& operands, int x_argument, Make make) {
+  const auto free = make(operands.any_x(), operands.any_w(), operands.any_y());
+  const auto without_activation_reorder =
+      keep_layouts_if_as_fast(free, [&] { return make(operands.chosen_x(), operands.any_w(), operands.chosen_y()); });
+  return keep_layouts_if_as_fast(without_activation_reorder, [&] {
+    return make(without_activation_reorder.query_md(dnnl::query::exec_arg_md, x_argument), operands.chosen_w(),
+                without_activation_reorder.diff_dst_desc());
+  });
+}
 
 }  // namespace sluice
