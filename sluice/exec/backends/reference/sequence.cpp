@@ -23,7 +23,12 @@ void for_each_id(const ReferenceCall& call, const Shape& w, Visit visit) {
   }
 }
 
-// Sizes and the places of one hidden feature's four gates.
+// The four gates of one hidden feature of one sample, or their gradients.
+struct Gates {
+  double in, forget, cell, out;
+};
+
+// Where the gates of hidden feature k of sample n lie: [N, 4 (in, forget, cell, out), K].
 struct CellSpace {
   std::size_t batch, hidden;
 
@@ -31,9 +36,17 @@ struct CellSpace {
       : batch(static_cast<std::size_t>(gates[0])), hidden(static_cast<std::size_t>(gates[1] / 4)) {}
 
   std::size_t gate(std::size_t n, std::size_t which, std::size_t k) const { return (n * 4 + which) * hidden + k; }
-};
 
-enum Gate : std::size_t { kIn, kForget, kCell, kOut };
+  Gates read(std::span<const float> gates, std::size_t n, std::size_t k) const {
+    return {gates[gate(n, 0, k)], gates[gate(n, 1, k)], gates[gate(n, 2, k)], gates[gate(n, 3, k)]};
+  }
+  void write(std::span<float> gates, std::size_t n, std::size_t k, const Gates& values) const {
+    gates[gate(n, 0, k)] = static_cast<float>(values.in);
+    gates[gate(n, 1, k)] = static_cast<float>(values.forget);
+    gates[gate(n, 2, k)] = static_cast<float>(values.cell);
+    gates[gate(n, 3, k)] = static_cast<float>(values.out);
+  }
+};
 
 }  // namespace
 
@@ -79,17 +92,12 @@ void reference_lstm_cell(const ReferenceCall& call) {
   for (std::size_t n = 0; n < space.batch; ++n)
     for (std::size_t k = 0; k < space.hidden; ++k) {
       const std::size_t i = n * space.hidden + k;
-      const double in = sigmoid(before(n, kIn, k));
-      const double forget = sigmoid(before(n, kForget, k));
-      const double cell = std::tanh(before(n, kCell, k));
-      const double out = sigmoid(before(n, kOut, k));
-      const double new_c = (state ? forget * call.input<float>(2)[i] : 0.0) + in * cell;
+      const Gates gate{sigmoid(before(n, 0, k)), sigmoid(before(n, 1, k)), std::tanh(before(n, 2, k)),
+                       sigmoid(before(n, 3, k))};
+      const double new_c = (state ? gate.forget * call.input<float>(2)[i] : 0.0) + gate.in * gate.cell;
       c[i] = static_cast<float>(new_c);
-      new_h[i] = out * std::tanh(new_c);
-      gates[space.gate(n, kIn, k)] = static_cast<float>(in);
-      gates[space.gate(n, kForget, k)] = static_cast<float>(forget);
-      gates[space.gate(n, kCell, k)] = static_cast<float>(cell);
-      gates[space.gate(n, kOut, k)] = static_cast<float>(out);
+      new_h[i] = gate.out * std::tanh(new_c);
+      space.write(gates, n, k, gate);
     }
   for (std::size_t i = 0; i < h.size(); ++i) h[i] = static_cast<float>(new_h[i]);
 }
@@ -105,19 +113,17 @@ void reference_lstm_cell_backward(const ReferenceCall& call) {
   for (std::size_t n = 0; n < space.batch; ++n)
     for (std::size_t k = 0; k < space.hidden; ++k) {
       const std::size_t i = n * space.hidden + k;
-      const double in = gates[space.gate(n, kIn, k)];
-      const double forget = gates[space.gate(n, kForget, k)];
-      const double cell = gates[space.gate(n, kCell, k)];
-      const double out = gates[space.gate(n, kOut, k)];
+      const Gates gate = space.read(gates, n, k);
       const double tanh_c = std::tanh(double{c[i]});
       const double dc =
-          dh[i] * out * (1 - tanh_c * tanh_c) + (call.attributes().carry ? call.input<float>(carry)[i] : 0.0F);
+          dh[i] * gate.out * (1 - tanh_c * tanh_c) + (call.attributes().carry ? call.input<float>(carry)[i] : 0.0F);
       const double old_c = state ? call.input<float>(3)[i] : 0.0F;
-      dgates[space.gate(n, kIn, k)] = static_cast<float>(dc * cell * in * (1 - in));
-      dgates[space.gate(n, kForget, k)] = static_cast<float>(dc * old_c * forget * (1 - forget));
-      dgates[space.gate(n, kCell, k)] = static_cast<float>(dc * in * (1 - cell * cell));
-      dgates[space.gate(n, kOut, k)] = static_cast<float>(dh[i] * tanh_c * out * (1 - out));
-      if (state) call.output<float>(2)[i] = static_cast<float>(dc * forget);
+      space.write(dgates, n, k,
+                  {.in = dc * gate.cell * gate.in * (1 - gate.in),
+                   .forget = dc * old_c * gate.forget * (1 - gate.forget),
+                   .cell = dc * gate.in * (1 - gate.cell * gate.cell),
+                   .out = dh[i] * tanh_c * gate.out * (1 - gate.out)});
+      if (state) call.output<float>(2)[i] = static_cast<float>(dc * gate.forget);
     }
   if (!state) return;
   const auto w = call.input<float>(4);
