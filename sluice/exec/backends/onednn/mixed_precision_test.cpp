@@ -7,19 +7,14 @@
 #include <cmath>
 
 #include "sluice/exec/backend.hpp"
-#include "sluice/testing/op_cases.hpp"
+#include "sluice/exec/backends/onednn/bf16_support.hpp"
+#include "sluice/testing/training_run.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::uint64_t kSeed = 20240611;
 constexpr StepContext kContext{.step = 3, .learning_rate = 0.1F, .seed = 5};
-
-std::unique_ptr<CompiledGraph> compile(const std::unique_ptr<Backend>& backend, const Graph& graph) {
-  auto compiled = backend->compile(graph, 2);
-  EXPECT_TRUE(compiled.ok()) << (compiled.ok() ? "" : compiled.error().message);
-  return std::move(compiled).value();
-}
 
 // The case with its leaves made by ops: integers by an input op, fp32 ones from parameters with "." before their names.
 // Only what an op makes, or what is persistent, has a place in the table of types.
@@ -117,14 +112,20 @@ void expect_close(const std::vector<float>& actual, const std::vector<float>& ex
   }
 }
 
-class OnednnMixedPrecision : public testing::TestWithParam<OpCase> {};
+// Skipped on processors without AVX-512, where oneDNN has no bf16 kernels to compare (bf16_support.hpp).
+class OnednnMixedPrecision : public testing::TestWithParam<OpCase> {
+ protected:
+  void SetUp() override {
+    if (!has_bf16_kernels()) GTEST_SKIP() << "no AVX-512";
+  }
+};
 
 TEST_P(OnednnMixedPrecision, MatchesReference) {
   SCOPED_TRACE(testing::Message() << "seed " << kSeed);
   const NamedValues case_leaves = leaf_values(GetParam().graph, kSeed);
   const Graph logical = to_mixed_precision(with_made_leaves(GetParam().graph, case_leaves));
-  const auto fast = compile(make_onednn_backend(), logical);
-  const auto slow = compile(make_reference_backend(), logical);
+  const auto fast = compiled(make_onednn_backend(), logical);
+  const auto slow = compiled(make_reference_backend(), logical);
   const NamedValues leaves = values_of_leaves(logical, case_leaves);
   const NamedValues actual = run_mixed(logical, *fast, leaves);
   const NamedValues expected = run_mixed(logical, *slow, leaves);

@@ -2,15 +2,12 @@
 // images in blocked layouts, which only a network hands on from op to op.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <map>
 
 #include "sluice/exec/backend.hpp"
 #include "sluice/graph/builder.hpp"
 #include "sluice/graph/prepare.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/training_run.hpp"
 #include "sluice/testing/wave_input.hpp"
 
 namespace sluice {
@@ -89,27 +86,6 @@ Graph squeeze_and_excitation() {
   return finish(std::move(builder));
 }
 
-std::unique_ptr<CompiledGraph> compile(const std::unique_ptr<Backend>& backend, const Graph& graph, int threads) {
-  auto compiled = backend->compile(graph, threads);
-  EXPECT_TRUE(compiled.ok()) << (compiled.ok() ? "" : compiled.error().message);
-  return std::move(compiled).value();
-}
-
-// Every parameter, optimizer state and the loss after two steps.
-std::map<std::string, std::vector<float>> trained(CompiledGraph& compiled) {
-  GraphRunner runner(compiled);
-  runner.initialise(kSeed);
-  WaveInput input(compiled.graph());
-  for (int step = 0; step < 2; ++step)
-    runner.run_step({.step = step, .learning_rate = 0.05F, .input = &input, .seed = kSeed});
-  std::map<std::string, std::vector<float>> values;
-  for (TensorId id = 0; id < compiled.graph().tensor_count(); ++id) {
-    const Tensor& tensor = compiled.graph().tensor(id);
-    if (is_persistent(tensor.role) || tensor.role == Role::kOutput) values[tensor.name] = runner.plain(id);
-  }
-  return values;
-}
-
 struct Network {
   std::string name;
   Graph (*build)();
@@ -119,22 +95,16 @@ class SequenceKernels : public testing::TestWithParam<Network> {};
 
 TEST_P(SequenceKernels, TrainAsTheReference) {
   const Graph graph = prepare_training_graph(GetParam().build(), {.optimizer = Optimizer::kSgd});
-  const auto actual = trained(*compile(make_onednn_backend(), graph, 2));
-  const auto expected = trained(*compile(make_reference_backend(), graph, 1));
-  for (const auto& [name, values] : expected) {
-    SCOPED_TRACE(name);
-    float largest = 1e-4F;
-    for (const float value : values) largest = std::max(largest, std::abs(value));
-    ASSERT_EQ(actual.at(name).size(), values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(actual.at(name)[i], values[i], 2e-4F * largest) << i;
-  }
+  const TrainingRun run{.steps = 2, .learning_rate = 0.05F, .seed = kSeed};
+  const NamedValues actual = trained(*compiled(make_onednn_backend(), graph, 2), run);
+  EXPECT_EQ(farthest(actual, trained(*compiled(make_reference_backend(), graph, 1), run), 2e-4), "");
 }
 
 // Loops of our own promise more than the backend: the number of threads changes no bit.
 TEST_P(SequenceKernels, LoopsGiveTheSameBitsOnAnyNumberOfThreads) {
   const Graph graph = prepare_training_graph(GetParam().build(), {.optimizer = Optimizer::kAdamW});
-  const auto one = compile(make_onednn_backend(), graph, 1);
-  const auto three = compile(make_onednn_backend(), graph, 3);
+  const auto one = compiled(make_onednn_backend(), graph, 1);
+  const auto three = compiled(make_onednn_backend(), graph, 3);
   GraphRunner first(*one);
   GraphRunner second(*three);
   first.initialise(kSeed);
@@ -167,8 +137,8 @@ INSTANTIATE_TEST_SUITE_P(Networks, SequenceKernels,
 // What makes attention fast: heads are read and written where they lie, and nothing is copied.
 TEST(SequenceLowering, AttentionMovesNothing) {
   const Graph graph = prepare_training_graph(transformer(), {});
-  const auto compiled = compile(make_onednn_backend(), graph, 2);
-  for (const Op& op : compiled->graph().ops()) {
+  const auto attention = compiled(make_onednn_backend(), graph, 2);
+  for (const Op& op : attention->graph().ops()) {
     EXPECT_NE(op.kind, OpKind::kReorder) << op.name;
     EXPECT_NE(op.kind, OpKind::kTranspose) << op.name;
     EXPECT_EQ(op.implementations.at(0).name.find("ref"), std::string::npos) << op.name;

@@ -1,0 +1,32 @@
+// Trains a graph in the plainest way and compares what came of it: how two backends, or two forms of one network, are
+// found to compute alike.
+//
+// The optimizer's state is compared too, and with it every gradient as it is: a momentum shows an error of a percent in
+// a gradient, which the loss of a few steps hides.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "sluice/testing/op_cases.hpp"
+
+namespace sluice {
+
+// Throws (SLUICE_CHECK) with the backend's words where it refuses.
+std::unique_ptr<CompiledGraph> compiled(const std::unique_ptr<Backend>& backend, const Graph& graph, int threads = 2);
+
+struct TrainingRun {
+  int steps = 2;
+  float learning_rate = 0.01F;
+  std::uint64_t seed = 20240611;
+};
+
+// Every loss of every step ("step 0: loss", ...) and every parameter and state after the last, by name. The step's data
+// are waves (wave_input.hpp).
+NamedValues trained(CompiledGraph& graph, const TrainingRun& run = {});
+
+// The tensor of `expected` that `actual` is farthest from, when that is more than `tolerance` of its length as a vector
+// (counted as 1e-5 an element where it is less: gradients that are zero but for rounding); "" when all are near.
+std::string farthest(const NamedValues& actual, const NamedValues& expected, double tolerance);
+
+}  // namespace sluice
