@@ -1,0 +1,276 @@
+#include "sluice/testing/plan_mutations.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace sluice::testing {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+// One operand of one op, with the residency it is found in.
+struct OperandUse {
+  OpIndex op = 0;
+  TensorId tensor = 0;
+  TierId tier = 0;
+  ResidencyIndex residency = 0;
+  bool writes = false;
+};
+
+std::optional<ResidencyIndex> residency_at(const Plan& plan, TensorId tensor, TierId tier, OpIndex op) {
+  for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency& r = plan.residencies[i];
+    if (r.tensor == tensor && r.tier == tier && r.ops.contains(op)) return static_cast<ResidencyIndex>(i);
+  }
+  return std::nullopt;
+}
+
+std::vector<OperandUse> operand_uses(const PlanCase& c) {
+  std::vector<OperandUse> uses;
+  for (OpIndex index = 0; index < c.graph.op_count(); ++index) {
+    const Op& op = c.graph.op(index);
+    const auto& tiers = c.plan.ops[at(index)].operand_tiers;
+    const auto add = [&](TensorId tensor, TierId tier, bool writes) {
+      uses.push_back({index, tensor, tier, residency_at(c.plan, tensor, tier, index).value(), writes});
+    };
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) add(op.inputs[i], tiers[i], false);
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) add(op.outputs[i], tiers[op.inputs.size() + i], true);
+  }
+  return uses;
+}
+
+bool written_between(const PlanCase& c, TensorId tensor, OpIndex first, OpIndex last) {
+  for (OpIndex op = std::max(first, 0); op < last; ++op) {
+    const auto& outputs = c.graph.op(op).outputs;
+    if (std::find(outputs.begin(), outputs.end(), tensor) != outputs.end()) return true;
+  }
+  return false;
+}
+
+void set_tensor_tier(PlanCase& c, OpIndex index, TensorId tensor, TierId tier) {
+  const Op& op = c.graph.op(index);
+  auto& tiers = c.plan.ops[at(index)].operand_tiers;
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    const TensorId operand = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
+    if (operand == tensor) tiers[i] = tier;
+  }
+}
+
+// Whether a migration fills the residency after `op`: then it cannot be cut there and stay well-formed.
+bool filled_after(const Plan& plan, ResidencyIndex residency, OpIndex op) {
+  return std::any_of(plan.migrations.begin(), plan.migrations.end(),
+                     [&](const Migration& m) { return m.to == residency && m.needed_by > op; });
+}
+
+void delete_migration(Plan& plan, std::size_t index) {
+  plan.migrations.erase(plan.migrations.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+bool misalign_offset(PlanCase& c) {
+  c.plan.residencies[c.random.between<std::size_t>(0, c.plan.residencies.size() - 1)].offset += 32;
+  return true;
+}
+
+bool swap_issue_order(PlanCase& c) {
+  for (std::size_t i = 1; i < c.plan.migrations.size(); ++i) {
+    if (c.plan.migrations[i - 1].issue_after == c.plan.migrations[i].issue_after) continue;
+    std::swap(c.plan.migrations[i - 1], c.plan.migrations[i]);
+    return true;
+  }
+  return false;
+}
+
+bool change_graph(PlanCase& c) {
+  c.graph.tensor(c.random.between(0, c.graph.tensor_count() - 1)).bytes += 4;
+  return true;
+}
+
+bool change_machine(PlanCase& c) {
+  c.machine.tiers[1].addressable = !c.machine.tiers[1].addressable;
+  return true;
+}
+
+bool shorten_residency(PlanCase& c) {
+  const OperandUse use = c.random.pick(operand_uses(c));
+  Residency& residency = c.plan.residencies[at(use.residency)];
+  if (residency.ops.begin == use.op || filled_after(c.plan, use.residency, use.op)) return false;
+  residency.ops.end = use.op;
+  return true;
+}
+
+bool delete_only_fill(PlanCase& c) {
+  const auto uses = operand_uses(c);
+  for (std::size_t i = 0; i < c.plan.migrations.size(); ++i) {
+    const ResidencyIndex to = c.plan.migrations[i].to;
+    const auto fills = std::count_if(c.plan.migrations.begin(), c.plan.migrations.end(),
+                                     [&](const Migration& m) { return m.to == to; });
+    const auto first = std::find_if(uses.begin(), uses.end(), [&](const OperandUse& u) { return u.residency == to; });
+    if (fills != 1 || first == uses.end() || first->writes) continue;
+    const bool would_begin_there = c.plan.residencies[at(to)].ops.begin == 0;
+    if (first->op < c.plan.migrations[i].needed_by || would_begin_there) continue;
+    delete_migration(c.plan, i);
+    return true;
+  }
+  return false;
+}
+
+bool expect_in_wrong_tier(PlanCase& c) {
+  const OperandUse use = c.random.pick(operand_uses(c));
+  const TierId wrong = (use.tier + 1) % static_cast<TierId>(c.machine.tiers.size());
+  if (residency_at(c.plan, use.tensor, wrong, use.op)) return false;
+  set_tensor_tier(c, use.op, use.tensor, wrong);
+  return true;
+}
+
+bool expect_in_file(PlanCase& c) {
+  if (c.machine.tiers.back().addressable) return false;
+  const OperandUse use = c.random.pick(operand_uses(c));
+  set_tensor_tier(c, use.op, use.tensor, static_cast<TierId>(c.machine.tiers.size()) - 1);
+  return true;
+}
+
+bool shift_onto_another(PlanCase& c) {
+  Residency& moved = c.plan.residencies[c.random.between<std::size_t>(0, c.plan.residencies.size() - 1)];
+  for (const Residency& other : c.plan.residencies) {
+    if (&other == &moved || other.tier != moved.tier || !other.ops.overlaps(moved.ops)) continue;
+    moved.offset = other.offset;
+    return true;
+  }
+  return false;
+}
+
+bool shrink_budget(PlanCase& c) {
+  const auto tier = c.random.between<std::size_t>(0, c.plan.budgets.size() - 1);
+  c.plan.budgets[tier] -= kTensorAlignment;
+  return c.plan.arena_bytes[tier] > 0;
+}
+
+bool cut_source(PlanCase& c) {
+  if (c.plan.migrations.empty()) return false;
+  const Migration& m = c.random.pick(c.plan.migrations);
+  Residency& source = c.plan.residencies[at(m.from)];
+  if (m.needed_by - 1 <= source.ops.begin || filled_after(c.plan, m.from, m.needed_by - 1)) return false;
+  source.ops.end = m.needed_by - 1;
+  return true;
+}
+
+bool copy_across_a_write(PlanCase& c) {
+  for (Migration& m : c.plan.migrations) {
+    for (OpIndex op = m.needed_by; op < c.plan.residencies[at(m.to)].ops.end; ++op) {
+      if (!written_between(c, m.tensor, op, op + 1)) continue;
+      m.needed_by = op + 1;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool need_later_than_read(PlanCase& c) {
+  for (const OperandUse& use : operand_uses(c)) {
+    for (Migration& m : c.plan.migrations) {
+      if (use.writes || m.to != use.residency || m.needed_by > use.op) continue;
+      if (written_between(c, m.tensor, m.issue_after + 1, use.op)) continue;
+      m.needed_by = use.op + 1;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool read_stale_copy(PlanCase& c) {
+  for (const OperandUse& use : operand_uses(c)) {
+    for (TierId tier = 0; tier < static_cast<TierId>(c.machine.tiers.size()); ++tier) {
+      const auto other = residency_at(c.plan, use.tensor, tier, use.op);
+      if (tier == use.tier || use.writes || !other) continue;
+      OpIndex filled = -2;
+      for (const Migration& m : c.plan.migrations) {
+        if (m.to == *other && m.issue_after < use.op) filled = std::max(filled, m.issue_after);
+      }
+      if (filled == -2 || !written_between(c, use.tensor, filled + 1, use.op)) continue;
+      const auto uses = operand_uses(c);
+      if (std::any_of(uses.begin(), uses.end(), [&](const auto& u) { return u.residency == *other && u.writes; })) {
+        continue;
+      }
+      set_tensor_tier(c, use.op, use.tensor, tier);
+      return true;
+    }
+  }
+  return false;
+}
+
+// The residencies that close the cycle of a persistent tensor without being the one that began it.
+std::vector<ResidencyIndex> closing_residencies(const PlanCase& c) {
+  std::vector<ResidencyIndex> closing;
+  const auto starts = start_residencies(c.graph, c.plan);
+  for (std::size_t i = 0; i < c.plan.residencies.size(); ++i) {
+    const Residency& r = c.plan.residencies[i];
+    if (r.ops.end != c.graph.op_count() || starts[at(r.tensor)].empty()) continue;
+    const Residency& start = c.plan.residencies[at(starts[at(r.tensor)].front())];
+    if (start.tier == r.tier && !(start == r)) closing.push_back(static_cast<ResidencyIndex>(i));
+  }
+  return closing;
+}
+
+bool drop_write_back(PlanCase& c) {
+  for (const ResidencyIndex closing : closing_residencies(c)) {
+    const auto uses = operand_uses(c);
+    if (std::any_of(uses.begin(), uses.end(), [&](const auto& u) { return u.residency == closing; })) continue;
+    std::erase_if(c.plan.migrations, [&](const Migration& m) { return m.to == closing; });
+    return true;
+  }
+  return false;
+}
+
+bool end_elsewhere(PlanCase& c) {
+  const auto closing = closing_residencies(c);
+  if (closing.empty()) return false;
+  c.plan.residencies[at(c.random.pick(closing))].offset += kTensorAlignment;
+  return true;
+}
+
+bool begin_twice(PlanCase& c) {
+  for (TensorId tensor = 0; tensor < c.graph.tensor_count(); ++tensor) {
+    for (TierId tier = 0; tier < static_cast<TierId>(c.machine.tiers.size()); ++tier) {
+      if (!is_persistent(c.graph.tensor(tensor).role) || residency_at(c.plan, tensor, tier, 0)) continue;
+      c.plan.residencies.push_back({tensor, tier, 0, {0, 1}});
+      return true;
+    }
+  }
+  return false;
+}
+
+bool remove_link(PlanCase& c) {
+  if (c.plan.migrations.empty()) return false;
+  const Migration& m = c.random.pick(c.plan.migrations);
+  const TierId from = c.plan.residencies[at(m.from)].tier, to = c.plan.residencies[at(m.to)].tier;
+  std::erase_if(c.machine.links, [&](const Link& link) { return link.from == from && link.to == to; });
+  c.plan.machine_fingerprint = c.machine.fingerprint();
+  return true;
+}
+
+}  // namespace
+
+std::vector<PlanMutation> plan_mutations() {
+  return {
+      {"MisalignOffset", Rule::kWellFormed, misalign_offset},
+      {"SwapIssueOrder", Rule::kWellFormed, swap_issue_order},
+      {"ChangeGraph", Rule::kGraphMatches, change_graph},
+      {"ChangeMachine", Rule::kMachineMatches, change_machine},
+      {"ShortenResidency", Rule::kOperandResident, shorten_residency},
+      {"DeleteOnlyFill", Rule::kOperandResident, delete_only_fill},
+      {"ExpectInWrongTier", Rule::kOperandResident, expect_in_wrong_tier},
+      {"ExpectInFile", Rule::kTierAddressable, expect_in_file},
+      {"ShiftOntoAnother", Rule::kNoOverlap, shift_onto_another},
+      {"ShrinkBudget", Rule::kWithinBudget, shrink_budget},
+      {"CutSource", Rule::kSourceStaysValid, cut_source},
+      {"CopyAcrossAWrite", Rule::kSourceStaysValid, copy_across_a_write},
+      {"NeedLaterThanRead", Rule::kDestinationNotReadEarly, need_later_than_read},
+      {"ReadStaleCopy", Rule::kWriteInvalidates, read_stale_copy},
+      {"DropWriteBack", Rule::kCycleClosed, drop_write_back},
+      {"EndElsewhere", Rule::kCycleClosed, end_elsewhere},
+      {"BeginTwice", Rule::kCycleClosed, begin_twice},
+      {"RemoveLink", Rule::kLinkExists, remove_link},
+  };
+}
+
+}  // namespace sluice::testing
