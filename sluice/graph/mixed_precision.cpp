@@ -171,7 +171,8 @@ class Converter {
   TensorId in_format(TensorId id, DType wanted, const Op& reader) {
     const Tensor& source = graph_.tensor(id);
     if (source.dtype != kFull || now(id) == wanted) return new_ids_[slot(id)];
-    const bool forward = reader.phase == Phase::kForward;
+    // A layer that is sliced with its loss runs forward among backward ops (slice_loss.hpp).
+    const bool forward = reader.phase == Phase::kForward || reader.kind == OpKind::kDense;
     Copy& copy = copies_[id];
     if (copy.id >= 0 && (copy.forward == forward || !is_persistent(source.role))) return copy.id;
     const std::string suffix = wanted == kHalf ? ".bf16" : ".f32";
@@ -188,7 +189,7 @@ class Converter {
                     .inputs = {new_ids_[slot(id)]},
                     .outputs = {copy.id},
                     .layer = reader.layer,
-                    .phase = forward ? Phase::kForward : Phase::kBackward});
+                    .phase = reader.phase == Phase::kForward ? Phase::kForward : Phase::kBackward});
     return copy.id;
   }
 

@@ -38,7 +38,7 @@
 //
 // Sums are in fp32 inside every kernel; rounding is to nearest even. Where an op wants another dtype than a tensor has,
 // a kCast comes before it: one for all uses of an activation or of step data; of a weight, one for its forward and one
-// for its backward uses, so that the copies are short-lived.
+// for its backward uses, so that the copies are short-lived; where these take turns (slice_loss.hpp), one each time.
 #pragma once
 
 #include "sluice/graph/graph.hpp"

@@ -49,7 +49,7 @@
 //   kSoftmax                      x                                          y
 //   kSoftmaxBackward              y, dy                                      dx
 //   kDropout                      x                                          y (its own gradient: dx from dy)
-//   kSoftmaxCrossEntropy          logits, labels                             loss, probabilities
+//   kSoftmaxCrossEntropy          logits, labels, [loss when accumulate]     loss, probabilities
 //   kSoftmaxCrossEntropyBackward  probabilities, labels                      dlogits
 //   kSigmoidCrossEntropy          logits                                     loss
 //   kSigmoidCrossEntropyBackward  logits                                     dlogits
@@ -89,6 +89,8 @@
 // in kDenseBackwardData: the slice's contribution is added to dx. dbias of a slice has the slice's length. In
 // kSliceBatch and kPlaceBatch the same two attributes count samples of x (slice_batch.hpp); in kSlice they bound x
 // along `axis`, in kPad they say where x lies in y. `accumulate`: the contribution is added to the gradient, in place.
+// In kSoftmaxCrossEntropy and its gradient out_begin and out_end say which of the labels, counted row-major, the logits
+// are of: the labels are all labels, and so is the mean (slice_loss.hpp). There `accumulate` is of the loss alone.
 #pragma once
 
 #include <cstdint>

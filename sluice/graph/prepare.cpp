@@ -5,6 +5,7 @@
 #include "sluice/graph/mixed_precision.hpp"
 #include "sluice/graph/slice_batch.hpp"
 #include "sluice/graph/slice_dense.hpp"
+#include "sluice/graph/slice_loss.hpp"
 
 namespace sluice {
 namespace {
@@ -12,14 +13,17 @@ namespace {
 // What training and evaluation share: both must slice weights at the same features.
 struct Step {
   Graph folded;    // forward ops
-  Graph training;  // with backward and update ops, sliced by features
+  Graph training;  // with backward and update ops, losses sliced by rows and weights by features
+  Bytes loss_limit = 0;
   Bytes dense_limit = 0;
 };
 
 Step training_step(const Graph& forward, const OptimizerOptions& optimizer) {
   Step step{.folded = fold(forward), .training = {}};
+  const Graph whole = build_training_graph(step.folded, optimizer);
+  step.loss_limit = loss_slice_limit(whole);
   step.dense_limit = dense_slice_limit(step.folded);
-  step.training = slice_dense(build_training_graph(step.folded, optimizer), step.dense_limit);
+  step.training = slice_dense(slice_loss(whole, step.loss_limit), step.dense_limit);
   return step;
 }
 
@@ -37,7 +41,8 @@ Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optim
 // By the limits of training: what fits there fits here.
 Graph prepare_evaluation_graph(const Graph& forward, Precision precision) {
   const Step step = training_step(forward, {});
-  const Graph evaluation = slice_dense(build_evaluation_graph(step.folded), step.dense_limit);
+  const Graph whole = build_evaluation_graph(step.folded);
+  const Graph evaluation = slice_dense(slice_loss(whole, step.loss_limit), step.dense_limit);
   return in_precision(slice_batch(evaluation, batch_slice_limit(step.training)), precision);
 }
 

@@ -2,7 +2,8 @@
 //
 //   sink activations below concats, fold transposes into matrix products     (fold.hpp)
 //   append backward and update ops                                           (autodiff.hpp)
-//   slice dense layers by features, other ops by samples                     (slice_dense.hpp, slice_batch.hpp)
+//   slice losses by rows, dense layers by features, other ops by samples     (slice_loss.hpp, slice_dense.hpp,
+//                                                                             slice_batch.hpp)
 //   turn activations into bf16, if asked                                     (mixed_precision.hpp)
 #pragma once
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sluice/graph/shape_rule.hpp"
 
@@ -56,11 +57,21 @@ Result<Shapes> dropout(const ShapeRule& rule) {
   return same_shape(rule, 1, 1);
 }
 
+// Of a slice of the rows, all labels are given, in whatever shape.
+Status expect_labels(const ShapeRule& rule, const Shape& logits, const Shape& labels) {
+  const auto [begin, end] = std::pair(rule.attributes.out_begin, rule.attributes.out_end);
+  if (end == 0) return rule.expect_shape("labels", labels, {logits.begin(), logits.end() - 1});
+  const std::int64_t rows = element_count(logits) / logits.back();
+  if (begin >= 0 && end - begin == rows && end <= element_count(labels)) return {};
+  return rule.error(fmt::format("logits {} are not those of labels {}:{} of {}", to_string(logits), begin, end,
+                                to_string(labels)));
+}
+
 Result<Shapes> softmax_cross_entropy(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 2));
   const Shape& logits = rule.inputs[0];
   if (logits.size() < 2) return rule.error(fmt::format("expects logits [..., classes], got {}", to_string(logits)));
-  SLUICE_RETURN_IF_ERROR(rule.expect_shape("labels", rule.inputs[1], {logits.begin(), logits.end() - 1}));
+  SLUICE_RETURN_IF_ERROR(expect_labels(rule, logits, rule.inputs[1]));
   return Shapes{{1}, logits};
 }
 

@@ -68,7 +68,8 @@ Status check_batch_copy(const Op& op, const Shapes& inputs, const Shapes& output
 
 // What an op adds to, or writes a part of, is its output and stands among its inputs too, at the end. Leaves it out.
 Status drop_operands_named_again(const Op& op, Shapes& inputs, std::size_t outputs) {
-  const std::size_t again = op.attributes.accumulate ? outputs : op.attributes.partial ? 1 : 0;
+  const std::size_t added_to = op.kind == OpKind::kSoftmaxCrossEntropy ? 1 : outputs;  // probabilities are new
+  const std::size_t again = op.attributes.accumulate ? added_to : op.attributes.partial ? 1 : 0;
   if (again == 0) return {};
   const bool named =
       op.inputs.size() >= again && op.outputs.size() >= again &&

@@ -26,6 +26,31 @@ OpCase cross_entropy_case(const Shape& shape, bool hidden) {
   return builder.finish();
 }
 
+// The rows of `shape` in slices that end at `ends`; labels and loss are of all of them.
+OpCase sliced_cross_entropy_case(const Shape& shape, const std::vector<std::int64_t>& ends) {
+  CaseBuilder builder("softmax cross-entropy " + to_string(shape) + " in " + std::to_string(ends.size()) + " slices");
+  const TensorId labels =
+      builder.integers("labels", Shape(shape.begin(), shape.end() - 1), shape.back(), Content::kHiddenTokens);
+  const TensorId loss = builder.tensor("loss", {1}, Role::kOutput);
+  std::int64_t begin = 0;
+  for (const std::int64_t end : ends) {
+    const std::string suffix = std::to_string(begin);
+    const Shape rows = {end - begin, shape.back()};
+    const Attributes part{.out_begin = begin, .out_end = end};
+    Attributes adding = part;
+    adding.accumulate = begin > 0;
+    const TensorId probabilities = builder.tensor("probabilities" + suffix, rows);
+    std::vector<TensorId> inputs = {builder.tensor("logits" + suffix, rows), labels};
+    if (begin > 0) inputs.push_back(loss);
+    builder.op(OpKind::kSoftmaxCrossEntropy, adding, inputs, {loss, probabilities});
+    builder.op(OpKind::kSoftmaxCrossEntropyBackward, part, {probabilities, labels},
+               {builder.gradient("dlogits" + suffix, rows)});
+    builder.claim({"loss", "", "logits" + suffix, "dlogits" + suffix});
+    begin = end;
+  }
+  return builder.finish();
+}
+
 OpCase sigmoid_cross_entropy_case(const Shape& shape, float target) {
   CaseBuilder builder("sigmoid cross-entropy " + to_string(shape) + " against " +
                       std::to_string(static_cast<int>(100 * target)));
@@ -49,6 +74,8 @@ void add_loss_cases(std::vector<OpCase>& cases) {
   cases.push_back(cross_entropy_case({1, 3}, false));
   cases.push_back(cross_entropy_case({2, 6, 33}, false));
   cases.push_back(cross_entropy_case({2, 6, 33}, true));
+  cases.push_back(sliced_cross_entropy_case({2, 6, 33}, {6, 12}));
+  cases.push_back(sliced_cross_entropy_case({13, 5}, {5, 10, 13}));
   cases.push_back(sigmoid_cross_entropy_case({4, 1}, 1));
   cases.push_back(sigmoid_cross_entropy_case({4, 1}, 0));
   cases.push_back(sigmoid_cross_entropy_case({3, 1, 2, 2}, 0.9F));

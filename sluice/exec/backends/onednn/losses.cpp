@@ -12,15 +12,21 @@ namespace {
 
 constexpr std::int32_t kIgnored = -1;
 
+// The rows of logits of one op, and where their labels are among all labels.
 struct Rows {
-  std::int64_t count;
+  explicit Rows(const KernelRequest& request)
+      : classes(request.inputs[0].shape.back()),
+        count(element_count(request.inputs[0].shape) / classes),
+        first(request.attributes.out_begin),
+        labels(element_count(request.inputs[1].shape)) {}
   std::int64_t classes;
+  std::int64_t count;
+  std::int64_t first;
+  std::int64_t labels;
 };
 
-Rows rows_of(const Shape& logits) { return {element_count(logits) / logits.back(), logits.back()}; }
-
 Status check_labels(const std::int32_t* labels, const Rows& rows) {
-  for (std::int64_t row = 0; row < rows.count; ++row) {
+  for (std::int64_t row = rows.first; row < rows.first + rows.count; ++row) {
     if (labels[row] == kIgnored || (0 <= labels[row] && labels[row] < rows.classes)) continue;
     return Error{ErrorCode::kBadInput, "label " + std::to_string(labels[row]) + " of sample " + std::to_string(row) +
                                            " is outside the model's " + std::to_string(rows.classes) +
@@ -31,7 +37,7 @@ Status check_labels(const std::int32_t* labels, const Rows& rows) {
 
 // Labels that count in the mean; at least 1, so that a step without any has loss 0.
 std::int64_t counted(const std::int32_t* labels, const Rows& rows) {
-  return std::max<std::int64_t>(1, rows.count - std::count(labels, labels + rows.count, kIgnored));
+  return std::max<std::int64_t>(1, rows.labels - std::count(labels, labels + rows.labels, kIgnored));
 }
 
 SLUICE_VECTOR_CLONES RowMass probabilities_of_row(const float* logits, std::int64_t classes, float* probabilities) {
@@ -45,19 +51,22 @@ double row_loss(const float* logits, std::int64_t classes, std::int32_t label, f
   return label == kIgnored ? 0 : std::log(static_cast<double>(mass.sum)) + mass.highest - target;
 }
 
-Status cross_entropy(Operands operands, const Rows& rows) {
+Status cross_entropy(Operands operands, const Rows& rows, bool accumulate) {
   const auto* logits = operand<const float>(operands, 0);
   const auto* labels = operand<const std::int32_t>(operands, 1);
-  auto* probabilities = operand<float>(operands, 3);
-  auto* row_losses = operand<double>(operands, 4);
+  const std::size_t outputs = accumulate ? 3 : 2;
+  auto* loss = operand<float>(operands, outputs);
+  auto* probabilities = operand<float>(operands, outputs + 1);
+  auto* row_losses = operand<double>(operands, outputs + 2);
   SLUICE_RETURN_IF_ERROR(check_labels(labels, rows));
   for_rows(rows.count, rows.classes, [&](std::int64_t row) {
     const std::int64_t first = row * rows.classes;
-    row_losses[row] = row_loss(logits + first, rows.classes, labels[row], probabilities + first);
+    row_losses[row] = row_loss(logits + first, rows.classes, labels[rows.first + row], probabilities + first);
   });
-  double loss = 0;
-  for (std::int64_t row = 0; row < rows.count; ++row) loss += row_losses[row];
-  *operand<float>(operands, 2) = static_cast<float>(loss / static_cast<double>(counted(labels, rows)));
+  double sum = 0;
+  for (std::int64_t row = 0; row < rows.count; ++row) sum += row_losses[row];
+  const auto mean = static_cast<float>(sum / static_cast<double>(counted(labels, rows)));
+  *loss = accumulate ? *loss + mean : mean;
   return {};
 }
 
@@ -81,13 +90,14 @@ void cross_entropy_backward(Operands operands, const Rows& rows) {
   const float scale = 1.0F / static_cast<float>(counted(labels, rows));
   for_rows(rows.count, rows.classes, [&](std::int64_t row) {
     const std::int64_t first = row * rows.classes;
-    if (labels[row] == kIgnored) {
+    const std::int32_t label = labels[rows.first + row];
+    if (label == kIgnored) {
       std::fill_n(dlogits + first, rows.classes, T{});
       return;
     }
-    const float at_label = (probabilities[first + labels[row]] - 1.0F) * scale;
+    const float at_label = (probabilities[first + label] - 1.0F) * scale;
     scaled_row(probabilities + first, rows.classes, scale, dlogits + first);
-    store(dlogits, first + labels[row], at_label);
+    store(dlogits, first + label, at_label);
   });
 }
 
@@ -105,15 +115,17 @@ void logistic_backward(const float* logits, std::int64_t count, float target, T*
 }  // namespace
 
 KernelPtr make_softmax_cross_entropy(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const Rows rows = rows_of(request.inputs[0].shape);
+  const Rows rows(request);
   auto kernel = std::make_unique<LoopKernel>(
-      request, [rows](Operands operands, const StepContext& /*context*/) { return cross_entropy(operands, rows); });
+      request, [rows, accumulate = request.attributes.accumulate](Operands operands, const StepContext& /*context*/) {
+        return cross_entropy(operands, rows, accumulate);
+      });
   kernel->workspace_bytes = rows.count * static_cast<Bytes>(sizeof(double));
   return kernel;
 }
 
 KernelPtr make_softmax_cross_entropy_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const Rows rows = rows_of(request.inputs[0].shape);
+  const Rows rows(request);
   const bool bf16 = request.outputs[0].dtype == DType::kBF16;
   return std::make_unique<LoopKernel>(request, [rows, bf16](Operands operands, const StepContext& /*context*/) {
     bf16 ? cross_entropy_backward<BFloat16>(operands, rows) : cross_entropy_backward<float>(operands, rows);

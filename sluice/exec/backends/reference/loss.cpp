@@ -55,17 +55,20 @@ void reference_softmax_cross_entropy(const ReferenceCall& call) {
   const auto labels = call.input<std::int32_t>(1);
   const auto probabilities = call.output<float>(1);
   const auto classes = static_cast<std::size_t>(call.input_shape(0).back());
+  const auto first = static_cast<std::size_t>(call.attributes().out_begin);
   double loss = 0;
-  for (std::size_t n = 0; n < labels.size(); ++n) {
+  for (std::size_t n = 0; n < logits.size() / classes; ++n) {
     const auto row = logits.subspan(n * classes, classes);
     const double highest = *std::max_element(row.begin(), row.end());
     double sum = 0;
     for (const float logit : row) sum += std::exp(logit - highest);
-    if (labels[n] != kLeftOut) loss += std::log(sum) + highest - row[static_cast<std::size_t>(labels[n])];
+    const std::int32_t label = labels[first + n];
+    if (label != kLeftOut) loss += std::log(sum) + highest - row[static_cast<std::size_t>(label)];
     for (std::size_t k = 0; k < classes; ++k)
       probabilities[n * classes + k] = static_cast<float>(std::exp(row[k] - highest) / sum);
   }
-  call.output<float>(0)[0] = static_cast<float>(counted(labels) > 0 ? loss / counted(labels) : 0.0);
+  const double before = call.attributes().accumulate ? call.input<float>(2)[0] : 0.0F;
+  call.output<float>(0)[0] = static_cast<float>(before + (counted(labels) > 0 ? loss / counted(labels) : 0.0));
 }
 
 void reference_softmax_cross_entropy_backward(const ReferenceCall& call) {
@@ -73,9 +76,10 @@ void reference_softmax_cross_entropy_backward(const ReferenceCall& call) {
   const auto labels = call.input<std::int32_t>(1);
   const auto dlogits = call.output<float>(0);
   const auto classes = static_cast<std::size_t>(call.input_shape(0).back());
+  const auto first = static_cast<std::size_t>(call.attributes().out_begin);
   const double count = counted(labels);
   for (std::size_t i = 0; i < dlogits.size(); ++i) {
-    const std::int32_t label = labels[i / classes];
+    const std::int32_t label = labels[first + i / classes];
     const double target = label == static_cast<std::int32_t>(i % classes) ? 1.0 : 0.0;
     dlogits[i] = label == kLeftOut ? 0.0F : static_cast<float>((probabilities[i] - target) / count);
   }
