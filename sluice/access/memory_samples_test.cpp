@@ -50,10 +50,8 @@ TEST(MemorySamples, KeepsLoadsAndStoresThatMissedTheTlb) {
 }
 
 TEST(MemorySamples, AddsUpWhatWasLostAndSkipsOtherRecords) {
-  const Records records = Records()
-                              .add(PERF_RECORD_LOST, {1, 5})
-                              .add(PERF_RECORD_THROTTLE, {1, 2, 3})
-                              .add(PERF_RECORD_LOST, {1, 2});
+  const Records records =
+      Records().add(PERF_RECORD_LOST, {1, 5}).add(PERF_RECORD_THROTTLE, {1, 2, 3}).add(PERF_RECORD_LOST, {1, 2});
   EXPECT_EQ(decode_samples(records.bytes).lost, 7);
   EXPECT_TRUE(decode_samples(records.bytes).samples.empty());
 }

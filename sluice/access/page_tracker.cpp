@@ -14,6 +14,7 @@ namespace sluice {
 namespace {
 
 constexpr Bytes kLeastChunksPerThread = 8;
+constexpr Bytes kChunksOfARange = 16;
 constexpr std::int64_t kOtherMappings = 2000;  // libraries, arenas, stacks
 constexpr std::int64_t kUsualMostMappings = 65530;
 
@@ -60,6 +61,22 @@ std::uint64_t pack(const TrackedRange& range, Bytes chunk) {
 Bytes PageTracker::largest_chunk(Bytes reach, int threads) {
   const Bytes share = reach / (kLeastChunksPerThread * threads);
   return std::max(kSmallestChunk, static_cast<Bytes>(std::bit_floor(static_cast<std::uint64_t>(share))));
+}
+
+Status PageTracker::check_chunk(Bytes chunk, Bytes reach, int threads) {
+  const Bytes most = largest_chunk(reach, threads);
+  const bool power_of_two = chunk > 0 && std::has_single_bit(static_cast<std::uint64_t>(chunk));
+  if (power_of_two && chunk >= kSmallestChunk && chunk <= most) return {};
+  return Error{
+      ErrorCode::kBadInput,
+      fmt::format("memory cannot be tracked in chunks of {}: with a software TLB of {} and {} threads they are "
+                  "a power of two from {} to {}",
+                  format_bytes(chunk), format_bytes(reach), threads, format_bytes(kSmallestChunk), format_bytes(most))};
+}
+
+Bytes PageTracker::chunk_of(Bytes range_bytes, Bytes largest) {
+  const auto share = static_cast<std::uint64_t>(range_bytes / kChunksOfARange);
+  return std::clamp(static_cast<Bytes>(std::bit_floor(share)), kSmallestChunk, largest);
 }
 
 PageTracker::PageTracker(const Options& options)

@@ -60,6 +60,11 @@ class PageTracker {
   // The largest chunk that leaves every thread eight chunks: fewer, and an instruction that touches several at once
   // might never find them all open.
   static Bytes largest_chunk(Bytes reach, int threads);
+  // kBadInput unless it is a power of two from a page to largest_chunk().
+  static Status check_chunk(Bytes chunk, Bytes reach, int threads);
+  // For a range of so many bytes: a sixteenth of it, from a page to `largest`. Small ranges are counted page by page,
+  // and the error of large ones stays within a sixteenth where they are touched sparsely.
+  static Bytes chunk_of(Bytes range_bytes, Bytes largest);
 
   // A range that may be watched from now on: whole pages, readable and writable. Its state in the software TLB is
   // empty, and kept while it is not watched. A range may lie where another one lies that is no longer watched.

@@ -149,6 +149,21 @@ TEST(PageTracker, AChunkCountsItsPagesAndTheLastOneOnlyWhatItHas) {
   EXPECT_EQ(counted, (PageTouches{.reads = 8, .writes = 4}));
 }
 
+TEST(PageTracker, TracksLargeRangesInChunks) {
+  EXPECT_EQ(PageTracker::chunk_of(kPage, 64 * kPage), kPage);
+  EXPECT_EQ(PageTracker::chunk_of(31 * kPage, 64 * kPage), kPage);
+  EXPECT_EQ(PageTracker::chunk_of(32 * kPage, 64 * kPage), 2 * kPage);
+  EXPECT_EQ(PageTracker::chunk_of(100 * kPage, 64 * kPage), 4 * kPage);
+  EXPECT_EQ(PageTracker::chunk_of(5000 * kPage, 64 * kPage), 64 * kPage);
+}
+
+TEST(PageTracker, RefusesChunksThatLeaveNoRoomForOthers) {
+  EXPECT_TRUE(PageTracker::check_chunk(4 * kPage, 64 * kPage, 2).ok());
+  for (const Bytes bad : {Bytes{0}, Bytes{-4096}, kPage / 2, 3 * kPage, 8 * kPage}) {
+    EXPECT_FALSE(PageTracker::check_chunk(bad, 64 * kPage, 2).ok()) << bad;
+  }
+}
+
 TEST(PageTracker, TheTlbKeepsWhatItHoldsWhileTheRangeIsNotWatched) {
   Memory memory(kRange);
   const auto tracker = start(kReach);

@@ -4,6 +4,8 @@
 #include <cpuid.h>
 #endif
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -72,6 +74,10 @@ TlbReach tlb_reach_from_cpuid(const Cpuid& cpuid) {
   if (const std::int64_t entries = intel_entries(cpuid); entries > 0) return reach(entries, "CPUID leaf 0x18");
   if (const std::int64_t entries = intel_descriptor_entries(cpuid); entries > 0) return reach(entries, "CPUID leaf 2");
   return reach(kAssumedEntries, "assumed: this processor (or its virtual machine) does not tell its TLB's size");
+}
+
+std::string describe(const TlbReach& reach) {
+  return fmt::format("TLB of {} entries a thread ({})", reach.entries, reach.source);
 }
 
 TlbReach machine_tlb_reach() { return tlb_reach_from_cpuid(ask_processor); }

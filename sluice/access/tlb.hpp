@@ -27,6 +27,7 @@ struct CpuidAnswer {
 using Cpuid = std::function<CpuidAnswer(std::uint32_t leaf, std::uint32_t subleaf)>;
 
 TlbReach machine_tlb_reach();                       // of this processor, one core
+std::string describe(const TlbReach& reach);        // "TLB of 1536 entries a thread (CPUID leaf 0x18)"
 TlbReach tlb_reach_from_cpuid(const Cpuid& cpuid);  // the same from anybody's answers
 
 }  // namespace sluice

@@ -69,6 +69,8 @@ class ProgramExecutor : public Executor {
     return storages_.write(at.tier, at.offset, bytes);
   }
 
+  void observe(OpObserver* observer) override { observer_ = observer; }
+
   std::vector<std::string> notes() const override {
     std::vector<std::string> all = storages_.notes();
     for (const auto& lane : lanes_) {
@@ -117,7 +119,8 @@ class ProgramExecutor : public Executor {
   Status run_op(OpIndex op, const StepContext& context) {
     const auto index = static_cast<std::size_t>(op);
     trace_.ops[index].begin = progress_.seconds_since_step_start();
-    const Status status = compiled_.run(op, resolved_.operands[index], context);
+    const Status status = observer_ == nullptr ? compiled_.run(op, resolved_.operands[index], context)
+                                               : run_observed(op, context);
     if (!status.ok()) {
       return Error{status.error().code,
                    fmt::format("op {} ({}) failed: {}", op, compiled_.graph().op(op).name, status.error().message)};
@@ -125,6 +128,20 @@ class ProgramExecutor : public Executor {
     delays_.add(resolved_.delays[index]);
     trace_.ops[index].end = progress_.seconds_since_step_start();
     return {};
+  }
+
+  // Whatever is or could come under way before this op is done first; lanes hold transfers in the order of after_op, so
+  // none of these waits for a later op.
+  Status run_observed(OpIndex op, const StepContext& context) {
+    const auto& operands = resolved_.operands[static_cast<std::size_t>(op)];
+    for (TransferIndex transfer = 0; transfer < static_cast<TransferIndex>(program_.transfers.size()); ++transfer) {
+      if (program_.transfers[static_cast<std::size_t>(transfer)].after_op >= op) continue;
+      if (!progress_.transfer_done(transfer) && !progress_.wait_for_transfer(transfer)) return progress_.failure();
+    }
+    SLUICE_RETURN_IF_ERROR(observer_->before_op(op, operands));
+    const Status status = compiled_.run(op, operands, context);
+    observer_->after_op(op);
+    return status;
   }
 
   Status finish_transfers() {
@@ -158,6 +175,7 @@ class ProgramExecutor : public Executor {
   ResolvedProgram resolved_;
   Progress progress_;
   DelayInjector delays_;
+  OpObserver* observer_ = nullptr;
   StepTrace trace_;  // of the running step; lanes write their transfers' entries
   std::vector<std::unique_ptr<Lane>> lanes_;
   Status usable_;

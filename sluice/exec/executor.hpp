@@ -12,6 +12,7 @@
 #include <span>
 
 #include "sluice/exec/backend.hpp"
+#include "sluice/exec/op_observer.hpp"
 #include "sluice/exec/trace.hpp"
 #include "sluice/exec/transfer/engine_factory.hpp"
 #include "sluice/memory/machine.hpp"
@@ -38,6 +39,11 @@ class Executor {
   // Contents of a persistent tensor between steps, or of an output after a step, in its executable layout.
   virtual Status read_tensor(TensorId tensor, std::span<std::byte> bytes) = 0;
   virtual Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) = 0;
+
+  // From the next step on; nullptr: nobody. The observer outlives the steps that it sees.
+  virtual void observe(OpObserver* observer) {
+    SLUICE_CHECK(observer == nullptr, "this executor shows its ops to nobody");
+  }
 
   virtual std::vector<std::string> notes() const = 0;  // fallbacks taken: no huge pages, no O_DIRECT, ...
 };

@@ -2,8 +2,8 @@
 // while they were not among the pages that a processor's TLB would have held.
 //
 // Counts are in pages of 4 KiB: a tensor of 100 pages that is read once from end to end has 100 reads, so one access a
-// page. Large tensors may be tracked in chunks of several pages, to bound the cost: the touch of a chunk of n pages then
-// counts n. A page that is first read and then written while the TLB holds it counts one read and one write.
+// page. Large tensors may be tracked in chunks of several pages, to bound the cost: the touch of a chunk of n pages
+// then counts n. A page that is first read and then written while the TLB holds it counts one read and one write.
 #pragma once
 
 #include <cstdint>

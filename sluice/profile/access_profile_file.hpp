@@ -1,0 +1,25 @@
+// Access profiles as JSON files.
+//
+//   {"version": 1, "graph_fingerprint": "...", "compute_fingerprint": "...", "method": "page protection",
+//    "tlb_reach": 12582912, "largest_chunk": 65536, "normal_step": 0.17, "profiled_step": 0.6,
+//    "provenance": "measured", "notes": ["..."],
+//    "ops": [[[tensor, reads, writes], ...], ...]}          by OpIndex, counts in pages of 4 KiB
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "sluice/base/result.hpp"
+#include "sluice/profile/access_profile.hpp"
+
+namespace sluice {
+
+nlohmann::json access_profile_to_json(const AccessProfile& profile);
+Status write_access_profile(const std::filesystem::path& path, const AccessProfile& profile);
+
+// The profile of this graph on this machine. kIo for a file that cannot be read, kBadInput for one that is damaged or
+// no access profile, kMismatch for one of another graph or machine, saying which.
+Result<AccessProfile> read_access_profile(const std::filesystem::path& path, const Graph& graph,
+                                          const Machine& machine);
+
+}  // namespace sluice
