@@ -57,9 +57,16 @@ TEST_F(ProfilerTest, MeasuresEveryOp) {
   EXPECT_EQ(last_measured, 2);
   EXPECT_EQ(last_total, 2);
   const auto measured = cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)));
-  EXPECT_GE(measured->samples, 5);
-  EXPECT_LT(measured->min_seconds, 4e-3);
-  EXPECT_EQ(measured->median_seconds, profile->op_seconds[2]);
+  for (const Timing& timing : {measured->warm, measured->cold}) {
+    EXPECT_GE(timing.samples, 5);
+    EXPECT_LT(timing.min, 4e-3);
+    EXPECT_LE(timing.min, timing.median);
+    EXPECT_LE(timing.median, timing.max);
+  }
+  EXPECT_EQ(measured->warm.median, profile->op_seconds[2]);
+  EXPECT_EQ(measured->cold.median, profile->cold_seconds[2]);
+  EXPECT_EQ(profile->distinct_ops, 2);
+  EXPECT_EQ(profile->measured_ops, 2);
 }
 
 TEST_F(ProfilerTest, ASecondRunMeasuresNothing) {
@@ -73,6 +80,9 @@ TEST_F(ProfilerTest, ASecondRunMeasuresNothing) {
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(compiled.ops_run(), ops_run);
   EXPECT_EQ(second->op_seconds, first->op_seconds);
+  EXPECT_EQ(second->cold_seconds, first->cold_seconds);
+  EXPECT_EQ(second->distinct_ops, 2);
+  EXPECT_EQ(second->measured_ops, 0);
 }
 
 TEST_F(ProfilerTest, NamesTheOpThatFails) {

@@ -16,13 +16,10 @@ std::vector<void*> operand_pointers(const Machine& machine, const ComputeInstruc
   return pointers;
 }
 
-// Real memory is as slow as it is; only emulated tiers have a delay to add.
 Seconds injected_delay(const Graph& graph, const Machine& machine, const ComputeInstruction& instruction) {
   std::vector<TierId> tiers;
-  for (const Location& operand : instruction.operands) {
-    tiers.push_back(machine.tier(operand.tier).emulated() ? operand.tier : kFastTier);
-  }
-  return slow_access_seconds(graph, machine, instruction.op, tiers);
+  for (const Location& operand : instruction.operands) tiers.push_back(operand.tier);
+  return injected_seconds(graph, machine, instruction.op, tiers);
 }
 
 }  // namespace

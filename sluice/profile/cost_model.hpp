@@ -1,6 +1,13 @@
 // Durations for planning and simulating: op times from the profile, transfer times from the machine's links.
+//
+// An op with operands in slow tiers takes its measured configuration (placement.hpp) where the profile has one, else
+// its time in fast memory and slow_access_seconds() beside. What was injected for an emulated tier while measuring is
+// taken out and what the executor would inject now is added, so that nothing counts twice and both go by the same
+// figures.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,9 +17,12 @@ namespace sluice {
 
 // What op `op` takes longer because of the operands that `operand_tiers` (inputs then outputs, as in Plan) puts
 // outside the fast tier: each adds bytes x (1/its bandwidth - 1/fast bandwidth), by read bandwidth for inputs and by
-// write bandwidth for outputs, never less than 0. The executor injects this same delay for emulated tiers.
+// write bandwidth for outputs, never less than 0.
 Seconds slow_access_seconds(const Graph& graph, const Machine& machine, OpIndex op,
                             std::span<const TierId> operand_tiers);
+
+// The part of it that is due to emulated tiers, which the executor injects: real memory is as slow as it is.
+Seconds injected_seconds(const Graph& graph, const Machine& machine, OpIndex op, std::span<const TierId> operand_tiers);
 
 class CostModel {
  public:
@@ -22,19 +32,25 @@ class CostModel {
   // Op time with every operand in the fast tier.
   Seconds op_seconds(OpIndex op) const { return op_seconds_[static_cast<std::size_t>(op)]; }
 
-  // Op time with operands where `operand_tiers` says: the above plus slow_access_seconds().
+  // Op time with operands where `operand_tiers` says: as measured, else by slow_access_seconds(); never less than in
+  // the fast tier.
   Seconds op_seconds(OpIndex op, std::span<const TierId> operand_tiers) const;
   Seconds slow_access_seconds(OpIndex op, std::span<const TierId> operand_tiers) const;
 
-  Seconds transfer_seconds(LinkId link, Bytes bytes) const;
+  Seconds transfer_seconds(LinkId link, Bytes bytes) const;  // while the link has its device to itself
 
-  // Compute time lost while the link carries data, by second of its time (Link::interference x bandwidth).
+  // Compute time lost while the link carries data, by second of its time at full speed (Link::interference x
+  // bandwidth).
   double interference(LinkId link) const;
 
  private:
+  // What op `op` loses to its operands in slow tier `tier` alone.
+  Seconds seconds_lost_to(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const;
+
   const Graph& graph_;
   const Machine& machine_;
   std::vector<Seconds> op_seconds_;
+  std::vector<std::shared_ptr<const PlacementTimes>> placements_;  // by TierId, nullptr where nothing was measured
 };
 
 }  // namespace sluice

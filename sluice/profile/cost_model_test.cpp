@@ -64,6 +64,71 @@ TEST_F(CostModelTest, TransfersCostLatencyOnceAndBytesAtTheLinkBandwidth) {
   EXPECT_DOUBLE_EQ(costs.transfer_seconds(0, 8192), 2.5);
 }
 
+// Configurations of the op's input (bit 0) and output (bit 1), measured while 3 and 4 seconds were injected.
+std::shared_ptr<PlacementTimes> measured_in(const Tier& tier) {
+  const auto taking = [](OperandSet slow, Seconds seconds, Seconds injected) {
+    return ConfigurationTime{.slow = slow, .timing = {.median = seconds}, .injected = injected};
+  };
+  return std::make_shared<PlacementTimes>(
+      PlacementTimes{.tier = tier_key(tier),
+                     .emulated = tier.emulated(),
+                     .distinct = {{taking(0, 5, 0), taking(1, 8.5, 3), taking(2, 10, 4), taking(3, 13, 7)}},
+                     .index = {0}});
+}
+
+TEST_F(CostModelTest, ARealTierCostsWhatItsConfigurationTook) {
+  auto times = measured_in(machine_.tiers[kSlow]);
+  for (ConfigurationTime& each : times->distinct[0]) each.injected = 0;
+  profile_.placements = {times};
+  const CostModel costs(graph_, profile_, machine_);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kFastTier, kFastTier}), 2.0);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kFastTier}), 2.0 + 3.5);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kFastTier, kSlow}), 2.0 + 5);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kSlow}), 2.0 + 8);
+}
+
+TEST_F(CostModelTest, AnEmulatedTierCostsItsConfigurationWithTodaysDelayOnce) {
+  machine_.tiers[kSlow].kind = TierKind::kEmulated;
+  profile_.placements = {measured_in(machine_.tiers[kSlow])};
+  const CostModel costs(graph_, profile_, machine_);
+  const std::vector<TierId> input_slow{kSlow, kFastTier};
+  const Seconds delay = injected_seconds(graph_, machine_, 0, input_slow);
+  EXPECT_GT(delay, 0);
+  EXPECT_DOUBLE_EQ(delay, costs.slow_access_seconds(0, input_slow));
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, input_slow), 2.0 + (8.5 - 3 - 5) + delay);
+}
+
+TEST_F(CostModelTest, NothingIsInjectedForRealMemory) {
+  EXPECT_EQ(injected_seconds(graph_, machine_, 0, std::vector<TierId>{kSlow, kSlow}), 0);
+}
+
+TEST_F(CostModelTest, APlacementNeverMakesAnOpFaster) {
+  auto times = measured_in(machine_.tiers[kSlow]);
+  times->distinct[0][1].timing.median = 1;
+  profile_.placements = {times};
+  EXPECT_DOUBLE_EQ(CostModel(graph_, profile_, machine_).op_seconds(0, std::vector<TierId>{kSlow, kFastTier}), 2.0);
+}
+
+TEST_F(CostModelTest, TimesInATierThatThisMachineHasNotAreLeftAlone) {
+  Tier other = machine_.tiers[kSlow];
+  other.write_bandwidth += 1;
+  const std::vector<TierId> both{kSlow, kSlow};
+  const Seconds by_model = CostModel(graph_, profile_, machine_).op_seconds(0, both);
+  profile_.placements = {measured_in(other)};
+  EXPECT_DOUBLE_EQ(CostModel(graph_, profile_, machine_).op_seconds(0, both), by_model);
+}
+
+TEST_F(CostModelTest, SeveralSlowTiersAddUpEachInItsOwnWay) {
+  machine_.tiers.push_back(tier_with(125, 50));
+  machine_.tiers.back().name = "slower";
+  auto times = measured_in(machine_.tiers[kSlow]);
+  for (ConfigurationTime& each : times->distinct[0]) each.injected = 0;
+  profile_.placements = {times};
+  const Seconds write = 2048 * (1.0 / 50 - 1.0 / 500);  // not measured there
+  EXPECT_DOUBLE_EQ(CostModel(graph_, profile_, machine_).op_seconds(0, std::vector<TierId>{kSlow, 2}),
+                   2.0 + 3.5 + write);
+}
+
 TEST_F(CostModelTest, RefusesAProfileOfAnotherGraph) {
   profile_.op_seconds = {1.0, 2.0};
   EXPECT_THROW(CostModel(graph_, profile_, machine_), std::logic_error);

@@ -1,20 +1,27 @@
-// What was measured of a step: the time of every op with its operands in the fast tier. (Link figures live in Machine;
-// tensor sizes and live ranges follow from the graph.)
+// What was measured of a step: the time of every op with its operands in the fast tier, and where it was asked for,
+// with operands in slow tiers. (Link figures live in Machine; tensor sizes and live ranges follow from the graph.)
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "sluice/base/units.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/profile/placement.hpp"
 
 namespace sluice {
 
 struct Profile {
   std::string graph_fingerprint;
-  std::string compute_fingerprint;  // of the Machine it was measured on
-  std::vector<Seconds> op_seconds;  // by OpIndex
+  std::string compute_fingerprint;    // of the Machine it was measured on
+  std::vector<Seconds> op_seconds;    // by OpIndex: warm, behind the ops before it
+  std::vector<Seconds> cold_seconds;  // by OpIndex, or empty: no operand in a cache
+  // By slow tier; shared, because profiles are copied and these are large.
+  std::vector<std::shared_ptr<const PlacementTimes>> placements;
+  int distinct_ops = 0;  // ops of different signature
+  int measured_ops = 0;  // of these, how many were measured for this profile; the others were known
   Provenance provenance = Provenance::kMeasured;
 };
 

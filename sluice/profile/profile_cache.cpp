@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,28 +12,11 @@
 namespace sluice {
 namespace {
 
-constexpr int kCacheFormatVersion = 1;
+constexpr int kCacheFormatVersion = 2;  // 1 had no times on cold operands
 
-void check_figure(double figure) {
-  if (!std::isfinite(figure) || figure < 0) throw std::invalid_argument("a negative or infinite figure");
-}
+std::string placement_key(const std::string& signature, const Tier& slow) { return signature + " @" + tier_key(slow); }
 
 }  // namespace
-
-void to_json(nlohmann::json& json, const OpMeasurement& op) {
-  json = {{"median_seconds", op.median_seconds},
-          {"min_seconds", op.min_seconds},
-          {"max_seconds", op.max_seconds},
-          {"samples", op.samples}};
-}
-
-void from_json(const nlohmann::json& json, OpMeasurement& op) {
-  json.at("median_seconds").get_to(op.median_seconds);
-  json.at("min_seconds").get_to(op.min_seconds);
-  json.at("max_seconds").get_to(op.max_seconds);
-  json.at("samples").get_to(op.samples);
-  for (const Seconds seconds : {op.median_seconds, op.min_seconds, op.max_seconds}) check_figure(seconds);
-}
 
 void to_json(nlohmann::json& json, const LinkMeasurement& link) {
   json = {{"bandwidth", link.bandwidth},
@@ -77,10 +59,17 @@ void ProfileCache::merge_file() {
   try {
     std::ifstream file(path_);
     const auto document = nlohmann::json::parse(file);
-    if (document.at("version").get<int>() != kCacheFormatVersion) throw std::invalid_argument("another format version");
+    if (const int version = document.at("version").get<int>(); version != kCacheFormatVersion) {
+      notes_.push_back(fmt::format("profile cache {} is of format version {}, this sluice has {}: measuring again",
+                                   path_.string(), version, kCacheFormatVersion));
+      return;
+    }
     auto ops = document.at("ops").get<std::map<std::string, OpMeasurement>>();
+    auto placements = document.at("placements").get<std::map<std::string, OpConfigurations>>();
+    for (const auto& [key, configurations] : placements) check_configurations(configurations);
     auto links = document.at("links").get<std::map<std::string, LinkMeasurement>>();
     ops_.merge(ops);
+    placements_.merge(placements);
     links_.merge(links);
   } catch (const std::exception& error) {
     notes_.push_back(fmt::format("profile cache {} is unreadable ({}): ignored, and replaced by the next measurement",
@@ -97,6 +86,15 @@ void ProfileCache::put_op(const std::string& signature, const OpMeasurement& mea
   ops_[signature] = measurement;
 }
 
+const OpConfigurations* ProfileCache::find_placement(const std::string& signature, const Tier& slow) const {
+  const auto found = placements_.find(placement_key(signature, slow));
+  return found == placements_.end() ? nullptr : &found->second;
+}
+
+void ProfileCache::put_placement(const std::string& signature, const Tier& slow, OpConfigurations configurations) {
+  placements_[placement_key(signature, slow)] = std::move(configurations);
+}
+
 std::optional<LinkMeasurement> ProfileCache::find_link(const std::string& key) const {
   const auto found = links_.find(key);
   return found == links_.end() ? std::nullopt : std::optional(found->second);
@@ -106,7 +104,8 @@ void ProfileCache::put_link(const std::string& key, const LinkMeasurement& measu
 
 Status ProfileCache::save() {
   merge_file();
-  const nlohmann::json document = {{"version", kCacheFormatVersion}, {"ops", ops_}, {"links", links_}};
+  const nlohmann::json document = {
+      {"version", kCacheFormatVersion}, {"ops", ops_}, {"placements", placements_}, {"links", links_}};
   const std::filesystem::path temporary = path_.string() + fmt::format(".{}.tmp", ::getpid());
   std::error_code failed;
   std::filesystem::create_directories(path_.parent_path(), failed);
@@ -127,6 +126,27 @@ Status ProfileCache::save() {
     return Error{ErrorCode::kIo, fmt::format("cannot replace {}: {}", path_.string(), failed.message())};
   }
   return {};
+}
+
+std::vector<std::shared_ptr<const PlacementTimes>> known_placements(const Graph& graph, const Machine& machine,
+                                                                    const ProfileCache& cache) {
+  std::vector<std::shared_ptr<const PlacementTimes>> all;
+  for (std::size_t i = kFastTier + 1; i < machine.tiers.size(); ++i) {
+    const Tier& tier = machine.tiers[i];
+    auto times = std::make_shared<PlacementTimes>(
+        PlacementTimes{.tier = tier_key(tier), .emulated = tier.emulated(), .distinct = {}, .index = {}});
+    std::map<std::string, std::int32_t> places;
+    for (const Op& op : graph.ops()) {
+      const std::string signature = op_signature(graph, op);
+      const auto next = static_cast<std::int32_t>(times->distinct.size());
+      const OpConfigurations* known = cache.find_placement(signature, tier);
+      const auto [place, is_new] = places.emplace(signature, known == nullptr ? -1 : next);
+      if (is_new && known != nullptr) times->distinct.push_back(*known);
+      times->index.push_back(place->second);
+    }
+    if (!times->distinct.empty()) all.push_back(std::move(times));
+  }
+  return all;
 }
 
 }  // namespace sluice

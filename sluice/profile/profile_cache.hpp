@@ -1,6 +1,9 @@
 // The profile cache: measured op times and link figures of one machine, kept on disk between runs, so that the second
 // run of a model measures nothing and models share the ops they have in common.
 //
+// Keys are op signatures (graph.hpp), for times by placement with the slow tier's figures behind them. A file of an
+// older format version is not read: what it knew is measured again, and notes() says so.
+//
 // One JSON file per machine fingerprint, in $XDG_CACHE_HOME/sluice, else ~/.cache/sluice, unless a folder is given.
 // save() merges with what other processes have written since and replaces the file atomically. A file that cannot be
 // read or parsed is reported in notes() and ignored: a cache is never a reason to fail. Not thread-safe.
@@ -14,16 +17,10 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/profile/placement.hpp"
 
 namespace sluice {
-
-struct OpMeasurement {
-  Seconds median_seconds = 0;
-  Seconds min_seconds = 0;
-  Seconds max_seconds = 0;
-  int samples = 0;
-  bool operator==(const OpMeasurement&) const = default;
-};
 
 struct LinkMeasurement {
   BytesPerSecond bandwidth = 0;
@@ -43,6 +40,10 @@ class ProfileCache {
   std::optional<OpMeasurement> find_op(const std::string& signature) const;
   void put_op(const std::string& signature, const OpMeasurement& measurement);
 
+  // Times of the op with operands in `slow`; nullptr when it was not measured.
+  const OpConfigurations* find_placement(const std::string& signature, const Tier& slow) const;
+  void put_placement(const std::string& signature, const Tier& slow, OpConfigurations configurations);
+
   // `key` names both tiers by what they are on, e.g. "dram->file on device 259:1": the caller's choice.
   std::optional<LinkMeasurement> find_link(const std::string& key) const;
   void put_link(const std::string& key, const LinkMeasurement& measurement);
@@ -58,8 +59,13 @@ class ProfileCache {
 
   std::filesystem::path path_;
   std::map<std::string, OpMeasurement> ops_;
+  std::map<std::string, OpConfigurations> placements_;
   std::map<std::string, LinkMeasurement> links_;
   std::vector<std::string> notes_;
 };
+
+// What the cache knows of ops with operands in the machine's slow tiers: one entry a tier of which it knows any.
+std::vector<std::shared_ptr<const PlacementTimes>> known_placements(const Graph& graph, const Machine& machine,
+                                                                    const ProfileCache& cache);
 
 }  // namespace sluice

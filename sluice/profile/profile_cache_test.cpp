@@ -17,7 +17,13 @@ class ProfileCacheTest : public ::testing::Test {
                                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
-const OpMeasurement kConv{.median_seconds = 0.002, .min_seconds = 0.001, .max_seconds = 0.003, .samples = 5};
+const OpMeasurement kConv{.warm = {.median = 0.002, .min = 0.001, .max = 0.003, .samples = 5},
+                          .cold = {.median = 0.004, .min = 0.003, .max = 0.005, .samples = 5}};
+const OpConfigurations kPlaced{{.slow = 0, .timing = kConv.warm}, {.slow = 5, .timing = kConv.cold, .injected = 1e-3}};
+
+Tier slow_tier(BytesPerSecond write_bandwidth) {
+  return {.name = "optane", .kind = TierKind::kEmulated, .read_bandwidth = 2e9, .write_bandwidth = write_bandwidth};
+}
 const LinkMeasurement kDisk{.bandwidth = 2e9, .latency = 1e-4, .request_bytes = 4 * kMiB, .queue_depth = 16};
 
 TEST_F(ProfileCacheTest, KeepsMeasurementsBetweenRuns) {
@@ -31,6 +37,29 @@ TEST_F(ProfileCacheTest, KeepsMeasurementsBetweenRuns) {
   EXPECT_EQ(second.find_op("conv"), kConv);
   EXPECT_EQ(second.find_link("dram->file"), kDisk);
   EXPECT_TRUE(second.notes().empty());
+}
+
+TEST_F(ProfileCacheTest, KeepsTimesByPlacementOfEachTierApart) {
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  cache.put_placement("conv", slow_tier(1e9), kPlaced);
+  ASSERT_TRUE(cache.save().ok());
+  const ProfileCache reopened = ProfileCache::open("cpu A", folder_);
+  EXPECT_TRUE(reopened.notes().empty());
+  ASSERT_NE(reopened.find_placement("conv", slow_tier(1e9)), nullptr);
+  EXPECT_EQ(*reopened.find_placement("conv", slow_tier(1e9)), kPlaced);
+  EXPECT_EQ(reopened.find_placement("conv", slow_tier(2e9)), nullptr) << "a tier of other figures";
+  EXPECT_EQ(reopened.find_placement("dense", slow_tier(1e9)), nullptr);
+}
+
+TEST_F(ProfileCacheTest, MeasuresAgainWhatAnOlderFormatKnew) {
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  std::filesystem::create_directories(folder_);
+  std::ofstream(cache.path()) << R"({"version": 1, "ops": {"conv": {"median_seconds": 1, "min_seconds": 1,
+      "max_seconds": 1, "samples": 5}}, "links": {}})";
+  ProfileCache reopened = ProfileCache::open("cpu A", folder_);
+  EXPECT_FALSE(reopened.find_op("conv"));
+  ASSERT_EQ(reopened.notes().size(), 1u);
+  EXPECT_NE(reopened.notes()[0].find("format version 1, this sluice has 2: measuring again"), std::string::npos);
 }
 
 TEST_F(ProfileCacheTest, KeepsBandwidthsOfTiersThatHaveNoRequests) {
@@ -81,7 +110,7 @@ TEST_F(ProfileCacheTest, ReportsAndReplacesACorruptFile) {
 
 TEST_F(ProfileCacheTest, IgnoresNonsenseFigures) {
   ProfileCache cache = ProfileCache::open("cpu A", folder_);
-  cache.put_op("conv", {.median_seconds = -1, .min_seconds = 0, .max_seconds = 0, .samples = 1});
+  cache.put_op("conv", {.warm = {.median = -1, .samples = 1}, .cold = {}});
   ASSERT_TRUE(cache.save().ok());
   const ProfileCache reopened = ProfileCache::open("cpu A", folder_);
   EXPECT_FALSE(reopened.find_op("conv"));

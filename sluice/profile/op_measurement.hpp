@@ -1,0 +1,60 @@
+// What was measured of one op, with its form in JSON: the same in the profile cache and in saved profiles.
+//
+// Warm is behind the ops that precede it in the step, so with its inputs perhaps still in a cache; cold is with no byte
+// of any operand in a cache. The sum of warm times is the time of a step. The difference says how much of an op's time
+// is waiting for memory, whichever memory that is.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "sluice/base/units.hpp"
+
+namespace sluice {
+
+struct Timing {
+  Seconds median = 0;
+  Seconds min = 0;
+  Seconds max = 0;
+  int samples = 0;
+  bool operator==(const Timing&) const = default;
+};
+
+Timing summarize(std::vector<Seconds> samples);  // at least one
+
+struct OpMeasurement {
+  Timing warm;
+  Timing cold;
+  bool operator==(const OpMeasurement&) const = default;
+};
+
+// Some of an op's distinct operands: bit i stands for distinct_operands(op)[i] (liveness.hpp).
+using OperandSet = std::uint64_t;
+inline constexpr std::size_t kMostOperands = 64;  // an op with more is not timed by placement
+
+// A configuration of AutoTM (§3.5): which operands lay in a slow tier, and how long the op took, warm.
+struct ConfigurationTime {
+  OperandSet slow = 0;
+  Timing timing;
+  Seconds injected = 0;  // the part of each sample that was the delay of an emulated tier
+  bool operator==(const ConfigurationTime&) const = default;
+};
+
+// Of one op and one slow tier, measured in turn with each other; the one with nothing in the slow tier is the first.
+using OpConfigurations = std::vector<ConfigurationTime>;
+
+// from_json throws nlohmann::json::exception or std::invalid_argument for anything that cannot be a measurement.
+void to_json(nlohmann::json& json, const Timing& timing);
+void from_json(const nlohmann::json& json, Timing& timing);
+void to_json(nlohmann::json& json, const OpMeasurement& op);
+void from_json(const nlohmann::json& json, OpMeasurement& op);
+void to_json(nlohmann::json& json, const ConfigurationTime& configuration);
+void from_json(const nlohmann::json& json, ConfigurationTime& configuration);
+
+// Both throw std::invalid_argument: for a negative or infinite figure, and for configurations that do not begin with
+// the one that has nothing in the slow tier.
+void check_figure(double figure);
+void check_configurations(const OpConfigurations& configurations);
+
+}  // namespace sluice

@@ -1,0 +1,112 @@
+#include "sluice/profile/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sluice/graph/liveness.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMostForAll = 4;  // distinct operands of which every configuration is measured
+
+OperandSet bit(std::size_t operand) { return OperandSet{1} << operand; }
+
+OperandSet all_of(std::size_t count) { return count == kMostOperands ? ~OperandSet{0} : bit(count) - 1; }
+
+OperandSet members(const Op& op, const std::vector<TensorId>& tensors) {
+  const std::vector<TensorId> distinct = distinct_operands(op);
+  OperandSet set = 0;
+  for (std::size_t i = 0; i < std::min(distinct.size(), kMostOperands); ++i) {
+    if (std::ranges::find(tensors, distinct[i]) != tensors.end()) set |= bit(i);
+  }
+  return set;
+}
+
+Seconds extra_of(const OpConfigurations& configurations, const ConfigurationTime& configuration) {
+  return configuration.timing.median - configuration.injected - configurations.front().timing.median;
+}
+
+std::optional<Seconds> sum_of_single(const OpConfigurations& configurations, OperandSet slow) {
+  Seconds sum = 0;
+  for (std::size_t operand = 0; operand < kMostOperands; ++operand) {
+    if ((slow & bit(operand)) == 0) continue;
+    const auto single = std::ranges::find(configurations, bit(operand), &ConfigurationTime::slow);
+    if (single == configurations.end()) return std::nullopt;
+    sum += extra_of(configurations, *single);
+  }
+  return sum;
+}
+
+}  // namespace
+
+const OpConfigurations* PlacementTimes::of(OpIndex op) const {
+  const std::int32_t at = index.at(static_cast<std::size_t>(op));
+  return at < 0 ? nullptr : &distinct.at(static_cast<std::size_t>(at));
+}
+
+std::string tier_key(const Tier& tier) {
+  return fmt::format("{}({},{:.0f},{:.0f})", tier.name, to_string(tier.kind), tier.read_bandwidth,
+                     tier.write_bandwidth);
+}
+
+std::vector<OperandSet> configurations_to_measure(const Op& op) {
+  const std::size_t count = distinct_operands(op).size();
+  if (count > kMostOperands) return {};
+  std::vector<OperandSet> sets;
+  if (count <= kMostForAll) {
+    for (OperandSet set = 0; set <= all_of(count); ++set) sets.push_back(set);
+    return sets;
+  }
+  sets.push_back(0);
+  for (std::size_t operand = 0; operand < count; ++operand) sets.push_back(bit(operand));
+  for (const OperandSet set : {read_operands(op), written_operands(op), all_of(count)}) {
+    if (std::ranges::find(sets, set) == sets.end()) sets.push_back(set);
+  }
+  return sets;
+}
+
+std::vector<TierId> operand_tiers(const Op& op, OperandSet slow, TierId tier) {
+  const std::vector<TensorId> distinct = distinct_operands(op);
+  std::vector<TierId> tiers;
+  for (const auto* operands : {&op.inputs, &op.outputs}) {
+    for (const TensorId id : *operands) {
+      const auto place = static_cast<std::size_t>(std::ranges::find(distinct, id) - distinct.begin());
+      tiers.push_back(place < kMostOperands && (slow & bit(place)) != 0 ? tier : kFastTier);
+    }
+  }
+  return tiers;
+}
+
+OperandSet operands_in(const Op& op, std::span<const TierId> operand_tiers, TierId tier) {
+  std::vector<TensorId> inside;
+  std::size_t operand = 0;
+  for (const auto* operands : {&op.inputs, &op.outputs}) {
+    for (const TensorId id : *operands) {
+      if (operand_tiers[operand++] == tier) inside.push_back(id);
+    }
+  }
+  return members(op, inside);
+}
+
+OperandSet read_operands(const Op& op) { return members(op, op.inputs); }
+OperandSet written_operands(const Op& op) { return members(op, op.outputs); }
+
+std::optional<Seconds> extra_seconds(const OpConfigurations& configurations, OperandSet slow) {
+  if (configurations.empty()) return std::nullopt;
+  Seconds of_parts = -std::numeric_limits<Seconds>::infinity();
+  Seconds of_wholes = std::numeric_limits<Seconds>::infinity();
+  for (const ConfigurationTime& each : configurations) {
+    const Seconds extra = extra_of(configurations, each);
+    if (each.slow == slow) return extra;
+    if ((each.slow & slow) == each.slow) of_parts = std::max(of_parts, extra);
+    if ((each.slow & slow) == slow) of_wholes = std::min(of_wholes, extra);
+  }
+  const std::optional<Seconds> sum = sum_of_single(configurations, slow);
+  if (!sum) return std::nullopt;
+  return std::max(of_parts, std::min(of_wholes, *sum));
+}
+
+}  // namespace sluice

@@ -1,0 +1,50 @@
+// Op times by where the operands lie: AutoTM's configurations (§3.5), n_{k,c} in its equation (6).
+//
+// Every configuration of an op's distinct operands over the fast tier and one slow tier is measured where the op has at
+// most four; of ops with more, each operand alone in the slow tier, all inputs, all outputs, and all. What was not
+// measured is the sum over its operands of what each costs alone, but not less than any part of it that was measured
+// and not more than any whole. Operands in several slow tiers cost the sum over the tiers.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sluice/graph/graph.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/profile/op_measurement.hpp"
+
+namespace sluice {
+
+// Of one slow tier. Ops of equal signature share their configurations.
+struct PlacementTimes {
+  std::string tier;  // tier_key()
+  bool emulated = false;
+  std::vector<OpConfigurations> distinct;
+  std::vector<std::int32_t> index;  // by OpIndex: into `distinct`, or -1 where nothing was measured
+
+  const OpConfigurations* of(OpIndex op) const;
+};
+
+// What makes a tier's op times its own: "optane(emulated,25000000000,4800000000)".
+std::string tier_key(const Tier& tier);
+
+// The configurations to measure, the one with nothing in the slow tier first; none for an op of more than
+// kMostOperands distinct operands.
+std::vector<OperandSet> configurations_to_measure(const Op& op);
+
+// The tier of each operand, inputs then outputs, with `slow` in `tier` and the rest in the fast tier; and back.
+std::vector<TierId> operand_tiers(const Op& op, OperandSet slow, TierId tier);
+OperandSet operands_in(const Op& op, std::span<const TierId> operand_tiers, TierId tier);
+
+// The operands that `op` reads, and those that it writes: what it updates in place is among both.
+OperandSet read_operands(const Op& op);
+OperandSet written_operands(const Op& op);
+
+// By how much `slow` makes the op slower, without what was injected (so perhaps below 0: samples differ). Nothing when
+// the measurements do not cover its operands.
+std::optional<Seconds> extra_seconds(const OpConfigurations& configurations, OperandSet slow);
+
+}  // namespace sluice

@@ -1,0 +1,25 @@
+// A profile as a file of its own: versioned JSON that can be kept, sent and planned with again (`sluice profile
+// --save`).
+//
+// It holds the times of every op of one model on one machine, and times by placement where they were measured; link
+// figures are the machine's. Reading refuses a profile of another graph or machine (kMismatch: what it was made for,
+// what this is), and a file that is no profile, was cut short or holds what cannot be a time (kBadInput). Thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "sluice/base/result.hpp"
+#include "sluice/profile/profile.hpp"
+
+namespace sluice {
+
+inline constexpr int kProfileFormatVersion = 1;
+
+nlohmann::json profile_to_json(const Graph& graph, const Machine& machine, const Profile& profile);
+Result<Profile> profile_from_json(const nlohmann::json& document, const Graph& graph, const Machine& machine);
+
+// The same of a file; errors name it.
+Result<Profile> read_profile(const std::filesystem::path& path, const Graph& graph, const Machine& machine);
+
+}  // namespace sluice

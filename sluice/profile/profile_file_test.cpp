@@ -1,0 +1,155 @@
+#include "sluice/profile/profile_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace sluice {
+namespace {
+
+Graph graph_of(int ops) {
+  Graph graph;
+  graph.name = "net" + std::to_string(ops);
+  Tensor tensor;
+  tensor.shape = {100};
+  TensorId last = graph.add_tensor(tensor);
+  for (int i = 0; i < ops; ++i) {
+    Op op;
+    op.name = "op" + std::to_string(i);
+    op.kind = OpKind::kRelu;
+    op.inputs = {last};
+    op.outputs = {last = graph.add_tensor(tensor)};
+    graph.add_op(op);
+  }
+  return graph;
+}
+
+class ProfileFileTest : public ::testing::Test {
+ protected:
+  ProfileFileTest() {
+    machine_.cpu = "cpu A, 2 cores";
+    machine_.threads = 2;
+    profile_.graph_fingerprint = graph_.fingerprint();
+    profile_.compute_fingerprint = machine_.compute_fingerprint();
+    profile_.op_seconds = {1.5, 2.5, 3.5};
+    profile_.cold_seconds = {2, 3, 4};
+    profile_.distinct_ops = 1;
+    const Timing timing{.median = 2, .min = 1, .max = 3, .samples = 3};
+    profile_.placements.push_back(std::make_shared<PlacementTimes>(
+        PlacementTimes{.tier = "optane(emulated,2,1)",
+                       .emulated = true,
+                       .distinct = {{{.slow = 0, .timing = timing}, {.slow = 2, .timing = timing, .injected = 0.5}}},
+                       .index = {0, -1, 0}}));
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  nlohmann::json saved() const { return profile_to_json(graph_, machine_, profile_); }
+  Error refusal(const nlohmann::json& document) const {
+    const Result<Profile> read = profile_from_json(document, graph_, machine_);
+    EXPECT_FALSE(read.ok());
+    return read.ok() ? Error{} : read.error();
+  }
+  Error refusal_of_text(const std::string& text) const {
+    std::ofstream(path_) << text;
+    const Result<Profile> read = read_profile(path_, graph_, machine_);
+    EXPECT_FALSE(read.ok());
+    return read.ok() ? Error{} : read.error();
+  }
+
+  Graph graph_ = graph_of(3);
+  Machine machine_;
+  Profile profile_;
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("sluice_profile_file_" + std::to_string(::getpid()) + ".json");
+};
+
+TEST_F(ProfileFileTest, ReadsWhatWasSaved) {
+  std::ofstream(path_) << saved();
+  const Result<Profile> read = read_profile(path_, graph_, machine_);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->graph_fingerprint, profile_.graph_fingerprint);
+  EXPECT_EQ(read->compute_fingerprint, profile_.compute_fingerprint);
+  EXPECT_EQ(read->op_seconds, profile_.op_seconds);
+  EXPECT_EQ(read->cold_seconds, profile_.cold_seconds);
+  EXPECT_EQ(read->distinct_ops, 1);
+  EXPECT_EQ(read->measured_ops, 0);
+  ASSERT_EQ(read->placements.size(), 1u);
+  EXPECT_EQ(read->placements[0]->tier, "optane(emulated,2,1)");
+  EXPECT_TRUE(read->placements[0]->emulated);
+  EXPECT_EQ(read->placements[0]->distinct, profile_.placements[0]->distinct);
+  EXPECT_EQ(read->placements[0]->index, profile_.placements[0]->index);
+}
+
+TEST_F(ProfileFileTest, RefusesAnotherGraph) {
+  const Result<Profile> read = profile_from_json(saved(), graph_of(4), machine_);
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, ErrorCode::kMismatch);
+  EXPECT_NE(read.error().message.find("of net3 with 3 ops; this is net4 with 4 ops"), std::string::npos)
+      << read.error().message;
+}
+
+TEST_F(ProfileFileTest, RefusesAnotherMachineOrThreadCount) {
+  machine_.threads = 1;
+  nlohmann::json document = saved();
+  machine_.threads = 2;
+  document["machine"]["fingerprint"] = "another";
+  const Error error = refusal(document);
+  EXPECT_EQ(error.code, ErrorCode::kMismatch);
+  EXPECT_NE(
+      error.message.find("measured on cpu A, 2 cores with 1 compute thread; this is cpu A, 2 cores with 2 compute "
+                         "threads"),
+      std::string::npos)
+      << error.message;
+}
+
+TEST_F(ProfileFileTest, RefusesAnotherFormatOrVersion) {
+  nlohmann::json document = saved();
+  document["version"] = 7;
+  EXPECT_NE(refusal(document).message.find("version is 7, this sluice reads 1"), std::string::npos);
+  document["format"] = "sluice-plan";
+  EXPECT_NE(refusal(document).message.find("not a saved profile"), std::string::npos);
+  EXPECT_EQ(refusal(nlohmann::json::array()).code, ErrorCode::kBadInput);
+}
+
+TEST_F(ProfileFileTest, RefusesWhatCannotBeAProfile) {
+  const auto broken = [&](const std::string& pointer, const nlohmann::json& value) {
+    nlohmann::json document = saved();
+    document[nlohmann::json::json_pointer(pointer)] = value;
+    EXPECT_EQ(refusal(document).code, ErrorCode::kBadInput) << pointer;
+  };
+  broken("/ops/1/seconds", -1);
+  broken("/ops/1/seconds", "long");
+  broken("/ops/1/cold_seconds", -1);
+  broken("/ops", nlohmann::json::array());
+  broken("/ops/0", nlohmann::json{{"seconds", 1}});
+  broken("/placements/0/by_op/0", 1);
+  broken("/placements/0/by_op", nlohmann::json::array({0}));
+  broken("/placements/0/configurations/0/0/slow_operands", nlohmann::json::array({1}));
+  broken("/placements/0/configurations/0/1/slow_operands/0", 64);
+  broken("/placements/0/configurations/0", nlohmann::json::array());
+  broken("/machine", 3);
+  broken("/graph", nlohmann::json::object());
+}
+
+TEST_F(ProfileFileTest, NamesTheFileThatWasCutShortOrIsMissing) {
+  const std::string whole = saved().dump();
+  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, whole.size() / 2, whole.size() - 1}) {
+    const Error error = refusal_of_text(whole.substr(0, length));
+    EXPECT_EQ(error.code, ErrorCode::kBadInput);
+    EXPECT_NE(error.message.find(path_.string()), std::string::npos);
+    EXPECT_NE(error.message.find("cut short at byte"), std::string::npos) << error.message;
+  }
+  EXPECT_EQ(refusal_of_text("\x7f"
+                            "ELF")
+                .code,
+            ErrorCode::kBadInput);
+  std::filesystem::remove(path_);
+  const Result<Profile> missing = read_profile(path_, graph_, machine_);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code, ErrorCode::kIo);
+  EXPECT_NE(missing.error().message.find("No such file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice
