@@ -1,7 +1,12 @@
 #include "sluice/graph/prepare.hpp"
 
+#include <algorithm>
+#include <vector>
+
+#include "sluice/graph/batch_slices.hpp"
 #include "sluice/graph/evaluation.hpp"
 #include "sluice/graph/fold.hpp"
+#include "sluice/graph/footprint.hpp"
 #include "sluice/graph/mixed_precision.hpp"
 #include "sluice/graph/slice_batch.hpp"
 #include "sluice/graph/slice_dense.hpp"
@@ -27,6 +32,11 @@ Step training_step(const Graph& forward, const OptimizerOptions& optimizer) {
   return step;
 }
 
+Bytes largest_op(const Graph& graph) {
+  const std::vector<Bytes> operands = measure_footprint(graph).operands;
+  return *std::max_element(operands.begin(), operands.end());
+}
+
 Graph in_precision(const Graph& sliced, Precision precision) {
   return precision == Precision::kBF16 ? to_mixed_precision(sliced) : sliced;
 }
@@ -38,12 +48,14 @@ Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optim
   return in_precision(slice_batch(step.training, batch_slice_limit(step.training)), precision);
 }
 
-// By the limits of training: what fits there fits here.
+// What trains in a budget is evaluated in it: losses and weights are sliced alike, and no op needs more than the
+// largest of training.
 Graph prepare_evaluation_graph(const Graph& forward, Precision precision) {
   const Step step = training_step(forward, {});
   const Graph whole = build_evaluation_graph(step.folded);
   const Graph evaluation = slice_dense(slice_loss(whole, step.loss_limit), step.dense_limit);
-  return in_precision(slice_batch(evaluation, batch_slice_limit(step.training)), precision);
+  const Graph training = slice_batch(step.training, batch_slice_limit(step.training));
+  return in_precision(slice_batch(evaluation, largest_op(training)), precision);
 }
 
 }  // namespace sluice

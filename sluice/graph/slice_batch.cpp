@@ -7,10 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "sluice/base/interval.hpp"
-#include "sluice/graph/footprint.hpp"
-#include "sluice/graph/liveness.hpp"
+#include "sluice/graph/batch_slices.hpp"
 #include "sluice/graph/samples.hpp"
+#include "sluice/graph/split_batch_norm.hpp"
 
 namespace sluice {
 namespace {
@@ -19,13 +18,10 @@ using Samples = Interval<std::int64_t>;
 
 class BatchSlicer {
  public:
-  BatchSlicer(const Graph& graph, const Footprint& footprint, Bytes limit);
-  bool needed() const { return !cuts_.empty(); }
+  BatchSlicer(const SplitGraph& split, const std::vector<Samples>& cuts);
   Graph run() &&;
 
  private:
-  void slice_neighbours();
-  bool saves_copies(const Op& op, const std::vector<bool>& in_parts) const;
   void copy_tensors();
   void emit_run(Interval<OpIndex> run);
   void emit_slice(const Op& op, std::size_t slice);
@@ -37,13 +33,14 @@ class BatchSlicer {
   std::string suffix(std::size_t slice) const { return fmt::format("[{}:{}]", cuts_[slice].begin, cuts_[slice].end); }
   bool is_sliced(OpIndex index) const { return sliced_[slot(index)]; }
   bool carries_samples(TensorId id) const { return has_samples(graph_.tensor(id), batch_); }
+  bool is_gathered(const Op& op, TensorId id) const;
   Interval<OpIndex> find_run(OpIndex begin) const;
   static std::size_t slot(std::int32_t index) { return static_cast<std::size_t>(index); }
 
   const Graph& graph_;
-  std::vector<Samples> cuts_;
+  const std::vector<Samples>& cuts_;
   const std::int64_t batch_;
-  std::vector<bool> sliced_;              // by OpIndex of graph_
+  const std::vector<bool>& sliced_;       // by OpIndex of graph_
   std::vector<bool> made_sliced_;         // by TensorId: written by a sliced op
   std::vector<OpIndex> last_whole_read_;  // by TensorId: by an op that is not sliced; -1 when there is none
   std::vector<TensorId> whole_;           // by TensorId of graph_: in result_, -1 when only parts exist
@@ -52,63 +49,33 @@ class BatchSlicer {
   Graph result_;
 };
 
-BatchSlicer::BatchSlicer(const Graph& graph, const Footprint& footprint, Bytes limit)
-    : graph_(graph),
-      batch_(batch_of(graph)),
-      made_sliced_(graph.tensors().size(), false),
-      last_whole_read_(graph.tensors().size(), -1) {
-  Bytes largest = 0;
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
-    const Bytes bytes = footprint.operands[slot(index)];
-    sliced_.push_back(bytes > limit && separable(graph, graph.op(index)));
-    if (sliced_.back()) largest = std::max(largest, bytes);
-  }
-  if (largest == 0) return;
-  std::int64_t slices = std::min<std::int64_t>(batch_, (largest + limit - 1) / limit);
-  while (batch_ % slices != 0) ++slices;
-  if (slices == 1) return;
-  for (std::int64_t i = 0; i < slices; ++i) cuts_.push_back({batch_ / slices * i, batch_ / slices * (i + 1)});
-  slice_neighbours();
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+BatchSlicer::BatchSlicer(const SplitGraph& split, const std::vector<Samples>& cuts)
+    : graph_(split.graph),
+      cuts_(cuts),
+      batch_(batch_of(split.graph)),
+      sliced_(split.sliced),
+      made_sliced_(split.graph.tensors().size(), false),
+      last_whole_read_(split.graph.tensors().size(), -1) {
+  for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+    const Op& op = graph_.op(index);
     if (is_sliced(index)) {
-      for (const TensorId id : graph.op(index).outputs) made_sliced_[slot(id)] = true;
-    } else {
-      for (const TensorId id : graph.op(index).inputs) last_whole_read_[slot(id)] = index;
+      for (const TensorId id : op.outputs) made_sliced_[slot(id)] = true;
+    }
+    for (const TensorId id : op.inputs) {
+      if (!is_sliced(index) && !is_gathered(op, id)) last_whole_read_[slot(id)] = index;
     }
   }
 }
 
-// Slices the ops that are beside sliced ones where that saves copies between parts and whole tensors.
-void BatchSlicer::slice_neighbours() {
-  std::vector<bool> in_parts(graph_.tensors().size(), false);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
-      const Op& op = graph_.op(index);
-      if (!is_sliced(index) && !(separable(graph_, op) && saves_copies(op, in_parts))) continue;
-      sliced_[slot(index)] = true;
-      for (const TensorId id : distinct_operands(op)) {
-        changed = changed || (carries_samples(id) && !in_parts[slot(id)]);
-        in_parts[slot(id)] = carries_samples(id);
-      }
-    }
-  }
-}
-
-// Copying a part in or out moves its bytes twice; adding a weight's gradients moves them three times a slice.
-bool BatchSlicer::saves_copies(const Op& op, const std::vector<bool>& in_parts) const {
-  Bytes saved = 0;
-  for (const TensorId id : distinct_operands(op)) {
-    const Tensor& tensor = graph_.tensor(id);
-    if (carries_samples(id)) saved += in_parts[slot(id)] ? 2 * tensor.bytes : -2 * tensor.bytes;
-    if (tensor.role == Role::kGradient) saved -= 3 * tensor.bytes * static_cast<Bytes>(cuts_.size() - 1);
-  }
-  return saved > 0;
+// The statistics that a norm's merge takes, one from each slice. They are neither added nor placed.
+bool BatchSlicer::is_gathered(const Op& op, TensorId id) const {
+  return op.kind == OpKind::kBatchNormMerge && id == op.inputs[0] && made_sliced_[slot(id)];
 }
 
 void BatchSlicer::copy_tensors() {
   for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-    const bool parts_only = made_sliced_[slot(id)] && carries_samples(id) && last_whole_read_[slot(id)] < 0;
+    const bool summed = graph_.tensor(id).role == Role::kGradient;
+    const bool parts_only = made_sliced_[slot(id)] && !summed && last_whole_read_[slot(id)] < 0;
     whole_.push_back(parts_only ? -1 : result_.add_tensor(graph_.tensor(id)));
   }
 }
@@ -180,7 +147,7 @@ void BatchSlicer::emit_slice(const Op& original, std::size_t slice) {
   if (!op.attributes.shape.empty()) op.attributes.shape[0] = cuts_[slice].length();
   result_.add_op(std::move(op));
   for (const TensorId id : original.outputs) {
-    if (!carries_samples(id)) {
+    if (graph_.tensor(id).role == Role::kGradient) {
       accumulate(id, slice, original);
     } else if (whole_[slot(id)] >= 0) {
       place(id, slice, original);
@@ -190,23 +157,32 @@ void BatchSlicer::emit_slice(const Op& original, std::size_t slice) {
 
 void BatchSlicer::emit_whole(const Op& original) {
   Op op = original;
-  for (auto* operands : {&op.inputs, &op.outputs}) {
-    for (TensorId& id : *operands) id = whole_[slot(id)];
+  op.inputs.clear();
+  for (const TensorId id : original.inputs) {
+    if (!is_gathered(original, id)) {
+      op.inputs.push_back(whole_[slot(id)]);
+    } else {
+      for (std::size_t slice = 0; slice < cuts_.size(); ++slice) op.inputs.push_back(part(id, slice));
+    }
   }
+  for (TensorId& id : op.outputs) id = whole_[slot(id)];
   result_.add_op(std::move(op));
 }
 
-// Consecutive sliced ops, and the updates between them. Updates wait until the end of the run, so it ends before an op
-// that needs an updated value (a later stage of the step).
+// Consecutive sliced ops, and the updates between them. Sums over the slices are complete at the end of the run, and
+// updates wait until then, so it ends before an op that needs a sum (the gradient of a batch norm) or an updated value
+// (a later stage of the step).
 Interval<OpIndex> BatchSlicer::find_run(OpIndex begin) const {
-  std::set<TensorId> updated;
+  std::set<TensorId> late;
   OpIndex end = begin;
   for (; end < graph_.op_count(); ++end) {
     const Op& op = graph_.op(end);
-    const auto is_updated = [&](TensorId id) { return updated.count(id) > 0; };
+    const auto is_late = [&](TensorId id) { return late.count(id) > 0; };
     if (!is_sliced(end) && op.phase != Phase::kUpdate) break;
-    if (is_sliced(end) && std::any_of(op.inputs.begin(), op.inputs.end(), is_updated)) break;
-    if (!is_sliced(end)) updated.insert(op.outputs.begin(), op.outputs.end());
+    if (is_sliced(end) && std::any_of(op.inputs.begin(), op.inputs.end(), is_late)) break;
+    for (const TensorId id : op.outputs) {
+      if (!is_sliced(end) || !carries_samples(id)) late.insert(id);
+    }
   }
   return {begin, end};
 }
@@ -245,19 +221,10 @@ Graph BatchSlicer::run() && {
 }  // namespace
 
 Graph slice_batch(const Graph& logical, Bytes limit) {
-  SLUICE_CHECK(limit > 0, "the limit of a batch slice must be positive");
-  BatchSlicer slicer(logical, measure_footprint(logical), limit);
-  return slicer.needed() ? std::move(slicer).run() : logical;
-}
-
-Bytes batch_slice_limit(const Graph& logical) {
-  const Footprint footprint = measure_footprint(logical);
-  Bytes limit = std::max(32 * kMiB, footprint.peak / 8);
-  for (OpIndex index = 0; index < logical.op_count(); ++index) {
-    const Bytes bytes = footprint.operands[static_cast<std::size_t>(index)];
-    if (!separable(logical, logical.op(index))) limit = std::max(limit, bytes);
-  }
-  return limit;
+  const BatchSlices slices = choose_batch_slices(logical, limit);
+  if (slices.samples.empty()) return logical;
+  const SplitGraph split = split_batch_norms(logical, slices.ops);
+  return BatchSlicer(split, slices.samples).run();
 }
 
 }  // namespace sluice

@@ -7,12 +7,14 @@
 //
 //   conv1_2 relu1_2 pool1  for samples [0, 4), then for samples [4, 8), ...
 //
+// Batch norms are split before (split_batch_norm.hpp): what they do to single samples joins the runs, and the small
+// rest, the merging of the slices' statistics, comes between two runs.
+//
 // A batch tensor between sliced ops becomes one tensor a slice, "conv1_2.y[0:4]". Where a run meets the rest of the
 // graph, kSliceBatch copies a slice out of the whole tensor and kPlaceBatch copies one into it. A weight gradient is
 // the sum of the slices' gradients, added in sample order, so a sliced graph rounds differently from an unsliced one;
 // every plan runs the same graph, so plans still agree to the last bit. Updates wait until the run's gradients are
-// complete. Batch normalisation needs all samples at once and is never sliced; nor is dropout, whose random numbers go
-// by the element's place in the whole tensor.
+// complete. Dropout is never sliced: its random numbers go by the element's place in the whole tensor.
 #pragma once
 
 #include "sluice/base/units.hpp"
@@ -20,13 +22,7 @@
 
 namespace sluice {
 
-// Runs on a logical training or forward graph. Slices ops whose operands exceed `limit` bytes; the number of slices is
-// the smallest divisor of the batch that brings the largest of them under the limit (or the batch).
+// Runs on a logical training or forward graph, with a limit from batch_slices.hpp, which says what is sliced.
 Graph slice_batch(const Graph& logical, Bytes limit);
-
-// The limit for models: an eighth of the step's peak, at least 32 MiB. At a budget of a fifth of the peak the largest
-// op then leaves room to work in. Where an op that cannot be sliced is larger, it decides the smallest budget anyway,
-// and slicing the others below its size would only cost copies.
-Bytes batch_slice_limit(const Graph& logical);
 
 }  // namespace sluice

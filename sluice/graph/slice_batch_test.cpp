@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sluice/graph/autodiff.hpp"
+#include "sluice/graph/batch_slices.hpp"
 #include "sluice/graph/builder.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/validate.hpp"
@@ -94,7 +95,7 @@ Graph trained(GraphBuilder& builder, TensorId x) {
   return build_training_graph(std::move(builder.finish()).value(), {});
 }
 
-// Two branches of 16 KiB a sample, concatenated; then a batch norm, which needs the whole batch.
+// Two branches of 16 KiB a sample, concatenated; then a batch norm.
 Graph branches() {
   GraphBuilder builder("net");
   builder.begin_layer("branches");
@@ -104,7 +105,7 @@ Graph branches() {
   return trained(builder, builder.batch_norm(builder.concat({a, b}, 1)));
 }
 
-TEST(SliceBatch, SlicesWhatTreatsSamplesAloneAndNoBatchNorm) {
+TEST(SliceBatch, SlicesWhatTreatsSamplesAlone) {
   const Graph sliced = slice_batch(branches(), 100 * kKiB);  // the concat: 384 KiB, so four slices, but 6 divides by 6
   ASSERT_TRUE(validate(sliced).ok()) << validate(sliced).error().message;
   for (const OpKind kind : {OpKind::kConcat, OpKind::kUnary, OpKind::kUnaryBackward, OpKind::kReluBackward}) {
@@ -112,8 +113,63 @@ TEST(SliceBatch, SlicesWhatTreatsSamplesAloneAndNoBatchNorm) {
     EXPECT_GT(count(sliced, kind), 0) << to_string(kind);
   }
   EXPECT_EQ(count(sliced, OpKind::kConv2d), 12) << "beside what is sliced";
-  EXPECT_EQ(count(sliced, OpKind::kBatchNorm), 1);
-  EXPECT_EQ(count(sliced, OpKind::kBatchNormBackward), 1);
+}
+
+TEST(SliceBatch, MergesTheStatisticsOfAllSlicesOfABatchNorm) {
+  const Graph sliced = slice_batch(branches(), 100 * kKiB);
+  EXPECT_EQ(count(sliced, OpKind::kBatchNorm), 0);
+  EXPECT_EQ(count(sliced, OpKind::kBatchNormBackward), 0);
+  EXPECT_EQ(count(sliced, OpKind::kBatchNormStatistics), 6);
+  EXPECT_EQ(count(sliced, OpKind::kBatchNormApply), 6);
+  EXPECT_EQ(count(sliced, OpKind::kBatchNormBackwardSums), 6);
+  EXPECT_EQ(count(sliced, OpKind::kBatchNormBackwardApply), 6);
+  ASSERT_EQ(count(sliced, OpKind::kBatchNormMerge), 1);
+  const auto merge = std::find_if(sliced.ops().begin(), sliced.ops().end(),
+                                  [](const Op& op) { return op.kind == OpKind::kBatchNormMerge; });
+  ASSERT_EQ(merge->inputs.size(), 7U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(sliced.tensor(merge->inputs[i]).shape, (Shape{2, 32}));
+    EXPECT_THAT(sliced.tensor(merge->inputs[i]).name,
+                ::testing::EndsWith(".stats.part[" + std::to_string(i) + ":" + std::to_string(i + 1) + "]"));
+  }
+  EXPECT_EQ(sliced.tensor(merge->inputs[6]).role, Role::kBuffer);
+}
+
+// A gradient of a norm needs the sums of all slices before its first pixel.
+TEST(SliceBatch, AddsTheSumsOfAllSlicesBeforeTheFirstGradient) {
+  const Graph sliced = slice_batch(branches(), 100 * kKiB);
+  std::vector<std::string> order;
+  for (const Op& op : sliced.ops()) {
+    const bool sum = op.kind == OpKind::kAdd && sliced.tensor(op.outputs[0]).shape == Shape{2, 32};
+    if (sum) order.push_back("add");
+    if (op.kind == OpKind::kBatchNormBackwardSums) order.push_back("sums");
+    if (op.kind == OpKind::kBatchNormBackwardApply) order.push_back("apply");
+  }
+  EXPECT_EQ(order.front(), "sums");
+  EXPECT_EQ(std::vector<std::string>(order.end() - 6, order.end()), std::vector<std::string>(6, "apply"));
+  EXPECT_EQ(std::count(order.begin(), order.end(), "add"), 5);
+}
+
+// Two residual blocks, all of them big: what is between them stays in parts.
+TEST(SliceBatch, CopiesNothingBetweenBlocksOfNormsAndShortcuts) {
+  GraphBuilder builder("net");
+  builder.begin_layer("net");
+  TensorId x = builder.conv2d(builder.input(4, 3, 16, 16, 10), {.out_channels = 16, .kernel = 3, .padding = 1});
+  x = builder.batch_norm(x, Activation::kRelu);
+  for (int block = 0; block < 2; ++block) {
+    TensorId y = builder.conv2d(x, {.out_channels = 8});  // narrow: its norm alone would not be sliced
+    y = builder.conv2d(builder.batch_norm(y, Activation::kRelu), {.out_channels = 16});
+    x = builder.add(builder.batch_norm(y), x, Activation::kRelu);
+  }
+  const Graph sliced = slice_batch(trained(builder, x), 70 * kKiB);
+  ASSERT_TRUE(validate(sliced).ok()) << validate(sliced).error().message;
+  EXPECT_EQ(count(sliced, OpKind::kBatchNorm), 0);
+  for (const Op& op : sliced.ops()) {
+    if (op.kind != OpKind::kPlaceBatch && op.kind != OpKind::kSliceBatch) continue;
+    const bool images = sliced.tensor(op.inputs[0]).role == Role::kInput;
+    const bool pooled = sliced.tensor(op.outputs[0]).bytes <= 4 * 16 * 4;
+    EXPECT_TRUE(images || pooled) << op.name;
+  }
 }
 
 TEST(SliceBatch, CopiesNoBigTensorForAnOpJustUnderTheLimit) {
@@ -170,14 +226,18 @@ TEST(SliceBatch, UpdatesWeightsBeforeALaterStageReadsThem) {
 }
 
 TEST(SliceBatch, LimitsGoByThePeakAndTheLargestWholeOp) {
-  EXPECT_EQ(batch_slice_limit(network()), 32 * kMiB);
-  GraphBuilder builder("norms");
-  builder.begin_layer("net");
-  const TensorId x = builder.input(32, 3, 112, 112, 10);
-  const Graph graph = trained(builder, builder.batch_norm(builder.conv2d(x, {.out_channels = 64})));
+  EXPECT_EQ(batch_slice_limit(network()), kSmallestSliceLimit);
+  const auto limit = [](bool with_dropout) {
+    GraphBuilder builder("net");
+    builder.begin_layer("net");
+    TensorId x = builder.batch_norm(builder.conv2d(builder.input(32, 3, 112, 112, 10), {.out_channels = 64}));
+    if (with_dropout) x = builder.dropout(x, 0.5F);
+    return batch_slice_limit(trained(builder, builder.gelu(x)));
+  };
   const Bytes activation = 32 * 64 * 112 * 112 * 4;
-  EXPECT_GE(batch_slice_limit(graph), 2 * activation);
-  EXPECT_LT(batch_slice_limit(graph), 3 * activation) << "the gradient is made in place";
+  EXPECT_LT(limit(false), activation);
+  EXPECT_GE(limit(true), activation) << "dropout treats no sample alone";
+  EXPECT_LE(limit(true), 2 * activation);
 }
 
 }  // namespace
