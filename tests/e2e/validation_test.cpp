@@ -53,7 +53,7 @@ class ValidationTest : public ::testing::Test {
 
 TEST_F(ValidationTest, AccuracyBeatsChanceAndTrainingGoesOnUndisturbed) {
   Workload workload = small_workload("resnet20", 16, 1);
-  const Plan plan = *test_plan(workload, machine_, "sentinel", "70%");
+  const Plan plan = *test_plan(workload, machine_, "sentinel", "30%");
   constexpr std::int64_t kSteps = 40;
   const TrainedRun undisturbed = train(workload, machine_, plan, kSteps, 0.02F, options(false));
   auto session = Session::create(workload, machine_, plan, options());
@@ -77,7 +77,7 @@ TEST_F(ValidationTest, AccuracyBeatsChanceAndTrainingGoesOnUndisturbed) {
 TEST_F(ValidationTest, SameFiguresInEveryBudget) {
   Workload workload = small_workload("resnet20", 16, 1);
   std::vector<double> losses;
-  for (const std::string fast : {"100%", "60%"}) {
+  for (const std::string fast : {"100%", "30%"}) {
     const Plan plan = *test_plan(workload, machine_, fast == "100%" ? "fast-only" : "on-demand", fast);
     auto session = Session::create(workload, machine_, plan, options());
     ASSERT_TRUE(session.ok()) << session.error().message;
@@ -96,7 +96,7 @@ TEST_F(ValidationTest, TextHasAPerplexityThatFalls) {
   Workload workload = test_workload({.model = "gpt2_small",
                                      .shape = {.batch = 4, .classes = 256, .sequence = 32, .width = 64, .depth = 1},
                                      .optimizer = {.optimizer = Optimizer::kAdamW}});
-  const Plan plan = *test_plan(workload, machine_, "sentinel", "60%");
+  const Plan plan = *test_plan(workload, machine_, "sentinel", "40%");
   auto session = Session::create(workload, machine_, plan,
                                  {.data = "tokens:" + folder_.file("text"), .seed = 1, .validate = true});
   ASSERT_TRUE(session.ok()) << session.error().message;
