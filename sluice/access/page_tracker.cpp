@@ -121,6 +121,10 @@ Result<PageTracker::RangeId> PageTracker::add_range(std::byte* begin, Bytes byte
 // Found by the handler from the first protection on. Runs of chunks in the same state share a system call.
 Status PageTracker::watch(RangeId id) {
   TrackedRange& range = *ranges_.at(id);
+  for (std::size_t other = 0; other < watched_slots_.load(); ++other) {
+    const TrackedRange* const present = watched_[other].load();
+    SLUICE_CHECK(present == nullptr || !present->overlaps(range), "two ranges watched at once are apart");
+  }
   std::size_t slot = 0;
   while (slot < options_.most_watched && watched_[slot].load() != nullptr) ++slot;
   if (slot == options_.most_watched) {

@@ -71,7 +71,8 @@ class PageTracker {
   // kBadInput when there are most_ranges already.
   Result<RangeId> add_range(std::byte* begin, Bytes bytes, Bytes chunk);
 
-  // Protects what the software TLB does not hold of the range. kOutOfSpace when the kernel refuses.
+  // Protects what the software TLB does not hold of the range, which overlaps no other watched one. kOutOfSpace when
+  // the kernel refuses.
   Status watch(RangeId range);
   // Opens the range; what the software TLB holds of it stays there.
   void unwatch(RangeId range);

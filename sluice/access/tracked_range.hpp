@@ -46,6 +46,7 @@ class TrackedRange {
   bool contains(std::uintptr_t address) const {
     return address >= begin_ && address - begin_ < static_cast<std::uintptr_t>(bytes_);
   }
+  bool overlaps(const TrackedRange& other) const { return contains(other.begin_) || other.contains(begin_); }
   Bytes chunk_at(std::uintptr_t address) const { return static_cast<Bytes>(address - begin_) / chunk_; }
   std::byte* chunk_begin(Bytes chunk) const { return begin() + chunk * chunk_; }
   // Of `count` chunks from `chunk` on, as far as the range goes.

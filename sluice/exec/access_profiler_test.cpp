@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "sluice/base/random.hpp"
+#include "sluice/plan/own_pages.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 #include "sluice/testing/random_graph.hpp"
@@ -25,7 +26,7 @@ struct RandomStep {
   explicit RandomStep(std::uint64_t seed)
       : compiled(testing::random_graph(seed), {.op_seconds = 20e-6, .failing_op = {}}),
         machine(testing::random_machine(seed)),
-        plan(testing::random_plan(seed, compiled.graph(), machine)) {
+        plan(on_own_pages(compiled.graph(), machine, testing::random_plan(seed, compiled.graph(), machine))) {
     machine.threads = 1;
     for (Tier& tier : machine.tiers) {
       if (tier.kind == TierKind::kFile) tier.path = std::filesystem::temp_directory_path().string();

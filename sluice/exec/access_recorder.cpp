@@ -2,18 +2,16 @@
 
 #include <algorithm>
 
-#include "sluice/plan/plan.hpp"
-
 namespace sluice {
 Result<std::unique_ptr<AccessRecorder>> AccessRecorder::create(const Graph& graph, const Program& program,
                                                                Bytes tlb_reach, Bytes largest_chunk, int threads) {
   OperandPlaces places = find_operand_places(graph, program);
-  std::size_t most_operands = 1;
-  for (const auto& operands : places.ops) most_operands = std::max(most_operands, operands.size());
+  std::size_t most_watched = 1;
+  for (const OpPlaces& op : places.ops) most_watched = std::max(most_watched, op.watched.size());
   SLUICE_ASSIGN(
       std::unique_ptr<PageTracker> tracker,
       PageTracker::start(
-          {.reach = tlb_reach, .threads = threads, .most_ranges = places.stays, .most_watched = most_operands}));
+          {.reach = tlb_reach, .threads = threads, .most_ranges = places.stays, .most_watched = most_watched}));
   return std::unique_ptr<AccessRecorder>(
       new AccessRecorder(graph, std::move(places), largest_chunk, std::move(tracker)));
 }
@@ -25,18 +23,17 @@ AccessRecorder::AccessRecorder(const Graph& graph, OperandPlaces places, Bytes l
       largest_chunk_(largest_chunk),
       tracker_(std::move(tracker)),
       ranges_(places_.stays) {
-  for (const auto& operands : places_.ops) {
+  for (const OpPlaces& op : places_.ops) {
     auto& touches = counts_.emplace_back();
-    for (const OperandPlace& operand : operands) touches.push_back({.tensor = operand.tensor});
+    for (const OperandPlace& operand : op.operands) touches.push_back({.tensor = operand.tensor});
   }
 }
 
-Result<PageTracker::RangeId> AccessRecorder::range_of(const OperandPlace& place, void* begin) {
+Result<PageTracker::RangeId> AccessRecorder::range_of(const WatchedPlace& place, void* operand) {
   std::optional<PageTracker::RangeId>& range = ranges_[place.stay];
   if (!range) {
-    const Bytes bytes = stored_bytes(graph_.tensor(place.tensor));
-    SLUICE_ASSIGN(range, tracker_->add_range(static_cast<std::byte*>(begin), bytes,
-                                             PageTracker::chunk_of(bytes, largest_chunk_)));
+    std::byte* const begin = static_cast<std::byte*>(operand) - place.before;
+    SLUICE_ASSIGN(range, tracker_->add_range(begin, place.bytes, PageTracker::chunk_of(place.bytes, largest_chunk_)));
   }
   return *range;
 }
@@ -44,7 +41,7 @@ Result<PageTracker::RangeId> AccessRecorder::range_of(const OperandPlace& place,
 Status AccessRecorder::before_op(OpIndex op, std::span<void* const> operands) {
   watched_.clear();
   const bool by_system_calls = graph_.op(op).kind == OpKind::kInput;
-  for (const OperandPlace& place : places_.ops[static_cast<std::size_t>(op)]) {
+  for (const WatchedPlace& place : places_.ops[static_cast<std::size_t>(op)].watched) {
     SLUICE_ASSIGN(const PageTracker::RangeId range, range_of(place, operands[place.operand]));
     if (by_system_calls) {
       tracker_->count_written(range);
@@ -58,13 +55,21 @@ Status AccessRecorder::before_op(OpIndex op, std::span<void* const> operands) {
 }
 
 void AccessRecorder::after_op(OpIndex op) {
-  auto& touches = counts_[static_cast<std::size_t>(op)];
+  const OpPlaces& places = places_.ops[static_cast<std::size_t>(op)];
   const bool by_system_calls = graph_.op(op).kind == OpKind::kInput;
-  for (std::size_t i = 0; i < watched_.size(); ++i) {
-    if (!by_system_calls) tracker_->unwatch(watched_[i]);
-    const PageTouches counted = tracker_->take_counts(watched_[i]);
-    touches[i].reads += counted.reads;
-    touches[i].writes += counted.writes;
+  std::vector<PageTouches> counted;
+  for (const PageTracker::RangeId range : watched_) {
+    if (!by_system_calls) tracker_->unwatch(range);
+    counted.push_back(tracker_->take_counts(range));
+  }
+  for (std::size_t i = 0; i < places.operands.size(); ++i) {
+    const OperandPlace& operand = places.operands[i];
+    TensorTouches& touches = counts_[static_cast<std::size_t>(op)][i];
+    for (const std::size_t watched : operand.watched) {
+      const bool alone = places.watched[watched].sharers == 1;
+      if (alone || operand.read) touches.reads += counted[watched].reads;
+      if (alone || operand.written) touches.writes += counted[watched].writes;
+    }
   }
 }
 

@@ -6,7 +6,9 @@
 // op, until a tensor moves. The input op reads files into its outputs (system calls cannot write protected memory); it
 // counts as one write of each of their pages.
 //
-// Large tensors are tracked in chunks of at most `largest_chunk` (PageTracker::chunk_of), small ones page by page.
+// A page that several small operands share counts for each of them: its reads for those that the op reads, its writes
+// for those that it writes. Large tensors are tracked in chunks of at most `largest_chunk` (PageTracker::chunk_of),
+// small ones page by page.
 #pragma once
 
 #include <memory>
@@ -37,14 +39,14 @@ class AccessRecorder final : public OpObserver {
 
  private:
   AccessRecorder(const Graph& graph, OperandPlaces places, Bytes largest_chunk, std::unique_ptr<PageTracker> tracker);
-  Result<PageTracker::RangeId> range_of(const OperandPlace& place, void* begin);
+  Result<PageTracker::RangeId> range_of(const WatchedPlace& place, void* operand);
 
   const Graph& graph_;
   OperandPlaces places_;
   Bytes largest_chunk_;
   std::unique_ptr<PageTracker> tracker_;
   std::vector<std::optional<PageTracker::RangeId>> ranges_;  // by stay
-  std::vector<PageTracker::RangeId> watched_;                // of the running op, in the order of its places
+  std::vector<PageTracker::RangeId> watched_;                // of the running op, in the order of its watched places
   std::vector<std::vector<TensorTouches>> counts_;
 };
 

@@ -110,6 +110,22 @@ TEST(AccessRecorder, LeavesMemoryOpenBetweenOps) {
   EXPECT_EQ((*recorder)->counts()[2][0], touches(1, 0, 0)) << "what happens between ops is not counted";
 }
 
+TEST(AccessRecorder, APageThatOperandsShareCountsForEach) {
+  Fixture fixture;
+  for (Tensor* tensor : {&fixture.graph.tensor(0), &fixture.graph.tensor(1)}) {
+    tensor->shape = {256};
+    tensor->bytes = 1024;
+  }
+  fixture.program.compute[1].operands = {{0, 64}, {0, 2048}};
+  auto recorder = AccessRecorder::create(fixture.graph, fixture.program, kReach, kPage, 1);
+  ASSERT_TRUE(recorder.ok());
+  const std::vector<void*> operands = {fixture.arena.data() + 64, fixture.arena.data() + 2048};
+  ASSERT_TRUE((*recorder)->before_op(1, operands).ok());
+  fixture.arena.data()[2048] = fixture.arena.data()[64];
+  (*recorder)->after_op(1);
+  EXPECT_THAT((*recorder)->counts()[1], ::testing::ElementsAre(touches(0, 1, 0), touches(1, 0, 1)));
+}
+
 class GivenSamples : public SampleSource {
  public:
   explicit GivenSamples(std::vector<MemorySample> samples) : samples_(std::move(samples)) {}

@@ -1,6 +1,9 @@
-// Where a program's ops find their operands, as stays: a tensor stays in a place until a transfer brings it somewhere
-// else, or back from elsewhere. Two ops that use a tensor during one stay touch the same bytes; between stays the bytes
-// were copied, so that no processor could still have them in its TLB.
+// Where a program's ops find their operands, as ranges of whole pages that can be watched.
+//
+// A tensor stays in a place until a transfer brings it somewhere else, or back from elsewhere. Two ops that use it
+// during one stay touch the same pages; between stays the bytes were copied, so that no processor could still have the
+// pages in its TLB. Tensors smaller than a page may share pages of the fast tier with others: there the page is what
+// stays.
 #pragma once
 
 #include <vector>
@@ -10,14 +13,29 @@
 
 namespace sluice {
 
+// Whole pages that hold operands of an op.
+struct WatchedPlace {
+  std::size_t operand = 0;  // the pages begin `before` bytes ahead of this operand of the op
+  Bytes before = 0;
+  Bytes bytes = 0;
+  std::size_t stay = 0;  // the same number for the same pages during the same stay
+  int sharers = 0;       // operands of the op that lie in it
+};
+
 struct OperandPlace {
   TensorId tensor = 0;
-  std::size_t operand = 0;  // first position among the op's operands, inputs then outputs
-  std::size_t stay = 0;     // the same number for the same stay
+  bool read = false;
+  bool written = false;
+  std::vector<std::size_t> watched;  // the op's WatchedPlaces that it lies in
+};
+
+struct OpPlaces {
+  std::vector<WatchedPlace> watched;   // do not overlap
+  std::vector<OperandPlace> operands;  // distinct ones that have bytes, inputs first
 };
 
 struct OperandPlaces {
-  std::vector<std::vector<OperandPlace>> ops;  // by OpIndex: distinct operands that have bytes, inputs first
+  std::vector<OpPlaces> ops;  // by OpIndex
   std::size_t stays = 0;
 };
 

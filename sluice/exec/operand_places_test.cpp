@@ -38,10 +38,13 @@ Program program_at(const std::vector<Location>& places, const std::vector<Transf
 
 std::vector<std::size_t> stays(const Program& program) {
   std::vector<std::size_t> found;
-  for (const auto& operands : find_operand_places(four_uses(), program).ops) {
-    EXPECT_EQ(operands.size(), 1U) << "distinct, and without empty tensors";
-    EXPECT_EQ(operands[0].operand, 1U);
-    found.push_back(operands[0].stay);
+  for (const OpPlaces& op : find_operand_places(four_uses(), program).ops) {
+    EXPECT_EQ(op.operands.size(), 1U) << "distinct, and without empty tensors";
+    EXPECT_TRUE(op.operands[0].read && op.operands[0].written);
+    EXPECT_EQ(op.watched.size(), 1U);
+    EXPECT_EQ(op.watched[0].operand, 1U);
+    EXPECT_EQ(op.watched[0].bytes, 4096);
+    found.push_back(op.watched[0].stay);
   }
   return found;
 }
@@ -66,6 +69,45 @@ TEST(OperandPlaces, ACopyLeftBehindKeepsTheStay) {
   const Program program =
       program_at({kHere, kHere, kHere, kHere}, {{.tensor = 0, .from = kHere, .to = kSlow, .after_op = 0}});
   EXPECT_EQ(stays(program), (std::vector<std::size_t>{0, 0, 0, 0}));
+}
+
+// Small tensors at the offsets given; op 0 reads all but the last, which it writes.
+OpPlaces places_of_small(const std::vector<Bytes>& offsets, TierId tier) {
+  Graph graph;
+  Op op;
+  op.name = "op";
+  Program program;
+  program.compute.resize(1);
+  for (const Bytes offset : offsets) {
+    Tensor tensor;
+    tensor.name = "t" + std::to_string(offset);
+    tensor.shape = {25};
+    (program.compute[0].operands.size() + 1 < offsets.size() ? op.inputs : op.outputs)
+        .push_back(graph.add_tensor(tensor));
+    program.compute[0].operands.push_back({tier, offset});
+  }
+  graph.add_op(op);
+  return find_operand_places(graph, program).ops[0];
+}
+
+TEST(OperandPlaces, SmallTensorsMaySharePagesOfTheFastTier) {
+  const OpPlaces places = places_of_small({64, 1024, 4096 - 64}, kFastTier);
+  ASSERT_EQ(places.watched.size(), 2U);
+  EXPECT_EQ(places.watched[0].sharers, 3);
+  EXPECT_EQ(places.watched[0].before, 64);
+  EXPECT_EQ(places.watched[1].sharers, 1);
+  EXPECT_EQ(places.watched[1].operand, 2U);
+  EXPECT_EQ(places.watched[1].before, 4096 - 64 - 4096);
+  EXPECT_EQ(places.operands[0].watched, (std::vector<std::size_t>{0}));
+  EXPECT_EQ(places.operands[2].watched, (std::vector<std::size_t>{0, 1})) << "across the border of two pages";
+  EXPECT_TRUE(places.operands[2].written && !places.operands[2].read);
+}
+
+TEST(OperandPlaces, SmallTensorsHaveTheirOwnPagesElsewhere) {
+  const OpPlaces places = places_of_small({0, 4096}, 1);
+  ASSERT_EQ(places.watched.size(), 2U);
+  EXPECT_NE(places.watched[0].stay, places.watched[1].stay);
+  EXPECT_EQ(places.watched[0].sharers, 1);
 }
 
 }  // namespace

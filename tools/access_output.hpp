@@ -1,0 +1,30 @@
+// The part of `sluice profile` that counts main-memory accesses: its options, and how counts look on the terminal and
+// in JSON results.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sluice/graph/graph.hpp"
+#include "sluice/train/access_profiling.hpp"
+
+namespace sluice {
+
+struct AccessArguments {
+  bool wanted = false;
+  bool hardware_sampling = false;
+  std::string tlb_reach;
+  std::string largest_chunk;
+
+  void add_to(CLI::App& command);
+  Result<AccessOptions> options() const;  // kBadInput for a size that is none
+};
+
+// How it was counted, and the `count` tensors with the most accesses.
+std::string describe_accesses(const Graph& graph, const AccessProfile& profile, std::size_t count);
+
+// The profile, and every tensor's sums by name.
+nlohmann::json accesses_json(const Graph& graph, const AccessProfile& profile);
+
+}  // namespace sluice
