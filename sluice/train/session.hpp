@@ -49,6 +49,7 @@ class Session {
   ParameterAccess& parameters() { return *parameters_; }
 
   const Program& program() const { return program_; }
+  Executor& executor() { return *executor_; }  // validate() makes another one
   std::vector<std::string> notes() const { return executor_->notes(); }
 
  private:
