@@ -20,6 +20,7 @@ struct Arguments {
   BudgetArguments budget;
   std::optional<double> learning_rate;
   std::string schedule = "constant";
+  std::string profile;
   std::string json;
   ComparisonOptions comparison;
 };
@@ -40,7 +41,8 @@ Result<int> run(Arguments arguments) {
   SLUICE_ASSIGN(arguments.comparison.learning_rate,
                 base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
   SLUICE_ASSIGN(arguments.comparison.schedule, parse_learning_rate_schedule(arguments.schedule));
-  SLUICE_ASSIGN(const Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kMeasure));
+  SLUICE_ASSIGN(const Prepared prepared,
+                prepare(arguments.workload, arguments.machine, Probe::kMeasure, arguments.profile));
   const InterruptGuard guard;
   ProgressLine progress("comparing");
   SLUICE_ASSIGN(
@@ -72,6 +74,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->required();
   command->add_option("--steps", comparison.steps, "Steps in all; the first two are warm-up")->capture_default_str();
+  add_profile_option(*command, arguments->profile);
   add_data_options(*command, comparison.session);
   add_learning_rate_option(*command, arguments->learning_rate);
   command->add_option("--schedule", arguments->schedule, "As for sluice train")->capture_default_str();

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "sluice/exec/profiler.hpp"
+#include "sluice/profile/profile_file.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/precision.hpp"
 #include "sluice/train/progress.hpp"
@@ -173,14 +174,20 @@ void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "sluice: note: {}\n", note);
 }
 
-Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, Probe probe) {
+Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, Probe probe,
+                         const std::string& profile_file) {
   Prepared prepared;
   SLUICE_ASSIGN(prepared.machine, arguments.machine());
   SLUICE_ASSIGN(const WorkloadOptions options, workload.options(prepared.machine.threads));
   SLUICE_ASSIGN(prepared.workload, build_workload(options));
   print_notes(prepared.workload.notes);
   ProfileCache cache = arguments.open_cache(prepared.machine);
+  print_notes(cache.notes());
   SLUICE_RETURN_IF_ERROR(probe_machine(prepared.machine, cache, probe));
+  if (!profile_file.empty()) {
+    SLUICE_ASSIGN(prepared.profile, read_profile(profile_file, prepared.workload.graph(), prepared.machine));
+    return prepared;
+  }
   ProgressLine progress("measuring ops");
   SLUICE_ASSIGN(prepared.profile, measure_profile(*prepared.workload.compiled, prepared.machine, cache,
                                                   [&](int measured, int total) { progress.update(measured, total); }));
@@ -212,6 +219,11 @@ void add_data_options(CLI::App& command, SessionOptions& session) {
 
 void add_planner_option(CLI::App& command, std::string& planner) {
   command.add_option("--planner", planner, planner_help())->capture_default_str();
+}
+
+void add_profile_option(CLI::App& command, std::string& profile_file) {
+  command.add_option("--profile", profile_file, "Op times from this file (sluice profile --save) instead of measuring")
+      ->check(CLI::ExistingFile);
 }
 
 }  // namespace sluice

@@ -63,7 +63,9 @@ struct Prepared {
   Machine machine;
   Profile profile;
 };
-Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& machine, Probe probe);
+// `profile_file`: op times from there (`sluice profile --save`), so that none is measured; empty: measured, or known.
+Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& machine, Probe probe,
+                         const std::string& profile_file = {});
 
 // One line each on standard error.
 void print_notes(const std::vector<std::string>& notes);
@@ -75,5 +77,6 @@ Result<double> base_learning_rate(const std::optional<double>& asked, const std:
 
 void add_data_options(CLI::App& command, SessionOptions& session);
 void add_planner_option(CLI::App& command, std::string& planner);
+void add_profile_option(CLI::App& command, std::string& profile_file);
 
 }  // namespace sluice

@@ -18,13 +18,15 @@ struct Arguments {
   MachineArguments machine;
   BudgetArguments budget;
   std::string planner = "sentinel";
+  std::string profile;
   std::string output;
   std::string json;
 };
 
 Result<int> run(const Arguments& arguments) {
   SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
-  SLUICE_ASSIGN(const Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache));
+  SLUICE_ASSIGN(const Prepared prepared,
+                prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const Plan plan,
                 plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast));
   const Graph& graph = prepared.workload.graph();
@@ -51,6 +53,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
   add_planner_option(*command, arguments->planner);
+  add_profile_option(*command, arguments->profile);
   command->add_option("-o,--output", arguments->output, "Write the plan to this file");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice plan resnet50 --batch 16 --fast 20% -o plan.json");

@@ -21,6 +21,7 @@ struct Arguments {
   MachineArguments machine;
   BudgetArguments budget;
   std::string planner = "sentinel";
+  std::string profile;
   std::string plan;
   std::string trace;
   std::string json;
@@ -49,7 +50,8 @@ std::string describe_timeline(const Machine& machine, const Timeline& timeline) 
 }
 
 Result<int> run(const Arguments& arguments) {
-  SLUICE_ASSIGN(const Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache));
+  SLUICE_ASSIGN(const Prepared prepared,
+                prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared));
   const Graph& graph = prepared.workload.graph();
   const Program program = lower_plan(graph, prepared.machine, plan);
@@ -80,6 +82,7 @@ void add_simulate_command(CLI::App& app, Action& action) {
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
   add_planner_option(*command, arguments->planner);
+  add_profile_option(*command, arguments->profile);
   command->add_option("--plan", arguments->plan, "Simulate this plan file instead of asking a planner")
       ->check(CLI::ExistingFile);
   command->add_option("--trace", arguments->trace, "Write the predicted step as a Chrome/Perfetto trace");

@@ -25,6 +25,7 @@ struct Arguments {
   MachineArguments machine;
   BudgetArguments budget;
   std::string planner = "sentinel";
+  std::string profile;
   std::string plan;
   std::int64_t steps = 100;
   std::optional<double> learning_rate;
@@ -73,7 +74,8 @@ struct Run {
 Result<Run> obtain_run(const Arguments& arguments) {
   if (arguments.plan.empty()) {
     SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
-    SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache));
+    SLUICE_ASSIGN(Prepared prepared,
+                  prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
     SLUICE_ASSIGN(Plan plan,
                   plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast));
     return Run{std::move(prepared.workload), std::move(prepared.machine), std::move(plan)};
@@ -220,6 +222,7 @@ void add_train_command(CLI::App& app, Action& action) {
   each.machine.add_to(*command);
   each.budget.add_to(*command);
   add_planner_option(*command, each.planner);
+  add_profile_option(*command, each.profile);
   command->add_option("--plan", each.plan, "Obey this plan file instead of asking a planner")->check(CLI::ExistingFile);
   command->add_option("--steps", each.steps, "Train up to this step, counted from the start")->capture_default_str();
   add_data_options(*command, each.session);

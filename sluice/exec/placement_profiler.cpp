@@ -13,7 +13,9 @@
 namespace sluice {
 namespace {
 
-constexpr int kRounds = 3;
+constexpr int kRounds = 5;
+constexpr int kLongRounds = 3;
+constexpr Seconds kLongOp = 0.01;
 
 struct Task {
   OpIndex op = 0;
@@ -48,8 +50,9 @@ Result<OpConfigurations> measure_configurations(OpTimer& timer, const Graph& gra
     configurations.push_back({.slow = set, .injected = injected_seconds(graph, machine, task.op, tiers)});
   }
   timer.put_in_slow({});
-  SLUICE_RETURN_IF_ERROR(timer.run_behind_others(task.op, 0));
-  for (int round = 0; round < kRounds; ++round) {
+  SLUICE_ASSIGN(const Seconds warm_up, timer.run_behind_others(task.op, 0));
+  const int rounds = warm_up > kLongOp ? kLongRounds : kRounds;
+  for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < sets.size(); ++i) {
       timer.put_in_slow(tensors_of(op, sets[i]));
       SLUICE_ASSIGN(const Seconds seconds, timer.run_behind_others(task.op, configurations[i].injected));

@@ -1,10 +1,10 @@
 // Times every distinct op of a step with its operands over the fast tier and each slow tier that ops may address: the
 // configurations of placement.hpp, each warm, behind the two ops before it.
 //
-// All configurations of an op are measured in turn, three rounds after a warm-up run, so that what changes on the
-// machine meanwhile changes all of them. Operands of an emulated tier lie in DRAM outside the scratch memory of the
-// fast tier, and the executor's delay is injected inside the measured time. Needs twice the profiler's memory, and nine
-// runs of ops a configuration. Compute thread only.
+// All configurations of an op are measured in turn, five rounds after a warm-up run (three for ops above 10 ms), so
+// that what changes on the machine meanwhile changes all of them. Operands of an emulated tier lie in DRAM outside the
+// scratch memory of the fast tier, and the executor's delay is injected inside the measured time. Needs twice the
+// profiler's memory, and up to fifteen runs of ops a configuration. Compute thread only.
 #pragma once
 
 #include "sluice/exec/profiler.hpp"

@@ -96,17 +96,19 @@ OperandSet written_operands(const Op& op) { return members(op, op.outputs); }
 
 std::optional<Seconds> extra_seconds(const OpConfigurations& configurations, OperandSet slow) {
   if (configurations.empty()) return std::nullopt;
+  bool is_measured = false;
   Seconds of_parts = -std::numeric_limits<Seconds>::infinity();
   Seconds of_wholes = std::numeric_limits<Seconds>::infinity();
   for (const ConfigurationTime& each : configurations) {
     const Seconds extra = extra_of(configurations, each);
-    if (each.slow == slow) return extra;
+    is_measured = is_measured || each.slow == slow;
     if ((each.slow & slow) == each.slow) of_parts = std::max(of_parts, extra);
     if ((each.slow & slow) == slow) of_wholes = std::min(of_wholes, extra);
   }
+  if (is_measured) return of_wholes;
   const std::optional<Seconds> sum = sum_of_single(configurations, slow);
   if (!sum) return std::nullopt;
-  return std::max(of_parts, std::min(of_wholes, *sum));
+  return std::min(of_wholes, std::max(of_parts, *sum));
 }
 
 }  // namespace sluice

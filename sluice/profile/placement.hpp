@@ -2,8 +2,9 @@
 //
 // Every configuration of an op's distinct operands over the fast tier and one slow tier is measured where the op has at
 // most four; of ops with more, each operand alone in the slow tier, all inputs, all outputs, and all. What was not
-// measured is the sum over its operands of what each costs alone, but not less than any part of it that was measured
-// and not more than any whole. Operands in several slow tiers cost the sum over the tiers.
+// measured is the sum over its operands of what each costs alone, but not less than any part of it that was measured.
+// Nothing counts more than any configuration with more in the slow tier: what disturbs a measurement only prolongs it.
+// Operands in several slow tiers cost the sum over the tiers.
 #pragma once
 
 #include <memory>

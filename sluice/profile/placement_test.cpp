@@ -56,6 +56,12 @@ TEST(Placement, MeasuredConfigurationsAreTakenWithoutWhatWasInjected) {
   EXPECT_DOUBLE_EQ(*extra_seconds(measured, 3), 4);
 }
 
+TEST(Placement, NothingCountsMoreThanTheSameWithMoreInSlowMemory) {
+  const OpConfigurations measured{taking(0, 10), taking(1, 90), taking(2, 11), taking(3, 12)};
+  EXPECT_DOUBLE_EQ(*extra_seconds(measured, 1), 2) << "its measurement was disturbed";
+  EXPECT_DOUBLE_EQ(*extra_seconds(measured, 2), 1);
+}
+
 TEST(Placement, OthersAreSumsWithinWhatTheirPartsAndWholesTook) {
   OpConfigurations measured{taking(0, 10), taking(1, 11), taking(2, 12), taking(4, 13), taking(7, 18)};
   EXPECT_DOUBLE_EQ(*extra_seconds(measured, 3), 3) << "1 + 2";

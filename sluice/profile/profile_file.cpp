@@ -30,6 +30,7 @@ json times_to_json(const Graph& graph, const Profile& profile) {
   return ops;
 }
 
+// The machine first: it decides about layouts, so that a graph made elsewhere is another one.
 Status check_document(const json& document, const Graph& graph, const Machine& machine) {
   if (!document.is_object() || document.value("format", "") != kFormatName) {
     return Error{ErrorCode::kBadInput, fmt::format("not a saved profile: \"format\" is not \"{}\"", kFormatName)};
@@ -38,6 +39,13 @@ Status check_document(const json& document, const Graph& graph, const Machine& m
     return Error{ErrorCode::kBadInput, fmt::format("its format version is {}, this sluice reads {}: save it again",
                                                    version, kProfileFormatVersion)};
   }
+  const json& made_on = document.at("machine");
+  if (made_on.at("fingerprint").get<std::string>() != machine.compute_fingerprint()) {
+    return Error{ErrorCode::kMismatch,
+                 fmt::format("measured on {}; this is {}: measure one here with sluice profile, or set --threads",
+                             describe_machine(made_on.at("cpu").get<std::string>(), made_on.at("threads").get<int>()),
+                             describe_machine(machine.cpu, machine.threads))};
+  }
   if (document.at("graph").at("fingerprint").get<std::string>() != graph.fingerprint()) {
     return Error{
         ErrorCode::kMismatch,
@@ -45,13 +53,6 @@ Status check_document(const json& document, const Graph& graph, const Machine& m
                     "batch size and the version of sluice are part of it): measure one with sluice profile",
                     document.at("graph").at("name").get<std::string>(), document.at("ops").size(), graph.name,
                     graph.op_count())};
-  }
-  const json& made_on = document.at("machine");
-  if (made_on.at("fingerprint").get<std::string>() != machine.compute_fingerprint()) {
-    return Error{ErrorCode::kMismatch,
-                 fmt::format("measured on {}; this is {}: measure one here with sluice profile, or set --threads",
-                             describe_machine(made_on.at("cpu").get<std::string>(), made_on.at("threads").get<int>()),
-                             describe_machine(machine.cpu, machine.threads))};
   }
   return {};
 }

@@ -1,0 +1,151 @@
+#include "tools/profile_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "sluice/graph/liveness.hpp"
+#include "sluice/profile/cost_model.hpp"
+#include "sluice/report/text_table.hpp"
+
+namespace sluice {
+namespace {
+
+Seconds sum_of(const std::vector<Seconds>& seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
+
+std::vector<OpIndex> slowest_ops(const Profile& profile, std::size_t count) {
+  std::vector<OpIndex> order(profile.op_seconds.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater{},
+                           [&](OpIndex op) { return profile.op_seconds[static_cast<std::size_t>(op)]; });
+  order.resize(std::min(order.size(), count));
+  return order;
+}
+
+std::string cold_time(const Profile& profile, OpIndex op) {
+  return profile.cold_seconds.empty() ? "" : format_seconds(profile.cold_seconds[static_cast<std::size_t>(op)]);
+}
+
+// The tier of the machine that was timed; nothing when the machine has no such tier (a profile from a file).
+std::optional<TierId> timed_tier(const Machine& machine, const PlacementTimes& times) {
+  const auto tier = std::ranges::find(machine.tiers, times.tier, tier_key);
+  if (tier == machine.tiers.end()) return std::nullopt;
+  return static_cast<TierId>(tier - machine.tiers.begin());
+}
+
+std::string tier_title(const Machine& machine, TierId tier) {
+  return fmt::format("{}{}", machine.tier(tier).name, machine.tier(tier).emulated() ? " (emulated)" : "");
+}
+
+std::string placement_table(const Graph& graph, const CostModel& costs, TierId tier, const Profile& profile,
+                            std::size_t count) {
+  TextTable table({{"op", Align::kLeft, 0},
+                   {"kind", Align::kLeft, 0},
+                   {"all fast", Align::kRight, 0},
+                   {"inputs slow", Align::kRight, 0},
+                   {"outputs slow", Align::kRight, 0},
+                   {"all slow", Align::kRight, 0}});
+  for (const OpIndex index : slowest_ops(profile, count)) {
+    const Op& op = graph.op(index);
+    const Seconds fast = costs.op_seconds(index);
+    const auto relative = [&](OperandSet slow) {
+      return fmt::format("{:.2f}x", costs.op_seconds(index, operand_tiers(op, slow, tier)) / fast);
+    };
+    table.add_row({op.name, std::string(to_string(op.kind)), format_seconds(fast), relative(read_operands(op)),
+                   relative(written_operands(op)), relative(read_operands(op) | written_operands(op))});
+  }
+  return table.text();
+}
+
+nlohmann::json configurations_json(const Graph& graph, const CostModel& costs, TierId tier, OpIndex index,
+                                   const OpConfigurations& configurations) {
+  const Op& op = graph.op(index);
+  const std::vector<TensorId> distinct = distinct_operands(op);
+  nlohmann::json all = nlohmann::json::array();
+  for (const ConfigurationTime& each : configurations) {
+    nlohmann::json slow = nlohmann::json::array();
+    for (std::size_t i = 0; i < distinct.size() && i < kMostOperands; ++i) {
+      if ((each.slow >> i & 1) != 0) slow.push_back(graph.tensor(distinct[i]).name);
+    }
+    const Seconds seconds = costs.op_seconds(index, operand_tiers(op, each.slow, tier));
+    all.push_back({{"slow_operands", slow},
+                   {"seconds", seconds},
+                   {"relative", seconds / costs.op_seconds(index)},
+                   {"samples", each.timing.samples}});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string describe_times(const Graph& graph, const Machine& machine, const Profile& profile, std::size_t count) {
+  const Seconds total = sum_of(profile.op_seconds);
+  TextTable table({{"op", Align::kLeft, 0},
+                   {"kind", Align::kLeft, 0},
+                   {"phase", Align::kLeft, 0},
+                   {"warm", Align::kRight, 0},
+                   {"cold", Align::kRight, 0},
+                   {"share", Align::kRight, 0}});
+  for (const OpIndex index : slowest_ops(profile, count)) {
+    const Op& op = graph.op(index);
+    const Seconds seconds = profile.op_seconds[static_cast<std::size_t>(index)];
+    table.add_row({op.name, std::string(to_string(op.kind)), std::string(to_string(op.phase)), format_seconds(seconds),
+                   cold_time(profile, index), fmt::format("{:.1f} %", 100 * seconds / total)});
+  }
+  return fmt::format(
+      "{} of {} distinct ops measured, {} from the cache\nsum of op times {} warm, {} cold, all in fast memory, {} "
+      "threads\n\n{}",
+      profile.measured_ops, profile.distinct_ops, profile.distinct_ops - profile.measured_ops, format_seconds(total),
+      format_seconds(sum_of(profile.cold_seconds)), machine.threads, table.text());
+}
+
+std::string describe_placements(const Graph& graph, const Machine& machine, const Profile& profile,
+                                const PlacementEffort& effort, std::size_t count) {
+  std::string text = fmt::format(
+      "\ntimes by placement: {} of {} distinct ops measured, {} from the cache; {} configurations in {}\n",
+      effort.measured, effort.ops, effort.ops - effort.measured, effort.configurations, format_seconds(effort.seconds));
+  const CostModel costs(graph, profile, machine);
+  for (const auto& times : profile.placements) {
+    const auto tier = timed_tier(machine, *times);
+    if (!tier) continue;
+    text += fmt::format("\nwith operands in {}, against all in fast memory\n\n{}", tier_title(machine, *tier),
+                        placement_table(graph, costs, *tier, profile, count));
+  }
+  return text;
+}
+
+nlohmann::json op_times_json(const Graph& graph, const Profile& profile) {
+  nlohmann::json ops = nlohmann::json::array();
+  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+    const auto at = static_cast<std::size_t>(index);
+    ops.push_back({{"op", graph.op(index).name},
+                   {"kind", to_string(graph.op(index).kind)},
+                   {"phase", to_string(graph.op(index).phase)},
+                   {"seconds", profile.op_seconds[at]}});
+    if (!profile.cold_seconds.empty()) ops.back()["cold_seconds"] = profile.cold_seconds[at];
+  }
+  return ops;
+}
+
+nlohmann::json placements_json(const Graph& graph, const Machine& machine, const Profile& profile) {
+  nlohmann::json all = nlohmann::json::array();
+  const CostModel costs(graph, profile, machine);
+  for (const auto& times : profile.placements) {
+    const auto tier = timed_tier(machine, *times);
+    if (!tier) continue;
+    nlohmann::json ops = nlohmann::json::array();
+    std::set<const OpConfigurations*> shown;
+    for (OpIndex index = 0; index < graph.op_count(); ++index) {
+      const OpConfigurations* configurations = times->of(index);
+      if (configurations == nullptr || !shown.insert(configurations).second) continue;
+      ops.push_back({{"op", graph.op(index).name},
+                     {"configurations", configurations_json(graph, costs, *tier, index, *configurations)}});
+    }
+    all.push_back({{"tier", machine.tier(*tier).name}, {"emulated", times->emulated}, {"ops", ops}});
+  }
+  return all;
+}
+
+}  // namespace sluice

@@ -1,0 +1,26 @@
+// How op times look on the terminal and in JSON results.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sluice/exec/placement_profiler.hpp"
+#include "sluice/graph/graph.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/profile/profile.hpp"
+
+namespace sluice {
+
+// Where the times are from, their sums, and the `count` slowest ops, warm and cold.
+std::string describe_times(const Graph& graph, const Machine& machine, const Profile& profile, std::size_t count);
+
+// For each slow tier with times by placement: the same ops with all operands in fast memory, then by how much they are
+// slower with their inputs, their outputs and everything in the slow tier (ReDL, fig. 4b).
+std::string describe_placements(const Graph& graph, const Machine& machine, const Profile& profile,
+                                const PlacementEffort& effort, std::size_t count);
+
+nlohmann::json op_times_json(const Graph& graph, const Profile& profile);
+// One entry a slow tier; of equal ops the first stands for all.
+nlohmann::json placements_json(const Graph& graph, const Machine& machine, const Profile& profile);
+
+}  // namespace sluice
