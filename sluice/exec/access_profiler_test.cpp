@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 
@@ -151,6 +152,67 @@ TEST(OpObserver, SeesEveryOpAlsoOneThatFails) {
   executor->observe(&counter);
   EXPECT_FALSE(executor->run_step({}).ok());
   EXPECT_EQ(counter.ended, 3);
+}
+
+// Counts the transfers of all links that are under way.
+class CountedEngine : public TransferEngine {
+ public:
+  CountedEngine(std::unique_ptr<TransferEngine> engine, std::atomic<int>& under_way)
+      : engine_(std::move(engine)), under_way_(under_way) {}
+  void submit(TransferIndex transfer, Bytes from, Bytes to, Bytes bytes) override {
+    ++under_way_;
+    engine_->submit(transfer, from, to, bytes);
+  }
+  void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override {
+    const std::size_t before = finished.size();
+    engine_->wait(deadline, finished);
+    under_way_ -= static_cast<int>(finished.size() - before);
+  }
+  void wake() override { engine_->wake(); }
+  int in_flight() const override { return engine_->in_flight(); }
+
+ private:
+  std::unique_ptr<TransferEngine> engine_;
+  std::atomic<int>& under_way_;
+};
+
+class OverlapCounter : public OpObserver {
+ public:
+  explicit OverlapCounter(const std::atomic<int>& under_way) : under_way_(under_way) {}
+  Status before_op(OpIndex, std::span<void* const>) override {
+    overlaps += under_way_.load();
+    return {};
+  }
+  void after_op(OpIndex) override { overlaps += under_way_.load(); }
+  int overlaps = 0;
+
+ private:
+  const std::atomic<int>& under_way_;
+};
+
+TEST(OpObserver, NoTransferIsUnderWayWhileAnOpRuns) {
+  std::size_t transfers = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomStep run(seed);
+    for (Link& link : run.machine.links) {
+      link.throttled = true;
+      link.bandwidth = 100e6;  // slow enough to overlap ops, were they allowed to
+    }
+    std::atomic<int> under_way{0};
+    const auto count = [&](const Machine& machine, LinkId link,
+                           const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
+      SLUICE_ASSIGN(auto engine, make_engine(machine, link, storages));
+      return std::unique_ptr<TransferEngine>(std::make_unique<CountedEngine>(std::move(engine), under_way));
+    };
+    const auto executor = Executor::create(run.compiled, run.machine, run.program, run.plan.budgets, count).value();
+    OverlapCounter counter(under_way);
+    executor->observe(&counter);
+    ASSERT_TRUE(executor->run_step({}).ok());
+    EXPECT_EQ(counter.overlaps, 0);
+    transfers += run.program.transfers.size();
+  }
+  EXPECT_GT(transfers, 50U) << "too little moved for this test to mean much";
 }
 
 TEST(OpObserver, ItsErrorEndsTheStep) {

@@ -35,8 +35,8 @@ class CompiledGraph {
 
   virtual const Graph& graph() const = 0;  // the executable graph
 
-  // Runs one op. `operands` are inputs then outputs in the op's order; pointers are kTensorAlignment-aligned, equal
-  // where the op names the same tensor twice. Results depend only on operand bytes, the context and the thread count.
+  // Runs one op. `operands` are inputs then outputs in the op's order; pointers are aligned to 64 bytes, equal where
+  // the op names the same tensor twice. Results depend only on operand bytes, the context and the thread count.
   virtual Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) = 0;
 
   // Converts between a tensor's executable layout and row-major fp32 (checkpoints, initial values, hashes). Exact.

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "sluice/base/check.hpp"
-#include "sluice/memory/machine.hpp"
 
 namespace sluice {
 namespace {
@@ -42,10 +41,9 @@ class Placement {
   }
 
   // Takes the room below everything placed later, for ever: for items that are always live. Only before place().
-  Bytes place_always(Bytes bytes) {
-    const Bytes offset = floor_;
-    floor_ += bytes;
-    height_ = floor_;
+  Bytes place_always(const OffsetItem& item, Bytes bytes) {
+    const Bytes offset = align_up(floor_, item.alignment);
+    height_ = floor_ = offset + bytes;
     return offset;
   }
 
@@ -55,14 +53,15 @@ class Placement {
     Bytes tightest = std::numeric_limits<Bytes>::max();
     Bytes free_from = floor_;
     for (const Interval<Bytes>& range : ranges_beside(item)) {
-      const Bytes hole = range.begin - free_from;
+      const Bytes begin = align_up(free_from, item.alignment);
+      const Bytes hole = range.begin - begin;
       if (hole >= bytes && hole < tightest) {
         tightest = hole;
-        best = free_from;
+        best = begin;
       }
       free_from = std::max(free_from, range.end);
     }
-    return best >= 0 ? best : free_from;
+    return best >= 0 ? best : align_up(free_from, item.alignment);
   }
 
   Bytes height() const { return height_; }
@@ -108,7 +107,7 @@ class Placement {
 std::vector<Bytes> rounded_sizes(std::span<const OffsetItem> items) {
   std::vector<Bytes> sizes;
   sizes.reserve(items.size());
-  for (const OffsetItem& item : items) sizes.push_back(align_up(item.bytes, kTensorAlignment));
+  for (const OffsetItem& item : items) sizes.push_back(align_up(item.bytes, item.alignment));
   return sizes;
 }
 
@@ -163,7 +162,8 @@ class Packer {
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (!items[i].fixed_offset) continue;
       const Bytes offset = *items[i].fixed_offset;
-      SLUICE_CHECK(offset >= 0 && offset % kTensorAlignment == 0, fmt::format("fixed offset {} of item {}", offset, i));
+      SLUICE_CHECK(offset >= 0 && offset % items[i].alignment == 0,
+                   fmt::format("fixed offset {} of item {}", offset, i));
       SLUICE_CHECK(fixed_.fits(items[i], sizes_[i], offset), fmt::format("fixed item {} overlaps an earlier one", i));
       fixed_.place(items[i], sizes_[i], offset);
     }
@@ -177,7 +177,7 @@ class Packer {
     for (std::size_t i = 0; i < items_.size(); ++i) offsets[i] = items_[i].fixed_offset.value_or(0);
     if (fixed_.height() == 0) {
       for (const std::size_t i : order) {
-        if (always_live(items_[i])) offsets[i] = placement.place_always(sizes_[i]);
+        if (always_live(items_[i])) offsets[i] = placement.place_always(items_[i], sizes_[i]);
       }
     }
     for (const std::size_t i : order) {
@@ -204,7 +204,7 @@ class Packer {
 Bytes max_live_bytes(std::span<const OffsetItem> items) {
   std::vector<std::pair<Time, Bytes>> changes;
   for (const OffsetItem& item : items) {
-    const Bytes bytes = align_up(item.bytes, kTensorAlignment);
+    const Bytes bytes = align_up(item.bytes, item.alignment);
     for (const Interval<Time>& live : item.live) {
       changes.emplace_back(live.begin, bytes);
       changes.emplace_back(live.end, -bytes);

@@ -21,17 +21,19 @@
 
 #include "sluice/base/interval.hpp"
 #include "sluice/base/units.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice {
 
 struct OffsetItem {
-  Bytes bytes = 0;                           // rounded up to kTensorAlignment
+  Bytes bytes = 0;                           // rounded up to `alignment`
   std::vector<Interval<std::int32_t>> live;  // disjoint, in any order; none: takes no room
-  std::optional<Bytes> fixed_offset;         // must be a multiple of kTensorAlignment
+  std::optional<Bytes> fixed_offset;         // must be a multiple of `alignment`
+  Bytes alignment = kTensorAlignment;        // of the offset
 };
 
 struct OffsetAssignment {
-  std::vector<Bytes> offsets;  // by item, multiples of kTensorAlignment
+  std::vector<Bytes> offsets;  // by item, multiples of its alignment
   Bytes height = 0;            // highest byte used
   Bytes lower_bound = 0;       // no assignment can be lower: most live bytes at any time, or the highest fixed end
 };

@@ -18,13 +18,13 @@ void expect_valid(const std::vector<OffsetItem>& items, const OffsetAssignment& 
   ASSERT_EQ(result.offsets.size(), items.size());
   Bytes height = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const Interval<Bytes> mine{result.offsets[i], result.offsets[i] + align_up(items[i].bytes, kPage)};
-    ASSERT_EQ(mine.begin % kPage, 0);
+    const Interval<Bytes> mine{result.offsets[i], result.offsets[i] + align_up(items[i].bytes, items[i].alignment)};
+    ASSERT_EQ(mine.begin % items[i].alignment, 0);
     ASSERT_GE(mine.begin, 0);
     ASSERT_EQ(mine.begin, items[i].fixed_offset.value_or(mine.begin));
     if (!items[i].live.empty()) height = std::max(height, mine.end);
     for (std::size_t j = 0; j < i; ++j) {
-      const Interval<Bytes> other{result.offsets[j], result.offsets[j] + align_up(items[j].bytes, kPage)};
+      const Interval<Bytes> other{result.offsets[j], result.offsets[j] + align_up(items[j].bytes, items[j].alignment)};
       if (!mine.overlaps(other)) continue;
       for (const auto& a : items[i].live) {
         for (const auto& b : items[j].live) ASSERT_FALSE(a.overlaps(b)) << "items " << i << " and " << j;
@@ -79,6 +79,15 @@ TEST(OffsetAllocator, RoundsSizesUpToThePage) {
   EXPECT_EQ(max_live_bytes(items), 3 * kPage);
 }
 
+TEST(OffsetAllocator, PutsItemsOfSmallerAlignmentOnOnePage) {
+  std::vector<OffsetItem> items{{100, {{0, 2}}, {}}, {kPage, {{0, 1}}, {}}, {100, {{0, 3}}, {}}, {64, {{0, 1}}, {}}};
+  for (const std::size_t small : {0, 2, 3}) items[small].alignment = 64;
+  const auto result = assign_offsets(items);
+  expect_valid(items, result);
+  EXPECT_EQ(result.lower_bound, kPage + 128 + 128 + 64);
+  EXPECT_LE(result.height, 2 * kPage);
+}
+
 TEST(OffsetAllocator, ItemIsAwayBetweenItsIntervals) {
   // A parameter is resident at both ends of the step; a large activation fits into its place in between.
   const std::vector<OffsetItem> items{{2 * kPage, {{8, 10}, {0, 2}}, {}}, {2 * kPage, {{2, 8}}, {}}};
@@ -131,6 +140,7 @@ TEST(OffsetAllocator, RandomItemsNeverOverlap) {
     Bytes fixed_at = 0;
     for (std::uint64_t i = 0; i < 40; ++i) {
       OffsetItem item{static_cast<Bytes>(random_bits(seed, 1, i) % 50000), {}, {}};
+      if (random_bits(seed, 13, i) % 3 == 0) item.alignment = 64;
       auto time = static_cast<std::int32_t>(random_bits(seed, 2, i) % 30);
       for (std::uint64_t k = 0; k < random_bits(seed, 3, i) % 4; ++k) {
         const auto length = static_cast<std::int32_t>(1 + random_bits(seed, 4 + k, i) % 9);

@@ -13,7 +13,7 @@ namespace {
 class FormCheck {
  public:
   FormCheck(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings)
-      : graph_(graph), machine_(machine), plan_(plan), findings_(findings) {}
+      : graph_(graph), machine_(machine), plan_(plan), findings_(findings), migrating_(migrating_residencies(plan)) {}
 
   void run() {
     check_lists();
@@ -44,10 +44,11 @@ class FormCheck {
     const auto error = [&](const std::string& what) { fail(r.ops.begin, fmt::format("residency {}: {}", i, what)); };
     if (r.tensor < 0 || r.tensor >= graph_.tensor_count()) return error(fmt::format("no tensor {}", r.tensor));
     if (!is_tier(r.tier)) error(fmt::format("no tier {}", r.tier));
-    if (r.offset < 0 || r.offset % kTensorAlignment != 0) {
-      error(fmt::format("offset {} is not a multiple of {}", r.offset, kTensorAlignment));
+    const Room room = room_for(graph_.tensor(r.tensor), r.tier, migrating_[i]);
+    if (r.offset < 0 || r.offset % room.alignment != 0) {
+      error(fmt::format("offset {} is not a multiple of {}", r.offset, room.alignment));
     }
-    if (r.offset > std::numeric_limits<Bytes>::max() - stored_bytes(graph_.tensor(r.tensor))) {
+    if (r.offset > std::numeric_limits<Bytes>::max() - room.bytes) {
       error(fmt::format("offset {} is beyond any tier", r.offset));
     }
     if (r.ops.begin < 0 || r.ops.empty() || r.ops.end > graph_.op_count()) {
@@ -142,6 +143,7 @@ class FormCheck {
   const Machine& machine_;
   const Plan& plan_;
   Findings& findings_;
+  std::vector<bool> migrating_;  // by ResidencyIndex
 };
 
 }  // namespace

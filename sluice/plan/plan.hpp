@@ -37,7 +37,7 @@ inline constexpr OpIndex kStepStart = -1;  // Migration::issue_after: before op 
 struct Residency {
   TensorId tensor = 0;
   TierId tier = 0;
-  Bytes offset = 0;  // in the tier's arena, multiple of kTensorAlignment
+  Bytes offset = 0;  // in the tier's arena, multiple of its room's alignment (below)
   Interval<OpIndex> ops;
   bool operator==(const Residency&) const = default;
 };
@@ -74,9 +74,32 @@ struct Plan {
   std::vector<Migration> migrations;  // in issue order: ascending issue_after, ties in the order to be issued
 };
 
-// The room a tensor takes in every tier, and what a transfer of it moves: its bytes up to a multiple of
-// kTensorAlignment.
+// What a transfer of a tensor moves, and the room it takes where it comes from or goes to: whole pages, so that no page
+// or disk block holds anything that does not move with it.
 inline Bytes stored_bytes(const Tensor& tensor) { return align_up(tensor.bytes, kTensorAlignment); }
+
+// What ops ask of their operands: a cache line.
+inline constexpr Bytes kOperandAlignment = 64;
+
+// What a residency takes of its tier, and what its offset is a multiple of.
+struct Room {
+  Bytes bytes = 0;
+  Bytes alignment = kTensorAlignment;
+};
+
+// Whole pages; but a tensor smaller than a page that stays in the fast tier, neither brought nor taken away by a
+// migration, shares pages with others of its kind (Sentinel §IV-B packs small tensors).
+inline Room room_for(const Tensor& tensor, TierId tier, bool migrates) {
+  const bool shares = tier == kFastTier && !migrates && tensor.bytes < kTensorAlignment;
+  const Bytes alignment = shares ? kOperandAlignment : kTensorAlignment;
+  return {align_up(tensor.bytes, alignment), alignment};
+}
+
+// By ResidencyIndex: whether a migration begins or ends there. Indices that do not exist are passed over.
+std::vector<bool> migrating_residencies(const Plan& plan);
+
+// By ResidencyIndex. Tensors must exist.
+std::vector<Room> residency_rooms(const Graph& graph, const Plan& plan);
 
 // By TensorId, for persistent tensors: the residencies that contain op 0 and that no migration fills before op 0.
 // A sound plan has exactly one for each.

@@ -86,13 +86,14 @@ struct TierItems {
 };
 
 TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const std::vector<bool>& kept,
-                        const std::map<ResidencyIndex, Bytes>& fixed) {
+                        const std::map<ResidencyIndex, Bytes>& fixed, const std::vector<Room>& rooms) {
   const std::vector<ResidencyIndex> partners = cycle_partners(graph, plan);
   TierItems result;
   result.item_of.assign(plan.residencies.size(), -1);
   const auto join = [&](std::size_t i, std::int32_t index) {
     OffsetItem& item = result.items[at(index)];
-    item.bytes = stored_bytes(graph.tensor(plan.residencies[i].tensor));
+    item.bytes = std::max(item.bytes, rooms[i].bytes);
+    item.alignment = std::max(item.alignment, rooms[i].alignment);
     item.live.push_back(packing_interval(plan.residencies[i], kept[i]));
     const auto offset = fixed.find(static_cast<ResidencyIndex>(i));
     if (offset != fixed.end()) item.fixed_offset = offset->second;
@@ -100,7 +101,7 @@ TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const
   };
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     if (plan.residencies[i].tier != tier || partners[i] >= 0) continue;
-    result.items.emplace_back();
+    result.items.emplace_back().alignment = rooms[i].alignment;
     join(i, static_cast<std::int32_t>(result.items.size()) - 1);
   }
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
@@ -195,14 +196,19 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
 
 Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept, Plan& plan,
                               PackingFailure* failure) const {
-  const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_);
+  std::vector<Room> rooms = residency_rooms(graph_, plan);
+  for (Room& room : rooms) {
+    if (pages_apart_) room = {align_up(room.bytes, kTensorAlignment), kTensorAlignment};
+  }
+  const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_, rooms);
   const OffsetAssignment assignment = assign_offsets(packed.items, budget);
-  plan.arena_bytes[at(tier)] = assignment.height;
+  const Bytes height = align_up(assignment.height, kTensorAlignment);
+  plan.arena_bytes[at(tier)] = height;
   for (std::size_t i = 0; i < packed.item_of.size(); ++i) {
     if (packed.item_of[i] >= 0) plan.residencies[i].offset = assignment.offsets[at(packed.item_of[i])];
   }
-  if (assignment.height <= budget) return {};
-  const PackingFailure found{tier, budget, assignment.height, assignment.lower_bound};
+  if (height <= budget) return {};
+  const PackingFailure found{tier, budget, height, assignment.lower_bound};
   if (failure != nullptr) *failure = found;
   return does_not_fit(machine_, found);
 }

@@ -53,6 +53,8 @@ class PlanBuilder {
   // A residency's end is often known only later; its begin, when a migration into it is advanced.
   void set_residency_ops(ResidencyIndex residency, Interval<OpIndex> ops);
   void fix_offset(ResidencyIndex residency, Bytes offset);
+  // Every residency gets pages of its own; without this, small tensors that stay in the fast tier share some.
+  void keep_pages_apart() { pages_apart_ = true; }
 
   // As added so far; offsets are 0 unless fixed.
   const std::vector<Residency>& residencies() const { return plan_.residencies; }
@@ -72,6 +74,7 @@ class PlanBuilder {
   const Machine& machine_;
   Plan plan_;
   std::map<ResidencyIndex, Bytes> fixed_;
+  bool pages_apart_ = false;
 };
 
 }  // namespace sluice

@@ -114,9 +114,9 @@ Status check_format(const JsonReader& document) {
   SLUICE_RETURN_IF_ERROR(document.read("format", format));
   if (format != kFormatName) return document.error("format", fmt::format("expected \"{}\"", kFormatName));
   SLUICE_RETURN_IF_ERROR(document.read("version", version));
-  if (version == kPlanFormatVersion) return {};
-  return document.error("version", fmt::format("this build reads version {}, and the plan has {}: plan again",
-                                               kPlanFormatVersion, version));
+  if (version >= kOldestPlanFormatVersion && version <= kPlanFormatVersion) return {};
+  return document.error("version", fmt::format("this build reads versions {} to {}, and the plan has {}: plan again",
+                                               kOldestPlanFormatVersion, kPlanFormatVersion, version));
 }
 
 Status read_heading(const JsonReader& document, Plan& plan) {

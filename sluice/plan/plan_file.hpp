@@ -12,7 +12,8 @@
 
 namespace sluice {
 
-inline constexpr int kPlanFormatVersion = 1;
+inline constexpr int kPlanFormatVersion = 2;
+inline constexpr int kOldestPlanFormatVersion = 1;  // that is still read
 
 nlohmann::json plan_to_json(const Graph& graph, const Plan& plan);
 Result<Plan> plan_from_json(const nlohmann::json& document);

@@ -38,9 +38,7 @@ class Lowering {
 
  private:
   static Location location(const Residency& residency) { return {residency.tier, residency.offset}; }
-  Interval<Bytes> bytes_at(TensorId tensor, const Location& place) const {
-    return {place.offset, place.offset + stored_bytes(graph_.tensor(tensor))};
-  }
+  static Interval<Bytes> bytes_at(const Location& place, Bytes bytes) { return {place.offset, place.offset + bytes}; }
 
   Location operand_location(OpIndex op, TensorId tensor, TierId tier) const {
     const std::vector<const Residency*>& candidates = residencies_of_[at(tensor)];
@@ -59,7 +57,8 @@ class Lowering {
     const auto add = [&](TensorId tensor, bool writes) {
       const Location place = operand_location(index, tensor, tiers[instruction.operands.size()]);
       instruction.operands.push_back(place);
-      accesses.push_back({place.tier, bytes_at(tensor, place), writes});
+      const Bytes bytes = align_up(graph_.tensor(tensor).bytes, kOperandAlignment);
+      accesses.push_back({place.tier, bytes_at(place, bytes), writes});
     };
     for (const TensorId tensor : op.inputs) add(tensor, false);
     for (const TensorId tensor : op.outputs) add(tensor, true);
@@ -79,8 +78,8 @@ class Lowering {
     transfer.bytes = stored_bytes(graph_.tensor(migration.tensor));
     transfer.after_op = migration.issue_after;
     transfer.waits =
-        hazards_.enter_transfer(index, {transfer.from.tier, bytes_at(transfer.tensor, transfer.from), false},
-                                {transfer.to.tier, bytes_at(transfer.tensor, transfer.to), true});
+        hazards_.enter_transfer(index, {transfer.from.tier, bytes_at(transfer.from, transfer.bytes), false},
+                                {transfer.to.tier, bytes_at(transfer.to, transfer.bytes), true});
     program_.lanes[at(transfer.link)].push_back(index);
     program_.transfers.push_back(std::move(transfer));
   }

@@ -11,7 +11,11 @@ namespace {
 class RoomCheck {
  public:
   RoomCheck(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings)
-      : graph_(graph), machine_(machine), plan_(plan), findings_(findings), names_(graph, machine, plan) {}
+      : machine_(machine),
+        plan_(plan),
+        findings_(findings),
+        names_(graph, machine, plan),
+        rooms_(residency_rooms(graph, plan)) {}
 
   void run() {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(static_cast<ResidencyIndex>(i));
@@ -22,8 +26,8 @@ class RoomCheck {
  private:
   const Residency& residency(ResidencyIndex i) const { return plan_.residencies[static_cast<std::size_t>(i)]; }
   const Migration& migration(MigrationIndex i) const { return plan_.migrations[static_cast<std::size_t>(i)]; }
-  Interval<Bytes> bytes_of(const Residency& r) const {
-    return {r.offset, r.offset + stored_bytes(graph_.tensor(r.tensor))};
+  Interval<Bytes> bytes_of(ResidencyIndex i) const {
+    return {residency(i).offset, residency(i).offset + rooms_[static_cast<std::size_t>(i)].bytes};
   }
   std::string holder(ResidencyIndex i) const {
     return fmt::format("{} in {}", names_.tensor(residency(i).tensor), names_.residency(i));
@@ -32,7 +36,7 @@ class RoomCheck {
   void check_budget(ResidencyIndex i) {
     const Residency& r = residency(i);
     const auto tier = static_cast<std::size_t>(r.tier);
-    const Bytes end = bytes_of(r).end;
+    const Bytes end = bytes_of(i).end;
     if (end <= plan_.budgets[tier] && end <= plan_.arena_bytes[tier]) return;
     findings_.add(Rule::kWithinBudget, r.ops.begin,
                   fmt::format("{} ends at byte {}; the tier's budget is {} bytes and the plan's arena {}", holder(i),
@@ -64,13 +68,13 @@ class RoomCheck {
   }
 
   void enter(ResidencyIndex i, std::map<Bytes, ResidencyIndex>& in_use) {
-    const Interval<Bytes> bytes = bytes_of(residency(i));
+    const Interval<Bytes> bytes = bytes_of(i);
     if (bytes.empty()) return;
     auto next = in_use.lower_bound(bytes.begin);
     if (next != in_use.end() && next->first < bytes.end) return report_overlap(next->second, i);
     if (next != in_use.begin()) {
       const ResidencyIndex previous = std::prev(next)->second;
-      if (bytes_of(residency(previous)).end > bytes.begin) return report_overlap(previous, i);
+      if (bytes_of(previous).end > bytes.begin) return report_overlap(previous, i);
     }
     in_use.emplace(bytes.begin, i);
   }
@@ -94,7 +98,8 @@ class RoomCheck {
   bool takes_room(MigrationIndex taker, ResidencyIndex room, OpIndex at) const {
     const Residency& from = residency(room);
     const Residency& to = residency(migration(taker).to);
-    return from.ops.end == at && to.ops.begin == at && from.tier == to.tier && bytes_of(from).overlaps(bytes_of(to));
+    return from.ops.end == at && to.ops.begin == at && from.tier == to.tier &&
+           bytes_of(room).overlaps(bytes_of(migration(taker).to));
   }
 
   void report_handover(Rule rule, MigrationIndex late, ResidencyIndex room, MigrationIndex early) {
@@ -104,11 +109,11 @@ class RoomCheck {
                               names_.migration(early), names_.tensor(migration(early).tensor)));
   }
 
-  const Graph& graph_;
   const Machine& machine_;
   const Plan& plan_;
   Findings& findings_;
   Names names_;
+  std::vector<Room> rooms_;  // by ResidencyIndex
 };
 
 }  // namespace

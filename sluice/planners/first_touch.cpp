@@ -33,7 +33,7 @@ Result<Plan> plan_first_touch(const PlanRequest& request) {
     ReservationTable fast(request.graph.op_count(), capacity);
     for (const TensorId tensor : order) {
       const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(tensor)];
-      const Bytes bytes = stored_bytes(request.graph.tensor(tensor));
+      const Bytes bytes = room_for(request.graph.tensor(tensor), kFastTier, false).bytes;
       const bool room = fast.fits(range, bytes);
       if (room) fast.reserve(range, bytes);
       use_in_tier(builder, liveness, tensor, room ? kFastTier : slow.id);

@@ -15,8 +15,8 @@ std::vector<Bytes> bytes_across(const Graph& graph, const Liveness& liveness) {
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(id)];
     if (is_persistent(graph.tensor(id).role) || range.length() < 2) continue;
-    change[static_cast<std::size_t>(range.begin) + 1] += stored_bytes(graph.tensor(id));
-    change[static_cast<std::size_t>(range.end)] -= stored_bytes(graph.tensor(id));
+    change[static_cast<std::size_t>(range.begin) + 1] += room_for(graph.tensor(id), kFastTier, false).bytes;
+    change[static_cast<std::size_t>(range.end)] -= room_for(graph.tensor(id), kFastTier, false).bytes;
   }
   for (std::size_t k = 1; k < change.size(); ++k) change[k] += change[k - 1];
   return change;
@@ -28,7 +28,7 @@ std::vector<Bytes> persistent_bytes_from(const Graph& graph, const Liveness& liv
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     const auto& uses = liveness.uses[static_cast<std::size_t>(id)];
     if (!is_persistent(graph.tensor(id).role) || uses.empty()) continue;
-    bytes[static_cast<std::size_t>(uses.back().op)] += stored_bytes(graph.tensor(id));
+    bytes[static_cast<std::size_t>(uses.back().op)] += room_for(graph.tensor(id), kFastTier, false).bytes;
   }
   for (std::size_t k = bytes.size() - 1; k > 0; --k) bytes[k - 1] += bytes[k];
   return bytes;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sluice/testing/seeded_random.hpp"
 
@@ -17,7 +18,7 @@ constexpr TensorId kBeingWritten = -2;  // `version` says by whom
 struct Label {
   TensorId tensor = kNobody;
   std::int64_t version = 0;
-  Bytes page = 0;
+  Bytes part = 0;  // from which byte of the tensor on
   bool operator==(const Label&) const = default;
 };
 
@@ -27,7 +28,8 @@ class AdversarialRun {
  public:
   AdversarialRun(const Graph& graph, const Program& program, std::uint64_t seed)
       : graph_(graph), program_(program), random_(seed), written_(graph.tensors().size(), 0) {
-    for (const Bytes bytes : program.arena_bytes) pages_.emplace_back(at(bytes / kTensorAlignment));
+    cells_.resize(program.arena_bytes.size());
+    cut_into_cells();
     for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
       if (is_persistent(graph.tensor(tensor).role)) fill(tensor, program.step_start[at(tensor)], 0);
     }
@@ -64,6 +66,29 @@ class AdversarialRun {
     std::int64_t version = 0;  // that it must find
     bool hold_start = false, hold_finish = false;
   };
+
+  // A cell begins wherever something that the program touches begins or ends.
+  void cut_into_cells() {
+    const auto cut = [&](const Location& place, Bytes bytes) {
+      cells_[at(place.tier)][place.offset];
+      cells_[at(place.tier)][place.offset + bytes];
+    };
+    for (const ComputeInstruction& instruction : program_.compute) {
+      std::vector<TensorId> operands = graph_.op(instruction.op).inputs;
+      operands.insert(operands.end(), graph_.op(instruction.op).outputs.begin(),
+                      graph_.op(instruction.op).outputs.end());
+      for (std::size_t i = 0; i < operands.size(); ++i) cut(instruction.operands[i], bytes_of(operands[i]));
+    }
+    for (const TransferInstruction& transfer : program_.transfers) {
+      for (const Location& place : {transfer.from, transfer.to}) {
+        cut(place, transfer.bytes);
+        cut(place, bytes_of(transfer.tensor));
+      }
+    }
+    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      if (is_persistent(graph_.tensor(tensor).role)) cut(program_.step_start[at(tensor)], bytes_of(tensor));
+    }
+  }
 
   void begin_step() {
     next_op_ = 0;
@@ -151,7 +176,7 @@ class AdversarialRun {
     const auto& operands = program_.compute[at(next_op_)].operands;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const bool updated = std::find(op.outputs.begin(), op.outputs.end(), op.inputs[i]) != op.outputs.end();
-      if (updated && page(operands[i], 0) == being_written(op_writer(), 0)) continue;
+      if (updated && first_cell(operands[i]) == being_written(op_writer(), 0)) continue;
       expect(op.inputs[i], operands[i], written_[at(op.inputs[i])], fmt::format("op {}", next_op_));
     }
   }
@@ -162,6 +187,7 @@ class AdversarialRun {
     ++lane_next_[at(transfer.link)];
     expect(transfer.tensor, transfer.from, transfers_[at(index)].version, fmt::format("transfer {}", index));
     mark(transfer.tensor, transfer.to, index);
+    spoil_rest(transfer);
   }
 
   void finish_transfer(TransferIndex index) {
@@ -169,45 +195,59 @@ class AdversarialRun {
     expect(transfer.tensor, transfer.from, transfers_[at(index)].version, fmt::format("running transfer {}", index));
     expect_marked(transfer.tensor, transfer.to, index);
     fill(transfer.tensor, transfer.to, transfers_[at(index)].version);
+    spoil_rest(transfer);
     transfers_[at(index)].progress = Progress::kDone;
   }
 
   std::int64_t op_writer() const { return -1 - std::int64_t{next_op_}; }
-  static Label being_written(std::int64_t writer, Bytes number) { return {kBeingWritten, writer, number}; }
-  Bytes page_count(TensorId tensor) const {
-    return align_up(graph_.tensor(tensor).bytes, kTensorAlignment) / kTensorAlignment;
+  static Label being_written(std::int64_t writer, Bytes part) { return {kBeingWritten, writer, part}; }
+  const Label& first_cell(const Location& place) const { return cells_[at(place.tier)].at(place.offset); }
+
+  // The tensor's cells at a place, each with its distance from the place's offset.
+  template <typename Visit>
+  void for_cells(const Location& place, Bytes bytes, const Visit& visit) {
+    std::map<Bytes, Label>& cells = cells_[at(place.tier)];
+    for (auto cell = cells.lower_bound(place.offset); cell != cells.end() && cell->first < place.offset + bytes;
+         ++cell) {
+      visit(cell->second, cell->first - place.offset);
+    }
   }
-  Label& page(const Location& place, Bytes number) {
-    return pages_[at(place.tier)].at(at(place.offset / kTensorAlignment + number));
-  }
+  Bytes bytes_of(TensorId tensor) const { return align_up(graph_.tensor(tensor).bytes, kOperandAlignment); }
 
   void fill(TensorId tensor, const Location& place, std::int64_t version) {
-    for (Bytes i = 0; i < page_count(tensor); ++i) page(place, i) = {tensor, version, i};
+    for_cells(place, bytes_of(tensor), [&](Label& cell, Bytes part) { cell = {tensor, version, part}; });
   }
   void mark(TensorId tensor, const Location& place, std::int64_t writer) {
-    for (Bytes i = 0; i < page_count(tensor); ++i) page(place, i) = being_written(writer, i);
+    for_cells(place, bytes_of(tensor), [&](Label& cell, Bytes part) { cell = being_written(writer, part); });
+  }
+  // A transfer moves whole pages: what lies behind the tensor on its last page is overwritten too.
+  void spoil_rest(const TransferInstruction& transfer) {
+    const Bytes end = bytes_of(transfer.tensor);
+    for_cells({transfer.to.tier, transfer.to.offset + end}, transfer.bytes - end,
+              [](Label& cell, Bytes) { cell = {}; });
   }
 
   void expect(TensorId tensor, const Location& place, std::int64_t version, const std::string& who) {
-    for (Bytes i = 0; i < page_count(tensor); ++i) check(page(place, i), {tensor, version, i}, place, who);
+    for_cells(place, bytes_of(tensor), [&](const Label& cell, Bytes part) {
+      check(cell, {tensor, version, part}, place, who);
+    });
   }
   void expect_marked(TensorId tensor, const Location& place, std::int64_t writer) {
-    for (Bytes i = 0; i < page_count(tensor); ++i) {
-      check(page(place, i), being_written(writer, i), place, "the writer");
-    }
+    for_cells(place, bytes_of(tensor),
+              [&](const Label& cell, Bytes part) { check(cell, being_written(writer, part), place, "the writer"); });
   }
   void check(const Label& found, const Label& expected, const Location& place, const std::string& who) {
     if (found == expected || wrong_) return;
-    wrong_ = fmt::format("{} expects tensor {} version {} page {} in tier {} behind offset {}, and finds {}, {}, {}",
-                         who, expected.tensor, expected.version, expected.page, place.tier, place.offset, found.tensor,
-                         found.version, found.page);
+    wrong_ = fmt::format("{} expects tensor {} version {} byte {} in tier {} behind offset {}, and finds {}, {}, {}",
+                         who, expected.tensor, expected.version, expected.part, place.tier, place.offset, found.tensor,
+                         found.version, found.part);
   }
 
   const Graph& graph_;
   const Program& program_;
   SeededRandom random_;
-  std::vector<std::int64_t> written_;      // by TensorId: writes so far, over all steps
-  std::vector<std::vector<Label>> pages_;  // by TierId
+  std::vector<std::int64_t> written_;          // by TensorId: writes so far, over all steps
+  std::vector<std::map<Bytes, Label>> cells_;  // by TierId, then by first byte
   double hold_transfers_ = 0;
   bool hold_compute_ = false;
   OpIndex next_op_ = 0;

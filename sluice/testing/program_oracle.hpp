@@ -1,11 +1,11 @@
 // Says whether a Program can go wrong: runs it on symbolic memory, in an order chosen against it.
 //
-// Each page of each tier holds a label (tensor, version, page of the tensor) instead of bytes; a version counts the
-// tensor's writes. Ops and transfers start and finish as separate events, and which event comes next is random within
-// what the Program's waits allow: some transfers are held back as long as anything else can go on, others finish at
-// once. While an instruction runs, what it writes is unreadable and what it reads must not change. Wrong when an op or
-// a transfer finds another label than the graph's order of writes demands, or when somebody writes where a running
-// instruction works. Needed waits that are missing show up in some orders, so run several seeds.
+// Each stretch of a tier that is used as one holds a label (tensor, version, first byte) instead of bytes; a version
+// counts the tensor's writes. Ops and transfers start and finish as separate events, and which event comes next is
+// random within what the Program's waits allow: some transfers are held back as long as anything else can go on, others
+// finish at once. While an instruction runs, what it writes is unreadable and what it reads must not change. Wrong when
+// an op or a transfer finds another label than the graph's order of writes demands, or when somebody writes where a
+// running instruction works. Needed waits that are missing show up in some orders, so run several seeds.
 #pragma once
 
 #include <cstdint>

@@ -47,8 +47,12 @@ class IntervalScheduler {
 
 // Everything outside the gaps: a tensor's live range less the gaps that may be cut.
 bool IntervalScheduler::reserve_operands() {
+  std::vector<bool> may_move(problem_.graph.tensors().size(), false);
+  for (const Gap& gap : gaps_) may_move[static_cast<std::size_t>(gap.tensor)] = true;
   for (TensorId id = 0; id < problem_.graph.tensor_count(); ++id) {
-    table_.reserve(problem_.liveness.ranges[static_cast<std::size_t>(id)], stored_bytes(problem_.graph.tensor(id)));
+    const auto index = static_cast<std::size_t>(id);
+    table_.reserve(problem_.liveness.ranges[index],
+                   room_for(problem_.graph.tensor(id), kFastTier, may_move[index]).bytes);
   }
   for (Gap& gap : gaps_) {
     gap.cut = true;

@@ -1,0 +1,29 @@
+#include "sluice/plan/own_pages.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sluice/plan/plan_builder.hpp"
+
+namespace sluice {
+
+Plan on_own_pages(const Graph& graph, const Machine& machine, const Plan& plan) {
+  PlanBuilder builder(graph, machine);
+  builder.keep_pages_apart();
+  for (const Residency& residency : plan.residencies) {
+    builder.add_residency(residency.tensor, residency.tier, residency.ops);
+  }
+  for (const Migration& m : plan.migrations) builder.add_migration(m.tensor, m.from, m.to, m.issue_after, m.needed_by);
+  const std::vector<Bytes> plenty(plan.budgets.size(), std::numeric_limits<Bytes>::max());
+  Plan packed = builder.finish(plenty).value();
+  Plan result = plan;
+  result.residencies = std::move(packed.residencies);
+  result.migrations = std::move(packed.migrations);
+  result.arena_bytes = std::move(packed.arena_bytes);
+  for (std::size_t tier = 0; tier < result.budgets.size(); ++tier) {
+    result.budgets[tier] = std::max(result.budgets[tier], result.arena_bytes[tier]);
+  }
+  return result;
+}
+
+}  // namespace sluice

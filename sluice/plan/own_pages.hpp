@@ -1,0 +1,14 @@
+// A plan laid out anew so that no two tensors share a page at one time: for counting accesses by page, when a page must
+// stand for one tensor (Sentinel section III-A).
+#pragma once
+
+#include "sluice/base/result.hpp"
+#include "sluice/plan/plan.hpp"
+
+namespace sluice {
+
+// The same residencies, migrations and operand tiers at other offsets. Needs little more room than the plan did:
+// budgets that are too small for it are raised to what it takes. `plan` must have passed verify_plan(). Thread-safe.
+Plan on_own_pages(const Graph& graph, const Machine& machine, const Plan& plan);
+
+}  // namespace sluice
