@@ -35,9 +35,15 @@ std::string tier_table(const Machine& machine) {
   return table.text();
 }
 
+// What the link keeps of its bandwidth while the link back is busy too.
+std::string both_ways(const Link& link) {
+  return format_bandwidth(link.shared_bandwidth > 0 ? link.shared_bandwidth : link.bandwidth);
+}
+
 std::string link_table(const Machine& machine) {
   TextTable table({{"link", Align::kLeft, 0},
                    {"bandwidth", Align::kRight, 0},
+                   {"both ways at once", Align::kRight, 0},
                    {"latency", Align::kRight, 0},
                    {"request", Align::kRight, 0},
                    {"in flight", Align::kRight, 0},
@@ -45,8 +51,9 @@ std::string link_table(const Machine& machine) {
                    {"figures", Align::kLeft, 0}});
   for (const Link& link : machine.links) {
     table.add_row({fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name),
-                   format_bandwidth(link.bandwidth), format_seconds(link.latency), format_bytes(link.request_bytes),
-                   fmt::format("{}", link.queue_depth), format_seconds(link.interference * 1e9) + "/GB",
+                   format_bandwidth(link.bandwidth), both_ways(link), format_seconds(link.latency),
+                   format_bytes(link.request_bytes), fmt::format("{}", link.queue_depth),
+                   format_seconds(link.interference * 1e9) + "/GB",
                    link.throttled ? "emulated (throttled)" : std::string(to_string(link.provenance))});
   }
   return table.text();

@@ -47,7 +47,10 @@ struct Tier {
 struct Link {
   TierId from = 0;
   TierId to = 0;
-  BytesPerSecond bandwidth = 0;    // of large transfers; the throttled figure when throttled
+  BytesPerSecond bandwidth = 0;  // of large transfers; the throttled figure when throttled
+  // The same while the link back (the one between the same tiers the other way) is busy too: both may go to one disk.
+  // Not above `bandwidth`. 0: neither slows the other down.
+  BytesPerSecond shared_bandwidth = 0;
   Seconds latency = 0;             // of one transfer, added once
   Seconds interference = 0;        // compute time lost for every byte moved meanwhile: shared memory, caches, cores
   Bytes request_bytes = 4 * kMiB;  // a transfer is cut into requests of this size
@@ -65,6 +68,7 @@ struct Machine {
   const Tier& tier(TierId id) const { return tiers.at(static_cast<std::size_t>(id)); }
   const Link& link(LinkId id) const { return links.at(static_cast<std::size_t>(id)); }
   std::optional<LinkId> link_between(TierId from, TierId to) const;
+  std::optional<LinkId> link_back(LinkId id) const { return link_between(link(id).to, link(id).from); }
 
   // What op times depend on: CPU and threads. Profile cache key.
   std::string compute_fingerprint() const;

@@ -21,9 +21,18 @@ TEST(Machine, FindsLinksByDirection) {
   EXPECT_EQ(machine.link_between(0, 2), std::nullopt);
 }
 
+TEST(Machine, FindsTheLinkBack) {
+  Machine machine = two_tiers();
+  EXPECT_EQ(machine.link_back(0), 1);
+  EXPECT_EQ(machine.link_back(1), 0);
+  machine.links.pop_back();
+  EXPECT_EQ(machine.link_back(0), std::nullopt);
+}
+
 TEST(Machine, FingerprintIgnoresMeasuredNumbers) {
   Machine measured = two_tiers();
   measured.links[0].bandwidth = 3e9;
+  measured.links[0].shared_bandwidth = 2e9;
   measured.tiers[0].read_bandwidth = 40e9;
   measured.tiers[1].capacity = kGiB;
   EXPECT_EQ(measured.fingerprint(), two_tiers().fingerprint());

@@ -186,6 +186,21 @@ INSTANTIATE_TEST_SUITE_P(Models, Sentinel,
                                            SpeedCase{"vgg11", 2, 64, 2e9}, SpeedCase{"plain20", 16, 32, 5e8}),
                          [](const auto& tested) { return std::string(tested.param.model); });
 
+// A disk that gives each direction 60 % of its bandwidth while both are busy.
+TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
+  const Problem alone = problem_of(model("resnet20", 16, 32), "file", 1e9);
+  Problem shared = alone;
+  for (Link& link : shared.machine.links) link.shared_bandwidth = 0.6 * link.bandwidth;
+  const auto unaware = make_plan("sentinel", alone.request(0.25));
+  const auto aware = make_plan("sentinel", shared.request(0.25));
+  ASSERT_TRUE(unaware.ok() && aware.ok());
+  EXPECT_GE(aware->predicted_step_seconds, aware->lower_bound_seconds);
+  EXPECT_EQ(aware->lower_bound_seconds, unaware->lower_bound_seconds);
+  EXPECT_EQ(aware->predicted_step_seconds, simulated(shared, *aware).step_seconds);
+  EXPECT_GT(simulated(shared, *unaware).step_seconds, unaware->predicted_step_seconds);
+  EXPECT_LE(aware->predicted_step_seconds, simulated(shared, *unaware).step_seconds);
+}
+
 TEST(SentinelPlanner, MovesNothingWhenEverythingFits) {
   const Problem problem = problem_of(model("resnet20", 4, 32), "file", 1e9);
   const auto plan = make_plan("sentinel", problem.request(1.0));

@@ -84,6 +84,16 @@ double CostModel::interference(LinkId link) const {
   return machine_.link(link).interference * machine_.link(link).bandwidth;
 }
 
+std::optional<LinkId> CostModel::shares_with(LinkId link) const {
+  return shared_speed(link) < 1 ? machine_.link_back(link) : std::nullopt;
+}
+
+double CostModel::shared_speed(LinkId link) const {
+  const Link& path = machine_.link(link);
+  if (path.bandwidth <= 0 || path.shared_bandwidth <= 0) return 1;
+  return std::min(1.0, path.shared_bandwidth / path.bandwidth);
+}
+
 Seconds CostModel::transfer_seconds(LinkId link, Bytes bytes) const {
   const Link& path = machine_.link(link);
   return path.latency + static_cast<Seconds>(bytes) * seconds_per_byte(path.bandwidth);

@@ -39,6 +39,11 @@ class CostModel {
 
   Seconds transfer_seconds(LinkId link, Bytes bytes) const;  // while the link has its device to itself
 
+  // The link back, if the two slow each other down while both are busy (Link::shared_bandwidth), and the share of its
+  // own speed at which `link` then goes: above 0, at most 1.
+  std::optional<LinkId> shares_with(LinkId link) const;
+  double shared_speed(LinkId link) const;
+
   // Compute time lost while the link carries data, by second of its time at full speed (Link::interference x
   // bandwidth).
   double interference(LinkId link) const;

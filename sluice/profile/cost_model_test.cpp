@@ -64,6 +64,27 @@ TEST_F(CostModelTest, TransfersCostLatencyOnceAndBytesAtTheLinkBandwidth) {
   EXPECT_DOUBLE_EQ(costs.transfer_seconds(0, 8192), 2.5);
 }
 
+TEST_F(CostModelTest, LinksOfOneDeviceSlowEachOtherDown) {
+  machine_.links.push_back({.from = kSlow, .to = kFastTier, .bandwidth = 1000, .shared_bandwidth = 1000});
+  machine_.links[0].shared_bandwidth = 1024;
+  const CostModel costs(graph_, profile_, machine_);
+  EXPECT_EQ(costs.shares_with(0), 1);
+  EXPECT_DOUBLE_EQ(costs.shared_speed(0), 0.25);
+  EXPECT_EQ(costs.shares_with(1), std::nullopt);  // it loses nothing
+  EXPECT_DOUBLE_EQ(costs.shared_speed(1), 1);
+}
+
+TEST_F(CostModelTest, LinksShareNothingUnlessToldSo) {
+  const CostModel costs(graph_, profile_, machine_);
+  EXPECT_EQ(costs.shares_with(0), std::nullopt);
+  EXPECT_DOUBLE_EQ(costs.shared_speed(0), 1);
+}
+
+TEST_F(CostModelTest, SharingNeverMakesALinkFaster) {
+  machine_.links[0].shared_bandwidth = 8192;
+  EXPECT_DOUBLE_EQ(CostModel(graph_, profile_, machine_).shared_speed(0), 1);
+}
+
 // Configurations of the op's input (bit 0) and output (bit 1), measured while 3 and 4 seconds were injected.
 std::shared_ptr<PlacementTimes> measured_in(const Tier& tier) {
   const auto taking = [](OperandSet slow, Seconds seconds, Seconds injected) {

@@ -23,7 +23,8 @@ void to_json(nlohmann::json& json, const LinkMeasurement& link) {
           {"latency", link.latency},
           {"request_bytes", link.request_bytes},
           {"queue_depth", link.queue_depth},
-          {"interference_seconds_per_byte", link.interference}};
+          {"interference_seconds_per_byte", link.interference},
+          {"shared_bandwidth", link.shared_bandwidth}};
 }
 
 void from_json(const nlohmann::json& json, LinkMeasurement& link) {
@@ -32,7 +33,8 @@ void from_json(const nlohmann::json& json, LinkMeasurement& link) {
   json.at("request_bytes").get_to(link.request_bytes);
   json.at("queue_depth").get_to(link.queue_depth);
   json.at("interference_seconds_per_byte").get_to(link.interference);
-  for (const double figure : {link.bandwidth, link.latency}) check_figure(figure);
+  link.shared_bandwidth = json.value("shared_bandwidth", 0.0);  // older caches have none
+  for (const double figure : {link.bandwidth, link.latency, link.shared_bandwidth}) check_figure(figure);
   // 0 where there are no requests: a tier's own bandwidth, kept beside the links.
   if (link.request_bytes < 0 || link.queue_depth < 0) throw std::invalid_argument("a negative request size or depth");
 }

@@ -28,6 +28,7 @@ struct LinkMeasurement {
   Bytes request_bytes = 0;
   int queue_depth = 0;
   Seconds interference = 0;  // per byte
+  BytesPerSecond shared_bandwidth = 0;
   bool operator==(const LinkMeasurement&) const = default;
 };
 

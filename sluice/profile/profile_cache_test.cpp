@@ -24,7 +24,8 @@ const OpConfigurations kPlaced{{.slow = 0, .timing = kConv.warm}, {.slow = 5, .t
 Tier slow_tier(BytesPerSecond write_bandwidth) {
   return {.name = "optane", .kind = TierKind::kEmulated, .read_bandwidth = 2e9, .write_bandwidth = write_bandwidth};
 }
-const LinkMeasurement kDisk{.bandwidth = 2e9, .latency = 1e-4, .request_bytes = 4 * kMiB, .queue_depth = 16};
+const LinkMeasurement kDisk{
+    .bandwidth = 2e9, .latency = 1e-4, .request_bytes = 4 * kMiB, .queue_depth = 16, .shared_bandwidth = 1e9};
 
 TEST_F(ProfileCacheTest, KeepsMeasurementsBetweenRuns) {
   ProfileCache first = ProfileCache::open("cpu A", folder_);

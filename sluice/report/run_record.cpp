@@ -24,6 +24,7 @@ nlohmann::json run_record(const Machine& machine) {
     links.push_back({{"from", machine.tier(link.from).name},
                      {"to", machine.tier(link.to).name},
                      {"bandwidth", link.bandwidth},
+                     {"shared_bandwidth", link.shared_bandwidth},
                      {"throttled", link.throttled}});
   }
   return {{"sluice", kVersion},

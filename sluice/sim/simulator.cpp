@@ -1,87 +1,167 @@
 #include "sluice/sim/simulator.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 namespace sluice {
 namespace {
 
+constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
+
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-// Instructions are timed in plan order. Every wait points backwards in that order, and so does the order of each lane.
+// One link, which carries one transfer at a time. `end` holds while `speed` does.
+struct LaneState {
+  std::size_t started = 0;    // transfers of the lane
+  std::size_t waits_met = 0;  // of the next transfer to start
+  bool busy = false;
+  Seconds end = kNever;  // of the transfer under way
+  double speed = 1;      // share of the link's own
+
+  std::optional<LinkId> shares_with = {};
+  double shared_speed = 1;
+  double interference = 0;  // compute time lost by second at full speed
+};
+
+// The op under way: first its own time, then what the transfers beside it cost.
+struct ComputeState {
+  std::size_t started = 0;    // ops
+  std::size_t waits_met = 0;  // of the next op to start
+  bool busy = false;
+  bool making_up = false;  // its own time is over
+  Seconds lost = 0;        // to the transfers beside its own time
+  Seconds end = kNever;    // of the part under way
+  Seconds last_end = 0;    // of the previous op
+};
+
+// Goes from event to event: an instruction starts as soon as the last thing it waits for has ended, and between two
+// events every link goes at one speed. When a link starts or stops, the end of what the link back carries is moved.
 class Simulation {
  public:
   Simulation(const Program& program, const CostModel& costs)
-      : program_(program), costs_(costs), link_free_(program.lanes.size(), 0), lane_passed_(program.lanes.size(), 0) {
+      : program_(program), costs_(costs), lanes_(program.lanes.size()), transfer_done_(program.transfers.size()) {
+    timeline_.transfers.resize(program.transfers.size());
     timeline_.link_bytes.assign(program.lanes.size(), 0);
+    for (std::size_t link = 0; link < lanes_.size(); ++link) {
+      lanes_[link].shares_with = costs.shares_with(static_cast<LinkId>(link));
+      lanes_[link].shared_speed = costs.shared_speed(static_cast<LinkId>(link));
+      lanes_[link].interference = costs.interference(static_cast<LinkId>(link));
+    }
   }
 
   Timeline run() {
-    const auto transfer_count = program_.transfers.size();
-    for (const ComputeInstruction& instruction : program_.compute) {
-      while (timeline_.transfers.size() < transfer_count && next_transfer().after_op < instruction.op) time_transfer();
-      time_op(instruction);
+    start();
+    for (Seconds event = next_event(); event < kNever; event = next_event()) {
+      advance(event);
+      finish();
+      start();
     }
-    while (timeline_.transfers.size() < transfer_count) time_transfer();
-    Seconds end = compute_end_;
-    for (const Span& transfer : timeline_.transfers) end = std::max(end, transfer.end);
-    timeline_.stall_seconds += end - compute_end_;
-    timeline_.step_seconds = end;
+    SLUICE_CHECK(timeline_.ops.size() == program_.compute.size(), "a program whose waits point backwards ends");
+    timeline_.stall_seconds += now_ - compute_.last_end;
+    timeline_.step_seconds = now_;
     return std::move(timeline_);
   }
 
  private:
-  const TransferInstruction& next_transfer() const { return program_.transfers[timeline_.transfers.size()]; }
-
-  Seconds last_end(const std::vector<TransferIndex>& waits, Seconds earliest) const {
-    for (const TransferIndex wait : waits) earliest = std::max(earliest, timeline_.transfers[at(wait)].end);
-    return earliest;
+  bool all_done(const std::vector<TransferIndex>& waits, std::size_t& met) const {
+    while (met < waits.size() && transfer_done_[at(waits[met])]) ++met;
+    return met == waits.size();
   }
 
-  void time_transfer() {
-    const TransferInstruction& transfer = next_transfer();
-    Seconds& link_free = link_free_[at(transfer.link)];
-    const Seconds issued = transfer.after_op == kStepStart ? 0 : timeline_.ops[at(transfer.after_op)].end;
-    const Seconds begin = last_end(transfer.waits, std::max(issued, link_free));
-    link_free = begin + costs_.transfer_seconds(transfer.link, transfer.bytes);
-    timeline_.transfers.push_back({begin, link_free});
-    timeline_.link_bytes[at(transfer.link)] += transfer.bytes;
-  }
-
-  // Compute time lost to the transfers under way in `span`. Those that can be are timed already: each was issued after
-  // an earlier op. Lanes run in order, so transfers that ended before the span are never looked at again.
-  Seconds interference(const Span& span) {
-    Seconds lost = 0;
-    for (std::size_t link = 0; link < program_.lanes.size(); ++link) {
-      const double share = costs_.interference(static_cast<LinkId>(link));
-      const auto& lane = program_.lanes[link];
-      std::size_t& first = lane_passed_[link];
-      const auto timed = [&](std::size_t i) { return at(lane[i]) < timeline_.transfers.size(); };
-      while (first < lane.size() && timed(first) && timeline_.transfers[at(lane[first])].end <= span.begin) ++first;
-      for (std::size_t i = first; share > 0 && i < lane.size() && timed(i); ++i) {
-        const Span& transfer = timeline_.transfers[at(lane[i])];
-        if (transfer.begin >= span.end) break;
-        lost += share * (std::min(transfer.end, span.end) - std::max(transfer.begin, span.begin));
-      }
+  void start() {
+    if (!compute_.busy) start_op();
+    for (std::size_t link = 0; link < lanes_.size(); ++link) {
+      if (!lanes_[link].busy) start_transfer(link);
     }
-    return lost;
+    for (LaneState& lane : lanes_) set_speed(lane);
   }
 
-  void time_op(const ComputeInstruction& instruction) {
-    std::vector<TierId> tiers;
-    for (const Location& operand : instruction.operands) tiers.push_back(operand.tier);
-    const Seconds begin = last_end(instruction.waits, compute_end_);
-    timeline_.stalls.push_back(begin - compute_end_);
+  void start_op() {
+    if (compute_.started == program_.compute.size()) return;
+    const ComputeInstruction& instruction = program_.compute[compute_.started];
+    if (!all_done(instruction.waits, compute_.waits_met)) return;
+    operand_tiers_.clear();
+    for (const Location& operand : instruction.operands) operand_tiers_.push_back(operand.tier);
+    ++compute_.started;
+    compute_.waits_met = 0;
+    compute_.busy = true;
+    compute_.making_up = false;
+    compute_.lost = 0;
+    compute_.end = now_ + costs_.op_seconds(instruction.op, operand_tiers_);
+    timeline_.ops.push_back({now_, compute_.end});
+    timeline_.stalls.push_back(now_ - compute_.last_end);
     timeline_.stall_seconds += timeline_.stalls.back();
-    compute_end_ = begin + costs_.op_seconds(instruction.op, tiers);
-    compute_end_ += interference({begin, compute_end_});
-    timeline_.ops.push_back({begin, compute_end_});
+  }
+
+  void start_transfer(std::size_t link) {
+    LaneState& lane = lanes_[link];
+    if (lane.started == program_.lanes[link].size()) return;
+    const TransferIndex index = program_.lanes[link][lane.started];
+    const TransferInstruction& transfer = program_.transfers[at(index)];
+    if (!op_done(transfer.after_op) || !all_done(transfer.waits, lane.waits_met)) return;
+    ++lane.started;
+    lane.waits_met = 0;
+    lane.busy = true;
+    lane.speed = 1;
+    lane.end = now_ + costs_.transfer_seconds(transfer.link, transfer.bytes);
+    timeline_.transfers[at(index)].begin = now_;
+    timeline_.link_bytes[link] += transfer.bytes;
+  }
+
+  bool op_done(OpIndex op) const { return op == kStepStart || at(op) + (compute_.busy ? 1 : 0) < compute_.started; }
+
+  void set_speed(LaneState& lane) const {
+    if (!lane.busy || !lane.shares_with) return;
+    const double speed = lanes_[at(*lane.shares_with)].busy ? lane.shared_speed : 1;
+    if (speed == lane.speed) return;
+    lane.end = now_ + (lane.end - now_) * lane.speed / speed;
+    lane.speed = speed;
+  }
+
+  Seconds next_event() const {
+    Seconds next = compute_.busy ? compute_.end : kNever;
+    for (const LaneState& lane : lanes_) next = lane.busy ? std::min(next, lane.end) : next;
+    return next;
+  }
+
+  void advance(Seconds event) {
+    for (const LaneState& lane : lanes_) {
+      if (!lane.busy || !compute_.busy || compute_.making_up) continue;
+      compute_.lost += lane.interference * lane.speed * (event - now_);
+    }
+    now_ = event;
+  }
+
+  void finish() {
+    if (compute_.busy && compute_.end <= now_) finish_op();
+    for (std::size_t link = 0; link < lanes_.size(); ++link) {
+      LaneState& lane = lanes_[link];
+      if (!lane.busy || lane.end > now_) continue;
+      lane.busy = false;
+      const TransferIndex index = program_.lanes[link][lane.started - 1];
+      timeline_.transfers[at(index)].end = now_;
+      transfer_done_[at(index)] = true;
+    }
+  }
+
+  void finish_op() {
+    if (!compute_.making_up && compute_.lost > 0) {
+      compute_.making_up = true;
+      compute_.end += compute_.lost;
+      return;
+    }
+    compute_.busy = false;
+    compute_.last_end = timeline_.ops.back().end = now_;
   }
 
   const Program& program_;
   const CostModel& costs_;
-  std::vector<Seconds> link_free_;        // by LinkId
-  std::vector<std::size_t> lane_passed_;  // by LinkId: transfers of the lane that ended before the last op began
-  Seconds compute_end_ = 0;
+  std::vector<LaneState> lanes_;  // by LinkId
+  std::vector<bool> transfer_done_;
+  std::vector<TierId> operand_tiers_;
+  ComputeState compute_;
+  Seconds now_ = 0;
   Timeline timeline_;
 };
 

@@ -22,8 +22,11 @@ struct Timeline {
   std::vector<Bytes> link_bytes;  // by LinkId
 };
 
-// O(instructions + waits). A link carries one transfer at a time at full bandwidth, in lane order. An op that runs
-// while links carry data takes longer by their interference (Link::interference).
+// A link carries one transfer at a time, in lane order: at full speed while the link back is idle, and at its
+// shared_bandwidth while both are busy (latency stretches likewise: a link counts as busy from a transfer's begin to
+// its end). An op that runs while links carry data takes longer by their interference (Link::interference).
+//
+// An exact event simulation, O(instructions x links + waits). Equal programs and costs give equal bits.
 Timeline simulate(const Program& program, const CostModel& costs);
 
 }  // namespace sluice

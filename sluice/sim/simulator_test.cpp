@@ -102,6 +102,83 @@ TEST(Simulator, SharesALinkAndEndsWithTheLastTransfer) {
   EXPECT_EQ(timeline.link_bytes, (std::vector<Bytes>{20000, 10000}));
 }
 
+Program two_lanes(std::vector<TransferInstruction> transfers, std::vector<std::vector<TransferIndex>> lanes) {
+  Program program;
+  program.compute = {{0, {{0, 0}}, {}}};
+  program.transfers = std::move(transfers);
+  program.lanes = std::move(lanes);
+  return program;
+}
+
+Graph one_op() {
+  Graph graph;
+  testing::add_tiny_tensor(graph, "t", Role::kActivation, 10000);
+  testing::add_tiny_op(graph, "a", {}, {0});
+  return graph;
+}
+
+// Outward 1 GB/s alone and 0.5 beside the other direction, inward 1 and 0.25.
+Machine one_device() {
+  Machine machine = testing::tiny_machine();
+  machine.links[0].shared_bandwidth = 0.5e9;
+  machine.links[1].shared_bandwidth = 0.25e9;
+  return machine;
+}
+
+// t0 moves 4,000 bytes alone, and its other 6,000 in 12 us beside t1. t1 has moved 3,000 of its 4,000 bytes by then,
+// another 500 beside t2 (1,000 bytes), and the last 500 alone.
+//
+//   us        0    4              16   18  18.5
+//   outward   |----t0-------------|-t2-|
+//   inward         |----t1-----------------|
+TEST(Simulator, LinksOfOneDeviceSlowEachOtherDown) {
+  const Graph graph = one_op();
+  const Machine machine = one_device();
+  const Profile profile = profile_of({4});
+  const Program program = two_lanes({{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}},
+                                     {0, 1, {1, 0}, {0, 0}, 4000, 0, {}},
+                                     {0, 0, {0, 0}, {1, 0}, 1000, kStepStart, {}}},
+                                    {{0, 2}, {1}});
+  const Timeline timeline = simulate(program, CostModel(graph, profile, machine));
+  expect_span(timeline.ops[0], 0, 4);
+  expect_span(timeline.transfers[0], 0, 16);
+  expect_span(timeline.transfers[1], 4, 18.5);
+  expect_span(timeline.transfers[2], 16, 18);
+  EXPECT_NEAR(timeline.step_seconds, 18.5 * kMicrosecond, kTolerance);
+  EXPECT_NEAR(timeline.stall_seconds, 14.5 * kMicrosecond, kTolerance);
+}
+
+// The inward link loses nothing to the outward one, which goes at half speed until 4.
+//
+//   us        0    4    12
+//   outward   |----t0---|
+//   inward    |-t1-|
+TEST(Simulator, OneDirectionMayGiveWay) {
+  const Graph graph = one_op();
+  Machine machine = one_device();
+  machine.links[1].shared_bandwidth = machine.links[1].bandwidth;
+  const Profile profile = profile_of({1});
+  const Program program = two_lanes(
+      {{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}}, {0, 1, {1, 0}, {0, 0}, 4000, kStepStart, {}}}, {{0}, {1}});
+  const Timeline timeline = simulate(program, CostModel(graph, profile, machine));
+  expect_span(timeline.transfers[0], 0, 12);
+  expect_span(timeline.transfers[1], 0, 4);
+}
+
+// Interference is by bytes: 8,000 go out and 4,000 in beside the op's own 16 us, at 0.1 ns each.
+TEST(Simulator, SlowerTransfersDisturbLess) {
+  const Graph graph = one_op();
+  Machine machine = one_device();
+  for (Link& link : machine.links) link.interference = 0.1e-9;
+  const Profile profile = profile_of({16});
+  const Program program = two_lanes(
+      {{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}}, {0, 1, {1, 0}, {0, 0}, 4000, kStepStart, {}}}, {{0}, {1}});
+  const Timeline timeline = simulate(program, CostModel(graph, profile, machine));
+  expect_span(timeline.ops[0], 0, 17.2);
+  expect_span(timeline.transfers[0], 0, 18);
+  expect_span(timeline.transfers[1], 0, 16);
+}
+
 // An op that writes 10,000 bytes to a tier of 1 GB/s instead of 10 GB/s: 10 us - 1 us longer.
 TEST(Simulator, ChargesDirectSlowAccess) {
   Graph graph;
@@ -119,35 +196,71 @@ TEST(Simulator, ChargesDirectSlowAccess) {
   EXPECT_EQ(timeline.stall_seconds, 0);
 }
 
+void expect_dependencies_kept(const Program& program, const Timeline& timeline) {
+  const auto end_of = [&](TransferIndex i) { return timeline.transfers[static_cast<std::size_t>(i)].end; };
+  Seconds last = 0, stalls = 0, previous_end = 0;
+  for (const ComputeInstruction& instruction : program.compute) {
+    const Span& span = timeline.ops[static_cast<std::size_t>(instruction.op)];
+    for (const TransferIndex wait : instruction.waits) ASSERT_GE(span.begin, end_of(wait));
+    ASSERT_GE(span.begin, previous_end);
+    stalls += span.begin - previous_end;
+    previous_end = span.end;
+  }
+  for (std::size_t i = 0; i < program.transfers.size(); ++i) {
+    const TransferInstruction& transfer = program.transfers[i];
+    const Seconds begin = timeline.transfers[i].begin;
+    for (const TransferIndex wait : transfer.waits) ASSERT_GE(begin, end_of(wait));
+    if (transfer.after_op >= 0) {
+      ASSERT_GE(begin, timeline.ops[static_cast<std::size_t>(transfer.after_op)].end);
+    }
+    last = std::max(last, timeline.transfers[i].end);
+  }
+  EXPECT_DOUBLE_EQ(timeline.step_seconds, std::max(last, previous_end));
+  EXPECT_NEAR(timeline.stall_seconds, stalls + timeline.step_seconds - previous_end, kTolerance);
+}
+
+// Every transfer takes as long as its bytes need at the speeds that the busy times of the link back imply.
+void expect_every_byte_moved(const Program& program, const CostModel& costs, const Timeline& timeline) {
+  for (std::size_t i = 0; i < program.transfers.size(); ++i) {
+    const TransferInstruction& transfer = program.transfers[i];
+    const Span& span = timeline.transfers[i];
+    Seconds beside = 0;
+    if (const auto back = costs.shares_with(transfer.link)) {
+      for (const TransferIndex other : program.lanes[static_cast<std::size_t>(*back)]) {
+        const Span& across = timeline.transfers[static_cast<std::size_t>(other)];
+        beside += std::max(0.0, std::min(across.end, span.end) - std::max(across.begin, span.begin));
+      }
+    }
+    const Seconds moved = span.end - span.begin - (1 - costs.shared_speed(transfer.link)) * beside;
+    ASSERT_NEAR(moved, costs.transfer_seconds(transfer.link, transfer.bytes), kTolerance) << "transfer " << i;
+  }
+}
+
 TEST(Simulator, KeepsEveryDependencyOfRandomPlans) {
+  int slower = 0;  // steps, by sharing
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
     const Graph graph = testing::random_graph(seed);
-    const Machine machine = testing::random_machine(seed);
+    Machine machine = testing::random_machine(seed);
     const Program program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine));
     const Profile profile = profile_of(std::vector<Seconds>(graph.ops().size(), 3));
-    const Timeline timeline = simulate(program, CostModel(graph, profile, machine));
-    const auto end_of = [&](TransferIndex i) { return timeline.transfers[static_cast<std::size_t>(i)].end; };
-    Seconds last = 0, stalls = 0, previous_end = 0;
-    for (const ComputeInstruction& instruction : program.compute) {
-      const Span& span = timeline.ops[static_cast<std::size_t>(instruction.op)];
-      for (const TransferIndex wait : instruction.waits) ASSERT_GE(span.begin, end_of(wait));
-      ASSERT_GE(span.begin, previous_end);
-      stalls += span.begin - previous_end;
-      previous_end = span.end;
+    const Timeline alone = simulate(program, CostModel(graph, profile, machine));
+    expect_dependencies_kept(program, alone);
+
+    for (std::size_t i = 0; i < machine.links.size(); ++i) {
+      Link& link = machine.links[i];
+      link.shared_bandwidth = link.bandwidth * (i % 2 == 0 ? 0.4 : 0.7);
     }
-    for (std::size_t i = 0; i < program.transfers.size(); ++i) {
-      const TransferInstruction& transfer = program.transfers[i];
-      const Seconds begin = timeline.transfers[i].begin;
-      for (const TransferIndex wait : transfer.waits) ASSERT_GE(begin, end_of(wait));
-      if (transfer.after_op >= 0) {
-        ASSERT_GE(begin, timeline.ops[static_cast<std::size_t>(transfer.after_op)].end);
-      }
-      last = std::max(last, timeline.transfers[i].end);
-    }
-    EXPECT_DOUBLE_EQ(timeline.step_seconds, std::max(last, previous_end));
-    EXPECT_NEAR(timeline.stall_seconds, stalls + timeline.step_seconds - previous_end, kTolerance);
+    const CostModel costs(graph, profile, machine);
+    const Timeline shared = simulate(program, costs);
+    expect_dependencies_kept(program, shared);
+    expect_every_byte_moved(program, costs, shared);
+    EXPECT_GE(shared.step_seconds, alone.step_seconds - kTolerance);
+    EXPECT_EQ(simulate(program, costs).step_seconds, shared.step_seconds);
+    slower += shared.step_seconds > alone.step_seconds ? 1 : 0;
+    if (::testing::Test::HasFailure()) break;
   }
+  EXPECT_GT(slower, 300);
 }
 
 }  // namespace

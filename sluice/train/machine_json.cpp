@@ -50,6 +50,7 @@ nlohmann::json link_to_json(const Link& link) {
   return {{"from", link.from},
           {"to", link.to},
           {"bandwidth", link.bandwidth},
+          {"shared_bandwidth", link.shared_bandwidth},
           {"latency_seconds", link.latency},
           {"interference_seconds_per_byte", link.interference},
           {"request_bytes", link.request_bytes},
@@ -63,6 +64,7 @@ Link link_from_json(const nlohmann::json& document) {
   link.from = document.at("from");
   link.to = document.at("to");
   link.bandwidth = document.at("bandwidth");
+  link.shared_bandwidth = document.value("shared_bandwidth", link.shared_bandwidth);  // older files have none
   link.latency = document.at("latency_seconds");
   link.interference = document.at("interference_seconds_per_byte");
   link.request_bytes = document.at("request_bytes");

@@ -22,7 +22,8 @@ Machine two_tiers() {
   slow.latency = 1e-4;
   slow.provenance = Provenance::kMeasured;
   machine.tiers = {fast, slow};
-  machine.links = {{.from = 0, .to = 1, .bandwidth = 2.5e9}, {.from = 1, .to = 0, .bandwidth = 1e9, .queue_depth = 4}};
+  machine.links = {{.from = 0, .to = 1, .bandwidth = 2.5e9, .shared_bandwidth = 2e9},
+                   {.from = 1, .to = 0, .bandwidth = 1e9, .queue_depth = 4}};
   return machine;
 }
 
@@ -34,6 +35,17 @@ TEST(MachineJsonTest, SurvivesTheRoundTrip) {
   EXPECT_EQ(again->fingerprint(), machine.fingerprint());
   EXPECT_EQ(again->tiers[1].path, "/some/where");
   EXPECT_EQ(again->links[1].queue_depth, 4);
+  EXPECT_EQ(again->links[0].shared_bandwidth, 2e9);
+  EXPECT_EQ(again->links[1].shared_bandwidth, 0);
+}
+
+TEST(MachineJsonTest, ReadsFilesFromBeforeLinksShared) {
+  nlohmann::json document = machine_to_json(two_tiers());
+  for (auto& link : document["links"]) link.erase("shared_bandwidth");
+  const auto machine = machine_from_json(document);
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  EXPECT_EQ(machine->links[0].bandwidth, 2.5e9);
+  EXPECT_EQ(machine->links[0].shared_bandwidth, 0);
 }
 
 TEST(MachineJsonTest, NamesWhatIsMissingOrUnknown) {

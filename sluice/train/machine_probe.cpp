@@ -25,16 +25,21 @@ std::string question_of(const Machine& machine) {
 }
 
 LinkMeasurement measurement_of(const Link& link) {
-  return {link.bandwidth, link.latency, link.request_bytes, link.queue_depth, link.interference};
+  return {link.bandwidth, link.latency, link.request_bytes, link.queue_depth, link.interference, link.shared_bandwidth};
+}
+
+// Says "alone and shared", so that figures from before both ways were measured at once are not found.
+std::string link_key(const std::string& question, std::size_t link) {
+  return fmt::format("{}link {} alone and shared", question, link);
 }
 
 void remember(const Machine& machine, const std::string& question, ProfileCache& cache) {
   for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
-    cache.put_link(fmt::format("{}tier {} read", question, i), {machine.tiers[i].read_bandwidth, 0, 0, 0, 0});
-    cache.put_link(fmt::format("{}tier {} write", question, i), {machine.tiers[i].write_bandwidth, 0, 0, 0, 0});
+    cache.put_link(fmt::format("{}tier {} read", question, i), {.bandwidth = machine.tiers[i].read_bandwidth});
+    cache.put_link(fmt::format("{}tier {} write", question, i), {.bandwidth = machine.tiers[i].write_bandwidth});
   }
   for (std::size_t i = 0; i < machine.links.size(); ++i) {
-    cache.put_link(fmt::format("{}link {}", question, i), measurement_of(machine.links[i]));
+    cache.put_link(link_key(question, i), measurement_of(machine.links[i]));
   }
 }
 
@@ -50,7 +55,7 @@ bool recall(Machine& machine, const std::string& question, const ProfileCache& c
     if (!tier.emulated()) tier.provenance = Provenance::kMeasured;
   }
   for (std::size_t i = 0; i < machine.links.size(); ++i) {
-    const auto found = cache.find_link(fmt::format("{}link {}", question, i));
+    const auto found = cache.find_link(link_key(question, i));
     if (!found) return false;
     Link& link = recalled.links[i];
     link.bandwidth = found->bandwidth;
@@ -58,6 +63,7 @@ bool recall(Machine& machine, const std::string& question, const ProfileCache& c
     link.request_bytes = found->request_bytes;
     link.queue_depth = found->queue_depth;
     link.interference = found->interference;
+    link.shared_bandwidth = found->shared_bandwidth;
     if (link.provenance != Provenance::kEmulated) link.provenance = Provenance::kMeasured;
   }
   machine = recalled;

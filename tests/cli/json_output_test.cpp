@@ -46,8 +46,8 @@ TEST_F(JsonOutputTest, Machine) {
   expect_keys(document["tiers"][1], {"name", "kind", "capacity_bytes", "read_bandwidth", "write_bandwidth",
                                      "latency_seconds", "addressable", "emulated", "provenance"});
   ASSERT_EQ(document["links"].size(), 2U);
-  expect_keys(document["links"][0], {"from", "to", "bandwidth", "latency_seconds", "request_bytes", "queue_depth",
-                                     "throttled", "provenance"});
+  expect_keys(document["links"][0], {"from", "to", "bandwidth", "shared_bandwidth", "latency_seconds", "request_bytes",
+                                     "queue_depth", "throttled", "provenance"});
   EXPECT_THAT(result_.output, HasSubstr("(emulated)"));
 }
 

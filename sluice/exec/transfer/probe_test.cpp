@@ -19,6 +19,8 @@ TEST(Probe, MeasuresAFileTier) {
     EXPECT_EQ(link.provenance, Provenance::kMeasured);
     EXPECT_GT(link.bandwidth, 1e6);
     EXPECT_LT(link.bandwidth, machine.tier(kFastTier).read_bandwidth * 10);
+    EXPECT_GT(link.shared_bandwidth, 1e5);
+    EXPECT_LE(link.shared_bandwidth, link.bandwidth);
     EXPECT_GT(link.latency, 1e-6);
     EXPECT_LT(link.latency, 1.0);
     EXPECT_GE(link.queue_depth, 2);
@@ -35,6 +37,8 @@ TEST(Probe, KeepsAThrottleThatTheDiskCanReach) {
   ASSERT_TRUE(measure_links(machine).ok());
   for (const Link& link : machine.links) {
     EXPECT_DOUBLE_EQ(link.bandwidth, 1e6);
+    EXPECT_GT(link.shared_bandwidth, 9e5);  // 1 MB/s leaves any disk nearly all it has the other way
+    EXPECT_LE(link.shared_bandwidth, link.bandwidth);
     EXPECT_TRUE(link.throttled);
     EXPECT_EQ(link.provenance, Provenance::kEmulated);
   }
@@ -44,7 +48,10 @@ TEST(Probe, LowersAThrottleThatTheHardwareCannotReach) {
   Machine machine = make_machine({.slow_tier = "optane", .link_bandwidth = 1e15}).value();
   const Tier before = machine.tier(1);
   ASSERT_TRUE(measure_links(machine).ok());
-  for (const Link& link : machine.links) EXPECT_LT(link.bandwidth, 1e13);
+  for (const Link& link : machine.links) {
+    EXPECT_LT(link.bandwidth, 1e13);
+    EXPECT_EQ(link.shared_bandwidth, 0);  // emulated links share nothing
+  }
   EXPECT_DOUBLE_EQ(machine.tier(1).read_bandwidth, before.read_bandwidth);
   EXPECT_EQ(machine.tier(1).provenance, Provenance::kEmulated);
 }
@@ -54,6 +61,15 @@ TEST(Probe, SmallTierIsMeasuredWithinItsCapacity) {
   const Status status = measure_links(machine);
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_EQ(machine.links[0].provenance, Provenance::kMeasured);
+}
+
+TEST(Probe, ALinkWithoutALinkBackSharesNothing) {
+  Machine machine = make_machine({.spill_path = ::testing::TempDir(), .slow_capacity = 16 * kMiB}).value();
+  machine.links.pop_back();
+  const Status status = measure_links(machine);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(machine.links[0].provenance, Provenance::kMeasured);
+  EXPECT_EQ(machine.links[0].shared_bandwidth, 0);
 }
 
 TEST(Probe, PathThatCannotBeWrittenIsAnError) {

@@ -1,0 +1,27 @@
+// Measures the links of a file tier: each by itself, then both directions at once.
+//
+// The file is 1 GiB (the tier's capacity if that is less), written once before: shorter bursts show a disk's cache, not
+// the disk. All compute threads are kept busy, as they are in training. Both at once comes last, when the disk's cache
+// is full; with the requests that each direction reached its best with, as training uses them. 1 to 3 s on a fast disk;
+// a slow one gets fewer combinations of requests tried and at most 3 s of both at once.
+#pragma once
+
+#include <vector>
+
+#include "sluice/base/result.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+struct FileLinkFigures {
+  Bytes request_bytes = 0;
+  int queue_depth = 0;
+  BytesPerSecond alone = 0;
+  BytesPerSecond shared = 0;  // while the link back is busy too, never above `alone`; equal to it without a link back
+  Seconds latency = 0;        // what each transfer adds to a stream of them
+};
+
+// By `links`: those between one file tier and one memory tier, one each way or only one of them. Throttles are ignored.
+Result<std::vector<FileLinkFigures>> measure_file_links(const Machine& machine, const std::vector<LinkId>& links);
+
+}  // namespace sluice

@@ -1,0 +1,66 @@
+#include "sluice/exec/transfer/probe_memory.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "sluice/exec/transfer/probe_clock.hpp"
+#include "sluice/exec/transfer/streaming_copy.hpp"
+#include "sluice/memory/arena.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr Bytes kMemoryBytes = 128 * kMiB;  // of each arena: beyond the caches
+constexpr int kMemoryRepetitions = 5;
+
+BytesPerSecond best_bandwidth(Bytes bytes, int repetitions, const std::function<void()>& work) {
+  BytesPerSecond best = 0;
+  for (int i = 0; i < repetitions; ++i) best = std::max(best, static_cast<double>(bytes) / time_of(work));
+  return best;
+}
+
+void on_threads(int threads, const std::function<void(int)>& work) {
+  std::vector<std::jthread> workers;
+  for (int thread = 1; thread < threads; ++thread) workers.emplace_back(work, thread);
+  work(0);
+}
+
+// Sums the words, so that the reads cannot be left out.
+std::uint64_t sum_words(const std::byte* data, Bytes bytes) {
+  std::uint64_t sum = 0;
+  for (Bytes i = 0; i < bytes; i += static_cast<Bytes>(sizeof sum)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + i, sizeof word);
+    sum += word;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Result<MemoryBandwidths> measure_memory(int threads) {
+  SLUICE_ASSIGN(const Arena first, Arena::map(kMemoryBytes, "probe"));
+  SLUICE_ASSIGN(const Arena second, Arena::map(kMemoryBytes, "probe"));
+  first.prefault(threads);
+  second.prefault(threads);
+  const Bytes share = align_down(kMemoryBytes / threads, kTensorAlignment);
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
+  MemoryBandwidths measured;
+  measured.read = best_bandwidth(share * threads, kMemoryRepetitions, [&] {
+    on_threads(threads, [&](int i) { sums[static_cast<std::size_t>(i)] = sum_words(first.data() + share * i, share); });
+  });
+  measured.write = best_bandwidth(share * threads, kMemoryRepetitions, [&] {
+    const int value = static_cast<int>(sums[0] & 1);
+    on_threads(threads, [&](int i) { std::memset(first.data() + share * i, value, static_cast<std::size_t>(share)); });
+  });
+  measured.copy = best_bandwidth(
+      kMemoryBytes, 3, [&] { streaming_copy(second.data(), first.data(), static_cast<std::size_t>(kMemoryBytes)); });
+  return measured;
+}
+
+}  // namespace sluice
