@@ -7,8 +7,8 @@
 //
 //   step >= max(compute before k, (A_k - C)/BW_out) + max(compute from k on, (A_k + P_k - C)/BW_in)
 //
-// and never less than the compute time alone. Where ops may address the slow tier, only the latter holds. Links count at
-// their full bandwidth: while they share a disk they are only slower.
+// and never less than the compute time alone. Where ops may address the slow tier, only the latter holds. Links count
+// at their full bandwidth: while they share a disk they are only slower.
 #pragma once
 
 #include "sluice/planners/planner.hpp"
