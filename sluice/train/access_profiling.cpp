@@ -55,11 +55,18 @@ Result<std::optional<AccessProfile>> find_stored(const std::filesystem::path& pa
   return std::optional<AccessProfile>();
 }
 
+// Every tensor on pages of its own, so that page counts are tensor counts, where that takes no more fast memory than
+// the budget. Else small tensors go on sharing pages, which then count for each.
+Plan without_shared_pages(const Graph& graph, const Machine& machine, const Plan& plan) {
+  Plan apart = on_own_pages(graph, machine, plan);
+  return apart.budgets.at(kFastTier) > plan.budgets.at(kFastTier) ? plan : apart;
+}
+
 Result<AccessProfile> measure(Workload& workload, const Machine& machine, const PlanChoice& choice,
                               const AccessOptions& options, ProfileCache& cache) {
   SLUICE_ASSIGN(const Profile profile, measure_profile(*workload.compiled, machine, cache));
   SLUICE_ASSIGN(const Plan chosen, plan_workload(workload, machine, profile, choice.planner, choice.fast));
-  const Plan plan = on_own_pages(workload.graph(), machine, chosen);
+  const Plan plan = without_shared_pages(workload.graph(), machine, chosen);
   SLUICE_ASSIGN(const auto session, Session::create(workload, machine, plan, {}));
   std::int64_t step = 0;
   const StepRunner run_next_step = [&]() -> Result<Seconds> {
