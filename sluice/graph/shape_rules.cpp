@@ -63,8 +63,8 @@ Status expect_labels(const ShapeRule& rule, const Shape& logits, const Shape& la
   if (end == 0) return rule.expect_shape("labels", labels, {logits.begin(), logits.end() - 1});
   const std::int64_t rows = element_count(logits) / logits.back();
   if (begin >= 0 && end - begin == rows && end <= element_count(labels)) return {};
-  return rule.error(fmt::format("logits {} are not those of labels {}:{} of {}", to_string(logits), begin, end,
-                                to_string(labels)));
+  return rule.error(
+      fmt::format("logits {} are not those of labels {}:{} of {}", to_string(logits), begin, end, to_string(labels)));
 }
 
 Result<Shapes> softmax_cross_entropy(const ShapeRule& rule) {

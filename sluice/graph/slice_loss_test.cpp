@@ -126,6 +126,20 @@ TEST(SliceLoss, LossAndWeightGradientsAreSummedInPlace) {
   EXPECT_EQ(graph.tensor(ops_of(graph, OpKind::kSoftmaxCrossEntropy)[0]->outputs[0]).role, Role::kOutput);
 }
 
+TEST(SliceLoss, ALossThatIsAddedToMustBeAnOperand) {
+  Graph graph = slice_loss(build_training_graph(language_model(), {}), 5 * kRowBytes);
+  const auto second = std::ranges::find(graph.ops(), "decoder.softmax_cross_entropy[5:10]", &Op::name);
+  Op& op = graph.op(static_cast<OpIndex>(second - graph.ops().begin()));
+  op.inputs.pop_back();
+  EXPECT_EQ(validate(graph).error().message,
+            "op 'decoder.softmax_cross_entropy[5:10]' (softmax_cross_entropy): a partial or accumulating op must name "
+            "its outputs as its last inputs");
+  op.attributes.accumulate = false;
+  EXPECT_TRUE(validate(graph).ok());
+  op.attributes.out_end = 11;
+  EXPECT_FALSE(validate(graph).ok()) << "more rows than logits";
+}
+
 TEST(SliceLoss, ReadsTheInputThatIsThereInsteadOfMakingItAgain) {
   const Graph whole = build_training_graph(language_model(), {});
   ASSERT_EQ(names_in(whole, "layer_norm.again").size(), 1U) << "so that the next line means something";

@@ -15,9 +15,8 @@ struct Case {
   std::string model;
   std::int64_t batch = 1;
   std::int64_t sequence = 0;
+  double largest_op = 0.2;  // at most this part of the peak; much less where only logits were large
 };
-
-constexpr double kLargestOp = 0.2;  // at most this part of the peak
 
 Bytes largest_op(const Graph& graph) {
   const Footprint footprint = measure_footprint(graph);
@@ -39,7 +38,7 @@ TEST_P(PreparedModels, NoOpDecidesTheSmallestBudgetAlone) {
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   const Footprint footprint = measure_footprint(graph);
   const auto largest = std::max_element(footprint.operands.begin(), footprint.operands.end());
-  EXPECT_LE(static_cast<double>(*largest), kLargestOp * static_cast<double>(footprint.peak))
+  EXPECT_LE(static_cast<double>(*largest), GetParam().largest_op * static_cast<double>(footprint.peak))
       << graph.op(static_cast<OpIndex>(largest - footprint.operands.begin())).name << " needs " << *largest
       << " bytes of a peak of " << footprint.peak;
 }
@@ -59,8 +58,8 @@ INSTANTIATE_TEST_SUITE_P(OfThePapers, PreparedModels,
                          ::testing::Values(Case{"resnet50", 16}, Case{"vgg16", 8}, Case{"inception_v3", 8},
                                            Case{"inception_v4", 8}, Case{"densenet121", 16}, Case{"mobilenet_v1", 32},
                                            Case{"mobilenet_v2", 32}, Case{"squeezenet1_1", 32}, Case{"vgg416", 2},
-                                           Case{"lstm", 20}, Case{"bert_base", 8, 128}, Case{"gpt2_small", 4, 256},
-                                           Case{"dcgan", 32}),
+                                           Case{"lstm", 20, 0, 0.1}, Case{"bert_base", 8, 128, 0.05},
+                                           Case{"gpt2_small", 4, 256, 0.05}, Case{"dcgan", 32}),
                          [](const auto& tested) { return tested.param.model; });
 
 }  // namespace
