@@ -5,9 +5,9 @@
 
 #include "sluice/base/hash.hpp"
 #include "sluice/exec/access_profiler.hpp"
-#include "sluice/exec/profiler.hpp"
 #include "sluice/plan/own_pages.hpp"
 #include "sluice/profile/access_profile_file.hpp"
+#include "sluice/train/estimated_profile.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice {
@@ -63,8 +63,8 @@ Plan without_shared_pages(const Graph& graph, const Machine& machine, const Plan
 }
 
 Result<AccessProfile> measure(Workload& workload, const Machine& machine, const PlanChoice& choice,
-                              const AccessOptions& options, ProfileCache& cache) {
-  SLUICE_ASSIGN(const Profile profile, measure_profile(*workload.compiled, machine, cache));
+                              const AccessOptions& options) {
+  const Profile profile = estimated_profile(workload.graph(), machine);  // none of these planners looks at times
   SLUICE_ASSIGN(const Plan chosen, plan_workload(workload, machine, profile, choice.planner, choice.fast));
   const Plan plan = without_shared_pages(workload.graph(), machine, chosen);
   SLUICE_ASSIGN(const auto session, Session::create(workload, machine, plan, {}));
@@ -90,7 +90,7 @@ Result<AccessProfile> measure_access_profile(Workload& workload, const Machine& 
   const std::filesystem::path path = stored_profile_path(cache, graph, machine, choice, options);
   SLUICE_ASSIGN(std::optional<AccessProfile> stored, find_stored(path, graph, machine));
   if (stored) return *std::move(stored);
-  SLUICE_ASSIGN(AccessProfile measured, measure(workload, machine, choice, options, cache));
+  SLUICE_ASSIGN(AccessProfile measured, measure(workload, machine, choice, options));
   if (const Status saved = write_access_profile(path, measured); !saved.ok()) spdlog::warn(saved.error().message);
   return measured;
 }
