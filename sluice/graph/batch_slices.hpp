@@ -23,9 +23,9 @@ BatchSlices choose_batch_slices(const Graph& logical, Bytes limit);
 inline constexpr Bytes kLimitsInPeak = 10;
 inline constexpr Bytes kSmallestSliceLimit = 8 * kMiB;
 
-// The limit for models, by the two numbers above: at a budget of a fifth of the peak the largest op takes half. Where an
-// op that cannot be sliced is larger, it decides the smallest budget anyway, and slicing the others below its size would
-// only cost copies.
+// The limit for models, by the two numbers above: at a budget of a fifth of the peak the largest op takes half. Where
+// an op that cannot be sliced is larger, it decides the smallest budget anyway, and slicing the others below its size
+// would only cost copies.
 Bytes batch_slice_limit(const Graph& logical);
 
 }  // namespace sluice
