@@ -96,6 +96,7 @@ OperandSet written_operands(const Op& op) { return members(op, op.outputs); }
 
 std::optional<Seconds> extra_seconds(const OpConfigurations& configurations, OperandSet slow) {
   if (configurations.empty()) return std::nullopt;
+  if (slow == 0) return 0;
   bool is_measured = false;
   Seconds of_parts = -std::numeric_limits<Seconds>::infinity();
   Seconds of_wholes = std::numeric_limits<Seconds>::infinity();

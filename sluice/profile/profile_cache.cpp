@@ -1,13 +1,13 @@
 #include "sluice/profile/profile_cache.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "sluice/base/hash.hpp"
+#include "sluice/profile/json_file.hpp"
 
 namespace sluice {
 namespace {
@@ -108,26 +108,7 @@ Status ProfileCache::save() {
   merge_file();
   const nlohmann::json document = {
       {"version", kCacheFormatVersion}, {"ops", ops_}, {"placements", placements_}, {"links", links_}};
-  const std::filesystem::path temporary = path_.string() + fmt::format(".{}.tmp", ::getpid());
-  std::error_code failed;
-  std::filesystem::create_directories(path_.parent_path(), failed);
-  {
-    std::ofstream file(temporary);
-    file << document.dump(1) << '\n';
-    file.close();
-    if (!file) {
-      std::filesystem::remove(temporary, failed);
-      return Error{ErrorCode::kIo,
-                   fmt::format("cannot write the profile cache {}: check that its folder is writable and "
-                               "has room, or set XDG_CACHE_HOME to one that is",
-                               path_.string())};
-    }
-  }
-  std::filesystem::rename(temporary, path_, failed);
-  if (failed) {
-    return Error{ErrorCode::kIo, fmt::format("cannot replace {}: {}", path_.string(), failed.message())};
-  }
-  return {};
+  return replace_json_file(path_, document, "the profile cache");
 }
 
 std::vector<std::shared_ptr<const PlacementTimes>> known_placements(const Graph& graph, const Machine& machine,
