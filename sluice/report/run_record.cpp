@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <ctime>
-#include <fstream>
+
+#include "sluice/report/text_file.hpp"
 
 namespace sluice {
 
@@ -37,16 +35,7 @@ nlohmann::json run_record(const Machine& machine) {
 }
 
 Status write_json_file(const std::string& path, const nlohmann::json& document) {
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial);
-  file << document.dump(2) << "\n";
-  file.close();
-  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
-    const int reason = errno;
-    std::remove(partial.c_str());
-    return Error{ErrorCode::kIo, fmt::format("cannot write {}: {}", path, std::strerror(reason))};
-  }
-  return {};
+  return write_text_file(path, document.dump(2) + "\n");
 }
 
 }  // namespace sluice

@@ -75,4 +75,20 @@ std::string format_fields(const std::vector<std::pair<std::string, std::string>>
   return text;
 }
 
+std::string format_item(std::string_view text, std::size_t width) {
+  std::string item;
+  std::string line = "-";
+  while (!text.empty()) {
+    const std::string word(text.substr(0, text.find(' ')));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (line.size() > 1 && display_width(line) + 1 + display_width(word) > width) {
+      append_line(item, line);
+      line = " ";
+    }
+    line += " " + word;
+  }
+  append_line(item, line);
+  return item;
+}
+
 }  // namespace sluice

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice {
@@ -33,5 +34,8 @@ class TextTable {
 
 // "  name   value" lines, the values aligned.
 std::string format_fields(const std::vector<std::pair<std::string, std::string>>& fields);
+
+// A list item: "- words", broken between words so that lines have at most `width` characters.
+std::string format_item(std::string_view text, std::size_t width = 110);
 
 }  // namespace sluice

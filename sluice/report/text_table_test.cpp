@@ -40,5 +40,11 @@ TEST(TextTableTest, FieldsAlignTheirValues) {
   EXPECT_EQ(format_fields({{"a", "1"}, {"long", "2"}}), "  a     1\n  long  2\n");
 }
 
+TEST(FormatItemTest, BreaksBetweenWords) {
+  EXPECT_EQ(format_item("one two three", 9), "- one two\n  three\n");
+  EXPECT_EQ(format_item("overlong word", 4), "- overlong\n  word\n");
+  EXPECT_EQ(format_item("four ± 5", 10), "- four ± 5\n");
+}
+
 }  // namespace
 }  // namespace sluice

@@ -1,0 +1,152 @@
+#include "sluice/report/characterization.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+bool is_used(const Liveness& liveness, TensorId id) { return !liveness.uses[static_cast<std::size_t>(id)].empty(); }
+
+// Of the tensors that `counts` accepts; 0 for the others.
+template <typename Counts>
+std::vector<Bytes> bytes_of(const Graph& graph, const Counts& counts) {
+  std::vector<Bytes> bytes;
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) bytes.push_back(counts(id) ? graph.tensor(id).bytes : 0);
+  return bytes;
+}
+
+int span_of(const Liveness& liveness, OpIndex op) { return liveness.span_of_op[static_cast<std::size_t>(op)]; }
+
+int layers_of(const Liveness& liveness) { return static_cast<int>(liveness.spans.size()); }
+
+int lifetime(const Liveness& liveness, TensorId id) {
+  const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(id)];
+  return span_of(liveness, range.end - 1) - span_of(liveness, range.begin) + 1;
+}
+
+template <typename Rows>
+auto& row_of(Rows& rows, int layers) {
+  const auto row = std::ranges::find_if(rows, [&](const auto& each) { return each.bucket.layers.contains(layers); });
+  SLUICE_CHECK(row != rows.end(), "a range for every lifetime and distance");
+  return *row;
+}
+
+// What the profile counted of one op's use of a tensor.
+std::int64_t accesses_of_use(const AccessProfile* profile, OpIndex op, TensorId tensor) {
+  if (profile == nullptr) return 0;
+  const auto& operands = profile->ops.at(static_cast<std::size_t>(op));
+  const auto touches = std::ranges::find(operands, tensor, &TensorTouches::tensor);
+  return touches == operands.end() ? 0 : touches->reads + touches->writes;
+}
+
+}  // namespace
+
+void TensorGroup::add(Bytes tensor_bytes) {
+  ++tensors;
+  bytes += tensor_bytes;
+}
+
+void BySize::add(Bytes tensor_bytes) { (tensor_bytes < kPageBytes ? small : large).add(tensor_bytes); }
+
+std::vector<LayerBucket> layer_buckets(int layers) {
+  constexpr int kLayersOfReDL = 64;
+  std::vector<LayerBucket> buckets;
+  int first = 1;
+  for (const int bound : {1, 8, 24, 40, 56, kLayersOfReDL}) {
+    const int last = bound == 1 ? 1 : (bound * layers + kLayersOfReDL / 2) / kLayersOfReDL;
+    if (last < first) continue;
+    buckets.push_back(
+        {first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last), {first, last + 1}});
+    first = last + 1;
+  }
+  return buckets;
+}
+
+Lifetimes measure_lifetimes(const Graph& graph, const Liveness& liveness) {
+  Lifetimes lifetimes;
+  const int layers = layers_of(liveness);
+  for (const LayerBucket& bucket : layer_buckets(layers)) lifetimes.rows.push_back({bucket, {}});
+  lifetimes.rows.push_back({{fmt::format(">{}", layers), {layers + 1, layers + 2}}, {}});
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (!is_used(liveness, id)) continue;
+    const Bytes bytes = graph.tensor(id).bytes;
+    const bool persistent = is_persistent(graph.tensor(id).role);
+    (liveness.short_lived[static_cast<std::size_t>(id)] ? lifetimes.short_lived : lifetimes.long_lived).add(bytes);
+    if (persistent) lifetimes.persistent.add(bytes);
+    row_of(lifetimes.rows, persistent ? layers + 1 : lifetime(liveness, id)).tensors.add(bytes);
+  }
+  return lifetimes;
+}
+
+Distances measure_distances(const Graph& graph, const Liveness& liveness, const AccessProfile* accesses) {
+  Distances distances;
+  const int layers = layers_of(liveness);
+  distances.rows.push_back({{"0", {0, 1}}});
+  for (const LayerBucket& bucket : layer_buckets(layers)) distances.rows.push_back({bucket});
+  distances.first_uses.bucket.name = "first use";
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const std::vector<Use>& uses = liveness.uses[static_cast<std::size_t>(id)];
+    const bool persistent = is_persistent(graph.tensor(id).role);
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      const bool follows = i > 0 || persistent;
+      const int before = span_of(liveness, i > 0 ? uses[i - 1].op : uses.back().op) - (i > 0 ? 0 : layers);
+      const int distance = span_of(liveness, uses[i].op) - before;
+      Distances::Row& row = follows ? row_of(distances.rows, distance) : distances.first_uses;
+      ++row.uses;
+      row.bytes += graph.tensor(id).bytes;
+      row.accesses += accesses_of_use(accesses, uses[i].op, id);
+    }
+  }
+  return distances;
+}
+
+LiveBytes measure_live_bytes(const Graph& graph, const Liveness& liveness) {
+  const auto persistent = [&](TensorId id) { return is_used(liveness, id) && is_persistent(graph.tensor(id).role); };
+  const auto is_short = [&](TensorId id) { return bool{liveness.short_lived[static_cast<std::size_t>(id)]}; };
+  const auto is_long = [&](TensorId id) { return !is_persistent(graph.tensor(id).role) && !is_short(id); };
+  LiveBytes live{.persistent = live_bytes(liveness, bytes_of(graph, persistent)),
+                 .long_lived = live_bytes(liveness, bytes_of(graph, is_long)),
+                 .short_lived = live_bytes(liveness, bytes_of(graph, is_short))};
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    const auto at = static_cast<std::size_t>(op);
+    const Bytes all = live.persistent[at] + live.long_lived[at] + live.short_lived[at];
+    if (all > live.peak) live.peak_op = op;
+    live.peak = std::max(live.peak, all);
+  }
+  return live;
+}
+
+FastMemoryBound measure_bound(const Graph& graph, const Liveness& liveness) {
+  FastMemoryBound bound;
+  const std::vector<Bytes> short_lived = live_bytes(
+      liveness, bytes_of(graph, [&](TensorId id) { return bool{liveness.short_lived[static_cast<std::size_t>(id)]}; }));
+  const auto peak = std::ranges::max_element(short_lived);
+  if (peak != short_lived.end()) {
+    bound.short_lived_peak = *peak;
+    bound.short_lived_peak_op = static_cast<OpIndex>(peak - short_lived.begin());
+  }
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (liveness.short_lived[static_cast<std::size_t>(id)] || !is_used(liveness, id)) continue;
+    if (graph.tensor(id).bytes <= bound.largest_long_lived_bytes) continue;
+    bound.largest_long_lived = id;
+    bound.largest_long_lived_bytes = graph.tensor(id).bytes;
+  }
+  return bound;
+}
+
+Characterization characterize(const Graph& graph, const Liveness& liveness, const AccessProfile* accesses) {
+  Characterization found{.layers = layers_of(liveness)};
+  found.lifetimes = measure_lifetimes(graph, liveness);
+  found.distances = measure_distances(graph, liveness, accesses);
+  found.live = measure_live_bytes(graph, liveness);
+  found.bound = measure_bound(graph, liveness);
+  if (accesses == nullptr) return found;
+  const std::vector<TensorAccesses> counts = accesses_by_tensor(graph, *accesses);
+  found.heat = measure_heat(graph, liveness, counts);
+  found.false_sharing = measure_false_sharing(graph, liveness, allocation_order_layout(graph, liveness), counts);
+  return found;
+}
+
+}  // namespace sluice

@@ -1,0 +1,59 @@
+// Small charts as SVG text: stacked or grouped bars, and a stacked step curve. With axes, units, a legend, and the
+// exact value of every bar as its tooltip; readable on light and dark pages (the viewer's preference decides). No
+// library in Debian draws charts from C++, and five kinds of element are enough for these.
+//
+// 760 x 400 user units; all text is escaped, and no two labels overlap as long as names are of usual length (categories
+// up to about a dozen, legend entries up to one line). Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sluice/report/chart_axis.hpp"
+
+namespace sluice {
+
+struct ChartSeries {
+  std::string name;
+  std::vector<double> values;
+};
+
+struct ChartText {
+  std::string title;
+  std::string subtitle;  // what it is of: model, batch
+  std::string x_label;
+  std::string y_label;  // the unit is added
+};
+
+struct BarChart {
+  ChartText text;
+  Quantity quantity = Quantity::kCount;
+  std::vector<std::string> categories;
+  std::vector<ChartSeries> series;  // one value a category; up to four
+  bool stacked = true;              // else side by side
+};
+
+struct StepCurve {
+  ChartText text;
+  Quantity quantity = Quantity::kBytes;
+  std::vector<ChartSeries> series;  // one value a step, stacked from the first up; up to four
+  struct Mark {
+    double x = 0;      // a vertical line at the beginning of this step
+    std::string name;  // above the plot
+  };
+  std::vector<Mark> marks;
+  struct Level {
+    double value = 0;  // a horizontal line, named in the legend
+    std::string name;
+  };
+  std::vector<Level> levels;
+};
+
+std::string draw_bars(const BarChart& chart);
+std::string draw_curve(const StepCurve& chart);
+
+// For XML text and attributes: & < > " ' become entities, control characters that XML forbids become spaces.
+std::string escape_xml(std::string_view text);
+
+}  // namespace sluice
