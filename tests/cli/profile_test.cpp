@@ -1,0 +1,120 @@
+// sluice profile: what is measured, what is known, and profiles that are kept.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command_runner.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ProfileTest : public ::testing::Test {
+ protected:
+  // On the smallest model, with a cache of its own, and no disk to be measured.
+  CommandResult run(const std::vector<std::string>& command, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(),
+                     {"--batch", "2", "--threads", "1", "--cache-dir", folder_.file("cache"), "--slow", slow_});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_sluice(arguments);
+  }
+  json run_json(const std::vector<std::string>& command, std::vector<std::string> more = {}) const {
+    more.insert(more.end(), {"--json", folder_.file("out.json")});
+    const CommandResult result = run(command, more);
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    return json::parse(read_text(folder_.file("out.json")));
+  }
+  std::string save() const {
+    const std::string path = folder_.file("resnet20.profile.json");
+    EXPECT_EQ(run({"profile", "resnet20"}, {"--save", path}).exit_code, 0);
+    return path;
+  }
+  void expect_refused(const CommandResult& result, const std::string& reason) const {
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.errors, AllOf(HasSubstr("resnet20.profile.json"), HasSubstr(reason)));
+    EXPECT_EQ(result.output, "");
+  }
+
+  TemporaryFolder folder_;
+  std::string slow_ = "optane";
+};
+
+TEST_F(ProfileTest, ASecondRunMeasuresNothing) {
+  const json first = run_json({"profile", "resnet20"});
+  EXPECT_GT(first["distinct_ops"], 0);
+  EXPECT_EQ(first["measured_ops"], first["distinct_ops"]);
+  for (const json& op : first["ops"]) EXPECT_GT(op["cold_seconds"].get<double>(), 0) << op;
+  const CommandResult again = run({"profile", "resnet20"});
+  const int distinct = first["distinct_ops"];
+  EXPECT_THAT(again.output, HasSubstr("0 of " + std::to_string(distinct) + " distinct ops measured, " +
+                                      std::to_string(distinct) + " from the cache"));
+  EXPECT_THAT(again.output, AllOf(HasSubstr("warm"), HasSubstr("cold")));
+  const json second = run_json({"profile", "resnet20"});
+  EXPECT_EQ(second["measured_ops"], 0);
+  EXPECT_EQ(second["ops"], first["ops"]);
+}
+
+TEST_F(ProfileTest, TimesByPlacementAreLabelledAndKept) {
+  const CommandResult first = run({"profile", "resnet20"}, {"--placements"});
+  ASSERT_EQ(first.exit_code, 0) << first.errors;
+  EXPECT_THAT(first.output, AllOf(HasSubstr("with operands in optane (emulated)"), HasSubstr("inputs slow"),
+                                  HasSubstr("outputs slow"), HasSubstr("all slow")));
+  const json known = run_json({"profile", "resnet20"}, {"--placements"});
+  EXPECT_TRUE(known["run"]["emulated"].get<bool>());
+  ASSERT_EQ(known["placements"].size(), 1U);
+  EXPECT_TRUE(known["placements"][0]["emulated"].get<bool>());
+  EXPECT_EQ(known["placements"][0]["ops"].size(), known["distinct_ops"].get<std::size_t>());
+  for (const json& op : known["placements"][0]["ops"]) {
+    EXPECT_EQ(op["configurations"][0]["relative"], 1) << op;
+    for (const json& configuration : op["configurations"]) EXPECT_GE(configuration["relative"], 1) << op;
+  }
+  EXPECT_THAT(run({"profile", "resnet20"}, {"--placements"}).output, HasSubstr("; 0 configurations"));
+}
+
+TEST_F(ProfileTest, PlacementsNeedATierThatOpsCanUse) {
+  slow_ = "pcie3";
+  const CommandResult result = run({"profile", "resnet20"}, {"--placements"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("--slow optane"));
+}
+
+TEST_F(ProfileTest, ASavedProfilePlansWithoutMeasuring) {
+  const std::string profile = save();
+  std::filesystem::remove_all(folder_.file("cache"));
+  const json simulated = run_json({"simulate", "resnet20"}, {"--profile", profile, "--planner", "fast-only"});
+  double seconds = 0;
+  const json saved = json::parse(read_text(profile));
+  for (const json& op : saved["ops"]) seconds += op["seconds"].get<double>();
+  EXPECT_NEAR(simulated["predicted_ms"].get<double>(), 1e3 * seconds, 1e-6);
+  EXPECT_EQ(run({"plan", "resnet20"}, {"--profile", profile}).exit_code, 0);
+  EXPECT_GT(run_json({"profile", "resnet20"})["measured_ops"], 0) << "nothing was measured before";
+}
+
+TEST_F(ProfileTest, ASavedProfileOfAnotherModelOrMachineIsRefused) {
+  const std::string profile = save();
+  expect_refused(run({"plan", "plain20"}, {"--profile", profile}), "another graph, of resnet20");
+  json document = json::parse(read_text(profile));
+  document["machine"]["fingerprint"] = "another";
+  document["machine"]["cpu"] = "A CPU of elsewhere, 64 cores";
+  std::ofstream(profile) << document;
+  expect_refused(run({"simulate", "resnet20"}, {"--profile", profile}), "measured on A CPU of elsewhere, 64 cores");
+}
+
+TEST_F(ProfileTest, ASavedProfileThatIsDamagedIsRefused) {
+  const std::string profile = save();
+  std::filesystem::resize_file(profile, std::filesystem::file_size(profile) / 2);
+  expect_refused(run({"plan", "resnet20"}, {"--profile", profile}), "cut short");
+  std::ofstream(profile) << "garbage";
+  expect_refused(run({"plan", "resnet20"}, {"--profile", profile}), "not JSON");
+  std::ofstream(profile) << "[]";
+  expect_refused(run({"plan", "resnet20"}, {"--profile", profile}), "not a saved profile");
+}
+
+}  // namespace
+}  // namespace sluice
