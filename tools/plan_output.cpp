@@ -12,8 +12,9 @@ namespace sluice {
 
 PlanTraffic plan_traffic(const Graph& graph, const Plan& plan) {
   PlanTraffic traffic;
+  const std::vector<Room> rooms = residency_rooms(graph, plan);
   for (const Migration& migration : plan.migrations) {
-    const Bytes bytes = align_up(graph.tensor(migration.tensor).bytes, kTensorAlignment);
+    const Bytes bytes = rooms.at(static_cast<std::size_t>(migration.from)).bytes;
     const TierId from = plan.residencies.at(static_cast<std::size_t>(migration.from)).tier;
     const TierId to = plan.residencies.at(static_cast<std::size_t>(migration.to)).tier;
     (to < from ? traffic.in : traffic.out) += bytes;

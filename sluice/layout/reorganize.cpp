@@ -18,15 +18,6 @@ std::vector<int> spans_of_life(const Liveness& liveness, TensorId id) {
   return {liveness.span_of_op[at(range.begin)], liveness.span_of_op[at(range.end - 1)]};
 }
 
-std::vector<int> spans_of_use(const Liveness& liveness, TensorId id) {
-  std::vector<int> spans;
-  for (const Use& use : liveness.uses[at(id)]) {
-    const int span = liveness.span_of_op[at(use.op)];
-    if (spans.empty() || spans.back() != span) spans.push_back(span);
-  }
-  return spans;
-}
-
 class Reorganizer {
  public:
   Reorganizer(const Graph& graph, const Liveness& liveness, std::span<const TensorAccesses> accesses,
@@ -118,6 +109,15 @@ class Reorganizer {
 };
 
 }  // namespace
+
+std::vector<int> spans_of_use(const Liveness& liveness, TensorId tensor) {
+  std::vector<int> spans;
+  for (const Use& use : liveness.uses[at(tensor)]) {
+    const int span = liveness.span_of_op[at(use.op)];
+    if (spans.empty() || spans.back() != span) spans.push_back(span);
+  }
+  return spans;
+}
 
 std::vector<TensorBlock> reorganize(const Graph& graph, const Liveness& liveness,
                                     std::span<const TensorAccesses> accesses, const ReorganizeOptions& options) {

@@ -53,6 +53,9 @@ struct ReorganizeOptions {
 std::vector<TensorBlock> reorganize(const Graph& graph, const Liveness& liveness,
                                     std::span<const TensorAccesses> accesses, const ReorganizeOptions& options);
 
+// The layer spans whose ops use a tensor, ascending.
+std::vector<int> spans_of_use(const Liveness& liveness, TensorId tensor);
+
 // Blocks in virtual memory: a region at offset 0 that the short-lived blocks of all layers use in turn (§IV-C), the
 // other blocks above it, sharing pages only with blocks that are never live with them. O(n^2) in blocks at worst.
 PageLayout block_layout(const Graph& graph, std::span<const TensorBlock> blocks);

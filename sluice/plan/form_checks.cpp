@@ -13,14 +13,18 @@ namespace {
 class FormCheck {
  public:
   FormCheck(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings)
-      : graph_(graph), machine_(machine), plan_(plan), findings_(findings), migrating_(migrating_residencies(plan)) {}
+      : graph_(graph), machine_(machine), plan_(plan), findings_(findings) {}
 
   void run() {
     check_lists();
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_residency(i);
     if (!findings_.empty()) return;  // what follows looks tensors, tiers and residencies up
+    check_blocks(graph_, plan_, findings_);
+    if (!findings_.empty()) return;  // offsets follow from blocks
+    check_offsets();
     for (OpIndex op = 0; op < graph_.op_count(); ++op) check_op(op);
     for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_migration(i);
+    if (findings_.empty()) check_block_migrations(plan_, findings_);
     check_one_residency_at_a_time();
   }
 
@@ -44,15 +48,22 @@ class FormCheck {
     const auto error = [&](const std::string& what) { fail(r.ops.begin, fmt::format("residency {}: {}", i, what)); };
     if (r.tensor < 0 || r.tensor >= graph_.tensor_count()) return error(fmt::format("no tensor {}", r.tensor));
     if (!is_tier(r.tier)) error(fmt::format("no tier {}", r.tier));
-    const Room room = room_for(graph_.tensor(r.tensor), r.tier, migrating_[i]);
-    if (r.offset < 0 || r.offset % room.alignment != 0) {
-      error(fmt::format("offset {} is not a multiple of {}", r.offset, room.alignment));
-    }
-    if (r.offset > std::numeric_limits<Bytes>::max() - room.bytes) {
-      error(fmt::format("offset {} is beyond any tier", r.offset));
-    }
     if (r.ops.begin < 0 || r.ops.empty() || r.ops.end > graph_.op_count()) {
       error(fmt::format("ops [{}, {}) are not within [0, {})", r.ops.begin, r.ops.end, graph_.op_count()));
+    }
+  }
+
+  void check_offsets() {
+    const std::vector<Room> rooms = residency_rooms(graph_, plan_);
+    for (std::size_t i = 0; i < rooms.size(); ++i) {
+      const Residency& r = plan_.residencies[i];
+      const auto error = [&](const std::string& what) { fail(r.ops.begin, fmt::format("residency {}: {}", i, what)); };
+      if (r.offset < 0 || r.offset % rooms[i].alignment != 0) {
+        error(fmt::format("offset {} is not a multiple of {}", r.offset, rooms[i].alignment));
+      }
+      if (r.offset > std::numeric_limits<Bytes>::max() - rooms[i].bytes) {
+        error(fmt::format("offset {} is beyond any tier", r.offset));
+      }
     }
   }
 
@@ -143,7 +154,6 @@ class FormCheck {
   const Machine& machine_;
   const Plan& plan_;
   Findings& findings_;
-  std::vector<bool> migrating_;  // by ResidencyIndex
 };
 
 }  // namespace

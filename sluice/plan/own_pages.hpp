@@ -7,8 +7,9 @@
 
 namespace sluice {
 
-// The same residencies, migrations and operand tiers at other offsets. Needs little more room than the plan did:
-// budgets that are too small for it are raised to what it takes. `plan` must have passed verify_plan(). Thread-safe.
+// The same residencies, migrations and operand tiers at other offsets; blocks are taken apart. Needs little more room
+// than the plan did: budgets that are too small for it are raised to what it takes. `plan` must have passed
+// verify_plan(). Thread-safe.
 Plan on_own_pages(const Graph& graph, const Machine& machine, const Plan& plan);
 
 }  // namespace sluice

@@ -20,7 +20,36 @@ std::vector<Room> residency_rooms(const Graph& graph, const Plan& plan) {
   for (const Residency& residency : plan.residencies) {
     rooms.push_back(room_for(graph.tensor(residency.tensor), residency.tier, migrating[rooms.size()]));
   }
+  for (const Block& block : plan.blocks) {
+    const std::vector<Bytes> offsets = block_offsets(graph, plan, block);
+    for (std::size_t i = 0; i < block.members.size(); ++i) {
+      rooms[static_cast<std::size_t>(block.members[i])] = {offsets[i + 1] - offsets[i],
+                                                           i == 0 ? kTensorAlignment : kOperandAlignment};
+    }
+  }
   return rooms;
+}
+
+std::vector<BlockPlace> block_places(const Plan& plan) {
+  std::vector<BlockPlace> places(plan.residencies.size());
+  for (std::size_t block = 0; block < plan.blocks.size(); ++block) {
+    const auto& members = plan.blocks[block].members;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (members[i] < 0 || static_cast<std::size_t>(members[i]) >= places.size()) continue;
+      places[static_cast<std::size_t>(members[i])] = {static_cast<std::int32_t>(block), i};
+    }
+  }
+  return places;
+}
+
+std::vector<Bytes> block_offsets(const Graph& graph, const Plan& plan, const Block& block) {
+  std::vector<Bytes> offsets{0};
+  for (const ResidencyIndex member : block.members) {
+    const TensorId tensor = plan.residencies[static_cast<std::size_t>(member)].tensor;
+    offsets.push_back(offsets.back() + align_up(graph.tensor(tensor).bytes, kOperandAlignment));
+  }
+  offsets.back() = align_up(offsets.back(), kTensorAlignment);
+  return offsets;
 }
 
 std::vector<std::vector<ResidencyIndex>> start_residencies(const Graph& graph, const Plan& plan) {

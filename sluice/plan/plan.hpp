@@ -51,6 +51,20 @@ struct Migration {
   bool operator==(const Migration&) const = default;
 };
 
+// Residencies in one tier over the same ops that lie one behind the other in whole pages of their own, and that one
+// transfer fills or empties: small tensors with one life (Sentinel section IV-B).
+//
+//   offset   0            64        128          1664      4096
+//            | stats (64) | scale (64) | labels (1,500) | to the page's end: nothing
+//
+// The first begins at a multiple of kTensorAlignment, each other one where the one before it ends, up to a multiple of
+// kOperandAlignment; the room of the last reaches to the end of its page. A migration from or to a member is one of a
+// run: one for every member, in order, with equal times, from all members of one block to all of another.
+struct Block {
+  std::vector<ResidencyIndex> members;  // two or more, of different tensors
+  bool operator==(const Block&) const = default;
+};
+
 struct OpPlacement {
   std::int32_t implementation = 0;
   std::vector<TierId> operand_tiers;  // inputs then outputs
@@ -71,6 +85,7 @@ struct Plan {
 
   std::vector<OpPlacement> ops;  // by OpIndex
   std::vector<Residency> residencies;
+  std::vector<Block> blocks;
   std::vector<Migration> migrations;  // in issue order: ascending issue_after, ties in the order to be issued
 };
 
@@ -87,8 +102,8 @@ struct Room {
   Bytes alignment = kTensorAlignment;
 };
 
-// Whole pages; but a tensor smaller than a page that stays in the fast tier, neither brought nor taken away by a
-// migration, shares pages with others of its kind (Sentinel §IV-B packs small tensors).
+// Outside blocks: whole pages; but a tensor smaller than a page that stays in the fast tier, neither brought nor taken
+// away by a migration, shares pages with others of its kind (Sentinel §IV-B packs small tensors).
 inline Room room_for(const Tensor& tensor, TierId tier, bool migrates) {
   const bool shares = tier == kFastTier && !migrates && tensor.bytes < kTensorAlignment;
   const Bytes alignment = shares ? kOperandAlignment : kTensorAlignment;
@@ -98,8 +113,20 @@ inline Room room_for(const Tensor& tensor, TierId tier, bool migrates) {
 // By ResidencyIndex: whether a migration begins or ends there. Indices that do not exist are passed over.
 std::vector<bool> migrating_residencies(const Plan& plan);
 
-// By ResidencyIndex. Tensors must exist.
+// By ResidencyIndex. Tensors must exist, and blocks be well-formed.
 std::vector<Room> residency_rooms(const Graph& graph, const Plan& plan);
+
+// Which member of which block a residency is: -1 for none.
+struct BlockPlace {
+  std::int32_t block = -1;
+  std::size_t member = 0;
+};
+
+// By ResidencyIndex. Indices that do not exist are passed over.
+std::vector<BlockPlace> block_places(const Plan& plan);
+
+// By member: the distance from the block's first byte; and behind them the whole block's bytes.
+std::vector<Bytes> block_offsets(const Graph& graph, const Plan& plan, const Block& block);
 
 // By TensorId, for persistent tensors: the residencies that contain op 0 and that no migration fills before op 0.
 // A sound plan has exactly one for each.

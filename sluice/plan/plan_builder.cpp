@@ -79,7 +79,7 @@ void make_disjoint(std::vector<Interval<std::int32_t>>& live) {
   for (std::size_t i = 1; i < live.size(); ++i) live[i].begin = std::max(live[i].begin, live[i - 1].end);
 }
 
-// What is packed in one tier: an item is a residency, or the two that must share an offset to close the cycle.
+// What is packed in one tier: an item is a residency or a block, or two that must share an offset to close the cycle.
 struct TierItems {
   std::vector<OffsetItem> items;
   std::vector<std::int32_t> item_of;  // by residency; -1: in another tier
@@ -88,11 +88,14 @@ struct TierItems {
 TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const std::vector<bool>& kept,
                         const std::map<ResidencyIndex, Bytes>& fixed, const std::vector<Room>& rooms) {
   const std::vector<ResidencyIndex> partners = cycle_partners(graph, plan);
+  const std::vector<BlockPlace> places = block_places(plan);
   TierItems result;
   result.item_of.assign(plan.residencies.size(), -1);
   const auto join = [&](std::size_t i, std::int32_t index) {
     OffsetItem& item = result.items[at(index)];
-    item.bytes = std::max(item.bytes, rooms[i].bytes);
+    Bytes bytes = rooms[i].bytes;
+    if (places[i].block >= 0) bytes = block_offsets(graph, plan, plan.blocks[at(places[i].block)]).back();
+    item.bytes = std::max(item.bytes, bytes);
     item.alignment = std::max(item.alignment, rooms[i].alignment);
     item.live.push_back(packing_interval(plan.residencies[i], kept[i]));
     const auto offset = fixed.find(static_cast<ResidencyIndex>(i));
@@ -100,12 +103,13 @@ TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const
     result.item_of[i] = index;
   };
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
-    if (plan.residencies[i].tier != tier || partners[i] >= 0) continue;
+    if (plan.residencies[i].tier != tier || partners[i] >= 0 || places[i].member > 0) continue;
     result.items.emplace_back().alignment = rooms[i].alignment;
     join(i, static_cast<std::int32_t>(result.items.size()) - 1);
   }
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
-    if (plan.residencies[i].tier == tier && partners[i] >= 0) join(i, result.item_of[at(partners[i])]);
+    if (plan.residencies[i].tier != tier || partners[i] < 0 || places[i].member > 0) continue;
+    join(i, result.item_of[at(partners[i])]);
   }
   for (OffsetItem& item : result.items) make_disjoint(item.live);
   return result;
@@ -148,6 +152,13 @@ MigrationIndex PlanBuilder::add_migration(TensorId tensor, ResidencyIndex from, 
   }
   plan_.migrations.push_back({tensor, from, to, issue_after, needed_by});
   return static_cast<MigrationIndex>(plan_.migrations.size()) - 1;
+}
+
+void PlanBuilder::add_block(std::vector<ResidencyIndex> members) {
+  for (const ResidencyIndex member : members) {
+    SLUICE_CHECK(member >= 0 && at(member) < plan_.residencies.size(), fmt::format("no residency {}", member));
+  }
+  plan_.blocks.push_back({std::move(members)});
 }
 
 void PlanBuilder::set_operand_tier(OpIndex op, int operand, TierId tier) {
@@ -206,6 +217,14 @@ Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>
   plan.arena_bytes[at(tier)] = height;
   for (std::size_t i = 0; i < packed.item_of.size(); ++i) {
     if (packed.item_of[i] >= 0) plan.residencies[i].offset = assignment.offsets[at(packed.item_of[i])];
+  }
+  for (const Block& block : plan.blocks) {
+    const std::vector<Bytes> offsets = block_offsets(graph_, plan, block);
+    const Bytes begin = plan.residencies[at(block.members.front())].offset;
+    for (std::size_t i = 0; i < block.members.size(); ++i) {
+      Residency& member = plan.residencies[at(block.members[i])];
+      if (member.tier == tier) member.offset = begin + offsets[i];
+    }
   }
   if (height <= budget) return {};
   const PackingFailure found{tier, budget, height, assignment.lower_bound};

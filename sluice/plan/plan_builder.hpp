@@ -45,6 +45,10 @@ class PlanBuilder {
   MigrationIndex add_migration(TensorId tensor, ResidencyIndex from, ResidencyIndex to, OpIndex issue_after,
                                OpIndex needed_by);
 
+  // Packs the residencies as a block, in this order: see Block. Their migrations must be added one behind the other,
+  // in the same order.
+  void add_block(std::vector<ResidencyIndex> members);
+
   // `operand` counts inputs, then outputs. The second form sets every operand of the op that is this tensor.
   void set_operand_tier(OpIndex op, int operand, TierId tier);
   void set_tensor_tier(OpIndex op, TensorId tensor, TierId tier);

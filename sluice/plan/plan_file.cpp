@@ -31,6 +31,7 @@ constexpr const char* kKeys[] = {"format",
                                  "arena_bytes",
                                  "ops",
                                  "residencies",
+                                 "blocks",
                                  "migrations"};
 
 json ops_to_json(const Graph& graph, const Plan& plan) {
@@ -52,6 +53,12 @@ json residencies_to_json(const Graph& graph, const Plan& plan) {
                     {"offset", r.offset},
                     {"ops", {r.ops.begin, r.ops.end}}});
   }
+  return list;
+}
+
+json blocks_to_json(const Plan& plan) {
+  json list = json::array();
+  for (const Block& block : plan.blocks) list.push_back({{"members", block.members}});
   return list;
 }
 
@@ -87,6 +94,12 @@ Result<Residency> read_residency(const JsonReader& object) {
   return residency;
 }
 
+Result<Block> read_block(const JsonReader& object) {
+  Block block;
+  SLUICE_RETURN_IF_ERROR(object.read("members", block.members));
+  return block;
+}
+
 Result<Migration> read_migration(const JsonReader& object) {
   Migration migration;
   SLUICE_RETURN_IF_ERROR(object.read("tensor", migration.tensor));
@@ -108,13 +121,14 @@ Status read_entries(const JsonReader& document, const char* key, Result<T> (*rea
   return {};
 }
 
-Status check_format(const JsonReader& document) {
+// The version.
+Result<int> check_format(const JsonReader& document) {
   std::string format;
   int version = 0;
   SLUICE_RETURN_IF_ERROR(document.read("format", format));
   if (format != kFormatName) return document.error("format", fmt::format("expected \"{}\"", kFormatName));
   SLUICE_RETURN_IF_ERROR(document.read("version", version));
-  if (version >= kOldestPlanFormatVersion && version <= kPlanFormatVersion) return {};
+  if (version >= kOldestPlanFormatVersion && version <= kPlanFormatVersion) return version;
   return document.error("version", fmt::format("this build reads versions {} to {}, and the plan has {}: plan again",
                                                kOldestPlanFormatVersion, kPlanFormatVersion, version));
 }
@@ -183,16 +197,18 @@ json plan_to_json(const Graph& graph, const Plan& plan) {
           {"arena_bytes", plan.arena_bytes},
           {"ops", ops_to_json(graph, plan)},
           {"residencies", residencies_to_json(graph, plan)},
+          {"blocks", blocks_to_json(plan)},
           {"migrations", migrations_to_json(graph, plan)}};
 }
 
 Result<Plan> plan_from_json(const json& document) {
   const JsonReader reader(document, "");
   Plan plan;
-  SLUICE_RETURN_IF_ERROR(check_format(reader));
+  SLUICE_ASSIGN(const int version, check_format(reader));
   SLUICE_RETURN_IF_ERROR(read_heading(reader, plan));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "ops", read_op, plan.ops));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "residencies", read_residency, plan.residencies));
+  if (version > 1) SLUICE_RETURN_IF_ERROR(read_entries(reader, "blocks", read_block, plan.blocks));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "migrations", read_migration, plan.migrations));
   return plan;
 }

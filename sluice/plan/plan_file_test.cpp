@@ -24,7 +24,7 @@ bool equal(const Plan& a, const Plan& b) {
          a.planner_config == b.planner_config && a.solver_status == b.solver_status && a.budgets == b.budgets &&
          a.arena_bytes == b.arena_bytes && a.predicted_step_seconds == b.predicted_step_seconds &&
          a.lower_bound_seconds == b.lower_bound_seconds && a.ops == b.ops && a.residencies == b.residencies &&
-         a.migrations == b.migrations;
+         a.blocks == b.blocks && a.migrations == b.migrations;
 }
 
 class PlanFileTest : public ::testing::Test {
@@ -69,7 +69,7 @@ TEST_F(PlanFileTest, WritesOneLineForEachEntry) {
   EXPECT_THAT(text, HasSubstr("\n  {\"name\":\"x\",\"offset\":4096,\"ops\":[0,2],\"tensor\":1,\"tier\":0},\n"));
   EXPECT_THAT(text,
               HasSubstr("\n  {\"from\":2,\"issue_after\":1,\"name\":\"x\",\"needed_by\":3,\"tensor\":1,\"to\":3}\n"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 11 + 3 * 2 + 5 + 7 + 2);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 12 + 3 * 2 + 5 + 7 + 2);
 }
 
 TEST_F(PlanFileTest, LeavesNothingBesideThePlan) {

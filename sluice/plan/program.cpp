@@ -16,6 +16,7 @@ class Lowering {
         machine_(machine),
         plan_(plan),
         hazards_(machine.tiers.size(), plan.migrations.size()),
+        block_places_(block_places(plan)),
         residencies_of_(graph.tensors().size()) {
     for (const Residency& residency : plan.residencies) residencies_of_[at(residency.tensor)].push_back(&residency);
   }
@@ -66,7 +67,10 @@ class Lowering {
     program_.compute.push_back(std::move(instruction));
   }
 
+  // The first of a run moves the whole block.
   void lower_migration(const Migration& migration) {
+    const BlockPlace place = block_places_[at(migration.from)];
+    if (place.member > 0) return;
     const auto index = static_cast<TransferIndex>(program_.transfers.size());
     TransferInstruction transfer;
     transfer.tensor = migration.tensor;
@@ -75,7 +79,16 @@ class Lowering {
     const auto link = machine_.link_between(transfer.from.tier, transfer.to.tier);
     SLUICE_CHECK(link.has_value(), "a verified plan migrates only along links");
     transfer.link = *link;
-    transfer.bytes = stored_bytes(graph_.tensor(migration.tensor));
+    if (place.block < 0) {
+      transfer.bytes = stored_bytes(graph_.tensor(migration.tensor));
+    } else {
+      const Block& block = plan_.blocks[at(place.block)];
+      const std::vector<Bytes> offsets = block_offsets(graph_, plan_, block);
+      transfer.bytes = offsets.back();
+      for (std::size_t i = 1; i < block.members.size(); ++i) {
+        transfer.others.push_back({plan_.residencies[at(block.members[i])].tensor, offsets[i]});
+      }
+    }
     transfer.after_op = migration.issue_after;
     transfer.waits =
         hazards_.enter_transfer(index, {transfer.from.tier, bytes_at(transfer.from, transfer.bytes), false},
@@ -103,6 +116,7 @@ class Lowering {
   const Machine& machine_;
   const Plan& plan_;
   HazardTracker hazards_;
+  std::vector<BlockPlace> block_places_;                       // by ResidencyIndex
   std::vector<std::vector<const Residency*>> residencies_of_;  // by TensorId
   Program program_;
 };

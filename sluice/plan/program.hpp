@@ -6,9 +6,9 @@
 // every transfer in `waits` is done. An op may start when the previous op and every transfer in its `waits` are done.
 // All instructions of a step finish before the next step starts.
 //
-// Transfers keep the indices of the plan's migrations. Every wait points to an instruction that comes earlier in plan
-// order (transfers issued after op k-1, then op k), so a Program cannot deadlock. Waits are exactly what the bytes
-// demand (hazard_tracker.hpp), without those that follow from others.
+// Transfers are in the order of the plan's migrations; those of a block's members are one transfer. Every wait points
+// to an instruction that comes earlier in plan order (transfers issued after op k-1, then op k), so a Program cannot
+// deadlock. Waits are exactly what the bytes demand (hazard_tracker.hpp), without those that follow from others.
 //
 // Cost of lowering: about linear in operands and migrations (3,000 ops: a few ms).
 #pragma once
@@ -33,14 +33,21 @@ struct ComputeInstruction {
   std::vector<TransferIndex> waits;
 };
 
-struct TransferInstruction {
+struct TransferPart {
   TensorId tensor = 0;
+  Bytes offset = 0;  // from the transfer's first byte
+  bool operator==(const TransferPart&) const = default;
+};
+
+struct TransferInstruction {
+  TensorId tensor = 0;  // at the first byte
   LinkId link = 0;
   Location from;
   Location to;
   Bytes bytes = 0;  // rounded up to kTensorAlignment
   OpIndex after_op = kStepStart;
   std::vector<TransferIndex> waits;
+  std::vector<TransferPart> others;  // a block's other members, by offset
 };
 
 struct Program {

@@ -58,7 +58,7 @@ std::string Names::tier(TierId tier) const { return fmt::format("tier {} '{}'", 
 std::string Names::residency(ResidencyIndex residency) const {
   const Residency& r = plan_.residencies.at(static_cast<std::size_t>(residency));
   const auto index = static_cast<std::size_t>(residency);
-  const Room room = room_for(graph_.tensor(r.tensor), r.tier, migrating_residencies(plan_)[index]);
+  const Room room = residency_rooms(graph_, plan_)[index];
   return fmt::format("residency {} ({}, bytes [{}, {}), ops [{}, {}))", residency, tier(r.tier), r.offset,
                      r.offset + room.bytes, r.ops.begin, r.ops.end);
 }

@@ -45,6 +45,11 @@ class Names {
 // kWellFormed. The only check that may be run on a plan of which nothing is known.
 void check_form(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings);
 
+// kWellFormed, of blocks. The first needs residencies that are in range, and is a part of check_form(); the second also
+// needs well-formed migrations.
+void check_blocks(const Graph& graph, const Plan& plan, Findings& findings);
+void check_block_migrations(const Plan& plan, Findings& findings);
+
 // kNoOverlap, kWithinBudget, and the part of kSourceStaysValid that concerns room. Needs a well-formed plan.
 void check_rooms(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings);
 

@@ -201,6 +201,28 @@ TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
   EXPECT_LE(aware->predicted_step_seconds, simulated(shared, *unaware).step_seconds);
 }
 
+// Budgets so small that tensors below 256 KiB must move: those with one life in one transfer.
+TEST(SentinelPlanner, MovesSmallTensorsInBlocks) {
+  std::size_t blocks = 0;
+  std::size_t saved = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Problem problem = problem_of(testing::random_graph(seed, {.most_bytes = 3000}), "file", 1e9);
+    for (const double share : {0.4, 0.7}) {
+      const auto plan = make_plan("sentinel", problem.request(share));
+      if (!plan.ok()) continue;
+      const Program program = lower_plan(problem.graph, problem.machine, *plan);
+      for (std::uint64_t order = 0; order < 4; ++order) {
+        EXPECT_EQ(testing::find_race(problem.graph, program, 4 * seed + order), std::nullopt);
+      }
+      blocks += plan->blocks.size();
+      saved += plan->migrations.size() - program.transfers.size();
+    }
+  }
+  EXPECT_GT(blocks, 100U) << "or this shows nothing";
+  EXPECT_GT(saved, 100U);
+}
+
 TEST(SentinelPlanner, MovesNothingWhenEverythingFits) {
   const Problem problem = problem_of(model("resnet20", 4, 32), "file", 1e9);
   const auto plan = make_plan("sentinel", problem.request(1.0));

@@ -62,32 +62,66 @@ void trim(SlowCopy& copy, const TensorSchedule& schedule, bool persistent) {
   copy.ops.end = schedule.pieces[copy.prefetched_pieces.back()].first_use;
 }
 
+// What is added for one tensor, or for each member of a block.
+class ScheduleAdder {
+ public:
+  ScheduleAdder(PlanBuilder& builder, std::span<const TensorId> tensors) : builder_(builder), tensors_(tensors) {}
+
+  using Residencies = std::vector<ResidencyIndex>;  // by tensor
+
+  Residencies add_residencies(TierId tier, Interval<OpIndex> ops) {
+    Residencies added;
+    for (const TensorId tensor : tensors_) added.push_back(builder_.add_residency(tensor, tier, ops));
+    if (tensors_.size() > 1) builder_.add_block(added);
+    return added;
+  }
+
+  void add_migrations(const Residencies& from, const Residencies& to, OpIndex issue_after, OpIndex needed_by) {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      builder_.add_migration(tensors_[i], from[i], to[i], issue_after, needed_by);
+    }
+  }
+
+ private:
+  PlanBuilder& builder_;
+  std::span<const TensorId> tensors_;
+};
+
 }  // namespace
 
-void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, TensorId tensor,
-                         TierId slow, const TensorSchedule& schedule) {
-  const bool persistent = is_persistent(graph.tensor(tensor).role);
-  const auto& uses = liveness.uses[static_cast<std::size_t>(tensor)];
+void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vector<Use>& uses,
+                        std::span<const TensorId> tensors, TierId slow, const TensorSchedule& schedule) {
+  const bool persistent = is_persistent(graph.tensor(tensors.front()).role);
   Movements movements = follow(uses, schedule, persistent, graph.op_count());
-  std::vector<ResidencyIndex> fast;
-  for (const FastPiece& piece : schedule.pieces) fast.push_back(builder.add_residency(tensor, kFastTier, piece.ops));
+  ScheduleAdder adder(builder, tensors);
+  std::vector<ScheduleAdder::Residencies> fast;
+  for (const FastPiece& piece : schedule.pieces) fast.push_back(adder.add_residencies(kFastTier, piece.ops));
   for (SlowCopy& copy : movements.copies) {
     trim(copy, schedule, persistent);
     if (copy.ops.empty()) continue;  // written by the very first op of the step: nothing ever reads the old value
-    const ResidencyIndex slow_index = builder.add_residency(tensor, slow, copy.ops);
+    const ScheduleAdder::Residencies there = adder.add_residencies(slow, copy.ops);
     if (copy.evicted_piece) {
       const FastPiece& piece = schedule.pieces[*copy.evicted_piece];
-      builder.add_migration(tensor, fast[*copy.evicted_piece], slow_index, piece.evict_after, piece.ops.end);
+      adder.add_migrations(fast[*copy.evicted_piece], there, piece.evict_after, piece.ops.end);
     }
     for (const std::size_t i : copy.prefetched_pieces) {
       const FastPiece& piece = schedule.pieces[i];
-      builder.add_migration(tensor, slow_index, fast[i], piece.ops.begin - 1, piece.first_use);
+      adder.add_migrations(there, fast[i], piece.ops.begin - 1, piece.first_use);
     }
   }
 }
 
+void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, TensorId tensor,
+                         TierId slow, const TensorSchedule& schedule) {
+  const std::vector<TensorId> alone{tensor};
+  add_block_schedule(builder, graph, liveness.uses[static_cast<std::size_t>(tensor)], alone, slow, schedule);
+}
+
 TensorSchedule always_fast(const Liveness& liveness, TensorId tensor, bool persistent) {
-  const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(tensor)];
+  return fast_over(liveness.ranges[static_cast<std::size_t>(tensor)], persistent);
+}
+
+TensorSchedule fast_over(Interval<OpIndex> range, bool persistent) {
   TensorSchedule schedule{.fast_at_start = persistent, .pieces = {}};
   if (!range.empty()) {
     const OpIndex last = range.end - 1;

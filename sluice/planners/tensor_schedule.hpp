@@ -11,6 +11,7 @@
 //   migrations             out 2->5  in 5->8         tail: 3,4; window: 6,7
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sluice/graph/liveness.hpp"
@@ -34,7 +35,13 @@ struct TensorSchedule {
 void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, TensorId tensor,
                          TierId slow, const TensorSchedule& schedule);
 
+// The same for small tensors with one life: they lie in blocks (plan.hpp) and each transfer moves all of them. `uses`:
+// the ops that use any of them, one entry an op. Every migration of the schedule must find all of them made.
+void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vector<Use>& uses,
+                        std::span<const TensorId> tensors, TierId slow, const TensorSchedule& schedule);
+
 // A schedule that keeps the tensor in the fast tier over its whole live range.
 TensorSchedule always_fast(const Liveness& liveness, TensorId tensor, bool persistent);
+TensorSchedule fast_over(Interval<OpIndex> range, bool persistent);
 
 }  // namespace sluice

@@ -98,8 +98,10 @@ class TraceWriter {
   // Residencies change what a tier holds only at op boundaries.
   void add_counters(const StepTrace& trace, Seconds start) {
     std::map<std::pair<TierId, OpIndex>, Bytes> changes;
-    for (const Residency& residency : plan_.residencies) {
-      const Bytes bytes = align_up(graph_.tensor(residency.tensor).bytes, kTensorAlignment);
+    const std::vector<Room> rooms = residency_rooms(graph_, plan_);
+    for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
+      const Residency& residency = plan_.residencies[i];
+      const Bytes bytes = rooms[i].bytes;
       changes[{residency.tier, residency.ops.begin}] += bytes;
       changes[{residency.tier, residency.ops.end}] -= bytes;
     }

@@ -63,7 +63,7 @@ class AdversarialRun {
   };
   struct TransferState {
     Progress progress = Progress::kWaiting;
-    std::int64_t version = 0;  // that it must find
+    std::vector<std::int64_t> versions;  // that it must find, by part
     bool hold_start = false, hold_finish = false;
   };
 
@@ -82,7 +82,7 @@ class AdversarialRun {
     for (const TransferInstruction& transfer : program_.transfers) {
       for (const Location& place : {transfer.from, transfer.to}) {
         cut(place, transfer.bytes);
-        cut(place, bytes_of(transfer.tensor));
+        for (const TransferPart& part : parts_of(transfer)) cut(behind(place, part.offset), bytes_of(part.tensor));
       }
     }
     for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
@@ -99,8 +99,10 @@ class AdversarialRun {
     std::size_t issued = 0;
     const auto issue_before = [&](OpIndex op) {
       for (; issued < transfers_.size() && program_.transfers[issued].after_op < op; ++issued) {
-        transfers_[issued] = {Progress::kWaiting, versions[at(program_.transfers[issued].tensor)],
-                              random_.chance(hold_transfers_), random_.chance(hold_transfers_)};
+        transfers_[issued] = {Progress::kWaiting, {}, random_.chance(hold_transfers_), random_.chance(hold_transfers_)};
+        for (const TransferPart& part : parts_of(program_.transfers[issued])) {
+          transfers_[issued].versions.push_back(versions[at(part.tensor)]);
+        }
       }
     };
     for (const Op& op : graph_.ops()) {
@@ -185,17 +187,22 @@ class AdversarialRun {
     const TransferInstruction& transfer = program_.transfers[at(index)];
     transfers_[at(index)].progress = Progress::kRunning;
     ++lane_next_[at(transfer.link)];
-    expect(transfer.tensor, transfer.from, transfers_[at(index)].version, fmt::format("transfer {}", index));
-    mark(transfer.tensor, transfer.to, index);
-    spoil_rest(transfer);
+    expect_parts(index, fmt::format("transfer {}", index));
+    for_cells(transfer.to, transfer.bytes, [&](Label& cell, Bytes part) { cell = being_written(index, part); });
   }
 
   void finish_transfer(TransferIndex index) {
     const TransferInstruction& transfer = program_.transfers[at(index)];
-    expect(transfer.tensor, transfer.from, transfers_[at(index)].version, fmt::format("running transfer {}", index));
-    expect_marked(transfer.tensor, transfer.to, index);
-    fill(transfer.tensor, transfer.to, transfers_[at(index)].version);
-    spoil_rest(transfer);
+    expect_parts(index, fmt::format("running transfer {}", index));
+    for_cells(transfer.to, transfer.bytes, [&](Label& cell, Bytes part) {
+      check(cell, being_written(index, part), transfer.to, "the writer");
+      cell = {};  // what lies between and behind the parts
+    });
+    const std::vector<TransferPart> parts = parts_of(transfer);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto& [tensor, offset] = parts[i];
+      fill(tensor, behind(transfer.to, offset), transfers_[at(index)].versions[i]);
+    }
     transfers_[at(index)].progress = Progress::kDone;
   }
 
@@ -220,11 +227,20 @@ class AdversarialRun {
   void mark(TensorId tensor, const Location& place, std::int64_t writer) {
     for_cells(place, bytes_of(tensor), [&](Label& cell, Bytes part) { cell = being_written(writer, part); });
   }
-  // A transfer moves whole pages: what lies behind the tensor on its last page is overwritten too.
-  void spoil_rest(const TransferInstruction& transfer) {
-    const Bytes end = bytes_of(transfer.tensor);
-    for_cells({transfer.to.tier, transfer.to.offset + end}, transfer.bytes - end,
-              [](Label& cell, Bytes) { cell = {}; });
+  static std::vector<TransferPart> parts_of(const TransferInstruction& transfer) {
+    std::vector<TransferPart> parts{{transfer.tensor, 0}};
+    parts.insert(parts.end(), transfer.others.begin(), transfer.others.end());
+    return parts;
+  }
+  static Location behind(const Location& place, Bytes distance) { return {place.tier, place.offset + distance}; }
+
+  void expect_parts(TransferIndex index, const std::string& who) {
+    const TransferInstruction& transfer = program_.transfers[at(index)];
+    const std::vector<TransferPart> parts = parts_of(transfer);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto& [tensor, offset] = parts[i];
+      expect(tensor, behind(transfer.from, offset), transfers_[at(index)].versions[i], who);
+    }
   }
 
   void expect(TensorId tensor, const Location& place, std::int64_t version, const std::string& who) {

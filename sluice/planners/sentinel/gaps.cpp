@@ -1,7 +1,5 @@
 #include "sluice/planners/sentinel/gaps.hpp"
 
-#include "sluice/plan/plan_builder.hpp"
-
 namespace sluice {
 
 std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count) {
@@ -9,21 +7,20 @@ std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count) {
   return {{gap.previous_use + 1, op_count}, {0, gap.next_use}};
 }
 
-std::vector<Gap> find_gaps(const Graph& graph, const Liveness& liveness, Bytes small_bytes) {
+std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes) {
   std::vector<Gap> gaps;
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const Tensor& tensor = graph.tensor(id);
-    const auto& uses = liveness.uses[static_cast<std::size_t>(id)];
-    const Bytes bytes = stored_bytes(tensor);
-    if (uses.empty() || bytes < small_bytes || tensor.role == Role::kOutput) continue;
-    if (liveness.short_lived[static_cast<std::size_t>(id)]) continue;
+  for (std::size_t index = 0; index < units.size(); ++index) {
+    const MovingUnit& unit = units[index];
+    const auto& uses = unit.uses;
+    const Bytes bytes = unit.moved_bytes;
+    if (!unit.may_move || bytes < small_bytes) continue;
     for (std::size_t i = 0; i + 1 < uses.size(); ++i) {
-      if (uses[i].op + 1 == uses[i + 1].op) continue;
-      gaps.push_back({.tensor = id, .bytes = bytes, .previous_use = uses[i].op, .next_use = uses[i + 1].op});
+      if (uses[i].op + 1 == uses[i + 1].op || uses[i].op < unit.complete_after) continue;
+      gaps.push_back({.unit = index, .bytes = bytes, .previous_use = uses[i].op, .next_use = uses[i + 1].op});
     }
-    if (is_persistent(tensor.role) && uses.back().op + 1 < graph.op_count()) {
+    if (unit.persistent && uses.back().op + 1 < op_count) {
       gaps.push_back(
-          {.tensor = id, .bytes = bytes, .previous_use = uses.back().op, .next_use = uses.front().op, .wraps = true});
+          {.unit = index, .bytes = bytes, .previous_use = uses.back().op, .next_use = uses.front().op, .wraps = true});
     }
   }
   return gaps;

@@ -1,16 +1,16 @@
-// Gaps: the stretches between two uses of a long-lived tensor, over which it may stay in the fast tier or leave it.
-// A persistent tensor also has a gap that wraps around the step: from its last use to its first use in the next step.
+// Gaps: the stretches between two uses of a unit, over which it may stay in the fast tier or leave it.
+// A persistent unit also has a gap that wraps around the step: from its last use to its first use in the next step.
 #pragma once
 
 #include <vector>
 
-#include "sluice/graph/liveness.hpp"
+#include "sluice/planners/sentinel/moving_units.hpp"
 
 namespace sluice {
 
 struct Gap {
-  TensorId tensor = 0;
-  Bytes bytes = 0;  // as stored
+  std::size_t unit = 0;  // index
+  Bytes bytes = 0;       // of the unit's transfers
   OpIndex previous_use = 0;
   OpIndex next_use = 0;  // of the next step when `wraps`
   bool wraps = false;
@@ -23,11 +23,11 @@ struct Gap {
 // The op ranges of a gap: one, or two (after the last use, before the first) when it wraps.
 std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count);
 
-// All gaps of at least one op that may be cut, grouped by tensor and ascending within a tensor (the wrapping one last).
-// Tensors below `small_bytes`, short-lived tensors, outputs and tensors last used by the step's last op have none.
-std::vector<Gap> find_gaps(const Graph& graph, const Liveness& liveness, Bytes small_bytes);
+// All gaps of at least one op that may be cut, grouped by unit and ascending within a unit (the wrapping one last).
+// Units below `small_bytes` and those that may not move have none.
+std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes);
 
-// Sets `writes` of every cut gap of one tensor (a contiguous run from find_gaps).
+// Sets `writes` of every cut gap of one unit (a contiguous run from find_gaps).
 void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end);
 
 }  // namespace sluice

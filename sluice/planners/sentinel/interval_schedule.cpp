@@ -16,9 +16,10 @@ class IntervalScheduler {
         options_(options),
         forecast_(forecast),
         cut_(cut_into_intervals(problem.liveness, options.interval_length)),
-        gaps_(find_gaps(problem.graph, problem.liveness, options.small_bytes)),
+        gaps_(find_gaps(problem.units, problem.graph.op_count(), options.small_bytes)),
         table_(problem.graph.op_count(), capacity) {}
 
+  bool everything_fits() const;
   bool reserve_operands();
   void keep_short_gaps();
   void give_tails();
@@ -45,14 +46,20 @@ class IntervalScheduler {
   ReservationTable table_;
 };
 
-// Everything outside the gaps: a tensor's live range less the gaps that may be cut.
+// With small tensors side by side on shared pages, as they are when nothing moves.
+bool IntervalScheduler::everything_fits() const {
+  ReservationTable all(problem_.graph.op_count(), table_.capacity());
+  for (const MovingUnit& unit : problem_.units) all.reserve(unit.range, unit.kept_bytes);
+  return all.fits({0, problem_.graph.op_count()}, 0);
+}
+
+// Everything outside the gaps: a unit's live range less the gaps that may be cut.
 bool IntervalScheduler::reserve_operands() {
-  std::vector<bool> may_move(problem_.graph.tensors().size(), false);
-  for (const Gap& gap : gaps_) may_move[static_cast<std::size_t>(gap.tensor)] = true;
-  for (TensorId id = 0; id < problem_.graph.tensor_count(); ++id) {
-    const auto index = static_cast<std::size_t>(id);
-    table_.reserve(problem_.liveness.ranges[index],
-                   room_for(problem_.graph.tensor(id), kFastTier, may_move[index]).bytes);
+  std::vector<bool> has_gaps(problem_.units.size(), false);
+  for (const Gap& gap : gaps_) has_gaps[gap.unit] = true;
+  for (std::size_t i = 0; i < problem_.units.size(); ++i) {
+    const MovingUnit& unit = problem_.units[i];
+    table_.reserve(unit.range, has_gaps[i] ? unit.moved_bytes : unit.kept_bytes);
   }
   for (Gap& gap : gaps_) {
     gap.cut = true;
@@ -76,7 +83,7 @@ Seconds IntervalScheduler::duration(const Gap& gap) const {
 // What keeping the gap saves, a byte. A parameter that was only read so far this step leaves without a copy.
 double IntervalScheduler::saving(const Gap& gap) const {
   const double inward = forecast_.inward_price[static_cast<std::size_t>(gap.next_use)];
-  if (is_persistent(problem_.graph.tensor(gap.tensor).role) && !gap.wraps) return inward;
+  if (problem_.units[gap.unit].persistent && !gap.wraps) return inward;
   return inward + forecast_.outward_price[static_cast<std::size_t>(gap.previous_use)];
 }
 
@@ -107,8 +114,8 @@ void IntervalScheduler::keep_short_gaps() {
 void IntervalScheduler::mark_all_writes() {
   auto begin = gaps_.begin();
   while (begin != gaps_.end()) {
-    const auto end = std::find_if(begin, gaps_.end(), [&](const Gap& gap) { return gap.tensor != begin->tensor; });
-    mark_writes(problem_.liveness.uses[static_cast<std::size_t>(begin->tensor)], begin, end);
+    const auto end = std::find_if(begin, gaps_.end(), [&](const Gap& gap) { return gap.unit != begin->unit; });
+    mark_writes(problem_.units[begin->unit].uses, begin, end);
     begin = end;
   }
 }
@@ -152,7 +159,7 @@ std::vector<std::size_t> IntervalScheduler::windows_in_order() const {
     const int interval = interval_of(gaps_[i].next_use);
     std::size_t colder = 0;
     if (options_.order == PrefetchOrder::kHottestFirst) {
-      const auto& uses = problem_.liveness.uses[static_cast<std::size_t>(gaps_[i].tensor)];
+      const auto& uses = problem_.units[gaps_[i].unit].uses;
       colder = static_cast<std::size_t>(
           std::count_if(uses.begin(), uses.end(), [&](const Use& use) { return interval_of(use.op) == interval; }));
       colder = uses.size() - colder;
@@ -188,12 +195,12 @@ void IntervalScheduler::keep_what_still_fits() {
 
 std::vector<TensorSchedule> IntervalScheduler::schedules() const {
   std::vector<TensorSchedule> result;
-  for (TensorId id = 0; id < problem_.graph.tensor_count(); ++id) {
-    result.push_back(always_fast(problem_.liveness, id, is_persistent(problem_.graph.tensor(id).role)));
+  for (const MovingUnit& unit : problem_.units) {
+    result.push_back(fast_over(unit.range, unit.persistent));
   }
   for (const Gap& gap : gaps_) {
     if (!gap.cut) continue;
-    TensorSchedule& schedule = result[static_cast<std::size_t>(gap.tensor)];
+    TensorSchedule& schedule = result[gap.unit];
     FastPiece& last = schedule.pieces.back();
     if (gap.wraps) {
       schedule.fast_at_start = false;
@@ -208,9 +215,9 @@ std::vector<TensorSchedule> IntervalScheduler::schedules() const {
     last.last_use = last.evict_after = gap.previous_use;
     schedule.pieces.push_back(next);
   }
-  for (TensorId id = 0; id < problem_.graph.tensor_count(); ++id) {
-    const auto& uses = problem_.liveness.uses[static_cast<std::size_t>(id)];
-    auto& pieces = result[static_cast<std::size_t>(id)].pieces;
+  for (std::size_t i = 0; i < problem_.units.size(); ++i) {
+    const auto& uses = problem_.units[i].uses;
+    auto& pieces = result[i].pieces;
     if (uses.empty() || pieces.empty()) continue;
     pieces.front().first_use = uses.front().op;
     pieces.back().last_use = pieces.back().evict_after = uses.back().op;
@@ -224,6 +231,7 @@ std::optional<std::vector<TensorSchedule>> schedule_intervals(const ScheduleProb
                                                               const ScheduleOptions& options, Bytes capacity,
                                                               const Forecast& forecast) {
   IntervalScheduler scheduler(problem, options, capacity, forecast);
+  if (scheduler.everything_fits()) return scheduler.schedules();
   if (!scheduler.reserve_operands()) return std::nullopt;
   scheduler.keep_short_gaps();
   scheduler.give_tails();

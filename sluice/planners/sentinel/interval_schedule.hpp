@@ -1,6 +1,7 @@
-// From an interval length to schedules: which gaps are cut, how much room each eviction and prefetch gets.
+// From an interval length to schedules of units: which gaps are cut, how much room each eviction and prefetch gets.
 //
-// Room is handed out in this order, each decision a reservation that must fit the capacity (reservation_table.hpp):
+// Where everything fits, nothing moves. Else room is handed out in this order, each decision a reservation that must
+// fit the capacity (reservation_table.hpp):
 //   1. every op's operands, and short-lived tensors over their whole lives (the reserved region of section IV-C);
 //   2. gaps inside one interval, then those that save the most for the time they hold room, stay in the fast tier while
 //      `headroom` bytes remain free for migrations. What a gap saves is its two copies at the lanes' prices at the
@@ -25,20 +26,21 @@ enum class PrefetchOrder { kHottestFirst, kSoonestFirst };
 
 struct ScheduleOptions {
   int interval_length = 1;
-  Bytes headroom = 0;              // kept free by step 2
-  Bytes small_bytes = 256 * kKiB;  // smaller tensors never move
+  Bytes headroom = 0;                     // kept free by step 2
+  Bytes small_bytes = kSmallTensorBytes;  // smaller units never move
   PrefetchOrder order = PrefetchOrder::kHottestFirst;
 };
 
 struct ScheduleProblem {
   const Graph& graph;
   const Liveness& liveness;
+  const std::vector<MovingUnit>& units;
   const CostModel& costs;
   LinkId outward = 0;  // fast to slow
   LinkId inward = 0;
 };
 
-// By TensorId. Empty when some op's operands alone exceed `capacity`.
+// By unit. Empty when some op's operands alone exceed `capacity`.
 std::optional<std::vector<TensorSchedule>> schedule_intervals(const ScheduleProblem& problem,
                                                               const ScheduleOptions& options, Bytes capacity,
                                                               const Forecast& forecast);

@@ -67,11 +67,11 @@ TEST(Intervals, Equation2IsTransferTimeLessTheShortestInterval) {
 
 TEST(Gaps, AreStretchesBetweenUsesOfLongLivedTensors) {
   const FourLayers step;
-  const auto gaps = find_gaps(step.graph, analyze_liveness(step.graph), 0);
+  const auto gaps = find_gaps(find_moving_units(step.graph, analyze_liveness(step.graph)), 4, 0);
   ASSERT_EQ(gaps.size(), 1U);
   EXPECT_EQ(gaps[0].previous_use, 1);
   EXPECT_EQ(gaps[0].next_use, 3);
-  EXPECT_TRUE(find_gaps(step.graph, analyze_liveness(step.graph), 9000).empty());
+  EXPECT_TRUE(find_gaps(find_moving_units(step.graph, analyze_liveness(step.graph)), 4, 9000).empty());
 }
 
 // A parameter read at 0 and 2 and updated at 4 of six ops: with the wrapping gap cut, only the update's copy is

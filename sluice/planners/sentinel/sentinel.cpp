@@ -32,6 +32,7 @@ class Search {
       : request_(request),
         slow_(slow),
         liveness_(analyze_liveness(request.graph)),
+        units_(find_moving_units(request.graph, liveness_)),
         costs_(request.graph, request.profile, request.machine),
         forecast_(forecast_compute(request.graph, costs_)),
         capacity_(request.budgets[kFastTier]) {}
@@ -46,12 +47,14 @@ class Search {
   void refine_forecast();
   bool try_options(const ScheduleOptions& options);
   Result<Candidate> build(const ScheduleOptions& options, const Forecast& forecast);
+  void add_unit(PlanBuilder& builder, const MovingUnit& unit, const TensorSchedule& schedule) const;
   bool good_enough() const;
   Plan describe(Candidate candidate) const;
 
   const PlanRequest& request_;
   SlowTier slow_;
   Liveness liveness_;
+  std::vector<MovingUnit> units_;
   CostModel costs_;
   Forecast forecast_;
   Bytes capacity_;
@@ -84,14 +87,12 @@ std::vector<int> Search::promising_lengths() {
 
 Result<Candidate> Search::build(const ScheduleOptions& options, const Forecast& forecast) {
   ++tried_;
-  const ScheduleProblem problem{request_.graph, liveness_, costs_, slow_.outward, slow_.inward};
+  const ScheduleProblem problem{request_.graph, liveness_, units_, costs_, slow_.outward, slow_.inward};
   const auto build_at = [&](Bytes capacity) -> std::optional<PlanBuilder> {
     const auto schedules = schedule_intervals(problem, options, capacity, forecast);
     if (!schedules) return std::nullopt;
     PlanBuilder builder(request_.graph, request_.machine);
-    for (TensorId id = 0; id < request_.graph.tensor_count(); ++id) {
-      add_tensor_schedule(builder, request_.graph, liveness_, id, slow_.id, (*schedules)[static_cast<std::size_t>(id)]);
-    }
+    for (std::size_t i = 0; i < units_.size(); ++i) add_unit(builder, units_[i], (*schedules)[i]);
     return builder;
   };
   SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacity_, build_at));
@@ -100,6 +101,15 @@ Result<Candidate> Search::build(const ScheduleOptions& options, const Forecast& 
   Program program = lower_plan(request_.graph, request_.machine, packed.plan);
   Timeline timeline = simulate(program, costs_);
   return Candidate{options, std::move(packed.plan), std::move(program), std::move(timeline)};
+}
+
+// Tensors that never move need no common pages: each keeps its own room, over its own live range.
+void Search::add_unit(PlanBuilder& builder, const MovingUnit& unit, const TensorSchedule& schedule) const {
+  const bool stays = schedule.pieces.size() < 2 && schedule.fast_at_start == unit.persistent;
+  if (!stays) return add_block_schedule(builder, request_.graph, unit.uses, unit.tensors, slow_.id, schedule);
+  for (const TensorId id : unit.tensors) {
+    add_tensor_schedule(builder, request_.graph, liveness_, id, slow_.id, always_fast(liveness_, id, unit.persistent));
+  }
 }
 
 // True when the candidate is at least one part in a thousand faster than the best so far.
