@@ -20,6 +20,7 @@ inline constexpr int kExitInterrupted = 130;
 void add_machine_command(CLI::App& app, Action& action);
 void add_models_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
+void add_characterize_command(CLI::App& app, Action& action);
 void add_profile_command(CLI::App& app, Action& action);
 void add_plan_command(CLI::App& app, Action& action);
 void add_verify_command(CLI::App& app, Action& action);

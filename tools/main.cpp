@@ -30,6 +30,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_machine_command(app, action);
   add_models_command(app, action);
   add_inspect_command(app, action);
+  add_characterize_command(app, action);
   add_profile_command(app, action);
   add_plan_command(app, action);
   add_verify_command(app, action);

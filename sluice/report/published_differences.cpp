@@ -42,8 +42,9 @@ std::string layers(const Graph& graph, const Characterization& found) {
   return fmt::format(
       "Layers: here a layer is a run of ops of one model layer in one direction. Batch norms' outputs are made again "
       "in "
-      "the backward pass instead of being kept, which goes back and forth between layers: {} runs for {} model layers. "
-      "--keep-norm-outputs keeps them.",
+      "the backward pass instead of being kept, and large ops are cut into parts of the batch that run in turn; both "
+      "go "
+      "back and forth between layers: {} runs for {} model layers. --keep-norm-outputs turns that off.",
       found.layers, graph.layers.size());
 }
 
@@ -51,7 +52,8 @@ std::string bytes(const Characterization& found) {
   const Bytes all = found.lifetimes.short_lived.all().bytes + found.lifetimes.long_lived.all().bytes;
   return fmt::format(
       "Bytes: 907 MB are 54 % of the paper's pages, so it has 1680 MB of them; all tensors here have {} summed, and at "
-      "most {} live at once. ReLUs are part of other ops, results are written in place, and norms' outputs are not "
+      "most {} live at once. Forward ReLUs are part of other ops, results are written in place, and norms' outputs are "
+      "not "
       "kept. "
       "Table III has 14.10 GB for the same model and batch; the paper does not say what the rest is.",
       megabytes(all), megabytes(found.live.peak));

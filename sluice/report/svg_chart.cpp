@@ -90,7 +90,7 @@ class Drawing {
   void begin_plot(const ChartAxis& axis, const std::string& y_label, double above) {
     axis_ = axis;
     const std::string title = axis.unit.empty() ? y_label : fmt::format("{} ({})", y_label, axis.unit);
-    const double title_y = legend_y_ + 22;
+    const double title_y = legend_x_ > kLeft ? legend_y_ + 22 : legend_y_;  // without a legend: in its place
     label(8, title_y, "start", title, "quiet");
     top_ = title_y + 12 + above;
     const int ticks = static_cast<int>(axis.end / axis.step + 0.5);

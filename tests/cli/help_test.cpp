@@ -10,7 +10,8 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(HelpTest, EverySubcommandShowsAnExample) {
-  for (const std::string name : {"machine", "models", "profile", "plan", "verify", "simulate", "train", "compare"}) {
+  for (const std::string name :
+       {"machine", "models", "characterize", "profile", "plan", "verify", "simulate", "train", "compare"}) {
     const CommandResult result = run_sluice({name, "--help"});
     EXPECT_EQ(result.exit_code, 0) << name;
     EXPECT_THAT(result.output, HasSubstr("Example: sluice " + name));
@@ -26,7 +27,8 @@ TEST(HelpTest, WhatIsForProgramsIsNotShown) {
 }
 
 TEST(HelpTest, EveryCommandOfAModelTakesItsOptions) {
-  for (const std::string name : {"profile", "plan", "verify", "simulate", "train", "compare", "gradients"}) {
+  for (const std::string name :
+       {"characterize", "profile", "plan", "verify", "simulate", "train", "compare", "gradients"}) {
     const std::string help = run_sluice({name, "--help"}).output;
     for (const char* option : {"--onnx", "--sequence", "--width", "--depth", "--dropout", "--optimizer", "--beta2",
                                "--precision", "--keep-norm-outputs"}) {

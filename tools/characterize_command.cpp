@@ -1,0 +1,161 @@
+// sluice characterize: what the papers observe about a training step, for any model.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "sluice/planners/planner.hpp"
+#include "sluice/report/characterization_charts.hpp"
+#include "sluice/report/characterization_json.hpp"
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/text_file.hpp"
+#include "sluice/report/text_table.hpp"
+#include "sluice/train/access_profiling.hpp"
+#include "sluice/train/input_tensors.hpp"
+#include "tools/commands.hpp"
+#include "tools/options.hpp"
+#include "tools/plan_output.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double kUsualFastShare = 0.2;  // of what everything takes: the papers' experiments
+
+struct Arguments {
+  WorkloadArguments workload;
+  MachineArguments machine;
+  std::string fast;
+  bool no_accesses = false;
+  std::string json;
+  std::string svg;
+};
+
+// Everything that was found out about a workload.
+struct Findings {
+  Liveness liveness;
+  std::optional<AccessProfile> accesses;
+  Characterization observed;
+  std::vector<PageMigrationCase> page_migration;
+  std::vector<ComparedFigure> published;  // empty for models that no paper gives figures of
+  std::vector<std::string> differences;   // why those differ
+};
+
+std::vector<PageMigrationCase> simulate_pages(const Graph& graph, const Findings& found, Bytes fast_budget) {
+  std::vector<TensorAccesses> accesses;
+  if (found.accesses) accesses = accesses_by_tensor(graph, *found.accesses);
+  std::vector<PageMigrationCase> cases;
+  for (const Bytes page : {kPageBytes, 2 * kMiB}) {
+    cases.push_back({page, fast_budget, compare_page_migration(graph, found.liveness, accesses, fast_budget, page)});
+  }
+  return cases;
+}
+
+// Runs a step under observation, or finds what was counted before.
+Result<AccessProfile> count_accesses(Workload& workload, Machine& machine, const MachineArguments& arguments,
+                                     const std::optional<MemorySize>& fast) {
+  ProfileCache cache = arguments.open_cache(machine);
+  SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
+  fmt::print(stderr, "sluice: counting main-memory accesses in one step (--no-accesses leaves them out)\n");
+  return measure_access_profile(workload, machine, {fast, true}, {}, cache);
+}
+
+Findings find(const Graph& graph, std::optional<AccessProfile> accesses, Bytes fast_budget) {
+  Findings found{.liveness = analyze_liveness(graph), .accesses = std::move(accesses)};
+  found.observed = characterize(graph, found.liveness, found.accesses ? &*found.accesses : nullptr);
+  found.page_migration = simulate_pages(graph, found, fast_budget);
+  if (graph.name != kPublishedModel) return found;
+  found.published = compare_with_published(found.observed);
+  found.differences = explain_differences(graph, found.liveness, found.observed, batch_size(graph));
+  return found;
+}
+
+void print(const Graph& graph, const Findings& found) {
+  fmt::print("{}\n{}{}", describe_graph(graph), describe_characterization(graph, found.liveness, found.observed),
+             describe_page_migration(found.page_migration));
+  if (found.accesses) fmt::print("\n{}", describe_access_method(*found.accesses));
+  if (found.published.empty()) return;
+  fmt::print("\n{}\nWhat differs:\n", describe_published(found.published));
+  for (const std::string& reason : found.differences) fmt::print("{}", format_item(reason));
+}
+
+Status write_json(const std::string& path, const Workload& workload, const Machine& machine, const Findings& found) {
+  const Graph& graph = workload.graph();
+  nlohmann::json document = characterization_json(graph, found.observed);
+  document["run"] = run_record(machine);
+  document["model"] = graph.name;
+  document["batch"] = batch_size(graph);
+  document["graph_fingerprint"] = graph.fingerprint();
+  document["page_migration"] = page_migration_json(found.page_migration);
+  document["notes"] = workload.notes;
+  if (found.accesses) document["accesses"] = access_method_json(*found.accesses);
+  if (found.published.empty()) return write_json_file(path, document);
+  document["published"] = published_json(found.published);
+  document["differences"] = found.differences;
+  return write_json_file(path, document);
+}
+
+Status write_pictures(const std::filesystem::path& folder, const Graph& graph, const Findings& found) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) {
+    return Error{ErrorCode::kIo, fmt::format("cannot make the folder {}: {}", folder.string(), failed.message())};
+  }
+  const std::string subject = fmt::format("{}, batch {}", graph.name, batch_size(graph));
+  for (const NamedPicture& picture : draw_characterization(graph, found.liveness, found.observed, subject)) {
+    SLUICE_RETURN_IF_ERROR(write_text_file((folder / picture.file).string(), picture.svg));
+    fmt::print("written to {}\n", (folder / picture.file).string());
+  }
+  return {};
+}
+
+Result<int> run(const Arguments& arguments) {
+  std::optional<MemorySize> fast;
+  if (!arguments.fast.empty()) {
+    SLUICE_ASSIGN(fast, parse_memory_size(arguments.fast));
+  }
+  SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
+  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
+  SLUICE_ASSIGN(Workload workload, build_workload(options));
+  print_notes(workload.notes);
+  std::optional<AccessProfile> accesses;
+  if (!arguments.no_accesses) {
+    SLUICE_ASSIGN(accesses, count_accesses(workload, machine, arguments.machine, fast));
+  }
+  const Graph& graph = workload.graph();
+  const Bytes fast_budget = fast.value_or(MemorySize{kUsualFastShare}).resolve(fast_only_bytes(graph));
+  const Findings found = find(graph, std::move(accesses), fast_budget);
+  print(graph, found);
+  if (!arguments.json.empty()) {
+    SLUICE_RETURN_IF_ERROR(write_json(arguments.json, workload, machine, found));
+  }
+  if (!arguments.svg.empty()) {
+    fmt::print("\n");
+    SLUICE_RETURN_IF_ERROR(write_pictures(arguments.svg, graph, found));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_characterize_command(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("characterize", "Show how tensors live and are accessed: what planners can make use of");
+  auto arguments = std::make_shared<Arguments>();
+  arguments->workload.add_to(*command);
+  arguments->machine.add_to(*command);
+  command->add_option(
+      "--fast", arguments->fast,
+      "Fast budget: 512MiB, 2GiB, or a share of what everything takes (default: 20% to simulate page migration, "
+      "all to count accesses)");
+  command->add_flag("--no-accesses", arguments->no_accesses,
+                    "Only what the graph says: do not run a step to count accesses");
+  add_json_option(*command, arguments->json);
+  command->add_option("--svg", arguments->svg, "Also draw pictures into this folder");
+  command->footer(
+      "Example: sluice characterize resnet32 --batch 128\n"
+      "         sluice characterize resnet50 --batch 16 --no-accesses --svg pictures\n"
+      "         sluice characterize --onnx model.onnx --json findings.json");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sluice
