@@ -12,7 +12,7 @@ constexpr int kBatch = 64;
 constexpr int kInputs = 512;
 constexpr int kHidden = 512;
 constexpr int kOutputs = 16;
-constexpr float kRate = 0.05F;
+constexpr float kRate = 0.002F;
 
 // A buffer of floats on pages of its own; released with its scope.
 class Buffer {

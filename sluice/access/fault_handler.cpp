@@ -19,28 +19,49 @@ struct sigaction previous_action = {};
 struct Access {
   bool data = true;  // not the fetch of an instruction
   bool write = false;
+  std::uintptr_t instruction = 0;
 };
 
 #if defined(__x86_64__)
 Access describe_access(void* context) {
   constexpr greg_t kWrite = 1 << 1;
   constexpr greg_t kFetch = 1 << 4;
-  const greg_t error = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR];
-  return {.data = (error & kFetch) == 0, .write = (error & kWrite) != 0};
+  const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  return {.data = (registers[REG_ERR] & kFetch) == 0,
+          .write = (registers[REG_ERR] & kWrite) != 0,
+          .instruction = static_cast<std::uintptr_t>(registers[REG_RIP])};
 }
 #else
 Access describe_access(void*) { return {.data = false}; }
 #endif
 
+// A thread may lose the processor between the opening of a chunk and its access, and others may close the chunk again
+// meanwhile. Its next fault is then the same access, and no new one.
+struct CountedAccess {
+  std::uintptr_t instruction = 0;
+  std::uintptr_t address = 0;
+  bool write = false;
+  std::int64_t watches = 0;  // PageTracker::watches(): what begins to be watched again is touched anew
+  bool operator==(const CountedAccess&) const = default;
+};
+// Initial-exec: reading it in a signal handler must not allocate.
+thread_local CountedAccess last_counted __attribute__((tls_model("initial-exec")));
+
 bool is_tracked(const siginfo_t& info, void* context) {
   if (info.si_code != SEGV_ACCERR) return false;
   const Access access = describe_access(context);
   if (!access.data) return false;
+  CountedAccess now{access.instruction, reinterpret_cast<std::uintptr_t>(info.si_addr), access.write};
   threads_inside.fetch_add(1);
   PageTracker* const tracker = active_tracker.load();
-  const bool own = tracker != nullptr && tracker->touch(reinterpret_cast<std::uintptr_t>(info.si_addr), access.write);
+  auto touch = PageTracker::Touch::kForeign;
+  if (tracker != nullptr) {
+    now.watches = tracker->watches();
+    touch = tracker->touch(now.address, now.write, now == last_counted);
+  }
   threads_inside.fetch_sub(1);
-  return own;
+  if (touch == PageTracker::Touch::kOpened) last_counted = now;
+  return touch != PageTracker::Touch::kForeign;
 }
 
 void pass_on(int signal, siginfo_t* info, void* context) {

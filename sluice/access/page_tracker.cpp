@@ -130,6 +130,7 @@ Status PageTracker::watch(RangeId id) {
   if (slot == options_.most_watched) {
     return Error{ErrorCode::kBadInput, fmt::format("more than {} ranges watched at once", options_.most_watched)};
   }
+  watches_.fetch_add(1);
   watched_[slot].store(&range);
   watched_slots_.store(std::max(watched_slots_.load(), slot + 1));
   for (Bytes first = 0, chunk = 0; chunk < range.chunk_count(); first = chunk) {
@@ -168,7 +169,7 @@ void PageTracker::count_written(RangeId id) {
     if ((before & kWritable) != 0) {
       range.give_back(chunk, before);
     } else {
-      open(range, chunk, true, before);
+      open(range, chunk, true, true, before);
     }
   }
 }
@@ -196,23 +197,21 @@ TrackedRange* PageTracker::find(std::uintptr_t address) const {
   return nullptr;
 }
 
-// Where the chunk turns out to be open, another thread has been here since the fault: the instruction only needs to be
-// tried again.
-bool PageTracker::touch(std::uintptr_t address, bool write) {
+PageTracker::Touch PageTracker::touch(std::uintptr_t address, bool write, bool counted_before) {
   TrackedRange* const range = find(address);
-  if (range == nullptr) return false;
+  if (range == nullptr) return Touch::kForeign;
   const Bytes chunk = range->chunk_at(address);
   const ChunkState before = range->take(chunk);
   if ((before & kWatched) == 0 || (before & (write ? kWritable : kReadable)) != 0) {
     range->give_back(chunk, before);
-    return true;
+    return Touch::kOpen;
   }
-  return open(*range, chunk, write, before);
+  return open(*range, chunk, write, !counted_before, before) ? Touch::kOpened : Touch::kForeign;
 }
 
 // The chunk is the caller's and comes free here. When the kernel cannot split another mapping the whole range is
 // opened, which splits none, and the count is known to be too low.
-bool PageTracker::open(TrackedRange& range, Bytes chunk, bool write, ChunkState before) {
+bool PageTracker::open(TrackedRange& range, Bytes chunk, bool write, bool count, ChunkState before) {
   const auto after = static_cast<ChunkState>(before | kReadable | (write ? kWritable : 0));
   bool opened = true;
   if ((before & kWatched) != 0 && !protect(range.chunk_begin(chunk), range.chunk_bytes(chunk), protection_of(after))) {
@@ -220,7 +219,7 @@ bool PageTracker::open(TrackedRange& range, Bytes chunk, bool write, ChunkState 
     opened = protect(range.begin(), range.bytes(), PROT_READ | PROT_WRITE);
   }
   const std::int64_t pages = range.chunk_bytes(chunk) / kSmallestChunk;
-  (write ? range.writes : range.reads).fetch_add(pages, std::memory_order_relaxed);
+  if (count) (write ? range.writes : range.reads).fetch_add(pages, std::memory_order_relaxed);
   range.give_back(chunk, after);
   if ((before & kReadable) == 0) enter(range, chunk);
   return opened;

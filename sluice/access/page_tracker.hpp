@@ -15,9 +15,10 @@
 // While a range is watched, system calls that are given its addresses fail with EFAULT: watch it only while nothing but
 // plain loads and stores touches it.
 //
-// Threads: any number may touch watched memory. The other calls are for one thread at a time, and that thread has to
-// keep others from a range that it begins or ceases to watch. One tracker a process at a time: it owns SIGSEGV, and
-// passes on faults that are not its own (fault_handler.hpp). The handler takes no lock and allocates nothing.
+// Threads: any number may touch watched memory, those that run generated code with a stack for faults
+// (fault_stack.hpp). The other calls are for one thread at a time, and that thread has to keep others from a range that
+// it begins or ceases to watch. One tracker a process at a time: it owns SIGSEGV, and passes on faults that are not its
+// own (fault_handler.hpp). The handler takes no lock and allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -86,13 +87,19 @@ class PageTracker {
   Bytes table_bytes() const;                  // held by the tracker itself
   bool complete() const { return !failed_; }  // false: the kernel refused to change a protection, counts are too low
 
-  // For the fault's handler: counts the touch and opens the chunk. False when no watched range holds the address.
-  bool touch(std::uintptr_t address, bool write);
+  enum class Touch {
+    kForeign,  // no watched range holds the address
+    kOpen,     // the chunk is open already: another thread has been here since the fault
+    kOpened,
+  };
+  // For the fault's handler: opens the chunk, and counts the touch unless it was counted before.
+  Touch touch(std::uintptr_t address, bool write, bool counted_before);
+  std::int64_t watches() const { return watches_.load(); }  // how often some range began to be watched
 
  private:
   explicit PageTracker(const Options& options);
   TrackedRange* find(std::uintptr_t address) const;
-  bool open(TrackedRange& range, Bytes chunk, bool write, ChunkState before);
+  bool open(TrackedRange& range, Bytes chunk, bool write, bool count, ChunkState before);
   void enter(TrackedRange& range, Bytes chunk);
   void close(TrackedRange& range, Bytes chunk);
 
@@ -103,6 +110,7 @@ class PageTracker {
   ChunkQueue open_chunks_;
   std::atomic<Bytes> open_bytes_{0};
   std::atomic<bool> failed_{false};
+  static inline std::atomic<std::int64_t> watches_{0};  // of all trackers, one after the other
 };
 
 }  // namespace sluice

@@ -11,6 +11,7 @@
 #include <map>
 #include <thread>
 
+#include "sluice/access/fault_stack.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/memory/arena.hpp"
 
@@ -321,6 +322,38 @@ TEST(PageTracker, RefusesMoreRangesThanItHasRoomFor) {
   const auto second = (*tracker)->add_range(memory.arena.data(), kPage, kPage);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, ErrorCode::kBadInput);
+}
+
+std::uintptr_t handler_stack = 0;
+
+void note_stack(int, siginfo_t* info, void*) {
+  handler_stack = reinterpret_cast<std::uintptr_t>(&info);
+  ::mprotect(info->si_addr, static_cast<std::size_t>(kPage), PROT_READ);
+}
+
+std::byte* closed_page();
+
+// Generated code may use the stack pointer for data: the handler must run elsewhere.
+TEST(PageTracker, FaultsAreHandledOnTheStackGivenForThem) {
+  struct sigaction before = {};
+  struct sigaction action = {};
+  action.sa_sigaction = note_stack;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGSEGV, &action, &before);
+  for (const bool given : {true, false}) {
+    if (given) give_fault_stack();
+    std::byte* const page = closed_page();  // not the tracker's: passed on, on the same stack
+    {
+      const auto tracker = start(kReach);
+      perform(page, {0, false});
+    }
+    const int here = 0;
+    const auto distance = static_cast<std::int64_t>(handler_stack - reinterpret_cast<std::uintptr_t>(&here));
+    EXPECT_EQ(std::abs(distance) > kMiB, given);
+    if (given) take_fault_stack();
+    ::munmap(page, static_cast<std::size_t>(kPage));
+  }
+  ::sigaction(SIGSEGV, &before, nullptr);
 }
 
 std::byte* closed_page() {

@@ -15,6 +15,8 @@
 // touch of a page costs about 5 us, and system calls that are given their addresses fail with EFAULT, so read files
 // into other memory, or before start_profile(). Outside a profile buffers are ordinary memory.
 //
+// Threads that run generated code (oneDNN's kernels, say) call give_fault_stack() of fault_stack.hpp first.
+//
 // Any thread may touch buffers, allocate and release; no other thread may touch a tracked buffer while
 // start_profile() or end_profile() runs, and nobody a buffer that is being released. One profile a process at a time.
 #pragma once

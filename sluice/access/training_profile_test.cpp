@@ -83,7 +83,7 @@ TEST(TrainingProfile, BuffersAreZeroAndOnPagesOfTheirOwn) {
 }
 
 TEST(TrainingProfile, AProfileStartsAfresh) {
-  const Buffer buffer(3 * kPage, "buffer");
+  const Buffer buffer(kPage, "buffer");
   for (int round = 0; round < 3; ++round) {
     ASSERT_TRUE(start_profile(kSmallTlb).ok());
     buffer.write();
@@ -91,7 +91,7 @@ TEST(TrainingProfile, AProfileStartsAfresh) {
     const auto profile = end_profile();
     ASSERT_TRUE(profile.ok());
     EXPECT_EQ(profile->layers, 1);
-    EXPECT_EQ(profile->buffers.at(0).writes, 3);
+    EXPECT_EQ(profile->buffers.at(0).writes, 1);
   }
 }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "sluice/access/fault_stack.hpp"
+
 namespace sluice {
+
 Result<std::unique_ptr<AccessRecorder>> AccessRecorder::create(const Graph& graph, const Program& program,
                                                                Bytes tlb_reach, Bytes largest_chunk, int threads) {
   OperandPlaces places = find_operand_places(graph, program);
@@ -13,20 +16,29 @@ Result<std::unique_ptr<AccessRecorder>> AccessRecorder::create(const Graph& grap
       PageTracker::start(
           {.reach = tlb_reach, .threads = threads, .most_ranges = places.stays, .most_watched = most_watched}));
   return std::unique_ptr<AccessRecorder>(
-      new AccessRecorder(graph, std::move(places), largest_chunk, std::move(tracker)));
+      new AccessRecorder(graph, std::move(places), largest_chunk, threads, std::move(tracker)));
 }
 
-AccessRecorder::AccessRecorder(const Graph& graph, OperandPlaces places, Bytes largest_chunk,
+AccessRecorder::AccessRecorder(const Graph& graph, OperandPlaces places, Bytes largest_chunk, int threads,
                                std::unique_ptr<PageTracker> tracker)
     : graph_(graph),
       places_(std::move(places)),
       largest_chunk_(largest_chunk),
+      threads_(threads),
       tracker_(std::move(tracker)),
       ranges_(places_.stays) {
+#pragma omp parallel num_threads(threads_)
+  give_fault_stack();
   for (const OpPlaces& op : places_.ops) {
     auto& touches = counts_.emplace_back();
     for (const OperandPlace& operand : op.operands) touches.push_back({.tensor = operand.tensor});
   }
+}
+
+AccessRecorder::~AccessRecorder() {
+  tracker_.reset();  // before the stacks that its handler runs on
+#pragma omp parallel num_threads(threads_)
+  take_fault_stack();
 }
 
 Result<PageTracker::RangeId> AccessRecorder::range_of(const WatchedPlace& place, void* operand) {

@@ -24,9 +24,12 @@ namespace sluice {
 
 class AccessRecorder final : public OpObserver {
  public:
-  // Starts the tracker. `graph` and `program` outlive the recorder; errors are PageTracker::start()'s.
+  // Starts the tracker, and gives this thread and the compute threads that it leads stacks for faults, until the
+  // recorder is destroyed on the same thread. `graph` outlives the recorder; errors are PageTracker::start()'s.
   static Result<std::unique_ptr<AccessRecorder>> create(const Graph& graph, const Program& program, Bytes tlb_reach,
                                                         Bytes largest_chunk, int threads);
+
+  ~AccessRecorder() override;
 
   Status before_op(OpIndex op, std::span<void* const> operands) override;
   void after_op(OpIndex op) override;
@@ -38,12 +41,14 @@ class AccessRecorder final : public OpObserver {
   bool complete() const { return tracker_->complete(); }
 
  private:
-  AccessRecorder(const Graph& graph, OperandPlaces places, Bytes largest_chunk, std::unique_ptr<PageTracker> tracker);
+  AccessRecorder(const Graph& graph, OperandPlaces places, Bytes largest_chunk, int threads,
+                 std::unique_ptr<PageTracker> tracker);
   Result<PageTracker::RangeId> range_of(const WatchedPlace& place, void* operand);
 
   const Graph& graph_;
   OperandPlaces places_;
   Bytes largest_chunk_;
+  int threads_;
   std::unique_ptr<PageTracker> tracker_;
   std::vector<std::optional<PageTracker::RangeId>> ranges_;  // by stay
   std::vector<PageTracker::RangeId> watched_;                // of the running op, in the order of its watched places
