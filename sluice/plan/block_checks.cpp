@@ -44,7 +44,7 @@ class BlockCheck {
         fail(r.ops.begin, fmt::format("residency {} is in another tier, or there over other ops, than residency {}",
                                       block.members[i], block.members.front()));
       }
-      if (r.offset - offsets[i] != first.offset) {
+      if (r.offset < offsets[i] || r.offset - offsets[i] != first.offset) {
         fail(r.ops.begin, fmt::format("residency {} is at byte {}, and belongs {} bytes behind byte {}",
                                       block.members[i], r.offset, offsets[i], first.offset));
       }

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <limits>
 
 #include "sluice/plan/own_pages.hpp"
 #include "sluice/plan/plan_builder.hpp"
@@ -139,6 +139,8 @@ const Break kBreaks[] = {
     {"OtherTimes", [](Step& s) { s.plan.residencies[Step::kFastB].ops.end = 3; }, "over other ops"},
     {"OtherTier", [](Step& s) { s.plan.residencies[Step::kBackC].tier = 1; }, "in another tier"},
     {"Overlap", [](Step& s) { s.plan.residencies[Step::kFastB].offset -= 64; }, "and belongs 128 bytes behind byte 0"},
+    {"NegativeOffset", [](Step& s) { s.plan.residencies[Step::kFastB].offset = std::numeric_limits<Bytes>::min(); },
+     "belongs 128"},
     {"Hole", [](Step& s) { s.plan.residencies[Step::kFastC].offset += 64; }, "and belongs 5184 bytes behind byte 0"},
     {"WrongOrder", [](Step& s) { std::swap(s.plan.blocks[0].members[0], s.plan.blocks[0].members[1]); }, "belongs"},
     {"InsideAPage",

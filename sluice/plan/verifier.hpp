@@ -27,7 +27,7 @@
 namespace sluice {
 
 enum class Rule {
-  kWellFormed,               // indices, intervals, list sizes and alignment are in range; one residency at a time; blocks are whole
+  kWellFormed,               // indices, intervals, list sizes, alignment; one residency at a time; blocks are whole
   kGraphMatches,             // fingerprint of the graph
   kMachineMatches,           // fingerprint of the machine
   kOperandResident,          // every operand has a valid copy in the tier where the op expects it
