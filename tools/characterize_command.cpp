@@ -59,11 +59,12 @@ Result<AccessProfile> count_accesses(Workload& workload, Machine& machine, const
   return measure_access_profile(workload, machine, {fast, true}, {}, cache);
 }
 
-Findings find(const Graph& graph, std::optional<AccessProfile> accesses, Bytes fast_budget) {
+Findings find(const Workload& workload, std::optional<AccessProfile> accesses, Bytes fast_budget) {
+  const Graph& graph = workload.graph();
   Findings found{.liveness = analyze_liveness(graph), .accesses = std::move(accesses)};
   found.observed = characterize(graph, found.liveness, found.accesses ? &*found.accesses : nullptr);
   found.page_migration = simulate_pages(graph, found, fast_budget);
-  if (graph.name != kPublishedModel) return found;
+  if (workload.options.model != kPublishedModel) return found;
   found.published = compare_with_published(found.observed);
   found.differences = explain_differences(graph, found.liveness, found.observed, batch_size(graph));
   return found;
@@ -123,7 +124,7 @@ Result<int> run(const Arguments& arguments) {
   }
   const Graph& graph = workload.graph();
   const Bytes fast_budget = fast.value_or(MemorySize{kUsualFastShare}).resolve(fast_only_bytes(graph));
-  const Findings found = find(graph, std::move(accesses), fast_budget);
+  const Findings found = find(workload, std::move(accesses), fast_budget);
   print(graph, found);
   if (!arguments.json.empty()) {
     SLUICE_RETURN_IF_ERROR(write_json(arguments.json, workload, machine, found));

@@ -190,12 +190,14 @@ std::string describe_page_migration(std::span<const PageMigrationCase> cases) {
                    {"freed data known", Align::kRight, 0},
                    {"reorganised", Align::kRight, 0},
                    {"saved", Align::kRight, 0}});
+  bool any = false;
   std::string problems;
   for (const PageMigrationCase& each : cases) {
     if (!each.comparison.ok()) {
       problems += fmt::format("{} pages: {}\n", format_bytes(each.page_bytes), each.comparison.error().message);
       continue;
     }
+    any = true;
     const PageMigrationComparison& moved = *each.comparison;
     const Bytes before = moved.allocation_order.total();
     table.add_row({format_bytes(each.page_bytes), format_bytes(each.fast_budget), format_bytes(before),
@@ -205,7 +207,7 @@ std::string describe_page_migration(std::span<const PageMigrationCase> cases) {
   return section(
       "Bytes moved a step by a system that moves pages (simulated): tensors where a framework's allocator puts\n"
       "them, the same with freed tensors never moved, and in blocks of tensors with the same life",
-      table.text() + problems);
+      (any ? table.text() : "") + problems);
 }
 
 std::string describe_access_method(const AccessProfile& profile) {

@@ -63,7 +63,8 @@ std::string counting(const FalseSharing& sharing) {
   return fmt::format(
       "Accesses: the paper counts with every page protected again after each access, as its kernel patch allows; here "
       "a "
-      "page counts again once it has left a software TLB, and large tensors are tracked in chunks. By page, this run's "
+      "page counts again once it has left a software TLB, and large tensors may be tracked in chunks. By page, this "
+      "run's "
       "allocator puts tensors one after the other on the same addresses, so that their accesses add up: {} of {} "
       "mis-classed for that reason alone.",
       megabytes(sharing.misclassed - sharing.misclassed_together), megabytes(sharing.misclassed));

@@ -1,0 +1,120 @@
+// What is printed and written of a characterization, on a step counted by hand.
+#include "sluice/report/characterization_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/report/characterization_charts.hpp"
+#include "sluice/report/characterization_json.hpp"
+#include "sluice/testing/drawn_step.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Step = testing::DrawnStep;
+
+Characterization observe(const Step& step) { return characterize(step.graph, step.liveness, &step.accesses); }
+
+TEST(CharacterizationTextTest, SharesOfNothingAreADash) {
+  EXPECT_EQ(format_share(1, 8), "12.5 %");
+  EXPECT_EQ(format_share(0, 0), "-");
+}
+
+TEST(CharacterizationTextTest, TablesHaveTheCountedNumbers) {
+  const Step step;
+  const std::string text = describe_characterization(step.graph, step.liveness, observe(step));
+  EXPECT_THAT(text, HasSubstr("6 ops in 4 layers"));
+  EXPECT_THAT(text, HasSubstr("short-lived               2  28.6 %      1   50.0 %  12.0 KiB  14.9 %\n"));
+  EXPECT_THAT(text, HasSubstr("lower bound on fast memory   48.0 KiB, 63.2 % of the peak"));
+  EXPECT_THAT(text, HasSubstr("peak of live bytes           76.0 KiB, during op4 (backward)"));
+  EXPECT_THAT(text, HasSubstr("4 B because of tensors\nthat live on the page at the same time"));
+}
+
+TEST(CharacterizationTextTest, WithoutAccessesNothingIsSaidOfThem) {
+  const Step step;
+  const std::string text =
+      describe_characterization(step.graph, step.liveness, characterize(step.graph, step.liveness, nullptr));
+  EXPECT_THAT(text, Not(HasSubstr("accesses")));
+}
+
+TEST(CharacterizationTextTest, AnImpossiblePageMigrationIsExplained) {
+  const std::vector<PageMigrationCase> cases{{kPageBytes, 100, Error{ErrorCode::kInfeasible, "op 'x' is too large"}}};
+  const std::string text = describe_page_migration(cases);
+  EXPECT_THAT(text, HasSubstr("4.0 KiB pages: op 'x' is too large\n"));
+  EXPECT_THAT(text, Not(HasSubstr("saved"))) << "no table without rows";
+  EXPECT_EQ(page_migration_json(cases)[0]["error"], "op 'x' is too large");
+}
+
+TEST(CharacterizationTextTest, PageMigrationShowsWhatReorganisingSaves) {
+  const PageMigrationComparison moved{{600, 400}, {500, 300}, {400, 100}};
+  const std::vector<PageMigrationCase> cases{{kPageBytes, 8192, moved}};
+  EXPECT_THAT(describe_page_migration(cases),
+              HasSubstr("4.0 KiB      8.0 KiB            1000 B             800 B        500 B  50.0 %"));
+  EXPECT_EQ(page_migration_json(cases)[0]["reorganized"], (json{{"in", 400}, {"out", 100}}));
+}
+
+TEST(CharacterizationJsonTest, HasTheCountedNumbers) {
+  const Step step;
+  const json found = characterization_json(step.graph, observe(step));
+  EXPECT_EQ(found["layers"], 4);
+  EXPECT_EQ(found["short_lived"]["small"], (json{{"tensors", 1}, {"bytes", 4095}}));
+  EXPECT_EQ(found["lifetimes"][1]["large"]["bytes"], 20480);
+  EXPECT_EQ(found["distances"].back(),
+            (json{{"layers", "first use"}, {"uses", 6}, {"bytes", 74243}, {"accesses", 238}}));
+  EXPECT_EQ(found["bound"]["bytes"], 49152);
+  EXPECT_EQ(found["bound"]["largest_long_lived"], "a");
+  EXPECT_EQ(found["live"]["short_lived"], (json{4095, 0, 0, 0, 8192, 8192}));
+  EXPECT_EQ(found["hot_and_cold"][2]["accesses"], 201);
+  EXPECT_TRUE(found["false_sharing"].contains("misclassed_bytes"));
+}
+
+TEST(PublishedFiguresTest, ArePublishedValuesBesideOurs) {
+  const Step step;
+  const std::vector<ComparedFigure> figures = compare_with_published(observe(step));
+  ASSERT_GE(figures.size(), 3U);
+  EXPECT_EQ(figures[0].published.value, 92);
+  EXPECT_NEAR(figures[0].here.value_or(0), 100 * 2.0 / 7, 1e-9);
+  EXPECT_NEAR(figures[1].here.value_or(0), 50, 1e-9);
+  EXPECT_EQ(figures[2].published.value, 52.3);
+  EXPECT_NEAR(figures[2].here.value_or(0), 100 * 4.0 / 7, 1e-9);
+  EXPECT_THAT(describe_published(figures),
+              HasSubstr("tensors that are short-lived      92.0 %  28.6 %  observation 1"));
+}
+
+TEST(PublishedFiguresTest, SayWhatWasNotMeasured) {
+  const Step step;
+  const std::vector<ComparedFigure> figures = compare_with_published(characterize(step.graph, step.liveness, nullptr));
+  EXPECT_FALSE(figures[2].here.has_value());
+  EXPECT_THAT(describe_published(figures), HasSubstr("not measured"));
+  EXPECT_TRUE(published_json(figures)[2]["here"].is_null());
+}
+
+TEST(PublishedFiguresTest, DifferencesNameAnotherBatch) {
+  const Step step;
+  const auto reasons = [&](std::int64_t batch) {
+    return explain_differences(step.graph, step.liveness, observe(step), batch);
+  };
+  EXPECT_THAT(reasons(2), Contains(HasSubstr("batch 2, the paper's is 128")));
+  EXPECT_THAT(reasons(128), Not(Contains(HasSubstr("the paper's is 128"))));
+}
+
+TEST(CharacterizationChartsTest, DrawWhatWasMeasured) {
+  const Step step;
+  const auto files = [&](const Characterization& found) {
+    std::vector<std::string> names;
+    for (const NamedPicture& each : draw_characterization(step.graph, step.liveness, found, "drawn")) {
+      EXPECT_THAT(each.svg, HasSubstr("drawn"));
+      names.push_back(each.file);
+    }
+    return names;
+  };
+  EXPECT_THAT(files(characterize(step.graph, step.liveness, nullptr)), Not(Contains("hot_and_cold.svg")));
+  EXPECT_THAT(files(observe(step)), ::testing::IsSupersetOf({"hot_and_cold.svg", "false_sharing.svg"}));
+}
+
+}  // namespace
+}  // namespace sluice
