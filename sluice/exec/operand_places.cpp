@@ -17,9 +17,10 @@ using Stay = std::tuple<TensorId, TierId, Bytes, std::int64_t>;
 class PlaceFinder {
  public:
   PlaceFinder(const Graph& graph, const Program& program)
-      : graph_(graph), program_(program), transfers_(graph.tensors().size()) {
+      : graph_(graph), program_(program), arrivals_(graph.tensors().size()) {
     for (const TransferInstruction& transfer : program.transfers) {
-      transfers_[static_cast<std::size_t>(transfer.tensor)].push_back(&transfer);
+      add_arrival(transfer.tensor, transfer, 0);
+      for (const TransferPart& part : transfer.others) add_arrival(part.tensor, transfer, part.offset);
     }
   }
 
@@ -36,6 +37,16 @@ class PlaceFinder {
   }
 
  private:
+  struct Arrival {
+    Location at;
+    OpIndex after_op = 0;
+  };
+
+  void add_arrival(TensorId tensor, const TransferInstruction& transfer, Bytes offset) {
+    const Location at{transfer.to.tier, transfer.to.offset + offset};
+    arrivals_[static_cast<std::size_t>(tensor)].push_back({at, transfer.after_op});
+  }
+
   void add_operand(OpIndex index, TensorId tensor, OpPlaces& places) {
     const Op& op = graph_.op(index);
     const auto input = std::ranges::find(op.inputs, tensor);
@@ -47,26 +58,31 @@ class PlaceFinder {
     OperandPlace& place =
         places.operands.emplace_back(OperandPlace{tensor, input != op.inputs.end(), output != op.outputs.end(), {}});
     const Bytes end = at.offset + graph_.tensor(tensor).bytes;
-    if (!may_share_pages(tensor, at)) {
-      const Bytes bytes = align_up(end, kTensorAlignment) - at.offset;
-      place.watched = {
-          watch(places, {position, 0, bytes, number({tensor, at.tier, at.offset, arrivals(index, tensor, at)})})};
-      return;
+    const Bytes own_begin = align_up(at.offset, kTensorAlignment);
+    const Bytes own_end = align_down(end, kTensorAlignment);
+    if (own_begin < own_end) {
+      const std::size_t stay = number({tensor, at.tier, at.offset, arrivals_before(index, tensor, at)});
+      place.watched.push_back(watch(places, {position, at.offset - own_begin, own_end - own_begin, stay}));
     }
-    for (Bytes page = align_down(at.offset, kTensorAlignment); page < end; page += kTensorAlignment) {
+    for (const Bytes page : border_pages(at.offset, end)) {
       const std::size_t stay = number({kSharedPage, at.tier, page, 0});
       place.watched.push_back(watch(places, {position, at.offset - page, kTensorAlignment, stay}));
     }
   }
 
-  bool may_share_pages(TensorId tensor, const Location& at) const {
-    return at.tier == kFastTier && graph_.tensor(tensor).bytes < kTensorAlignment;
+  // Those that [begin, end) fills only in part: other tensors may lie there too.
+  static std::vector<Bytes> border_pages(Bytes begin, Bytes end) {
+    const Bytes first = align_down(begin, kTensorAlignment);
+    const Bytes last = align_down(end, kTensorAlignment);
+    std::vector<Bytes> pages;
+    if (first != begin) pages.push_back(first);
+    if (last != end && (pages.empty() || last != first)) pages.push_back(last);
+    return pages;
   }
 
-  std::int64_t arrivals(OpIndex before, TensorId tensor, const Location& at) const {
-    return std::ranges::count_if(
-        transfers_[static_cast<std::size_t>(tensor)],
-        [&](const TransferInstruction* transfer) { return transfer->to == at && transfer->after_op < before; });
+  std::int64_t arrivals_before(OpIndex op, TensorId tensor, const Location& at) const {
+    return std::ranges::count_if(arrivals_[static_cast<std::size_t>(tensor)],
+                                 [&](const Arrival& arrival) { return arrival.at == at && arrival.after_op < op; });
   }
 
   std::size_t number(const Stay& stay) { return numbers_.try_emplace(stay, numbers_.size()).first->second; }
@@ -81,7 +97,7 @@ class PlaceFinder {
 
   const Graph& graph_;
   const Program& program_;
-  std::vector<std::vector<const TransferInstruction*>> transfers_;  // by TensorId
+  std::vector<std::vector<Arrival>> arrivals_;  // by TensorId
   std::map<Stay, std::size_t> numbers_;
 };
 

@@ -2,8 +2,7 @@
 //
 // A tensor stays in a place until a transfer brings it somewhere else, or back from elsewhere. Two ops that use it
 // during one stay touch the same pages; between stays the bytes were copied, so that no processor could still have the
-// pages in its TLB. Tensors smaller than a page may share pages of the fast tier with others: there the page is what
-// stays.
+// pages in its TLB. Pages that a tensor fills only in part it may share with others: there the page is what stays.
 #pragma once
 
 #include <vector>

@@ -110,5 +110,32 @@ TEST(OperandPlaces, SmallTensorsHaveTheirOwnPagesElsewhere) {
   EXPECT_EQ(places.watched[0].sharers, 1);
 }
 
+TEST(OperandPlaces, ALargeTensorSharesItsBorderPagesOnly) {
+  Graph graph;
+  Tensor tensor;
+  tensor.name = "large";
+  tensor.shape = {4096};  // 16 KiB
+  Op op;
+  op.name = "op";
+  op.outputs = {graph.add_tensor(tensor)};
+  graph.add_op(op);
+  Program program;
+  program.compute = {{0, {{1, 64}}, {}}};
+  const OpPlaces places = find_operand_places(graph, program).ops[0];
+  ASSERT_EQ(places.watched.size(), 3U);
+  EXPECT_EQ(places.watched[0].before, 64 - 4096);
+  EXPECT_EQ(places.watched[0].bytes, 3 * 4096);
+  EXPECT_EQ(places.watched[1].before, 64);
+  EXPECT_EQ(places.watched[2].before, 64 - 4 * 4096);
+  EXPECT_EQ(places.operands[0].watched, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST(OperandPlaces, AMemberOfABlockArrivesWithIt) {
+  TransferInstruction block{.tensor = 1, .from = {1, 4096}, .to = {0, 4096}, .after_op = 1};
+  block.others = {{0, 4096}};  // at 8192, where tensor 0 was
+  const Program program = program_at({kThere, kThere, kThere, kThere}, {block});
+  EXPECT_EQ(stays(program), (std::vector<std::size_t>{0, 0, 1, 1}));
+}
+
 }  // namespace
 }  // namespace sluice
