@@ -7,13 +7,15 @@ std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count) {
   return {{gap.previous_use + 1, op_count}, {0, gap.next_use}};
 }
 
-std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes) {
+std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes,
+                           bool move_short_lived) {
   std::vector<Gap> gaps;
   for (std::size_t index = 0; index < units.size(); ++index) {
     const MovingUnit& unit = units[index];
     const auto& uses = unit.uses;
     const Bytes bytes = unit.moved_bytes;
-    if (!unit.may_move || bytes < small_bytes) continue;
+    const bool may_move = unit.may_move || (move_short_lived && unit.short_lived);
+    if (!may_move || bytes < small_bytes) continue;
     for (std::size_t i = 0; i + 1 < uses.size(); ++i) {
       if (uses[i].op + 1 == uses[i + 1].op || uses[i].op < unit.complete_after) continue;
       gaps.push_back({.unit = index, .bytes = bytes, .previous_use = uses[i].op, .next_use = uses[i + 1].op});

@@ -24,8 +24,9 @@ struct Gap {
 std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count);
 
 // All gaps of at least one op that may be cut, grouped by unit and ascending within a unit (the wrapping one last).
-// Units below `small_bytes` and those that may not move have none.
-std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes);
+// Units below `small_bytes` and those that may not move have none, nor have short-lived ones unless they are to move.
+std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes,
+                           bool move_short_lived = false);
 
 // Sets `writes` of every cut gap of one unit (a contiguous run from find_gaps).
 void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end);

@@ -16,7 +16,7 @@ class IntervalScheduler {
         options_(options),
         forecast_(forecast),
         cut_(cut_into_intervals(problem.liveness, options.interval_length)),
-        gaps_(find_gaps(problem.units, problem.graph.op_count(), options.small_bytes)),
+        gaps_(find_gaps(problem.units, problem.graph.op_count(), options.small_bytes, options.move_short_lived)),
         table_(problem.graph.op_count(), capacity) {}
 
   bool everything_fits() const;

@@ -28,6 +28,7 @@ struct ScheduleOptions {
   int interval_length = 1;
   Bytes headroom = 0;                     // kept free by step 2
   Bytes small_bytes = kSmallTensorBytes;  // smaller units never move
+  bool move_short_lived = false;          // the paper's rule is that they stay
   PrefetchOrder order = PrefetchOrder::kHottestFirst;
 };
 

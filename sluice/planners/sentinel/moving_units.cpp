@@ -35,13 +35,16 @@ class Grouping {
     return std::move(groups_);
   }
 
-  bool may_move(TensorId id) const {
-    return !liveness_.uses[at(id)].empty() && !liveness_.short_lived[at(id)] &&
-           graph_.tensor(id).role != Role::kOutput && graph_.tensor(id).bytes > 0;
-  }
+  bool may_move(TensorId id) const { return is_of_the_step(id) && !liveness_.short_lived[at(id)]; }
+  bool is_short_lived(TensorId id) const { return is_of_the_step(id) && liveness_.short_lived[at(id)]; }
 
  private:
   using Key = std::pair<bool, std::vector<int>>;  // persistent?, and the layers of use
+
+  // Used, and not read by the caller.
+  bool is_of_the_step(TensorId id) const {
+    return !liveness_.uses[at(id)].empty() && graph_.tensor(id).role != Role::kOutput && graph_.tensor(id).bytes > 0;
+  }
 
   Key key(TensorId id) const { return {is_persistent(graph_.tensor(id).role), spans_of_use(liveness_, id)}; }
 
@@ -102,6 +105,7 @@ std::vector<MovingUnit> find_moving_units(const Graph& graph, const Liveness& li
     unit.range = liveness.ranges[at(tensors.front())];
     unit.persistent = is_persistent(graph.tensor(tensors.front()).role);
     unit.may_move = grouping.may_move(tensors.front());
+    unit.short_lived = grouping.is_short_lived(tensors.front());
     unit.moved_bytes = transfer_bytes(graph, tensors);
     for (const TensorId id : tensors) {
       const Interval<OpIndex> range = liveness.ranges[at(id)];

@@ -24,9 +24,10 @@ struct MovingUnit {
   Interval<OpIndex> range;     // from the first live range's begin to the last one's end
   OpIndex complete_after = 0;  // the op behind which all of them are made: before it, the unit may not leave
   bool persistent = false;
-  bool may_move = false;  // long-lived, used, and not read by the caller
-  Bytes moved_bytes = 0;  // of one transfer; and the room in either tier while it may move
-  Bytes kept_bytes = 0;   // room of one that never moves
+  bool may_move = false;     // long-lived, used, and not read by the caller
+  bool short_lived = false;  // would be allowed to, if it were long-lived
+  Bytes moved_bytes = 0;     // of one transfer; and the room in either tier while it may move
+  Bytes kept_bytes = 0;      // room of one that never moves
 };
 
 // Every tensor is in one unit. O(n log n) in tensors and uses.

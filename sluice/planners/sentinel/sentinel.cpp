@@ -175,6 +175,10 @@ Result<Plan> Search::run() {
     // Tensors small enough to stay put may be what does not fit: let everything move.
     try_options({.interval_length = 1, .headroom = 0, .small_bytes = 0});
   }
+  if (!best_) {
+    // A layer may be larger than the budget, as a vocabulary's is, with a gradient that lives within it.
+    try_options({.interval_length = 1, .headroom = 0, .small_bytes = 0, .move_short_lived = true});
+  }
   if (!best_) return *failure_;
   if (!good_enough()) choose_headroom();
   if (!good_enough()) choose_order();
@@ -195,6 +199,7 @@ Plan Search::describe(Candidate candidate) const {
       {"prefetch_order", options.order == PrefetchOrder::kHottestFirst ? "hottest-first" : "soonest-first"},
       {"headroom_bytes", fmt::format("{}", options.headroom)},
       {"small_bytes", fmt::format("{}", options.small_bytes)},
+      {"short_lived_tensors", options.move_short_lived ? "move" : "stay"},
       {"equation_1_tensor_bytes", fmt::format("{}", estimate.tensor_bytes)},
       {"equation_1_room_bytes", fmt::format("{}", estimate.room_bytes)},
       {"equation_2_goal_seconds", fmt::format("{:.6f}", estimate.goal_seconds)},
