@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "sluice/train/interrupt.hpp"
+
 namespace sluice {
 namespace {
 
@@ -24,12 +26,13 @@ void StepLog::note(const StepReport& report) {
   stall_seconds_.push_back(report.trace.stall_seconds);
   last_loss_ = report.loss;
   if (losses_.is_open()) {
-    losses_ << nlohmann::json{{"step", report.step},
-                              {"loss", report.loss},
-                              {"learning_rate", report.learning_rate},
-                              {"step_ms", report.trace.step_seconds * 1e3},
-                              {"stall_ms", report.trace.stall_seconds * 1e3}}
-            << std::endl;
+    nlohmann::json line{{"step", report.step},
+                        {"loss", report.loss},
+                        {"learning_rate", report.learning_rate},
+                        {"step_ms", report.trace.step_seconds * 1e3},
+                        {"stall_ms", report.trace.stall_seconds * 1e3}};
+    if (!report.variant.empty()) line["variant"] = report.variant;
+    losses_ << line << std::endl;
   }
   if (keep_traces_) {
     traced_.push_back({report.step, report.trace});
@@ -40,8 +43,12 @@ void StepLog::note(const StepReport& report) {
 
 void StepLog::note(std::int64_t next_step, const ValidationResult& result) {
   validations_.push_back({next_step, result});
+  print(fmt::format("step {:>6}  validation: {}", next_step, describe(result)));
+}
+
+void StepLog::print(const std::string& line) {
   progress_.clear();
-  fmt::print("step {:>6}  validation: {}\n", next_step, describe(result));
+  fmt::print("{}\n", line);
   std::fflush(stdout);
 }
 
@@ -50,12 +57,20 @@ void StepLog::show(const StepReport& report) {
   const std::int64_t done = report.step + 1 - first_step_;
   const std::int64_t every = std::max<std::int64_t>(1, total / kPrintedLines);
   if (done == 1 || done % every == 0 || done == total) {
-    progress_.clear();
-    fmt::print("step {:>6}  loss {:.6f}  {:>9}  stall {:>9}\n", report.step + 1, report.loss,
-               format_seconds(report.trace.step_seconds), format_seconds(report.trace.stall_seconds));
-    std::fflush(stdout);
+    print(fmt::format("step {:>6}  loss {:.6f}  {:>9}  stall {:>9}{}{}", report.step + 1, report.loss,
+                      format_seconds(report.trace.step_seconds), format_seconds(report.trace.stall_seconds),
+                      report.variant.empty() ? "" : "  ", report.variant));
   }
   progress_.update(done, total, fmt::format("loss {:.4f}", report.loss));
+}
+
+Result<TrainingOutcome> run_logged(Training& training, const TrainingOptions& options, StepLog& log) {
+  const InterruptGuard guard;
+  return run_training(
+      training, options,
+      {.step = [&](const StepReport& report) { log.note(report); },
+       .validation = [&](std::int64_t next_step, const ValidationResult& result) { log.note(next_step, result); },
+       .stop = [&] { return guard.interrupted(); }});
 }
 
 }  // namespace sluice

@@ -24,6 +24,7 @@ class StepLog {
 
   void note(const StepReport& report);
   void note(std::int64_t next_step, const ValidationResult& result);
+  void print(const std::string& line);
 
   bool empty() const { return step_seconds_.empty(); }
   float last_loss() const { return last_loss_; }
@@ -46,5 +47,8 @@ class StepLog {
   std::vector<double> stall_seconds_;
   float last_loss_ = 0;
 };
+
+// Runs the training loop until its end or Ctrl-C, with everything noted in `log`.
+Result<TrainingOutcome> run_logged(Training& training, const TrainingOptions& options, StepLog& log);
 
 }  // namespace sluice

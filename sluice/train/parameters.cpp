@@ -29,7 +29,26 @@ void fill_halves(float first, float second, std::span<float> values) {
   std::ranges::fill(values.subspan(half), second);
 }
 
-Status fill_initial(const Init& init, std::uint64_t seed, const GivenValues* given, std::span<float> values) {
+struct Slice {
+  std::int64_t begin = 0;  // as in its name
+  TensorId tensor = 0;
+};
+
+// The tensors that make up `name`, in order.
+std::vector<Slice> slices_of(const Graph& graph, const std::string& name) {
+  std::vector<Slice> slices;
+  for (const TensorId id : persistent_tensors(graph)) {
+    const std::string& each = graph.tensor(id).name;
+    if (each == name) return {{0, id}};
+    if (each.starts_with(name + "[")) slices.push_back({std::stoll(each.substr(name.size() + 1)), id});
+  }
+  std::ranges::sort(slices, {}, &Slice::begin);
+  return slices;
+}
+
+}  // namespace
+
+Status fill_initial_values(const Init& init, std::uint64_t seed, const GivenValues* given, std::span<float> values) {
   switch (init.kind) {
     case Init::Kind::kZero:
       std::ranges::fill(values, 0.0F);
@@ -52,25 +71,6 @@ Status fill_initial(const Init& init, std::uint64_t seed, const GivenValues* giv
   }
   return {};
 }
-
-struct Slice {
-  std::int64_t begin = 0;  // as in its name
-  TensorId tensor = 0;
-};
-
-// The tensors that make up `name`, in order.
-std::vector<Slice> slices_of(const Graph& graph, const std::string& name) {
-  std::vector<Slice> slices;
-  for (const TensorId id : persistent_tensors(graph)) {
-    const std::string& each = graph.tensor(id).name;
-    if (each == name) return {{0, id}};
-    if (each.starts_with(name + "[")) slices.push_back({std::stoll(each.substr(name.size() + 1)), id});
-  }
-  std::ranges::sort(slices, {}, &Slice::begin);
-  return slices;
-}
-
-}  // namespace
 
 std::vector<TensorId> persistent_tensors(const Graph& graph) {
   std::vector<TensorId> found;
@@ -100,7 +100,7 @@ Status ParameterAccess::write(TensorId tensor) {
 
 Status initialise_parameters(ParameterAccess& access, std::uint64_t seed, const GivenValues* given) {
   for (const TensorId tensor : persistent_tensors(access.graph())) {
-    SLUICE_RETURN_IF_ERROR(fill_initial(access.graph().tensor(tensor).init, seed, given, access.stage(tensor)));
+    SLUICE_RETURN_IF_ERROR(fill_initial_values(access.graph().tensor(tensor).init, seed, given, access.stage(tensor)));
     SLUICE_RETURN_IF_ERROR(access.write(tensor));
   }
   return {};

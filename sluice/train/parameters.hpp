@@ -38,8 +38,11 @@ class ParameterAccess {
   std::vector<std::byte> stored_;
 };
 
-// Gives every persistent tensor its initial value (Tensor::init). Values depend on (seed, stream, element index), or
-// come from `given` for those whose init says so (nullptr: there are none).
+// The initial values of a tensor, or of its first elements. They depend on (seed, stream, element index), or come from
+// `given` where `init` says so (nullptr: there are none).
+Status fill_initial_values(const Init& init, std::uint64_t seed, const GivenValues* given, std::span<float> values);
+
+// Gives every persistent tensor its initial values.
 Status initialise_parameters(ParameterAccess& access, std::uint64_t seed, const GivenValues* given = nullptr);
 
 bool needs_given_values(const Graph& graph);

@@ -3,46 +3,176 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 
+#include "sluice/base/hash.hpp"
+#include "sluice/base/interval.hpp"
 #include "sluice/memory/presets.hpp"
 
 namespace sluice {
+namespace {
+
+constexpr std::int64_t kHashedAtOnce = 1 << 18;  // elements
+constexpr auto kElementBytes = static_cast<Bytes>(sizeof(float));
+
+// Some rows of a whole parameter.
+struct Part {
+  std::string whole;
+  std::int64_t first_row = 0;
+  std::int64_t rows = 1;
+  std::int64_t row_elements = 1;
+
+  std::int64_t end() const { return first_row + rows; }
+};
+
+// [64, 128) of "w[64:128]".
+std::optional<Interval<std::int64_t>> rows_in_name(const std::string& name, std::size_t bracket) {
+  const char* const end = name.data() + name.size();
+  Interval<std::int64_t> rows{0, 0};
+  const auto first = std::from_chars(name.data() + bracket + 1, end, rows.begin);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != ':') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, rows.end);
+  if (second.ec != std::errc() || second.ptr + 1 != end || *second.ptr != ']') return std::nullopt;
+  return rows;
+}
+
+Part part_of(const Tensor& tensor) {
+  Part part{tensor.name};
+  if (!tensor.shape.empty()) {
+    part.rows = tensor.shape.front();
+    part.row_elements = element_count(tensor.shape) / std::max<std::int64_t>(1, part.rows);
+  }
+  const std::size_t bracket = tensor.name.rfind('[');
+  if (bracket == std::string::npos) return part;
+  const auto rows = rows_in_name(tensor.name, bracket);
+  if (!rows || rows->length() != part.rows) return part;
+  part.whole = tensor.name.substr(0, bracket);
+  part.first_row = rows->begin;
+  return part;
+}
+
+}  // namespace
 
 Result<ParkedTensors> ParkedTensors::park(ParameterAccess& access, const std::string& folder) {
-  const Graph& graph = access.graph();
-  std::map<std::string, Place> places;
+  ParkedTensors parked(folder);
+  SLUICE_RETURN_IF_ERROR(parked.update(access));
+  return parked;
+}
+
+Status ParkedTensors::update(ParameterAccess& access) {
+  SLUICE_RETURN_IF_ERROR(make_room(access.graph()));
+  for (const TensorId id : persistent_tensors(access.graph())) {
+    const Part part = part_of(access.graph().tensor(id));
+    const Place& place = places_.at(part.whole);
+    SLUICE_ASSIGN(const std::span<const float> values, access.read(id));
+    const Bytes offset = place.offset + part.first_row * place.row_elements * kElementBytes;
+    SLUICE_RETURN_IF_ERROR(files_[place.file].write(offset, std::as_bytes(values)));
+  }
+  return {};
+}
+
+Status ParkedTensors::make_room(const Graph& graph) {
+  std::map<std::string, Place> grown;
   Bytes end = 0;
   for (const TensorId id : persistent_tensors(graph)) {
-    const std::int64_t elements = element_count(graph.tensor(id).shape);
-    SLUICE_CHECK(places.emplace(graph.tensor(id).name, Place{end, elements}).second,
-                 "one persistent tensor is called " + graph.tensor(id).name);
-    end += align_up(elements * static_cast<Bytes>(sizeof(float)), kTensorAlignment);
+    const Part part = part_of(graph.tensor(id));
+    SLUICE_RETURN_IF_ERROR(check_rows(graph.tensor(id)));
+    const auto before = places_.find(part.whole);
+    if (before != places_.end() && before->second.rows >= part.end()) continue;
+    Place& place = grown[part.whole];
+    place.rows = std::max(place.rows, part.end());
+    place.row_elements = part.row_elements;
   }
-  SLUICE_ASSIGN(SpillFile file, SpillFile::open(folder, end));
-  ParkedTensors parked(std::move(file));
-  for (const TensorId id : persistent_tensors(graph)) {
-    SLUICE_ASSIGN(const std::span<const float> values, access.read(id));
-    SLUICE_RETURN_IF_ERROR(parked.file_.write(places.at(graph.tensor(id).name).offset, std::as_bytes(values)));
+  if (grown.empty()) return {};
+  for (auto& [name, place] : grown) {
+    place.file = files_.size();
+    place.offset = end;
+    end += align_up(place.rows * place.row_elements * kElementBytes, kTensorAlignment);
   }
-  parked.places_ = std::move(places);
-  return parked;
+  SLUICE_ASSIGN(SpillFile file, SpillFile::open(folder_, end));
+  files_.push_back(std::move(file));
+  for (const auto& [name, place] : grown) places_[name] = place;
+  return {};
+}
+
+Status ParkedTensors::check_rows(const Tensor& tensor) const {
+  const Part part = part_of(tensor);
+  const auto before = places_.find(part.whole);
+  if (before == places_.end() || before->second.row_elements == part.row_elements) return {};
+  return Error{ErrorCode::kMismatch,
+               fmt::format("{} has rows of {} elements in this graph and of {} in an earlier one; graphs that take "
+                           "turns may differ in a parameter's rows alone",
+                           part.whole, part.row_elements, before->second.row_elements)};
+}
+
+std::int64_t ParkedTensors::rows_held(const Tensor& tensor) const {
+  const Part part = part_of(tensor);
+  const auto place = places_.find(part.whole);
+  if (place == places_.end() || place->second.row_elements != part.row_elements) return 0;
+  return std::clamp<std::int64_t>(place->second.rows - part.first_row, 0, part.rows);
+}
+
+Status ParkedTensors::read(const Tensor& tensor, std::span<float> first_rows) const {
+  if (first_rows.empty()) return {};
+  const Part part = part_of(tensor);
+  const Place& place = places_.at(part.whole);
+  const Bytes offset = place.offset + part.first_row * place.row_elements * kElementBytes;
+  return files_[place.file].read(offset, std::as_writable_bytes(first_rows));
 }
 
 Status ParkedTensors::restore(ParameterAccess& access) const {
   for (const TensorId id : persistent_tensors(access.graph())) {
-    const std::string& name = access.graph().tensor(id).name;
+    const Tensor& tensor = access.graph().tensor(id);
     const std::span<float> values = access.stage(id);
-    const auto place = places_.find(name);
-    if (place == places_.end() || place->second.elements != static_cast<std::int64_t>(values.size())) {
-      return Error{ErrorCode::kMismatch, fmt::format("{} is not among the tensors that were put aside, or has another "
-                                                     "length than its {} elements",
-                                                     name, values.size())};
+    if (rows_held(tensor) < part_of(tensor).rows) {
+      return Error{ErrorCode::kMismatch, fmt::format("{} is not among the tensors that were put aside, or they have "
+                                                     "not all of its {} elements",
+                                                     tensor.name, values.size())};
     }
-    SLUICE_RETURN_IF_ERROR(file_.read(place->second.offset, std::as_writable_bytes(values)));
+    SLUICE_RETURN_IF_ERROR(read(tensor, values));
     SLUICE_RETURN_IF_ERROR(access.write(id));
   }
   return {};
+}
+
+Status ParkedTensors::restore_or_initialise(ParameterAccess& access, std::uint64_t seed,
+                                            const GivenValues* given) const {
+  for (const TensorId id : persistent_tensors(access.graph())) {
+    const Tensor& tensor = access.graph().tensor(id);
+    SLUICE_RETURN_IF_ERROR(check_rows(tensor));
+    const Part part = part_of(tensor);
+    const std::span<float> values = access.stage(id);
+    const std::int64_t held = rows_held(tensor);
+    if (held < part.rows) SLUICE_RETURN_IF_ERROR(fill_initial_values(tensor.init, seed, given, values));
+    SLUICE_RETURN_IF_ERROR(read(tensor, values.first(static_cast<std::size_t>(held * part.row_elements))));
+    SLUICE_RETURN_IF_ERROR(access.write(id));
+  }
+  return {};
+}
+
+bool ParkedTensors::holds_all_of(const Graph& graph) const {
+  return std::ranges::all_of(persistent_tensors(graph), [&](TensorId id) {
+    return rows_held(graph.tensor(id)) == part_of(graph.tensor(id)).rows;
+  });
+}
+
+Result<std::string> ParkedTensors::hash() const {
+  Hasher hasher;
+  std::vector<float> values;
+  for (const auto& [name, place] : places_) {
+    hasher.add(std::string_view(name));
+    const std::int64_t elements = place.rows * place.row_elements;
+    for (std::int64_t done = 0; done < elements; done += kHashedAtOnce) {
+      values.resize(static_cast<std::size_t>(std::min(kHashedAtOnce, elements - done)));
+      const auto bytes = std::as_writable_bytes(std::span(values));
+      SLUICE_RETURN_IF_ERROR(files_[place.file].read(place.offset + done * kElementBytes, bytes));
+      hasher.add(bytes);
+    }
+  }
+  return hasher.hex();
 }
 
 std::string scratch_folder(const Machine& machine) {

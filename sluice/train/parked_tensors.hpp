@@ -1,10 +1,16 @@
-// Persistent tensors on disk while their executor is gone: between the training and the evaluation of one run, so that
-// both can have the whole budget. Row-major fp32 in a nameless file that nothing outlives; exact.
+// Persistent tensors on disk while no executor holds them: between the training and the evaluation of one run, so that
+// both can have the whole budget, and between steps whose graphs differ (variant_training.hpp). Row-major fp32 in
+// nameless files that nothing outlives; exact.
+//
+// A tensor is known by the name of its whole parameter: the slices "w[0:64]" and "w[64:128]" of one graph are the "w"
+// of another. A graph may have fewer rows of a parameter than another (position embeddings: as many as the sequence is
+// long); it then has the first ones. What a graph does not have, update() leaves as it was.
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
+#include <vector>
 
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/spill_file.hpp"
@@ -14,23 +20,42 @@ namespace sluice {
 
 class ParkedTensors {
  public:
+  explicit ParkedTensors(std::string folder) : folder_(std::move(folder)) {}
+
   // Writes all persistent tensors of `access` to a file in `folder`. Errors: kOutOfSpace, kIo.
   static Result<ParkedTensors> park(ParameterAccess& access, const std::string& folder);
 
-  // Gives every persistent tensor of `access` the value of the parked one of its name. kMismatch when there is none, or
-  // it has another length.
+  // Takes over the values of all persistent tensors of `access`, and keeps those of others. Opens another file when a
+  // parameter is new or has more rows than before. kMismatch when one has rows of another length than before.
+  Status update(ParameterAccess& access);
+
+  // Gives every persistent tensor of `access` its parked value. kMismatch when there is none, or not of its shape.
   Status restore(ParameterAccess& access) const;
+
+  // The same, but rows without a parked value start as initialise_parameters() says.
+  Status restore_or_initialise(ParameterAccess& access, std::uint64_t seed, const GivenValues* given) const;
+
+  bool holds_all_of(const Graph& graph) const;
+
+  // Hash over names and values in the order of names: equal for equal bits, however graphs slice them.
+  Result<std::string> hash() const;
 
  private:
   struct Place {
+    std::size_t file = 0;
     Bytes offset = 0;
-    std::int64_t elements = 0;
+    std::int64_t rows = 0;
+    std::int64_t row_elements = 0;
   };
 
-  explicit ParkedTensors(SpillFile file) : file_(std::move(file)) {}
+  Status make_room(const Graph& graph);
+  Status check_rows(const Tensor& tensor) const;
+  std::int64_t rows_held(const Tensor& tensor) const;  // of the tensor's own, from its first
+  Status read(const Tensor& tensor, std::span<float> first_rows) const;
 
-  SpillFile file_;
-  std::map<std::string, Place> places_;
+  std::string folder_;
+  std::vector<SpillFile> files_;
+  std::map<std::string, Place> places_;  // by the whole parameter's name
 };
 
 // Where a run may put files: the folder of the machine's file tier, else default_spill_path().

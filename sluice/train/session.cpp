@@ -28,7 +28,7 @@ Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan) 
 }
 
 Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machine& machine, const Plan& plan,
-                                                 const SessionOptions& options) {
+                                                 const SessionOptions& options, const ParkedTensors* earlier) {
   const Graph& graph = workload.graph();
   SLUICE_RETURN_IF_ERROR(check_plan(graph, machine, plan));
   std::unique_ptr<Session> session(new Session(workload, machine, plan, options));
@@ -39,7 +39,7 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machi
   session->losses_ = loss_tensors(graph);
   session->program_ = lower_plan(graph, machine, plan);
   SLUICE_RETURN_IF_ERROR(session->start_executor());
-  SLUICE_RETURN_IF_ERROR(session->give_initial_values());
+  SLUICE_RETURN_IF_ERROR(session->give_initial_values(earlier));
   return session;
 }
 
@@ -49,12 +49,15 @@ Status Session::start_executor() {
   return {};
 }
 
-Status Session::give_initial_values() {
+Status Session::give_initial_values(const ParkedTensors* earlier) {
+  if (earlier != nullptr && earlier->holds_all_of(workload_.graph())) return earlier->restore(*parameters_);
   if (needs_given_values(workload_.graph()) && !workload_.values) {  // an earlier session has used them
     SLUICE_ASSIGN(ForwardModel again, build_forward(workload_.options));
     workload_.values = std::move(again.values);
   }
-  SLUICE_RETURN_IF_ERROR(initialise_parameters(*parameters_, options_.seed, workload_.values.get()));
+  const GivenValues* given = workload_.values.get();
+  SLUICE_RETURN_IF_ERROR(earlier != nullptr ? earlier->restore_or_initialise(*parameters_, options_.seed, given)
+                                            : initialise_parameters(*parameters_, options_.seed, given));
   workload_.values.reset();
   return {};
 }

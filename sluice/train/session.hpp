@@ -16,6 +16,7 @@
 #include "sluice/plan/plan.hpp"
 #include "sluice/train/checkpoint.hpp"
 #include "sluice/train/evaluation.hpp"
+#include "sluice/train/training.hpp"
 #include "sluice/train/workload.hpp"
 
 namespace sluice {
@@ -26,28 +27,24 @@ struct SessionOptions {
   bool validate = false;  // validate() will be called: the split is opened at once, so that faults show early
 };
 
-struct StepOutcome {
-  float loss = 0;  // the sum, where a step has several losses
-  StepTrace trace;
-};
-
-class Session {
+class Session : public Training {
  public:
-  // `workload` must outlive the session.
+  // `workload` must outlive the session. Parameters that `earlier` holds (nullptr: none) start with its values.
   static Result<std::unique_ptr<Session>> create(Workload& workload, const Machine& machine, const Plan& plan,
-                                                 const SessionOptions& options);
+                                                 const SessionOptions& options, const ParkedTensors* earlier = nullptr);
 
-  Result<StepOutcome> run_step(std::int64_t step, float learning_rate);
+  Result<StepOutcome> run_step(std::int64_t step, float learning_rate) override;
 
   // Evaluates the present parameters on the validation split (`batches` of it; 0: all). Meanwhile the training
   // executor is gone, and what it held waits on disk: the budget holds for both. After an error the session is over.
-  Result<ValidationResult> validate(std::int64_t batches);
+  Result<ValidationResult> validate(std::int64_t batches) override;
 
   Result<std::string> hash_parameters();
-  Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step);
+  Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) override;
   Result<std::int64_t> load_checkpoint(const std::filesystem::path& path);  // the step to run next
   ParameterAccess& parameters() { return *parameters_; }
 
+  const Plan& plan() const { return plan_; }
   const Program& program() const { return program_; }
   Executor& executor() { return *executor_; }  // validate() makes another one
   std::vector<std::string> notes() const { return executor_->notes(); }
@@ -56,7 +53,7 @@ class Session {
   Session(Workload& workload, const Machine& machine, const Plan& plan, const SessionOptions& options)
       : workload_(workload), machine_(machine), plan_(plan), options_(options) {}
   Status start_executor();
-  Status give_initial_values();
+  Status give_initial_values(const ParkedTensors* earlier);
   CheckpointIdentity identity() const;
 
   Workload& workload_;

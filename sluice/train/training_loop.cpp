@@ -15,10 +15,10 @@ bool validation_due(const TrainingOptions& options, std::int64_t next_step) {
 
 }  // namespace
 
-Result<TrainingOutcome> run_training(Session& session, const TrainingOptions& options,
+Result<TrainingOutcome> run_training(Training& training, const TrainingOptions& options,
                                      const TrainingObserver& observer) {
   const auto validate = [&](std::int64_t next_step) -> Status {
-    SLUICE_ASSIGN(const ValidationResult result, session.validate(options.validation_batches));
+    SLUICE_ASSIGN(const ValidationResult result, training.validate(options.validation_batches));
     observer.validation(next_step, result);
     return {};
   };
@@ -27,16 +27,16 @@ Result<TrainingOutcome> run_training(Session& session, const TrainingOptions& op
     outcome.interrupted = observer.stop();
     if (outcome.interrupted) break;
     const float rate = options.schedule.rate(options.learning_rate, outcome.next_step);
-    SLUICE_ASSIGN(const StepOutcome step, session.run_step(outcome.next_step, rate));
-    observer.step({outcome.next_step, step.loss, rate, step.trace});
+    SLUICE_ASSIGN(const StepOutcome step, training.run_step(outcome.next_step, rate));
+    observer.step({outcome.next_step, step.loss, rate, step.trace, step.variant});
     ++outcome.next_step;
     if (checkpoint_due(options, outcome.next_step)) {
-      SLUICE_RETURN_IF_ERROR(session.save_checkpoint(*options.checkpoint, outcome.next_step));
+      SLUICE_RETURN_IF_ERROR(training.save_checkpoint(*options.checkpoint, outcome.next_step));
     }
     if (validation_due(options, outcome.next_step)) SLUICE_RETURN_IF_ERROR(validate(outcome.next_step));
   }
   if (options.checkpoint && outcome.next_step > options.first_step) {
-    SLUICE_RETURN_IF_ERROR(session.save_checkpoint(*options.checkpoint, outcome.next_step));
+    SLUICE_RETURN_IF_ERROR(training.save_checkpoint(*options.checkpoint, outcome.next_step));
   }
   if (options.validate && !outcome.interrupted) SLUICE_RETURN_IF_ERROR(validate(outcome.next_step));
   return outcome;

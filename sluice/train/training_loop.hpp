@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "sluice/train/learning_rate.hpp"
-#include "sluice/train/session.hpp"
+#include "sluice/train/training.hpp"
 
 namespace sluice {
 
@@ -30,6 +30,7 @@ struct StepReport {
   float loss = 0;
   float learning_rate = 0;
   const StepTrace& trace;
+  const std::string& variant;  // empty where all steps are alike
 };
 
 struct TrainingOutcome {
@@ -43,8 +44,8 @@ struct TrainingObserver {
   std::function<bool()> stop;                                                              // asked before every step
 };
 
-// `session` was made for validation when the options ask for any. An interrupted run is not validated.
-Result<TrainingOutcome> run_training(Session& session, const TrainingOptions& options,
+// `training` was made for validation when the options ask for any. An interrupted run is not validated.
+Result<TrainingOutcome> run_training(Training& training, const TrainingOptions& options,
                                      const TrainingObserver& observer);
 
 }  // namespace sluice

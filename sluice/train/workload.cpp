@@ -28,9 +28,13 @@ Result<ForwardModel> build_forward(const WorkloadOptions& options) {
 }
 
 Result<Workload> build_workload(const WorkloadOptions& options) {
+  SLUICE_ASSIGN(ForwardModel forward, build_forward(options));
+  return build_workload(std::move(forward), options);
+}
+
+Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& options) {
   Workload workload;
   workload.options = options;
-  SLUICE_ASSIGN(ForwardModel forward, build_forward(options));
   workload.forward = std::move(forward.graph);
   workload.values = std::move(forward.values);
   workload.notes = std::move(forward.notes);

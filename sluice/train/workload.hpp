@@ -50,6 +50,9 @@ struct ForwardModel {
 };
 Result<ForwardModel> build_forward(const WorkloadOptions& options);
 
+// A workload of a forward graph of the caller's own, with the optimizer, precision and threads of `options`.
+Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& options);
+
 // "sgd momentum 0.9, weight decay 0.0001, fp32": what a run's results depend on besides model, data and seed.
 std::string describe_settings(const WorkloadOptions& options);
 

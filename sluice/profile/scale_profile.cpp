@@ -1,0 +1,114 @@
+#include "sluice/profile/scale_profile.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "sluice/graph/summary.hpp"
+
+namespace sluice {
+namespace {
+
+double operand_bytes(const Graph& graph, const Op& op) {
+  Bytes bytes = 0;
+  for (const TensorId id : op.inputs) bytes += graph.tensor(id).bytes;
+  for (const TensorId id : op.outputs) bytes += graph.tensor(id).bytes;
+  return static_cast<double>(bytes);
+}
+
+double work(const Graph& graph, const Op& op) {
+  const double operations = flops(graph, op);
+  return operations > 0 ? operations : operand_bytes(graph, op);
+}
+
+struct Rate {
+  Seconds seconds = 0;
+  double work = 0;
+
+  void add(Seconds more, double of) {
+    seconds += more;
+    work += of;
+  }
+  std::optional<Seconds> of(double wanted) const {
+    if (work <= 0) return std::nullopt;
+    return seconds / work * wanted;
+  }
+};
+
+// Where an op of the graph that was not measured finds its like.
+struct Likes {
+  std::unordered_map<std::string, OpIndex> by_signature;
+  std::map<std::pair<std::string, OpKind>, OpIndex> by_name;
+
+  explicit Likes(const Graph& graph) {
+    for (OpIndex index = 0; index < graph.op_count(); ++index) {
+      const Op& op = graph.op(index);
+      by_signature.emplace(op_signature(graph, op), index);
+      by_name.emplace(std::pair(op.name, op.kind), index);
+    }
+  }
+};
+
+std::vector<Seconds> scaled_times(const Graph& from, const std::vector<Seconds>& times, const Graph& to,
+                                  const Likes& likes, const std::vector<OpIndex>& same) {
+  std::map<OpKind, Rate> of_kind;
+  Rate of_bytes;
+  for (OpIndex index = 0; index < from.op_count(); ++index) {
+    const Op& op = from.op(index);
+    const Seconds seconds = times[static_cast<std::size_t>(index)];
+    of_kind[op.kind].add(seconds, work(from, op));
+    of_bytes.add(seconds, operand_bytes(from, op));
+  }
+  std::vector<Seconds> scaled;
+  for (OpIndex index = 0; index < to.op_count(); ++index) {
+    const Op& op = to.op(index);
+    if (const OpIndex equal = same[static_cast<std::size_t>(index)]; equal >= 0) {
+      scaled.push_back(times[static_cast<std::size_t>(equal)]);
+      continue;
+    }
+    Rate rate = of_kind[op.kind];
+    if (const auto named = likes.by_name.find({op.name, op.kind}); named != likes.by_name.end()) {
+      const double its_work = work(from, from.op(named->second));
+      if (its_work > 0) rate = {times[static_cast<std::size_t>(named->second)], its_work};
+    }
+    const std::optional<Seconds> seconds = rate.of(work(to, op));
+    scaled.push_back(seconds ? *seconds : of_bytes.of(operand_bytes(to, op)).value_or(0));
+  }
+  return scaled;
+}
+
+std::shared_ptr<const PlacementTimes> same_placements(const PlacementTimes& times, const std::vector<OpIndex>& same) {
+  auto result = std::make_shared<PlacementTimes>(times);
+  result->index.clear();
+  for (const OpIndex equal : same) {
+    result->index.push_back(equal < 0 ? -1 : times.index.at(static_cast<std::size_t>(equal)));
+  }
+  return result;
+}
+
+}  // namespace
+
+Profile scale_profile(const Graph& from, const Profile& profile, const Graph& to) {
+  SLUICE_CHECK(profile.op_seconds.size() == from.ops().size(), "the profile is of another graph than " + from.name);
+  const Likes likes(from);
+  std::vector<OpIndex> same;  // by OpIndex of `to`: the op of `from` with its signature, or -1
+  std::set<std::string> distinct;
+  for (const Op& op : to.ops()) {
+    const std::string signature = op_signature(to, op);
+    const auto found = likes.by_signature.find(signature);
+    same.push_back(found == likes.by_signature.end() ? -1 : found->second);
+    distinct.insert(signature);
+  }
+  Profile scaled;
+  scaled.graph_fingerprint = to.fingerprint();
+  scaled.compute_fingerprint = profile.compute_fingerprint;
+  scaled.op_seconds = scaled_times(from, profile.op_seconds, to, likes, same);
+  if (!profile.cold_seconds.empty()) scaled.cold_seconds = scaled_times(from, profile.cold_seconds, to, likes, same);
+  for (const auto& placement : profile.placements) scaled.placements.push_back(same_placements(*placement, same));
+  scaled.distinct_ops = static_cast<int>(distinct.size());
+  scaled.provenance = Provenance::kGiven;
+  return scaled;
+}
+
+}  // namespace sluice

@@ -1,0 +1,30 @@
+// What the training loop drives: a session with one graph and one plan (session.hpp), or one whose graph changes
+// between steps (variant_training.hpp).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "sluice/base/result.hpp"
+#include "sluice/exec/trace.hpp"
+#include "sluice/train/evaluation.hpp"
+
+namespace sluice {
+
+struct StepOutcome {
+  float loss = 0;  // the sum, where a step has several losses
+  StepTrace trace;
+  std::string variant;  // which graph it was, where there are several: "size 25"
+};
+
+class Training {
+ public:
+  virtual ~Training() = default;
+
+  virtual Result<StepOutcome> run_step(std::int64_t step, float learning_rate) = 0;
+  virtual Result<ValidationResult> validate(std::int64_t batches) = 0;  // 0: all there are
+  virtual Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) = 0;
+};
+
+}  // namespace sluice

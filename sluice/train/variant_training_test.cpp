@@ -1,0 +1,255 @@
+#include "sluice/train/variant_training.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <set>
+
+#include "sluice/graph/builder.hpp"
+#include "sluice/memory/presets.hpp"
+#include "sluice/testing/small_models.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+Machine file_machine(int threads) {
+  return *make_machine({.threads = threads, .slow_tier = "file", .spill_path = ::testing::TempDir()});
+}
+
+MemorySize size_of_text(const std::string& text) { return *parse_memory_size(text); }
+
+// What a run of some steps came to, and what it asked for on the way.
+struct VariantRun {
+  std::vector<float> losses;
+  std::string hash;
+  Bytes moved = 0;
+  std::vector<std::string> profiled;  // fingerprints of the graphs that were profiled, in order
+  std::vector<std::string> planned;   // keys, in order
+  VariantCosts costs;
+  std::map<std::string, std::int64_t> steps;  // by key
+};
+
+// Op times are given, by the bytes that an op touches, so that nothing has to be timed.
+Profile given_profile(const Graph& graph) {
+  Profile profile;
+  profile.graph_fingerprint = graph.fingerprint();
+  profile.provenance = Provenance::kGiven;
+  for (const Op& op : graph.ops()) {
+    Bytes bytes = 0;
+    for (const TensorId id : op.inputs) bytes += graph.tensor(id).bytes;
+    profile.op_seconds.push_back(1e-6 + static_cast<double>(bytes) * 1e-9);
+  }
+  return profile;
+}
+
+class VariantTrainingTest : public ::testing::TestWithParam<int> {
+ protected:
+  static VariantSettings settings(std::vector<VariantKey> keys,
+                                  std::function<Result<Workload>(const VariantKey&)> build) {
+    VariantSettings settings;
+    settings.key_of = [keys](std::int64_t step) { return keys.at(static_cast<std::size_t>(step)); };
+    settings.build = std::move(build);
+    settings.profile = [](Workload& workload) { return given_profile(workload.graph()); };
+    settings.reference = *std::ranges::max_element(keys, {}, &VariantKey::size);
+    return settings;
+  }
+
+  static VariantRun run(VariantSettings settings, std::int64_t steps, int threads) {
+    VariantRun run;
+    const auto profile = settings.profile;
+    settings.profile = [&run, profile](Workload& workload) {
+      run.profiled.push_back(workload.graph().fingerprint());
+      return profile(workload);
+    };
+    settings.on_planned = [&](const Variant& variant) { run.planned.push_back(to_string(variant.key)); };
+    auto training = VariantTraining::create(file_machine(threads), settings);
+    SLUICE_CHECK(training.ok(), training.error().message);
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const auto outcome = (*training)->run_step(step, 0.05F);
+      SLUICE_CHECK(outcome.ok(), outcome.error().message);
+      run.losses.push_back(outcome->loss);
+      EXPECT_EQ(outcome->variant, to_string(settings.key_of(step)));
+      run.moved += std::accumulate(outcome->trace.link_bytes.begin(), outcome->trace.link_bytes.end(), Bytes{0});
+    }
+    run.hash = *(*training)->hash_parameters();
+    run.costs = (*training)->costs();
+    for (const auto& [key, variant] : (*training)->variants()) {
+      run.steps[to_string(key)] = variant.steps;
+      EXPECT_EQ(variant.plan.graph_fingerprint, variant.workload.graph().fingerprint());
+    }
+    return run;
+  }
+
+  // Runs with everything in fast memory, then by sentinel in `fast`: the same bits.
+  static VariantRun run_both(VariantSettings settings, std::int64_t steps, int threads, const std::string& fast) {
+    settings.planner = "fast-only";
+    const VariantRun expected = run(settings, steps, threads);
+    EXPECT_EQ(expected.moved, 0);
+    EXPECT_NE(expected.losses.front(), expected.losses.back());
+    settings.planner = "sentinel";
+    settings.fast.size = size_of_text(fast);
+    VariantRun actual = run(settings, steps, threads);
+    EXPECT_EQ(actual.losses, expected.losses);
+    EXPECT_EQ(actual.hash, expected.hash);
+    EXPECT_GT(actual.moved, 0);
+    return actual;
+  }
+
+  static std::function<Result<Workload>(const VariantKey&)> by_length(const std::string& model, int threads,
+                                                                      std::int64_t classes = 0) {
+    const auto entry = std::ranges::find(models(), model, &ModelEntry::name);
+    WorkloadOptions options{.model = model, .shape = small_options(*entry), .threads = threads};
+    options.optimizer.optimizer = Optimizer::kAdam;
+    if (classes > 0) options.shape.classes = classes;
+    return [options](const VariantKey& key) {
+      WorkloadOptions each = options;
+      each.shape.sequence = key.size;
+      return build_workload(each);
+    };
+  }
+};
+
+std::vector<VariantKey> lengths(const std::vector<std::int64_t>& sizes) {
+  std::vector<VariantKey> keys;
+  for (const std::int64_t size : sizes) keys.push_back({"", size});
+  return keys;
+}
+
+// Five lengths in buckets of their own, then a sixth in the first one's bucket, then a seventh in a new bucket.
+void expect_a_profile_a_bucket(const VariantRun& run) {
+  EXPECT_THAT(run.planned,
+              ::testing::ElementsAre("size 32", "size 12", "size 16", "size 20", "size 26", "size 13", "size 18"));
+  EXPECT_EQ(run.profiled.size(), 6U);
+  EXPECT_EQ(std::set(run.profiled.begin(), run.profiled.end()).size(), 6U) << "no graph is profiled twice";
+  EXPECT_EQ(run.costs.profiles_measured, 6);
+  EXPECT_EQ(run.costs.profiles_estimated, 1);
+  EXPECT_EQ(run.costs.plans, 7);
+  EXPECT_EQ(run.costs.switches, 11) << "32 to start with, then every step but two has another length than the last";
+  const std::map<std::string, std::int64_t> steps{{"size 12", 3}, {"size 13", 2}, {"size 16", 1}, {"size 18", 1},
+                                                  {"size 20", 2}, {"size 26", 2}, {"size 32", 2}};
+  EXPECT_EQ(run.steps, steps);
+}
+
+TEST_P(VariantTrainingTest, FiveLengthsThenTwoMore) {
+  const std::vector<VariantKey> keys = lengths({12, 12, 16, 20, 26, 32, 20, 13, 13, 26, 18, 32, 12});
+  for (const std::string model : {"lstm", "bert_base"}) {
+    SCOPED_TRACE(model);
+    VariantSettings settings = VariantTrainingTest::settings(keys, by_length(model, GetParam()));
+    settings.buckets = SizeBuckets(12, 32);
+    expect_a_profile_a_bucket(run_both(settings, static_cast<std::int64_t>(keys.size()), GetParam(), "50%"));
+  }
+}
+
+// conv, then blocks as the path says, then a classifier: "" none, "a" one block, "ab" two, "b" the second alone.
+ForwardModel with_blocks(const std::string& path) {
+  GraphBuilder builder("blocks");
+  builder.begin_layer("input");
+  TensorId x = builder.input(4, 3, 16, 16, 10);
+  builder.begin_layer("conv");
+  x = builder.batch_norm(builder.conv2d(x, {.out_channels = 16, .kernel = 3, .padding = 1}), Activation::kRelu);
+  for (const char block : path) {
+    builder.begin_layer(std::string("block_") + block);
+    const TensorId y = builder.conv2d(x, {.out_channels = 16, .kernel = 3, .padding = 1});
+    x = builder.batch_norm(builder.add(x, y), Activation::kRelu);
+  }
+  builder.begin_layer("fc");
+  builder.softmax_cross_entropy(builder.dense(builder.global_avg_pool(x), 10));
+  return {*builder.finish(), nullptr, {}};
+}
+
+TEST_P(VariantTrainingTest, NewPathsOfControlFlowAreProfiled) {
+  const auto build = [](const VariantKey& key) {
+    return build_workload(with_blocks(key.path == "none" ? "" : key.path), {.threads = GetParam()});
+  };
+  const std::vector<VariantKey> keys{{"ab"}, {"none"}, {"ab"}, {"none"}, {"none"}, {"b"}, {"ab"}, {"b"}};
+  VariantSettings settings = VariantTrainingTest::settings(keys, build);
+  settings.reference = {"ab"};
+  const VariantRun run = run_both(settings, 8, GetParam(), "70%");
+  EXPECT_THAT(run.planned, ::testing::ElementsAre("path ab", "path none", "path b"));
+  EXPECT_EQ(run.profiled.size(), 3U);
+  EXPECT_EQ(run.costs.profiles_estimated, 0);
+  EXPECT_EQ(run.costs.switches, 6);
+}
+
+// Two names for one graph: what changes hands between steps is every bit of the state.
+TEST_P(VariantTrainingTest, ChangingBetweenEqualGraphsChangesNothing) {
+  const auto build = by_length("lstm", GetParam());
+  const auto same_length = [build](const VariantKey&) { return build({"", 12}); };
+  VariantRun turns = run(settings({{"x"}, {"y"}, {"x"}, {"y"}}, same_length), 4, GetParam());
+  EXPECT_EQ(turns.costs.switches, 3);
+
+  auto workload = build({"", 12});
+  ASSERT_TRUE(workload.ok());
+  const Machine machine = file_machine(GetParam());
+  const auto plan = plan_workload(*workload, machine, given_profile(workload->graph()), "fast-only", {});
+  ASSERT_TRUE(plan.ok());
+  auto session = Session::create(*workload, machine, *plan, {});
+  ASSERT_TRUE(session.ok());
+  std::vector<float> losses;
+  for (std::int64_t step = 0; step < 4; ++step) losses.push_back((*session)->run_step(step, 0.05F)->loss);
+  EXPECT_EQ(turns.losses, losses);
+  EXPECT_EQ(turns.hash, *ParkedTensors::park((*session)->parameters(), ::testing::TempDir())->hash());
+}
+
+TEST_P(VariantTrainingTest, ValidationInBetweenChangesNothing) {
+  const std::string text = std::filesystem::path(::testing::TempDir()) / "variant_training_text";
+  std::ofstream(text) << std::string(3000, 'a') << std::string(3000, 'b');
+  VariantSettings settings =
+      VariantTrainingTest::settings(lengths({12, 16, 12, 16}), by_length("gpt2_small", GetParam(), 256));
+  settings.session = {.data = "tokens:" + text, .validate = true};
+  const VariantRun expected = run(settings, 4, GetParam());
+  auto training = VariantTraining::create(file_machine(GetParam()), settings);
+  ASSERT_TRUE(training.ok()) << training.error().message;
+  std::vector<float> losses;
+  for (std::int64_t step = 0; step < 4; ++step) {
+    losses.push_back((*training)->run_step(step, 0.05F)->loss);
+    const auto result = (*training)->validate(2);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(result->predictions, 2 * 2 * 16) << "on the reference's graph";
+  }
+  EXPECT_EQ(losses, expected.losses);
+  EXPECT_EQ(*(*training)->hash_parameters(), expected.hash);
+  EXPECT_EQ((*training)->costs().switches, expected.costs.switches);
+  std::filesystem::remove(text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, VariantTrainingTest, ::testing::Values(1, 2));
+
+class VariantTrainingErrorTest : public VariantTrainingTest {};
+
+TEST_F(VariantTrainingErrorTest, BudgetTooSmallNamesTheVariantAndWhatItNeeds) {
+  VariantSettings settings = VariantTrainingTest::settings(lengths({12, 16}), by_length("lstm", 1));
+  settings.fast.size = size_of_text("64KiB");
+  const auto training = VariantTraining::create(file_machine(1), settings);
+  ASSERT_FALSE(training.ok());
+  EXPECT_EQ(training.error().code, ErrorCode::kInfeasible);
+  EXPECT_THAT(training.error().message, HasSubstr("size 16: sentinel cannot train lstm in 64.0 KiB"));
+  EXPECT_THAT(training.error().message, HasSubstr("the smallest budget it can use is"));
+}
+
+// An error between two steps loses nothing: the run can go on with a variant that works.
+TEST_F(VariantTrainingErrorTest, AVariantThatCannotBeBuiltLeavesTheParametersAsTheyWere) {
+  const auto build = by_length("lstm", 1);
+  const auto sometimes = [build](const VariantKey& key) -> Result<Workload> {
+    if (key.size == 13) return Error{ErrorCode::kBadInput, "no such length"};
+    return build(key);
+  };
+  const VariantRun expected = run(settings(lengths({16, 16}), build), 2, 1);
+  auto training =
+      VariantTraining::create(file_machine(1), VariantTrainingTest::settings(lengths({16, 16, 13}), sometimes));
+  ASSERT_TRUE(training.ok());
+  EXPECT_EQ((*training)->run_step(0, 0.05F)->loss, expected.losses[0]);
+  const auto failed = (*training)->run_step(2, 0.05F);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "size 13: no such length");
+  EXPECT_EQ((*training)->run_step(1, 0.05F)->loss, expected.losses[1]);
+  EXPECT_EQ(*(*training)->hash_parameters(), expected.hash);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,36 @@
+// What `sluice train` is asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sluice/train/training_loop.hpp"
+#include "tools/options.hpp"
+
+namespace sluice {
+
+struct TrainArguments {
+  WorkloadArguments workload;
+  MachineArguments machine;
+  BudgetArguments budget;
+  std::string planner = "sentinel";
+  std::string profile;
+  std::string plan;
+  std::string sequences;  // empty: every step has the same length
+  std::int64_t steps = 100;
+  std::optional<double> learning_rate;
+  std::string schedule = "constant";
+  SessionOptions session;
+  std::string checkpoint, resume, trace, losses, json, export_onnx;
+  std::int64_t checkpoint_every = 0;
+  std::optional<std::int64_t> validate_every;
+  std::int64_t validation_batches = 0;
+  bool no_validation = false;
+
+  void add_to(CLI::App& command);
+  Status check() const;
+  bool validates() const;
+  Result<TrainingOptions> loop_options(std::int64_t first_step) const;
+};
+
+}  // namespace sluice

@@ -1,0 +1,150 @@
+#include "tools/variable_training.hpp"
+
+#include <fmt/format.h>
+
+#include "sluice/exec/profiler.hpp"
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/text_table.hpp"
+#include "sluice/train/process_memory.hpp"
+#include "sluice/train/progress.hpp"
+#include "sluice/train/variant_training.hpp"
+#include "tools/commands.hpp"
+#include "tools/plan_output.hpp"
+#include "tools/train_output.hpp"
+
+namespace sluice {
+namespace {
+
+std::string describe_profile(const Variant& variant) {
+  if (variant.estimated()) return "estimated from " + to_string(variant.profiled);
+  return fmt::format("measured, {} of {} ops new", variant.measured_ops, variant.distinct_ops);
+}
+
+std::string describe_planned(const Variant& variant) {
+  return fmt::format("{}: bucket {}, profile {}; plan by {}, predicted step {}", to_string(variant.key),
+                     variant.bucket + 1, describe_profile(variant), variant.plan.planner,
+                     format_seconds(variant.plan.predicted_step_seconds));
+}
+
+std::string variants_table(const VariantTraining& training) {
+  TextTable table({{"variant"},
+                   {"bucket", Align::kRight},
+                   {"profile"},
+                   {"steps", Align::kRight},
+                   {"fast arena", Align::kRight},
+                   {"predicted", Align::kRight}});
+  for (const auto& [key, variant] : training.variants()) {
+    table.add_row({to_string(key), std::to_string(variant.bucket + 1), describe_profile(variant),
+                   std::to_string(variant.steps), format_bytes(variant.plan.arena_bytes[0]),
+                   format_seconds(variant.plan.predicted_step_seconds)});
+  }
+  return table.text();
+}
+
+Fields cost_fields(const VariantCosts& costs) {
+  const auto each = costs.switches > 0 ? costs.switch_seconds / static_cast<double>(costs.switches) : 0;
+  return {{"profiles", fmt::format("{} measured, {} estimated", costs.profiles_measured, costs.profiles_estimated)},
+          {"plans", fmt::format("{}, all prepared in {}", costs.plans, format_seconds(costs.preparation_seconds))},
+          {"switches", fmt::format("{}, {} each", costs.switches, format_seconds(each))}};
+}
+
+nlohmann::json variants_json(const VariantTraining& training) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [key, variant] : training.variants()) {
+    list.push_back({{"variant", to_string(key)},
+                    {"size", key.size},
+                    {"bucket", variant.bucket + 1},
+                    {"profile", variant.estimated() ? "estimated" : "measured"},
+                    {"profiled", to_string(variant.profiled)},
+                    {"measured_ops", variant.measured_ops},
+                    {"distinct_ops", variant.distinct_ops},
+                    {"steps", variant.steps},
+                    {"plan", plan_summary_json(variant.workload.graph(), training.machine(), variant.plan)}});
+  }
+  return list;
+}
+
+nlohmann::json costs_json(const VariantCosts& costs) {
+  return {{"profiles_measured", costs.profiles_measured},
+          {"profiles_estimated", costs.profiles_estimated},
+          {"plans", costs.plans},
+          {"preparation_ms", costs.preparation_seconds * 1e3},
+          {"switches", costs.switches},
+          {"switch_ms", costs.switch_seconds * 1e3}};
+}
+
+Status report(const TrainArguments& arguments, const VariantTraining& training, const StepLog& log,
+              const TrainSummary& summary) {
+  Fields fields = summary_fields(log, summary, std::nullopt);
+  for (auto& field : cost_fields(training.costs())) fields.push_back(std::move(field));
+  fields.emplace_back("peak resident", format_bytes(peak_resident_bytes()));
+  fmt::print("{}{}", describe_end(summary, training.machine(), fields), variants_table(training));
+  SLUICE_RETURN_IF_ERROR(check_losses_written(log, arguments.losses));
+  if (arguments.json.empty()) return {};
+  nlohmann::json document = {{"run", run_record(training.machine())},
+                             {"model", training.reference().workload.graph().name},
+                             {"notes", training.notes()},
+                             {"variants", variants_json(training)},
+                             {"variant_costs", costs_json(training.costs())}};
+  add_to_json(document, log, summary);
+  return write_json_file(arguments.json, document);
+}
+
+// The run's settings but for what measures and reports.
+Result<VariantSettings> settings_for(const TrainArguments& arguments, const WorkloadOptions& options) {
+  SLUICE_ASSIGN(const std::vector<std::int64_t> lengths, parse_sizes(arguments.sequences));
+  VariantSettings settings;
+  settings.key_of = drawn_sizes(lengths, arguments.session.seed);
+  settings.build = [options](const VariantKey& key) {
+    WorkloadOptions each = options;
+    each.shape.sequence = key.size;
+    return build_workload(each);
+  };
+  settings.buckets = SizeBuckets(lengths.front(), lengths.back());
+  settings.reference = {.path = {}, .size = lengths.back()};
+  settings.planner = arguments.planner;
+  SLUICE_ASSIGN(settings.fast, arguments.budget.budget());
+  settings.session = arguments.session;
+  settings.session.validate = arguments.validates();
+  return settings;
+}
+
+// Models without sequences are refused before anything is measured.
+Status check_takes_sequences(WorkloadOptions options, std::int64_t length) {
+  options.shape.sequence = length;
+  SLUICE_RETURN_IF_ERROR(build_forward(options));
+  return {};
+}
+
+}  // namespace
+
+Result<int> train_sequences(const TrainArguments& arguments) {
+  SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
+  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
+  SLUICE_ASSIGN(VariantSettings settings, settings_for(arguments, options));
+  SLUICE_RETURN_IF_ERROR(check_takes_sequences(options, settings.reference.size));
+  ProfileCache cache = arguments.machine.open_cache(machine);
+  print_notes(cache.notes());
+  SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
+  settings.profile = [&](Workload& workload) {
+    ProgressLine progress("measuring ops");
+    return measure_profile(*workload.compiled, machine, cache,
+                           [&](int measured, int total) { progress.update(measured, total); });
+  };
+  SLUICE_ASSIGN(const TrainingOptions loop, arguments.loop_options(0));
+  StepLog log(arguments.losses, false, loop.first_step, loop.end_step);
+  settings.on_planned = [&](const Variant& variant) { log.print(describe_planned(variant)); };
+  SLUICE_ASSIGN(const std::unique_ptr<VariantTraining> training, VariantTraining::create(machine, settings));
+  print_notes(training->notes());
+  const Variant& longest = training->reference();
+  fmt::print("longest: {}\n{}", describe_graph(longest.workload.graph()),
+             describe_plan(longest.workload.graph(), machine, longest.plan));
+  std::fflush(stdout);
+  TrainSummary summary;
+  SLUICE_ASSIGN(summary.outcome, run_logged(*training, loop, log));
+  SLUICE_ASSIGN(summary.parameter_hash, training->hash_parameters());
+  SLUICE_RETURN_IF_ERROR(report(arguments, *training, log, summary));
+  return summary.outcome.interrupted ? kExitInterrupted : kExitOk;
+}
+
+}  // namespace sluice

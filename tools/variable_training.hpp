@@ -1,0 +1,11 @@
+// `sluice train --sequences`: every step has a length of its own (sluice/train/variant_training.hpp).
+#pragma once
+
+#include "tools/train_arguments.hpp"
+
+namespace sluice {
+
+// `arguments` were checked and name lengths. Returns the exit code.
+Result<int> train_sequences(const TrainArguments& arguments);
+
+}  // namespace sluice
