@@ -146,6 +146,43 @@ TEST_F(JsonOutputTest, LanguageModelWithAdamAndItsData) {
   EXPECT_THAT(result_.output, HasSubstr("validation: perplexity"));
 }
 
+// Five lengths and a sixth in the bucket of 25.
+TEST_F(JsonOutputTest, LengthsThatChangeBetweenSteps) {
+  const auto train = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"train",   "lstm", "--sequences", "20-40:5,26",
+                                       "--width", "64",   "--classes",   "300",
+                                       "--steps", "24",   "--losses",    folder_.file("losses")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(small(arguments));
+  };
+  const json reference = train({"--planner", "fast-only"});
+  const std::string reference_losses = read_text(folder_.file("losses"));
+  const json document = train({"--fast", "60%"});
+  EXPECT_EQ(document["parameter_hash"], reference["parameter_hash"]);
+  EXPECT_EQ(document["final_loss"], reference["final_loss"]);
+  expect_keys(document, {"run", "model", "step_ms", "variants", "variant_costs"});
+  ASSERT_EQ(document["variants"].size(), 6U);
+  std::int64_t steps = 0;
+  for (const json& variant : document["variants"]) {
+    EXPECT_EQ(variant["profile"], variant["profiled"] == variant["variant"] ? "measured" : "estimated");
+    EXPECT_EQ(variant["plan"]["planner"], "sentinel");
+    EXPECT_EQ(variant["plan"]["budgets"][0], document["variants"][0]["plan"]["budgets"][0]);
+    steps += variant["steps"].get<std::int64_t>();
+  }
+  EXPECT_EQ(steps, 24);
+  EXPECT_EQ(document["variant_costs"]["profiles_measured"], 5);
+  EXPECT_EQ(document["variant_costs"]["profiles_estimated"], 1);
+  EXPECT_EQ(document["variant_costs"]["plans"], 6);
+  EXPECT_GT(document["variant_costs"]["switches"], 5);
+  std::istringstream lines(read_text(folder_.file("losses")));
+  std::istringstream expected(reference_losses);
+  for (std::string line, other; std::getline(lines, line) && std::getline(expected, other);) {
+    EXPECT_EQ(json::parse(line)["loss"], json::parse(other)["loss"]);
+    EXPECT_EQ(json::parse(line)["variant"], json::parse(other)["variant"]);
+  }
+  EXPECT_THAT(result_.output, HasSubstr("estimated from size 2"));
+}
+
 TEST_F(JsonOutputTest, ThrottledLinksAreShownAsEmulated) {
   const json document = run(small({"compare", "resnet20", "--fast", "60%", "--planners", "sentinel", "--steps", "3",
                                    "--link-bandwidth", "200MB/s"}));
