@@ -119,8 +119,8 @@ class ProgramExecutor : public Executor {
   Status run_op(OpIndex op, const StepContext& context) {
     const auto index = static_cast<std::size_t>(op);
     trace_.ops[index].begin = progress_.seconds_since_step_start();
-    const Status status = observer_ == nullptr ? compiled_.run(op, resolved_.operands[index], context)
-                                               : run_observed(op, context);
+    const Status status =
+        observer_ == nullptr ? compiled_.run(op, resolved_.operands[index], context) : run_observed(op, context);
     if (!status.ok()) {
       return Error{status.error().code,
                    fmt::format("op {} ({}) failed: {}", op, compiled_.graph().op(op).name, status.error().message)};
