@@ -6,66 +6,18 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <numeric>
 
+#include "sluice/testing/stored_tensors.hpp"
 #include "sluice/train/parked_tensors.hpp"
 
 namespace sluice {
 namespace {
 
 using ::testing::HasSubstr;
-
-// A layout of its own: values stored last to first, so that code which skips the conversion is caught.
-class ReversingGraph : public CompiledGraph {
- public:
-  explicit ReversingGraph(Graph graph) : graph_(std::move(graph)) {}
-  const Graph& graph() const override { return graph_; }
-  Status run(OpIndex, std::span<void* const>, const StepContext&) override { return {}; }
-  void to_plain(TensorId, const void* stored, std::span<float> plain) override {
-    std::memcpy(plain.data(), stored, plain.size_bytes());
-    std::reverse(plain.begin(), plain.end());
-  }
-  void from_plain(TensorId, std::span<const float> plain, void* stored) override {
-    std::memcpy(stored, plain.data(), plain.size_bytes());
-    auto* values = static_cast<float*>(stored);
-    std::reverse(values, values + plain.size());
-  }
-
- private:
-  Graph graph_;
-};
-
-class MapExecutor : public Executor {
- public:
-  Result<StepTrace> run_step(const StepContext&) override { return StepTrace{}; }
-  Status read_tensor(TensorId tensor, std::span<std::byte> bytes) override {
-    const auto& stored = tensors_.at(tensor);
-    EXPECT_EQ(stored.size(), bytes.size());
-    std::copy(stored.begin(), stored.end(), bytes.begin());
-    return {};
-  }
-  Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) override {
-    tensors_[tensor].assign(bytes.begin(), bytes.end());
-    ++writes;
-    return {};
-  }
-  std::vector<std::string> notes() const override { return {}; }
-
-  int writes = 0;
-
- private:
-  std::map<TensorId, std::vector<std::byte>> tensors_;
-};
-
-Tensor tensor_of(std::string name, Shape shape, Role role, Init init = {}) {
-  Tensor tensor;
-  tensor.name = std::move(name);
-  tensor.shape = std::move(shape);
-  tensor.role = role;
-  tensor.init = init;
-  return tensor;
-}
+using testing::MapExecutor;
+using testing::ReversingGraph;
+using testing::tensor_of;
 
 Graph small_graph() {
   Graph graph;
@@ -179,58 +131,6 @@ TEST_F(CheckpointTest, ParkedTensorsComeBackByName) {
   const Status status = parked->restore(access);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("its 9 elements"));
-}
-
-// What takes turns with the fixture's graph: whole what that has in slices, fewer rows, a parameter of its own.
-TEST_F(CheckpointTest, ParkedTensorsOfGraphsThatTakeTurns) {
-  const auto filled = [](ParameterAccess& access, TensorId id, float value) {
-    std::ranges::fill(access.stage(id), value);
-    EXPECT_TRUE(access.write(id).ok());
-  };
-  const auto values = [](ParameterAccess& access, TensorId id) {
-    const auto read = access.read(id);
-    EXPECT_TRUE(read.ok());
-    return std::vector<float>(read->begin(), read->end());
-  };
-  Graph sliced;
-  sliced.add_tensor(tensor_of("table[0:2]", {2, 3}, Role::kParameter));
-  sliced.add_tensor(tensor_of("table[2:3]", {1, 3}, Role::kParameter));
-  ReversingGraph first(sliced);
-  MapExecutor first_executor;
-  ParameterAccess first_access(first, first_executor);
-  filled(first_access, 0, 1);
-  filled(first_access, 1, 2);
-  auto parked = ParkedTensors::park(first_access, ::testing::TempDir());
-  ASSERT_TRUE(parked.ok());
-  const std::string before = *parked->hash();
-
-  Graph shorter;
-  shorter.add_tensor(tensor_of("table", {1, 3}, Role::kParameter));
-  shorter.add_tensor(tensor_of("own", {2}, Role::kParameter));
-  ReversingGraph second(shorter);
-  MapExecutor second_executor;
-  ParameterAccess second_access(second, second_executor);
-  EXPECT_FALSE(parked->holds_all_of(shorter));
-  EXPECT_FALSE(parked->restore(second_access).ok());
-  ASSERT_TRUE(parked->restore_or_initialise(second_access, 1, nullptr).ok());
-  EXPECT_EQ(values(second_access, 0), std::vector<float>(3, 1));
-  filled(second_access, 0, 5);
-  filled(second_access, 1, 6);
-  ASSERT_TRUE(parked->update(second_access).ok());
-  EXPECT_TRUE(parked->holds_all_of(shorter) && parked->holds_all_of(sliced));
-  EXPECT_NE(*parked->hash(), before);
-
-  ASSERT_TRUE(parked->restore(first_access).ok());
-  EXPECT_EQ(values(first_access, 0), (std::vector<float>{5, 5, 5, 1, 1, 1}));
-  EXPECT_EQ(values(first_access, 1), std::vector<float>(3, 2));
-
-  Graph wider;
-  wider.add_tensor(tensor_of("table", {3, 4}, Role::kParameter));
-  ReversingGraph third(wider);
-  ParameterAccess third_access(third, second_executor);
-  const Status status = parked->restore_or_initialise(third_access, 1, nullptr);
-  ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.error().message, HasSubstr("table has rows of 4 elements in this graph and of 3"));
 }
 
 TEST_F(CheckpointTest, SeedAndEveryBitReachTheHash) {

@@ -50,7 +50,10 @@ Status Session::start_executor() {
 }
 
 Status Session::give_initial_values(const ParkedTensors* earlier) {
-  if (earlier != nullptr && earlier->holds_all_of(workload_.graph())) return earlier->restore(*parameters_);
+  if (earlier != nullptr && earlier->holds_all_of(workload_.graph())) {
+    workload_.values.reset();
+    return earlier->restore(*parameters_);
+  }
   if (needs_given_values(workload_.graph()) && !workload_.values) {  // an earlier session has used them
     SLUICE_ASSIGN(ForwardModel again, build_forward(workload_.options));
     workload_.values = std::move(again.values);

@@ -1,0 +1,71 @@
+#include "sluice/train/parked_tensors.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/testing/stored_tensors.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::MapExecutor;
+using testing::ReversingGraph;
+using testing::tensor_of;
+
+void fill(ParameterAccess& access, TensorId id, float value) {
+  std::ranges::fill(access.stage(id), value);
+  EXPECT_TRUE(access.write(id).ok());
+}
+
+std::vector<float> values(ParameterAccess& access, TensorId id) {
+  const auto read = access.read(id);
+  EXPECT_TRUE(read.ok());
+  return {read->begin(), read->end()};
+}
+
+// A graph that has in slices what the next has whole, with fewer rows and beside a parameter of its own.
+TEST(ParkedTensorsTest, OfGraphsThatTakeTurns) {
+  Graph sliced;
+  sliced.add_tensor(tensor_of("table[0:2]", {2, 3}, Role::kParameter));
+  sliced.add_tensor(tensor_of("table[2:3]", {1, 3}, Role::kParameter));
+  ReversingGraph first(sliced);
+  MapExecutor first_executor;
+  ParameterAccess first_access(first, first_executor);
+  fill(first_access, 0, 1);
+  fill(first_access, 1, 2);
+  auto parked = ParkedTensors::park(first_access, ::testing::TempDir());
+  ASSERT_TRUE(parked.ok());
+  const std::string before = *parked->hash();
+
+  Graph shorter;
+  shorter.add_tensor(tensor_of("table", {1, 3}, Role::kParameter));
+  shorter.add_tensor(tensor_of("own", {2}, Role::kParameter));
+  ReversingGraph second(shorter);
+  MapExecutor second_executor;
+  ParameterAccess second_access(second, second_executor);
+  EXPECT_FALSE(parked->holds_all_of(shorter));
+  EXPECT_FALSE(parked->restore(second_access).ok());
+  ASSERT_TRUE(parked->restore_or_initialise(second_access, 1, nullptr).ok());
+  EXPECT_EQ(values(second_access, 0), std::vector<float>(3, 1));
+  fill(second_access, 0, 5);
+  fill(second_access, 1, 6);
+  ASSERT_TRUE(parked->update(second_access).ok());
+  EXPECT_TRUE(parked->holds_all_of(shorter) && parked->holds_all_of(sliced));
+  EXPECT_NE(*parked->hash(), before);
+
+  ASSERT_TRUE(parked->restore(first_access).ok());
+  EXPECT_EQ(values(first_access, 0), (std::vector<float>{5, 5, 5, 1, 1, 1}));
+  EXPECT_EQ(values(first_access, 1), std::vector<float>(3, 2));
+
+  Graph wider;
+  wider.add_tensor(tensor_of("table", {3, 4}, Role::kParameter));
+  ReversingGraph third(wider);
+  ParameterAccess third_access(third, second_executor);
+  const Status status = parked->restore_or_initialise(third_access, 1, nullptr);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("table has rows of 4 elements in this graph and of 3"));
+}
+
+}  // namespace
+}  // namespace sluice
