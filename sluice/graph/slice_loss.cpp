@@ -216,7 +216,7 @@ Graph slice_loss(const Graph& logical, Bytes limit) {
 }
 
 Bytes loss_slice_limit(const Graph& training) {
-  constexpr Bytes kShare = 32;
+  constexpr Bytes kShare = 16;
   return std::max(4 * kMiB, measure_footprint(training).peak / kShare);
 }
 
