@@ -15,7 +15,8 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   resnet32_b128_1thread resnet50_budgets resnet32_optane resnet32_pmbd resnet32_pcie3 resnet20_learns
   resnet200_plan pytorch pytorch_b32 gradients onnx
   inception_v3_b8 inception_v4_b8 densenet121_b16 densenet264_b8 mobilenet_v1_b32 mobilenet_v2_b32 squeezenet1_1_b32
-  googlenet_b16 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128)
+  googlenet_b16 vgg16_b8 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128
+  resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert)
 
 compare() {  # NAME MODEL BATCH PLANNERS STEPS ARG...
   local name=$1 model=$2 batch=$3 planners=$4 steps=$5
@@ -36,6 +37,23 @@ keep() {  # NAME COMMAND...: the command, the commit and what it printed
     echo "commit $(git rev-parse --short HEAD)"
     "$@" 2>/dev/null
   } | tee "$out/$name.txt"
+}
+
+profile_twice() {  # NAME MODEL ARG...: the second time from the cache
+  local name=$1
+  shift
+  keep "$name" bash -c 'for turn in first second; do
+      echo "$turn time"
+      TIMEFORMAT="%R s in all"; time "$@" --top 3 2>/dev/null
+    done 2>&1' "$sluice" "$sluice" profile "$@"
+}
+
+lengths() {  # NAME MODEL BATCH LENGTHS: every step another length, in all of the memory it takes and in two fifths
+  local planner
+  for planner in fast-only sentinel; do
+    keep "$1_${planner/-/_}" "$sluice" train "$2" --batch "$3" --sequences "$4" --steps 30 --planner $planner --fast 40% \
+      --spill-dir "$spill" --json "$out/$1_${planner/-/_}.json"
+  done
 }
 
 experiment() {
@@ -71,6 +89,13 @@ experiment() {
     onnx) keep "$1" benchmarks/rivals/check_onnx.py ;;
     vgg416_b4) at_feasible "$1" vgg416 4 --image-size 64 ;;
     gpt2_small_b4) at_feasible "$1" gpt2_small 4 --sequence 256 ;;
+    resnet32_characterize) keep "$1" "$sluice" characterize resnet32 --batch 128 --json "$out/$1.json" ;;
+    accesses_resnet32) keep "$1" "$sluice" profile resnet32 --batch 128 --accesses --json "$out/$1.json" ;;
+    accesses_resnet50) keep "$1" "$sluice" profile resnet50 --batch 16 --accesses --json "$out/$1.json" ;;
+    resnet200_profile) profile_twice "$1" resnet200 --batch 16 ;;
+    lengths_lstm) lengths "$1" lstm 20 20,25,30,35,40,27 ;;
+    lengths_bert) lengths "$1" bert_base 2 32,48,64,96,128,56 ;;
+    vgg16_b8) at_feasible "$1" vgg16 8 ;;
     inception_v?_b* | densenet*_b* | mobilenet_v?_b* | squeezenet1_1_b* | googlenet_b* | lstm_b* | bert_*_b* | dcgan_b*)
       at_feasible "$1" "${1%_b*}" "${1##*_b}" ;;
     *) echo "results.sh: unknown experiment '$1'; --list names them" >&2; exit 2 ;;
