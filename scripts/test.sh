@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests everything, from a bare Debian 12 machine to the last sanitizer; about half an hour on two cores.
+# Tests everything, from a bare Debian 12 machine to the last sanitizer; about three quarters of an hour on two cores.
 #
 #   scripts/test.sh             all stages, in this order
 #   scripts/test.sh STAGE...    only these
@@ -10,8 +10,8 @@
 #   format    layout against .clang-format
 #   names     names against .clang-tidy
 #   docs      runs the examples of the README and docs/
-#   asan      memory, plan, exec and train tests under the address and undefined-behaviour sanitizers
-#   tsan      the tests of the transfer lanes under the thread sanitizer
+#   asan      memory, access, plan, exec and train tests under the address and undefined-behaviour sanitizers
+#   tsan      the tests of the transfer lanes and of access counting under the thread sanitizer
 #
 # A stage that fails does not stop the later ones. Ends with the time of each stage and `N passed, N failed`: the sum of
 # the tests that CTest ran, and one for each other check. Exit status 0 only when nothing failed.
@@ -19,10 +19,10 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly all_stages=(packages build tests format names docs asan tsan)
-readonly sanitized="memory|plan|exec|train"
+readonly sanitized="memory|access|plan|exec|train"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
-readonly tsan_tests='(^|/)(TransferLanes|TransferEngines|ThrottledEngine|UringEngineTest|Executor|RandomPrograms|Progress|SameBits)[.]'
+readonly tsan_tests='(^|/)(TransferLanes|TransferEngines|ThrottledEngine|UringEngineTest|Executor|RandomPrograms|Progress|SameBits|PageTracker)[.]'
 jobs=$(nproc)
 passed=0 failed=0
 personality=()  # a command in front of ctest
@@ -76,11 +76,11 @@ stage_asan() {
 }
 
 stage_tsan() {
-  build tsan sluice_exec_test || { count 1; return 1; }
+  build tsan sluice_exec_test sluice_access_test || { count 1; return 1; }
   # Without fixed addresses GCC 12's thread sanitizer refuses to start on kernels that randomise more bits than it knows.
   local personality=(setarch "$(uname -m)" -R)
   "${personality[@]}" true 2>/dev/null || personality=()
-  run_ctest build/tsan -L '^exec$' -R "$tsan_tests"
+  run_ctest build/tsan -L '^(exec|access)$' -R "$tsan_tests"
 }
 
 stages=("$@")

@@ -3,15 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <barrier>
-#include <csignal>
 #include <deque>
 #include <map>
 #include <thread>
 
-#include "sluice/access/fault_stack.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/memory/arena.hpp"
 
@@ -323,105 +320,6 @@ TEST(PageTracker, RefusesMoreRangesThanItHasRoomFor) {
   const auto second = (*tracker)->add_range(memory.arena.data(), kPage, kPage);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, ErrorCode::kBadInput);
-}
-
-std::uintptr_t handler_stack = 0;
-
-void note_stack(int, siginfo_t* info, void*) {
-  handler_stack = reinterpret_cast<std::uintptr_t>(&info);
-  ::mprotect(info->si_addr, static_cast<std::size_t>(kPage), PROT_READ);
-}
-
-std::byte* closed_page();
-
-// Generated code may use the stack pointer for data: the handler must run elsewhere.
-TEST(PageTracker, FaultsAreHandledOnTheStackGivenForThem) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer gives threads stacks of its own";
-#endif
-  struct sigaction before = {};
-  struct sigaction action = {};
-  action.sa_sigaction = note_stack;
-  action.sa_flags = SA_SIGINFO;
-  ::sigaction(SIGSEGV, &action, &before);
-  for (const bool given : {true, false}) {
-    if (given) give_fault_stack();
-    std::byte* const page = closed_page();  // not the tracker's: passed on, on the same stack
-    {
-      const auto tracker = start(kReach);
-      perform(page, {0, false});
-    }
-    const int here = 0;
-    const auto distance = static_cast<std::int64_t>(handler_stack - reinterpret_cast<std::uintptr_t>(&here));
-    EXPECT_EQ(std::abs(distance) > kMiB, given);
-    if (given) take_fault_stack();
-    ::munmap(page, static_cast<std::size_t>(kPage));
-  }
-  ::sigaction(SIGSEGV, &before, nullptr);
-}
-
-std::byte* closed_page() {
-  void* page = ::mmap(nullptr, static_cast<std::size_t>(kPage), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return static_cast<std::byte*>(page);
-}
-
-void crash_elsewhere() {
-  std::byte* const page = closed_page();
-  Memory memory(kRange);
-  const auto tracker = start(kReach);
-  const auto range = *tracker->add_range(memory.arena.data(), kRange, kPage);
-  (void)tracker->watch(range);
-  perform(memory.arena.data(), {0, true});
-  perform(page, {0, false});
-}
-
-TEST(PageTrackerDeathTest, ARealFaultStillEndsTheProcess) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  EXPECT_DEATH(crash_elsewhere(), "SEGV");  // the sanitizer's handler was there first, and is passed the fault
-#else
-  EXPECT_EXIT(crash_elsewhere(), ::testing::KilledBySignal(SIGSEGV), "");
-#endif
-}
-
-std::byte* faulting_page = nullptr;
-
-void report_address(int, siginfo_t* info, void*) {
-  _exit(info->si_addr == faulting_page + 5 && info->si_code == SEGV_ACCERR ? 42 : 1);
-}
-
-void crash_under_a_handler() {
-  struct sigaction action = {};
-  action.sa_sigaction = report_address;
-  action.sa_flags = SA_SIGINFO;
-  ::sigaction(SIGSEGV, &action, nullptr);
-  faulting_page = closed_page();
-  const auto tracker = start(kReach);
-  perform(faulting_page, {5, false});
-}
-
-TEST(PageTrackerDeathTest, AnEarlierHandlerGetsAForeignFaultWithItsAddress) {
-  EXPECT_EXIT(crash_under_a_handler(), ::testing::ExitedWithCode(42), "");
-}
-
-TEST(PageTrackerDeathTest, ASentSignalIsNotSwallowed) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer reports a sent SIGSEGV in its own way";
-#endif
-  EXPECT_EXIT(
-      {
-        const auto tracker = start(kReach);
-        ::raise(SIGSEGV);
-      },
-      ::testing::KilledBySignal(SIGSEGV), "");
-}
-
-TEST(PageTracker, GivesTheSignalBack) {
-  struct sigaction before = {};
-  struct sigaction after = {};
-  ::sigaction(SIGSEGV, nullptr, &before);
-  start(kReach).reset();
-  ::sigaction(SIGSEGV, nullptr, &after);
-  EXPECT_EQ(before.sa_handler, after.sa_handler);
 }
 
 }  // namespace

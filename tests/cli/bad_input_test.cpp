@@ -20,12 +20,17 @@ struct BadInput {
   std::string message;
 };
 
+// How bad input ends: exit code 2, the reason on standard error.
+void expect_refused(const CommandResult& result, const std::string& message) {
+  EXPECT_EQ(result.exit_code, 2) << result.errors;
+  EXPECT_THAT(result.errors, AllOf(StartsWith("sluice: "), HasSubstr(message)));
+}
+
 class BadInputTest : public ::testing::TestWithParam<BadInput> {};
 
 TEST_P(BadInputTest, IsRefusedWithAClearMessage) {
   const CommandResult result = run_sluice(GetParam().arguments);
-  EXPECT_EQ(result.exit_code, 2) << result.errors;
-  EXPECT_THAT(result.errors, AllOf(StartsWith("sluice: "), HasSubstr(GetParam().message)));
+  expect_refused(result, GetParam().message);
   EXPECT_EQ(result.output, "");
 }
 
@@ -89,14 +94,24 @@ INSTANTIATE_TEST_SUITE_P(
 // Inputs that need a model to be planned first; the smallest one that exists.
 class BadFileTest : public ::testing::Test {
  protected:
-  static std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
-    arguments.insert(arguments.end(), {"--batch", "2", "--threads", "1"});
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
+  static CommandResult run(std::vector<std::string> command, const std::vector<std::string>& more = {}) {
+    command.insert(command.end(), {"--batch", "2", "--threads", "1"});
+    command.insert(command.end(), more.begin(), more.end());
+    return run_sluice(command);
+  }
+  static CommandResult verify(const std::string& plan, const std::vector<std::string>& more = {}) {
+    return run({"verify", plan, "resnet20"}, more);
+  }
+  static CommandResult train(const std::string& plan, const std::vector<std::string>& more = {}) {
+    return run({"train", "resnet20", "--plan", plan}, more);
+  }
+  static void expect_broken(const CommandResult& verified, const std::string& rule) {
+    EXPECT_EQ(verified.exit_code, 1) << verified.errors;
+    EXPECT_THAT(verified.output, HasSubstr(rule + ": "));
   }
   std::string make_plan() {
     const std::string plan = folder_.file("plan.json");
-    const CommandResult result = run_sluice(with({"plan", "resnet20"}, {"--fast", "60%", "-o", plan}));
+    const CommandResult result = run({"plan", "resnet20"}, {"--fast", "60%", "-o", plan});
     EXPECT_EQ(result.exit_code, 0) << result.errors;
     return plan;
   }
@@ -107,93 +122,64 @@ class BadFileTest : public ::testing::Test {
 TEST_F(BadFileTest, PlanCutShort) {
   const std::string plan = make_plan();
   std::filesystem::resize_file(plan, std::filesystem::file_size(plan) / 2);
-  for (const auto& command : {with({"verify", plan, "resnet20"}, {}), with({"train", "resnet20"}, {"--plan", plan})}) {
-    const CommandResult result = run_sluice(command);
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_THAT(result.errors, HasSubstr("plan.json"));
-  }
+  expect_refused(verify(plan), "plan.json");
+  expect_refused(train(plan), "plan.json");
 }
 
 TEST_F(BadFileTest, PlanOfAnotherModel) {
   const std::string plan = make_plan();
-  const CommandResult verified = run_sluice(with({"verify", plan, "plain20"}, {}));
-  EXPECT_EQ(verified.exit_code, 1);
-  EXPECT_THAT(verified.output, HasSubstr("graph-matches: "));
-  const CommandResult trained = run_sluice(with({"train", "plain20"}, {"--plan", plan}));
-  EXPECT_EQ(trained.exit_code, 2);
-  EXPECT_THAT(trained.errors, HasSubstr("graph-matches: "));
+  expect_broken(run({"verify", plan, "plain20"}), "graph-matches");
+  expect_refused(run({"train", "plain20", "--plan", plan}), "graph-matches: ");
 }
 
 TEST_F(BadFileTest, PlanOfAnotherMachine) {
-  const CommandResult result = run_sluice(with({"verify", make_plan(), "resnet20"}, {"--slow", "optane"}));
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.output, HasSubstr("machine-matches: "));
+  expect_broken(verify(make_plan(), {"--slow", "optane"}), "machine-matches");
 }
 
 TEST_F(BadFileTest, PlanEditedByHandNamesTheRule) {
   const std::string plan = make_plan();
-  EXPECT_EQ(run_sluice(with({"verify", plan, "resnet20"}, {})).exit_code, 0);
+  EXPECT_EQ(verify(plan).exit_code, 0);
   nlohmann::json document = nlohmann::json::parse(read_text(plan));
   document["budgets"][0] = 4096;
   std::ofstream(plan) << document;
-  const CommandResult result = run_sluice(with({"verify", plan, "resnet20"}, {}));
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.output, HasSubstr("within-budget: "));
+  expect_broken(verify(plan), "within-budget");
 }
 
 TEST_F(BadFileTest, BudgetTooSmallSaysTheSmallest) {
-  const CommandResult result = run_sluice(with({"plan", "resnet20"}, {"--fast", "64KiB"}));
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.errors, HasSubstr("the smallest budget it can use is"));
+  expect_refused(run({"plan", "resnet20", "--fast", "64KiB"}), "the smallest budget it can use is");
 }
 
 TEST_F(BadFileTest, TruncatedCifar) {
   for (int file = 1; file <= 5; ++file) {
     std::ofstream(folder_.file("data_batch_" + std::to_string(file) + ".bin")) << "short";
   }
-  const CommandResult result =
-      run_sluice(with({"train", "resnet20"}, {"--plan", make_plan(), "--data", "cifar10:" + folder_.path().string()}));
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.errors, HasSubstr("data_batch_1.bin has 5 bytes where 30730000"));
+  expect_refused(train(make_plan(), {"--data", "cifar10:" + folder_.path().string()}),
+                 "data_batch_1.bin has 5 bytes where 30730000");
 }
 
 TEST_F(BadFileTest, DataOfAnotherKind) {
   const std::string plan = make_plan();
-  const auto train = [&](const std::string& data, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = with({"train", "resnet20"}, {"--plan", plan, "--data", data});
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const CommandResult result = run_sluice(arguments);
-    EXPECT_EQ(result.exit_code, 2) << data;
-    return result.errors;
-  };
-  EXPECT_THAT(train("imagenet"), HasSubstr("unknown data 'imagenet'"));
-  EXPECT_THAT(train("mnist:" + folder_.path().string()), HasSubstr("train-images-idx3-ubyte: No such file"));
+  const std::string folder = folder_.path().string();
+  expect_refused(train(plan, {"--data", "imagenet"}), "unknown data 'imagenet'");
+  expect_refused(train(plan, {"--data", "mnist:" + folder}), "train-images-idx3-ubyte: No such file");
   std::ofstream(folder_.file("train-images-idx3-ubyte")) << "short";
   std::ofstream(folder_.file("train-labels-idx1-ubyte")) << "short";
-  EXPECT_THAT(train("mnist:" + folder_.path().string()), HasSubstr("has 5 bytes where its header alone has 16"));
-  EXPECT_THAT(train("tokens:" + folder_.path().string()), HasSubstr("take a language model"));
-  EXPECT_THAT(train("synthetic", {"--validate-every", "1"}), HasSubstr("no validation split"));
+  expect_refused(train(plan, {"--data", "mnist:" + folder}), "has 5 bytes where its header alone has 16");
+  expect_refused(train(plan, {"--data", "tokens:" + folder}), "take a language model");
+  expect_refused(train(plan, {"--data", "synthetic", "--validate-every", "1"}), "no validation split");
 }
 
 TEST_F(BadFileTest, CheckpointCutShortOrOfAnotherRun) {
   const std::string plan = make_plan();
   const std::string checkpoint = folder_.file("run.ckpt");
-  const auto train = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = with({"train", "resnet20"}, {"--plan", plan, "--steps", "2"});
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_sluice(arguments);
-  };
-  ASSERT_EQ(train({"--checkpoint", checkpoint}).exit_code, 0);
-  const CommandResult done = train({"--resume", checkpoint});
-  EXPECT_EQ(done.exit_code, 2);
-  EXPECT_THAT(done.errors, HasSubstr("already holds 2 steps"));
-  const CommandResult other = train({"--resume", checkpoint, "--seed", "2"});
-  EXPECT_EQ(other.exit_code, 2);
-  EXPECT_THAT(other.errors, HasSubstr("its seed is 1, this run's is 2"));
+  ASSERT_EQ(train(plan, {"--steps", "2", "--checkpoint", checkpoint}).exit_code, 0);
+  const std::vector<std::string> resume = {"--steps", "2", "--resume", checkpoint};
+  expect_refused(train(plan, resume), "already holds 2 steps");
+  std::vector<std::string> other_seed = resume;
+  other_seed.insert(other_seed.end(), {"--seed", "2"});
+  expect_refused(train(plan, other_seed), "its seed is 1, this run's is 2");
   std::filesystem::resize_file(checkpoint, std::filesystem::file_size(checkpoint) - 1000);
-  const CommandResult cut = train({"--resume", checkpoint});
-  EXPECT_EQ(cut.exit_code, 2);
-  EXPECT_THAT(cut.errors, HasSubstr("run.ckpt: its checksum does not match"));
+  expect_refused(train(plan, resume), "run.ckpt: its checksum does not match");
 }
 
 TEST_F(BadFileTest, OutputThatCannotBeWritten) {

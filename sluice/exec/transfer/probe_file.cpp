@@ -116,13 +116,25 @@ Result<Choice> choose_requests(ProbeStream& stream, Bytes room) {
   return *std::find_if(tried.begin(), tried.end(), [&](const Choice& each) { return each.bandwidth >= enough; });
 }
 
-Result<FileLinkFigures> measure_alone(ProbeStream stream, Bytes room) {
+Result<FileLinkFigures> measure_alone(ProbeStream stream, Bytes room, const Choice& choice) {
   constexpr int kTinyTransfers = 64;
-  SLUICE_ASSIGN(const Choice choice, choose_requests(stream, room));
   stream.set_requests(choice.request_bytes, choice.queue_depth);
   SLUICE_ASSIGN(const BytesPerSecond bandwidth, stream.bandwidth(room));
   SLUICE_ASSIGN(const Seconds tiny, stream.time_transfers(std::min(room, kTensorAlignment), kTinyTransfers));
   return FileLinkFigures{choice.request_bytes, choice.queue_depth, bandwidth, bandwidth, tiny / kTinyTransfers};
+}
+
+// One choice for all links of the file: a disk gives each direction a share in proportion to the bytes it is asked for
+// at once, so the one with fewer would starve beside the other (an eighth of the bandwidth was seen).
+Result<Choice> choose_requests(const Machine& machine, const std::vector<LinkId>& links, const ProbeStorage& storage) {
+  Choice common;
+  for (const LinkId link : links) {
+    ProbeStream stream = storage.stream(machine, link, 0, 1);
+    SLUICE_ASSIGN(const Choice choice, choose_requests(stream, storage.room()));
+    common.request_bytes = std::max(common.request_bytes, choice.request_bytes);
+    common.queue_depth = std::max(common.queue_depth, choice.queue_depth);
+  }
+  return common;
 }
 
 Status measure_together(const Machine& machine, const std::vector<LinkId>& links, const ProbeStorage& storage,
@@ -154,9 +166,11 @@ Status measure_together(const Machine& machine, const std::vector<LinkId>& links
 Result<std::vector<FileLinkFigures>> measure_file_links(const Machine& machine, const std::vector<LinkId>& links) {
   const ComputeLoad load(machine.threads);
   SLUICE_ASSIGN(const ProbeStorage storage, ProbeStorage::open(machine, machine.link(links.front())));
+  SLUICE_ASSIGN(const Choice choice, choose_requests(machine, links, storage));
   std::vector<FileLinkFigures> figures;
   for (const LinkId link : links) {
-    SLUICE_ASSIGN(const FileLinkFigures alone, measure_alone(storage.stream(machine, link, 0, 1), storage.room()));
+    SLUICE_ASSIGN(const FileLinkFigures alone,
+                  measure_alone(storage.stream(machine, link, 0, 1), storage.room(), choice));
     figures.push_back(alone);
   }
   if (links.size() > 1) SLUICE_RETURN_IF_ERROR(measure_together(machine, links, storage, figures));
