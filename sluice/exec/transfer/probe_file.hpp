@@ -2,8 +2,8 @@
 //
 // The file is 1 GiB (the tier's capacity if that is less), written once before: shorter bursts show a disk's cache, not
 // the disk. All compute threads are kept busy, as they are in training. Both at once comes last, when the disk's cache
-// is full. All links get requests of one size and number, with which each reaches its best, as training uses them. 1 to 3 s on a fast disk;
-// a slow one gets fewer combinations of requests tried and at most 3 s of both at once.
+// is full. All links get requests of one size and number, with which each reaches its best, as training uses them.
+// 1 to 3 s on a fast disk; a slow one gets fewer combinations of requests tried and at most 3 s of both at once.
 #pragma once
 
 #include <vector>
