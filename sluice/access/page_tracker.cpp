@@ -130,7 +130,7 @@ Status PageTracker::watch(RangeId id) {
   if (slot == options_.most_watched) {
     return Error{ErrorCode::kBadInput, fmt::format("more than {} ranges watched at once", options_.most_watched)};
   }
-  watches_.fetch_add(1);
+  all_watches.fetch_add(1);
   watched_[slot].store(&range);
   watched_slots_.store(std::max(watched_slots_.load(), slot + 1));
   for (Bytes first = 0, chunk = 0; chunk < range.chunk_count(); first = chunk) {

@@ -94,7 +94,7 @@ class PageTracker {
   };
   // For the fault's handler: opens the chunk, and counts the touch unless it was counted before.
   Touch touch(std::uintptr_t address, bool write, bool counted_before);
-  std::int64_t watches() const { return watches_.load(); }  // how often some range began to be watched
+  std::int64_t watches() const { return all_watches.load(); }  // how often some range began to be watched
 
  private:
   explicit PageTracker(const Options& options);
@@ -110,7 +110,7 @@ class PageTracker {
   ChunkQueue open_chunks_;
   std::atomic<Bytes> open_bytes_{0};
   std::atomic<bool> failed_{false};
-  static inline std::atomic<std::int64_t> watches_{0};  // of all trackers, one after the other
+  static inline std::atomic<std::int64_t> all_watches{0};  // of all trackers, one after the other
 };
 
 }  // namespace sluice
