@@ -36,7 +36,9 @@ Access describe_access(void*) { return {.data = false}; }
 #endif
 
 // A thread may lose the processor between the opening of a chunk and its access, and others may close the chunk again
-// meanwhile. Its next fault is then the same access, and no new one.
+// meanwhile. Its next fault is then the same access, and no new one. With several threads this leaves out a real
+// repeat: the same instruction touching the same address twice in a row, where others closed the chunk in between. With
+// one thread no other closes anything in between, and counts are exact.
 struct CountedAccess {
   std::uintptr_t instruction = 0;
   std::uintptr_t address = 0;

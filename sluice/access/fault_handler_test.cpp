@@ -38,7 +38,8 @@ void note_stack(int, siginfo_t* info, void*) {
   ::mprotect(info->si_addr, static_cast<std::size_t>(kPage), PROT_READ);
 }
 
-// Generated code may use the stack pointer for data: the handler must run elsewhere.
+// Generated code may use the stack pointer for data: the handler must run elsewhere. Skipped under sanitizers, which
+// give every thread a signal stack before we can.
 TEST(FaultHandler, FaultsAreHandledOnTheStackGivenForThem) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer gives threads stacks of its own";
@@ -102,6 +103,7 @@ TEST(FaultHandlerDeathTest, AnEarlierHandlerGetsAForeignFaultWithItsAddress) {
   EXPECT_EXIT(crash_under_a_handler(), ::testing::ExitedWithCode(42), "");
 }
 
+// Skipped under sanitizers: they own SIGSEGV, so the process ends with their report instead of by the signal.
 TEST(FaultHandlerDeathTest, ASentSignalIsNotSwallowed) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer reports a sent SIGSEGV in its own way";

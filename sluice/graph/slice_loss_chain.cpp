@@ -113,8 +113,8 @@ bool LossChainFinder::same_value(TensorId a, TensorId b) const {
 
 bool LossChainFinder::independent(const LossChain& chain) const {
   return std::all_of(chain.ops.begin(), chain.ops.end(), [&](OpIndex part) {
-    const auto [begin, end] = std::minmax(part, chain.middle());
-    for (OpIndex index = begin; index < end; ++index) {
+    const OpIndex middle = chain.middle();
+    for (OpIndex index = std::min(part, middle); index < std::max(part, middle); ++index) {
       const bool within = std::count(chain.ops.begin(), chain.ops.end(), index) > 0;
       if (!within && !may_swap(graph_.op(part), graph_.op(index))) return false;
     }

@@ -144,6 +144,7 @@ TEST_F(SpillFileTest, ReadBeyondTheEndNamesTheOffset) {
   EXPECT_THAT(status.error().message, HasSubstr("offset 1048576"));
 }
 
+// Skipped where the machine has no tmpfs at its usual place, or none with room: a container may hide or bound it.
 TEST_F(SpillFileTest, SaysSoOnAFileSystemThatIsMemory) {
   if (!fs::is_directory("/dev/shm")) GTEST_SKIP() << "no tmpfs at /dev/shm";
   auto file = SpillFile::open("/dev/shm", kMiB);

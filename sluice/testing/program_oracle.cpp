@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/plan/verifier.hpp"
 #include "sluice/testing/seeded_random.hpp"
 
 namespace sluice::testing {
@@ -281,6 +282,14 @@ std::optional<std::string> find_race(const Graph& graph, const Program& program,
     if (auto wrong = run.run_step()) return fmt::format("step {}: {}", step, *wrong);
   }
   return std::nullopt;
+}
+
+PlanTrial try_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
+  PlanTrial trial{.accepted = verify_plan(graph, machine, plan).empty(), .race = std::nullopt};
+  if (!trial.accepted) return trial;
+  const Program program = lower_plan(graph, machine, plan);
+  for (std::uint64_t order = 0; order < 10 && !trial.race; ++order) trial.race = find_race(graph, program, order);
+  return trial;
 }
 
 }  // namespace sluice::testing

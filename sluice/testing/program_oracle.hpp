@@ -12,11 +12,20 @@
 #include <optional>
 #include <string>
 
+#include "sluice/memory/machine.hpp"
+#include "sluice/plan/plan.hpp"
 #include "sluice/plan/program.hpp"
 
 namespace sluice::testing {
 
 // Runs `steps` steps, one behind the other on the same memory. Returns what went wrong first, or nothing.
 std::optional<std::string> find_race(const Graph& graph, const Program& program, std::uint64_t seed, int steps = 2);
+
+// What the verifier says of a plan, and, where it accepts it, the first race in ten orders of the lowered program.
+struct PlanTrial {
+  bool accepted = false;
+  std::optional<std::string> race;
+};
+PlanTrial try_plan(const Graph& graph, const Machine& machine, const Plan& plan);
 
 }  // namespace sluice::testing

@@ -41,7 +41,7 @@ KernelPtr make_best(MakeConvolution make, const KernelRequest& request, const Op
     try {
       return make(dnnl::algorithm::convolution_winograd, part_of(request, is_image, samples), engine);
     } catch (const dnnl::error& error) {
-      if (error.status != dnnl_unimplemented) throw;
+      if (error.status != dnnl_unimplemented) throw;  // no Winograd for this shape or machine is an answer
       return nullptr;
     }
   };

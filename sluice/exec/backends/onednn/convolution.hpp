@@ -66,7 +66,8 @@ struct ConvolutionOperands {
   Layout chosen_y() const { return y.layout.value_or(any_y()); }
 };
 
-// Asked for what is given, oneDNN may have only a slow implementation, or none; then the free choice stands.
+// Asked for what is given, oneDNN may have only a slow implementation, or none, which it says by these two states; then
+// the free choice stands. Other errors are real.
 template <typename PrimitiveDesc, typename Make>
 PrimitiveDesc keep_layouts_if_as_fast(const PrimitiveDesc& free, Make make_fixed) {
   try {
