@@ -3,12 +3,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sluice/base/result.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile.hpp"
 
 namespace sluice {
@@ -18,12 +20,19 @@ struct PlanRequest {
   const Profile& profile;
   const Machine& machine;
   std::vector<Bytes> budgets;  // by TierId
+  // Main-memory accesses of one step; nullptr where nobody counted them: planners that order tensors by accesses then
+  // go by the ops that use them.
+  const AccessProfile* accesses = nullptr;
 };
+
+class PlanSearch;  // plan_search.hpp
 
 struct PlannerEntry {
   std::string_view name;
   std::string_view summary;  // one line for --help and docs
   std::function<Result<Plan>(const PlanRequest&)> plan;
+  // Planners that go on planning while training runs; else empty. What the request refers to must outlive the search.
+  std::function<Result<std::unique_ptr<PlanSearch>>(const PlanRequest&)> search = {};
 };
 
 const std::vector<PlannerEntry>& planners();
@@ -31,6 +40,12 @@ const std::vector<PlannerEntry>& planners();
 // Finds the planner, runs it, verifies its plan, fills fingerprints, arena bytes and the predicted step time.
 // Unknown name: kBadInput listing the known ones. A plan that fails verification is our bug: std::logic_error.
 Result<Plan> make_plan(std::string_view planner, const PlanRequest& request);
+
+// The planner's search, if it has one and can plan for this request; nullptr if it has none. Unknown name: kBadInput.
+Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const PlanRequest& request);
+
+// What make_plan() does with a planner's plan: verifies it and fills in planner, predicted step time and lower bound.
+Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan);
 
 // The smallest budget of the fast tier, to about one per cent, for which the planner finds a plan; the other budgets
 // are the request's. Plans about seven times. An unknown name or a planner that cannot plan for this machine at all

@@ -7,6 +7,7 @@
 #include "sluice/planners/builtin.hpp"
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/pack.hpp"
+#include "sluice/planners/plan_search.hpp"
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice {
@@ -77,8 +78,18 @@ Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
     if (result.error().code != ErrorCode::kInfeasible) return result;
     return explain_infeasible(*entry, request);
   }
-  Plan plan = std::move(result).value();
-  plan.planner = entry->name;
+  return finish_plan(entry->name, request, std::move(result).value());
+}
+
+Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const PlanRequest& request) {
+  const PlannerEntry* entry = find_planner(planner);
+  if (entry == nullptr) return unknown_planner(planner);
+  if (!entry->search) return std::unique_ptr<PlanSearch>();
+  return entry->search(request);
+}
+
+Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan) {
+  plan.planner = planner;
   const std::vector<Violation> violations = verify_plan(request.graph, request.machine, plan);
   SLUICE_CHECK(violations.empty(), fmt::format("planner {} broke rule {}: {}", planner,
                                                to_string(violations.front().rule), violations.front().message));

@@ -6,60 +6,82 @@
 namespace sluice {
 namespace {
 
-// First op in [from, to] that writes the tensor.
-std::optional<OpIndex> first_write(const std::vector<Use>& uses, OpIndex from, OpIndex to) {
-  for (const Use& use : uses) {
-    if (use.op >= from && use.op <= to && use.writes) return use.op;
-  }
-  return std::nullopt;
-}
-
-// A copy in the slow tier: made by an eviction (or there at step start), valid until the next write.
+// A copy in the slow tier: made by an eviction, by an op that writes there, or there at step start; valid until the
+// tensor is written in the fast tier.
 struct SlowCopy {
   Interval<OpIndex> ops;
-  std::optional<std::size_t> evicted_piece;  // none: there at step start
+  std::optional<std::size_t> evicted_piece;
   std::vector<std::size_t> prefetched_pieces;
+  OpIndex last_needed = 0;  // by the op that finds it in place, or that a prefetch from it must be done for
 };
 
-struct Movements {
-  std::vector<SlowCopy> copies;
-  std::vector<bool> prefetched;  // by piece
-};
-
-Movements follow(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent, OpIndex op_count) {
-  Movements result;
-  const auto& pieces = schedule.pieces;
-  result.prefetched.assign(pieces.size(), false);
-  const bool starts_slow = persistent && !schedule.fast_at_start;
-  bool slow_valid = starts_slow;
-  if (starts_slow) result.copies.push_back({.ops = {0, op_count}, .evicted_piece = {}, .prefetched_pieces = {}});
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const FastPiece& piece = pieces[i];
-    if (i > 0 || starts_slow) {
-      SLUICE_CHECK(slow_valid, "a prefetch needs a copy in the slow tier");
-      result.prefetched[i] = true;
-      result.copies.back().prefetched_pieces.push_back(i);
-    }
-    if (const auto write = first_write(uses, piece.first_use, piece.last_use)) {
-      if (slow_valid) result.copies.back().ops.end = *write;
-      slow_valid = false;
-    }
-    const bool leaves = i + 1 < pieces.size() || starts_slow;
-    if (leaves && !slow_valid) {
-      // Room for what is written back after the last op is reserved from that op on.
-      const OpIndex begin = std::min(piece.evict_after + 1, op_count - 1);
-      result.copies.push_back({.ops = {begin, op_count}, .evicted_piece = i, .prefetched_pieces = {}});
-      slow_valid = true;
-    }
+// Walks the step's uses and follows where valid copies are.
+class Follower {
+ public:
+  Follower(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent, OpIndex op_count)
+      : uses_(uses), schedule_(schedule), op_count_(op_count), starts_slow_(persistent && !schedule.fast_at_start) {
+    if (starts_slow_) begin_copy(0);
   }
-  return result;
-}
 
-// An activation's slow copy is of no use after the last prefetch from it.
-void trim(SlowCopy& copy, const TensorSchedule& schedule, bool persistent) {
-  if (persistent) return;
-  SLUICE_CHECK(!copy.prefetched_pieces.empty(), "an evicted activation must be needed again");
-  copy.ops.end = schedule.pieces[copy.prefetched_pieces.back()].first_use;
+  void run() {
+    auto use = uses_.begin();
+    for (std::size_t i = 0; i < schedule_.pieces.size(); ++i) {
+      const FastPiece& piece = schedule_.pieces[i];
+      for (; use != uses_.end() && use->op < piece.first_use; ++use) use_in_place(*use);
+      if (i > 0 || starts_slow_ || use != uses_.begin()) prefetch(i);
+      for (; use != uses_.end() && use->op <= piece.last_use; ++use) {
+        if (use->writes) lose_copy(use->op);
+      }
+      if (i + 1 < schedule_.pieces.size() || starts_slow_ || use != uses_.end()) leave(i);
+    }
+    for (; use != uses_.end(); ++use) use_in_place(*use);
+  }
+
+  std::vector<SlowCopy> copies;
+  std::vector<OpIndex> in_place;  // ops that use the slow copy directly
+
+ private:
+  void begin_copy(OpIndex begin) {
+    copies.push_back({.ops = {begin, op_count_}, .evicted_piece = {}, .prefetched_pieces = {}});
+    valid_ = true;
+  }
+
+  void lose_copy(OpIndex op) {
+    if (valid_) copies.back().ops.end = op;
+    valid_ = false;
+  }
+
+  void use_in_place(const Use& use) {
+    SLUICE_CHECK(valid_ || (use.writes && !use.reads), "a use in place needs a copy in the slow tier");
+    if (!valid_) begin_copy(use.op);
+    copies.back().last_needed = use.op + 1;
+    in_place.push_back(use.op);
+  }
+
+  void prefetch(std::size_t piece) {
+    SLUICE_CHECK(valid_, "a prefetch needs a copy in the slow tier");
+    copies.back().prefetched_pieces.push_back(piece);
+    copies.back().last_needed = schedule_.pieces[piece].first_use;
+  }
+
+  // Room for what is written back after the last op is reserved from that op on.
+  void leave(std::size_t piece) {
+    if (valid_) return;
+    begin_copy(std::min(schedule_.pieces[piece].evict_after + 1, op_count_ - 1));
+    copies.back().evicted_piece = piece;
+  }
+
+  const std::vector<Use>& uses_;
+  const TensorSchedule& schedule_;
+  OpIndex op_count_;
+  bool starts_slow_;
+  bool valid_ = false;  // the last copy
+};
+
+// An activation's slow copy is of no use after the last op that needs it.
+void trim(SlowCopy& copy) {
+  SLUICE_CHECK(copy.last_needed > copy.ops.begin, "an evicted activation must be needed again");
+  copy.ops.end = std::min(copy.ops.end, copy.last_needed);
 }
 
 // What is added for one tensor, or for each member of a block.
@@ -74,6 +96,10 @@ class ScheduleAdder {
     for (const TensorId tensor : tensors_) added.push_back(builder_.add_residency(tensor, tier, ops));
     if (tensors_.size() > 1) builder_.add_block(added);
     return added;
+  }
+
+  void use_in(TierId tier, OpIndex op) {
+    for (const TensorId tensor : tensors_) builder_.set_tensor_tier(op, tensor, tier);
   }
 
   void add_migrations(const Residencies& from, const Residencies& to, OpIndex issue_after, OpIndex needed_by) {
@@ -92,12 +118,14 @@ class ScheduleAdder {
 void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vector<Use>& uses,
                         std::span<const TensorId> tensors, TierId slow, const TensorSchedule& schedule) {
   const bool persistent = is_persistent(graph.tensor(tensors.front()).role);
-  Movements movements = follow(uses, schedule, persistent, graph.op_count());
+  Follower follower(uses, schedule, persistent, graph.op_count());
+  follower.run();
   ScheduleAdder adder(builder, tensors);
+  for (const OpIndex op : follower.in_place) adder.use_in(slow, op);
   std::vector<ScheduleAdder::Residencies> fast;
   for (const FastPiece& piece : schedule.pieces) fast.push_back(adder.add_residencies(kFastTier, piece.ops));
-  for (SlowCopy& copy : movements.copies) {
-    trim(copy, schedule, persistent);
+  for (SlowCopy& copy : follower.copies) {
+    if (!persistent) trim(copy);
     if (copy.ops.empty()) continue;  // written by the very first op of the step: nothing ever reads the old value
     const ScheduleAdder::Residencies there = adder.add_residencies(slow, copy.ops);
     if (copy.evicted_piece) {

@@ -3,7 +3,8 @@
 // Planners that move tensors decide only this: the pieces of a step over which each tensor has room in the fast tier.
 // Everything else follows from the graph and is done once, here: which pieces begin with a prefetch and which with a
 // definition, which evictions must write (a copy left in the slow tier stays valid until the tensor is written,
-// AutoTM section 3.6), how long the slow copy is kept, and how the step's end closes the cycle.
+// AutoTM section 3.6), how long the slow copy is kept, and how the step's end closes the cycle. Uses outside all pieces
+// find the tensor in the slow tier, which ops must then be able to address.
 //
 //   ops           0  1  2  3  4  5  6  7  8
 //   uses             w  r                 r
@@ -28,7 +29,7 @@ struct FastPiece {
 
 struct TensorSchedule {
   bool fast_at_start = false;     // persistent tensors: in the fast tier between steps
-  std::vector<FastPiece> pieces;  // ascending, disjoint, covering every use
+  std::vector<FastPiece> pieces;  // ascending, disjoint; fast_at_start: the last one reaches to the step's end
 };
 
 // Adds the tensor's residencies and migrations between the fast tier and `slow`.

@@ -28,13 +28,19 @@ Graph step_of(Role role, const std::string& uses) {
 struct Built {
   std::vector<Residency> residencies;
   std::vector<Migration> migrations;
+  std::vector<OpIndex> in_place;  // ops that find the tensor in the slow tier
 };
 
 Built build(const Graph& graph, const TensorSchedule& schedule) {
   const Machine machine = testing::tiny_machine();
   PlanBuilder builder(graph, machine);
   add_tensor_schedule(builder, graph, analyze_liveness(graph), 0, 1, schedule);
-  return {builder.residencies(), builder.migrations()};
+  Built built{builder.residencies(), builder.migrations(), {}};
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    const std::vector<TierId>& tiers = builder.placement(op).operand_tiers;
+    if (std::count(tiers.begin(), tiers.end(), 1) > 0) built.in_place.push_back(op);
+  }
+  return built;
 }
 
 TEST(TensorSchedule, AnActivationGoesOutAfterItsTailAndComesBackInItsWindow) {
@@ -73,6 +79,47 @@ TEST(TensorSchedule, WhatTheLastOpUpdatesIsWrittenBackAtTheEndOfTheStep) {
   EXPECT_EQ(built.migrations[1].issue_after, 9);
   EXPECT_EQ(built.migrations[1].needed_by, 10);
   EXPECT_FALSE(built.residencies[static_cast<std::size_t>(built.migrations[1].to)].ops.empty());
+}
+
+TEST(TensorSchedule, AnActivationThatDoesNotComeBackIsReadWhereItLies) {
+  const Graph graph = step_of(Role::kActivation, ".wr..r..r.");
+  const Built built = build(graph, {.pieces = {{.ops = {1, 5}, .first_use = 1, .last_use = 2, .evict_after = 2}}});
+  EXPECT_THAT(built.in_place, ::testing::ElementsAre(5, 8));
+  EXPECT_EQ(built.residencies[1], (Residency{.tensor = 0, .tier = 1, .offset = 0, .ops = {3, 9}}));
+  EXPECT_THAT(built.migrations, ::testing::ElementsAre(Migration{0, 0, 1, 2, 5}));
+}
+
+TEST(TensorSchedule, WhatIsReadInPlaceMayStillBePrefetchedLater) {
+  const Graph graph = step_of(Role::kActivation, ".w..r...r.");
+  const Built built = build(graph, {.pieces = {{.ops = {1, 3}, .first_use = 1, .last_use = 1, .evict_after = 1},
+                                               {.ops = {6, 9}, .first_use = 8, .last_use = 8, .evict_after = 8}}});
+  EXPECT_THAT(built.in_place, ::testing::ElementsAre(4));
+  EXPECT_THAT(built.migrations, ::testing::ElementsAre(Migration{0, 0, 2, 1, 3}, Migration{0, 2, 1, 5, 8}));
+}
+
+TEST(TensorSchedule, AnActivationMayBeMadeInTheSlowTier) {
+  const Graph graph = step_of(Role::kActivation, ".w..r...r.");
+  const Built built = build(graph, {.pieces = {{.ops = {6, 9}, .first_use = 8, .last_use = 8, .evict_after = 8}}});
+  EXPECT_THAT(built.in_place, ::testing::ElementsAre(1, 4));
+  EXPECT_EQ(built.residencies[1].ops, (Ops{1, 8}));
+  EXPECT_THAT(built.migrations, ::testing::ElementsAre(Migration{0, 1, 0, 5, 8}));
+}
+
+TEST(TensorSchedule, AParameterUpdatedInPlaceIsNotWrittenBack) {
+  const Graph graph = step_of(Role::kParameter, "..r..r.u..");
+  const Built built = build(graph, {.pieces = {{.ops = {1, 3}, .first_use = 2, .last_use = 2, .evict_after = 2}}});
+  EXPECT_THAT(built.in_place, ::testing::ElementsAre(5, 7));
+  EXPECT_EQ(built.residencies[1].ops, (Ops{0, 10}));
+  EXPECT_THAT(built.migrations, ::testing::ElementsAre(Migration{0, 1, 0, 0, 2}));
+}
+
+TEST(TensorSchedule, AParameterNeedNotComeInAtAll) {
+  const Graph graph = step_of(Role::kParameter, "..r....u..");
+  const Built built = build(graph, {});
+  EXPECT_THAT(built.in_place, ::testing::ElementsAre(2, 7));
+  ASSERT_EQ(built.residencies.size(), 1U);
+  EXPECT_EQ(built.residencies[0].ops, (Ops{0, 10}));
+  EXPECT_TRUE(built.migrations.empty());
 }
 
 TEST(TensorSchedule, AlwaysFastIsTheLiveRange) {
