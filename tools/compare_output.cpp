@@ -19,6 +19,10 @@ std::string mebibytes(Bytes bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / static_cast<double>(kMiB));
 }
 
+std::string locality_cell(const ComparisonRow& row) {
+  return row.locality.is_null() ? "-" : fmt::format("{:.1f}%", 100 * row.locality.at("by_bytes").get<double>());
+}
+
 std::vector<std::string> cells_of(const ComparisonRow& row) {
   return {row.planner,
           milliseconds(row.step_seconds.median),
@@ -31,6 +35,7 @@ std::vector<std::string> cells_of(const ComparisonRow& row) {
           milliseconds(row.stall_seconds),
           mebibytes(row.bytes_in),
           mebibytes(row.bytes_out),
+          locality_cell(row),
           mebibytes(row.plan.budgets[0]) + (raised_from(row.plan) ? "*" : ""),
           mebibytes(row.plan.arena_bytes[0]),
           mebibytes(row.peak_rss_bytes),
@@ -77,6 +82,7 @@ json row_to_json(const ComparisonRow& row) {
           {"stall_ms", row.stall_seconds * 1e3},
           {"bytes_in", row.bytes_in},
           {"bytes_out", row.bytes_out},
+          {"locality", row.locality},
           {"fast_budget_bytes", row.plan.budgets[0]},
           {"asked_budget_bytes", raised_from(row.plan).value_or(row.plan.budgets[0])},
           {"budget_raised", raised_from(row.plan).has_value()},
@@ -104,6 +110,7 @@ std::string comparison_text(const ComparisonHeading& heading, std::span<const Co
                    {"stall", Align::kRight, 0},
                    {"in MiB", Align::kRight, 0},
                    {"out MiB", Align::kRight, 0},
+                   {"local", Align::kRight, 0},
                    {"budget MiB", Align::kRight, 0},
                    {"arena MiB", Align::kRight, 0},
                    {"RSS MiB", Align::kRight, 0},

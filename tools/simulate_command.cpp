@@ -7,6 +7,7 @@
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
+#include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
 #include "sluice/train/session.hpp"
 #include "tools/commands.hpp"
@@ -37,9 +38,10 @@ Result<Plan> obtain_plan(const Arguments& arguments, const Prepared& prepared) {
   return plan;
 }
 
-std::string describe_timeline(const Machine& machine, const Timeline& timeline) {
+std::string describe_timeline(const Machine& machine, const Timeline& timeline, const LocalityCount& locality) {
   std::vector<std::pair<std::string, std::string>> fields{{"step", format_seconds(timeline.step_seconds)},
-                                                          {"stall", format_seconds(timeline.stall_seconds)}};
+                                                          {"stall", format_seconds(timeline.stall_seconds)},
+                                                          {"locality", describe_locality(locality)}};
   for (std::size_t i = 0; i < machine.links.size(); ++i) {
     const Link& link = machine.links[i];
     fields.emplace_back(fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name),
@@ -56,13 +58,15 @@ Result<int> run(const Arguments& arguments) {
   const Graph& graph = prepared.workload.graph();
   const Program program = lower_plan(graph, prepared.machine, plan);
   const Timeline timeline = simulate(program, CostModel(graph, prepared.profile, prepared.machine));
+  const Locality locality = measure_locality(graph, program, timeline);
   fmt::print("{}\npredicted for {}{}\n{}", describe_graph(graph), plan.planner,
              is_emulated(prepared.machine) ? ", slow memory emulated" : "",
-             describe_timeline(prepared.machine, timeline));
+             describe_timeline(prepared.machine, timeline, locality.step));
   if (!arguments.json.empty()) {
     nlohmann::json document = plan_summary_json(graph, prepared.machine, plan);
     document["predicted_ms"] = timeline.step_seconds * 1e3;
     document["stall_ms"] = timeline.stall_seconds * 1e3;
+    document["locality"] = locality_json(locality);
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
   }
   if (!arguments.trace.empty()) {

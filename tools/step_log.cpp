@@ -25,6 +25,7 @@ void StepLog::note(const StepReport& report) {
   step_seconds_.push_back(report.trace.step_seconds);
   stall_seconds_.push_back(report.trace.stall_seconds);
   last_loss_ = report.loss;
+  last_step_ = report.trace;
   if (losses_.is_open()) {
     nlohmann::json line{{"step", report.step},
                         {"loss", report.loss},

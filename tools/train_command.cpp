@@ -6,6 +6,7 @@
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/sim/locality.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/process_memory.hpp"
 #include "tools/commands.hpp"
@@ -42,8 +43,16 @@ Result<Run> obtain_run(const TrainArguments& arguments) {
   return Run{std::move(workload), std::move(machine), std::move(plan)};
 }
 
-void print_summary(const StepLog& log, const Run& run, const TrainSummary& summary, const TrainArguments& arguments) {
+// Of the last step; nothing where there was none.
+std::optional<Locality> last_locality(const StepLog& log, const Run& run, const Session& session) {
+  if (log.empty()) return std::nullopt;
+  return measure_locality(run.workload.graph(), session.program(), log.last_step());
+}
+
+void print_summary(const StepLog& log, const Run& run, const TrainSummary& summary, const TrainArguments& arguments,
+                   const std::optional<Locality>& locality) {
   Fields fields = summary_fields(log, summary, run.plan.predicted_step_seconds);
+  if (locality) fields.emplace_back("locality", describe_locality(locality->step) + " (last step)");
   fields.emplace_back("peak resident", fmt::format("{} (fast arena {})", format_bytes(peak_resident_bytes()),
                                                    format_bytes(run.plan.arena_bytes[0])));
   if (!arguments.checkpoint.empty()) fields.emplace_back("checkpoint", arguments.checkpoint);
@@ -52,7 +61,7 @@ void print_summary(const StepLog& log, const Run& run, const TrainSummary& summa
 }
 
 Status write_outputs(const TrainArguments& arguments, const Run& run, const Session& session, const StepLog& log,
-                     const TrainSummary& summary) {
+                     const TrainSummary& summary, const std::optional<Locality>& locality) {
   SLUICE_RETURN_IF_ERROR(check_losses_written(log, arguments.losses));
   if (!arguments.trace.empty()) {
     SLUICE_RETURN_IF_ERROR(write_json_file(
@@ -62,6 +71,7 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const Sess
   nlohmann::json document = plan_summary_json(run.workload.graph(), run.machine, run.plan);
   document["notes"] = session.notes();
   add_to_json(document, log, summary);
+  if (locality) document["locality"] = locality_json(*locality);
   return write_json_file(arguments.json, document);
 }
 
@@ -89,8 +99,9 @@ Result<int> run(const TrainArguments& arguments) {
   if (!arguments.export_onnx.empty()) {
     SLUICE_RETURN_IF_ERROR(write_onnx_workload(run.workload.options, arguments.export_onnx, session->parameters()));
   }
-  print_summary(log, run, summary, arguments);
-  SLUICE_RETURN_IF_ERROR(write_outputs(arguments, run, *session, log, summary));
+  const std::optional<Locality> locality = last_locality(log, run, *session);
+  print_summary(log, run, summary, arguments, locality);
+  SLUICE_RETURN_IF_ERROR(write_outputs(arguments, run, *session, log, summary, locality));
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;
 }
 

@@ -101,6 +101,7 @@ class Comparison {
       }
       contestant.row.parameter_hash = summary->parameter_hash;
       contestant.row.peak_rss_bytes = summary->peak_rss_bytes;
+      contestant.row.locality = summary->locality;
     }
     SLUICE_RETURN_IF_ERROR(baseline_status());
     std::vector<ComparisonRow> rows;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ struct ComparisonRow {
   Bytes bytes_in = 0;         // per step, towards the fast tier
   Bytes bytes_out = 0;
   Bytes peak_rss_bytes = 0;
+  nlohmann::json locality;    // locality_json() of the last step; null: not known
   std::vector<float> losses;  // of every step
   std::string parameter_hash;
   bool same_losses = false;  // as the baseline's, bit for bit, at every step

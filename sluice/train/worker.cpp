@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "sluice/plan/plan_file.hpp"
+#include "sluice/sim/locality.hpp"
 #include "sluice/train/machine_json.hpp"
 #include "sluice/train/process_memory.hpp"
 #include "sluice/train/workload_json.hpp"
@@ -42,6 +43,7 @@ class WorkerServer {
   Result<json> run_step(const json& request) {
     SLUICE_CHECK(session_ != nullptr, "the worker was set up");
     SLUICE_ASSIGN(const StepOutcome outcome, session_->run_step(request.at("step"), request.at("learning_rate")));
+    last_step_ = outcome.trace;
     return json{{"loss_bits", std::bit_cast<std::uint32_t>(outcome.loss)},
                 {"step_seconds", outcome.trace.step_seconds},
                 {"stall_seconds", outcome.trace.stall_seconds},
@@ -51,11 +53,17 @@ class WorkerServer {
   Result<json> finish() {
     SLUICE_CHECK(session_ != nullptr, "the worker was set up");
     SLUICE_ASSIGN(const std::string hash, session_->hash_parameters());
-    return json{{"parameter_hash", hash}, {"peak_rss_bytes", peak_resident_bytes()}};
+    const Bytes peak_rss_bytes = peak_resident_bytes();
+    json locality;
+    if (!last_step_.ops.empty()) {
+      locality = locality_json(measure_locality(workload_.graph(), session_->program(), last_step_));
+    }
+    return json{{"parameter_hash", hash}, {"peak_rss_bytes", peak_rss_bytes}, {"locality", locality}};
   }
 
   Workload workload_;
   std::unique_ptr<Session> session_;
+  StepTrace last_step_;
 };
 
 json failed(const Error& error) {

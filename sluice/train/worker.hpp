@@ -9,7 +9,8 @@
 //   {"command": "step", "step": 3, "learning_rate": 0.1}
 //     -> {"ok": true, "loss_bits": 1076211543, "step_seconds": 0.5, "stall_seconds": 0.01, "link_bytes": [1, 2]}
 //   {"command": "finish"}
-//     -> {"ok": true, "parameter_hash": "...", "peak_rss_bytes": 1}
+//     -> {"ok": true, "parameter_hash": "...", "peak_rss_bytes": 1, "locality": {...}}
+//                                              of the last step, as sim/locality.hpp has it; null before any
 //   anything that fails
 //     -> {"ok": false, "code": 3, "message": "..."}
 //
@@ -51,6 +52,7 @@ struct WorkerStep {
 struct WorkerSummary {
   std::string parameter_hash;
   Bytes peak_rss_bytes = 0;
+  nlohmann::json locality;  // locality_json() of the last step; null before any
 };
 
 // The parent's side.

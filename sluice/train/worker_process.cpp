@@ -120,7 +120,7 @@ Result<WorkerStep> WorkerProcess::run_step(std::int64_t step, float learning_rat
 
 Result<WorkerSummary> WorkerProcess::finish() {
   SLUICE_ASSIGN(const json answer, ask({{"command", "finish"}}));
-  return WorkerSummary{answer.at("parameter_hash"), answer.at("peak_rss_bytes")};
+  return WorkerSummary{answer.at("parameter_hash"), answer.at("peak_rss_bytes"), answer.at("locality")};
 }
 
 }  // namespace sluice

@@ -29,6 +29,14 @@ class JsonOutputTest : public ::testing::Test {
     for (const std::string& key : keys) EXPECT_TRUE(object.contains(key)) << key << " in " << object.dump(2);
   }
 
+  static void expect_locality(const json& locality) {
+    expect_keys(locality, {"by_bytes", "by_objects", "requested_bytes", "found_bytes", "requested", "found"});
+    EXPECT_GT(locality["by_bytes"].get<double>(), 0);
+    EXPECT_LE(locality["by_bytes"].get<double>(), 1);
+    EXPECT_GT(locality["series"].size(), 1U);
+    EXPECT_LE(locality["series"].size(), 100U);
+  }
+
   const std::vector<std::string> small_{"--batch", "2", "--threads", "1"};
   std::vector<std::string> small(std::vector<std::string> arguments) const {
     arguments.insert(arguments.end(), small_.begin(), small_.end());
@@ -61,7 +69,9 @@ TEST_F(JsonOutputTest, PlanAndSimulate) {
   EXPECT_LE(planned["budgets"][0].get<double>(), 0.5 * planned["fast_only_bytes"].get<double>());
   const json simulated = run(small({"simulate", "resnet20", "--fast", "50%", "--trace", folder_.file("trace.json")}));
   expect_keys(simulated, keys);
-  expect_keys(simulated, {"stall_ms"});
+  expect_keys(simulated, {"stall_ms", "locality"});
+  expect_locality(simulated["locality"]);
+  EXPECT_THAT(result_.output, HasSubstr("operands found fast"));
   EXPECT_GE(simulated["predicted_ms"].get<double>(), simulated["lower_bound_ms"].get<double>() * 0.999);
   EXPECT_TRUE(json::parse(read_text(folder_.file("trace.json"))).contains("traceEvents"));
 }
@@ -76,6 +86,8 @@ TEST_F(JsonOutputTest, TrainWithTraceAndLosses) {
   const json document = run(small({"train", "resnet20", "--fast", "60%", "--steps", "3", "--losses",
                                    folder_.file("losses"), "--trace", folder_.file("trace.json")}));
   expect_keys(document, {"step_ms", "stall_ms", "final_loss", "parameter_hash", "peak_rss_bytes", "next_step"});
+  expect_locality(document["locality"]);
+  EXPECT_THAT(result_.output, HasSubstr("operands found fast (last step)"));
   std::istringstream lines(read_text(folder_.file("losses")));
   std::int64_t step = 0;
   json last;
@@ -114,9 +126,12 @@ TEST_F(JsonOutputTest, Compare) {
     EXPECT_EQ(row["losses"].size(), 4U);
     EXPECT_EQ(row["round_ms"].size(), 2U);
     EXPECT_GT(row["peak_rss_bytes"], row["fast_arena_bytes"]);
+    expect_locality(row["locality"]);
   }
   EXPECT_EQ(document["results"][0]["bytes_in"], 0);
+  EXPECT_EQ(document["results"][0]["locality"]["by_bytes"], 1);
   EXPECT_GT(document["results"][1]["bytes_in"], 0);
+  EXPECT_LT(document["results"][1]["locality"]["by_bytes"], 1) << "on-demand waits for all that it fetches";
   EXPECT_THAT(result_.output, HasSubstr("slow-only: "));
 }
 
