@@ -18,13 +18,14 @@ declare -A allowed=(
   [profile]="base memory graph"
   [layout]="base memory graph profile"
   [plan]="base memory graph"
-  [sim]="base memory graph profile plan"
-  [exec]="base memory access graph profile plan"
-  [planners]="base memory graph profile layout plan sim"
-  [train]="base memory access graph models onnx profile layout plan sim exec planners"
-  [report]="base memory graph models profile layout plan sim exec"
+  [policies]="base memory graph profile layout"
+  [sim]="base memory graph profile layout plan policies"
+  [exec]="base memory access graph profile layout plan policies"
+  [planners]="base memory graph profile layout plan policies sim"
+  [train]="base memory access graph models onnx profile layout plan policies sim exec planners"
+  [report]="base memory graph models profile layout plan policies sim exec"
   [testing]="base memory graph models profile plan exec"
-  [tools]="base memory access graph models onnx profile layout plan sim exec planners train report"
+  [tools]="base memory access graph models onnx profile layout plan policies sim exec planners train report"
 )
 # What tests may use besides that: the doubles and generators, and the models they are built from.
 readonly for_tests="testing models"
@@ -33,11 +34,13 @@ readonly for_tests="testing models"
 readonly vendors=(
   '^(dnnl|oneapi/)        ^sluice/exec/backends/onednn/'
   '^(cuda|cudnn|cublas)   ^sluice/exec/(backends/cuda|transfer)/'
-  '^(liburing|numa|numaif)\.h ^sluice/exec/transfer/'
+  '^liburing\.h           ^sluice/exec/transfer/'
+  '^(numa|numaif)\.h       ^sluice/memory/'
   '^omp\.h                ^sluice/(exec/backends/[a-z]+|exec/transfer|train)/'
   '^CLI/                  ^tools/'
   '^xxhash\.h             ^sluice/base/'
   '^(onnx|google)/         ^sluice/onnx/'
+  '^coin/                 ^sluice/planners/ilp/'
   '^(gtest|gmock)/        (_test\.cpp$|^sluice/testing/|^tests/)'
 )
 
@@ -106,10 +109,15 @@ self_test() {
     'sluice/exec/a.cpp                    dnnl.hpp                      bad'
     'sluice/exec/transfer/a.cpp           liburing.h                    ok'
     'sluice/memory/a.cpp                  liburing.h                    bad'
+    'sluice/memory/a.cpp                  numa.h                        ok'
+    'sluice/memory/a.cpp                  numaif.h                      ok'
+    'sluice/exec/transfer/a.cpp           numaif.h                      bad'
     'sluice/exec/backends/reference/a.cpp omp.h                         ok'
     'sluice/plan/a.cpp                    omp.h                         bad'
     'sluice/train/a.cpp                   CLI/CLI.hpp                   bad'
     'tools/a.cpp                          CLI/CLI.hpp                   ok'
+    'sluice/planners/a.cpp                coin/CbcModel.hpp             bad'
+    'sluice/planners/ilp/a.cpp            coin/CbcModel.hpp             ok'
     'sluice/plan/a.cpp                    gtest/gtest.h                 bad'
     'sluice/plan/a_test.cpp               gtest/gtest.h                 ok'
   )

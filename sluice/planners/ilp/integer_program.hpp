@@ -1,0 +1,88 @@
+// Linear programs with integer columns, and their solution with CBC (COIN-OR branch and cut) and Clp, its LP solver.
+// Planners that place tensors by integer programming (ReDL §III-B, AutoTM §3) say columns and rows here; no solver's
+// header is seen outside this folder.
+//
+//   minimise  sum of cost x value   such that   lower <= row <= upper for every row, lower <= value <= upper
+//
+// Limits. The node limit is there so that equal programs get equal answers on a busy machine and on an idle one; the
+// time limit (wall clock) is for what the node limit does not catch, and where it strikes the answer depends on the
+// machine. The program is best scaled so that its coefficients are near 1.
+//
+// No threads. Several programs may be solved at once.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "sluice/base/units.hpp"
+
+namespace sluice {
+
+inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+struct Term {
+  int column = 0;
+  double coefficient = 0;
+};
+
+struct Column {
+  double cost = 0;
+  double lower = 0;
+  double upper = kUnbounded;
+  bool integer = false;
+};
+
+struct Row {
+  std::vector<Term> terms;  // each column at most once
+  double lower = -kUnbounded;
+  double upper = kUnbounded;
+};
+
+struct IntegerProgram {
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+
+  int add(const Column& column) {
+    columns.push_back(column);
+    return static_cast<int>(columns.size()) - 1;
+  }
+  double cost_of(const std::vector<double>& values) const;
+  // Largest violation of a row, a bound or an integer column.
+  double violation(const std::vector<double>& values) const;
+};
+
+struct SolveLimits {
+  Seconds seconds = 5;
+  int nodes = 50;      // of branch and bound
+  double gap = 0.005;  // good enough: within this share of the bound
+};
+
+enum class SolveStatus { kOptimal, kWithinGap, kNodeLimit, kTimeLimit, kInfeasible };
+
+struct IlpSolution {
+  SolveStatus status = SolveStatus::kInfeasible;
+  std::vector<double> values;  // by column; empty when none was found
+  double cost = 0;
+  double bound = -kUnbounded;  // no solution costs less
+
+  double gap() const;  // (cost - bound) / cost; 0 when both are 0
+};
+
+struct LpSolution {
+  SolveStatus status = SolveStatus::kInfeasible;  // kOptimal, kTimeLimit (no values) or kInfeasible
+  std::vector<double> values;
+  double cost = 0;
+};
+
+// The program with integer columns taken for continuous ones: a bound, and a guide for rounding.
+LpSolution solve_relaxation(const IntegerProgram& program, Seconds seconds);
+
+// `start`: values that satisfy the program, by column, or empty. With a start there is always an answer: the start
+// itself, at worst. A start that does not satisfy the program is a broken invariant.
+IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start = {});
+
+// "optimal", "within 0.5 % of the optimum", "time limit, gap 0.8 %", "infeasible".
+std::string describe(const IlpSolution& solution);
+
+}  // namespace sluice

@@ -1,0 +1,125 @@
+#include "sluice/planners/ilp/integer_program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "sluice/base/random.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr SolveLimits kExact{.seconds = 20, .nodes = 100000, .gap = 0};
+
+Column choice(double cost) { return {.cost = cost, .lower = 0, .upper = 1, .integer = true}; }
+
+// Take the most valuable things that weigh at most 7: {3, 4} for 9 beats {5} for 8.
+IntegerProgram knapsack() {
+  IntegerProgram program;
+  Row weight{.terms = {}, .upper = 7};
+  for (const auto& [value, mass] : {std::pair{4.0, 3.0}, {5.0, 4.0}, {8.0, 5.0}}) {
+    weight.terms.push_back({program.add(choice(-value)), mass});
+  }
+  program.rows.push_back(weight);
+  return program;
+}
+
+TEST(IntegerProgram, TheKnapsacksOptimumIsFound) {
+  const IlpSolution solution = solve(knapsack(), kExact);
+  EXPECT_EQ(solution.status, SolveStatus::kOptimal);
+  EXPECT_DOUBLE_EQ(solution.cost, -9);
+  EXPECT_THAT(solution.values, ::testing::ElementsAre(1, 1, 0));
+  EXPECT_EQ(describe(solution), "optimal");
+}
+
+TEST(IntegerProgram, TheRelaxationBoundsIt) {
+  const LpSolution relaxed = solve_relaxation(knapsack(), 5);
+  ASSERT_EQ(relaxed.status, SolveStatus::kOptimal);
+  EXPECT_NEAR(relaxed.cost, -(8 + 4 * 2.0 / 3), 1e-9);  // 5 whole, then 2/3 of the first
+}
+
+TEST(IntegerProgram, WhatCannotBeIsInfeasible) {
+  IntegerProgram program = knapsack();
+  program.rows.push_back({.terms = {{0, 1}, {1, 1}, {2, 1}}, .lower = 3});
+  EXPECT_EQ(solve(program, kExact).status, SolveStatus::kInfeasible);
+  EXPECT_EQ(solve_relaxation(program, 5).status, SolveStatus::kInfeasible);
+}
+
+TEST(IntegerProgram, InfeasibleOnlyInIntegersIsInfeasibleToo) {
+  IntegerProgram program;
+  program.add(choice(1));
+  program.rows.push_back({.terms = {{0, 2}}, .lower = 1, .upper = 1});
+  EXPECT_EQ(solve_relaxation(program, 5).status, SolveStatus::kOptimal);
+  EXPECT_EQ(solve(program, kExact).status, SolveStatus::kInfeasible);
+}
+
+// Multi-row knapsacks: small enough to try all 2^10 answers.
+IntegerProgram random_program(std::uint64_t seed, int columns, int rows) {
+  std::uint64_t draws = 0;
+  const auto draw = [&](double from, double to) {
+    return from + (to - from) * static_cast<double>(random_uniform(seed, 0, draws++));
+  };
+  IntegerProgram program;
+  for (int i = 0; i < columns; ++i) program.add(choice(-draw(1, 2)));
+  for (int r = 0; r < rows; ++r) {
+    Row row{.terms = {}, .upper = 0.1 * columns};
+    for (int i = 0; i < columns; ++i) row.terms.push_back({i, draw(0.1, 1)});
+    program.rows.push_back(row);
+  }
+  return program;
+}
+
+TEST(IntegerProgram, IsAsGoodAsTryingEverything) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const IntegerProgram program = random_program(seed, 10, 3);
+    double best = 0;
+    for (int set = 0; set < 1024; ++set) {
+      std::vector<double> values;
+      for (int i = 0; i < 10; ++i) values.push_back((set >> i) & 1);
+      if (program.violation(values) <= 1e-9) best = std::min(best, program.cost_of(values));
+    }
+    const IlpSolution solution = solve(program, kExact, std::vector<double>(10, 0.0));
+    EXPECT_EQ(solution.status, SolveStatus::kOptimal);
+    EXPECT_NEAR(solution.cost, best, 1e-9);
+    EXPECT_LE(solve_relaxation(program, 5).cost, best + 1e-9);
+  }
+}
+
+// With no time at all the start is the answer, and the status says that nothing is known of it.
+TEST(IntegerProgram, OutOfTimeTheStartIsTheAnswer) {
+  const IntegerProgram program = random_program(1, 400, 60);
+  std::vector<double> start(400, 0.0);
+  start[7] = 1;
+  const IlpSolution solution = solve(program, {.seconds = 0, .nodes = 1, .gap = 0}, start);
+  EXPECT_EQ(solution.status, SolveStatus::kTimeLimit);
+  EXPECT_LE(program.violation(solution.values), 1e-6);
+  EXPECT_LE(solution.cost, program.cost_of(start));
+  EXPECT_THAT(describe(solution), ::testing::StartsWith("time limit, gap"));
+}
+
+TEST(IntegerProgram, TheNodeLimitLeavesAGapThatIsReported) {
+  const IntegerProgram program = random_program(2, 200, 40);
+  const IlpSolution solution = solve(program, {.seconds = 30, .nodes = 1, .gap = 0}, std::vector<double>(200, 0.0));
+  EXPECT_EQ(solution.status, SolveStatus::kNodeLimit);
+  EXPECT_GT(solution.gap(), 0);
+  EXPECT_LE(solution.bound, solution.cost);
+  EXPECT_GE(solution.bound, solve_relaxation(program, 5).cost - 1e-6);
+  EXPECT_LE(program.violation(solution.values), 1e-6);
+}
+
+TEST(IntegerProgram, EqualProgramsGetEqualAnswers) {
+  const IntegerProgram program = random_program(3, 150, 30);
+  const SolveLimits limits{.seconds = 60, .nodes = 20, .gap = 0};
+  const std::vector<double> start(150, 0.0);
+  EXPECT_EQ(solve(program, limits, start).values, solve(program, limits, start).values);
+}
+
+TEST(IntegerProgram, AStartThatBreaksARowIsRefused) {
+  EXPECT_THROW(solve(knapsack(), kExact, {1, 1, 1}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace sluice
