@@ -19,25 +19,30 @@ std::vector<TierId> only_tiers(std::span<const TierId> operand_tiers, Predicate 
 
 }  // namespace
 
+SlowByteSeconds slow_byte_seconds(const Machine& machine, TierId tier) {
+  const Tier& slow = machine.tier(tier);
+  const Tier& fast = machine.tier(kFastTier);
+  const auto more = [](BytesPerSecond slow_bandwidth, BytesPerSecond fast_bandwidth) {
+    return std::max(0.0, seconds_per_byte(slow_bandwidth) - seconds_per_byte(fast_bandwidth));
+  };
+  return {more(slow.read_bandwidth, fast.read_bandwidth), more(slow.write_bandwidth, fast.write_bandwidth)};
+}
+
 Seconds slow_access_seconds(const Graph& graph, const Machine& machine, OpIndex op,
                             std::span<const TierId> operand_tiers) {
   const Op& instruction = graph.op(op);
   SLUICE_CHECK(operand_tiers.size() == instruction.inputs.size() + instruction.outputs.size(),
                "one tier per operand of " + instruction.name);
-  const Tier& fast = machine.tier(kFastTier);
-  const auto extra = [&](TensorId tensor, BytesPerSecond slow_bandwidth, BytesPerSecond fast_bandwidth) {
-    const Seconds per_byte = seconds_per_byte(slow_bandwidth) - seconds_per_byte(fast_bandwidth);
-    return std::max(0.0, static_cast<Seconds>(graph.tensor(tensor).bytes) * per_byte);
-  };
+  const auto bytes = [&](TensorId tensor) { return static_cast<Seconds>(graph.tensor(tensor).bytes); };
   Seconds seconds = 0;
   std::size_t operand = 0;
   for (const TensorId input : instruction.inputs) {
-    const Tier& tier = machine.tier(operand_tiers[operand++]);
-    if (&tier != &fast) seconds += extra(input, tier.read_bandwidth, fast.read_bandwidth);
+    const TierId tier = operand_tiers[operand++];
+    if (tier != kFastTier) seconds += bytes(input) * slow_byte_seconds(machine, tier).read;
   }
   for (const TensorId output : instruction.outputs) {
-    const Tier& tier = machine.tier(operand_tiers[operand++]);
-    if (&tier != &fast) seconds += extra(output, tier.write_bandwidth, fast.write_bandwidth);
+    const TierId tier = operand_tiers[operand++];
+    if (tier != kFastTier) seconds += bytes(output) * slow_byte_seconds(machine, tier).write;
   }
   return seconds;
 }

@@ -15,6 +15,13 @@
 
 namespace sluice {
 
+// What a byte costs more in tier `tier` than in the fast one, 1/its bandwidth - 1/fast bandwidth, never less than 0.
+struct SlowByteSeconds {
+  Seconds read = 0;
+  Seconds write = 0;
+};
+SlowByteSeconds slow_byte_seconds(const Machine& machine, TierId tier);
+
 // What op `op` takes longer because of the operands that `operand_tiers` (inputs then outputs, as in Plan) puts
 // outside the fast tier: each adds bytes x (1/its bandwidth - 1/fast bandwidth), by read bandwidth for inputs and by
 // write bandwidth for outputs, never less than 0.

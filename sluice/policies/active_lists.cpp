@@ -1,0 +1,139 @@
+#include "sluice/policies/active_lists.hpp"
+
+#include "sluice/policies/builtin.hpp"
+
+namespace sluice {
+
+ActiveLists::ActiveLists(const PolicyMemory& memory, const PolicyTuning& tuning, bool exchange)
+    : memory_(memory),
+      tuning_(tuning),
+      exchange_(exchange),
+      free_frames_(memory.fast_bytes / tuning.page_bytes),
+      pages_(static_cast<std::size_t>(pages_in(memory.address_bytes, tuning.page_bytes))),
+      lists_(pages_in(memory.address_bytes, tuning.page_bytes), kLists),
+      next_pass_(tuning.scan_period) {}
+
+void ActiveLists::put(PageIndex page, List list) {
+  if (list_of(page) != kNowhere) lists_.remove(list_of(page), page);
+  lists_.append(list, page);
+  page_at(page).list = list;
+}
+
+void ActiveLists::touch(PageIndex page) {
+  page_at(page).accessed = true;
+  if (list_of(page) != kNowhere) return;
+  put(page, free_frames_ > 0 ? kFastInactive : kSlowInactive);
+  if (free_frames_ > 0) --free_frames_;
+}
+
+AccessCharge ActiveLists::access(std::span<const Access> accesses, Seconds /*now*/) {
+  AccessCharge charge;
+  for (const Access& access : accesses) {
+    for_pages(access, tuning_.page_bytes, [&](PageIndex page, Bytes bytes) {
+      touch(page);
+      charge_in_place(charge, access, bytes, is_fast(list_of(page)));
+    });
+  }
+  return charge;
+}
+
+BackgroundWork ActiveLists::advance(Seconds from, Seconds to) {
+  BackgroundWork work;
+  Seconds now = from;
+  do {
+    if (now >= next_pass_) {
+      pass();
+      next_pass_ = now + tuning_.scan_period;
+    }
+    const Seconds end = std::min(to, next_pass_);
+    const std::size_t moves = std::min(moves_.size(), static_cast<std::size_t>(tuning_.concurrent_migrations));
+    if (moves == 0) {
+      now = end;
+    } else if (progress_.work(batch_seconds(moves), now, end)) {
+      finish_batch(moves, work);
+    }
+  } while (now < to);
+  return work;
+}
+
+void ActiveLists::pass() {
+  ++passes_;
+  age(kFastActive, kFastInactive);
+  age(kSlowActive, kSlowInactive);
+  choose_moves();
+}
+
+void ActiveLists::age(List active, List inactive) {
+  for (PageIndex page = lists_.first(active); page != kNoPage;) {
+    const PageIndex next = lists_.behind(page);
+    if (!page_at(page).accessed) put(page, inactive);
+    page_at(page).accessed = false;
+    page = next;
+  }
+  for (PageIndex page = lists_.first(inactive); page != kNoPage;) {
+    const PageIndex next = lists_.behind(page);
+    if (page_at(page).accessed) put(page, active);
+    page_at(page).accessed = false;
+    page = next;
+  }
+}
+
+void ActiveLists::choose_moves() {
+  moves_.clear();
+  progress_ = {};
+  PageIndex free = free_frames_;
+  PageIndex victim = lists_.first(kFastInactive);
+  for (PageIndex page = lists_.first(kSlowActive); page != kNoPage; page = lists_.behind(page)) {
+    if (free > 0) {
+      --free;
+      moves_.push_back({.promoted = page});
+    } else if (victim != kNoPage) {
+      moves_.push_back({.promoted = page, .demoted = victim});
+      victim = lists_.behind(victim);
+    } else {
+      return;
+    }
+  }
+}
+
+Seconds ActiveLists::batch_seconds(std::size_t moves) const {
+  Bytes out = 0;
+  for (std::size_t i = 0; i < moves; ++i) out += moves_[i].demoted == kNoPage ? 0 : tuning_.page_bytes;
+  const Bytes in = static_cast<Bytes>(moves) * tuning_.page_bytes;
+  return background_seconds(memory_, tuning_, in, out, exchange_) + tuning_.migration_seconds;
+}
+
+void ActiveLists::finish_batch(std::size_t moves, BackgroundWork& work) {
+  for (std::size_t i = 0; i < moves; ++i) {
+    const Move move = moves_.front();
+    moves_.pop_front();
+    if (move.demoted != kNoPage) {
+      put(move.demoted, kSlowInactive);
+      work.out += tuning_.page_bytes;
+      ++demotions_;
+    } else if (free_frames_ > 0) {
+      --free_frames_;
+    } else {
+      continue;  // a page touched first has taken the frame meanwhile
+    }
+    put(move.promoted, kFastActive);
+    work.in += tuning_.page_bytes;
+    ++promotions_;
+  }
+}
+
+std::vector<std::pair<std::string, double>> ActiveLists::figures() const {
+  return {{"passes", static_cast<double>(passes_)},
+          {"pages promoted", static_cast<double>(promotions_)},
+          {"pages demoted", static_cast<double>(demotions_)}};
+}
+
+MadePolicy make_ial(const PolicyMemory& memory, const PolicyTuning& tuning) {
+  return std::make_unique<ActiveLists>(memory, tuning, true);
+}
+
+MadePolicy make_oim(const PolicyMemory& memory, const PolicyTuning& tuning) {
+  return std::make_unique<ActiveLists>(memory, tuning, false);
+}
+
+}  // namespace sluice

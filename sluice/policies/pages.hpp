@@ -1,0 +1,114 @@
+// What the policies that see pages have in common: which pages an access touches, lists of pages, and copies that take
+// longer than one call of advance().
+#pragma once
+
+#include <algorithm>
+
+#include "sluice/policies/policy.hpp"
+
+namespace sluice {
+
+using PageIndex = std::int64_t;
+
+inline constexpr PageIndex kNoPage = -1;
+
+inline PageIndex pages_in(Bytes bytes, Bytes page_bytes) { return (bytes + page_bytes - 1) / page_bytes; }
+
+// Calls visit(page, bytes of the access on it), in address order.
+template <typename Visit>
+void for_pages(const Access& access, Bytes page_bytes, const Visit& visit) {
+  for (PageIndex page = access.bytes.begin / page_bytes; page * page_bytes < access.bytes.end; ++page) {
+    const Bytes begin = std::max(access.bytes.begin, page * page_bytes);
+    visit(page, std::min(access.bytes.end, (page + 1) * page_bytes) - begin);
+  }
+}
+
+// Adds an access to bytes that are used where they are.
+inline void charge_in_place(AccessCharge& charge, const Access& access, Bytes bytes, bool fast) {
+  charge.requested += bytes;
+  if (fast) {
+    charge.found_fast += bytes;
+    return;
+  }
+  if (access.reads) charge.slow_read += bytes;
+  if (access.writes) charge.slow_written += bytes;
+}
+
+// First-in-first-out lists of pages, threaded through arrays by page: a page is in one list at most, and every step is
+// O(1) without an allocation.
+class PageLists {
+ public:
+  PageLists(PageIndex pages, std::size_t lists)
+      : before_(static_cast<std::size_t>(pages), kNoPage),
+        behind_(static_cast<std::size_t>(pages), kNoPage),
+        ends_(lists) {}
+
+  void append(std::size_t list, PageIndex page) {
+    Ends& ends = ends_[list];
+    before_[at(page)] = ends.last;
+    behind_[at(page)] = kNoPage;
+    (ends.last == kNoPage ? ends.first : behind_[at(ends.last)]) = page;
+    ends.last = page;
+    ++ends.size;
+  }
+
+  void remove(std::size_t list, PageIndex page) {
+    Ends& ends = ends_[list];
+    const PageIndex before = before_[at(page)];
+    const PageIndex behind = behind_[at(page)];
+    (before == kNoPage ? ends.first : behind_[at(before)]) = behind;
+    (behind == kNoPage ? ends.last : before_[at(behind)]) = before;
+    --ends.size;
+  }
+
+  PageIndex first(std::size_t list) const { return ends_[list].first; }
+  PageIndex behind(PageIndex page) const { return behind_[at(page)]; }
+  PageIndex size(std::size_t list) const { return ends_[list].size; }
+
+ private:
+  struct Ends {
+    PageIndex first = kNoPage;
+    PageIndex last = kNoPage;
+    PageIndex size = 0;
+  };
+  static std::size_t at(PageIndex page) { return static_cast<std::size_t>(page); }
+
+  std::vector<PageIndex> before_;
+  std::vector<PageIndex> behind_;
+  std::vector<Ends> ends_;
+};
+
+// A copy under way: work of `seconds`, done in as many spans of time as it takes.
+class CopyProgress {
+ public:
+  // Works from `now` on, until `end` at most. True: the copy is done, and `now` is when; the next one starts anew.
+  bool work(Seconds seconds, Seconds& now, Seconds end) {
+    const Seconds left = seconds - done_;
+    if (left > end - now) {
+      done_ += end - now;
+      now = end;
+      return false;
+    }
+    now += std::max(left, 0.0);
+    done_ = 0;
+    return true;
+  }
+
+ private:
+  Seconds done_ = 0;
+};
+
+// Seconds to copy `in` bytes into and `out` bytes out of fast memory: both directions at once where the mover can
+// (`exchange`), else one after the other; no faster than its threads.
+inline Seconds background_seconds(const PolicyMemory& memory, const PolicyTuning& tuning, Bytes in, Bytes out,
+                                  bool exchange) {
+  const BytesPerSecond threads = tuning.copy_threads * tuning.copy_thread_bandwidth;
+  const auto seconds = [&](Bytes bytes, BytesPerSecond link) {
+    return link > 0 ? static_cast<Seconds>(bytes) / std::min(link, threads) : 0;
+  };
+  const Seconds inward = seconds(in, memory.bandwidth_in);
+  const Seconds outward = seconds(out, memory.bandwidth_out);
+  return exchange ? std::max(inward, outward) : inward + outward;
+}
+
+}  // namespace sluice

@@ -1,0 +1,82 @@
+#include "sluice/policies/policy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice {
+
+AccessCharge& AccessCharge::operator+=(const AccessCharge& other) {
+  requested += other.requested;
+  found_fast += other.found_fast;
+  slow_read += other.slow_read;
+  slow_written += other.slow_written;
+  extra_read += other.extra_read;
+  extra_written += other.extra_written;
+  filled += other.filled;
+  copied_in += other.copied_in;
+  copied_out += other.copied_out;
+  fault_seconds += other.fault_seconds;
+  return *this;
+}
+
+void Policy::expect(std::span<const Access> /*upcoming*/, Seconds /*now*/) {}
+
+BackgroundWork Policy::advance(Seconds /*from*/, Seconds /*to*/) { return {}; }
+
+std::vector<std::pair<std::string, double>> Policy::figures() const { return {}; }
+
+const PolicyEntry* find_policy(std::string_view name) {
+  const auto found = std::ranges::find(policies(), name, &PolicyEntry::name);
+  return found == policies().end() ? nullptr : &*found;
+}
+
+Result<std::unique_ptr<Policy>> make_policy(const PolicyEntry& entry, const PolicyMemory& memory,
+                                            const PolicyTuning& tuning) {
+  const bool passes = entry.defaults.scan_period == 0 || tuning.scan_period > 0;
+  const bool sensible = tuning.page_bytes > 0 && passes && tuning.copy_threads > 0 &&
+                        tuning.copy_thread_bandwidth > 0 && tuning.concurrent_migrations > 0 &&
+                        tuning.migration_seconds >= 0 && tuning.fault_seconds >= 0 && tuning.fault_bytes >= 0;
+  if (!sensible) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("policy {}: page size, scan period, copy threads, their bandwidth and concurrent "
+                             "migrations must be above 0, times and bytes of faults not below",
+                             entry.name)};
+  }
+  if (memory.fast_bytes < tuning.page_bytes) {
+    return Error{ErrorCode::kInfeasible,
+                 fmt::format("policy {} has {} of fast memory, less than one page of {}: raise --fast", entry.name,
+                             format_bytes(memory.fast_bytes), format_bytes(tuning.page_bytes))};
+  }
+  return entry.make(memory, tuning);
+}
+
+Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const Machine& machine) {
+  if (machine.tiers.size() < 2) {
+    return Error{
+        ErrorCode::kBadInput,
+        fmt::format("policy {} needs a slow tier and this machine has none; name one with --slow", entry.name)};
+  }
+  const auto inward = machine.link_between(1, kFastTier);
+  const auto outward = machine.link_between(kFastTier, 1);
+  if (!inward || !outward) {
+    return Error{ErrorCode::kBadInput, fmt::format("policy {} needs links both ways between tiers '{}' and '{}'",
+                                                   entry.name, machine.tier(0).name, machine.tier(1).name)};
+  }
+  if (entry.addressable && !machine.tier(1).addressable) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("policy {} leaves data in slow memory to be used in place, and ops cannot address tier "
+                             "'{}'; use a tier they can (--slow optane or --slow pmbd), or policy um",
+                             entry.name, machine.tier(1).name)};
+  }
+  return PolicyTiers{.slow = 1, .inward = *inward, .outward = *outward};
+}
+
+PolicyMemory policy_memory(const Machine& machine, const PolicyTiers& tiers, Bytes fast_bytes, Bytes bytes) {
+  return {.fast_bytes = fast_bytes,
+          .address_bytes = bytes,
+          .bandwidth_in = machine.link(tiers.inward).bandwidth,
+          .bandwidth_out = machine.link(tiers.outward).bandwidth};
+}
+
+}  // namespace sluice

@@ -1,0 +1,129 @@
+// What all policies have in common: the registry, bad input, charges in seconds, and steps as accesses.
+#include "sluice/policies/policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sluice/policies/charge.hpp"
+#include "sluice/policies/step_accesses.hpp"
+#include "sluice/profile/cost_model.hpp"
+#include "sluice/testing/tiny_step.hpp"
+
+namespace sluice {
+namespace {
+
+using testing::TinyStep;
+
+Machine slow_machine() {
+  Machine machine = testing::tiny_machine(TierKind::kEmulated);
+  machine.tiers[0].read_bandwidth = machine.tiers[0].write_bandwidth = 10e9;
+  machine.tiers[1].read_bandwidth = 5e9;
+  machine.tiers[1].write_bandwidth = 2e9;
+  return machine;
+}
+
+TEST(Policies, HaveNamesAndSummaries) {
+  std::set<std::string_view> names;
+  for (const PolicyEntry& entry : policies()) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    EXPECT_FALSE(entry.summary.empty());
+    EXPECT_EQ(find_policy(entry.name), &entry);
+    const auto made = make_policy(entry, {.fast_bytes = kMiB, .address_bytes = kGiB}, entry.defaults);
+    EXPECT_TRUE(made.ok());
+  }
+  EXPECT_EQ(find_policy("sentinel"), nullptr);
+}
+
+TEST(Policies, RefuseWhatMakesNoSense) {
+  for (const PolicyEntry& entry : policies()) {
+    SCOPED_TRACE(entry.name);
+    const auto nothing = make_policy(entry, {.fast_bytes = entry.defaults.page_bytes - 1}, entry.defaults);
+    ASSERT_FALSE(nothing.ok());
+    EXPECT_EQ(nothing.error().code, ErrorCode::kInfeasible);
+    EXPECT_NE(nothing.error().message.find("--fast"), std::string::npos);
+    PolicyTuning tuning = entry.defaults;
+    tuning.copy_threads = 0;
+    ASSERT_FALSE(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok());
+    tuning = entry.defaults;
+    tuning.page_bytes = 0;
+    ASSERT_FALSE(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok());
+    tuning = entry.defaults;
+    tuning.scan_period = 0;
+    EXPECT_EQ(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok(), entry.defaults.scan_period == 0);
+  }
+}
+
+TEST(Policies, NeedATierTheyCanUse) {
+  const PolicyEntry& ial = *find_policy("ial");
+  const PolicyEntry& um = *find_policy("um");
+  Machine machine = slow_machine();
+  const auto tiers = find_policy_tiers(ial, machine);
+  ASSERT_TRUE(tiers.ok());
+  EXPECT_EQ(machine.link(tiers->inward).to, kFastTier);
+  EXPECT_EQ(machine.link(tiers->outward).from, kFastTier);
+  machine.tiers[1].addressable = false;
+  EXPECT_EQ(find_policy_tiers(ial, machine).error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(find_policy_tiers(um, machine).ok());
+  machine.links.pop_back();
+  EXPECT_EQ(find_policy_tiers(um, machine).error().code, ErrorCode::kBadInput);
+  machine.tiers.pop_back();
+  EXPECT_EQ(find_policy_tiers(um, machine).error().code, ErrorCode::kBadInput);
+}
+
+// What the cost model says of the same operands.
+TEST(Charges, SlowBytesCostWhatTheCostModelSays) {
+  const TinyStep step = testing::tiny_step();
+  const Machine machine = slow_machine();
+  const std::vector<TierId> tiers{1, 1, 1};  // op 3: x, n -> loss
+  const AccessCharge charge{.slow_read = 8000 + 4096, .slow_written = 4};
+  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, charge), slow_access_seconds(step.graph, machine, 3, tiers));
+  // Traffic beside the op's own is not instead of fast accesses.
+  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.extra_read = 5000}), 1e-6);
+  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.extra_written = 2000}), 1e-6);
+  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.filled = 10000}), 1e-6);
+}
+
+// Links of 1 GB/s; both at once at half of that where they share a device.
+TEST(Charges, WaitsAreForTheLongerDirection) {
+  Machine machine = slow_machine();
+  const PolicyTiers tiers = *find_policy_tiers(*find_policy("um"), machine);
+  const AccessCharge charge{.copied_in = 3000, .copied_out = 1000, .fault_seconds = 1e-6};
+  EXPECT_DOUBLE_EQ(wait_seconds(machine, tiers, charge), 4e-6);
+  for (Link& link : machine.links) link.shared_bandwidth = 0.5e9;
+  EXPECT_DOUBLE_EQ(wait_seconds(machine, tiers, charge), 2e-6 + 2e-6 + 1e-6);
+  EXPECT_DOUBLE_EQ(wait_seconds(machine, tiers, {}), 0);
+}
+
+TEST(StepAccesses, AreTheOperandsWhereTheyLie) {
+  const TinyStep step = testing::tiny_step();
+  const Liveness liveness = analyze_liveness(step.graph);
+  const PageLayout layout = allocation_order_layout(step.graph, liveness);
+  const StepAccesses accesses = step_accesses(step.graph, liveness, layout);
+  const auto offset = [&](TensorId id) { return layout.offsets[static_cast<std::size_t>(id)]; };
+  ASSERT_EQ(accesses.ops.size(), 5U);
+  ASSERT_EQ(accesses.initial.size(), 1U);  // w
+  EXPECT_TRUE(accesses.initial[0].writes);
+  EXPECT_EQ(accesses.initial[0].bytes, (Interval<Bytes>{0, 4096}));
+  ASSERT_EQ(accesses.ops[4].size(), 2U);  // w, x -> w
+  EXPECT_TRUE(accesses.ops[4][0].reads);
+  EXPECT_TRUE(accesses.ops[4][0].writes);
+  EXPECT_TRUE(accesses.ops[4][1].reads);
+  EXPECT_FALSE(accesses.ops[4][1].writes);
+  EXPECT_EQ(accesses.ops[4][1].bytes, (Interval<Bytes>{offset(TinyStep::kX), offset(TinyStep::kX) + 8000}));
+}
+
+TEST(StepAccesses, HintsAreTheNextLayers) {
+  TinyStep step = testing::tiny_step();
+  step.graph.layers = {"one", "two"};
+  step.graph.op(3).layer = step.graph.op(4).layer = 1;
+  const Liveness liveness = analyze_liveness(step.graph);
+  const PageLayout layout = allocation_order_layout(step.graph, liveness);
+  const StepAccesses accesses = step_accesses(step.graph, liveness, layout);
+  EXPECT_EQ(accesses.upcoming[0].size(), 3U + 2U);       // ops 3 and 4
+  EXPECT_EQ(accesses.upcoming[3].size(), 2U + 1U + 2U);  // ops 0, 1 and 2 of the next step
+  EXPECT_TRUE(accesses.upcoming[1].empty());
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,48 @@
+#include "sluice/policies/step_accesses.hpp"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+bool contains(const std::vector<TensorId>& tensors, TensorId id) {
+  return std::find(tensors.begin(), tensors.end(), id) != tensors.end();
+}
+
+}  // namespace
+
+StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const PageLayout& layout) {
+  StepAccesses step;
+  const auto range = [&](TensorId id) {
+    const Bytes begin = layout.offsets[static_cast<std::size_t>(id)];
+    return Interval<Bytes>{begin, begin + graph.tensor(id).bytes};
+  };
+  const auto placed = [&](TensorId id) { return layout.offsets[static_cast<std::size_t>(id)] != kUnplaced; };
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (placed(id) && is_persistent(graph.tensor(id).role)) step.initial.push_back({range(id), false, true});
+  }
+  for (const Op& op : graph.ops()) {
+    std::vector<Access>& accesses = step.ops.emplace_back();
+    for (const TensorId id : distinct_operands(op)) {
+      if (placed(id)) accesses.push_back({range(id), contains(op.inputs, id), contains(op.outputs, id)});
+    }
+  }
+  step.upcoming.resize(step.ops.size());
+  for (std::size_t span = 0; span < liveness.spans.size(); ++span) {
+    const Interval<OpIndex> next = liveness.spans[(span + 1) % liveness.spans.size()].ops;
+    auto& upcoming = step.upcoming[static_cast<std::size_t>(liveness.spans[span].ops.begin)];
+    for (OpIndex op = next.begin; op < next.end; ++op) {
+      const std::vector<Access>& of_op = step.ops[static_cast<std::size_t>(op)];
+      upcoming.insert(upcoming.end(), of_op.begin(), of_op.end());
+    }
+  }
+  return step;
+}
+
+AccessCharge charge_op(Policy& policy, const StepAccesses& step, OpIndex op, Seconds now) {
+  const auto index = static_cast<std::size_t>(op);
+  if (!step.upcoming[index].empty()) policy.expect(step.upcoming[index], now);
+  return policy.access(step.ops[index], now);
+}
+
+}  // namespace sluice

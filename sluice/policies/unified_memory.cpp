@@ -1,0 +1,115 @@
+#include "sluice/policies/unified_memory.hpp"
+
+#include "sluice/policies/builtin.hpp"
+
+namespace sluice {
+
+UnifiedMemory::UnifiedMemory(const PolicyMemory& memory, const PolicyTuning& tuning, Prefetching prefetching)
+    : memory_(memory),
+      tuning_(tuning),
+      prefetching_(prefetching),
+      frames_(memory.fast_bytes / tuning.page_bytes),
+      pages_(static_cast<std::size_t>(pages_in(memory.address_bytes, tuning.page_bytes))),
+      by_use_(pages_in(memory.address_bytes, tuning.page_bytes), 1) {}
+
+void UnifiedMemory::use(PageIndex page) {
+  by_use_.remove(kByUse, page);
+  by_use_.append(kByUse, page);
+  page_at(page).used_since = hint_;
+}
+
+bool UnifiedMemory::bring(PageIndex page) {
+  const bool full = by_use_.size(kByUse) >= frames_;
+  if (full) {
+    const PageIndex oldest = by_use_.first(kByUse);
+    by_use_.remove(kByUse, oldest);
+    page_at(oldest).fast = false;
+  }
+  by_use_.append(kByUse, page);
+  page_at(page) = {.fast = true, .holds_data = true, .used_since = hint_};
+  return full;
+}
+
+AccessCharge UnifiedMemory::access(std::span<const Access> accesses, Seconds /*now*/) {
+  AccessCharge charge;
+  for (const Access& access : accesses) {
+    for_pages(access, tuning_.page_bytes, [&](PageIndex page, Bytes bytes) {
+      charge.requested += bytes;
+      if (!is_fast(page)) return;
+      charge.found_fast += bytes;
+      use(page);
+    });
+  }
+  for (const Access& access : accesses) access_range(access, charge);
+  return charge;
+}
+
+void UnifiedMemory::access_range(const Access& access, AccessCharge& charge) {
+  Bytes missing = 0;  // of the fault that adjacent pages may still join
+  for_pages(access, tuning_.page_bytes, [&](PageIndex page, Bytes /*bytes*/) {
+    if (is_fast(page)) {
+      missing = 0;
+      return;
+    }
+    if (missing == 0 || missing + tuning_.page_bytes > tuning_.fault_bytes) {
+      ++faults_;
+      charge.fault_seconds += tuning_.fault_seconds;
+      missing = 0;
+    }
+    missing += tuning_.page_bytes;
+    if (page_at(page).holds_data) charge.copied_in += tuning_.page_bytes;
+    if (bring(page)) charge.copied_out += tuning_.page_bytes;
+  });
+}
+
+void UnifiedMemory::expect(std::span<const Access> upcoming, Seconds /*now*/) {
+  if (prefetching_ == Prefetching::kNone) return;
+  ++hint_;
+  asked_for_.clear();
+  next_asked_ = 0;
+  progress_ = {};
+  for (const Access& access : upcoming) {
+    for_pages(access, tuning_.page_bytes, [&](PageIndex page, Bytes /*bytes*/) {
+      if (is_fast(page)) {
+        use(page);
+      } else if (page_at(page).holds_data) {
+        asked_for_.push_back(page);
+      }
+    });
+  }
+}
+
+BackgroundWork UnifiedMemory::advance(Seconds from, Seconds to) {
+  BackgroundWork work;
+  for (Seconds now = from; next_asked_ < asked_for_.size();) {
+    const PageIndex page = asked_for_[next_asked_];
+    if (is_fast(page)) {
+      ++next_asked_;
+      continue;
+    }
+    const bool full = by_use_.size(kByUse) >= frames_;
+    if (full && page_at(by_use_.first(kByUse)).used_since == hint_) break;
+    const Bytes out = full ? tuning_.page_bytes : 0;
+    if (!progress_.work(background_seconds(memory_, tuning_, tuning_.page_bytes, out, true), now, to)) break;
+    bring(page);
+    work.in += tuning_.page_bytes;
+    work.out += out;
+    ++prefetched_;
+    ++next_asked_;
+  }
+  return work;
+}
+
+std::vector<std::pair<std::string, double>> UnifiedMemory::figures() const {
+  return {{"faults", static_cast<double>(faults_)}, {"pages prefetched", static_cast<double>(prefetched_)}};
+}
+
+MadePolicy make_um(const PolicyMemory& memory, const PolicyTuning& tuning) {
+  return std::make_unique<UnifiedMemory>(memory, tuning, Prefetching::kNone);
+}
+
+MadePolicy make_um_prefetch(const PolicyMemory& memory, const PolicyTuning& tuning) {
+  return std::make_unique<UnifiedMemory>(memory, tuning, Prefetching::kHints);
+}
+
+}  // namespace sluice

@@ -1,0 +1,129 @@
+#include "sluice/sim/policy_simulator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sluice/policies/charge.hpp"
+#include "sluice/policies/step_accesses.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int kFewestSteps = 8;
+constexpr int kMostSteps = 64;
+constexpr double kPasses = 8;
+
+class PolicySimulation {
+ public:
+  PolicySimulation(const StepAccesses& accesses, const CostModel& costs, const Machine& machine,
+                   const PolicyTiers& tiers, Policy& policy)
+      : accesses_(accesses), costs_(costs), machine_(machine), tiers_(tiers), policy_(policy) {
+    policy_.access(accesses_.initial, now_);
+  }
+
+  PolicyStep run_step(std::vector<PolicyOp>& ops) {
+    const Seconds begin = now_;
+    PolicyStep step;
+    ops.clear();
+    for (OpIndex op = 0; op < static_cast<OpIndex>(accesses_.ops.size()); ++op) {
+      ops.push_back(run_op(op, begin));
+      step.stall_seconds += ops.back().stall;
+      step.charge += ops.back().charge;
+      step.background.in += ops.back().background.in;
+      step.background.out += ops.back().background.out;
+    }
+    step.step_seconds = now_ - begin;
+    return step;
+  }
+
+ private:
+  PolicyOp run_op(OpIndex op, Seconds step_begin) {
+    PolicyOp done;
+    done.charge = charge_op(policy_, accesses_, op, now_);
+    done.stall = wait_seconds(machine_, tiers_, done.charge);
+    const Seconds begin = now_ + done.stall;
+    const Seconds own_end = begin + costs_.op_seconds(op) + slow_seconds(machine_, tiers_.slow, done.charge);
+    done.background = policy_.advance(begin, own_end);
+    now_ = own_end + lost_seconds(machine_, tiers_, done.background);
+    done.span = {begin - step_begin, now_ - step_begin};
+    return done;
+  }
+
+  const StepAccesses& accesses_;
+  const CostModel& costs_;
+  const Machine& machine_;
+  PolicyTiers tiers_;
+  Policy& policy_;
+  Seconds now_ = 0;
+};
+
+}  // namespace
+
+double PolicyStep::locality() const {
+  return charge.requested == 0 ? 1 : static_cast<double>(charge.found_fast) / static_cast<double>(charge.requested);
+}
+
+PolicyStep PolicyTimeline::steady() const {
+  SLUICE_CHECK(!steps.empty(), "a timeline has steps");
+  const std::size_t first = steps.size() / 2;
+  const auto count = static_cast<Bytes>(steps.size() - first);
+  PolicyStep mean;
+  for (std::size_t i = first; i < steps.size(); ++i) {
+    mean.step_seconds += steps[i].step_seconds;
+    mean.stall_seconds += steps[i].stall_seconds;
+    mean.charge += steps[i].charge;
+    mean.background.in += steps[i].background.in;
+    mean.background.out += steps[i].background.out;
+  }
+  for (Seconds* seconds : {&mean.step_seconds, &mean.stall_seconds, &mean.charge.fault_seconds}) {
+    *seconds /= static_cast<Seconds>(count);
+  }
+  AccessCharge& charge = mean.charge;
+  for (Bytes* bytes : {&charge.requested, &charge.found_fast, &charge.slow_read, &charge.slow_written,
+                       &charge.extra_read, &charge.extra_written, &charge.filled, &charge.copied_in, &charge.copied_out,
+                       &mean.background.in, &mean.background.out}) {
+    *bytes /= count;
+  }
+  return mean;
+}
+
+int settling_steps(const PolicyTuning& tuning, Seconds fast_step_seconds) {
+  if (fast_step_seconds <= 0) return kMostSteps;
+  const double passes = std::ceil(kPasses * tuning.scan_period / fast_step_seconds);
+  return static_cast<int>(std::clamp<double>(passes, kFewestSteps, kMostSteps));
+}
+
+PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
+                               const CostModel& costs, const Machine& machine, const PolicyTiers& tiers, Policy& policy,
+                               int steps) {
+  SLUICE_CHECK(steps > 0, "at least one step is simulated");
+  const StepAccesses accesses = step_accesses(graph, liveness, layout);
+  PolicySimulation simulation(accesses, costs, machine, tiers, policy);
+  PolicyTimeline timeline;
+  for (int step = 0; step < steps; ++step) timeline.steps.push_back(simulation.run_step(timeline.ops));
+  timeline.figures = policy.figures();
+  return timeline;
+}
+
+Result<PolicyTimeline> predict_policy(std::string_view name, const Graph& graph, const CostModel& costs,
+                                      const Machine& machine, Bytes fast_bytes) {
+  const PolicyEntry* entry = find_policy(name);
+  if (entry == nullptr) {
+    std::string known;
+    for (const PolicyEntry& each : policies()) known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
+    return Error{ErrorCode::kBadInput, fmt::format("unknown policy '{}'; known policies: {}", name, known)};
+  }
+  SLUICE_ASSIGN(const PolicyTiers tiers, find_policy_tiers(*entry, machine));
+  const Liveness liveness = analyze_liveness(graph);
+  const PageLayout layout = allocation_order_layout(graph, liveness);
+  const PolicyMemory memory = policy_memory(machine, tiers, fast_bytes, layout.bytes);
+  SLUICE_ASSIGN(const std::unique_ptr<Policy> policy, make_policy(*entry, memory, entry->defaults));
+  Seconds fast_step_seconds = 0;
+  for (OpIndex op = 0; op < graph.op_count(); ++op) fast_step_seconds += costs.op_seconds(op);
+  return simulate_policy(graph, liveness, layout, costs, machine, tiers, *policy,
+                         settling_steps(entry->defaults, fast_step_seconds));
+}
+
+}  // namespace sluice

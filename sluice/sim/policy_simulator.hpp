@@ -1,0 +1,64 @@
+// Predicts steps under a policy, which decides as accesses happen: there is no plan and no Program, so this is no
+// part of simulator.hpp. The policy is the very object that the executor would drive (exec/policy_executor.hpp).
+//
+// One clock, op after op:
+//   - the op waits for what the policy copies before it, and for its faults (wait_seconds());
+//   - it takes its time in fast memory plus what its bytes in slow memory cost (slow_seconds());
+//   - beside it the policy's threads copy pages, which costs the op their interference on top (lost_seconds()).
+// A policy's threads are held up while an op waits: the link is busy with what the op waits for.
+//
+// Deterministic. Cost: that of the policy, by page touched (a step of 3 GiB in 4 KiB pages: tens of milliseconds).
+#pragma once
+
+#include <vector>
+
+#include "sluice/layout/page_layout.hpp"
+#include "sluice/policies/policy.hpp"
+#include "sluice/profile/cost_model.hpp"
+#include "sluice/sim/simulator.hpp"
+
+namespace sluice {
+
+struct PolicyOp {
+  Span span;          // without the wait before the op
+  Seconds stall = 0;  // that wait
+  AccessCharge charge;
+  BackgroundWork background;  // copied beside it
+};
+
+struct PolicyStep {
+  Seconds step_seconds = 0;
+  Seconds stall_seconds = 0;
+  AccessCharge charge;  // sums
+  BackgroundWork background;
+
+  Bytes bytes_in() const { return charge.copied_in + background.in; }
+  Bytes bytes_out() const { return charge.copied_out + background.out; }
+  double locality() const;  // share of the requested bytes that were found in fast memory; 1 when none were requested
+};
+
+struct PolicyTimeline {
+  std::vector<PolicyStep> steps;
+  std::vector<PolicyOp> ops;  // of the last step, by OpIndex, times since its start
+  std::vector<std::pair<std::string, double>> figures;
+
+  // Steps that count: the second half. The first half is for the policy to find its balance.
+  PolicyStep steady() const;  // their mean
+};
+
+// Steps after which a policy repeats itself: pages are where first touch put them after one step, a cache or LRU order
+// is that of the step before after two, lists move pages for a few passes. 8 steps, and as many more as it takes to see
+// 8 passes, at most 64: then whatever a longer period would bring is not in the figures.
+int settling_steps(const PolicyTuning& tuning, Seconds fast_step_seconds);
+
+// Everything outlives the call. `steps` at least 1. `policy` is a new one, for this layout's bytes.
+PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
+                               const CostModel& costs, const Machine& machine, const PolicyTiers& tiers, Policy& policy,
+                               int steps);
+
+// The same for a policy by name, with its defaults, where a framework's allocator would put tensors, for
+// settling_steps(). Errors: kBadInput naming the known policies, and those of make_policy() and find_policy_tiers().
+Result<PolicyTimeline> predict_policy(std::string_view name, const Graph& graph, const CostModel& costs,
+                                      const Machine& machine, Bytes fast_bytes);
+
+}  // namespace sluice

@@ -1,0 +1,197 @@
+// Steps under policies that say what the test has them say, computed by hand; then the real policies on random graphs.
+#include "sluice/sim/policy_simulator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/tiny_step.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr Seconds kMicrosecond = 1e-6;
+constexpr Seconds kTolerance = 1e-12;
+
+// Links of 1 GB/s; slow reads cost 1 ns a byte more, slow writes 3.
+Machine slow_machine() {
+  Machine machine = testing::tiny_machine(TierKind::kEmulated);
+  machine.tiers[0].read_bandwidth = machine.tiers[0].write_bandwidth = 1e9;
+  machine.tiers[1].read_bandwidth = 0.5e9;
+  machine.tiers[1].write_bandwidth = 0.25e9;
+  return machine;
+}
+
+Profile profile_of(const std::vector<Seconds>& microseconds) {
+  Profile profile;
+  for (const Seconds time : microseconds) profile.op_seconds.push_back(time * kMicrosecond);
+  return profile;
+}
+
+struct TinyRun {
+  explicit TinyRun(Machine machine_in = slow_machine())
+      : machine(std::move(machine_in)),
+        liveness(analyze_liveness(step.graph)),
+        layout(allocation_order_layout(step.graph, liveness)),
+        profile(profile_of({4, 3, 2, 5, 1})) {}
+
+  PolicyTimeline run(Policy& policy, int steps) {
+    return simulate_policy(step.graph, liveness, layout, CostModel(step.graph, profile, machine), machine, tiers,
+                           policy, steps);
+  }
+
+  testing::TinyStep step = testing::tiny_step();
+  Machine machine;
+  Liveness liveness;
+  PageLayout layout;
+  Profile profile;
+  PolicyTiers tiers{.slow = 1, .inward = 1, .outward = 0};
+};
+
+// Charges the third op of every step, and copies a byte a nanosecond beside every op.
+class ScriptedPolicy : public Policy {
+ public:
+  explicit ScriptedPolicy(AccessCharge charge, double background = 0) : charge_(charge), background_(background) {}
+
+  AccessCharge access(std::span<const Access> /*accesses*/, Seconds now) override {
+    times.push_back(now);
+    const bool charged = calls_ > 0 && (calls_ - 1) % 5 == 2;  // the first call initialises
+    ++calls_;
+    return charged ? charge_ : AccessCharge{.requested = 100, .found_fast = 100};
+  }
+  BackgroundWork advance(Seconds from, Seconds to) override {
+    EXPECT_GE(from, last_);
+    last_ = to;
+    return {.in = static_cast<Bytes>((to - from) * background_ + 0.5)};
+  }
+
+  std::vector<Seconds> times;
+
+ private:
+  AccessCharge charge_;
+  double background_;
+  int calls_ = 0;
+  Seconds last_ = 0;
+};
+
+//   us        0    4   7        11 13                  18     20.5 ..
+//   compute   |-0--|-1-| copies |--2-- slow accesses --|
+TEST(PolicySimulator, AddsWaitsAndSlowAccesses) {
+  TinyRun tiny;
+  ScriptedPolicy policy({.requested = 300,
+                         .found_fast = 100,
+                         .slow_read = 1000,
+                         .slow_written = 500,
+                         .copied_in = 3000,
+                         .copied_out = 2000,
+                         .fault_seconds = 1 * kMicrosecond});
+  const PolicyTimeline timeline = tiny.run(policy, 2);
+  ASSERT_EQ(timeline.ops.size(), 5U);
+  const auto expect_span = [&](std::size_t op, Seconds begin, Seconds end) {
+    EXPECT_NEAR(timeline.ops[op].span.begin, begin * kMicrosecond, kTolerance) << op;
+    EXPECT_NEAR(timeline.ops[op].span.end, end * kMicrosecond, kTolerance) << op;
+  };
+  expect_span(0, 0, 4);
+  expect_span(1, 4, 7);
+  expect_span(2, 11, 15.5);  // waits 3 + 1; takes 2 + 1 (read) + 1.5 (written)
+  expect_span(3, 15.5, 20.5);
+  expect_span(4, 20.5, 21.5);
+  for (const PolicyStep& step : timeline.steps) {
+    EXPECT_NEAR(step.step_seconds, 21.5 * kMicrosecond, kTolerance);
+    EXPECT_NEAR(step.stall_seconds, 4 * kMicrosecond, kTolerance);
+    EXPECT_EQ(step.bytes_in(), 3000);
+    EXPECT_EQ(step.bytes_out(), 2000);
+    EXPECT_DOUBLE_EQ(step.locality(), 500.0 / 700);
+  }
+  EXPECT_NEAR(policy.times[6], 21.5 * kMicrosecond, kTolerance);  // one clock over all steps
+}
+
+TEST(PolicySimulator, BackgroundCopiesCostTheirInterference) {
+  Machine machine = slow_machine();
+  machine.links[1].interference = 0.25e-9;
+  TinyRun tiny(machine);
+  ScriptedPolicy policy({}, 1e9);
+  const PolicyTimeline timeline = tiny.run(policy, 1);
+  EXPECT_NEAR(timeline.ops[0].span.end, 5 * kMicrosecond, kTolerance);
+  EXPECT_NEAR(timeline.steps[0].step_seconds, 15 * 1.25 * kMicrosecond, kTolerance);
+  EXPECT_EQ(timeline.steps[0].background.in, 15000);
+}
+
+TEST(PolicySimulator, TheSteadyStepIsTheMeanOfTheSecondHalf) {
+  PolicyTimeline timeline;
+  for (const int i : {100, 100, 1, 2, 3}) {
+    PolicyStep step;
+    step.step_seconds = i;
+    step.charge.copied_in = 10 * i;
+    timeline.steps.push_back(step);
+  }
+  EXPECT_DOUBLE_EQ(timeline.steady().step_seconds, 2);
+  EXPECT_EQ(timeline.steady().bytes_in(), 20);
+}
+
+TEST(PolicySimulator, SettlesForAsManyStepsAsPassesTake) {
+  EXPECT_EQ(settling_steps({.scan_period = 0}, 1), 8);
+  EXPECT_EQ(settling_steps({.scan_period = 0.05}, 0.02), 20);
+  EXPECT_EQ(settling_steps({.scan_period = 5}, 0.5), 64);  // not more, though it takes 80
+}
+
+TEST(PolicySimulator, PredictsByName) {
+  const TinyRun tiny;
+  const CostModel costs(tiny.step.graph, tiny.profile, tiny.machine);
+  const auto unknown = predict_policy("lru", tiny.step.graph, costs, tiny.machine, kMiB);
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(unknown.error().message.find("um-prefetch"), std::string::npos);
+  const auto tiny_budget = predict_policy("ial", tiny.step.graph, costs, tiny.machine, 100);
+  ASSERT_FALSE(tiny_budget.ok());
+  EXPECT_EQ(tiny_budget.error().code, ErrorCode::kInfeasible);
+}
+
+// With room for everything, each policy comes to rest, and a step takes what it takes in fast memory.
+TEST(PolicySimulator, WithRoomForAllEveryPolicyComesToRest) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Graph graph = testing::random_graph(seed);
+    const Machine machine = slow_machine();
+    const Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kMicrosecond)};
+    const CostModel costs(graph, profile, machine);
+    for (const PolicyEntry& entry : policies()) {
+      SCOPED_TRACE(entry.name);
+      const auto timeline = predict_policy(entry.name, graph, costs, machine, 256 * kMiB);
+      ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+      const PolicyStep step = timeline->steps.back();
+      EXPECT_DOUBLE_EQ(step.locality(), 1);
+      EXPECT_EQ(step.bytes_in() + step.bytes_out(), 0);
+      EXPECT_NEAR(step.step_seconds, std::accumulate(profile.op_seconds.begin(), profile.op_seconds.end(), 0.0), 1e-9);
+    }
+  }
+}
+
+// With less, nobody finds what is not there: what is found fast, used in place or brought adds up, and what goes in had
+// gone out or started outside.
+TEST(PolicySimulator, BytesAddUpWithLittleRoom) {
+  for (std::uint64_t seed = 100; seed < 120; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Graph graph = testing::random_graph(seed);
+    const Machine machine = slow_machine();
+    const Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kMicrosecond)};
+    const CostModel costs(graph, profile, machine);
+    const Seconds fast = std::accumulate(profile.op_seconds.begin(), profile.op_seconds.end(), 0.0);
+    for (const PolicyEntry& entry : policies()) {
+      SCOPED_TRACE(entry.name);
+      const auto timeline = predict_policy(entry.name, graph, costs, machine, 64 * kKiB);
+      ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+      for (const PolicyStep& step : timeline->steps) {
+        EXPECT_GE(step.step_seconds, fast * (1 - 1e-9));
+        EXPECT_LE(step.charge.found_fast, step.charge.requested);
+        EXPECT_EQ(step.charge.requested, timeline->steps[0].charge.requested);
+        const Bytes copied = step.charge.copied_in + step.charge.copied_out;
+        EXPECT_EQ(entry.addressable ? copied : step.charge.slow_read + step.charge.slow_written, 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice
