@@ -4,7 +4,30 @@
 
 #include <algorithm>
 
+#include "sluice/profile/cost_model.hpp"
+
 namespace sluice {
+namespace {
+
+Result<BudgetedRequest> resolved_request(const Workload& workload, const Machine& machine, const Profile& profile,
+                                         std::string_view planner, const FastBudget& fast,
+                                         const AccessProfile* accesses) {
+  SLUICE_ASSIGN(std::vector<Bytes> budgets, resolve_budgets(workload.graph(), machine, planner, fast.size));
+  return BudgetedRequest{{workload.graph(), profile, machine, std::move(budgets), accesses}, std::nullopt};
+}
+
+Status raise_budget(std::string_view planner, BudgetedRequest& asked) {
+  asked.raised_from = asked.request.budgets[kFastTier];
+  SLUICE_ASSIGN(asked.request.budgets[kFastTier], smallest_feasible_bytes(planner, asked.request));
+  return {};
+}
+
+Plan with_raise(const BudgetedRequest& asked, Plan plan) {
+  if (asked.raised_from) plan.planner_config.emplace_back(kRaisedFrom, std::to_string(*asked.raised_from));
+  return plan;
+}
+
+}  // namespace
 
 Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& machine, std::string_view planner,
                                            const std::optional<MemorySize>& fast) {
@@ -23,17 +46,36 @@ Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& ma
   return budgets;
 }
 
+Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine& machine, const Profile& profile,
+                                         std::string_view planner, const FastBudget& fast,
+                                         const AccessProfile* accesses) {
+  SLUICE_ASSIGN(BudgetedRequest asked, resolved_request(workload, machine, profile, planner, fast, accesses));
+  if (!fast.raise_to_feasible) return asked;
+  const Result<Plan> plan = make_plan(planner, asked.request);
+  if (!plan.ok() && plan.error().code != ErrorCode::kInfeasible) return plan.error();
+  if (!plan.ok()) SLUICE_RETURN_IF_ERROR(raise_budget(planner, asked));
+  return asked;
+}
+
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
-                           std::string_view planner, const FastBudget& fast) {
-  SLUICE_ASSIGN(std::vector<Bytes> budgets, resolve_budgets(workload.graph(), machine, planner, fast.size));
-  PlanRequest request{workload.graph(), profile, machine, std::move(budgets)};
-  Result<Plan> plan = make_plan(planner, request);
+                           std::string_view planner, const FastBudget& fast, const AccessProfile* accesses) {
+  SLUICE_ASSIGN(BudgetedRequest asked, resolved_request(workload, machine, profile, planner, fast, accesses));
+  Result<Plan> plan = make_plan(planner, asked.request);
   if (plan.ok() || !fast.raise_to_feasible || plan.error().code != ErrorCode::kInfeasible) return plan;
-  const Bytes asked = request.budgets[kFastTier];
-  SLUICE_ASSIGN(request.budgets[kFastTier], smallest_feasible_bytes(planner, request));
-  SLUICE_ASSIGN(Plan raised, make_plan(planner, request));
-  raised.planner_config.emplace_back(kRaisedFrom, std::to_string(asked));
-  return raised;
+  SLUICE_RETURN_IF_ERROR(raise_budget(planner, asked));
+  SLUICE_ASSIGN(Plan raised, make_plan(planner, asked.request));
+  return with_raise(asked, std::move(raised));
+}
+
+Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Plan plan) {
+  return with_raise(asked, finish_plan(planner, asked.request, std::move(plan)));
+}
+
+Seconds predicted_baseline_seconds(const Graph& graph, const Machine& machine, const Profile& profile) {
+  const CostModel costs(graph, profile, machine);
+  Seconds seconds = 0;
+  for (OpIndex op = 0; op < graph.op_count(); ++op) seconds += costs.op_seconds(op);
+  return seconds;
 }
 
 std::optional<Bytes> raised_from(const Plan& plan) {

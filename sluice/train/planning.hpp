@@ -23,10 +23,28 @@ struct FastBudget {
   bool raise_to_feasible = false;  // where the planner cannot do with `size`, take the smallest budget that it can
 };
 
+// What a planner is asked, with budgets resolved. Everything it refers to must outlive it.
+struct BudgetedRequest {
+  PlanRequest request;
+  std::optional<Bytes> raised_from;  // the fast budget asked for, where that was too small
+};
+
+// `accesses`: counted main-memory accesses of the workload's step, or nullptr. kInfeasible as resolve_budgets(); where
+// the budget may be raised, also what the planner says. Plans, to find out, only in that case.
+Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine& machine, const Profile& profile,
+                                         std::string_view planner, const FastBudget& fast,
+                                         const AccessProfile* accesses = nullptr);
+
 // A verified plan with its prediction. A raised budget is in the plan's budgets, and its planner_config says
 // "budget raised from".
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
-                           std::string_view planner, const FastBudget& fast);
+                           std::string_view planner, const FastBudget& fast, const AccessProfile* accesses = nullptr);
+
+// The same of a plan that the planner's search proposes (plan_search.hpp).
+Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Plan plan);
+
+// The predicted step of the baseline: op after op with everything in the fast tier.
+Seconds predicted_baseline_seconds(const Graph& graph, const Machine& machine, const Profile& profile);
 
 inline constexpr std::string_view kRaisedFrom = "budget raised from";  // key in Plan::planner_config, then bytes
 std::optional<Bytes> raised_from(const Plan& plan);

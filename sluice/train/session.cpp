@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sluice/plan/verifier.hpp"
 #include "sluice/train/data_source.hpp"
@@ -37,13 +38,13 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machi
     SLUICE_ASSIGN(session->evaluator_, Evaluator::create(workload, options.data, options.seed));
   }
   session->losses_ = loss_tensors(graph);
-  session->program_ = lower_plan(graph, machine, plan);
   SLUICE_RETURN_IF_ERROR(session->start_executor());
   SLUICE_RETURN_IF_ERROR(session->give_initial_values(earlier));
   return session;
 }
 
 Status Session::start_executor() {
+  program_ = lower_plan(workload_.graph(), machine_, plan_);
   SLUICE_ASSIGN(executor_, Executor::create(*workload_.compiled, machine_, program_, plan_.budgets));
   parameters_ = std::make_unique<ParameterAccess>(*workload_.compiled, *executor_);
   return {};
@@ -76,15 +77,42 @@ Result<StepOutcome> Session::run_step(std::int64_t step, float learning_rate) {
   return outcome;
 }
 
-Result<ValidationResult> Session::validate(std::int64_t batches) {
-  SLUICE_CHECK(evaluator_ != nullptr && executor_ != nullptr, "the session was made for validation and is not over");
-  SLUICE_ASSIGN(const ParkedTensors parked, ParkedTensors::park(*parameters_, scratch_folder(machine_)));
+Result<ParkedTensors> Session::park() {
+  SLUICE_ASSIGN(ParkedTensors parked, ParkedTensors::park(*parameters_, scratch_folder(machine_)));
   parameters_.reset();
   executor_.reset();
+  return parked;
+}
+
+Status Session::restart(const ParkedTensors& parked) {
+  Status status = start_executor();
+  if (status.ok()) status = parked.restore(*parameters_);
+  if (status.ok()) return {};
+  parameters_.reset();
+  executor_.reset();
+  return status;
+}
+
+Result<ValidationResult> Session::validate(std::int64_t batches) {
+  SLUICE_CHECK(evaluator_ != nullptr && executor_ != nullptr, "the session was made for validation and is not over");
+  SLUICE_ASSIGN(const ParkedTensors parked, park());
   SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, plan_, parked, batches));
-  SLUICE_RETURN_IF_ERROR(start_executor());
-  SLUICE_RETURN_IF_ERROR(parked.restore(*parameters_));
+  SLUICE_RETURN_IF_ERROR(restart(parked));
   return result;
+}
+
+Status Session::change_plan(const Plan& plan) {
+  SLUICE_CHECK(executor_ != nullptr, "the session is not over");
+  SLUICE_RETURN_IF_ERROR(check_plan(workload_.graph(), machine_, plan));
+  SLUICE_ASSIGN(const ParkedTensors parked, park());
+  Plan before = std::exchange(plan_, plan);
+  const Status started = restart(parked);
+  if (started.ok()) return {};
+  plan_ = std::move(before);
+  const Status again = restart(parked);
+  if (again.ok()) return started;
+  return Error{again.error().code, fmt::format("{}; and the plan before cannot be started again: {}",
+                                               started.error().message, again.error().message)};
 }
 
 Result<std::string> Session::hash_parameters() { return parameter_hash(*parameters_); }

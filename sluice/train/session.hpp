@@ -39,6 +39,12 @@ class Session : public Training {
   // executor is gone, and what it held waits on disk: the budget holds for both. After an error the session is over.
   Result<ValidationResult> validate(std::int64_t batches) override;
 
+  // From the next step on the session obeys `plan`; parameters go on with the same bits. Meanwhile they wait on disk,
+  // as above. A plan that breaks a rule or cannot be started (memory, disk) is refused with the reason, and the session
+  // goes on with the one it had; when that cannot be started again either, the session is over.
+  Status change_plan(const Plan& plan);
+  bool running() const { return executor_ != nullptr; }  // not over
+
   Result<std::string> hash_parameters();
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) override;
   Result<std::int64_t> load_checkpoint(const std::filesystem::path& path);  // the step to run next
@@ -46,13 +52,15 @@ class Session : public Training {
 
   const Plan& plan() const { return plan_; }
   const Program& program() const { return program_; }
-  Executor& executor() { return *executor_; }  // validate() makes another one
+  Executor& executor() { return *executor_; }  // validate() and change_plan() make another one
   std::vector<std::string> notes() const { return executor_->notes(); }
 
  private:
   Session(Workload& workload, const Machine& machine, const Plan& plan, const SessionOptions& options)
       : workload_(workload), machine_(machine), plan_(plan), options_(options) {}
   Status start_executor();
+  Result<ParkedTensors> park();  // and end the executor
+  Status restart(const ParkedTensors& parked);
   Status give_initial_values(const ParkedTensors* earlier);
   CheckpointIdentity identity() const;
 

@@ -1,0 +1,109 @@
+// Training that decides between plans by running steps with them: Sentinel's test and trial for tensors that arrive too
+// late (§IV-D, case 3), ReDL's search for the period (§III-D). A planner's search (planners/plan_search.hpp) proposes;
+// this runs the steps and tells it what they took.
+//
+//   session --step--> trace --observe()--> search --plan()--> another plan? --> session.change_plan() before the next
+//
+// Trial steps are steps of the training like all others: loss and parameters are the same bits whatever is tried. They
+// count at most twice an occasion in Sentinel; beside them every change of plan costs one step that is run but not
+// observed (kWarmupSteps says why), and the writing and reading of the parameters, which is not part of any step's
+// time. All three are counted apart.
+//
+// The last word is the search's: the best plan observed. A plan that cannot be started ends the trials with the best of
+// those before it, and a note. A run that ends in between loses nothing: its checkpoint does not depend on the plan,
+// and kept_plan() is the best so far. One caller at a time. A proposal that breaks a rule is our bug: std::logic_error.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sluice/planners/plan_search.hpp"
+#include "sluice/train/planning.hpp"
+#include "sluice/train/session.hpp"
+
+namespace sluice {
+
+// Steps of a plan that are not observed, after the session began to obey it: the first one touches the pages of new
+// arenas and takes up to twice as long as the next.
+inline constexpr int kWarmupSteps = 1;
+
+struct TriedPlan {
+  Plan plan;
+  std::vector<Seconds> steps;  // that were observed
+};
+
+// What the trials came to: Sentinel's table III.
+struct TrialRecord {
+  std::vector<TriedPlan> plans;   // in the order of their first steps; the first is what the session began with
+  std::size_t kept = 0;           // of these: the best so far
+  std::int64_t trial_steps = 0;   // observed
+  std::int64_t warmup_steps = 0;  // run between them and not observed
+  std::int64_t changes = 0;       // of plan
+  Seconds change_seconds = 0;     // what these took, outside all steps
+  bool complete = false;          // the search has made up its mind; else it was cut short, or is under way
+  SearchReport search;
+  std::vector<std::string> notes;
+};
+
+struct TrialOptions {
+  std::string planner;                                        // whose search it is
+  std::optional<std::int64_t> most_steps;                     // observed; nothing: as many as the search wants
+  std::function<void(const TriedPlan& plan)> on_change = {};  // may be empty: told of every change of plan
+};
+
+class PlanTrials : public Training {
+ public:
+  // `session` must outlive this object and begin with the search's first plan. `asked` is what the search was made for.
+  PlanTrials(Session& session, const BudgetedRequest& asked, std::unique_ptr<PlanSearch> search, TrialOptions options);
+
+  // StepOutcome::variant says "trial" or "warm-up" of steps before the search is over.
+  Result<StepOutcome> run_step(std::int64_t step, float learning_rate) override;
+  Result<ValidationResult> validate(std::int64_t batches) override;
+  Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) override;
+
+  bool over() const { return stage_ == Stage::kSettled; }
+  const TrialRecord& record() const { return record_; }
+  const Plan& kept_plan() const { return record_.plans[record_.kept].plan; }
+
+ private:
+  enum class Stage {
+    kTrying,    // steps are observed
+    kSettling,  // no more trials: the plan to keep is to be started before the next step
+    kSettled,
+  };
+
+  Status start_wanted_plan();
+  Status start(const Plan& proposal);
+  void observe(const StepTrace& trace);
+  void note_outcome();
+  const Plan& plan_to_keep() const;              // as far as is known
+  std::size_t index_of(const Plan& plan) const;  // in record_.plans; their number where it has not been run
+
+  Session& session_;
+  const BudgetedRequest& asked_;
+  std::unique_ptr<PlanSearch> search_;
+  TrialOptions options_;
+  Stage stage_ = Stage::kTrying;
+  std::size_t running_ = 0;  // in record_.plans
+  int cold_steps_ = kWarmupSteps;
+  TrialRecord record_;
+};
+
+// The search whose plans a run should try, or nullptr for none. `most_steps`: none at 0; when it is missing, trials are
+// made where ops can use slow memory in place, because elsewhere a late tensor can only be waited for (Sentinel §V).
+// kBadInput when trials are asked for and the planner has none to make; otherwise make_search()'s errors.
+Result<std::unique_ptr<PlanSearch>> search_to_try(std::string_view planner, const PlanRequest& request,
+                                                  const std::optional<std::int64_t>& most_steps);
+
+// Trains from the beginning until the trials are over, or until `stop` says so, only to find the plan: the parameters
+// are thrown away. Errors as of the session.
+Result<TrialRecord> settle_in_training(Workload& workload, const BudgetedRequest& asked,
+                                       std::unique_ptr<PlanSearch> search, TrialOptions options,
+                                       const SessionOptions& session_options, float learning_rate,
+                                       const std::function<bool()>& stop);
+
+}  // namespace sluice
