@@ -2,20 +2,10 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <sched.h>
+
+#include "sluice/exec/cpu_affinity.hpp"
 
 namespace sluice {
-namespace {
-
-void allow_every_cpu() {
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &all);
-  // The kernel drops the CPUs that this process may not use. Failure leaves a slower lane, not a wrong one.
-  (void)pthread_setaffinity_np(pthread_self(), sizeof(all), &all);
-}
-
-}  // namespace
 
 Lane::Lane(std::size_t number, LinkId link, std::unique_ptr<TransferEngine> engine, LaneContext context)
     : number_(number),

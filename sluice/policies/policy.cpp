@@ -31,6 +31,12 @@ const PolicyEntry* find_policy(std::string_view name) {
   return found == policies().end() ? nullptr : &*found;
 }
 
+Error unknown_policy(std::string_view name) {
+  std::string known;
+  for (const PolicyEntry& each : policies()) known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
+  return {ErrorCode::kBadInput, fmt::format("unknown policy '{}'; known policies: {}", name, known)};
+}
+
 Result<std::unique_ptr<Policy>> make_policy(const PolicyEntry& entry, const PolicyMemory& memory,
                                             const PolicyTuning& tuning) {
   const bool passes = entry.defaults.scan_period == 0 || tuning.scan_period > 0;

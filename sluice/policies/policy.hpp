@@ -113,6 +113,7 @@ const std::vector<PolicyEntry>& policies();
 
 // nullptr: there is none of that name.
 const PolicyEntry* find_policy(std::string_view name);
+Error unknown_policy(std::string_view name);  // kBadInput naming the known ones
 
 // The slow tier a policy uses, and its links.
 struct PolicyTiers {

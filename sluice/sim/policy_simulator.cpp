@@ -1,7 +1,5 @@
 #include "sluice/sim/policy_simulator.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -110,11 +108,7 @@ PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, con
 Result<PolicyTimeline> predict_policy(std::string_view name, const Graph& graph, const CostModel& costs,
                                       const Machine& machine, Bytes fast_bytes) {
   const PolicyEntry* entry = find_policy(name);
-  if (entry == nullptr) {
-    std::string known;
-    for (const PolicyEntry& each : policies()) known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
-    return Error{ErrorCode::kBadInput, fmt::format("unknown policy '{}'; known policies: {}", name, known)};
-  }
+  if (entry == nullptr) return unknown_policy(name);
   SLUICE_ASSIGN(const PolicyTiers tiers, find_policy_tiers(*entry, machine));
   const Liveness liveness = analyze_liveness(graph);
   const PageLayout layout = allocation_order_layout(graph, liveness);
