@@ -30,6 +30,8 @@ std::string_view to_string(TierKind kind) {
       return "file";
     case TierKind::kEmulated:
       return "emulated";
+    case TierKind::kNuma:
+      return "numa";
   }
   return "unknown";
 }
@@ -42,6 +44,8 @@ std::string_view to_string(Provenance provenance) {
       return "measured";
     case Provenance::kEmulated:
       return "emulated";
+    case Provenance::kFirmware:
+      return "firmware";
   }
   return "unknown";
 }

@@ -22,12 +22,13 @@ inline constexpr TierId kFastTier = 0;
 // Every arena offset is a multiple of this: a page, and what O_DIRECT needs.
 inline constexpr Bytes kTensorAlignment = 4 * kKiB;
 
-enum class Provenance { kGiven, kMeasured, kEmulated };
+enum class Provenance { kGiven, kMeasured, kEmulated, kFirmware };
 
 enum class TierKind {
   kDram,      // ordinary memory
   kFile,      // a preallocated file; ops cannot address it
   kEmulated,  // DRAM outside the fast arena, slowed to a preset's bandwidth; addressable or not
+  kNuma,      // the memory of one NUMA node, and no other
 };
 
 struct Tier {
@@ -39,6 +40,7 @@ struct Tier {
   Seconds latency = 0;
   bool addressable = true;  // may ops use operands in place?
   std::string path = {};    // kFile: the spill file
+  int node = -1;            // kNuma: which node
   Provenance provenance = Provenance::kGiven;
 
   bool emulated() const { return kind == TierKind::kEmulated; }

@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sluice/memory/numa_tiers.hpp"
+
 namespace sluice {
 namespace {
 
@@ -137,6 +139,23 @@ Status add_file(const MachineOptions& options, Machine& machine) {
   return {};
 }
 
+// Both tiers: the fast one is a node's memory too.
+Status add_numa(const MachineOptions& options, Machine& machine) {
+  SLUICE_ASSIGN(NumaRequest request, parse_numa_request(options.slow_tier));
+  request.slow_capacity = options.slow_capacity;
+  SLUICE_ASSIGN(const NumaTopology topology, read_numa_topology());
+  SLUICE_ASSIGN(machine.tiers, choose_numa_tiers(request, topology, machine.tier(kFastTier)));
+  for (const auto& [from, to] : {std::pair{TierId{1}, kFastTier}, std::pair{kFastTier, TierId{1}}}) {
+    Link link;
+    link.from = from;
+    link.to = to;
+    link.bandwidth = std::min(machine.tier(from).read_bandwidth, machine.tier(to).write_bandwidth);
+    link.latency = machine.tier(1).latency;
+    machine.links.push_back(link);
+  }
+  return {};
+}
+
 }  // namespace
 
 Machine host_machine(int threads) {
@@ -175,9 +194,11 @@ Result<Machine> make_machine(const MachineOptions& options) {
     add_emulated(*preset, options.slow_capacity, machine);
   } else if (options.slow_tier == "file") {
     SLUICE_RETURN_IF_ERROR(add_file(options, machine));
+  } else if (is_numa_request(options.slow_tier)) {
+    SLUICE_RETURN_IF_ERROR(add_numa(options, machine));
   } else {
-    return Error{ErrorCode::kBadInput, fmt::format("unknown tier '{}'; known slow tiers: {}", options.slow_tier,
-                                                   fmt::join(slow_tier_names(), ", "))};
+    return Error{ErrorCode::kBadInput, fmt::format("unknown tier '{}'; known slow tiers: {}, numa:NODE",
+                                                   options.slow_tier, fmt::join(slow_tier_names(), ", "))};
   }
   for (Link& link : machine.links) {
     if (!options.link_bandwidth) break;

@@ -2,6 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "sluice/testing/refused_calls.hpp"
 
 namespace sluice {
 namespace {
@@ -77,10 +83,29 @@ TEST(Presets, BadInputIsExplained) {
   EXPECT_EQ(unknown.error().code, ErrorCode::kBadInput);
   EXPECT_THAT(unknown.error().message, HasSubstr("'tape'"));
   EXPECT_THAT(unknown.error().message, HasSubstr("file, optane, pmbd, pcie3"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("numa:NODE"));
   EXPECT_FALSE(make_machine({.threads = 0}).ok());
   const auto missing = make_machine({.spill_path = "/no/such/directory/spill"});
   ASSERT_FALSE(missing.ok());
   EXPECT_THAT(missing.error().message, HasSubstr("/no/such/directory/spill"));
+}
+
+TEST(Presets, MemoryNodesAreOnesThatExist) {
+  const auto machine = make_machine({.slow_tier = "numa:900"});
+  ASSERT_FALSE(machine.ok());
+  EXPECT_THAT(machine.error().message,
+              ::testing::AnyOf(HasSubstr("node 900 does not exist"), HasSubstr("no memory nodes")));
+  EXPECT_THAT(make_machine({.slow_tier = "numa:one"}).error().message, HasSubstr("'numa:one'"));
+}
+
+TEST(PresetsDeathTest, WithoutNumaOtherTiersAreNamed) {
+  const auto make = [] {
+    testing::refuse_calls({SYS_get_mempolicy}, ENOSYS);
+    const auto machine = make_machine({.slow_tier = "numa:1"});
+    std::cerr << machine.error().message;
+    std::exit(machine.error().code == ErrorCode::kUnsupported ? 0 : 1);
+  };
+  EXPECT_EXIT(make(), ::testing::ExitedWithCode(0), "no memory nodes.*such as file");
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ struct PlacementTimes {
   const OpConfigurations* of(OpIndex op) const;
 };
 
-// What makes a tier's op times its own: "optane(emulated,25000000000,4800000000)".
+// What makes a tier's op times its own: "optane(emulated,25000000000,4800000000)". A NUMA node is what it is:
+// "numa:1(numa)"; bandwidths measured anew would only hide what is known of it.
 std::string tier_key(const Tier& tier);
 
 // The configurations to measure, the one with nothing in the slow tier first; none for an op of more than

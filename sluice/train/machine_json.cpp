@@ -9,8 +9,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::array kTierKinds{TierKind::kDram, TierKind::kFile, TierKind::kEmulated};
-constexpr std::array kProvenances{Provenance::kGiven, Provenance::kMeasured, Provenance::kEmulated};
+constexpr std::array kTierKinds{TierKind::kDram, TierKind::kFile, TierKind::kEmulated, TierKind::kNuma};
+constexpr std::array kProvenances{Provenance::kGiven, Provenance::kMeasured, Provenance::kEmulated,
+                                  Provenance::kFirmware};
 
 template <typename Enum, std::size_t N>
 Enum enum_from(const std::array<Enum, N>& values, const std::string& text) {
@@ -20,16 +21,18 @@ Enum enum_from(const std::array<Enum, N>& values, const std::string& text) {
 }
 
 nlohmann::json tier_to_json(const Tier& tier) {
-  return {{"name", tier.name},
-          {"kind", to_string(tier.kind)},
-          {"capacity_bytes", tier.capacity},
-          {"read_bandwidth", tier.read_bandwidth},
-          {"write_bandwidth", tier.write_bandwidth},
-          {"latency_seconds", tier.latency},
-          {"addressable", tier.addressable},
-          {"path", tier.path},
-          {"emulated", tier.emulated()},
-          {"provenance", to_string(tier.provenance)}};
+  nlohmann::json document = {{"name", tier.name},
+                             {"kind", to_string(tier.kind)},
+                             {"capacity_bytes", tier.capacity},
+                             {"read_bandwidth", tier.read_bandwidth},
+                             {"write_bandwidth", tier.write_bandwidth},
+                             {"latency_seconds", tier.latency},
+                             {"addressable", tier.addressable},
+                             {"path", tier.path},
+                             {"emulated", tier.emulated()},
+                             {"provenance", to_string(tier.provenance)}};
+  if (tier.kind == TierKind::kNuma) document["node"] = tier.node;
+  return document;
 }
 
 Tier tier_from_json(const nlohmann::json& document) {
@@ -43,6 +46,7 @@ Tier tier_from_json(const nlohmann::json& document) {
   tier.addressable = document.at("addressable");
   tier.path = document.at("path");
   tier.provenance = enum_from(kProvenances, document.at("provenance"));
+  if (tier.kind == TierKind::kNuma) tier.node = document.at("node");
   return tier;
 }
 

@@ -39,6 +39,19 @@ TEST(MachineJsonTest, SurvivesTheRoundTrip) {
   EXPECT_EQ(again->links[1].shared_bandwidth, 0);
 }
 
+TEST(MachineJsonTest, KeepsMemoryNodes) {
+  Machine machine = two_tiers();
+  machine.tiers[1] = {.name = "numa:3", .kind = TierKind::kNuma, .node = 3, .provenance = Provenance::kFirmware};
+  nlohmann::json document = machine_to_json(machine);
+  const auto again = machine_from_json(document);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->tiers[1].kind, TierKind::kNuma);
+  EXPECT_EQ(again->tiers[1].node, 3);
+  EXPECT_EQ(again->tiers[1].provenance, Provenance::kFirmware);
+  document["tiers"][1].erase("node");
+  EXPECT_THAT(machine_from_json(document).error().message, ::testing::HasSubstr("node"));
+}
+
 TEST(MachineJsonTest, ReadsFilesFromBeforeLinksShared) {
   nlohmann::json document = machine_to_json(two_tiers());
   for (auto& link : document["links"]) link.erase("shared_bandwidth");

@@ -52,7 +52,8 @@ bool recall(Machine& machine, const std::string& question, const ProfileCache& c
     Tier& tier = recalled.tiers[i];
     tier.read_bandwidth = read->bandwidth;
     tier.write_bandwidth = write->bandwidth;
-    if (!tier.emulated()) tier.provenance = Provenance::kMeasured;
+    const bool measured = !tier.emulated() && tier.provenance != Provenance::kFirmware;
+    if (measured) tier.provenance = Provenance::kMeasured;
   }
   for (std::size_t i = 0; i < machine.links.size(); ++i) {
     const auto found = cache.find_link(link_key(question, i));

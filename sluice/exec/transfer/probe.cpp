@@ -39,25 +39,44 @@ Status measure_file_tier(Machine& machine, const std::vector<LinkId>& links) {
   return {};
 }
 
-void set_memory_tiers(const MemoryBandwidths& measured, Machine& machine) {
+void set_figures(const MemoryBandwidths& measured, Tier& tier) {
+  tier.read_bandwidth = measured.read;
+  tier.write_bandwidth = measured.write;
+  tier.provenance = Provenance::kMeasured;
+}
+
+void set_dram_tiers(const MemoryBandwidths& measured, Machine& machine) {
   for (Tier& tier : machine.tiers) {
-    if (tier.kind != TierKind::kDram) continue;
-    tier.read_bandwidth = measured.read;
-    tier.write_bandwidth = measured.write;
-    tier.provenance = Provenance::kMeasured;
+    if (tier.kind == TierKind::kDram) set_figures(measured, tier);
   }
+}
+
+// The link, and what ops reach in the node that it leads from, unless the firmware has said that.
+Status measure_numa_link(Machine& machine, Link& link) {
+  Tier& from = machine.tiers[static_cast<std::size_t>(link.from)];
+  SLUICE_ASSIGN(const MemoryBandwidths measured, measure_memory(from, machine.tier(link.to), machine.threads));
+  if (from.provenance != Provenance::kFirmware) set_figures(measured, from);
+  impose(link, measured.copy, link.latency);
+  return {};
+}
+
+bool touches(const Machine& machine, const Link& link, TierKind kind) {
+  return machine.tier(link.from).kind == kind || machine.tier(link.to).kind == kind;
 }
 
 }  // namespace
 
 Status measure_links(Machine& machine) {
-  SLUICE_ASSIGN(const MemoryBandwidths memory, measure_memory(machine.threads));
-  set_memory_tiers(memory, machine);
+  const Tier& fast = machine.tier(kFastTier);
+  SLUICE_ASSIGN(const MemoryBandwidths memory, measure_memory(fast, fast, machine.threads));
+  set_dram_tiers(memory, machine);
   for (LinkId id = 0; id < static_cast<LinkId>(machine.links.size()); ++id) {
     Link& link = machine.links[static_cast<std::size_t>(id)];
-    const bool file = machine.tier(link.from).kind == TierKind::kFile || machine.tier(link.to).kind == TierKind::kFile;
+    const bool file = touches(machine, link, TierKind::kFile);
     const auto back = machine.link_back(id);
-    if (!file) {
+    if (!file && touches(machine, link, TierKind::kNuma)) {
+      SLUICE_RETURN_IF_ERROR(measure_numa_link(machine, link));
+    } else if (!file) {
       impose(link, memory.copy, link.latency);
     } else if (!back) {
       SLUICE_RETURN_IF_ERROR(measure_file_tier(machine, {id}));

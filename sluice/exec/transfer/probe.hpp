@@ -1,5 +1,6 @@
-// Measures what the machine's tiers and links do: DRAM bandwidths, copy bandwidth between memory tiers, and for a file
-// tier the bandwidth each way, alone and both ways at once, with the request size and queue depth that reach it.
+// Measures what the machine's tiers and links do: bandwidths of DRAM, and of NUMA nodes where the firmware does not
+// give them, copy bandwidth between memory tiers, and for a file tier the bandwidth each way, alone and both ways at
+// once, with the request size and queue depth that reach it.
 //
 // Takes about 4 s and, for a file tier, 1 GiB of it (probe_memory.hpp and probe_file.hpp say how). The bandwidth of a
 // throttled link (and so of every emulated one) is kept, or lowered to what was measured where the hardware cannot

@@ -9,8 +9,7 @@
 
 #include "sluice/exec/transfer/probe_clock.hpp"
 #include "sluice/exec/transfer/streaming_copy.hpp"
-#include "sluice/memory/arena.hpp"
-#include "sluice/memory/machine.hpp"
+#include "sluice/exec/transfer/tier_storage.hpp"
 
 namespace sluice {
 namespace {
@@ -41,14 +40,24 @@ std::uint64_t sum_words(const std::byte* data, Bytes bytes) {
   return sum;
 }
 
+// Nodes may be small, and what is not there is refused.
+Bytes probed_bytes(const Tier& from, const Tier& to) {
+  Bytes bytes = kMemoryBytes;
+  for (const Tier* tier : {&from, &to}) {
+    if (tier->kind == TierKind::kNuma) bytes = std::min(bytes, align_down(tier->capacity / 4, kTensorAlignment));
+  }
+  return bytes;
+}
+
 }  // namespace
 
-Result<MemoryBandwidths> measure_memory(int threads) {
-  SLUICE_ASSIGN(const Arena first, Arena::map(kMemoryBytes, "probe"));
-  SLUICE_ASSIGN(const Arena second, Arena::map(kMemoryBytes, "probe"));
+Result<MemoryBandwidths> measure_memory(const Tier& from, const Tier& to, int threads) {
+  const Bytes bytes = probed_bytes(from, to);
+  SLUICE_ASSIGN(const Arena first, map_tier_arena(from, bytes));
+  SLUICE_ASSIGN(const Arena second, map_tier_arena(to, bytes));
   first.prefault(threads);
   second.prefault(threads);
-  const Bytes share = align_down(kMemoryBytes / threads, kTensorAlignment);
+  const Bytes share = align_down(bytes / threads, kTensorAlignment);
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
   MemoryBandwidths measured;
   measured.read = best_bandwidth(share * threads, kMemoryRepetitions, [&] {
@@ -58,8 +67,8 @@ Result<MemoryBandwidths> measure_memory(int threads) {
     const int value = static_cast<int>(sums[0] & 1);
     on_threads(threads, [&](int i) { std::memset(first.data() + share * i, value, static_cast<std::size_t>(share)); });
   });
-  measured.copy = best_bandwidth(
-      kMemoryBytes, 3, [&] { streaming_copy(second.data(), first.data(), static_cast<std::size_t>(kMemoryBytes)); });
+  measured.copy =
+      best_bandwidth(bytes, 3, [&] { streaming_copy(second.data(), first.data(), static_cast<std::size_t>(bytes)); });
   return measured;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/memory/numa_topology.hpp"
 #include "sluice/memory/presets.hpp"
 
 namespace sluice {
@@ -61,6 +62,30 @@ TEST(Probe, SmallTierIsMeasuredWithinItsCapacity) {
   const Status status = measure_links(machine);
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_EQ(machine.links[0].provenance, Provenance::kMeasured);
+}
+
+// Two tiers of one node are as good as two nodes here: each has figures of its own.
+TEST(Probe, MeasuresMemoryNodesUnlessFirmwareSpeaks) {
+  const auto topology = read_numa_topology();
+  if (!topology.ok()) GTEST_SKIP() << topology.error().message;
+  const int node = topology->with_memory().front();
+  Machine machine;
+  machine.tiers = {{.name = "fast", .kind = TierKind::kNuma, .capacity = 64 * kMiB, .node = node},
+                   {.name = "slow", .kind = TierKind::kNuma, .capacity = 16 * kMiB, .read_bandwidth = 1, .node = node}};
+  machine.tiers[1].provenance = Provenance::kFirmware;
+  machine.links = {{.from = 1, .to = 0, .latency = 2e-7}, {.from = 0, .to = 1, .latency = 2e-7}};
+  const Status status = measure_links(machine);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(machine.tiers[0].provenance, Provenance::kMeasured);
+  EXPECT_GT(machine.tiers[0].read_bandwidth, 1e8);
+  EXPECT_GT(machine.tiers[0].write_bandwidth, 1e8);
+  EXPECT_EQ(machine.tiers[1].provenance, Provenance::kFirmware);
+  EXPECT_EQ(machine.tiers[1].read_bandwidth, 1);
+  for (const Link& link : machine.links) {
+    EXPECT_EQ(link.provenance, Provenance::kMeasured);
+    EXPECT_GT(link.bandwidth, 1e7);
+    EXPECT_EQ(link.latency, 2e-7);
+  }
 }
 
 TEST(Probe, ALinkWithoutALinkBackSharesNothing) {

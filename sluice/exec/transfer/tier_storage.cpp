@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/memory/numa_arena.hpp"
+
 namespace sluice {
 namespace {
 
@@ -16,6 +18,10 @@ void append(const std::vector<std::string>& notes, std::vector<std::string>& all
 
 }  // namespace
 
+Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes) {
+  return tier.kind == TierKind::kNuma ? map_arena_on_node(bytes, tier.name, tier.node) : Arena::map(bytes, tier.name);
+}
+
 Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const Bytes> arena_bytes) {
   TierStorages all;
   for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
@@ -23,7 +29,7 @@ Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const 
     const Bytes bytes = i < arena_bytes.size() ? arena_bytes[i] : 0;
     Storage storage{tier.name, {}, nullptr};
     if (tier.kind != TierKind::kFile) {
-      SLUICE_ASSIGN(storage.arena, Arena::map(bytes, tier.name));
+      SLUICE_ASSIGN(storage.arena, map_tier_arena(tier, bytes));
     } else if (bytes > 0) {
       SLUICE_ASSIGN(SpillFile file, SpillFile::open(tier.path, bytes));
       storage.file = std::make_unique<SpillFile>(std::move(file));

@@ -1,5 +1,5 @@
-// The storage behind every tier of a machine: an arena for memory tiers (emulated ones too), a spill file for file
-// tiers. Opened once before the first step and kept until the last.
+// The storage behind every tier of a machine: an arena for memory tiers (emulated ones too; bound to its node for a
+// NUMA tier), a spill file for file tiers. Opened once before the first step and kept until the last.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,9 @@
 #include "sluice/memory/spill_file.hpp"
 
 namespace sluice {
+
+// The memory of a tier that is not a file. A NUMA tier's is touched and known to lie on its node.
+Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes);
 
 class TierStorages {
  public:

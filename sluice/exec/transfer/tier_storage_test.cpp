@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/memory/numa_topology.hpp"
+#include "sluice/memory/page_mover.hpp"
 #include "sluice/memory/presets.hpp"
 
 namespace sluice {
@@ -31,6 +33,21 @@ TEST(TierStorages, EveryKindKeepsWhatIsWritten) {
       EXPECT_EQ(back, written);
     }
   }
+}
+
+TEST(TierStorages, ANumaTierLiesOnItsNode) {
+  const auto topology = read_numa_topology();
+  if (!topology.ok()) GTEST_SKIP() << topology.error().message;
+  const int node = topology->with_memory().front();
+  Machine machine;
+  machine.tiers = {{.name = "fast", .kind = TierKind::kNuma, .node = node},
+                   {.name = "slow", .kind = TierKind::kNuma, .node = 900}};
+  auto storages = TierStorages::open(machine, std::vector<Bytes>{2 * kMiB});
+  ASSERT_TRUE(storages.ok()) << storages.error().message;
+  EXPECT_THAT(nodes_of_pages(pages_of(storages->base(0), storages->bytes(0))).value(), ::testing::Each(node));
+  storages = TierStorages::open(machine, std::vector<Bytes>{2 * kMiB, kMiB});
+  ASSERT_FALSE(storages.ok());
+  EXPECT_THAT(storages.error().message, HasSubstr("tier 'slow' names memory node 900"));
 }
 
 TEST(TierStorages, TiersThatNeedNothingGetNothing) {

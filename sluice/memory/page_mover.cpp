@@ -1,0 +1,109 @@
+#include "sluice/memory/page_mover.hpp"
+
+#include <fmt/format.h>
+#include <numaif.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int kMostAttempts = 3;  // a page that is in use for a moment may move a moment later
+
+Error refusal(int error, const std::string& what) {
+  switch (error) {
+    case EPERM:
+    case ENOSYS:
+      return {ErrorCode::kUnsupported,
+              fmt::format("cannot {}: {}; a container's filter of system calls may forbid move_pages and mbind (allow "
+                          "them, docker: --cap-add SYS_NICE), or choose a tier that is not a memory node",
+                          what, std::strerror(error))};
+    case ENODEV:
+    case EACCES:
+      return {ErrorCode::kBadInput, fmt::format("cannot {}: the node does not exist or is not among those that this "
+                                                "process may use ({})",
+                                                what, std::strerror(error))};
+    default:
+      return {ErrorCode::kIo, fmt::format("cannot {}: {}", what, std::strerror(error))};
+  }
+}
+
+Status ask_for_batch(std::span<void* const> pages, std::span<int> nodes) {
+  std::vector<void*> addresses(pages.begin(), pages.end());
+  if (::move_pages(0, addresses.size(), addresses.data(), nullptr, nodes.data(), 0) != 0) {
+    return refusal(errno, "ask on which memory nodes pages lie");
+  }
+  std::ranges::replace_if(
+      nodes, [](int node) { return node < 0; }, kNowhereYet);
+  return {};
+}
+
+std::int64_t count_elsewhere(std::span<const int> nodes, int node) {
+  return std::ranges::count_if(nodes, [node](int at) { return at != node && at != kNowhereYet; });
+}
+
+// One call for the pages of a batch that lie elsewhere. True when the node has room for more.
+Result<bool> push_batch(std::span<void* const> pages, std::span<const int> nodes, int node) {
+  std::vector<void*> addresses;
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    if (nodes[i] != node && nodes[i] != kNowhereYet) addresses.push_back(pages[i]);
+  }
+  const std::vector<int> targets(addresses.size(), node);
+  std::vector<int> status(addresses.size());
+  const long left = ::move_pages(0, addresses.size(), addresses.data(), targets.data(), status.data(), MPOL_MF_MOVE);
+  if (left >= 0) return std::ranges::find(status, -ENOMEM) == status.end();
+  if (errno == ENOMEM) return false;
+  if (errno == ENOENT || errno == EBUSY || errno == EAGAIN) return true;  // told page by page by newer kernels
+  return refusal(errno, fmt::format("move pages to memory node {}", node));
+}
+
+// Leaves in `nodes` where the pages of one batch really are.
+Status move_batch(std::span<void* const> pages, std::span<int> nodes, int node, PageMoves& moves) {
+  SLUICE_RETURN_IF_ERROR(ask_for_batch(pages, nodes));
+  std::int64_t elsewhere = count_elsewhere(nodes, node);
+  for (int attempt = 0; attempt < kMostAttempts && elsewhere > 0 && !moves.node_full; ++attempt) {
+    SLUICE_ASSIGN(const bool room, push_batch(pages, nodes, node));
+    moves.node_full = !room;
+    SLUICE_RETURN_IF_ERROR(ask_for_batch(pages, nodes));
+    const std::int64_t still = count_elsewhere(nodes, node);
+    moves.moved += elsewhere - still;
+    elsewhere = still;
+  }
+  moves.left_behind += elsewhere;
+  return {};
+}
+
+}  // namespace
+
+std::vector<void*> pages_of(std::byte* data, Bytes bytes) {
+  std::vector<void*> pages;
+  pages.reserve(static_cast<std::size_t>(bytes / kTensorAlignment));
+  for (Bytes offset = 0; offset < bytes; offset += kTensorAlignment) pages.push_back(data + offset);
+  return pages;
+}
+
+Result<std::vector<int>> nodes_of_pages(std::span<void* const> pages) {
+  std::vector<int> nodes(pages.size());
+  for (std::size_t begin = 0; begin < pages.size(); begin += kMoveBatch) {
+    const std::size_t count = std::min(kMoveBatch, pages.size() - begin);
+    SLUICE_RETURN_IF_ERROR(ask_for_batch(pages.subspan(begin, count), std::span(nodes).subspan(begin, count)));
+  }
+  return nodes;
+}
+
+Result<PageMoves> move_pages_to_node(std::span<void* const> pages, int node) {
+  PageMoves moves;
+  moves.nodes.resize(pages.size());
+  for (std::size_t begin = 0; begin < pages.size(); begin += kMoveBatch) {
+    const std::size_t count = std::min(kMoveBatch, pages.size() - begin);
+    SLUICE_RETURN_IF_ERROR(
+        move_batch(pages.subspan(begin, count), std::span(moves.nodes).subspan(begin, count), node, moves));
+  }
+  return moves;
+}
+
+}  // namespace sluice
