@@ -47,7 +47,7 @@ TEST(TierStorages, ANumaTierLiesOnItsNode) {
   EXPECT_THAT(nodes_of_pages(pages_of(storages->base(0), storages->bytes(0))).value(), ::testing::Each(node));
   storages = TierStorages::open(machine, std::vector<Bytes>{2 * kMiB, kMiB});
   ASSERT_FALSE(storages.ok());
-  EXPECT_THAT(storages.error().message, HasSubstr("tier 'slow' names memory node 900"));
+  EXPECT_THAT(storages.error().message, HasSubstr("tier 'slow' to memory node 900"));
 }
 
 TEST(TierStorages, TiersThatNeedNothingGetNothing) {
