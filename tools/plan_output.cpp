@@ -3,12 +3,21 @@
 #include <fmt/format.h>
 
 #include "sluice/planners/planner.hpp"
+#include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/input_tensors.hpp"
 #include "sluice/train/planning.hpp"
 
 namespace sluice {
+namespace {
+
+std::optional<Loss> predicted_loss(const Plan& plan, std::optional<Seconds> baseline) {
+  if (!baseline) return std::nullopt;
+  return Loss{plan.predicted_step_seconds / *baseline - 1, "predicted"};
+}
+
+}  // namespace
 
 PlanTraffic plan_traffic(const Graph& graph, const Plan& plan) {
   PlanTraffic traffic;
@@ -27,7 +36,8 @@ std::string describe_graph(const Graph& graph) {
                      graph.op_count(), graph.tensor_count(), format_bytes(fast_only_bytes(graph)));
 }
 
-std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
+std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan,
+                          std::optional<Seconds> baseline) {
   std::vector<std::pair<std::string, std::string>> fields;
   const auto whole = static_cast<double>(fast_only_bytes(graph));
   fields.emplace_back("fast arena",
@@ -47,27 +57,42 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
                                                 format_bytes(traffic.out), format_bytes(traffic.in)));
   fields.emplace_back("predicted step", fmt::format("{} (lower bound {})", format_seconds(plan.predicted_step_seconds),
                                                     format_seconds(plan.lower_bound_seconds)));
-  return fmt::format("plan by {} ({}){}\n{}", plan.planner, plan.solver_status,
-                     is_emulated(machine) ? ", slow memory emulated" : "", format_fields(fields));
+  std::string below_bound;
+  if (bound_applies(plan)) {
+    const FastMemoryBound bound = bound_of(graph);
+    fields.emplace_back("bound on fast", describe_bound(graph, bound));
+    const auto why = explain_below_bound(bound, plan.budgets[0], predicted_loss(plan, baseline));
+    if (why) below_bound = format_item(*why);
+  }
+  return fmt::format("plan by {} ({}){}\n{}{}", plan.planner, plan.solver_status,
+                     is_emulated(machine) ? ", slow memory emulated" : "", format_fields(fields), below_bound);
 }
 
-nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan) {
+nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan,
+                                 std::optional<Seconds> baseline) {
   const PlanTraffic traffic = plan_traffic(graph, plan);
-  return {{"run", run_record(machine)},
-          {"model", graph.name},
-          {"batch", batch_size(graph)},
-          {"planner", plan.planner},
-          {"planner_config", plan.planner_config},
-          {"fast_only_bytes", fast_only_bytes(graph)},
-          {"budgets", plan.budgets},
-          {"asked_budget_bytes", raised_from(plan).value_or(plan.budgets.at(0))},
-          {"arena_bytes", plan.arena_bytes},
-          {"fast_arena_bytes", plan.arena_bytes.at(0)},
-          {"migrations", plan.migrations.size()},
-          {"bytes_in", traffic.in},
-          {"bytes_out", traffic.out},
-          {"predicted_ms", plan.predicted_step_seconds * 1e3},
-          {"lower_bound_ms", plan.lower_bound_seconds * 1e3}};
+  nlohmann::json document{{"run", run_record(machine)},
+                          {"model", graph.name},
+                          {"batch", batch_size(graph)},
+                          {"planner", plan.planner},
+                          {"planner_config", plan.planner_config},
+                          {"fast_only_bytes", fast_only_bytes(graph)},
+                          {"budgets", plan.budgets},
+                          {"asked_budget_bytes", raised_from(plan).value_or(plan.budgets.at(0))},
+                          {"arena_bytes", plan.arena_bytes},
+                          {"fast_arena_bytes", plan.arena_bytes.at(0)},
+                          {"migrations", plan.migrations.size()},
+                          {"bytes_in", traffic.in},
+                          {"bytes_out", traffic.out},
+                          {"predicted_ms", plan.predicted_step_seconds * 1e3},
+                          {"lower_bound_ms", plan.lower_bound_seconds * 1e3}};
+  const auto loss = predicted_loss(plan, baseline);
+  if (loss) document["predicted_loss"] = loss->share;
+  if (!bound_applies(plan)) return document;
+  const FastMemoryBound bound = bound_of(graph);
+  document["fast_memory_bound"] = bound_json(graph, bound);
+  document["below_fast_memory_bound"] = plan.budgets.at(0) < bound.bytes();
+  return document;
 }
 
 }  // namespace sluice

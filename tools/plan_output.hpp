@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "sluice/graph/graph.hpp"
@@ -19,9 +20,12 @@ PlanTraffic plan_traffic(const Graph& graph, const Plan& plan);
 // "resnet50, images [16, 3, 224, 224], labels [16] of 1000: 412 ops, 630 tensors, 2.05 GiB in all"
 std::string describe_graph(const Graph& graph);
 
-// Budgets, arenas, migrations and the prediction, one fact a line.
-std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan);
+// Budgets, arenas, migrations and the prediction, one fact a line. `baseline`: the predicted step with everything in
+// fast memory, where it is known.
+std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan,
+                          std::optional<Seconds> baseline = std::nullopt);
 
-nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan);
+nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan,
+                                 std::optional<Seconds> baseline = std::nullopt);
 
 }  // namespace sluice

@@ -118,24 +118,6 @@ LiveBytes measure_live_bytes(const Graph& graph, const Liveness& liveness) {
   return live;
 }
 
-FastMemoryBound measure_bound(const Graph& graph, const Liveness& liveness) {
-  FastMemoryBound bound;
-  const std::vector<Bytes> short_lived = live_bytes(
-      liveness, bytes_of(graph, [&](TensorId id) { return bool{liveness.short_lived[static_cast<std::size_t>(id)]}; }));
-  const auto peak = std::ranges::max_element(short_lived);
-  if (peak != short_lived.end()) {
-    bound.short_lived_peak = *peak;
-    bound.short_lived_peak_op = static_cast<OpIndex>(peak - short_lived.begin());
-  }
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    if (liveness.short_lived[static_cast<std::size_t>(id)] || !is_used(liveness, id)) continue;
-    if (graph.tensor(id).bytes <= bound.largest_long_lived_bytes) continue;
-    bound.largest_long_lived = id;
-    bound.largest_long_lived_bytes = graph.tensor(id).bytes;
-  }
-  return bound;
-}
-
 Characterization characterize(const Graph& graph, const Liveness& liveness, const AccessProfile* accesses) {
   Characterization found{.layers = layers_of(liveness)};
   found.lifetimes = measure_lifetimes(graph, liveness);

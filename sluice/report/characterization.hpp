@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/graph/liveness.hpp"
+#include "sluice/graph/fast_memory_bound.hpp"
 #include "sluice/layout/page_layout.hpp"
 #include "sluice/profile/access_profile.hpp"
 
@@ -102,16 +102,6 @@ struct LiveBytes {
   OpIndex peak_op = 0;
 };
 
-// Sentinel §IV-E: below this, short-lived tensors would have to move or a long-lived one finds no room. The peak of
-// short-lived bytes is the same for every interval length, because the paper takes the largest of all intervals.
-struct FastMemoryBound {
-  Bytes short_lived_peak = 0;
-  OpIndex short_lived_peak_op = 0;
-  TensorId largest_long_lived = -1;  // -1: there is none
-  Bytes largest_long_lived_bytes = 0;
-  Bytes bytes() const { return short_lived_peak + largest_long_lived_bytes; }
-};
-
 struct Characterization {
   int layers = 0;  // of the step: layer spans
   Lifetimes lifetimes;
@@ -128,7 +118,6 @@ Characterization characterize(const Graph& graph, const Liveness& liveness, cons
 Lifetimes measure_lifetimes(const Graph& graph, const Liveness& liveness);
 Distances measure_distances(const Graph& graph, const Liveness& liveness, const AccessProfile* accesses);
 LiveBytes measure_live_bytes(const Graph& graph, const Liveness& liveness);
-FastMemoryBound measure_bound(const Graph& graph, const Liveness& liveness);
 HotAndCold measure_heat(const Graph& graph, const Liveness& liveness, const std::vector<TensorAccesses>& accesses);
 FalseSharing measure_false_sharing(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
                                    const std::vector<TensorAccesses>& accesses);

@@ -1,5 +1,7 @@
 #include "sluice/report/characterization_json.hpp"
 
+#include "sluice/report/bound_note.hpp"
+
 namespace sluice {
 namespace {
 
@@ -65,15 +67,6 @@ json live_json(const Graph& graph, const LiveBytes& live) {
           {"persistent", live.persistent},
           {"long_lived", live.long_lived},
           {"short_lived", live.short_lived}};
-}
-
-json bound_json(const Graph& graph, const FastMemoryBound& bound) {
-  json object{{"bytes", bound.bytes()},
-              {"short_lived_peak_bytes", bound.short_lived_peak},
-              {"short_lived_peak_op", graph.op(bound.short_lived_peak_op).name},
-              {"largest_long_lived_bytes", bound.largest_long_lived_bytes}};
-  if (bound.largest_long_lived >= 0) object["largest_long_lived"] = graph.tensor(bound.largest_long_lived).name;
-  return object;
 }
 
 json traffic_json(const PageTraffic& traffic) { return {{"in", traffic.in}, {"out", traffic.out}}; }

@@ -94,15 +94,6 @@ TEST(CharacterizationTest, LiveBytesAreSplitByLifetime) {
   EXPECT_EQ(found.peak_op, 4);
 }
 
-TEST(CharacterizationTest, BoundIsShortLivedPeakAndLargestLongLivedTensor) {
-  const Step step;
-  const FastMemoryBound found = measure_bound(step.graph, step.liveness);
-  EXPECT_EQ(found.short_lived_peak, 8192);
-  EXPECT_EQ(found.short_lived_peak_op, 4);
-  EXPECT_EQ(found.largest_long_lived, Step::kA);
-  EXPECT_EQ(found.bytes(), 49152);
-}
-
 TEST(CharacterizationTest, HeatHasThePapersBounds) {
   EXPECT_EQ(heat_of(0), Heat::kCold);
   EXPECT_EQ(heat_of(9.99), Heat::kCold);

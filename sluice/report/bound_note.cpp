@@ -1,0 +1,41 @@
+#include "sluice/report/bound_note.hpp"
+
+#include <fmt/format.h>
+
+namespace sluice {
+
+bool bound_applies(const Plan& plan) { return plan.planner == "sentinel"; }
+
+FastMemoryBound bound_of(const Graph& graph) { return measure_bound(graph, analyze_liveness(graph)); }
+
+std::string describe_bound(const Graph& graph, const FastMemoryBound& bound) {
+  std::string text = fmt::format("{}: {} of short-lived tensors at once", format_bytes(bound.bytes()),
+                                 format_bytes(bound.short_lived_peak));
+  if (bound.largest_long_lived >= 0) {
+    text += fmt::format(" and {} ({})", graph.tensor(bound.largest_long_lived).name,
+                        format_bytes(bound.largest_long_lived_bytes));
+  }
+  return text;
+}
+
+std::optional<std::string> explain_below_bound(const FastMemoryBound& bound, Bytes budget,
+                                               const std::optional<Loss>& loss) {
+  if (budget >= bound.bytes()) return std::nullopt;
+  std::string text = fmt::format(
+      "the budget of {} is below the lower bound on fast memory, {} (Sentinel, section IV-E): short-lived tensors have "
+      "to move often, or long-lived ones find no room. The paper expects to lose more than {:.0f} % then",
+      format_bytes(budget), format_bytes(bound.bytes()), 100 * kLossBelowBound);
+  if (loss) text += fmt::format("; {} here: {:.1f} %", loss->how, 100 * loss->share);
+  return text;
+}
+
+nlohmann::json bound_json(const Graph& graph, const FastMemoryBound& bound) {
+  nlohmann::json object{{"bytes", bound.bytes()},
+                        {"short_lived_peak_bytes", bound.short_lived_peak},
+                        {"short_lived_peak_op", graph.op(bound.short_lived_peak_op).name},
+                        {"largest_long_lived_bytes", bound.largest_long_lived_bytes}};
+  if (bound.largest_long_lived >= 0) object["largest_long_lived"] = graph.tensor(bound.largest_long_lived).name;
+  return object;
+}
+
+}  // namespace sluice
