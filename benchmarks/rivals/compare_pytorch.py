@@ -16,29 +16,23 @@ Exit status 77 when PyTorch is not installed, and a line that says how to.
 """
 
 import argparse
-import datetime
-import json
 import math
 import os
-import platform
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+from contestants import (HERE, MIB, ROOT, SEQUENCES, Contestant, Lost, environment, sluice_plan, workload_settings,
+                         write_json)
+
 PYTHON = "/usr/bin/python3"  # Debian's, for Debian's python3-torch
-MIB = 1 << 20
-LEARNING_RATE = 0.01
 
 
 # The sizes of the published comparison.
 BATCHES = {"resnet50": 16, "vgg16": 8, "inception_v3": 8, "densenet121": 16, "mobilenet_v2": 32, "squeezenet1_1": 32,
            "lstm": 20, "bert_base": 8, "gpt2_small": 4, "resnet32": 128, "dcgan": 128}
 TABLE = list(BATCHES)[:9]
-SEQUENCES = {"lstm": 35, "bert_base": 128, "gpt2_small": 256}
 
 
 def arguments():
@@ -70,65 +64,10 @@ def arguments():
     return options
 
 
-class Contestant:
-    """A process that answers requests, one JSON line each way (sluice/train/worker.hpp)."""
-
-    def __init__(self, name, command, setup=None):
-        self.name = name
-        self.seconds = []
-        self.losses = []
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if setup:
-            for note in self.ask({"command": "setup", **setup}).get("notes", []):
-                print(f"{name}: {note}", file=sys.stderr)
-
-    def ask(self, request):
-        try:
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
-            answer = json.loads(self.process.stdout.readline() or "null")
-        except BrokenPipeError:
-            answer = None
-        if not answer or not answer["ok"]:
-            reason = answer["message"] if answer else f"it ended with status {self.process.wait()}"
-            sys.exit(f"compare_pytorch: {self.name}: {reason}")
-        return answer
-
-    def step(self, index, counted):
-        answer = self.ask({"command": "step", "step": index, "learning_rate": LEARNING_RATE})
-        self.losses.append(answer["loss"] if "loss" in answer else float_of_bits(answer["loss_bits"]))
-        if counted:
-            self.seconds.append(answer["step_seconds"])
-
-    def finish(self):
-        summary = self.ask({"command": "finish"})
-        self.process.stdin.close()
-        self.process.wait()
-        return summary
-
-
-def float_of_bits(bits):
-    return struct.unpack("<f", struct.pack("<I", bits))[0]
-
-
 def sluice_contestant(options, workload, contestant, folder):
-    """Has `sluice` measure the machine and make the plan, then starts a worker that obeys it."""
+    """A worker that obeys the plan of planner@budget."""
     planner, _, budget = contestant.partition("@")
-    machine = os.path.join(folder, "machine.json")
-    plan = os.path.join(folder, f"{workload[0]}.{planner}.plan.json")
-    slow = ["--spill-dir", options.spill_dir, "--threads", str(options.threads)]
-    if not os.path.exists(machine):
-        run_quietly([options.binary, "machine", *slow, "--json", machine])
-    settings = {"model": workload[0], "batch": workload[1]}
-    if workload[0] in SEQUENCES:
-        settings["sequence"] = SEQUENCES[workload[0]]
-        settings["dropout"] = options.dropout
-    run_quietly([options.binary, "plan", settings["model"], *slow, "--planner", planner, "--output", plan,
-                 *(f"--{name}={value}" for name, value in settings.items() if name != "model"),
-                 *(["--fast", budget] if budget else [])])
-    with open(machine) as file:
-        setup = {"machine": json.load(file), "plan": plan, "seed": 1, "data": "synthetic",
-                 "workload": {**settings, "momentum": 0.9, "weight_decay": 1e-4, "threads": options.threads}}
+    setup = sluice_plan(options, workload_settings(*workload, options.dropout), planner, budget, folder)
     return Contestant(f"sluice {contestant}", [options.binary, "worker"], setup)
 
 
@@ -138,12 +77,6 @@ def pytorch_contestant(options, workload, mode):
                        "--threads", str(options.threads), "--mode", mode, "--serve",
                        *(["--dropout", str(options.dropout)] if workload[0] in SEQUENCES else []),
                        "--spill", os.path.join(options.spill_dir, f"pytorch-{os.getpid()}.spill")])
-
-
-def run_quietly(command):
-    outcome = subprocess.run(command, capture_output=True, text=True)
-    if outcome.returncode != 0:
-        sys.exit(f"compare_pytorch: {' '.join(command)} failed:\n{outcome.stdout}{outcome.stderr}")
 
 
 def require_pytorch():
@@ -190,18 +123,13 @@ def print_table(rows, references):
               "".join(f"  {row['ratio_to'][name]:>{len(name) + 3}.3f}" for name in references))
 
 
-def environment():
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    with open("/proc/cpuinfo") as cpuinfo:
-        cpu = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), platform.machine())
-    return {"cpu": cpu, "commit": commit.stdout.strip() or "unknown",
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
-
-
 def compare(options, workload, folder):
     """One model's table; returns its rows."""
     contestants = [sluice_contestant(options, workload, name, folder) for name in options.sluice]
     contestants += [pytorch_contestant(options, workload, mode) for mode in options.rivals]
+    for contestant in contestants:
+        for note in contestant.notes:
+            print(f"{contestant.name}: {note}", file=sys.stderr)
     run_rounds(contestants, options)
     references = {entry.name: entry.seconds for entry in contestants if entry.name.startswith("pytorch ")}
     rows = [row_of(contestant, references) for contestant in contestants]
@@ -243,10 +171,11 @@ def main():
     summaries = [print_summary(comparisons, f"sluice {name}", "pytorch plain")
                  for name in options.sluice if "plain" in options.rivals]
     if options.json:
-        with open(options.json, "w") as file:
-            json.dump({**setting, "comparisons": comparisons, "summaries": summaries}, file, indent=1)
-            file.write("\n")
+        write_json(options.json, {**setting, "comparisons": comparisons, "summaries": summaries})
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Lost as loss:
+        sys.exit(f"compare_pytorch: {loss}")

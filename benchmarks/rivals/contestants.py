@@ -1,0 +1,138 @@
+"""Contestants of a comparison: processes that take training steps one by one, on request.
+
+A request and its answer are one JSON line each way (sluice/train/worker.hpp). Each contestant is a process of its own,
+so that its peak resident size is its own, and whoever compares them decides who steps when.
+"""
+
+import contextlib
+import datetime
+import json
+import os
+import platform
+import select
+import signal
+import struct
+import subprocess
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+MIB = 1 << 20
+LEARNING_RATE = 0.01
+SEQUENCES = {"lstm": 35, "bert_base": 128, "bert_large": 128, "gpt2_small": 256}
+
+
+class Lost(Exception):
+    """A contestant or a command of `sluice` that failed; says which, and why (`reason`)."""
+
+    def __init__(self, name, reason):
+        super().__init__(f"{name}: {reason}")
+        self.reason = reason
+
+
+class TooSlow(Exception):
+    """A contestant that has not answered in the time it was given, and was ended."""
+
+
+class Contestant:
+    def __init__(self, name, command, setup=None, before_exec=None, limit=None):
+        """`before_exec` is called in the new process; `limit` is how many seconds the setup may take."""
+        self.name = name
+        self.seconds = []  # of counted steps
+        self.losses = []   # of all steps
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=before_exec)
+        try:
+            self.notes = self.ask({"command": "setup", **setup}, limit).get("notes", []) if setup else []
+        except BaseException:
+            self.end()
+            raise
+
+    def ask(self, request, limit=None):
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            if limit is not None and not select.select([self.process.stdout], [], [], limit)[0]:
+                self.end()
+                raise TooSlow(f"{self.name}: no answer in {limit} s")
+            answer = json.loads(self.process.stdout.readline() or "null")
+        except BrokenPipeError:
+            answer = None
+        if not answer or not answer["ok"]:
+            reason = answer["message"] if answer else how_it_ended(self.process.wait())
+            raise Lost(self.name, reason)
+        return answer
+
+    def step(self, index, counted, limit=None):
+        answer = self.ask({"command": "step", "step": index, "learning_rate": LEARNING_RATE}, limit)
+        self.losses.append(answer["loss"] if "loss" in answer else float_of_bits(answer["loss_bits"]))
+        if counted:
+            self.seconds.append(answer["step_seconds"])
+        return answer
+
+    def finish(self, limit=None):
+        summary = self.ask({"command": "finish"}, limit)
+        self.process.stdin.close()
+        self.process.wait()
+        return summary
+
+    def end(self):
+        """Ends the process at once, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(BrokenPipeError):  # of a request that was not sent
+                pipe.close()
+
+
+def how_it_ended(status):
+    if status == -signal.SIGKILL:  # nobody else's doing: end() leaves no one to ask
+        return "killed: out of memory"
+    return f"ended with status {status}"
+
+
+def float_of_bits(bits):
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
+
+
+def run_quietly(command):
+    outcome = subprocess.run(command, capture_output=True, text=True)
+    if outcome.returncode != 0:
+        raise Lost(" ".join(command), f"failed\n{outcome.stdout}{outcome.stderr}")
+
+
+def workload_settings(model, batch, dropout=0.0):
+    """What `sluice` is told of a model, by the names of its options."""
+    settings = {"model": model, "batch": batch}
+    if model in SEQUENCES:
+        settings["sequence"] = SEQUENCES[model]
+        settings["dropout"] = dropout
+    return settings
+
+
+def sluice_plan(options, settings, planner, budget, folder, extra=()):
+    """Has `sluice` measure the machine and make the plan; returns what a worker's setup needs."""
+    machine = os.path.join(folder, "machine.json")
+    plan = os.path.join(folder, f"{settings['model']}.{planner}.plan.json")
+    slow = ["--spill-dir", options.spill_dir, "--threads", str(options.threads)]
+    if not os.path.exists(machine):
+        run_quietly([options.binary, "machine", *slow, "--json", machine])
+    run_quietly([options.binary, "plan", settings["model"], *slow, "--planner", planner, "--output", plan,
+                 *(f"--{name}={value}" for name, value in settings.items() if name != "model"),
+                 *(["--fast", budget] if budget else []), *extra])
+    with open(machine) as file:
+        return {"machine": json.load(file), "plan": plan, "seed": 1, "data": "synthetic",
+                "workload": {**settings, "momentum": 0.9, "weight_decay": 1e-4, "threads": options.threads}}
+
+
+def environment():
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    with open("/proc/cpuinfo") as cpuinfo:
+        cpu = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), platform.machine())
+    return {"cpu": cpu, "commit": commit.stdout.strip() or "unknown",
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
+
+
+def write_json(path, document):
+    with open(path, "w") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
