@@ -2,7 +2,7 @@
 // exact value of every bar as its tooltip; readable on light and dark pages (the viewer's preference decides). No
 // library in Debian draws charts from C++, and five kinds of element are enough for these.
 //
-// 760 x 400 user units; all text is escaped, and no two labels overlap as long as names are of usual length (categories
+// No two labels overlap as long as names are of usual length (categories
 // up to about a dozen, legend entries up to one line). Pure functions.
 #pragma once
 
@@ -10,20 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "sluice/report/chart_axis.hpp"
+#include "sluice/report/chart_drawing.hpp"
 
 namespace sluice {
 
 struct ChartSeries {
   std::string name;
   std::vector<double> values;
-};
-
-struct ChartText {
-  std::string title;
-  std::string subtitle;  // what it is of: model, batch
-  std::string x_label;
-  std::string y_label;  // the unit is added
 };
 
 struct BarChart {
@@ -52,8 +45,5 @@ struct StepCurve {
 
 std::string draw_bars(const BarChart& chart);
 std::string draw_curve(const StepCurve& chart);
-
-// For XML text and attributes: & < > " ' become entities, control characters that XML forbids become spaces.
-std::string escape_xml(std::string_view text);
 
 }  // namespace sluice
