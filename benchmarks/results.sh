@@ -12,11 +12,12 @@ out=docs/results
 spill=${SLUICE_SPILL:-$PWD/build}
 
 names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32
-  resnet32_b128_1thread resnet50_budgets resnet32_optane resnet32_pmbd resnet32_pcie3 resnet20_learns
+  resnet32_b128_1thread resnet50_budgets resnet32_pcie3 resnet20_learns
   resnet200_plan pytorch pytorch_b32 gradients onnx
   inception_v3_b8 inception_v4_b8 densenet121_b16 densenet264_b8 mobilenet_v1_b32 mobilenet_v2_b32 squeezenet1_1_b32
   googlenet_b16 vgg16_b8 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128
-  resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert)
+  resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert
+  optane_sentinel pmbd_redl kernel_swap)
 
 compare() {  # NAME MODEL BATCH PLANNERS STEPS ARG...
   local name=$1 model=$2 batch=$3 planners=$4 steps=$5
@@ -29,12 +30,21 @@ at_feasible() {  # NAME MODEL BATCH ARG...: a fifth of the memory, or the least 
   compare "$1" "$2" "$3" fast-only,sentinel 9 --smallest-feasible "${@:4}"
 }
 
-keep() {  # NAME COMMAND...: the command, the commit and what it printed
+optane() {  # MODEL BATCH STEPS PLANNERS ARG...: beside the rivals of Sentinel's figures 7 and 8
+  compare "optane_sentinel_$1_b$2${part:-}" "$1" "$2" "$4" "$3" --slow optane --smallest-feasible "${@:5}"
+}
+
+pmbd() {  # MODEL BATCH STEPS ARG...: beside the rivals of ReDL's figure 8
+  compare "pmbd_redl_$1_b$2" "$1" "$2" redl,sentinel,first-touch,oim,slow-only "$3" --slow pmbd --smallest-feasible "${@:4}"
+}
+
+keep() {  # NAME COMMAND...: the command, the commit and what it printed, after the `note` that the caller may have set
   local name=$1
   shift
   {
     echo "\$ ${*//$spill/SPILL}"
     echo "commit $(git rev-parse --short HEAD)"
+    [[ -z ${note:-} ]] || echo "$note"
     "$@" 2>/dev/null
   } | tee "$out/$name.txt"
 }
@@ -57,7 +67,8 @@ lengths() {  # NAME MODEL BATCH LENGTHS: every step another length, in all of th
 }
 
 experiment() {
-  local three=fast-only,on-demand,sentinel all=fast-only,slow-only,first-touch,on-demand,sentinel
+  local three=fast-only,on-demand,sentinel
+  local rivals=sentinel,ial,first-touch,memory-mode,on-demand,slow-only
   case $1 in
     resnet50_b16) compare "$1" resnet50 16 $three 11 ;;
     resnet50_b32) compare "$1" resnet50 32 $three 9 ;;
@@ -73,8 +84,6 @@ experiment() {
           --spill-dir "$spill" --json "$out/$1_${share%\%}.json"
       done
       ;;
-    resnet32_optane) compare "$1" resnet32 128 $all 12 --slow optane ;;
-    resnet32_pmbd) compare "$1" resnet32 128 $all 12 --slow pmbd ;;
     resnet32_pcie3) compare "$1" resnet32 128 $three 12 --slow pcie3 ;;
     resnet20_learns)
       keep "$1_fast_only" "$sluice" train resnet20 --batch 64 --steps 100 --planner fast-only --json "$out/$1_fast_only.json"
@@ -95,6 +104,24 @@ experiment() {
     resnet200_profile) profile_twice "$1" resnet200 --batch 16 ;;
     lengths_lstm) lengths "$1" lstm 20 20,25,30,35,40,27 ;;
     lengths_bert) lengths "$1" bert_base 2 32,48,64,96,128,56 ;;
+    optane_sentinel)  # Sentinel's table III, small batches
+      optane resnet32 128 12 $rivals
+      optane lstm 20 12 $rivals
+      note="images of 64 x 64 in colour, the network's own; the paper trains it on MNIST" optane dcgan 128 7 $rivals
+      optane mobilenet_v1 128 12 $rivals --image-size 32 --classes 10
+      local part why="batch 2 where the paper has 32: a step of 32 takes half a minute on two cores; in two parts,
+because a process for each planner holds all of the model in this machine's 24 GiB"
+      part=_1 note=$why optane bert_large 2 7 sentinel,ial,first-touch
+      part=_2 note=$why optane bert_large 2 7 memory-mode,on-demand,slow-only
+      ;;
+    pmbd_redl)  # ReDL's table II; all batches are the paper's
+      pmbd resnet50_v2 128 12 --image-size 32 --classes 10
+      pmbd lstm 20 12
+      pmbd vgg19 64 7 --image-size 32 --classes 10 --lr 0.001
+      note="images of 75 x 75, the smallest that the network takes; the paper trains it on MNIST" \
+        pmbd inception_v3 64 7 --image-size 75 --classes 10
+      ;;
+    kernel_swap) keep "$1" benchmarks/rivals/kernel_swap.py --spill-dir "$spill" --json "$out/$1.json" ;;
     vgg16_b8) at_feasible "$1" vgg16 8 --lr 0.001 ;;  # without norms it diverges at the usual rate
     inception_v?_b* | densenet*_b* | mobilenet_v?_b* | squeezenet1_1_b* | googlenet_b* | lstm_b* | bert_*_b* | dcgan_b*)
       at_feasible "$1" "${1%_b*}" "${1##*_b}" ;;
