@@ -10,5 +10,6 @@ Result<Plan> plan_slow_only(const PlanRequest& request);    // slow_only.cpp
 Result<Plan> plan_first_touch(const PlanRequest& request);  // first_touch.cpp
 Result<Plan> plan_on_demand(const PlanRequest& request);    // on_demand.cpp
 Result<Plan> plan_sentinel(const PlanRequest& request);     // sentinel/sentinel.cpp
+Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request);
 
 }  // namespace sluice

@@ -65,7 +65,8 @@ const std::vector<PlannerEntry>& planners() {
       {"slow-only", "everything in an addressable slow tier, used in place", plan_slow_only},
       {"first-touch", "first come, first served: later tensors live in an addressable slow tier", plan_first_touch},
       {"on-demand", "fetch when an op needs it, evict the least recently used: what paging does", plan_on_demand},
-      {"sentinel", "prefetch a migration interval ahead, evict early (Sentinel, HPCA 2021)", plan_sentinel},
+      {"sentinel", "prefetch a migration interval ahead, evict early (Sentinel, HPCA 2021)", plan_sentinel,
+       search_sentinel},
   };
   return table;
 }

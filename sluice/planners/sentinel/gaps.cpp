@@ -1,5 +1,7 @@
 #include "sluice/planners/sentinel/gaps.hpp"
 
+#include <optional>
+
 namespace sluice {
 
 std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count) {
@@ -23,20 +25,56 @@ std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_coun
     if (unit.persistent && uses.back().op + 1 < op_count) {
       gaps.push_back(
           {.unit = index, .bytes = bytes, .previous_use = uses.back().op, .next_use = uses.front().op, .wraps = true});
+    } else if (unit.persistent && !gaps.empty() && gaps.back().unit == index) {
+      gaps.back().may_leave = false;  // used by the step's last op, it has to be where the step begins
     }
   }
   return gaps;
 }
 
+namespace {
+
+// The unit's gap that comes after `gap` in the cycle of steps; itself when it is the only one and wraps.
+std::optional<std::size_t> following(const std::vector<Gap>& gaps, std::size_t gap) {
+  if (gap + 1 < gaps.size() && gaps[gap + 1].unit == gaps[gap].unit) return gap + 1;
+  if (!gaps[gap].wraps) return std::nullopt;
+  while (gap > 0 && gaps[gap - 1].unit == gaps[gap].unit) --gap;
+  return gap;
+}
+
+}  // namespace
+
+void leave_in_slow(std::vector<Gap>& gaps, const std::set<PrefetchKey>& left_out) {
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    if (!gaps[i].may_leave || !left_out.contains(key_of(gaps[i]))) continue;
+    gaps[i].left_slow = gaps[i].must_cut = true;
+    if (const auto next = following(gaps, i)) gaps[*next].must_cut = true;
+  }
+}
+
+std::vector<Use> uses_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<Use>& uses) {
+  const auto next = following(gaps, gap);
+  const OpIndex last = next ? gaps[*next].previous_use : uses.back().op;
+  std::vector<Use> behind;
+  for (const Use& use : uses) {
+    if (use.op >= gaps[gap].next_use && use.op <= last) behind.push_back(use);
+  }
+  return behind;
+}
+
 void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end) {
-  bool slow_valid = begin != end && (end - 1)->wraps && (end - 1)->cut;  // there since the step's start
+  if (begin == end) return;
+  const bool starts_slow = (end - 1)->wraps && (end - 1)->cut;
+  bool slow_valid = starts_slow;  // there since the step's start
+  bool in_slow = starts_slow && (end - 1)->left_slow;
   auto gap = begin;
   for (const Use& use : uses) {
-    if (use.writes) slow_valid = false;
+    if (use.writes && !in_slow) slow_valid = false;
     if (gap == end || gap->previous_use != use.op) continue;
     if (gap->cut) {
       gap->writes = !slow_valid;
       slow_valid = true;
+      in_slow = gap->left_slow;
     }
     ++gap;
   }

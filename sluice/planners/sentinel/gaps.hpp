@@ -2,6 +2,8 @@
 // A persistent unit also has a gap that wraps around the step: from its last use to its first use in the next step.
 #pragma once
 
+#include <compare>
+#include <set>
 #include <vector>
 
 #include "sluice/planners/sentinel/moving_units.hpp"
@@ -14,11 +16,23 @@ struct Gap {
   OpIndex previous_use = 0;
   OpIndex next_use = 0;  // of the next step when `wraps`
   bool wraps = false;
+  bool may_leave = true;     // its prefetch may be left out
   bool cut = false;          // the tensor leaves the fast tier
+  bool must_cut = false;     // it cannot stay: it is, or will be, used in the slow tier at one of the gap's ends
+  bool left_slow = false;    // cut, and the uses up to the next gap find the tensor in the slow tier: no prefetch
   bool writes = false;       // cut, and no valid copy is in the slow tier: the eviction must write
   OpIndex tail_end = 0;      // room kept for the eviction: [previous_use + 1, tail_end)
   OpIndex window_begin = 0;  // room kept for the prefetch: [window_begin, next_use)
 };
+
+// A prefetch that may be left out: the unit it brings and the first op that needs it.
+struct PrefetchKey {
+  std::size_t unit = 0;
+  OpIndex next_use = 0;
+  auto operator<=>(const PrefetchKey&) const = default;
+};
+
+inline PrefetchKey key_of(const Gap& gap) { return {gap.unit, gap.next_use}; }
 
 // The op ranges of a gap: one, or two (after the last use, before the first) when it wraps.
 std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count);
@@ -27,6 +41,13 @@ std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count);
 // Units below `small_bytes` and those that may not move have none, nor have short-lived ones unless they are to move.
 std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes,
                            bool move_short_lived = false);
+
+// Marks the gaps whose prefetch is among `left_out` and may be left out, and those that must be cut because of it.
+void leave_in_slow(std::vector<Gap>& gaps, const std::set<PrefetchKey>& left_out);
+
+// The uses behind `gap` up to the unit's next gap: all or none of them find the tensor in the fast tier. `gaps` are all
+// of find_gaps(), `gap` one of them.
+std::vector<Use> uses_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<Use>& uses);
 
 // Sets `writes` of every cut gap of one unit (a contiguous run from find_gaps).
 void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end);

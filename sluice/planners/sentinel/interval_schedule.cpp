@@ -1,12 +1,34 @@
 #include "sluice/planners/sentinel/interval_schedule.hpp"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 #include "sluice/planners/reservation_table.hpp"
 
 namespace sluice {
 namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+// How often the ops of one interval access the unit's average page; without counts, how many of them use it.
+double accesses_within(const ScheduleProblem& problem, std::size_t unit, Interval<OpIndex> ops) {
+  double accesses = 0;
+  for (const Use& use : problem.units[unit].uses) {
+    if (!ops.contains(use.op)) continue;
+    if (problem.accesses == nullptr) {
+      ++accesses;
+      continue;
+    }
+    for (const TensorTouches& touches : problem.accesses->ops[at(use.op)]) {
+      const auto& tensors = problem.units[unit].tensors;
+      if (std::find(tensors.begin(), tensors.end(), touches.tensor) == tensors.end()) continue;
+      accesses += static_cast<double>((touches.reads + touches.writes) * kPageBytes) /
+                  static_cast<double>(problem.units[unit].moved_bytes);
+    }
+  }
+  return accesses;
+}
 
 class IntervalScheduler {
  public:
@@ -17,7 +39,9 @@ class IntervalScheduler {
         forecast_(forecast),
         cut_(cut_into_intervals(problem.liveness, options.interval_length)),
         gaps_(find_gaps(problem.units, problem.graph.op_count(), options.small_bytes, options.move_short_lived)),
-        table_(problem.graph.op_count(), capacity) {}
+        table_(problem.graph.op_count(), capacity) {
+    leave_in_slow(gaps_, options.left_out);
+  }
 
   bool everything_fits() const;
   bool reserve_operands();
@@ -25,12 +49,15 @@ class IntervalScheduler {
   void give_tails();
   void give_windows();
   void keep_what_still_fits();
-  std::vector<TensorSchedule> schedules() const;
+  IntervalSchedule schedules() const;
 
  private:
+  void release_uses_in_slow();
+  TensorSchedule schedule_unit(const MovingUnit& unit, std::span<const Gap> gaps) const;
   int interval_of(OpIndex op) const { return cut_.interval_of_op[static_cast<std::size_t>(op)]; }
   Seconds start_of(OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
   Seconds duration(const Gap& gap) const;
+  double copy_price(LinkId link, double lane_price) const;
   double saving(const Gap& gap) const;
   bool inside_one_interval(const Gap& gap) const;
   bool keep_if_fits(Gap& gap, Bytes headroom);
@@ -67,10 +94,19 @@ bool IntervalScheduler::reserve_operands() {
     gap.window_begin = gap.next_use;
     for (const auto& range : gap_ranges(gap, problem_.graph.op_count())) table_.reserve(range, -gap.bytes);
   }
+  release_uses_in_slow();
   for (OpIndex op = 0; op < problem_.graph.op_count(); ++op) {
     if (table_.used(op) > table_.capacity()) return false;
   }
   return true;
+}
+
+void IntervalScheduler::release_uses_in_slow() {
+  for (std::size_t i = 0; i < gaps_.size(); ++i) {
+    if (!gaps_[i].left_slow) continue;
+    const std::vector<Use> uses = uses_behind(gaps_, i, problem_.units[gaps_[i].unit].uses);
+    table_.reserve({uses.front().op, uses.back().op + 1}, -gaps_[i].bytes);
+  }
 }
 
 Seconds IntervalScheduler::duration(const Gap& gap) const {
@@ -80,11 +116,17 @@ Seconds IntervalScheduler::duration(const Gap& gap) const {
   return total;
 }
 
+// Of a byte: the lane's time at its price at that moment, and the compute time lost beside it.
+double IntervalScheduler::copy_price(LinkId link, double lane_price) const {
+  constexpr Bytes kMany = kGiB;  // so that latency does not count
+  return problem_.costs.transfer_seconds(link, kMany) / kMany * (lane_price + problem_.costs.interference(link));
+}
+
 // What keeping the gap saves, a byte. A parameter that was only read so far this step leaves without a copy.
 double IntervalScheduler::saving(const Gap& gap) const {
-  const double inward = forecast_.inward_price[static_cast<std::size_t>(gap.next_use)];
+  const double inward = copy_price(problem_.inward, forecast_.inward_price[at(gap.next_use)]);
   if (problem_.units[gap.unit].persistent && !gap.wraps) return inward;
-  return inward + forecast_.outward_price[static_cast<std::size_t>(gap.previous_use)];
+  return inward + copy_price(problem_.outward, forecast_.outward_price[at(gap.previous_use)]);
 }
 
 bool IntervalScheduler::inside_one_interval(const Gap& gap) const {
@@ -92,6 +134,7 @@ bool IntervalScheduler::inside_one_interval(const Gap& gap) const {
 }
 
 bool IntervalScheduler::keep_if_fits(Gap& gap, Bytes headroom) {
+  if (gap.must_cut) return false;
   const auto ranges = gap_ranges(gap, problem_.graph.op_count());
   const bool fits = std::all_of(ranges.begin(), ranges.end(),
                                 [&](const auto& range) { return table_.fits(range, gap.bytes, headroom); });
@@ -152,19 +195,14 @@ OpIndex IntervalScheduler::earliest_window(const Gap& gap) const {
 
 std::vector<std::size_t> IntervalScheduler::windows_in_order() const {
   std::vector<std::size_t> order;
-  std::vector<std::tuple<int, std::size_t, OpIndex>> key(gaps_.size());
+  std::vector<std::tuple<int, double, OpIndex>> key(gaps_.size());
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
-    if (!gaps_[i].cut) continue;
+    if (!gaps_[i].cut || gaps_[i].left_slow) continue;
     order.push_back(i);
     const int interval = interval_of(gaps_[i].next_use);
-    std::size_t colder = 0;
-    if (options_.order == PrefetchOrder::kHottestFirst) {
-      const auto& uses = problem_.units[gaps_[i].unit].uses;
-      colder = static_cast<std::size_t>(
-          std::count_if(uses.begin(), uses.end(), [&](const Use& use) { return interval_of(use.op) == interval; }));
-      colder = uses.size() - colder;
-    }
-    key[i] = {interval, colder, gaps_[i].next_use};
+    const bool by_heat = options_.order == PrefetchOrder::kHottestFirst;
+    const double heat = by_heat ? accesses_within(problem_, gaps_[i].unit, cut_.intervals[at(interval)]) : 0;
+    key[i] = {interval, -heat, gaps_[i].next_use};
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
   return order;
@@ -181,7 +219,7 @@ void IntervalScheduler::give_windows() {
 // A gap whose tail and window leave only a middle that fits, or no middle at all, is not worth two copies.
 void IntervalScheduler::keep_what_still_fits() {
   for (Gap& gap : gaps_) {
-    if (!gap.cut) continue;
+    if (!gap.cut || gap.must_cut) continue;
     const OpIndex op_count = problem_.graph.op_count();
     std::vector<Interval<OpIndex>> middle{{gap.tail_end, gap.wraps ? op_count : gap.window_begin}};
     if (gap.wraps) middle.push_back({0, gap.window_begin});
@@ -193,43 +231,49 @@ void IntervalScheduler::keep_what_still_fits() {
   }
 }
 
-std::vector<TensorSchedule> IntervalScheduler::schedules() const {
-  std::vector<TensorSchedule> result;
-  for (const MovingUnit& unit : problem_.units) {
-    result.push_back(fast_over(unit.range, unit.persistent));
-  }
-  for (const Gap& gap : gaps_) {
-    if (!gap.cut) continue;
-    TensorSchedule& schedule = result[gap.unit];
-    FastPiece& last = schedule.pieces.back();
-    if (gap.wraps) {
-      schedule.fast_at_start = false;
-      last.ops.end = gap.tail_end;
-      schedule.pieces.front().ops.begin = gap.window_begin;
-      continue;
-    }
-    FastPiece next = last;
-    next.ops.begin = gap.window_begin;
-    next.first_use = gap.next_use;
-    last.ops.end = gap.tail_end;
-    last.last_use = last.evict_after = gap.previous_use;
-    schedule.pieces.push_back(next);
-  }
+IntervalSchedule IntervalScheduler::schedules() const {
+  IntervalSchedule result;
+  auto gap = gaps_.begin();
   for (std::size_t i = 0; i < problem_.units.size(); ++i) {
-    const auto& uses = problem_.units[i].uses;
-    auto& pieces = result[i].pieces;
-    if (uses.empty() || pieces.empty()) continue;
-    pieces.front().first_use = uses.front().op;
-    pieces.back().last_use = pieces.back().evict_after = uses.back().op;
+    const auto begin = gap;
+    gap = std::find_if(begin, gaps_.end(), [&](const Gap& other) { return other.unit != i; });
+    result.units.push_back(schedule_unit(problem_.units[i], {begin, gap}));
   }
+  for (const Gap& each : gaps_) {
+    if (each.cut && !each.left_slow && each.may_leave) result.prefetches.push_back(key_of(each));
+  }
+  std::sort(result.prefetches.begin(), result.prefetches.end());
   return result;
+}
+
+// Pieces end and begin at cut gaps; none is open over uses in the slow tier.
+TensorSchedule IntervalScheduler::schedule_unit(const MovingUnit& unit, std::span<const Gap> gaps) const {
+  if (unit.uses.empty()) return fast_over(unit.range, unit.persistent);
+  const Gap* const wrap = !gaps.empty() && gaps.back().wraps && gaps.back().cut ? &gaps.back() : nullptr;
+  TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}};
+  std::optional<FastPiece> open;
+  const auto begin = [&](OpIndex room, OpIndex use) { open = FastPiece{.ops = {room, room}, .first_use = use}; };
+  const auto end = [&](OpIndex room, OpIndex use) {
+    if (!open) return;
+    open->ops.end = room;
+    open->last_use = open->evict_after = use;
+    schedule.pieces.push_back(*open);
+    open.reset();
+  };
+  if (wrap == nullptr || !wrap->left_slow) begin(wrap ? wrap->window_begin : unit.range.begin, unit.uses.front().op);
+  for (const Gap& gap : gaps) {
+    if (!gap.cut || gap.wraps) continue;
+    end(gap.tail_end, gap.previous_use);
+    if (!gap.left_slow) begin(gap.window_begin, gap.next_use);
+  }
+  end(wrap ? wrap->tail_end : unit.range.end, unit.uses.back().op);
+  return schedule;
 }
 
 }  // namespace
 
-std::optional<std::vector<TensorSchedule>> schedule_intervals(const ScheduleProblem& problem,
-                                                              const ScheduleOptions& options, Bytes capacity,
-                                                              const Forecast& forecast) {
+std::optional<IntervalSchedule> schedule_intervals(const ScheduleProblem& problem, const ScheduleOptions& options,
+                                                   Bytes capacity, const Forecast& forecast) {
   IntervalScheduler scheduler(problem, options, capacity, forecast);
   if (scheduler.everything_fits()) return scheduler.schedules();
   if (!scheduler.reserve_operands()) return std::nullopt;

@@ -13,12 +13,14 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "sluice/planners/sentinel/forecast.hpp"
 #include "sluice/planners/sentinel/gaps.hpp"
 #include "sluice/planners/sentinel/intervals.hpp"
 #include "sluice/planners/tensor_schedule.hpp"
+#include "sluice/profile/access_profile.hpp"
 
 namespace sluice {
 
@@ -30,6 +32,7 @@ struct ScheduleOptions {
   Bytes small_bytes = kSmallTensorBytes;  // smaller units never move
   bool move_short_lived = false;          // the paper's rule is that they stay
   PrefetchOrder order = PrefetchOrder::kHottestFirst;
+  std::set<PrefetchKey> left_out;  // prefetches not made: the uses find the tensor in the slow tier (case 3)
 };
 
 struct ScheduleProblem {
@@ -39,11 +42,16 @@ struct ScheduleProblem {
   const CostModel& costs;
   LinkId outward = 0;  // fast to slow
   LinkId inward = 0;
+  const AccessProfile* accesses = nullptr;  // main-memory accesses, or nullptr: ops that use a tensor stand for them
 };
 
-// By unit. Empty when some op's operands alone exceed `capacity`.
-std::optional<std::vector<TensorSchedule>> schedule_intervals(const ScheduleProblem& problem,
-                                                              const ScheduleOptions& options, Bytes capacity,
-                                                              const Forecast& forecast);
+struct IntervalSchedule {
+  std::vector<TensorSchedule> units;    // by unit
+  std::vector<PrefetchKey> prefetches;  // those that may be left out, ascending
+};
+
+// Empty when some op's operands alone exceed `capacity`.
+std::optional<IntervalSchedule> schedule_intervals(const ScheduleProblem& problem, const ScheduleOptions& options,
+                                                   Bytes capacity, const Forecast& forecast);
 
 }  // namespace sluice

@@ -1,0 +1,47 @@
+#include "sluice/planners/sentinel/candidate.hpp"
+
+#include <algorithm>
+
+#include "sluice/planners/pack.hpp"
+
+namespace sluice {
+
+CandidateBuilder::CandidateBuilder(const PlanRequest& request, const SlowTier& slow)
+    : request_(request),
+      slow_(slow),
+      liveness_(analyze_liveness(request.graph)),
+      units_(find_moving_units(request.graph, liveness_)),
+      costs_(request.graph, request.profile, request.machine),
+      problem_{request.graph, liveness_, units_, costs_, slow.outward, slow.inward, request.accesses},
+      capacity_(request.budgets[kFastTier]) {}
+
+Result<Candidate> CandidateBuilder::build(const ScheduleOptions& options, const Forecast& forecast) {
+  ++built_;
+  std::vector<PrefetchKey> prefetches;
+  const auto build_at = [&](Bytes capacity) -> std::optional<PlanBuilder> {
+    auto schedule = schedule_intervals(problem_, options, capacity, forecast);
+    if (!schedule) return std::nullopt;
+    PlanBuilder builder(request_.graph, request_.machine);
+    for (std::size_t i = 0; i < units_.size(); ++i) add_unit(builder, units_[i], schedule->units[i]);
+    prefetches = std::move(schedule->prefetches);
+    return builder;
+  };
+  SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacity_, build_at));
+  // The next candidate will lose about as much to fragmentation: it need not find that out from the top.
+  capacity_ = std::min(budget(), packed.capacity + packed.capacity / 32);
+  Program program = lower_plan(request_.graph, request_.machine, packed.plan);
+  Timeline timeline = simulate(program, costs_);
+  return Candidate{options, std::move(packed.plan), std::move(program), std::move(timeline), std::move(prefetches)};
+}
+
+// Tensors that never move need no common pages: each keeps its own room, over its own live range.
+void CandidateBuilder::add_unit(PlanBuilder& builder, const MovingUnit& unit, const TensorSchedule& schedule) const {
+  const bool all_fast = schedule.fast_at_start == unit.persistent && schedule.pieces.size() < 2 &&
+                        (schedule.pieces.empty() || schedule.pieces.front().ops == unit.range);
+  if (!all_fast) return add_block_schedule(builder, request_.graph, unit.uses, unit.tensors, slow_.id, schedule);
+  for (const TensorId id : unit.tensors) {
+    add_tensor_schedule(builder, request_.graph, liveness_, id, slow_.id, always_fast(liveness_, id, unit.persistent));
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,29 @@
+// Which prefetches are better left out, so that ops use the tensor where it lies in an addressable slow tier.
+//
+//   - Case 3 of the paper (§IV-D): the prefetch is late, and the interval waits for it. Whether to wait or to leave the
+//     tensor is found out by trial (test_and_trial.hpp).
+//   - Ours: the copy costs more than it saves. Moving bytes takes compute time, if the copying thread shares the cores
+//     or the memory with the ops, and it takes time of the lane; one read in place may cost less than both.
+#pragma once
+
+#include "sluice/planners/sentinel/candidate.hpp"
+
+namespace sluice {
+
+// The candidate's prefetches that cost more than using the tensor in place, by the cost model, and with a busy lane's
+// time at what its simulated stalls say.
+std::vector<PrefetchKey> prefetches_dearer_than_use(const CandidateBuilder& builder, const Candidate& candidate);
+
+// An occurrence of case 3: an interval that had to wait for prefetches, and which ones.
+struct LateInterval {
+  int interval = 0;
+  Seconds waited = 0;
+  std::vector<PrefetchKey> late;
+};
+
+// Those that waited longest first. `stalls` by OpIndex, simulated or measured; waits of less than a thousandth of
+// `step` are noise.
+std::vector<LateInterval> late_intervals(const CandidateBuilder& builder, const Candidate& candidate,
+                                         const std::vector<Seconds>& stalls, Seconds step);
+
+}  // namespace sluice

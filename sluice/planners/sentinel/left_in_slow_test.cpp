@@ -1,0 +1,189 @@
+// Case 3 and uses in place: which prefetches are left out, what that does to schedules, and test and trial.
+#include "sluice/planners/sentinel/left_in_slow.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/memory/presets.hpp"
+#include "sluice/plan/verifier.hpp"
+#include "sluice/planners/sentinel/test_and_trial.hpp"
+#include "sluice/testing/program_oracle.hpp"
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/seeded_random.hpp"
+
+namespace sluice {
+namespace {
+
+// Gaps of one unit that persists: uses at 1, 4 and 8 of ten ops.
+std::vector<Gap> three_gaps() {
+  return {{.previous_use = 1, .next_use = 4},
+          {.previous_use = 4, .next_use = 8},
+          {.previous_use = 8, .next_use = 1, .wraps = true}};
+}
+
+const std::vector<Use> kUses{{1, true, false}, {4, true, false}, {8, true, true}};
+
+TEST(LeftInSlow, TheGapsOnBothSidesOfTheUseMustBeCut) {
+  std::vector<Gap> gaps = three_gaps();
+  leave_in_slow(gaps, {{0, 4}});
+  EXPECT_TRUE(gaps[0].left_slow && gaps[0].must_cut);
+  EXPECT_TRUE(gaps[1].must_cut && !gaps[1].left_slow);
+  EXPECT_FALSE(gaps[2].must_cut);
+}
+
+TEST(LeftInSlow, BehindTheWrappingGapComesTheFirstOne) {
+  std::vector<Gap> gaps = three_gaps();
+  leave_in_slow(gaps, {{0, 1}});
+  EXPECT_TRUE(gaps[2].left_slow && gaps[0].must_cut);
+  EXPECT_FALSE(gaps[1].must_cut);
+}
+
+TEST(LeftInSlow, UsesBehindAGapReachToTheNextOne) {
+  const std::vector<Use> uses{{1, true, false}, {2, true, false}, {4, true, false}, {5, true, false}, {8, true, true}};
+  std::vector<Gap> gaps = three_gaps();
+  gaps[0].previous_use = 2;
+  gaps[1].previous_use = 5;
+  const auto ops = [&](std::size_t gap) {
+    std::vector<OpIndex> result;
+    for (const Use& use : uses_behind(gaps, gap, uses)) result.push_back(use.op);
+    return result;
+  };
+  EXPECT_THAT(ops(0), ::testing::ElementsAre(4, 5));
+  EXPECT_THAT(ops(1), ::testing::ElementsAre(8));
+  EXPECT_THAT(ops(2), ::testing::ElementsAre(1, 2));
+}
+
+TEST(LeftInSlow, WhatIsWrittenInPlaceIsNotWrittenBack) {
+  std::vector<Gap> gaps = three_gaps();
+  leave_in_slow(gaps, {{0, 8}});
+  for (Gap& gap : gaps) gap.cut = true;
+  mark_writes(kUses, gaps.begin(), gaps.end());
+  EXPECT_FALSE(gaps[0].writes || gaps[1].writes || gaps[2].writes);
+  gaps[1].left_slow = false;
+  mark_writes(kUses, gaps.begin(), gaps.end());
+  EXPECT_TRUE(gaps[2].writes);
+}
+
+// Read in place at the step's last op, a parameter would not be where the next step expects it.
+TEST(LeftInSlow, AParameterThatTheLastOpUsesComesBackForIt) {
+  std::vector<MovingUnit> units(1);
+  units[0] = {.tensors = {0}, .uses = kUses, .range = {0, 9}, .persistent = true, .may_move = true};
+  std::vector<Gap> gaps = find_gaps(units, 9, 0);
+  ASSERT_EQ(gaps.size(), 2U);
+  leave_in_slow(gaps, {{0, 4}, {0, 8}});
+  EXPECT_TRUE(gaps[0].left_slow);
+  EXPECT_FALSE(gaps[1].left_slow);
+}
+
+struct RandomCase {
+  Graph graph;
+  Machine machine;
+  Profile profile;
+  PlanRequest request{graph, profile, machine, {}};
+
+  explicit RandomCase(std::uint64_t seed, const char* tier = "optane") : graph(testing::random_graph(seed)) {
+    machine = make_machine({.threads = 1, .slow_tier = tier, .slow_capacity = kGiB}).value();
+    testing::SeededRandom random(seed);
+    for (OpIndex op = 0; op < graph.op_count(); ++op) profile.op_seconds.push_back(1e-6 * random.between(1, 50));
+    for (Link& link : machine.links) link.bandwidth = 2e8;
+    request.budgets = {align_down(fast_only_bytes(graph) * 7 / 10, kTensorAlignment), kGiB};
+  }
+};
+
+// Whatever prefetches are left out, the plan is sound and runs right in any order.
+TEST(LeftInSlow, AnyPrefetchesMayBeLeftOut) {
+  int left = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const RandomCase random_case(seed);
+    const SlowTier slow = find_slow_tier("sentinel", random_case.machine).value();
+    CandidateBuilder builder(random_case.request, slow);
+    const Forecast forecast = forecast_compute(random_case.graph, builder.costs());
+    ScheduleOptions options{.small_bytes = 0};
+    const auto whole = builder.build(options, forecast);
+    if (!whole.ok()) continue;
+    testing::SeededRandom random(seed);
+    for (const PrefetchKey& key : whole->prefetches) {
+      if (random.between(0, 2) == 0) options.left_out.insert(key);
+    }
+    const auto candidate = builder.build(options, forecast);
+    if (!candidate.ok()) continue;  // so small a budget may not pack
+    const testing::PlanTrial trial = testing::try_plan(random_case.graph, random_case.machine, candidate->plan);
+    EXPECT_TRUE(trial.accepted) << verify_plan(random_case.graph, random_case.machine, candidate->plan)[0].message;
+    EXPECT_FALSE(trial.race) << *trial.race;
+    for (const PrefetchKey& key : options.left_out) {
+      EXPECT_THAT(candidate->prefetches, ::testing::Not(::testing::Contains(key)));
+    }
+    left += static_cast<int>(options.left_out.size());
+  }
+  EXPECT_GT(left, 300) << "or this shows nothing";
+}
+
+// The first random step on which the search has something to try.
+struct Trials {
+  std::unique_ptr<RandomCase> random_case;
+  std::unique_ptr<PlanSearch> search;
+};
+
+StepObservation with_stalls(const RandomCase& random_case, Seconds seconds, Seconds stall) {
+  return {.seconds = seconds,
+          .stalls = std::vector<Seconds>(static_cast<std::size_t>(random_case.graph.op_count()), stall)};
+}
+
+std::optional<Trials> trials_of(std::uint64_t seed, const char* tier) {
+  Trials trials{std::make_unique<RandomCase>(seed, tier), nullptr};
+  auto search = make_search("sentinel", trials.random_case->request);
+  if (!search.ok()) return std::nullopt;
+  trials.search = std::move(search).value();
+  return trials;
+}
+
+TEST(TestAndTrial, KeepsTheFasterWayOfEachOccurrence) {
+  int tried = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    auto trials = trials_of(seed, "optane");
+    if (!trials || trials->search->done()) continue;
+    PlanSearch& search = *trials->search;
+    search.observe(with_stalls(*trials->random_case, 1.0, 0.1));  // every interval waits
+    if (search.done()) continue;
+    const Plan first = search.best();
+    EXPECT_NE(search.plan().migrations, first.migrations) << "the trial leaves prefetches out";
+    search.observe(with_stalls(*trials->random_case, 1.1, 0.1));  // slower: the migration goes on
+    EXPECT_EQ(search.best().migrations, first.migrations);
+    if (search.done()) continue;
+    const Plan second_trial = search.plan();
+    search.observe(with_stalls(*trials->random_case, 0.9, 0.1));  // faster: the tensors stay
+    EXPECT_EQ(search.best().migrations, second_trial.migrations);
+    ++tried;
+  }
+  EXPECT_GT(tried, 10);
+}
+
+TEST(TestAndTrial, TakesAtMostTwoStepsAnOccurrence) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    auto trials = trials_of(seed, "optane");
+    if (!trials) continue;
+    PlanSearch& search = *trials->search;
+    while (!search.done()) search.observe(with_stalls(*trials->random_case, 1.0, 0.1));
+    EXPECT_LE(search.report().steps, std::max(1, 2 * search.report().occasions));
+  }
+}
+
+TEST(TestAndTrial, HasNothingToTryWhereOpsCannotUseTheSlowTier) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto trials = trials_of(seed, "pcie3");
+    EXPECT_TRUE(!trials || trials->search->done());
+  }
+}
+
+TEST(TestAndTrial, WithoutStallsThePlanStands) {
+  auto trials = trials_of(3, "optane");
+  ASSERT_TRUE(trials);
+  if (!trials->search->done()) trials->search->observe({.seconds = 1, .stalls = {}});
+  EXPECT_TRUE(trials->search->done());
+}
+
+}  // namespace
+}  // namespace sluice
