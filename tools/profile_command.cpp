@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/progress.hpp"
@@ -44,13 +45,18 @@ Result<PlacementEffort> add_placements(const Arguments& arguments, Prepared& pre
                             [&](int measured, int total) { progress.update(measured, total); });
 }
 
-Result<nlohmann::json> add_accesses(const Arguments& arguments, Prepared& prepared) {
+Result<AccessProfile> count_accesses(const Arguments& arguments, Prepared& prepared) {
   SLUICE_ASSIGN(const AccessOptions options, arguments.accesses.options());
   ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-  SLUICE_ASSIGN(const AccessProfile profile,
-                measure_access_profile(prepared.workload, prepared.machine, {}, options, cache));
-  fmt::print("\n{}", describe_accesses(prepared.workload.graph(), profile, arguments.top));
-  return accesses_json(prepared.workload.graph(), profile);
+  return measure_access_profile(prepared.workload, prepared.machine, {}, options, cache);
+}
+
+Status save(const std::string& path, const Prepared& prepared, const std::optional<AccessProfile>& accesses) {
+  nlohmann::json document = profile_to_json(prepared.workload.graph(), prepared.machine, prepared.profile);
+  if (accesses) document["accesses"] = access_profile_to_json(*accesses);
+  SLUICE_RETURN_IF_ERROR(write_json_file(path, document));
+  fmt::print("\nwritten to {}\n", path);
+  return {};
 }
 
 Result<int> run(const Arguments& arguments) {
@@ -62,17 +68,15 @@ Result<int> run(const Arguments& arguments) {
     SLUICE_ASSIGN(const PlacementEffort effort, add_placements(arguments, prepared));
     fmt::print("{}", describe_placements(graph, machine, prepared.profile, effort, arguments.top));
   }
-  nlohmann::json accesses;
+  std::optional<AccessProfile> accesses;
   if (arguments.accesses.wanted) {
-    SLUICE_ASSIGN(accesses, add_accesses(arguments, prepared));
+    SLUICE_ASSIGN(accesses, count_accesses(arguments, prepared));
+    fmt::print("\n{}", describe_accesses(graph, *accesses, arguments.top));
   }
-  if (!arguments.save.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.save, profile_to_json(graph, machine, prepared.profile)));
-    fmt::print("\nwritten to {}\n", arguments.save);
-  }
+  if (!arguments.save.empty()) SLUICE_RETURN_IF_ERROR(save(arguments.save, prepared, accesses));
   if (!arguments.json.empty()) {
     nlohmann::json document = profile_json(prepared);
-    if (arguments.accesses.wanted) document["accesses"] = std::move(accesses);
+    if (accesses) document["accesses"] = accesses_json(graph, *accesses);
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
   }
   return kExitOk;
@@ -90,7 +94,9 @@ void add_profile_command(CLI::App& app, Action& action) {
       "--placements", arguments->placements,
       "Also time ops with operands in each slow tier that they can use in place (minutes the first time)");
   arguments->accesses.add_to(*command);
-  command->add_option("--save", arguments->save, "Write the profile to this file, to plan with: --profile FILE");
+  command->add_option(
+      "--save", arguments->save,
+      "Write the profile to this file, to plan with: --profile FILE, and with access counts --accesses FILE");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice profile resnet50 --batch 16");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });

@@ -63,6 +63,15 @@ AccessProfile profile_from_json(const json& document, const Graph& graph) {
   return profile;
 }
 
+// An access profile by itself, or the one in a saved profile or in the JSON result of `sluice profile`. nullptr: none.
+const json* counts_in(const json& document) {
+  if (!document.is_object()) return nullptr;
+  if (document.contains("tlb_reach")) return &document;
+  if (!document.contains("accesses")) return nullptr;
+  const json& accesses = document.at("accesses");
+  return accesses.is_object() && accesses.contains("profile") ? &accesses.at("profile") : &accesses;
+}
+
 Status check_origin(const std::filesystem::path& path, const std::string& found, const std::string& wanted,
                     std::string_view what) {
   if (found == wanted) return {};
@@ -96,7 +105,16 @@ Result<AccessProfile> read_access_profile(const std::filesystem::path& path, con
   std::ifstream file(path);
   if (!file) return Error{ErrorCode::kIo, fmt::format("cannot read the access profile {}", path.string())};
   try {
-    const json document = json::parse(file);
+    const json whole = json::parse(file);
+    const json* const counts = counts_in(whole);
+    if (counts == nullptr) {
+      return Error{
+          ErrorCode::kBadInput,
+          fmt::format("{} holds no access counts, by which planners such as sentinel order tensors: count them "
+                      "with sluice profile, the model's options and --accesses --save FILE, or leave it out",
+                      path.string())};
+    }
+    const json& document = *counts;
     if (document.at("version").get<int>() != kAccessFormatVersion)
       throw std::invalid_argument("another format version");
     const auto graph_fingerprint = document.at("graph_fingerprint").get<std::string>();

@@ -113,6 +113,25 @@ TEST(AccessProfileFile, RefusesDamage) {
   EXPECT_TRUE(fixture.read_changed([](json&) {}).ok());
 }
 
+// As `sluice profile --save` and `--json` keep them, beside the times of ops.
+TEST(AccessProfileFile, FindsTheCountsInAProfile) {
+  const Fixture fixture;
+  const auto saved = fixture.read_changed([](json& file) {
+    file = {{"format", "sluice-profile"}, {"accesses", file}};
+  });
+  ASSERT_TRUE(saved.ok()) << saved.error().message;
+  EXPECT_EQ(saved->ops, fixture.profile.ops);
+  const auto result = fixture.read_changed([](json& file) { file = {{"accesses", {{"profile", file}}}}; });
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->ops, fixture.profile.ops);
+  for (const json& without : {json{{"format", "sluice-profile"}}, json::array(), json()}) {
+    const auto none = fixture.read_changed([&](json& file) { file = without; });
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().code, ErrorCode::kBadInput);
+    EXPECT_THAT(none.error().message, HasSubstr("holds no access counts, by which planners such as sentinel"));
+  }
+}
+
 TEST(AccessProfileFile, SaysWhatCannotBeReadOrWritten) {
   const Fixture fixture;
   EXPECT_EQ(read_access_profile("/nonexistent/a.json", fixture.graph, fixture.machine).error().code, ErrorCode::kIo);
