@@ -38,7 +38,9 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
   }
 
   Result<StepTrace> run_step(const StepContext& context) override {
-    last_ = {};
+    last_.ops.clear();
+    last_.charge = {};
+    last_.background = {};
     bookkeeping_ = 0;
     step_begin_ = Clock::now();
     SLUICE_ASSIGN(StepTrace trace, inner_->run_step(context));
@@ -89,6 +91,7 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     const Seconds asked = now();
     charge_ = outside_of_time([&] { return charge_op(*policy_, accesses_, op, asked); });
     last_.charge += charge_;
+    last_.ops.push_back(charge_);
     const Clock::time_point begin = Clock::now();
     if (const Seconds wait = wait_seconds(machine_, tiers_, charge_); wait > 0) {
       copies_->copy_now(charge_.copied_in, charge_.copied_out);

@@ -29,7 +29,8 @@ struct PolicyRun {
 
 // What a policy did in one executed step.
 struct ExecutedCharges {
-  AccessCharge charge;
+  std::vector<AccessCharge> ops;  // by OpIndex
+  AccessCharge charge;            // their sum
   BackgroundWork background;
 };
 

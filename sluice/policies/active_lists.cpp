@@ -29,9 +29,9 @@ void ActiveLists::touch(PageIndex page) {
 AccessCharge ActiveLists::access(std::span<const Access> accesses, Seconds /*now*/) {
   AccessCharge charge;
   for (const Access& access : accesses) {
-    for_pages(access, tuning_.page_bytes, [&](PageIndex page, Bytes bytes) {
+    charge_in_place(charge, access, tuning_.page_bytes, [&](PageIndex page) {
       touch(page);
-      charge_in_place(charge, access, bytes, is_fast(list_of(page)));
+      return is_fast(list_of(page));
     });
   }
   return charge;

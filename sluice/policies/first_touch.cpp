@@ -20,9 +20,7 @@ class FirstTouch final : public Policy {
   AccessCharge access(std::span<const Access> accesses, Seconds /*now*/) override {
     AccessCharge charge;
     for (const Access& access : accesses) {
-      for_pages(access, page_bytes_, [&](PageIndex page, Bytes bytes) {
-        charge_in_place(charge, access, bytes, place_of(page) == Place::kFast);
-      });
+      charge_in_place(charge, access, page_bytes_, [&](PageIndex page) { return place_of(page) == Place::kFast; });
     }
     return charge;
   }

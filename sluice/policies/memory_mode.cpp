@@ -15,8 +15,7 @@ AccessCharge MemoryMode::access(std::span<const Access> accesses, Seconds /*now*
     const Lines counted = access_lines(lines, access.writes);
     const Bytes fetched = counted.missed * line_bytes_;
     const Bytes bytes = access.bytes.length();
-    charge.requested += bytes;
-    charge.found_fast += std::max<Bytes>(0, bytes - fetched);
+    charge.add_operand(bytes, std::max<Bytes>(0, bytes - fetched));
     (access.reads ? charge.slow_read : charge.extra_read) += fetched;
     charge.extra_written += counted.dirty_victims * line_bytes_;
     charge.filled += fetched;

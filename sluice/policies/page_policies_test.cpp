@@ -28,6 +28,8 @@ TEST(FirstTouch, TheFirstPagesTouchedStayFast) {
   const AccessCharge both = access(*policy, {{kPage / 2, 3 * kPage / 2}, true, true});
   EXPECT_EQ(both.requested, kPage);
   EXPECT_EQ(both.found_fast, kPage / 2);
+  EXPECT_EQ(both.operands, 1);
+  EXPECT_EQ(both.operands_found, 0);
   EXPECT_EQ(both.slow_read, kPage / 2);
   EXPECT_EQ(both.slow_written, kPage / 2);
   EXPECT_EQ(access(*policy, write({0, kPage})).slow_written, 0);

@@ -23,15 +23,15 @@ void for_pages(const Access& access, Bytes page_bytes, const Visit& visit) {
   }
 }
 
-// Adds an access to bytes that are used where they are.
-inline void charge_in_place(AccessCharge& charge, const Access& access, Bytes bytes, bool fast) {
-  charge.requested += bytes;
-  if (fast) {
-    charge.found_fast += bytes;
-    return;
-  }
-  if (access.reads) charge.slow_read += bytes;
-  if (access.writes) charge.slow_written += bytes;
+// Adds an access that is used where it is: is_fast(page).
+template <typename IsFast>
+void charge_in_place(AccessCharge& charge, const Access& access, Bytes page_bytes, const IsFast& is_fast) {
+  Bytes found = 0;
+  for_pages(access, page_bytes, [&](PageIndex page, Bytes bytes) { found += is_fast(page) ? bytes : 0; });
+  const Bytes slow = access.bytes.length() - found;
+  if (access.reads) charge.slow_read += slow;
+  if (access.writes) charge.slow_written += slow;
+  charge.add_operand(access.bytes.length(), found);
 }
 
 // First-in-first-out lists of pages, threaded through arrays by page: a page is in one list at most, and every step is

@@ -9,6 +9,8 @@ namespace sluice {
 AccessCharge& AccessCharge::operator+=(const AccessCharge& other) {
   requested += other.requested;
   found_fast += other.found_fast;
+  operands += other.operands;
+  operands_found += other.operands_found;
   slow_read += other.slow_read;
   slow_written += other.slow_written;
   extra_read += other.extra_read;
@@ -18,6 +20,13 @@ AccessCharge& AccessCharge::operator+=(const AccessCharge& other) {
   copied_out += other.copied_out;
   fault_seconds += other.fault_seconds;
   return *this;
+}
+
+void AccessCharge::add_operand(Bytes bytes, Bytes found) {
+  requested += bytes;
+  found_fast += found;
+  ++operands;
+  if (found == bytes) ++operands_found;
 }
 
 void Policy::expect(std::span<const Access> /*upcoming*/, Seconds /*now*/) {}

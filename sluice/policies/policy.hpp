@@ -37,6 +37,8 @@ struct Access {
 struct AccessCharge {
   Bytes requested = 0;   // bytes of the operands, each once
   Bytes found_fast = 0;  // of these, those in fast memory when they were asked for; the rest is below
+  std::int64_t operands = 0;
+  std::int64_t operands_found = 0;  // of which every byte was found there
 
   // Served by the slow tier instead of the fast one, while the op runs.
   Bytes slow_read = 0;
@@ -53,6 +55,7 @@ struct AccessCharge {
   Seconds fault_seconds = 0;  // handling of faults
 
   AccessCharge& operator+=(const AccessCharge& other);
+  void add_operand(Bytes bytes, Bytes found);
 };
 
 // Pages that a policy's own threads have copied in a span of time.

@@ -33,12 +33,13 @@ bool UnifiedMemory::bring(PageIndex page) {
 AccessCharge UnifiedMemory::access(std::span<const Access> accesses, Seconds /*now*/) {
   AccessCharge charge;
   for (const Access& access : accesses) {
+    Bytes found = 0;
     for_pages(access, tuning_.page_bytes, [&](PageIndex page, Bytes bytes) {
-      charge.requested += bytes;
       if (!is_fast(page)) return;
-      charge.found_fast += bytes;
+      found += bytes;
       use(page);
     });
+    charge.add_operand(access.bytes.length(), found);
   }
   for (const Access& access : accesses) access_range(access, charge);
   return charge;

@@ -59,8 +59,42 @@ class PolicySimulation {
 
 }  // namespace
 
-double PolicyStep::locality() const {
-  return charge.requested == 0 ? 1 : static_cast<double>(charge.found_fast) / static_cast<double>(charge.requested);
+LocalityCount locality_count(const AccessCharge& charge) {
+  return {charge.requested, charge.found_fast, charge.operands, charge.operands_found};
+}
+
+LocalityCount PolicyStep::locality() const { return locality_count(charge); }
+
+Locality summarise_locality(std::span<const AccessCharge> ops, const std::vector<Seconds>& op_ends,
+                            Seconds step_seconds) {
+  std::vector<LocalityCount> counts;
+  for (const AccessCharge& charge : ops) counts.push_back(locality_count(charge));
+  return summarise_locality(counts, op_ends, step_seconds);
+}
+
+Locality last_locality(const PolicyTimeline& timeline) {
+  std::vector<AccessCharge> charges;
+  std::vector<Seconds> op_ends;
+  for (const PolicyOp& op : timeline.ops) {
+    charges.push_back(op.charge);
+    op_ends.push_back(op.span.end);
+  }
+  return summarise_locality(charges, op_ends, timeline.steps.back().step_seconds);
+}
+
+Timeline last_step(const PolicyTimeline& timeline, const Machine& machine) {
+  const PolicyStep& step = timeline.steps.back();
+  Timeline last;
+  for (const PolicyOp& op : timeline.ops) {
+    last.ops.push_back(op.span);
+    last.stalls.push_back(op.stall);
+  }
+  last.step_seconds = step.step_seconds;
+  last.stall_seconds = step.stall_seconds;
+  last.link_bytes.assign(machine.links.size(), 0);
+  last.link_bytes[static_cast<std::size_t>(timeline.tiers.inward)] = step.bytes_in();
+  last.link_bytes[static_cast<std::size_t>(timeline.tiers.outward)] = step.bytes_out();
+  return last;
 }
 
 PolicyStep PolicyTimeline::steady() const {
@@ -79,9 +113,10 @@ PolicyStep PolicyTimeline::steady() const {
     *seconds /= static_cast<Seconds>(count);
   }
   AccessCharge& charge = mean.charge;
-  for (Bytes* bytes : {&charge.requested, &charge.found_fast, &charge.slow_read, &charge.slow_written,
-                       &charge.extra_read, &charge.extra_written, &charge.filled, &charge.copied_in, &charge.copied_out,
-                       &mean.background.in, &mean.background.out}) {
+  for (Bytes* bytes :
+       {&charge.requested, &charge.found_fast, &charge.operands, &charge.operands_found, &charge.slow_read,
+        &charge.slow_written, &charge.extra_read, &charge.extra_written, &charge.filled, &charge.copied_in,
+        &charge.copied_out, &mean.background.in, &mean.background.out}) {
     *bytes /= count;
   }
   return mean;
@@ -99,7 +134,7 @@ PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, con
   SLUICE_CHECK(steps > 0, "at least one step is simulated");
   const StepAccesses accesses = step_accesses(graph, liveness, layout);
   PolicySimulation simulation(accesses, costs, machine, tiers, policy);
-  PolicyTimeline timeline;
+  PolicyTimeline timeline{.tiers = tiers};
   for (int step = 0; step < steps; ++step) timeline.steps.push_back(simulation.run_step(timeline.ops));
   timeline.figures = policy.figures();
   return timeline;

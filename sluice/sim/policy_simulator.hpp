@@ -15,6 +15,7 @@
 #include "sluice/layout/page_layout.hpp"
 #include "sluice/policies/policy.hpp"
 #include "sluice/profile/cost_model.hpp"
+#include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice {
@@ -34,10 +35,13 @@ struct PolicyStep {
 
   Bytes bytes_in() const { return charge.copied_in + background.in; }
   Bytes bytes_out() const { return charge.copied_out + background.out; }
-  double locality() const;  // share of the requested bytes that were found in fast memory; 1 when none were requested
+  Bytes slow_read() const { return charge.slow_read + charge.extra_read; }  // of the slow tier, line by line
+  Bytes slow_written() const { return charge.slow_written + charge.extra_written; }
+  LocalityCount locality() const;
 };
 
 struct PolicyTimeline {
+  PolicyTiers tiers;
   std::vector<PolicyStep> steps;
   std::vector<PolicyOp> ops;  // of the last step, by OpIndex, times since its start
   std::vector<std::pair<std::string, double>> figures;
@@ -45,6 +49,17 @@ struct PolicyTimeline {
   // Steps that count: the second half. The first half is for the policy to find its balance.
   PolicyStep steady() const;  // their mean
 };
+
+// What an op or a step found in fast memory when it asked: a page that the policy brings then is not found.
+LocalityCount locality_count(const AccessCharge& charge);
+
+// The last step as one of a Program without transfers: link_bytes hold the pages copied.
+Timeline last_step(const PolicyTimeline& timeline, const Machine& machine);
+
+// The course of the last step, and of any other by what its ops were charged, by OpIndex.
+Locality last_locality(const PolicyTimeline& timeline);
+Locality summarise_locality(std::span<const AccessCharge> ops, const std::vector<Seconds>& op_ends,
+                            Seconds step_seconds);
 
 // Steps after which a policy repeats itself: pages are where first touch put them after one step, a cache or LRU order
 // is that of the step before after two, lists move pages for a few passes. 8 steps, and as many more as it takes to see

@@ -102,7 +102,7 @@ TEST(PolicySimulator, AddsWaitsAndSlowAccesses) {
     EXPECT_NEAR(step.stall_seconds, 4 * kMicrosecond, kTolerance);
     EXPECT_EQ(step.bytes_in(), 3000);
     EXPECT_EQ(step.bytes_out(), 2000);
-    EXPECT_DOUBLE_EQ(step.locality(), 500.0 / 700);
+    EXPECT_DOUBLE_EQ(step.locality().by_bytes(), 500.0 / 700);
   }
   EXPECT_NEAR(policy.times[6], 21.5 * kMicrosecond, kTolerance);  // one clock over all steps
 }
@@ -161,7 +161,8 @@ TEST(PolicySimulator, WithRoomForAllEveryPolicyComesToRest) {
       const auto timeline = predict_policy(entry.name, graph, costs, machine, 256 * kMiB);
       ASSERT_TRUE(timeline.ok()) << timeline.error().message;
       const PolicyStep step = timeline->steps.back();
-      EXPECT_DOUBLE_EQ(step.locality(), 1);
+      EXPECT_DOUBLE_EQ(step.locality().by_bytes(), 1);
+      EXPECT_DOUBLE_EQ(step.locality().by_objects(), 1);
       EXPECT_EQ(step.bytes_in() + step.bytes_out(), 0);
       EXPECT_NEAR(step.step_seconds, std::accumulate(profile.op_seconds.begin(), profile.op_seconds.end(), 0.0), 1e-9);
     }

@@ -35,8 +35,8 @@ Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine
                                          std::string_view planner, const FastBudget& fast,
                                          const AccessProfile* accesses = nullptr);
 
-// A verified plan with its prediction. A raised budget is in the plan's budgets, and its planner_config says
-// "budget raised from".
+// A verified plan with its prediction; for a policy the one that it runs over (policy_run.hpp). A raised budget is in
+// the plan's budgets, and its planner_config says "budget raised from".
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
                            std::string_view planner, const FastBudget& fast, const AccessProfile* accesses = nullptr);
 

@@ -7,6 +7,7 @@
 
 #include "sluice/plan/verifier.hpp"
 #include "sluice/train/data_source.hpp"
+#include "sluice/train/policy_run.hpp"
 
 namespace sluice {
 std::vector<TensorId> loss_tensors(const Graph& graph) {
@@ -45,7 +46,15 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machi
 
 Status Session::start_executor() {
   program_ = lower_plan(workload_.graph(), machine_, plan_);
-  SLUICE_ASSIGN(executor_, Executor::create(*workload_.compiled, machine_, program_, plan_.budgets));
+  under_policy_ = nullptr;
+  if (const std::optional<PolicyRun> run = policy_run(plan_)) {
+    SLUICE_ASSIGN(std::unique_ptr<PolicyExecutor> executor,
+                  PolicyExecutor::create(*workload_.compiled, machine_, program_, plan_.budgets, *run));
+    under_policy_ = executor.get();
+    executor_ = std::move(executor);
+  } else {
+    SLUICE_ASSIGN(executor_, Executor::create(*workload_.compiled, machine_, program_, plan_.budgets));
+  }
   parameters_ = std::make_unique<ParameterAccess>(*workload_.compiled, *executor_);
   return {};
 }
@@ -113,6 +122,13 @@ Status Session::change_plan(const Plan& plan) {
   if (again.ok()) return started;
   return Error{again.error().code, fmt::format("{}; and the plan before cannot be started again: {}",
                                                started.error().message, again.error().message)};
+}
+
+Locality Session::locality(const StepTrace& last) const {
+  if (under_policy_ == nullptr) return measure_locality(workload_.graph(), program_, last);
+  std::vector<Seconds> op_ends;
+  for (const TraceSpan& op : last.ops) op_ends.push_back(op.end);
+  return summarise_locality(under_policy_->last_step().ops, op_ends, last.step_seconds);
 }
 
 Result<std::string> Session::hash_parameters() { return parameter_hash(*parameters_); }

@@ -13,7 +13,9 @@
 #include <string>
 
 #include "sluice/exec/executor.hpp"
+#include "sluice/exec/policy_executor.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/sim/locality.hpp"
 #include "sluice/train/checkpoint.hpp"
 #include "sluice/train/evaluation.hpp"
 #include "sluice/train/training.hpp"
@@ -50,6 +52,9 @@ class Session : public Training {
   Result<std::int64_t> load_checkpoint(const std::filesystem::path& path);  // the step to run next
   ParameterAccess& parameters() { return *parameters_; }
 
+  // What the ops of `last`, the last step, found in fast memory.
+  Locality locality(const StepTrace& last) const;
+
   const Plan& plan() const { return plan_; }
   const Program& program() const { return program_; }
   Executor& executor() { return *executor_; }  // validate() and change_plan() make another one
@@ -73,6 +78,7 @@ class Session : public Training {
   std::unique_ptr<Evaluator> evaluator_;
   std::vector<TensorId> losses_;
   std::unique_ptr<Executor> executor_;
+  const PolicyExecutor* under_policy_ = nullptr;  // executor_, where the plan is a policy's
   std::unique_ptr<ParameterAccess> parameters_;
 };
 

@@ -56,7 +56,7 @@ class WorkerServer {
     const Bytes peak_rss_bytes = peak_resident_bytes();
     json locality;
     if (!last_step_.ops.empty()) {
-      locality = locality_json(measure_locality(workload_.graph(), session_->program(), last_step_));
+      locality = locality_json(session_->locality(last_step_));
     }
     return json{{"parameter_hash", hash}, {"peak_rss_bytes", peak_rss_bytes}, {"locality", locality}};
   }

@@ -1,0 +1,110 @@
+// Policies named where planners are: the plan that carries one, and a session that runs under it.
+#include "sluice/train/policy_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/memory/presets.hpp"
+#include "sluice/plan/verifier.hpp"
+#include "sluice/train/session.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+Profile given_profile(const Graph& graph) {
+  Profile profile;
+  profile.graph_fingerprint = graph.fingerprint();
+  profile.provenance = Provenance::kGiven;
+  profile.op_seconds.assign(graph.ops().size(), 20e-6);
+  return profile;
+}
+
+class PolicyRunTest : public ::testing::Test {
+ protected:
+  PolicyRunTest() : machine(*make_machine({.threads = 1, .slow_tier = "optane"})) {
+    WorkloadOptions options;
+    options.model = "resnet20";
+    options.shape = {.batch = 16, .image_size = 16, .width = 8};
+    options.threads = 1;
+    workload = build_workload(options).value();
+    profile = given_profile(workload.graph());
+  }
+
+  Result<Plan> plan(std::string_view policy, const char* fast = "20%") {
+    return plan_workload(workload, machine, profile, policy, {*parse_memory_size(fast)});
+  }
+
+  std::string hash_after(const Plan& plan, int steps) {
+    auto session = Session::create(workload, machine, plan, {}).value();
+    StepTrace last;
+    for (int step = 0; step < steps; ++step) last = session->run_step(step, 0.05F).value().trace;
+    locality = session->locality(last);
+    return session->hash_parameters().value();
+  }
+
+  Machine machine;
+  Workload workload;
+  Profile profile;
+  Locality locality;  // of the last step run
+};
+
+TEST_F(PolicyRunTest, ThePlanIsFastOnlysAndNamesThePolicy) {
+  const Plan fast = plan("fast-only").value();
+  for (const PolicyEntry& entry : policies()) {
+    SCOPED_TRACE(entry.name);
+    const auto under = plan(entry.name);
+    ASSERT_TRUE(under.ok()) << under.error().message;
+    EXPECT_TRUE(verify_plan(workload.graph(), machine, *under).empty());
+    EXPECT_EQ(under->residencies, fast.residencies);
+    EXPECT_EQ(under->arena_bytes, fast.arena_bytes);
+    const auto run = policy_run(*under);
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->policy, entry.name);
+    EXPECT_EQ(run->fast_bytes, align_down(fast.budgets[kFastTier] / 5, kTensorAlignment));
+    EXPECT_EQ(usable_fast_bytes(*under), run->fast_bytes);
+    EXPECT_GT(under->predicted_step_seconds, fast.predicted_step_seconds);
+  }
+  EXPECT_FALSE(policy_run(fast));
+  EXPECT_EQ(usable_fast_bytes(fast), fast.budgets[kFastTier]);
+}
+
+TEST_F(PolicyRunTest, EveryPolicyTrainsToTheSameBits) {
+  const std::string expected = hash_after(plan("fast-only").value(), 2);
+  EXPECT_DOUBLE_EQ(locality.step.by_bytes(), 1);
+  for (const PolicyEntry& entry : policies()) {
+    SCOPED_TRACE(entry.name);
+    EXPECT_EQ(hash_after(plan(entry.name).value(), 2), expected);
+    EXPECT_GT(locality.step.by_bytes(), 0);
+    EXPECT_LT(locality.step.by_bytes(), 1);
+    EXPECT_GT(locality.step.requested, locality.step.found);
+  }
+}
+
+TEST_F(PolicyRunTest, APlanFileThatLiesIsRefused) {
+  Plan plan = this->plan("ial").value();
+  plan.planner_config[0].second = "much";
+  const auto no_memory = Session::create(workload, machine, plan, {});
+  ASSERT_FALSE(no_memory.ok());
+  EXPECT_EQ(no_memory.error().code, ErrorCode::kInfeasible);
+  plan.planner = "oracle";
+  EXPECT_THAT(Session::create(workload, machine, plan, {}).error().message, HasSubstr("unknown policy 'oracle'"));
+}
+
+TEST_F(PolicyRunTest, OnlyAddressableTiersAreUsedInPlaceAndOnlyEmulatedOnesRun) {
+  machine = *make_machine({.threads = 1, .slow_tier = "file", .spill_path = ::testing::TempDir()});
+  EXPECT_EQ(plan("ial").error().code, ErrorCode::kUnsupported);
+  const auto predicted = plan("um");  // what paging to a disk would cost can be predicted
+  ASSERT_TRUE(predicted.ok());
+  EXPECT_THAT(Session::create(workload, machine, *predicted, {}).error().message, HasSubstr("emulated"));
+}
+
+TEST(PolicyNames, AreNotPlanners) {
+  EXPECT_TRUE(check_is_planner("sentinel").ok());
+  EXPECT_THAT(check_is_planner("ial").error().message, HasSubstr("no plan"));
+  for (const PlannerEntry& entry : planners()) EXPECT_EQ(find_policy(entry.name), nullptr) << entry.name;
+}
+
+}  // namespace
+}  // namespace sluice
