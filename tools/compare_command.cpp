@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "sluice/policies/policy.hpp"
 #include "sluice/train/comparison.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
@@ -27,10 +28,12 @@ struct Arguments {
 
 Status check_planner_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (std::ranges::find(planners(), name, &PlannerEntry::name) != planners().end()) continue;
-    std::string known;
-    for (const PlannerEntry& entry : planners()) known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
-    return Error{ErrorCode::kBadInput, fmt::format("unknown planner '{}'; known planners: {}", name, known)};
+    const bool known = std::ranges::find(planners(), name, &PlannerEntry::name) != planners().end();
+    if (known || find_policy(name) != nullptr) continue;
+    std::string all;
+    for (const PlannerEntry& entry : planners()) all += fmt::format("{}{}", all.empty() ? "" : ", ", entry.name);
+    for (const PolicyEntry& entry : policies()) all += fmt::format(", {}", entry.name);
+    return Error{ErrorCode::kBadInput, fmt::format("unknown planner '{}'; known planners and policies: {}", name, all)};
   }
   return {};
 }
@@ -70,7 +73,9 @@ void add_compare_command(CLI::App& app, Action& action) {
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
-  command->add_option("--planners", comparison.planners, "Which, separated by commas (fast-only is always added)")
+  command
+      ->add_option("--planners", comparison.planners,
+                   "Which planners or policies, separated by commas (fast-only is always added)")
       ->delimiter(',')
       ->required();
   command->add_option("--steps", comparison.steps, "Steps in all; the first two are warm-up")->capture_default_str();

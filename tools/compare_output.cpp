@@ -7,6 +7,7 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/input_tensors.hpp"
+#include "sluice/train/policy_run.hpp"
 #include "tools/plan_output.hpp"
 
 namespace sluice {
@@ -36,7 +37,7 @@ std::vector<std::string> cells_of(const ComparisonRow& row) {
           mebibytes(row.bytes_in),
           mebibytes(row.bytes_out),
           locality_cell(row),
-          mebibytes(row.plan.budgets[0]) + (raised_from(row.plan) ? "*" : ""),
+          mebibytes(usable_fast_bytes(row.plan)) + (raised_from(row.plan) ? "*" : ""),
           mebibytes(row.plan.arena_bytes[0]),
           mebibytes(row.peak_rss_bytes),
           fmt::format("{:.6f}", row.losses.back()),
@@ -83,8 +84,8 @@ json row_to_json(const ComparisonRow& row) {
           {"bytes_in", row.bytes_in},
           {"bytes_out", row.bytes_out},
           {"locality", row.locality},
-          {"fast_budget_bytes", row.plan.budgets[0]},
-          {"asked_budget_bytes", raised_from(row.plan).value_or(row.plan.budgets[0])},
+          {"fast_budget_bytes", usable_fast_bytes(row.plan)},
+          {"asked_budget_bytes", raised_from(row.plan).value_or(usable_fast_bytes(row.plan))},
           {"budget_raised", raised_from(row.plan).has_value()},
           {"fast_arena_bytes", row.plan.arena_bytes[0]},
           {"peak_rss_bytes", row.peak_rss_bytes},

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "sluice/exec/profiler.hpp"
+#include "sluice/policies/policy.hpp"
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/precision.hpp"
@@ -15,10 +16,17 @@
 namespace sluice {
 namespace {
 
+// Policies have no plan, but can be named where a step is run or predicted.
+std::string policy_help() {
+  std::string text = "\nor, as accesses happen and without a plan (slow memory emulated):";
+  for (const PolicyEntry& entry : policies()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
+  return text;
+}
+
 std::string planner_help() {
   std::string text = "Who decides what lives where:";
-  for (const PlannerEntry& entry : planners()) text += fmt::format("\n{:>14}  {}", entry.name, entry.summary);
-  return text;
+  for (const PlannerEntry& entry : planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
+  return text + policy_help();
 }
 
 Status check_above_zero(std::string_view option, const std::optional<std::int64_t>& value) {

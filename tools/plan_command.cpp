@@ -6,6 +6,7 @@
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
+#include "sluice/train/policy_run.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
@@ -24,6 +25,7 @@ struct Arguments {
 };
 
 Result<int> run(const Arguments& arguments) {
+  SLUICE_RETURN_IF_ERROR(check_is_planner(arguments.planner));
   SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
   SLUICE_ASSIGN(const Prepared prepared,
                 prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));

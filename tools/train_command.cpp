@@ -8,9 +8,11 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/train/onnx_workload.hpp"
+#include "sluice/train/policy_run.hpp"
 #include "sluice/train/process_memory.hpp"
 #include "tools/commands.hpp"
 #include "tools/plan_output.hpp"
+#include "tools/policy_output.hpp"
 #include "tools/train_arguments.hpp"
 #include "tools/train_output.hpp"
 #include "tools/variable_training.hpp"
@@ -44,9 +46,9 @@ Result<Run> obtain_run(const TrainArguments& arguments) {
 }
 
 // Of the last step; nothing where there was none.
-std::optional<Locality> last_locality(const StepLog& log, const Run& run, const Session& session) {
+std::optional<Locality> last_locality(const StepLog& log, const Session& session) {
   if (log.empty()) return std::nullopt;
-  return measure_locality(run.workload.graph(), session.program(), log.last_step());
+  return session.locality(log.last_step());
 }
 
 void print_summary(const StepLog& log, const Run& run, const TrainSummary& summary, const TrainArguments& arguments,
@@ -80,7 +82,8 @@ Result<int> run(const TrainArguments& arguments) {
   if (!arguments.sequences.empty()) return train_sequences(arguments);
   SLUICE_ASSIGN(Run run, obtain_run(arguments));
   fmt::print("{}\n{}", describe_graph(run.workload.graph()),
-             describe_plan(run.workload.graph(), run.machine, run.plan));
+             policy_run(run.plan) ? describe_policy_run(run.machine, run.plan)
+                                  : describe_plan(run.workload.graph(), run.machine, run.plan));
   std::fflush(stdout);
   SessionOptions session_options = arguments.session;
   session_options.validate = arguments.validates();
@@ -99,7 +102,7 @@ Result<int> run(const TrainArguments& arguments) {
   if (!arguments.export_onnx.empty()) {
     SLUICE_RETURN_IF_ERROR(write_onnx_workload(run.workload.options, arguments.export_onnx, session->parameters()));
   }
-  const std::optional<Locality> locality = last_locality(log, run, *session);
+  const std::optional<Locality> locality = last_locality(log, *session);
   print_summary(log, run, summary, arguments, locality);
   SLUICE_RETURN_IF_ERROR(write_outputs(arguments, run, *session, log, summary, locality));
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;

@@ -1,0 +1,50 @@
+#include "tools/policy_output.hpp"
+
+#include <fmt/format.h>
+
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/text_table.hpp"
+#include "sluice/train/policy_run.hpp"
+
+namespace sluice {
+
+std::string describe_policy_run(const Machine& machine, const Plan& plan) {
+  const auto room = static_cast<double>(usable_fast_bytes(plan));
+  const auto whole = static_cast<double>(plan.budgets.at(kFastTier));
+  return fmt::format(
+      "policy {}, decides as accesses happen{}\n{}", plan.planner, is_emulated(machine) ? ", slow memory emulated" : "",
+      format_fields({{"fast memory", fmt::format("{} ({:.1f} % of everything)", format_bytes(usable_fast_bytes(plan)),
+                                                 100 * room / whole)},
+                     {"predicted step", format_seconds(plan.predicted_step_seconds)}}));
+}
+
+std::string describe_policy_timeline(const PolicyTimeline& timeline) {
+  const PolicyStep steady = timeline.steady();
+  std::vector<std::pair<std::string, std::string>> fields{
+      {"in balance", fmt::format("{} a step, the mean of the last {} of {} steps", format_seconds(steady.step_seconds),
+                                 timeline.steps.size() - timeline.steps.size() / 2, timeline.steps.size())},
+      {"pages a step", fmt::format("{} in, {} out", format_bytes(steady.bytes_in()), format_bytes(steady.bytes_out()))},
+      {"used in place", fmt::format("{} read, {} written in slow memory a step", format_bytes(steady.slow_read()),
+                                    format_bytes(steady.slow_written()))}};
+  for (const auto& [name, value] : timeline.figures) fields.emplace_back(name, fmt::format("{:.6g} in all", value));
+  return format_fields(fields);
+}
+
+nlohmann::json policy_timeline_json(const PolicyTimeline& timeline) {
+  const PolicyStep steady = timeline.steady();
+  nlohmann::json figures = nlohmann::json::object();
+  for (const auto& [name, value] : timeline.figures) figures[name] = value;
+  nlohmann::json step_ms = nlohmann::json::array();
+  for (const PolicyStep& step : timeline.steps) step_ms.push_back(step.step_seconds * 1e3);
+  return {{"steps_ms", step_ms},
+          {"steady_ms", steady.step_seconds * 1e3},
+          {"steady_stall_ms", steady.stall_seconds * 1e3},
+          {"steady_bytes_in", steady.bytes_in()},
+          {"steady_bytes_out", steady.bytes_out()},
+          {"steady_slow_read", steady.slow_read()},
+          {"steady_slow_written", steady.slow_written()},
+          {"steady_locality", steady.locality().by_bytes()},
+          {"figures", figures}};
+}
+
+}  // namespace sluice

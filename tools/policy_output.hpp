@@ -1,0 +1,19 @@
+// What a run under a policy looks like before it starts, and what was predicted of it.
+#pragma once
+
+#include <string>
+
+#include "sluice/plan/plan.hpp"
+#include "sluice/sim/policy_simulator.hpp"
+
+namespace sluice {
+
+// In place of describe_plan(): which policy, and how much fast memory it may use.
+std::string describe_policy_run(const Machine& machine, const Plan& plan);
+
+// What a step in balance takes, and what the policy says of itself: the lines beside those of the last step.
+std::string describe_policy_timeline(const PolicyTimeline& timeline);
+
+nlohmann::json policy_timeline_json(const PolicyTimeline& timeline);
+
+}  // namespace sluice
