@@ -47,6 +47,7 @@ class ProgramExecutor : public Executor {
     // Until the step has ended well: an exception from an op leaves the tensors as undefined as an error does.
     usable_ = Error{ErrorCode::kIo, "a step of this executor was abandoned: make a new executor from a checkpoint"};
     const Status status = run_instructions(context);
+    expect_help(false);
     if (!status.ok()) {
       stop_lanes();
       usable_ = Error{status.error().code,
@@ -90,7 +91,9 @@ class ProgramExecutor : public Executor {
   Status run_instructions(const StepContext& context) {
     progress_.begin_step();
     trace_.stall_seconds = 0;
+    expect_help(true);
     for (OpIndex op = 0; op < static_cast<OpIndex>(program_.compute.size()); ++op) {
+      for (const auto& lane : lanes_) lane->help(machine_.threads);
       SLUICE_RETURN_IF_ERROR(wait_until_ready(op));
       SLUICE_RETURN_IF_ERROR(run_op(op, context));
       progress_.finish_op(op);
@@ -108,9 +111,11 @@ class ProgramExecutor : public Executor {
     if (std::none_of(waits.begin(), waits.end(), late)) return {};
     delays_.settle();
     const Seconds begin = progress_.seconds_since_step_start();
+    expect_help(false);
     for (const TransferIndex transfer : waits) {
       if (!progress_.wait_for_transfer(transfer)) return progress_.failure();
     }
+    expect_help(true);
     stall = progress_.seconds_since_step_start() - begin;
     trace_.stall_seconds += stall;
     return {};
@@ -134,18 +139,26 @@ class ProgramExecutor : public Executor {
   // none of these waits for a later op.
   Status run_observed(OpIndex op, const StepContext& context) {
     const auto& operands = resolved_.operands[static_cast<std::size_t>(op)];
+    expect_help(false);
     for (TransferIndex transfer = 0; transfer < static_cast<TransferIndex>(program_.transfers.size()); ++transfer) {
       if (program_.transfers[static_cast<std::size_t>(transfer)].after_op >= op) continue;
       if (!progress_.transfer_done(transfer) && !progress_.wait_for_transfer(transfer)) return progress_.failure();
     }
+    expect_help(true);
     SLUICE_RETURN_IF_ERROR(observer_->before_op(op, operands));
     const Status status = compiled_.run(op, operands, context);
     observer_->after_op(op);
     return status;
   }
 
+  // The compute threads copy between ops, not while they wait (TransferEngine::help).
+  void expect_help(bool expected) {
+    for (const auto& lane : lanes_) lane->expect_help(expected);
+  }
+
   Status finish_transfers() {
     delays_.settle();
+    expect_help(false);
     const Seconds begin = progress_.seconds_since_step_start();
     for (TransferIndex transfer = 0; transfer < static_cast<TransferIndex>(program_.transfers.size()); ++transfer) {
       if (!progress_.transfer_done(transfer) && !progress_.wait_for_transfer(transfer)) return progress_.failure();

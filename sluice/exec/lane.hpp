@@ -36,6 +36,10 @@ class Lane {
   void start();
   void join();  // after Progress::stop(): every lane before any is destroyed, since lanes wake each other
 
+  // TransferEngine's, for the compute thread.
+  void help(int threads) { engine_->help(threads); }
+  void expect_help(bool expected) { engine_->expect_help(expected); }
+
   std::vector<std::string> notes() const { return engine_->notes(); }
 
  private:

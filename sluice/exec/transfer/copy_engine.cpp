@@ -3,18 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "sluice/exec/transfer/streaming_copy.hpp"
-
 namespace sluice {
 
 CopyEngine::CopyEngine(Move move, std::vector<std::string> notes) : move_(std::move(move)), notes_(std::move(notes)) {}
-
-std::unique_ptr<CopyEngine> CopyEngine::between(const std::byte* from, std::byte* to) {
-  return std::make_unique<CopyEngine>([from, to](Bytes from_offset, Bytes to_offset, Bytes bytes) {
-    streaming_copy(to + to_offset, from + from_offset, static_cast<std::size_t>(bytes));
-    return Status();
-  });
-}
 
 void CopyEngine::submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
   queue_.push_back({transfer, from_offset, to_offset, bytes});

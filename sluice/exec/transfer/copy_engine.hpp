@@ -1,5 +1,5 @@
-// Moves bytes in the lane thread itself, a piece at a time, first come first served: between two memory tiers (with
-// streaming stores), and as the fallback for files where io_uring is not allowed.
+// Moves bytes in the lane thread itself, a piece at a time, first come first served: the fallback for files where
+// io_uring is not allowed. (Between memories: shared_copy_engine.hpp.)
 //
 // Each wait() moves at least one piece and returns as soon as a transfer is finished, so that a wake-up or a deadline
 // is seen within a piece's time (1 MiB: about 50 us in memory).
@@ -25,9 +25,6 @@ class CopyEngine final : public TransferEngine {
 
   // `move` is called in the lane thread with at most kPieceBytes.
   explicit CopyEngine(Move move, std::vector<std::string> notes = {});
-
-  // Between two arenas, by their first bytes.
-  static std::unique_ptr<CopyEngine> between(const std::byte* from, std::byte* to);
 
   void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
   void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override;

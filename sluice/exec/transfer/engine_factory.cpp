@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sluice/exec/transfer/copy_engine.hpp"
+#include "sluice/exec/transfer/shared_copy_engine.hpp"
 #include "sluice/exec/transfer/throttled_engine.hpp"
 #include "sluice/exec/transfer/uring_engine.hpp"
 
@@ -55,7 +56,7 @@ Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, Link
   if (storages.file(link.from) != nullptr || storages.file(link.to) != nullptr) {
     SLUICE_ASSIGN(engine, make_file_engine(machine, link, storages));
   } else {
-    engine = CopyEngine::between(storages.base(link.from), storages.base(link.to));
+    engine = std::make_unique<SharedCopyEngine>(storages.base(link.from), storages.base(link.to));
   }
   if (link.throttled) engine = std::make_unique<ThrottledEngine>(std::move(engine), link.bandwidth, link.latency);
   return engine;

@@ -23,6 +23,8 @@ class ThrottledEngine final : public TransferEngine {
   void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
   void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override;
   void wake() override;
+  void help(int threads) override { inner_->help(threads); }
+  void expect_help(bool expected) override { inner_->expect_help(expected); }
   int in_flight() const override { return static_cast<int>(transfers_.size()); }
   std::vector<std::string> notes() const override { return inner_->notes(); }
 

@@ -35,6 +35,11 @@ class TransferEngine {
   // Makes a present or the next wait() return. Any thread; cheap when the lane is not waiting.
   virtual void wake() = 0;
 
+  // Compute thread, between ops: does what is due and cheaper done by the compute threads together. Most engines have
+  // nothing of the kind. expect_help(): whether help() will be called soon; false while compute waits or stands still.
+  virtual void help(int /*threads*/) {}
+  virtual void expect_help(bool /*expected*/) {}
+
   virtual int in_flight() const = 0;  // transfers submitted and not yet reported
 
   virtual std::vector<std::string> notes() const { return {}; }  // fallbacks taken when the engine was made
