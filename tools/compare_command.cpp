@@ -21,7 +21,7 @@ struct Arguments {
   BudgetArguments budget;
   std::optional<double> learning_rate;
   std::string schedule = "constant";
-  std::string profile;
+  ProfileArguments profile;
   std::string json;
   ComparisonOptions comparison;
 };
@@ -40,12 +40,14 @@ Status check_planner_names(const std::vector<std::string>& names) {
 
 Result<int> run(Arguments arguments) {
   SLUICE_RETURN_IF_ERROR(check_planner_names(arguments.comparison.planners));
+  SLUICE_RETURN_IF_ERROR(check_trials(arguments.comparison.trials));
   SLUICE_ASSIGN(arguments.comparison.fast, arguments.budget.budget());
   SLUICE_ASSIGN(arguments.comparison.learning_rate,
                 base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
   SLUICE_ASSIGN(arguments.comparison.schedule, parse_learning_rate_schedule(arguments.schedule));
   SLUICE_ASSIGN(const Prepared prepared,
                 prepare(arguments.workload, arguments.machine, Probe::kMeasure, arguments.profile));
+  arguments.comparison.accesses = prepared.access_counts();
   const InterruptGuard guard;
   ProgressLine progress("comparing");
   SLUICE_ASSIGN(
@@ -79,7 +81,8 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->required();
   command->add_option("--steps", comparison.steps, "Steps in all; the first two are warm-up")->capture_default_str();
-  add_profile_option(*command, arguments->profile);
+  arguments->profile.add_to(*command);
+  add_trials_option(*command, comparison.trials);
   add_data_options(*command, comparison.session);
   add_learning_rate_option(*command, arguments->learning_rate);
   command->add_option("--schedule", arguments->schedule, "As for sluice train")->capture_default_str();

@@ -9,6 +9,7 @@
 #include "sluice/train/input_tensors.hpp"
 #include "sluice/train/policy_run.hpp"
 #include "tools/plan_output.hpp"
+#include "tools/trial_output.hpp"
 
 namespace sluice {
 namespace {
@@ -63,6 +64,11 @@ std::string raised_note(const ComparisonRow& row, Bytes asked, const Graph& grap
       100 * static_cast<double>(row.plan.budgets[0]) / static_cast<double>(fast_only_bytes(graph)));
 }
 
+std::string trials_note(const ComparisonRow& row) {
+  return fmt::format("{} chose its plan in {} trial steps and {} warm-up steps before the first round: {}", row.planner,
+                     row.trials->trial_steps, row.trials->warmup_steps, row.trials->search.summary);
+}
+
 json row_to_json(const ComparisonRow& row) {
   if (row.failure) return {{"planner", row.planner}, {"infeasible", row.failure->message}};
   const auto spread_json = [](const Spread& spread) {
@@ -71,6 +77,7 @@ json row_to_json(const ComparisonRow& row) {
   json rounds = json::array();
   for (const Seconds seconds : row.rounds) rounds.push_back(seconds * 1e3);
   return {{"planner", row.planner},
+          {"trials", row.trials ? trials_json(*row.trials) : json()},
           {"planner_config", row.plan.planner_config},
           {"step_ms", spread_json(row.step_seconds)},
           {"round_ms", rounds},
@@ -126,6 +133,7 @@ std::string comparison_text(const ComparisonHeading& heading, std::span<const Co
     } else {
       table.add_row(cells_of(row));
       if (const auto asked = raised_from(row.plan)) notes.insert(raised_note(row, *asked, heading.graph));
+      if (row.trials) notes.insert(trials_note(row));
       notes.insert(row.notes.begin(), row.notes.end());
     }
   }

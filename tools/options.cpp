@@ -8,6 +8,7 @@
 
 #include "sluice/exec/profiler.hpp"
 #include "sluice/policies/policy.hpp"
+#include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/precision.hpp"
@@ -182,8 +183,18 @@ void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "sluice: note: {}\n", note);
 }
 
+void ProfileArguments::add_to(CLI::App& command) {
+  command.add_option("--profile", times, "Op times from this file (sluice profile --save) instead of measuring")
+      ->check(CLI::ExistingFile);
+  command
+      .add_option("--accesses", accesses,
+                  "Main-memory accesses from this file (sluice profile --accesses --save): sentinel prefetches what is "
+                  "accessed most first. Without it planners go by the ops that use a tensor")
+      ->check(CLI::ExistingFile);
+}
+
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, Probe probe,
-                         const std::string& profile_file) {
+                         const ProfileArguments& profile) {
   Prepared prepared;
   SLUICE_ASSIGN(prepared.machine, arguments.machine());
   SLUICE_ASSIGN(const WorkloadOptions options, workload.options(prepared.machine.threads));
@@ -192,8 +203,12 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   ProfileCache cache = arguments.open_cache(prepared.machine);
   print_notes(cache.notes());
   SLUICE_RETURN_IF_ERROR(probe_machine(prepared.machine, cache, probe));
-  if (!profile_file.empty()) {
-    SLUICE_ASSIGN(prepared.profile, read_profile(profile_file, prepared.workload.graph(), prepared.machine));
+  if (!profile.accesses.empty()) {
+    SLUICE_ASSIGN(prepared.accesses,
+                  read_access_profile(profile.accesses, prepared.workload.graph(), prepared.machine));
+  }
+  if (!profile.times.empty()) {
+    SLUICE_ASSIGN(prepared.profile, read_profile(profile.times, prepared.workload.graph(), prepared.machine));
     return prepared;
   }
   ProgressLine progress("measuring ops");
@@ -225,13 +240,19 @@ void add_data_options(CLI::App& command, SessionOptions& session) {
       ->capture_default_str();
 }
 
-void add_planner_option(CLI::App& command, std::string& planner) {
-  command.add_option("--planner", planner, planner_help())->capture_default_str();
+void add_trials_option(CLI::App& command, std::optional<std::int64_t>& trials) {
+  command.add_option("--trials", trials,
+                     "At most so many steps to decide between plans by running them (0: none; default: as many as the "
+                     "planner wants where ops can use slow memory in place, else none)");
 }
 
-void add_profile_option(CLI::App& command, std::string& profile_file) {
-  command.add_option("--profile", profile_file, "Op times from this file (sluice profile --save) instead of measuring")
-      ->check(CLI::ExistingFile);
+Status check_trials(const std::optional<std::int64_t>& trials) {
+  if (trials.value_or(0) >= 0) return {};
+  return Error{ErrorCode::kBadInput, fmt::format("--trials must not be negative, got {}", *trials)};
+}
+
+void add_planner_option(CLI::App& command, std::string& planner) {
+  command.add_option("--planner", planner, planner_help())->capture_default_str();
 }
 
 }  // namespace sluice

@@ -57,15 +57,26 @@ struct BudgetArguments {
   Result<FastBudget> budget() const;
 };
 
+// What was measured before (`sluice profile --save`). Without a file, times are measured or known, and planners do
+// without access counts.
+struct ProfileArguments {
+  std::string times;
+  std::string accesses;
+
+  void add_to(CLI::App& command);
+};
+
 // Everything between the arguments and a planner.
 struct Prepared {
   Workload workload;
   Machine machine;
   Profile profile;
+  std::optional<AccessProfile> accesses;
+
+  const AccessProfile* access_counts() const { return accesses ? &*accesses : nullptr; }
 };
-// `profile_file`: op times from there (`sluice profile --save`), so that none is measured; empty: measured, or known.
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& machine, Probe probe,
-                         const std::string& profile_file = {});
+                         const ProfileArguments& profile = {});
 
 // One line each on standard error.
 void print_notes(const std::vector<std::string>& notes);
@@ -76,7 +87,8 @@ void add_learning_rate_option(CLI::App& command, std::optional<double>& rate);
 Result<double> base_learning_rate(const std::optional<double>& asked, const std::string& optimizer);
 
 void add_data_options(CLI::App& command, SessionOptions& session);
+void add_trials_option(CLI::App& command, std::optional<std::int64_t>& trials);
+Status check_trials(const std::optional<std::int64_t>& trials);  // kBadInput below 0
 void add_planner_option(CLI::App& command, std::string& planner);
-void add_profile_option(CLI::App& command, std::string& profile_file);
 
 }  // namespace sluice

@@ -19,7 +19,7 @@ struct Arguments {
   MachineArguments machine;
   BudgetArguments budget;
   std::string planner = "sentinel";
-  std::string profile;
+  ProfileArguments profile;
   std::string output;
   std::string json;
 };
@@ -30,7 +30,8 @@ Result<int> run(const Arguments& arguments) {
   SLUICE_ASSIGN(const Prepared prepared,
                 prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const Plan plan,
-                plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast));
+                plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast,
+                              prepared.access_counts()));
   const Graph& graph = prepared.workload.graph();
   fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan));
   if (!plan.planner_config.empty()) {
@@ -55,7 +56,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
   add_planner_option(*command, arguments->planner);
-  add_profile_option(*command, arguments->profile);
+  arguments->profile.add_to(*command);
   command->add_option("-o,--output", arguments->output, "Write the plan to this file");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice plan resnet50 --batch 16 --fast 20% -o plan.json");

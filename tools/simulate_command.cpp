@@ -24,7 +24,7 @@ struct Arguments {
   MachineArguments machine;
   BudgetArguments budget;
   std::string planner = "sentinel";
-  std::string profile;
+  ProfileArguments profile;
   std::string plan;
   std::string trace;
   std::string json;
@@ -33,7 +33,8 @@ struct Arguments {
 Result<Plan> obtain_plan(const Arguments& arguments, const Prepared& prepared) {
   if (arguments.plan.empty()) {
     SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
-    return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast);
+    return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast,
+                         prepared.access_counts());
   }
   SLUICE_ASSIGN(Plan plan, read_plan(arguments.plan));
   SLUICE_RETURN_IF_ERROR(check_plan(prepared.workload.graph(), prepared.machine, plan));
@@ -109,7 +110,7 @@ void add_simulate_command(CLI::App& app, Action& action) {
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
   add_planner_option(*command, arguments->planner);
-  add_profile_option(*command, arguments->profile);
+  arguments->profile.add_to(*command);
   command->add_option("--plan", arguments->plan, "Simulate this plan file instead of asking a planner")
       ->check(CLI::ExistingFile);
   command->add_option("--trace", arguments->trace, "Write the predicted step as a Chrome/Perfetto trace");

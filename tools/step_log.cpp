@@ -47,6 +47,13 @@ void StepLog::note(std::int64_t next_step, const ValidationResult& result) {
   print(fmt::format("step {:>6}  validation: {}", next_step, describe(result)));
 }
 
+void StepLog::note_change(const std::string& line) {
+  traced_.clear();
+  step_seconds_.clear();
+  stall_seconds_.clear();
+  print(line);
+}
+
 void StepLog::print(const std::string& line) {
   progress_.clear();
   fmt::print("{}\n", line);

@@ -25,6 +25,8 @@ class StepLog {
   void note(const StepReport& report);
   void note(std::int64_t next_step, const ValidationResult& result);
   void print(const std::string& line);
+  // Another plan from the next step on: traces and times are of that one alone.
+  void note_change(const std::string& line);
 
   bool empty() const { return step_seconds_.empty(); }
   float last_loss() const { return last_loss_; }

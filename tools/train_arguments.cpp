@@ -12,13 +12,19 @@ Status check_sequences(const TrainArguments& arguments) {
     return Error{ErrorCode::kBadInput, "--sequence and --sequences exclude each other"};
   }
   for (const auto& [option, value] :
-       {std::pair("--plan", &arguments.plan), std::pair("--profile", &arguments.profile),
-        std::pair("--trace", &arguments.trace), std::pair("--export-onnx", &arguments.export_onnx)}) {
+       {std::pair("--plan", &arguments.plan), std::pair("--profile", &arguments.profile.times),
+        std::pair("--accesses", &arguments.profile.accesses), std::pair("--trace", &arguments.trace),
+        std::pair("--export-onnx", &arguments.export_onnx)}) {
     if (value->empty()) continue;
     return Error{ErrorCode::kBadInput,
                  fmt::format("{} is about one graph, but with --sequences every length has its own; leave one of them "
                              "out",
                              option)};
+  }
+  if (arguments.trials.value_or(0) > 0) {
+    return Error{ErrorCode::kUnsupported,
+                 "--trials compares steps of one graph, but with --sequences every length has its own; leave one of "
+                 "them out"};
   }
   if (!arguments.checkpoint.empty() || !arguments.resume.empty()) {
     return Error{ErrorCode::kUnsupported,
@@ -53,6 +59,10 @@ Status TrainArguments::check() const {
                  "--export-onnx needs --onnx FILE: only a model that came from an ONNX file can "
                  "be written back as one"};
   }
+  SLUICE_RETURN_IF_ERROR(check_trials(trials));
+  if (trials.value_or(0) > 0 && !plan.empty()) {
+    return Error{ErrorCode::kBadInput, "--plan FILE is the one plan to obey: leave out --trials"};
+  }
   SLUICE_RETURN_IF_ERROR(parse_learning_rate_schedule(schedule));
   SLUICE_RETURN_IF_ERROR(base_learning_rate(learning_rate, workload.optimizer));
   return sequences.empty() ? Status{} : check_sequences(*this);
@@ -80,8 +90,10 @@ void TrainArguments::add_to(CLI::App& command) {
   machine.add_to(command);
   budget.add_to(command);
   add_planner_option(command, planner);
-  add_profile_option(command, profile);
+  profile.add_to(command);
   command.add_option("--plan", plan, "Obey this plan file instead of asking a planner")->check(CLI::ExistingFile);
+  add_trials_option(command, trials);
+  command.add_option("--save-plan", save_plan, "Write the plan of the run, after trials the one kept, to this file");
   command.add_option("--sequences", sequences,
                      "Draw the tokens in a sequence anew for every step from these: 20,25,40, or 16-64:16 for 16, 32, "
                      "48, 64; each has its own plan");

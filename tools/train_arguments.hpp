@@ -14,8 +14,10 @@ struct TrainArguments {
   MachineArguments machine;
   BudgetArguments budget;
   std::string planner = "sentinel";
-  std::string profile;
+  ProfileArguments profile;
   std::string plan;
+  std::optional<std::int64_t> trials;  // as start_planning() takes it
+  std::string save_plan;
   std::string sequences;  // empty: every step has the same length
   std::int64_t steps = 100;
   std::optional<double> learning_rate;

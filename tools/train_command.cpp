@@ -4,10 +4,13 @@
 #include <memory>
 
 #include "sluice/plan/plan_file.hpp"
+#include "sluice/report/bound_note.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/report/text_table.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/train/onnx_workload.hpp"
+#include "sluice/train/plan_trials.hpp"
 #include "sluice/train/policy_run.hpp"
 #include "sluice/train/process_memory.hpp"
 #include "tools/commands.hpp"
@@ -15,40 +18,72 @@
 #include "tools/policy_output.hpp"
 #include "tools/train_arguments.hpp"
 #include "tools/train_output.hpp"
+#include "tools/trial_output.hpp"
 #include "tools/variable_training.hpp"
 
 namespace sluice {
 namespace {
 
-struct Run {
-  Workload workload;
-  Machine machine;
-  Plan plan;
+struct Run : Prepared {  // without a profile where the plan comes from a file
+  PlannedStart start;    // refers to what was prepared: a run stays where it is
+  Plan plan;             // the one to begin with; after trials the one kept
+  std::optional<TrialRecord> trials;
+  std::optional<Seconds> baseline;  // predicted step with everything in fast memory; not known of a plan from a file
 };
 
+Status plan_run(const TrainArguments& arguments, Run& run) {
+  SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
+  SLUICE_ASSIGN(static_cast<Prepared&>(run),
+                prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
+  SLUICE_ASSIGN(run.start, start_planning(run.workload, run.machine, run.profile, arguments.planner, fast,
+                                          run.access_counts(), arguments.trials));
+  run.plan = run.start.plan;
+  run.baseline = predicted_baseline_seconds(run.workload.graph(), run.machine, run.profile);
+  return {};
+}
+
 // A plan from a file needs no profile, so nothing is measured.
-Result<Run> obtain_run(const TrainArguments& arguments) {
-  if (arguments.plan.empty()) {
-    SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
-    SLUICE_ASSIGN(Prepared prepared,
-                  prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-    SLUICE_ASSIGN(Plan plan,
-                  plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast));
-    return Run{std::move(prepared.workload), std::move(prepared.machine), std::move(plan)};
+Status read_run(const TrainArguments& arguments, Run& run) {
+  SLUICE_ASSIGN(run.plan, read_plan(arguments.plan));
+  SLUICE_ASSIGN(run.machine, arguments.machine.machine());
+  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(run.machine.threads));
+  SLUICE_ASSIGN(run.workload, build_workload(options));
+  print_notes(run.workload.notes);
+  return check_plan(run.workload.graph(), run.machine, run.plan);
+}
+
+// Runs the steps; with trials where there is something to try.
+Status run_steps(const TrainArguments& arguments, const TrainingOptions& options, Session& session, Run& run,
+                 StepLog& log, TrainSummary& summary) {
+  if (!run.start.search) {
+    SLUICE_ASSIGN(summary.outcome, run_logged(session, options, log));
+    return {};
   }
-  SLUICE_ASSIGN(Plan plan, read_plan(arguments.plan));
-  SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
-  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
-  SLUICE_ASSIGN(Workload workload, build_workload(options));
-  print_notes(workload.notes);
-  SLUICE_RETURN_IF_ERROR(check_plan(workload.graph(), machine, plan));
-  return Run{std::move(workload), std::move(machine), std::move(plan)};
+  const PlanTrials* trying = nullptr;
+  PlanTrials trials(
+      session, std::move(run.start),
+      {.planner = arguments.planner, .most_steps = arguments.trials, .on_change = [&](const TriedPlan& tried) {
+         log.note_change(describe_change(trying->record(), tried));
+       }});
+  trying = &trials;
+  SLUICE_ASSIGN(summary.outcome, run_logged(trials, options, log));
+  run.plan = trials.kept_plan();
+  run.trials = trials.record();
+  return {};
 }
 
 // Of the last step; nothing where there was none.
 std::optional<Locality> last_locality(const StepLog& log, const Session& session) {
   if (log.empty()) return std::nullopt;
   return session.locality(log.last_step());
+}
+
+// What a budget below Sentinel's lower bound did cost; nothing for one that is not.
+std::string below_bound_item(const StepLog& log, const Run& run) {
+  if (log.empty() || !run.baseline || !bound_applies(run.plan)) return {};
+  const Loss loss{log.step_seconds().median / *run.baseline - 1, "measured, beside fast-only's predicted step,"};
+  const auto why = explain_below_bound(bound_of(run.workload.graph()), run.plan.budgets[kFastTier], loss);
+  return why ? format_item(*why) : "";
 }
 
 void print_summary(const StepLog& log, const Run& run, const TrainSummary& summary, const TrainArguments& arguments,
@@ -59,7 +94,9 @@ void print_summary(const StepLog& log, const Run& run, const TrainSummary& summa
                                                    format_bytes(run.plan.arena_bytes[0])));
   if (!arguments.checkpoint.empty()) fields.emplace_back("checkpoint", arguments.checkpoint);
   if (!arguments.export_onnx.empty()) fields.emplace_back("exported", arguments.export_onnx);
-  fmt::print("{}", describe_end(summary, run.machine, fields));
+  if (!arguments.save_plan.empty()) fields.emplace_back("plan", arguments.save_plan);
+  fmt::print("{}{}", describe_end(summary, run.machine, fields), below_bound_item(log, run));
+  if (run.trials) fmt::print("{}", describe_trials(*run.trials));
 }
 
 Status write_outputs(const TrainArguments& arguments, const Run& run, const Session& session, const StepLog& log,
@@ -67,23 +104,29 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const Sess
   SLUICE_RETURN_IF_ERROR(check_losses_written(log, arguments.losses));
   if (!arguments.trace.empty()) {
     SLUICE_RETURN_IF_ERROR(write_json_file(
-        arguments.trace, chrome_trace(run.workload.graph(), run.machine, run.plan, session.program(), log.traced())));
+        arguments.trace,
+        chrome_trace(run.workload.graph(), run.machine, session.plan(), session.program(), log.traced())));
+  }
+  if (!arguments.save_plan.empty()) {
+    SLUICE_RETURN_IF_ERROR(write_plan(arguments.save_plan, run.workload.graph(), run.plan));
   }
   if (arguments.json.empty()) return {};
-  nlohmann::json document = plan_summary_json(run.workload.graph(), run.machine, run.plan);
+  nlohmann::json document = plan_summary_json(run.workload.graph(), run.machine, run.plan, run.baseline);
   document["notes"] = session.notes();
   add_to_json(document, log, summary);
   if (locality) document["locality"] = locality_json(*locality);
+  if (run.trials) document["trials"] = trials_json(*run.trials);
   return write_json_file(arguments.json, document);
 }
 
 Result<int> run(const TrainArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(arguments.check());
   if (!arguments.sequences.empty()) return train_sequences(arguments);
-  SLUICE_ASSIGN(Run run, obtain_run(arguments));
+  Run run;
+  SLUICE_RETURN_IF_ERROR(arguments.plan.empty() ? plan_run(arguments, run) : read_run(arguments, run));
   fmt::print("{}\n{}", describe_graph(run.workload.graph()),
              policy_run(run.plan) ? describe_policy_run(run.machine, run.plan)
-                                  : describe_plan(run.workload.graph(), run.machine, run.plan));
+                                  : describe_plan(run.workload.graph(), run.machine, run.plan, run.baseline));
   std::fflush(stdout);
   SessionOptions session_options = arguments.session;
   session_options.validate = arguments.validates();
@@ -97,7 +140,7 @@ Result<int> run(const TrainArguments& arguments) {
   SLUICE_ASSIGN(const TrainingOptions options, arguments.loop_options(first_step));
   StepLog log(arguments.losses, !arguments.trace.empty(), options.first_step, options.end_step);
   TrainSummary summary;
-  SLUICE_ASSIGN(summary.outcome, run_logged(*session, options, log));
+  SLUICE_RETURN_IF_ERROR(run_steps(arguments, options, *session, run, log, summary));
   SLUICE_ASSIGN(summary.parameter_hash, session->hash_parameters());
   if (!arguments.export_onnx.empty()) {
     SLUICE_RETURN_IF_ERROR(write_onnx_workload(run.workload.options, arguments.export_onnx, session->parameters()));

@@ -62,14 +62,14 @@ class Comparison {
   Comparison(const Workload& workload, const Machine& machine, const Profile& profile, const ComparisonOptions& options)
       : workload_(workload), machine_(machine), profile_(profile), options_(options) {}
 
-  Status prepare(const ComparisonProgress& progress) {
+  Status prepare(const ComparisonProgress& progress, const std::function<bool()>& stop) {
     SLUICE_ASSIGN(plans_, PlanFolder::create());
     const std::vector<std::string> planners = with_baseline(options_.planners);
     for (const std::string& planner : planners) {
       progress("starting", static_cast<std::int64_t>(contestants_.size()), static_cast<std::int64_t>(planners.size()));
       Contestant contestant;
       contestant.row.planner = planner;
-      const Status started = start(contestant);
+      const Status started = start(contestant, stop);
       if (!started.ok() && started.error().code == ErrorCode::kBadInput) return started.error();
       if (!started.ok()) contestant.fail(started.error());
       contestants_.push_back(std::move(contestant));
@@ -113,14 +113,26 @@ class Comparison {
   }
 
  private:
-  Status start(Contestant& contestant) {
-    SLUICE_ASSIGN(contestant.row.plan,
-                  plan_workload(workload_, machine_, profile_, contestant.row.planner, options_.fast));
+  Status start(Contestant& contestant, const std::function<bool()>& stop) {
+    SLUICE_RETURN_IF_ERROR(plan(contestant.row, stop));
     const std::filesystem::path file = plans_->file(contestant.row.planner);
     SLUICE_RETURN_IF_ERROR(write_plan(file, workload_.graph(), contestant.row.plan));
     SLUICE_ASSIGN(contestant.worker,
                   WorkerProcess::start("/proc/self/exe", {workload_.options, options_.session, machine_, file}));
     contestant.row.notes = contestant.worker->notes();
+    return {};
+  }
+
+  Status plan(ComparisonRow& row, const std::function<bool()>& stop) const {
+    const std::optional<std::int64_t> most_steps = has_search(row.planner) ? options_.trials : 0;
+    SLUICE_ASSIGN(PlannedStart start, start_planning(workload_, machine_, profile_, row.planner, options_.fast,
+                                                     options_.accesses, most_steps));
+    row.plan = start.plan;
+    if (!start.search) return {};
+    SLUICE_ASSIGN(Workload tried, build_workload(workload_.options));
+    SLUICE_ASSIGN(row.trials, settle_in_training(tried, std::move(start), {row.planner, most_steps}, options_.session,
+                                                 options_.schedule.rate(options_.learning_rate, 0), stop));
+    row.plan = row.trials->plans[row.trials->kept].plan;
     return {};
   }
 
@@ -188,7 +200,7 @@ Result<std::vector<ComparisonRow>> compare_planners(const Workload& workload, co
                                                    options.steps, kWarmupRounds)};
   }
   Comparison comparison(workload, machine, profile, options);
-  SLUICE_RETURN_IF_ERROR(comparison.prepare(progress));
+  SLUICE_RETURN_IF_ERROR(comparison.prepare(progress, stop));
   for (std::int64_t step = 0; step < options.steps; ++step) {
     if (stop()) return Error{ErrorCode::kInterrupted, fmt::format("interrupted after {} rounds", step)};
     progress("round", step, options.steps);

@@ -2,7 +2,8 @@
 //
 // Each planner has a process of its own (worker.hpp). They take steps in turn, A B C A B C, so that drift of the
 // machine meets all alike; a slowdown is the median over rounds of this planner's step time over the baseline's of the
-// same round. The first two rounds are warm-up: trained but not timed. The baseline, fast-only, is added when it is
+// same round. A planner that decides by trials makes them before all that, in this process, and takes part with the
+// plan it kept. The first two rounds are warm-up: trained but not timed. The baseline, fast-only, is added when it is
 // not asked for. A planner that cannot run has the reason in its row; the others go on.
 #pragma once
 
@@ -14,6 +15,7 @@
 
 #include "sluice/profile/profile.hpp"
 #include "sluice/train/learning_rate.hpp"
+#include "sluice/train/plan_trials.hpp"
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
 
@@ -28,6 +30,9 @@ struct ComparisonOptions {
   double learning_rate = 0.02;
   LearningRateSchedule schedule;
   SessionOptions session;
+  const AccessProfile* accesses = nullptr;  // for planners that go by them
+  // Most steps that a planner with a search may spend on trials, as start_planning() takes it; others make none.
+  std::optional<std::int64_t> trials;
 };
 
 struct Spread {
@@ -51,7 +56,8 @@ struct ComparisonRow {
   std::string parameter_hash;
   bool same_losses = false;  // as the baseline's, bit for bit, at every step
   bool same_parameters = false;
-  std::vector<Seconds> rounds;  // step times after warm-up
+  std::vector<Seconds> rounds;        // step times after warm-up
+  std::optional<TrialRecord> trials;  // that chose the plan
   std::vector<std::string> notes;
 
   double prediction_error() const { return plan.predicted_step_seconds / step_seconds.median - 1; }

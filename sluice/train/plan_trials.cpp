@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 namespace sluice {
 namespace {
@@ -14,11 +15,32 @@ bool run_alike(const Plan& a, const Plan& b) {
          a.migrations == b.migrations;
 }
 
+// kBadInput when trials are asked for and there are none to make.
+Result<bool> makes_trials(std::string_view planner, const Machine& machine,
+                          const std::optional<std::int64_t>& most_steps) {
+  if (most_steps && *most_steps == 0) return false;
+  if (has_search(planner)) {
+    return most_steps || std::any_of(machine.tiers.begin() + 1, machine.tiers.end(), std::mem_fn(&Tier::addressable));
+  }
+  if (!most_steps) return false;
+  std::string searching;
+  for (const PlannerEntry& entry : planners()) {
+    if (entry.search) searching += fmt::format("{}{}", searching.empty() ? "" : ", ", entry.name);
+  }
+  return Error{ErrorCode::kBadInput,
+               fmt::format("{} has nothing to try: leave out --trials, or take a planner that decides between plans by "
+                           "running them ({})",
+                           planner, searching.empty() ? "there is none" : searching)};
+}
+
 }  // namespace
 
-PlanTrials::PlanTrials(Session& session, const BudgetedRequest& asked, std::unique_ptr<PlanSearch> search,
-                       TrialOptions options)
-    : session_(session), asked_(asked), search_(std::move(search)), options_(std::move(options)) {
+PlanTrials::PlanTrials(Session& session, PlannedStart start, TrialOptions options)
+    : session_(session),
+      asked_(std::move(start.asked)),
+      search_(std::move(start.search)),
+      options_(std::move(options)) {
+  record_.profiling_steps = asked_->request.accesses != nullptr ? 1 : 0;
   record_.plans.push_back({session_.plan(), {}});
   note_outcome();
 }
@@ -62,7 +84,7 @@ const Plan& PlanTrials::plan_to_keep() const { return search_->done() ? search_-
 
 Status PlanTrials::start(const Plan& proposal) {
   if (run_alike(proposal, session_.plan())) return {};
-  const Plan plan = finish_proposal(options_.planner, asked_, proposal);
+  const Plan plan = finish_proposal(options_.planner, *asked_, proposal);
   const auto begin = std::chrono::steady_clock::now();
   const Status changed = session_.change_plan(plan);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -103,30 +125,37 @@ std::size_t PlanTrials::index_of(const Plan& plan) const {
   return static_cast<std::size_t>(known - plans.begin());
 }
 
-Result<std::unique_ptr<PlanSearch>> search_to_try(std::string_view planner, const PlanRequest& request,
-                                                  const std::optional<std::int64_t>& most_steps) {
-  const auto& tiers = request.machine.tiers;
-  const bool in_place = std::any_of(tiers.begin() + 1, tiers.end(), [](const Tier& tier) { return tier.addressable; });
-  if (most_steps ? *most_steps == 0 : !in_place) return std::unique_ptr<PlanSearch>();
-  SLUICE_ASSIGN(std::unique_ptr<PlanSearch> search, make_search(planner, request));
-  if (search || !most_steps) return search;
-  std::string searching;
-  for (const PlannerEntry& entry : planners()) {
-    if (entry.search) searching += fmt::format("{}{}", searching.empty() ? "" : ", ", entry.name);
-  }
-  return Error{ErrorCode::kBadInput,
-               fmt::format("{} has one plan and nothing to try: leave out --trials, or take a planner that decides "
-                           "between plans by running them ({})",
-                           planner, searching.empty() ? "there is none" : searching)};
+bool has_search(std::string_view planner) {
+  return std::ranges::any_of(planners(),
+                             [&](const PlannerEntry& entry) { return entry.name == planner && entry.search; });
 }
 
-Result<TrialRecord> settle_in_training(Workload& workload, const BudgetedRequest& asked,
-                                       std::unique_ptr<PlanSearch> search, TrialOptions options,
+Result<PlannedStart> start_planning(const Workload& workload, const Machine& machine, const Profile& profile,
+                                    std::string_view planner, const FastBudget& fast, const AccessProfile* accesses,
+                                    const std::optional<std::int64_t>& most_steps) {
+  PlannedStart start;
+  SLUICE_ASSIGN(const bool tries, makes_trials(planner, machine, most_steps));
+  if (tries) {
+    SLUICE_ASSIGN(BudgetedRequest asked, budgeted_request(workload, machine, profile, planner, fast, accesses));
+    start.asked = std::make_unique<BudgetedRequest>(std::move(asked));
+    Result<std::unique_ptr<PlanSearch>> search = make_search(planner, start.asked->request);
+    if (search.ok()) {
+      start.search = std::move(*search);
+      start.plan = finish_proposal(planner, *start.asked, start.search->plan());
+      return start;
+    }
+    if (search.error().code != ErrorCode::kInfeasible) return search.error();  // else make_plan() says what is feasible
+  }
+  SLUICE_ASSIGN(start.plan, plan_workload(workload, machine, profile, planner, fast, accesses));
+  return start;
+}
+
+Result<TrialRecord> settle_in_training(Workload& workload, PlannedStart start, TrialOptions options,
                                        const SessionOptions& session_options, float learning_rate,
                                        const std::function<bool()>& stop) {
-  const Plan first = finish_proposal(options.planner, asked, search->plan());
-  SLUICE_ASSIGN(const auto session, Session::create(workload, asked.request.machine, first, session_options));
-  PlanTrials trials(*session, asked, std::move(search), std::move(options));
+  SLUICE_ASSIGN(const auto session,
+                Session::create(workload, start.asked->request.machine, start.plan, session_options));
+  PlanTrials trials(*session, std::move(start), std::move(options));
   for (std::int64_t step = 0; !trials.over() && !stop(); ++step) {
     SLUICE_RETURN_IF_ERROR(trials.run_step(step, learning_rate));
   }

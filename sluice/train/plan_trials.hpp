@@ -27,8 +27,10 @@
 
 namespace sluice {
 
-// Steps of a plan that are not observed, after the session began to obey it: the first one touches the pages of new
-// arenas and takes up to twice as long as the next.
+// Steps of a plan that are not observed, after the session began to obey it. The first one touches the pages of new
+// arenas, some hundred page faults, which take 5 to 10 % of a step's processor time (ResNet-20 and ResNet-50 on an
+// emulated tier); the first of a process makes kernels too and takes half as long again. The second has no faults, and
+// its time is that of those after it.
 inline constexpr int kWarmupSteps = 1;
 
 struct TriedPlan {
@@ -40,6 +42,7 @@ struct TriedPlan {
 struct TrialRecord {
   std::vector<TriedPlan> plans;   // in the order of their first steps; the first is what the session began with
   std::size_t kept = 0;           // of these: the best so far
+  int profiling_steps = 0;        // before the run: counting accesses takes one, where they were given
   std::int64_t trial_steps = 0;   // observed
   std::int64_t warmup_steps = 0;  // run between them and not observed
   std::int64_t changes = 0;       // of plan
@@ -55,10 +58,18 @@ struct TrialOptions {
   std::function<void(const TriedPlan& plan)> on_change = {};  // may be empty: told of every change of plan
 };
 
+// How a run begins: with a plan, and where plans are to be tried with the search that goes on proposing. The search
+// refers to `asked`, and that to the workload's graph, the profile and the machine.
+struct PlannedStart {
+  Plan plan;
+  std::unique_ptr<BudgetedRequest> asked;  // both nullptr: there is nothing to try
+  std::unique_ptr<PlanSearch> search;
+};
+
 class PlanTrials : public Training {
  public:
-  // `session` must outlive this object and begin with the search's first plan. `asked` is what the search was made for.
-  PlanTrials(Session& session, const BudgetedRequest& asked, std::unique_ptr<PlanSearch> search, TrialOptions options);
+  // `session` must outlive this object and begin with the search's first plan. `start` has something to try.
+  PlanTrials(Session& session, PlannedStart start, TrialOptions options);
 
   // StepOutcome::variant says "trial" or "warm-up" of steps before the search is over.
   Result<StepOutcome> run_step(std::int64_t step, float learning_rate) override;
@@ -84,7 +95,7 @@ class PlanTrials : public Training {
   std::size_t index_of(const Plan& plan) const;  // in record_.plans; their number where it has not been run
 
   Session& session_;
-  const BudgetedRequest& asked_;
+  std::unique_ptr<BudgetedRequest> asked_;
   std::unique_ptr<PlanSearch> search_;
   TrialOptions options_;
   Stage stage_ = Stage::kTrying;
@@ -93,16 +104,19 @@ class PlanTrials : public Training {
   TrialRecord record_;
 };
 
-// The search whose plans a run should try, or nullptr for none. `most_steps`: none at 0; when it is missing, trials are
-// made where ops can use slow memory in place, because elsewhere a late tensor can only be waited for (Sentinel §V).
-// kBadInput when trials are asked for and the planner has none to make; otherwise make_search()'s errors.
-Result<std::unique_ptr<PlanSearch>> search_to_try(std::string_view planner, const PlanRequest& request,
-                                                  const std::optional<std::int64_t>& most_steps);
+// plan_workload(), or the first plan of the planner's search where trials are wanted. `most_steps`: none at 0; when it
+// is missing, trials are made where the planner has a search and ops can use slow memory in place, because elsewhere a
+// late tensor can only be waited for (Sentinel §V). kBadInput when trials are asked for and the planner has none to
+// make; otherwise plan_workload()'s errors.
+Result<PlannedStart> start_planning(const Workload& workload, const Machine& machine, const Profile& profile,
+                                    std::string_view planner, const FastBudget& fast, const AccessProfile* accesses,
+                                    const std::optional<std::int64_t>& most_steps);
+
+bool has_search(std::string_view planner);
 
 // Trains from the beginning until the trials are over, or until `stop` says so, only to find the plan: the parameters
 // are thrown away. Errors as of the session.
-Result<TrialRecord> settle_in_training(Workload& workload, const BudgetedRequest& asked,
-                                       std::unique_ptr<PlanSearch> search, TrialOptions options,
+Result<TrialRecord> settle_in_training(Workload& workload, PlannedStart start, TrialOptions options,
                                        const SessionOptions& session_options, float learning_rate,
                                        const std::function<bool()>& stop);
 

@@ -93,7 +93,12 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
 
   PlanTrials trials_of(Session& session, ScriptedSearch::Script script,
                        std::optional<std::int64_t> most_steps = std::nullopt) {
-    return {session, asked_, std::make_unique<ScriptedSearch>(std::move(script), &seen_), {"sentinel", most_steps}};
+    return {session, start_with(std::move(script)), {"sentinel", most_steps}};
+  }
+
+  PlannedStart start_with(ScriptedSearch::Script script) {
+    return {script.plans.front(), std::make_unique<BudgetedRequest>(asked_),
+            std::make_unique<ScriptedSearch>(std::move(script), &seen_)};
   }
 
   RunResult run(Training& training, Session& session, std::int64_t first, std::int64_t end) {
@@ -242,9 +247,8 @@ TEST_P(PlanTrialsTest, AProposalThatBreaksARuleIsABug) {
 TEST_P(PlanTrialsTest, SettledBeforeTrainingBegins) {
   const std::vector<Plan> two(plans_.begin(), plans_.begin() + 2);
   const auto settle = [&](const std::function<bool()>& stop) {
-    return settle_in_training(workload_, asked_,
-                              std::make_unique<ScriptedSearch>(ScriptedSearch::Script{.plans = two, .best = 1}, &seen_),
-                              {"sentinel", std::nullopt}, {}, kRate, stop);
+    return settle_in_training(workload_, start_with({.plans = two, .best = 1}), {"sentinel", std::nullopt}, {}, kRate,
+                              stop);
   };
   const auto record = settle([] { return false; });
   ASSERT_TRUE(record.ok()) << record.error().message;
@@ -308,15 +312,38 @@ TEST_F(PlanTrialsOnTextTest, ValidationInBetween) {
 }
 
 TEST_F(PlanTrialsOnTextTest, OnlyPlannersWithASearchAreAskedForTrials) {
-  EXPECT_EQ(search_to_try("on-demand", asked_.request, std::nullopt).value(), nullptr);
-  EXPECT_EQ(search_to_try("on-demand", asked_.request, 0).value(), nullptr);
-  const auto refused = search_to_try("on-demand", asked_.request, 4);
+  const auto start = [&](const std::string& planner, std::optional<std::int64_t> most_steps,
+                         const std::string& fast = "60%") {
+    return start_planning(workload_, machine_, profile_, planner, {*parse_memory_size(fast)}, nullptr, most_steps);
+  };
+  for (const std::optional<std::int64_t> most_steps : {std::optional<std::int64_t>(), std::optional<std::int64_t>(0)}) {
+    const auto plain = start("on-demand", most_steps);
+    ASSERT_TRUE(plain.ok()) << plain.error().message;
+    EXPECT_EQ(plain->search, nullptr);
+    EXPECT_EQ(plain->plan.migrations, plans_[1].migrations);
+  }
+  const auto refused = start("on-demand", 4);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
-  EXPECT_THAT(refused.error().message, HasSubstr("on-demand has one plan and nothing to try"));
-  const auto unknown = search_to_try("oracle", asked_.request, 4);
+  EXPECT_THAT(refused.error().message, HasSubstr("on-demand has nothing to try: leave out --trials"));
+  const auto unknown = start("oracle", std::nullopt);
   ASSERT_FALSE(unknown.ok());
   EXPECT_THAT(unknown.error().message, HasSubstr("unknown planner 'oracle'"));
+  for (const PlannerEntry& entry : planners()) {
+    if (!entry.search) continue;
+    SCOPED_TRACE(entry.name);
+    const auto searching = start(std::string(entry.name), std::nullopt);
+    ASSERT_TRUE(searching.ok()) << searching.error().message;
+    EXPECT_NE(searching->search, nullptr) << "the tier is addressable";
+    EXPECT_GT(searching->plan.predicted_step_seconds, 0);
+    EXPECT_EQ(start(std::string(entry.name), 0)->search, nullptr);
+    const auto tiny = start(std::string(entry.name), std::nullopt, "4KiB");
+    const auto planned = plan_workload(workload_, machine_, profile_, entry.name, {*parse_memory_size("4KiB")});
+    ASSERT_EQ(tiny.ok(), planned.ok());
+    if (!tiny.ok()) {
+      EXPECT_EQ(tiny.error().message, planned.error().message);
+    }
+  }
 }
 
 }  // namespace
