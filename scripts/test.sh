@@ -12,13 +12,14 @@
 #   docs      runs the examples of the README and docs/
 #   asan      memory, access, plan, exec and train tests under the address and undefined-behaviour sanitizers
 #   tsan      the tests of the transfer lanes and of access counting under the thread sanitizer
+#   numa      memory nodes as tiers, in a small virtual machine; skipped, with the reason, without QEMU or network
 #
 # A stage that fails does not stop the later ones. Ends with the time of each stage and `N passed, N failed`: the sum of
 # the tests that CTest ran, and one for each other check. Exit status 0 only when nothing failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly all_stages=(packages build tests format names docs asan tsan)
+readonly all_stages=(packages build tests format names docs asan tsan numa)
 readonly sanitized="memory|access|plan|exec|train"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
@@ -63,7 +64,7 @@ build() {
 
 stage_packages() { scripts/install_packages.sh test; count $?; }
 stage_build() { build release; count $?; }
-stage_tests() { run_ctest build/release; }
+stage_tests() { run_ctest build/release -LE '^numa$'; }
 stage_format() { scripts/check_format.sh; count $?; }
 stage_names() { configure release && scripts/check_tidy.sh; count $?; }
 stage_docs() { scripts/check_docs.sh; count $?; }
@@ -83,11 +84,18 @@ stage_tsan() {
   run_ctest build/tsan -L '^(exec|access)$' -R "$tsan_tests"
 }
 
+# Fetches a kernel to boot, unpacked and not installed; CTest shows what it skips as "Skipped".
+stage_numa() {
+  tests/numa/fetch_kernel.sh || echo "numa: no kernel was fetched"
+  build release sluice_numa_test || { count 1; return 1; }
+  run_ctest build/release -L '^numa$' --verbose
+}
+
 stages=("$@")
 ((${#stages[@]})) || stages=("${all_stages[@]}")
 for stage in "${stages[@]}"; do
   if [[ " ${all_stages[*]} " != *" $stage "* ]]; then
-    [[ $stage == -h || $stage == --help ]] && { sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 0; }
+    [[ $stage == -h || $stage == --help ]] && { sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0; }
     echo "test.sh: unknown stage '$stage'; the stages are: ${all_stages[*]}" >&2
     exit 2
   fi

@@ -48,6 +48,12 @@ void OpTimer::set_denormals(unsigned mode) const {
   _mm_setcsr((_mm_getcsr() & ~static_cast<unsigned>(_MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON)) | mode);
 }
 
+Status OpTimer::lie_in(const Tier& fast, const Tier& slow) {
+  SLUICE_CHECK(rings_.size() == 2, "a timer with a slow ring");
+  SLUICE_RETURN_IF_ERROR(rings_.front().lie_in(fast));
+  return rings_.back().lie_in(slow);
+}
+
 void OpTimer::put_in_slow(std::vector<TensorId> tensors) {
   SLUICE_CHECK(rings_.size() == 2, "a timer with a slow ring");
   slow_ = std::move(tensors);

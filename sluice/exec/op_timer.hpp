@@ -13,6 +13,7 @@
 #include "sluice/exec/backend.hpp"
 #include "sluice/exec/delay_injector.hpp"
 #include "sluice/exec/scratch_ring.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice {
 
@@ -25,6 +26,10 @@ class OpTimer {
   ~OpTimer();
   OpTimer(const OpTimer&) = delete;
   OpTimer& operator=(const OpTimer&) = delete;
+
+  // From here on the rings lie where these tiers do: on their memory nodes, if that is what they are. kOutOfSpace when
+  // a node has no room for a ring.
+  Status lie_in(const Tier& fast, const Tier& slow);
 
   // From here on these tensors, and only these, lie in the slow ring.
   void put_in_slow(std::vector<TensorId> tensors);

@@ -96,6 +96,17 @@ TEST(OpTimer, OnlyTheChosenOperandsMoveToTheSlowRing) {
   EXPECT_EQ(compiled.last_operands, all_fast);
 }
 
+TEST(OpTimer, RingsLieWhereTheTiersDo) {
+  ReadingGraph compiled;
+  const auto timer = OpTimer::make(compiled, 1, 2);
+  ASSERT_TRUE(timer.ok());
+  const Tier dram{.name = "dram"};
+  EXPECT_TRUE((*timer)->lie_in(dram, {.name = "optane", .kind = TierKind::kEmulated}).ok());
+  const Status missing = (*timer)->lie_in(dram, {.name = "numa:900", .kind = TierKind::kNuma, .node = 900});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().message.find("numa:900"), std::string::npos);
+}
+
 TEST(OpTimer, RunsTheOpsBeforeAndWaitsForTheDelayOnce) {
   ReadingGraph compiled;
   const auto timer = OpTimer::make(compiled, 1);

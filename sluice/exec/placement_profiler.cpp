@@ -83,7 +83,12 @@ Status measure_tasks(CompiledGraph& compiled, const Machine& machine, ProfileCac
                      const std::vector<Task>& tasks, PlacementEffort& effort, const ProfileProgress& on_progress) {
   const Graph& graph = compiled.graph();
   SLUICE_ASSIGN(const auto timer, OpTimer::make(compiled, machine.threads, 2));
+  TierId measured_tier = kFastTier;
   for (const Task& task : tasks) {
+    if (task.tier != measured_tier) {
+      SLUICE_RETURN_IF_ERROR(timer->lie_in(machine.tier(kFastTier), machine.tier(task.tier)));
+      measured_tier = task.tier;
+    }
     SLUICE_ASSIGN(OpConfigurations configurations, measure_configurations(*timer, graph, machine, task));
     effort.configurations += static_cast<int>(configurations.size());
     cache.put_placement(op_signature(graph, graph.op(task.op)), machine.tier(task.tier), std::move(configurations));

@@ -5,6 +5,7 @@
 
 #include "sluice/base/random.hpp"
 #include "sluice/graph/liveness.hpp"
+#include "sluice/memory/numa_arena.hpp"
 #include "sluice/plan/plan.hpp"
 
 namespace sluice {
@@ -42,6 +43,10 @@ Result<ScratchRing> ScratchRing::make(const Graph& graph, int threads, Bytes sma
 
 ScratchRing::ScratchRing(const Graph& graph, Arena arena)
     : graph_(&graph), arena_(std::move(arena)), position_(graph.tensors().size(), kNowhere) {}
+
+Status ScratchRing::lie_in(const Tier& tier) const {
+  return tier.kind == TierKind::kNuma ? bind_to_node(arena_, tier.name, tier.node) : Status();
+}
 
 std::vector<void*> ScratchRing::place(const Op& op) {
   const Bytes room = room_of(*graph_, op);

@@ -16,6 +16,7 @@
 
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/arena.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice {
 
@@ -25,6 +26,9 @@ class ScratchRing {
 
   // `threads` fill the memory. kOutOfSpace when the ring cannot be mapped. `graph` must outlive the ring.
   static Result<ScratchRing> make(const Graph& graph, int threads, Bytes smallest_ring = kThreeCaches);
+
+  // Moves the memory to the tier's node and binds it there; nothing to do for a tier that is no memory node.
+  Status lie_in(const Tier& tier) const;
 
   // Pointers to the operands of `op`, inputs then outputs, disjoint but for operands that are the same tensor.
   std::vector<void*> place(const Op& op);

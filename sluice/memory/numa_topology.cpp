@@ -3,8 +3,14 @@
 #include <numa.h>
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
+#include <map>
 #include <memory>
+#include <sstream>
+#include <string>
+
+#include "sluice/memory/machine.hpp"
 
 namespace sluice {
 namespace {
@@ -33,6 +39,25 @@ int distance_from(const std::vector<int>& computing, int node) {
   int nearest = std::numeric_limits<int>::max();
   for (const int from : computing) nearest = std::min(nearest, std::max(kLocalDistance, ::numa_distance(from, node)));
   return computing.empty() ? kLocalDistance : nearest;
+}
+
+// What the kernel keeps free of each node for itself: below its zones' low watermarks it gives out nothing. By node id.
+std::map<int, Bytes> kernel_reserves() {
+  std::map<int, Bytes> reserves;
+  std::ifstream file("/proc/zoneinfo");
+  int node = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string first;
+    words >> first;
+    Bytes pages = 0;
+    if (first == "Node") {
+      words >> node;
+    } else if (first == "low" && words >> pages) {
+      reserves[node] += pages * kTensorAlignment;
+    }
+  }
+  return reserves;
 }
 
 template <typename Predicate>
@@ -67,13 +92,14 @@ Result<NumaTopology> read_numa_topology() {
   }
   const Mask allowed(::numa_get_mems_allowed());
   const std::vector<int> computing = nodes_of_our_processors();
+  std::map<int, Bytes> reserves = kernel_reserves();
   NumaTopology topology;
   for (int id = 0; id <= ::numa_max_node(); ++id) {
     NumaNode node{.id = id};
     long long free = 0;
     node.memory = ::numa_node_size64(id, &free);
     if (node.memory < 0) continue;  // numbers may have gaps
-    node.free = free;
+    node.free = std::max<Bytes>(0, static_cast<Bytes>(free) - reserves[id]);
     node.allowed = has(allowed, id);
     node.computes = std::ranges::find(computing, id) != computing.end();
     node.distance = distance_from(computing, id);

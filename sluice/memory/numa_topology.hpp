@@ -15,8 +15,8 @@ inline constexpr int kLocalDistance = 10;
 
 struct NumaNode {
   int id = 0;
-  Bytes memory = 0;  // 0: a node of processors only
-  Bytes free = 0;
+  Bytes memory = 0;               // 0: a node of processors only
+  Bytes free = 0;                 // less what the kernel keeps for itself
   bool allowed = true;            // may this process have memory there?
   bool computes = false;          // may its threads run on processors of the node?
   int distance = kLocalDistance;  // of its memory from the nearest node that computes, in the firmware's units
