@@ -9,6 +9,7 @@
 #include "sluice/exec/delay_injector.hpp"
 #include "sluice/exec/policy_copies.hpp"
 #include "sluice/policies/charge.hpp"
+#include "sluice/policies/policy_settings.hpp"
 #include "sluice/policies/step_accesses.hpp"
 
 namespace sluice {
@@ -158,17 +159,11 @@ Status check_fast_only(const Program& program, std::string_view policy) {
                                                  policy)};
 }
 
-Result<const PolicyEntry*> policy_named(std::string_view name) {
-  const PolicyEntry* entry = find_policy(name);
-  if (entry == nullptr) return unknown_policy(name);
-  return entry;
-}
-
 }  // namespace
 
 Result<PolicyTiers> check_policy_run(const Machine& machine, std::string_view policy) {
-  SLUICE_ASSIGN(const PolicyEntry* const entry, policy_named(policy));
-  SLUICE_ASSIGN(const PolicyTiers tiers, find_policy_tiers(*entry, machine));
+  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(policy));
+  SLUICE_ASSIGN(const PolicyTiers tiers, find_policy_tiers(*chosen.entry, machine));
   const Tier& slow = machine.tier(tiers.slow);
   if (slow.emulated()) return tiers;
   return Error{ErrorCode::kUnsupported,
@@ -182,13 +177,13 @@ Result<std::unique_ptr<PolicyExecutor>> PolicyExecutor::create(CompiledGraph& co
                                                                const PolicyRun& run) {
   SLUICE_ASSIGN(const PolicyTiers tiers, check_policy_run(machine, run.policy));
   SLUICE_RETURN_IF_ERROR(check_fast_only(program, run.policy));
-  const PolicyEntry& entry = *find_policy(run.policy);
+  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(run.policy));
   const Liveness liveness = analyze_liveness(compiled.graph());
   const PageLayout layout = allocation_order_layout(compiled.graph(), liveness);
-  SLUICE_ASSIGN(auto policy,
-                make_policy(entry, policy_memory(machine, tiers, run.fast_bytes, layout.bytes), entry.defaults));
+  const PolicyMemory memory = policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
+  SLUICE_ASSIGN(auto policy, make_policy(*chosen.entry, memory, chosen.tuning));
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  SLUICE_ASSIGN(auto copies, PageCopies::create(machine.threads, std::min(entry.defaults.copy_threads, cores)));
+  SLUICE_ASSIGN(auto copies, PageCopies::create(machine.threads, std::min(chosen.tuning.copy_threads, cores)));
   SLUICE_ASSIGN(auto inner, Executor::create(compiled, machine, std::move(program), budgets));
   return std::unique_ptr<PolicyExecutor>(std::make_unique<ObservingExecutor>(
       std::move(inner), step_accesses(compiled.graph(), liveness, layout), machine, tiers, std::move(policy),

@@ -23,7 +23,7 @@
 namespace sluice {
 
 struct PolicyRun {
-  std::string policy;
+  std::string policy;    // as the user writes it (policy_settings.hpp)
   Bytes fast_bytes = 0;  // for the policy; the program has what it takes
 };
 

@@ -189,6 +189,8 @@ TEST(PolicyExecutor, RefusesWhatItCannotEmulate) {
   const auto refused = [&](const PolicyRun& run) { return make(compiled, machine, run).error(); };
   EXPECT_THAT(refused({"lru", kMiB}).message, HasSubstr("numa-first-touch"));
   EXPECT_EQ(refused({"ial", 100}).code, ErrorCode::kInfeasible);
+  EXPECT_EQ(refused({"um:page=2MiB", kMiB}).code, ErrorCode::kInfeasible);
+  EXPECT_EQ(refused({"ial:period=0", kMiB}).code, ErrorCode::kBadInput);
   machine.tiers[1].addressable = false;
   EXPECT_EQ(refused({"ial", kMiB}).code, ErrorCode::kUnsupported);
   EXPECT_TRUE(make(compiled, machine, {"um", kMiB}).ok());

@@ -5,6 +5,11 @@
 #include <algorithm>
 
 namespace sluice {
+namespace {
+
+constexpr Bytes kSmallestPage = 4 * kKiB;  // the processor's; a cache's lines may be smaller
+
+}  // namespace
 
 AccessCharge& AccessCharge::operator+=(const AccessCharge& other) {
   requested += other.requested;
@@ -49,14 +54,15 @@ Error unknown_policy(std::string_view name) {
 Result<std::unique_ptr<Policy>> make_policy(const PolicyEntry& entry, const PolicyMemory& memory,
                                             const PolicyTuning& tuning) {
   const bool passes = entry.defaults.scan_period == 0 || tuning.scan_period > 0;
-  const bool sensible = tuning.page_bytes > 0 && passes && tuning.copy_threads > 0 &&
+  const Bytes smallest_page = std::min(kSmallestPage, entry.defaults.page_bytes);
+  const bool sensible = tuning.page_bytes >= smallest_page && passes && tuning.copy_threads > 0 &&
                         tuning.copy_thread_bandwidth > 0 && tuning.concurrent_migrations > 0 &&
                         tuning.migration_seconds >= 0 && tuning.fault_seconds >= 0 && tuning.fault_bytes >= 0;
   if (!sensible) {
     return Error{ErrorCode::kBadInput,
-                 fmt::format("policy {}: page size, scan period, copy threads, their bandwidth and concurrent "
-                             "migrations must be above 0, times and bytes of faults not below",
-                             entry.name)};
+                 fmt::format("policy {}: pages must be of {} at least, scan period, copy threads, their bandwidth and "
+                             "concurrent migrations above 0, times and bytes of faults not below",
+                             entry.name, format_bytes(smallest_page))};
   }
   if (memory.fast_bytes < tuning.page_bytes) {
     return Error{ErrorCode::kInfeasible,

@@ -46,7 +46,7 @@ TEST(Policies, RefuseWhatMakesNoSense) {
     tuning.copy_threads = 0;
     ASSERT_FALSE(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok());
     tuning = entry.defaults;
-    tuning.page_bytes = 0;
+    tuning.page_bytes = entry.name == "memory-mode" ? 63 : 4095;
     ASSERT_FALSE(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok());
     tuning = entry.defaults;
     tuning.scan_period = 0;

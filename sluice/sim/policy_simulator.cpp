@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sluice/policies/charge.hpp"
+#include "sluice/policies/policy_settings.hpp"
 #include "sluice/policies/step_accesses.hpp"
 
 namespace sluice {
@@ -140,19 +141,18 @@ PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, con
   return timeline;
 }
 
-Result<PolicyTimeline> predict_policy(std::string_view name, const Graph& graph, const CostModel& costs,
+Result<PolicyTimeline> predict_policy(std::string_view text, const Graph& graph, const CostModel& costs,
                                       const Machine& machine, Bytes fast_bytes) {
-  const PolicyEntry* entry = find_policy(name);
-  if (entry == nullptr) return unknown_policy(name);
-  SLUICE_ASSIGN(const PolicyTiers tiers, find_policy_tiers(*entry, machine));
+  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(text));
+  SLUICE_ASSIGN(const PolicyTiers tiers, find_policy_tiers(*chosen.entry, machine));
   const Liveness liveness = analyze_liveness(graph);
   const PageLayout layout = allocation_order_layout(graph, liveness);
   const PolicyMemory memory = policy_memory(machine, tiers, fast_bytes, layout.bytes);
-  SLUICE_ASSIGN(const std::unique_ptr<Policy> policy, make_policy(*entry, memory, entry->defaults));
+  SLUICE_ASSIGN(const std::unique_ptr<Policy> policy, make_policy(*chosen.entry, memory, chosen.tuning));
   Seconds fast_step_seconds = 0;
   for (OpIndex op = 0; op < graph.op_count(); ++op) fast_step_seconds += costs.op_seconds(op);
   return simulate_policy(graph, liveness, layout, costs, machine, tiers, *policy,
-                         settling_steps(entry->defaults, fast_step_seconds));
+                         settling_steps(chosen.tuning, fast_step_seconds));
 }
 
 }  // namespace sluice

@@ -71,9 +71,9 @@ PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, con
                                const CostModel& costs, const Machine& machine, const PolicyTiers& tiers, Policy& policy,
                                int steps);
 
-// The same for a policy by name, with its defaults, where a framework's allocator would put tensors, for
-// settling_steps(). Errors: kBadInput naming the known policies, and those of make_policy() and find_policy_tiers().
-Result<PolicyTimeline> predict_policy(std::string_view name, const Graph& graph, const CostModel& costs,
+// The same for a policy as the user writes it (policy_settings.hpp), where a framework's allocator would put tensors,
+// for settling_steps(). Errors: those of choose_policy(), make_policy() and find_policy_tiers().
+Result<PolicyTimeline> predict_policy(std::string_view text, const Graph& graph, const CostModel& costs,
                                       const Machine& machine, Bytes fast_bytes);
 
 }  // namespace sluice

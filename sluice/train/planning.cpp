@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/train/policy_run.hpp"
 
@@ -60,7 +61,7 @@ Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine
 
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
                            std::string_view planner, const FastBudget& fast, const AccessProfile* accesses) {
-  if (find_policy(planner) != nullptr) return plan_for_policy(workload, machine, profile, planner, fast);
+  if (find_policy_of(planner) != nullptr) return plan_for_policy(workload, machine, profile, planner, fast);
   SLUICE_ASSIGN(BudgetedRequest asked, resolved_request(workload, machine, profile, planner, fast, accesses));
   Result<Plan> plan = make_plan(planner, asked.request);
   if (plan.ok() || !fast.raise_to_feasible || plan.error().code != ErrorCode::kInfeasible) return plan;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sluice/policies/policy_settings.hpp"
+
 namespace sluice {
 namespace {
 
@@ -39,7 +41,7 @@ Bytes usable_fast_bytes(const Plan& plan) {
 }
 
 Status check_is_planner(std::string_view name) {
-  if (find_policy(name) == nullptr) return {};
+  if (find_policy_of(name) == nullptr) return {};
   return Error{
       ErrorCode::kBadInput,
       fmt::format("{} is a policy: it decides as accesses happen and has no plan; see what it does with sluice "

@@ -82,6 +82,13 @@ TEST_F(PolicyRunTest, EveryPolicyTrainsToTheSameBits) {
   }
 }
 
+TEST_F(PolicyRunTest, SettingsGoWithTheName) {
+  const Plan coarse = plan("um:page=256KiB").value();
+  EXPECT_EQ(policy_run(coarse)->policy, "um:page=256KiB");
+  EXPECT_NE(coarse.predicted_step_seconds, plan("um").value().predicted_step_seconds);
+  EXPECT_EQ(hash_after(coarse, 1), hash_after(plan("fast-only").value(), 1));
+}
+
 TEST_F(PolicyRunTest, APlanFileThatLiesIsRefused) {
   Plan plan = this->plan("ial").value();
   plan.planner_config[0].second = "much";

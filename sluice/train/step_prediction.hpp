@@ -1,0 +1,22 @@
+// What a step is predicted to take, under a plan or under a policy (policy_run.hpp).
+#pragma once
+
+#include "sluice/sim/policy_simulator.hpp"
+#include "sluice/train/planning.hpp"
+
+namespace sluice {
+
+struct StepPrediction {
+  Timeline timeline;  // of one step
+  Locality locality;
+  std::optional<PolicyTimeline> policy;  // all steps, where a policy decides; the others are of its last one
+
+  // Of a step in balance.
+  Seconds step_seconds() const { return policy ? policy->steady().step_seconds : timeline.step_seconds; }
+};
+
+// `program` is the plan's. Errors: those of predict_policy(); a planner's plan has none.
+Result<StepPrediction> predict_step(const Graph& graph, const Machine& machine, const Profile& profile,
+                                    const Plan& plan, const Program& program);
+
+}  // namespace sluice
