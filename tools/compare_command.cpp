@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "sluice/policies/policy.hpp"
+#include "sluice/policies/policy_settings.hpp"
 #include "sluice/train/comparison.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
@@ -29,7 +29,7 @@ struct Arguments {
 Status check_planner_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const bool known = std::ranges::find(planners(), name, &PlannerEntry::name) != planners().end();
-    if (known || find_policy(name) != nullptr) continue;
+    if (known || find_policy_of(name) != nullptr) continue;
     std::string all;
     for (const PlannerEntry& entry : planners()) all += fmt::format("{}{}", all.empty() ? "" : ", ", entry.name);
     for (const PolicyEntry& entry : policies()) all += fmt::format(", {}", entry.name);

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "sluice/exec/profiler.hpp"
-#include "sluice/policies/policy.hpp"
+#include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/train/onnx_workload.hpp"

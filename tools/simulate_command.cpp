@@ -9,8 +9,8 @@
 #include "sluice/report/text_table.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
-#include "sluice/train/policy_run.hpp"
 #include "sluice/train/session.hpp"
+#include "sluice/train/step_prediction.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
@@ -54,39 +54,22 @@ std::string describe_timeline(const Machine& machine, const Timeline& timeline, 
   return format_fields(fields);
 }
 
-struct Prediction {
-  Timeline timeline;  // of one step
-  Locality locality;
-  std::optional<PolicyTimeline> policy;  // all steps, where a policy decides; `timeline` is the last one's
-};
-
-Result<Prediction> predict(const Prepared& prepared, const Plan& plan, const Program& program) {
-  const Graph& graph = prepared.workload.graph();
-  const CostModel costs(graph, prepared.profile, prepared.machine);
-  const std::optional<PolicyRun> run = policy_run(plan);
-  if (!run) {
-    Timeline timeline = simulate(program, costs);
-    Locality locality = measure_locality(graph, program, timeline);
-    return Prediction{std::move(timeline), std::move(locality), std::nullopt};
-  }
-  SLUICE_ASSIGN(PolicyTimeline policy, predict_policy(run->policy, graph, costs, prepared.machine, run->fast_bytes));
-  return Prediction{last_step(policy, prepared.machine), last_locality(policy), std::move(policy)};
-}
-
 Result<int> run(const Arguments& arguments) {
   SLUICE_ASSIGN(const Prepared prepared,
                 prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared));
   const Graph& graph = prepared.workload.graph();
   const Program program = lower_plan(graph, prepared.machine, plan);
-  SLUICE_ASSIGN(const Prediction prediction, predict(prepared, plan, program));
+  SLUICE_ASSIGN(const StepPrediction prediction,
+                predict_step(graph, prepared.machine, prepared.profile, plan, program));
   const auto& [timeline, locality, policy] = prediction;
   fmt::print("{}\npredicted for {}{}\n{}", describe_graph(graph), plan.planner,
              is_emulated(prepared.machine) ? ", slow memory emulated" : "",
              describe_timeline(prepared.machine, timeline, locality.step));
   if (policy) fmt::print("{}", describe_policy_timeline(*policy));
   if (!arguments.json.empty()) {
-    nlohmann::json document = plan_summary_json(graph, prepared.machine, plan);
+    nlohmann::json document = plan_summary_json(graph, prepared.machine, plan,
+                                                predicted_baseline_seconds(graph, prepared.machine, prepared.profile));
     document["predicted_ms"] = timeline.step_seconds * 1e3;
     document["stall_ms"] = timeline.stall_seconds * 1e3;
     document["locality"] = locality_json(locality);
