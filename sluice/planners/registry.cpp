@@ -67,6 +67,8 @@ const std::vector<PlannerEntry>& planners() {
       {"on-demand", "fetch when an op needs it, evict the least recently used: what paging does", plan_on_demand},
       {"sentinel", "prefetch a migration interval ahead, evict early (Sentinel, HPCA 2021)", plan_sentinel,
        search_sentinel},
+      {"redl", "place by integer programming, migrate by periods of layers, use in place what is late (ReDL)",
+       plan_redl, search_redl},
   };
   return table;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <coin/CbcHeuristic.hpp>
 #include <coin/CbcHeuristicRINS.hpp>
@@ -17,7 +18,8 @@
 namespace sluice {
 namespace {
 
-constexpr double kTolerance = 1e-6;
+constexpr double kTolerance = 1e-6;  // of integers, and of gaps
+constexpr double kFeasible = 1e-4;   // a row broken by less is not broken: scaled programs, floating point
 
 double coin_bound(double bound) { return std::isinf(bound) ? std::copysign(COIN_DBL_MAX, bound) : bound; }
 
@@ -60,6 +62,48 @@ std::vector<double> rounded(const IntegerProgram& program, const double* values)
   return result;
 }
 
+bool is_integral(double value) { return std::abs(value - std::round(value)) <= kTolerance; }
+
+// Columns of integers whose value in the relaxation is between two.
+std::vector<int> fractional_columns(const IntegerProgram& program, const double* values) {
+  std::vector<int> columns;
+  for (std::size_t i = 0; i < program.columns.size(); ++i) {
+    if (program.columns[i].integer && !is_integral(values[i])) columns.push_back(static_cast<int>(i));
+  }
+  return columns;
+}
+
+bool resolve(OsiClpSolverInterface& solver) {
+  solver.resolve();
+  return solver.isProvenOptimal();
+}
+
+// From the relaxation's optimum to integers: the column nearest to an integer, of those between two, is fixed at it, or
+// where that cannot be at the other one; then the rest is solved again, which starts from the last answer and takes
+// less than a millisecond. Placements have few such columns. `halfway`: from which share on the upper one is nearer.
+// Empty when it ends nowhere.
+std::vector<double> dive(const IntegerProgram& program, OsiClpSolverInterface solver, double halfway) {
+  constexpr int kMostRounds = 3000;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const double* values = solver.getColSolution();
+    const std::vector<int> columns = fractional_columns(program, values);
+    if (columns.empty()) return rounded(program, values);
+    const auto upwards = [&](int column) { return values[column] - std::floor(values[column]) >= halfway; };
+    const auto distance = [&](int column) {
+      const double share = values[column] - std::floor(values[column]);
+      return upwards(column) ? (1 - share) / (1 - halfway) : share / halfway;
+    };
+    const int column = *std::ranges::min_element(columns, {}, distance);
+    const double nearest = std::floor(values[column]) + (upwards(column) ? 1 : 0);
+    const double other = upwards(column) ? nearest - 1 : nearest + 1;
+    solver.setColBounds(column, nearest, nearest);
+    if (resolve(solver)) continue;
+    solver.setColBounds(column, other, other);
+    if (!resolve(solver)) break;
+  }
+  return {};
+}
+
 void add_cuts_and_heuristics(CbcModel& model) {
   CglKnapsackCover covers;
   CglFlowCover flows;
@@ -73,10 +117,44 @@ void add_cuts_and_heuristics(CbcModel& model) {
   model.addHeuristic(&neighbourhood);
 }
 
-SolveStatus status_of(const CbcModel& model, const IlpSolution& solution, const SolveLimits& limits) {
-  if (solution.gap() <= kTolerance) return SolveStatus::kOptimal;
-  if (solution.gap() <= limits.gap) return SolveStatus::kWithinGap;
-  return model.isNodeLimitReached() ? SolveStatus::kNodeLimit : SolveStatus::kTimeLimit;
+void take_if_better(const IntegerProgram& program, const std::vector<double>& values, IlpSolution& solution) {
+  const double cost = program.cost_of(values);
+  if (!solution.values.empty() && cost >= solution.cost) return;
+  solution.values = values;
+  solution.cost = cost;
+}
+
+// CBC, from the solution so far.
+void branch_and_bound(const IntegerProgram& program, const SolveLimits& limits, IlpSolution& solution) {
+  OsiClpSolverInterface solver;
+  load(program, solver);
+  CbcModel model(solver);
+  model.setLogLevel(0);
+  model.setUseElapsedTime(true);
+  model.setMaximumSeconds(limits.seconds);
+  model.setMaximumNodes(limits.nodes);
+  model.setAllowableFractionGap(limits.gap);
+  model.solver()->setHintParam(OsiDoReducePrint, true, OsiHintTry);
+  dynamic_cast<OsiClpSolverInterface&>(*model.solver()).getModelPtr()->setMaximumWallSeconds(limits.seconds);
+  add_cuts_and_heuristics(model);
+  if (!solution.values.empty()) {
+    model.setBestSolution(solution.values.data(), static_cast<int>(solution.values.size()), solution.cost, false);
+  }
+  solution.status = SolveStatus::kTimeLimit;
+  model.initialSolve();
+  if (!model.solver()->isProvenOptimal()) return;
+  model.branchAndBound();
+  if (solution.values.empty() && model.isProvenInfeasible()) {
+    solution.status = SolveStatus::kInfeasible;
+    return;
+  }
+  solution.bound = std::max(solution.bound, model.getBestPossibleObjValue());
+  if (model.bestSolution() != nullptr) take_if_better(program, rounded(program, model.bestSolution()), solution);
+  if (solution.gap() <= limits.gap) {
+    solution.status = SolveStatus::kWithinGap;
+  } else if (!model.isSecondsLimitReached()) {
+    solution.status = SolveStatus::kNodeLimit;
+  }
 }
 
 }  // namespace
@@ -121,46 +199,42 @@ LpSolution solve_relaxation(const IntegerProgram& program, Seconds seconds) {
 }
 
 IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start) {
-  IlpSolution solution;
+  const auto begin = std::chrono::steady_clock::now();
+  IlpSolution solution{.status = SolveStatus::kTimeLimit, .values = {}};
   if (!start.empty()) {
-    SLUICE_CHECK(start.size() == program.columns.size() && program.violation(start) < 1e-4,
+    SLUICE_CHECK(start.size() == program.columns.size() && program.violation(start) < kFeasible,
                  "the start satisfies the program");
-    solution = {.status = SolveStatus::kTimeLimit, .values = start, .cost = program.cost_of(start)};
+    take_if_better(program, start, solution);
   }
-  OsiClpSolverInterface solver;
-  load(program, solver);
-  CbcModel model(solver);
-  model.setLogLevel(0);
-  model.setUseElapsedTime(true);
-  model.setMaximumSeconds(limits.seconds);
-  model.setMaximumNodes(limits.nodes);
-  model.setAllowableFractionGap(limits.gap);
-  model.solver()->setHintParam(OsiDoReducePrint, true, OsiHintTry);
-  dynamic_cast<OsiClpSolverInterface&>(*model.solver()).getModelPtr()->setMaximumWallSeconds(limits.seconds);
-  add_cuts_and_heuristics(model);
-  if (!start.empty()) {
-    model.setBestSolution(start.data(), static_cast<int>(start.size()), solution.cost, /*check=*/false);
-  }
-  model.initialSolve();
-  if (!model.solver()->isProvenOptimal()) {
-    // Out of time in the first linear program, unless there is nothing to find.
-    const bool nothing = start.empty() && model.solver()->isProvenPrimalInfeasible();
-    solution.status = nothing ? SolveStatus::kInfeasible : SolveStatus::kTimeLimit;
+  OsiClpSolverInterface relaxation;
+  load(program, relaxation);
+  relaxation.getModelPtr()->setMaximumWallSeconds(limits.seconds);
+  relaxation.initialSolve();
+  if (!relaxation.isProvenOptimal()) {
+    // Out of time, unless there is nothing to find.
+    if (start.empty() && relaxation.isProvenPrimalInfeasible()) solution.status = SolveStatus::kInfeasible;
     return solution;
   }
-  model.branchAndBound();
-  solution.bound = model.getBestPossibleObjValue();
-  if (model.bestSolution() != nullptr) {
-    std::vector<double> values = rounded(program, model.bestSolution());
-    if (solution.values.empty() || program.cost_of(values) < solution.cost) {
-      solution.cost = program.cost_of(values);
-      solution.values = std::move(values);
-    }
+  solution.bound = relaxation.getObjValue();
+  const auto wanting = [&] { return solution.values.empty() || solution.gap() > limits.gap; };
+  for (const double halfway : {0.5, 0.3, 0.7}) {
+    if (!wanting()) break;
+    const std::vector<double> dived = dive(program, relaxation, halfway);
+    if (!dived.empty() && program.violation(dived) < kFeasible) take_if_better(program, dived, solution);
   }
-  if (solution.values.empty() && model.isProvenInfeasible()) return {.status = SolveStatus::kInfeasible, .values = {}};
-  if (model.isProvenOptimal() && limits.gap <= 0) solution.bound = solution.cost;
+  if (!wanting()) {
+    solution.status = SolveStatus::kWithinGap;
+  } else if (std::ranges::count(program.columns, true, &Column::integer) > limits.columns) {
+    solution.status = SolveStatus::kRounded;
+  } else {
+    const Seconds spent = std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - begin).count();
+    SolveLimits rest = limits;
+    rest.seconds = std::max(0.0, limits.seconds - spent);
+    branch_and_bound(program, rest, solution);
+  }
+  if (solution.values.empty()) return solution;
   solution.bound = std::min(solution.bound, solution.cost);
-  solution.status = status_of(model, solution, limits);
+  if (solution.gap() <= kTolerance) solution.status = SolveStatus::kOptimal;
   return solution;
 }
 
@@ -172,6 +246,8 @@ std::string describe(const IlpSolution& solution) {
       return "optimal";
     case SolveStatus::kWithinGap:
       return fmt::format("within {:.2g} % of the optimum", percent);
+    case SolveStatus::kRounded:
+      return "rounded relaxation, " + gap;
     case SolveStatus::kNodeLimit:
       return "node limit, " + gap;
     case SolveStatus::kTimeLimit:

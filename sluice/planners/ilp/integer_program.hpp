@@ -54,11 +54,12 @@ struct IntegerProgram {
 
 struct SolveLimits {
   Seconds seconds = 5;
-  int nodes = 50;      // of branch and bound
-  double gap = 0.005;  // good enough: within this share of the bound
+  int nodes = 50;     // of branch and bound
+  int columns = 100;  // integer columns of the largest program that is worth branching on: CBC gains little on larger
+  double gap = 0.01;  // good enough: a cost within this share of the bound
 };
 
-enum class SolveStatus { kOptimal, kWithinGap, kNodeLimit, kTimeLimit, kInfeasible };
+enum class SolveStatus { kOptimal, kWithinGap, kRounded, kNodeLimit, kTimeLimit, kInfeasible };
 
 struct IlpSolution {
   SolveStatus status = SolveStatus::kInfeasible;
@@ -78,11 +79,13 @@ struct LpSolution {
 // The program with integer columns taken for continuous ones: a bound, and a guide for rounding.
 LpSolution solve_relaxation(const IntegerProgram& program, Seconds seconds);
 
+// The relaxation; dives from its optimum to integers; and where those are not good enough CBC, within the limits.
+//
 // `start`: values that satisfy the program, by column, or empty. With a start there is always an answer: the start
 // itself, at worst. A start that does not satisfy the program is a broken invariant.
 IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start = {});
 
-// "optimal", "within 0.5 % of the optimum", "time limit, gap 0.8 %", "infeasible".
+// "optimal", "within 0.5 % of the optimum", "rounded relaxation, gap 1.2 %", "time limit, gap 0.8 %", "infeasible".
 std::string describe(const IlpSolution& solution);
 
 }  // namespace sluice

@@ -102,7 +102,8 @@ TEST(IntegerProgram, OutOfTimeTheStartIsTheAnswer) {
 
 TEST(IntegerProgram, TheNodeLimitLeavesAGapThatIsReported) {
   const IntegerProgram program = random_program(2, 200, 40);
-  const IlpSolution solution = solve(program, {.seconds = 30, .nodes = 1, .gap = 0}, std::vector<double>(200, 0.0));
+  const IlpSolution solution =
+      solve(program, {.seconds = 60, .nodes = 1, .columns = 1000, .gap = 0}, std::vector<double>(200, 0.0));
   EXPECT_EQ(solution.status, SolveStatus::kNodeLimit);
   EXPECT_GT(solution.gap(), 0);
   EXPECT_LE(solution.bound, solution.cost);
@@ -110,9 +111,18 @@ TEST(IntegerProgram, TheNodeLimitLeavesAGapThatIsReported) {
   EXPECT_LE(program.violation(solution.values), 1e-6);
 }
 
+TEST(IntegerProgram, LargeProgramsAreOnlyRounded) {
+  const IntegerProgram program = random_program(4, 300, 40);
+  const IlpSolution solution = solve(program, {.gap = 0});
+  EXPECT_EQ(solution.status, SolveStatus::kRounded);
+  EXPECT_LE(program.violation(solution.values), 1e-6);
+  EXPECT_LT(solution.gap(), 0.05);
+  EXPECT_THAT(describe(solution), ::testing::StartsWith("rounded relaxation, gap"));
+}
+
 TEST(IntegerProgram, EqualProgramsGetEqualAnswers) {
   const IntegerProgram program = random_program(3, 150, 30);
-  const SolveLimits limits{.seconds = 60, .nodes = 20, .gap = 0};
+  const SolveLimits limits{.seconds = 60, .nodes = 20, .columns = 1000, .gap = 0};
   const std::vector<double> start(150, 0.0);
   EXPECT_EQ(solve(program, limits, start).values, solve(program, limits, start).values);
 }

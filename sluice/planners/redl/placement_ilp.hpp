@@ -1,0 +1,47 @@
+// ReDL's placement by integer programming (§III-B): where each op finds each tensor, so that the sum over the ops of
+// their expected time, given where their operands are, is least within the capacity of both tiers.
+//
+// Per stretch (stretches.hpp) one choice: in the fast tier, or used in place in the slow one; per gap one: the unit
+// stays in the fast tier, or not. The objective is in seconds:
+//   - of every op, what it takes longer with its operands where the choices put them. Ops whose operands cost as much
+//     together as one by one add up; for others (measured placements) there is a column for every configuration;
+//   - of copies, what they take of the compute threads (Link::interference), and what does not hide under compute: in
+//     each of `kBuckets` equal parts of the step, the copies needed there that exceed its time.
+// Rows, at each op where the load has a maximum: bytes in fast memory at most `capacity`; and softly, the same with the
+// room that copies need while they run. The paper's program has neither gaps nor copies, because in it nothing moves.
+// Where the slow tier is not addressable every stretch is fast, and the program chooses what stays and what moves.
+//
+// The answer comes from three solvers in turn: the linear relaxation; a greedy one guided by it; CBC, started from
+// that. Cost: a few milliseconds for 100 units, about a second for a thousand.
+#pragma once
+
+#include <optional>
+
+#include "sluice/planners/ilp/integer_program.hpp"
+#include "sluice/planners/redl/stretches.hpp"
+
+namespace sluice {
+
+struct UnitPlacement {
+  std::vector<bool> fast;  // by stretch
+  std::vector<bool> kept;  // by gap
+};
+
+struct Placement {
+  std::vector<UnitPlacement> units;
+  std::string status;        // of the solver
+  Seconds lost_seconds = 0;  // the objective: beyond all ops in the fast tier
+  int columns = 0;           // of the program; 0 when everything fits
+  int rows = 0;
+};
+
+struct Capacities {
+  Bytes fast = 0;
+  Bytes slow = 0;
+};
+
+// Empty when some op's operands that have to be in the fast tier exceed its capacity.
+std::optional<Placement> place(const RedlProblem& problem, const std::vector<StretchedUnit>& units,
+                               const Capacities& capacities, const SolveLimits& limits);
+
+}  // namespace sluice

@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "sluice/planners/redl/placement_program.hpp"
+
+namespace sluice {
+
+std::vector<double> PlacementProgram::complete(const std::vector<UnitPlacement>& choices) const {
+  std::vector<double> values(ilp.columns.size(), 0);
+  const auto set = [&](const std::vector<int>& columns, const std::vector<bool>& chosen) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i] != kAlways) values[static_cast<std::size_t>(columns[i])] = chosen[i] ? 1 : 0;
+    }
+  };
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    set(fast_of[i], choices[i].fast);
+    set(kept_of[i], choices[i].kept);
+  }
+  for (const Configurations& op : configurations) {
+    std::size_t slow = 0;
+    for (std::size_t i = 0; i < op.fast.size(); ++i) {
+      if (values[static_cast<std::size_t>(op.fast[i])] < 0.5) slow |= std::size_t{1} << i;
+    }
+    values[static_cast<std::size_t>(op.first) + slow] = 1;
+  }
+  for (const Derived& each : derived) {
+    double value = ilp.columns[static_cast<std::size_t>(each.column)].lower;
+    for (const std::size_t r : each.rows) {
+      double least = ilp.rows[r].lower;
+      for (const Term& term : ilp.rows[r].terms) {
+        if (term.column != each.column) least -= term.coefficient * values[static_cast<std::size_t>(term.column)];
+      }
+      value = std::max(value, least);
+    }
+    values[static_cast<std::size_t>(each.column)] = value;
+  }
+  return values;
+}
+
+std::vector<UnitPlacement> PlacementProgram::choices_of(const std::vector<double>& values) const {
+  const auto chosen = [&](const std::vector<int>& columns) {
+    std::vector<bool> result;
+    for (const int column : columns) {
+      result.push_back(column == kAlways || values[static_cast<std::size_t>(column)] > 0.5);
+    }
+    return result;
+  };
+  std::vector<UnitPlacement> result;
+  for (std::size_t i = 0; i < fast_of.size(); ++i) result.push_back({chosen(fast_of[i]), chosen(kept_of[i])});
+  return result;
+}
+
+}  // namespace sluice

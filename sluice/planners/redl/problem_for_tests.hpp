@@ -1,0 +1,95 @@
+// A step, a machine and made-up op times, with what ReDL makes of them. For tests.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "sluice/planners/planner.hpp"
+#include "sluice/planners/redl/stretches.hpp"
+
+namespace sluice::testing {
+
+// Fast memory and a tier beside it, joined both ways at 1 GB/s without latency. Ops read and write it as fast.
+inline Machine machine_with(TierKind slow) {
+  Machine machine;
+  machine.cpu = "test";
+  machine.tiers = {{.name = "dram", .capacity = kGiB, .read_bandwidth = 1e12, .write_bandwidth = 1e12},
+                   {.name = "slow",
+                    .kind = slow,
+                    .capacity = kGiB,
+                    .read_bandwidth = 1e9,
+                    .write_bandwidth = 1e9,
+                    .addressable = slow != TierKind::kFile}};
+  machine.links = {{.from = 0, .to = 1, .bandwidth = 1e9}, {.from = 1, .to = 0, .bandwidth = 1e9}};
+  return machine;
+}
+
+class RedlStep {
+ public:
+  // Every op takes `op_seconds`.
+  RedlStep(Graph step, TierKind slow, Seconds op_seconds = 1e-3)
+      : graph(std::move(step)),
+        machine(machine_with(slow)),
+        profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), op_seconds)},
+        liveness(analyze_liveness(graph)),
+        units(find_moving_units(graph, liveness)),
+        costs(graph, profile, machine),
+        problem{graph, machine, liveness, units, costs, SlowTier{.id = 1, .outward = 0, .inward = 1}, {0.0}} {
+    for (OpIndex op = 0; op < graph.op_count(); ++op) {
+      problem.start.push_back(problem.start.back() + costs.op_seconds(op));
+    }
+  }
+
+  // The unit that a tensor is of.
+  std::size_t unit_of(TensorId tensor) const {
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      if (std::ranges::find(units[i].tensors, tensor) != units[i].tensors.end()) return i;
+    }
+    return units.size();
+  }
+
+  Graph graph;
+  Machine machine;
+  Profile profile;
+  Liveness liveness;
+  std::vector<MovingUnit> units;
+  CostModel costs;
+  RedlProblem problem;
+};
+
+// One layer an op, or one for all. Each text is a tensor's uses by op: 'w' writes, 'r' reads, 'u' updates in place, '.'
+// not at all. Those that begin with '*' are parameters.
+inline Graph step_of_uses(const std::vector<std::string>& tensors, Bytes bytes, bool one_layer = false) {
+  Graph graph;
+  graph.name = "uses";
+  std::vector<std::string> uses = tensors;
+  for (std::string& each : uses) {
+    const bool persistent = each.front() == '*';
+    if (persistent) each.erase(0, 1);
+    Tensor tensor;
+    tensor.name = "t";
+    tensor.role = persistent ? Role::kParameter : Role::kActivation;
+    tensor.bytes = bytes;
+    tensor.shape = {bytes / 4};
+    graph.add_tensor(tensor);
+  }
+  for (std::size_t op = 0; op < uses.front().size(); ++op) {
+    graph.layers.push_back("layer" + std::to_string(op));
+    std::vector<TensorId> inputs, outputs;
+    for (std::size_t id = 0; id < uses.size(); ++id) {
+      if (uses[id][op] == 'r' || uses[id][op] == 'u') inputs.push_back(static_cast<TensorId>(id));
+      if (uses[id][op] == 'w' || uses[id][op] == 'u') outputs.push_back(static_cast<TensorId>(id));
+    }
+    Op instruction;
+    instruction.name = "op" + std::to_string(op);
+    instruction.kind = OpKind::kAdd;
+    instruction.layer = one_layer ? 0 : static_cast<LayerIndex>(op);
+    instruction.inputs = inputs;
+    instruction.outputs = outputs;
+    graph.add_op(instruction);
+  }
+  return graph;
+}
+
+}  // namespace sluice::testing

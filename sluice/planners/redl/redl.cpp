@@ -1,0 +1,227 @@
+// ReDL (Rang, Yang, Li, Cheng): a placement by integer programming from the profile, Idle Migration for short-lived
+// tensors, Dynamic Migration of long-lived ones by periods of whole layers, Direct Slow Memory Access for what is late,
+// and a search for the period while steps run. docs/planners/redl.md says what is the paper's and what is ours.
+//
+// The placement is found once; every period proposed is a whole plan made from it, which costs a few milliseconds (some
+// tens for ResNet-200).
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/pack.hpp"
+#include "sluice/planners/plan_search.hpp"
+#include "sluice/planners/redl/period_schedule.hpp"
+#include "sluice/planners/redl/period_search.hpp"
+#include "sluice/planners/sentinel/intervals.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int kPatience = 5;            // rounds without gain, when each costs steps of training
+constexpr int kSimulatedPatience = 12;  // when it costs milliseconds
+constexpr double kGoal = 1.0005;        // of what the ops take alone: nothing left to hide
+
+std::vector<Seconds> starts_without_waiting(const Graph& graph, const CostModel& costs) {
+  std::vector<Seconds> start{0.0};
+  for (OpIndex op = 0; op < graph.op_count(); ++op) start.push_back(start.back() + costs.op_seconds(op));
+  return start;
+}
+
+class Redl final : public PlanSearch {
+ public:
+  Redl(const PlanRequest& request, const SlowTier& slow)
+      : request_(request),
+        liveness_(analyze_liveness(request.graph)),
+        units_(find_moving_units(request.graph, liveness_)),
+        costs_(request.graph, request.profile, request.machine),
+        problem_{request.graph,
+                 request.machine,
+                 liveness_,
+                 units_,
+                 costs_,
+                 slow,
+                 starts_without_waiting(request.graph, costs_)},
+        capacity_(request.budgets[kFastTier]) {}
+
+  // Finds the placement and the first plan.
+  Status start(int patience);
+
+  const Plan& plan() const override { return rounds_->done() ? best() : plans_.at(rounds_->period()); }
+  bool done() const override { return rounds_->done(); }
+  void observe(const StepObservation& observation) override;
+  const Plan& best() const override { return plans_.at(kept_); }
+  SearchReport report() const override;
+
+ private:
+  Status try_rules(const StretchRules& rules);
+  Result<Plan> plan_for(int period);
+  void add_unit(PlanBuilder& builder, std::size_t unit, const TensorSchedule& schedule) const;
+  IntervalEstimate estimate(int period) const;
+  int centre() const;
+  int longest() const { return std::max(1, static_cast<int>(liveness_.spans.size())); }
+  void propose();
+  void describe(Plan& plan, int period, const PeriodSchedule& schedule) const;
+
+  const PlanRequest request_;
+  Liveness liveness_;
+  std::vector<MovingUnit> units_;
+  CostModel costs_;
+  RedlProblem problem_;
+  Bytes capacity_;
+  std::vector<StretchedUnit> stretches_;
+  Placement placement_;
+  std::optional<PeriodRounds> rounds_;
+  std::map<int, Plan> plans_;  // by period: the best one and the one to run
+  int kept_ = 1;               // the best period that was observed, or the first one
+  int steps_ = 0;
+};
+
+IntervalEstimate Redl::estimate(int period) const {
+  return estimate_intervals(request_.graph, liveness_, costs_, cut_into_intervals(liveness_, period),
+                            request_.budgets[kFastTier], request_.machine.link(problem_.slow.inward).bandwidth);
+}
+
+// The period nearest to the median of the layers that keeps constraint (4): shorter ones ask for less room.
+int Redl::centre() const {
+  int period = std::max(1, longest() / 2);
+  while (period > 1 && !estimate(period).space_ok) --period;
+  return period;
+}
+
+void Redl::add_unit(PlanBuilder& builder, std::size_t unit, const TensorSchedule& schedule) const {
+  const MovingUnit& moving = units_[unit];
+  const bool stays = schedule.pieces.size() == 1 && schedule.fast_at_start == moving.persistent &&
+                     schedule.pieces.front().ops == moving.range;
+  if (!stays) {
+    return add_block_schedule(builder, request_.graph, moving.uses, moving.tensors, problem_.slow.id, schedule);
+  }
+  for (const TensorId id : moving.tensors) {
+    add_tensor_schedule(builder, request_.graph, liveness_, id, problem_.slow.id,
+                        always_fast(liveness_, id, moving.persistent));
+  }
+}
+
+Result<Plan> Redl::plan_for(int period) {
+  PeriodSchedule schedule;
+  const auto build_at = [&](Bytes capacity) -> std::optional<PlanBuilder> {
+    auto found = schedule_periods(problem_, stretches_, placement_, period, capacity);
+    if (!found) return std::nullopt;
+    schedule = std::move(*found);
+    PlanBuilder builder(request_.graph, request_.machine);
+    for (std::size_t i = 0; i < units_.size(); ++i) add_unit(builder, i, schedule.units[i]);
+    return builder;
+  };
+  SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacity_, build_at));
+  // The next plan will lose about as much to fragmentation: it need not find that out from the top.
+  capacity_ = std::min(request_.budgets[kFastTier], packed.capacity + packed.capacity / 32);
+  describe(packed.plan, period, schedule);
+  return std::move(packed.plan);
+}
+
+Status Redl::try_rules(const StretchRules& rules) {
+  stretches_ = find_stretches(problem_, rules);
+  const Capacities capacities{.fast = request_.budgets[kFastTier],
+                              .slow = request_.budgets[static_cast<std::size_t>(problem_.slow.id)]};
+  std::optional<Placement> placement = place(problem_, stretches_, capacities, {});
+  if (!placement) {
+    return Error{ErrorCode::kInfeasible,
+                 "no placement keeps within the fast budget of " + format_bytes(request_.budgets[kFastTier])};
+  }
+  placement_ = std::move(*placement);
+  capacity_ = request_.budgets[kFastTier];
+  kept_ = centre();
+  SLUICE_ASSIGN(Plan plan, plan_for(kept_));
+  plans_[kept_] = std::move(plan);
+  return {};
+}
+
+Status Redl::start(int patience) {
+  const std::array<StretchRules, 3> finer{{
+      {},
+      {.small_bytes = 0, .short_gaps = true},
+      {.small_bytes = 0, .short_gaps = true, .short_lived_leave = true},
+  }};
+  Status status;
+  for (const StretchRules& rules : finer) {
+    status = try_rules(rules);
+    if (status.ok()) break;
+    if (status.error().code != ErrorCode::kInfeasible) return status;
+  }
+  if (!status.ok()) return status;
+  rounds_.emplace(kept_, longest(), patience, kGoal * problem_.start.back());
+  return {};
+}
+
+void Redl::observe(const StepObservation& observation) {
+  SLUICE_CHECK(!done(), "the search is over");
+  ++steps_;
+  rounds_->observe(observation.seconds);
+  propose();
+}
+
+// Makes the plan for the next period, passing over those that have none. The best one's plan stays.
+void Redl::propose() {
+  while (!rounds_->done() && !plans_.contains(rounds_->period())) {
+    Result<Plan> plan = plan_for(rounds_->period());
+    if (!plan.ok()) {
+      rounds_->observe(std::nullopt);
+      continue;
+    }
+    plans_[rounds_->period()] = std::move(plan).value();
+  }
+  kept_ = rounds_->best();
+  std::erase_if(plans_, [&](const auto& entry) {
+    return entry.first != kept_ && (rounds_->done() || entry.first != rounds_->period());
+  });
+}
+
+SearchReport Redl::report() const {
+  return {.steps = steps_,
+          .occasions = rounds_->rounds(),
+          .summary = fmt::format("period {} of {} layers after {} rounds; placement: {}", kept_, longest(),
+                                 rounds_->rounds(), placement_.status)};
+}
+
+void Redl::describe(Plan& plan, int period, const PeriodSchedule& schedule) const {
+  const IntervalEstimate figures = estimate(period);
+  plan.solver_status = placement_.status;
+  plan.planner_config = {
+      {"period_layers", fmt::format("{}", period)},
+      {"layers", fmt::format("{}", longest())},
+      {"constraint_4_period_bytes", fmt::format("{}", figures.tensor_bytes)},
+      {"constraint_4_room_bytes", fmt::format("{}", figures.room_bytes)},
+      {"constraint_5_exposed_seconds", fmt::format("{:.6f}", figures.exposed_seconds)},
+      {"placement_lost_seconds", fmt::format("{:.6f}", placement_.lost_seconds)},
+      {"placement_columns", fmt::format("{}", placement_.columns)},
+      {"placement_rows", fmt::format("{}", placement_.rows)},
+      {"stretches_brought", fmt::format("{}", schedule.brought)},
+      {"stretches_placed_in_place", fmt::format("{}", schedule.placed_in_place)},
+      {"stretches_late_in_place", fmt::format("{}", schedule.late_in_place)},
+  };
+}
+
+Result<std::unique_ptr<Redl>> start_redl(const PlanRequest& request, int patience) {
+  SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("redl", request.machine));
+  auto search = std::make_unique<Redl>(request, slow);
+  SLUICE_RETURN_IF_ERROR(search->start(patience));
+  return search;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PlanSearch>> search_redl(const PlanRequest& request) {
+  SLUICE_ASSIGN(std::unique_ptr<Redl> search, start_redl(request, kPatience));
+  return std::unique_ptr<PlanSearch>(std::move(search));
+}
+
+Result<Plan> plan_redl(const PlanRequest& request) {
+  SLUICE_ASSIGN(const std::unique_ptr<Redl> search, start_redl(request, kSimulatedPatience));
+  Plan plan = settle_in_simulation(*search, request);
+  plan.planner_config.push_back({"search_rounds", fmt::format("{}", search->report().occasions)});
+  plan.planner_config.push_back({"search_steps", fmt::format("{}", search->report().steps)});
+  return plan;
+}
+
+}  // namespace sluice

@@ -1,0 +1,80 @@
+// What ReDL decides about: stretches of uses of a unit (a tensor, or a block of small ones: moving_units.hpp), each of
+// which finds the unit in the fast tier or uses it in place in the slow tier; and the gaps between stretches, over
+// which it may stay in the fast tier or leave it.
+//
+//   ops         0  1  2  3  4  5  6  7  8  9
+//   uses           w  r              r     u
+//   stretches     [0----)           [1-) [2-)
+//   gaps                 (0--------)   (1)     and for a persistent unit gap 2, around the step's end to stretch 0
+//
+// Uses with no op between them are of one stretch, and so are those whose gap is too short for a copy out and back.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sluice/planners/sentinel/moving_units.hpp"
+#include "sluice/planners/slow_tier.hpp"
+#include "sluice/profile/cost_model.hpp"
+
+namespace sluice {
+
+// What does not change while ReDL plans for one request.
+struct RedlProblem {
+  const Graph& graph;
+  const Machine& machine;
+  const Liveness& liveness;
+  const std::vector<MovingUnit>& units;
+  const CostModel& costs;
+  SlowTier slow;
+  std::vector<Seconds> start;  // by OpIndex, and the step's end: op after op in the fast tier, without waiting
+
+  bool addressable() const { return machine.tier(slow.id).addressable; }
+  Seconds seconds_in(Interval<OpIndex> ops) const {
+    return start[static_cast<std::size_t>(ops.end)] - start[static_cast<std::size_t>(ops.begin)];
+  }
+};
+
+// How far units are taken apart. The coarse rules come first; the fine ones are for budgets where those find no plan.
+struct StretchRules {
+  Bytes small_bytes = kSmallTensorBytes;  // smaller units stay in the fast tier
+  bool short_gaps = false;                // gaps too short for a copy out and back are gaps too
+  bool short_lived_leave = false;         // in tiers that ops cannot address, short-lived units may move too
+};
+
+struct Stretch {
+  Interval<OpIndex> ops;     // [first use, one past last use)
+  bool writes = false;       // some op of it does
+  Seconds slow_seconds = 0;  // what its ops take longer with this unit, and nothing else, in the slow tier
+};
+
+struct StretchedUnit {
+  std::vector<Stretch> stretches;  // one over the whole live range when the unit is pinned; none without uses
+  bool persistent = false;
+  bool may_leave = false;  // gaps may be cut
+  bool in_place = false;   // stretches may use it in the slow tier
+  Bytes bytes = 0;         // room in either tier, and of one transfer
+
+  bool pinned() const { return !may_leave && !in_place; }
+  std::size_t gap_count() const { return !may_leave ? 0 : stretches.size() - (persistent ? 0 : 1); }
+  bool wraps(std::size_t gap) const { return gap + 1 == stretches.size(); }
+};
+
+// By unit.
+std::vector<StretchedUnit> find_stretches(const RedlProblem& problem, const StretchRules& rules);
+
+// The op ranges of a gap, perhaps empty: one, or two when it wraps.
+std::vector<Interval<OpIndex>> ranges_of_gap(const StretchedUnit& unit, std::size_t gap, OpIndex op_count);
+
+// Op time beyond that with everything in the fast tier, when these units are in the slow tier.
+Seconds seconds_lost(const RedlProblem& problem, OpIndex op, std::span<const std::size_t> slow_units);
+
+// For each op, the stretches it is of: pairs of unit and stretch, in unit order. Pinned units are left out.
+struct StretchRef {
+  std::size_t unit = 0;
+  std::size_t stretch = 0;
+};
+std::vector<std::vector<StretchRef>> stretches_of_ops(const RedlProblem& problem,
+                                                      const std::vector<StretchedUnit>& units);
+
+}  // namespace sluice

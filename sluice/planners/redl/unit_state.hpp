@@ -1,0 +1,45 @@
+// Where a unit is over the step while its migrations are being decided.
+#pragma once
+
+#include <vector>
+
+#include "sluice/planners/redl/stretches.hpp"
+#include "sluice/planners/tensor_schedule.hpp"
+
+namespace sluice {
+
+struct GapState {
+  bool kept = false;         // the unit stays in the fast tier
+  OpIndex tail_end = 0;      // not kept: room for the copy out, [end of the stretch before, tail_end)
+  OpIndex window_begin = 0;  // not kept: room for the copy in, [window_begin, begin of the stretch behind)
+};
+
+class UnitState {
+ public:
+  // Every stretch in the slow tier if it can be, else in the fast one, and no gap kept.
+  explicit UnitState(const StretchedUnit& unit);
+
+  const StretchedUnit& unit() const { return *unit_; }
+  bool fast(std::size_t stretch) const { return fast_[stretch]; }
+  void set_fast(std::size_t stretch, bool fast) { fast_[stretch] = fast; }
+  GapState& gap(std::size_t gap) { return gaps_[gap]; }
+  const GapState& gap(std::size_t gap) const { return gaps_[gap]; }
+
+  std::size_t stretch_behind(std::size_t gap) const { return unit_->wraps(gap) ? 0 : gap + 1; }
+  // The gap before a stretch; gap_count() for the first one of a unit that is made in the step.
+  std::size_t gap_before(std::size_t stretch) const;
+  bool between_fast(std::size_t gap) const { return fast_[gap] && fast_[stretch_behind(gap)]; }
+  // A migration has to bring it.
+  bool is_brought(std::size_t stretch) const;
+  // By gap: whether the unit leaves the fast tier there with no valid copy in the slow one.
+  std::vector<bool> write_backs() const;
+
+  TensorSchedule schedule(Interval<OpIndex> range, OpIndex op_count) const;
+
+ private:
+  const StretchedUnit* unit_;
+  std::vector<bool> fast_;
+  std::vector<GapState> gaps_;
+};
+
+}  // namespace sluice
