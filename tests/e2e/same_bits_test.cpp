@@ -47,7 +47,7 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
       }
     }
   }
-  // Of five planners on three tiers, slow-only and first-touch cannot use two of the tiers; the others all can.
+  // Of six planners on three tiers, slow-only and first-touch cannot use two of the tiers; the others all can.
   const auto budgets = static_cast<int>(GetParam().budgets.size());
   EXPECT_GE(runs, 8 * budgets) << "too few combinations could be planned for this test to mean much";
   EXPECT_GE(moving, 5 * budgets);
