@@ -41,6 +41,10 @@ void WorkloadArguments::add_to(CLI::App& command) {
   command.add_option("model", model, "Built-in model (sluice models lists them)");
   command.add_option("--onnx", onnx, "Instead of a built-in model: this ONNX file, with its weights")
       ->check(CLI::ExistingFile);
+  add_settings_to(command);
+}
+
+void WorkloadArguments::add_settings_to(CLI::App& command) {
   add_model_options(command);
   add_optimizer_options(command);
 }

@@ -26,6 +26,7 @@ struct WorkloadArguments {
   std::string precision = "fp32";
 
   void add_to(CLI::App& command);
+  void add_settings_to(CLI::App& command);  // all but which model
   Result<WorkloadOptions> options(int threads) const;
 
  private:

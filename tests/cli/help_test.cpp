@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 TEST(HelpTest, EverySubcommandShowsAnExample) {
   for (const std::string name :
-       {"machine", "models", "characterize", "profile", "plan", "verify", "simulate", "train", "compare"}) {
+       {"machine", "models", "characterize", "profile", "plan", "verify", "simulate", "train", "compare", "sweep"}) {
     const CommandResult result = run_sluice({name, "--help"});
     EXPECT_EQ(result.exit_code, 0) << name;
     EXPECT_THAT(result.output, HasSubstr("Example: sluice " + name));

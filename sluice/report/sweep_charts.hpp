@@ -1,0 +1,16 @@
+// A sweep over fast budgets as a picture.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "sluice/sim/sweep.hpp"
+
+namespace sluice {
+
+// Loss over budget, one curve a model and planner (Sentinel's figure 10); of a sweep for budgets without loss, that
+// budget beside everything, for each model (Sentinel's and ReDL's figures 11). "" when there is nothing to draw.
+// `emulated`: whether the machine is, to be said in the picture.
+std::string draw_sweep(std::span<const SweptModel> models, bool emulated);
+
+}  // namespace sluice

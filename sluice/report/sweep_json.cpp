@@ -1,0 +1,71 @@
+#include "sluice/report/sweep_json.hpp"
+
+#include "sluice/report/sweep_claims.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+
+json measured_json(const MeasuredPoint& measured) {
+  return {{"slowdown", measured.slowdown},
+          {"slowdown_min", measured.slowdown_min},
+          {"slowdown_max", measured.slowdown_max},
+          {"step_ms", measured.step_seconds * 1e3},
+          {"fast_only_ms", measured.baseline_seconds * 1e3},
+          {"prediction_error", measured.prediction_error},
+          {"same_bits", measured.same_bits}};
+}
+
+json point_json(const SweptModel& swept, const SweepPoint& point) {
+  json object{{"planner", point.planner}, {"budget_bytes", point.budget}, {"share", swept.share(point)}};
+  if (!point.feasible()) {
+    object["infeasible"] = point.failure;
+    if (point.smallest_feasible) object["smallest_feasible_bytes"] = *point.smallest_feasible;
+    return object;
+  }
+  object["predicted_ms"] = point.step_seconds * 1e3;
+  object["predicted_slowdown"] = point.slowdown;
+  object["stall_ms"] = point.stall_seconds * 1e3;
+  object["bytes_in"] = point.bytes_in;
+  object["bytes_out"] = point.bytes_out;
+  object["locality"] = {{"by_bytes", point.locality.by_bytes()}, {"by_objects", point.locality.by_objects()}};
+  if (point.measured) object["measured"] = measured_json(*point.measured);
+  return object;
+}
+
+json no_loss_json(const SweptModel& swept, const NoLossPoint& found) {
+  json object = point_json(swept, found.point);
+  object["allowed_loss"] = found.allowed;
+  object["grid_bytes"] = found.grid;
+  object["budgets_tried"] = found.budgets_tried;
+  return object;
+}
+
+}  // namespace
+
+json sweep_json(std::span<const SweptModel> models) {
+  json list = json::array();
+  for (const SweptModel& swept : models) {
+    json points = json::array(), no_loss = json::array();
+    for (const SweepPoint& point : swept.points) points.push_back(point_json(swept, point));
+    for (const NoLossPoint& found : swept.no_loss) no_loss.push_back(no_loss_json(swept, found));
+    list.push_back({{"model", swept.model},
+                    {"batch", swept.batch},
+                    {"fast_only_bytes", swept.whole},
+                    {"fast_only_predicted_ms", swept.baseline_seconds * 1e3},
+                    {"points", points},
+                    {"no_loss", no_loss}});
+  }
+  return list;
+}
+
+json claims_json(std::span<const SweptModel> models) {
+  json list = json::array();
+  for (const PublishedClaim& claim : compare_claims(models)) {
+    list.push_back({{"published", claim.published}, {"source", claim.source}, {"here", claim.here}});
+  }
+  return list;
+}
+
+}  // namespace sluice

@@ -1,0 +1,20 @@
+// A sweep over fast budgets as JSON for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "sluice/sim/sweep.hpp"
+
+namespace sluice {
+
+// [{"model", "batch", "fast_only_bytes", "fast_only_predicted_ms", "points": [...], "no_loss": [...]}]. A point:
+// {"planner", "budget_bytes", "share"} and either {"infeasible", "smallest_feasible_bytes" (where known)} or
+// {"predicted_ms", "predicted_slowdown", "stall_ms", "bytes_in", "bytes_out", "locality": {"by_bytes", "by_objects"},
+// "measured" (where run): {...}}; those of "no_loss" have {"allowed_loss", "grid_bytes", "budgets_tried"}, too.
+nlohmann::json sweep_json(std::span<const SweptModel> models);
+
+// [{"published", "source", "here"}]
+nlohmann::json claims_json(std::span<const SweptModel> models);
+
+}  // namespace sluice

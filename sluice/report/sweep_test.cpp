@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/report/sweep_charts.hpp"
+#include "sluice/report/sweep_claims.hpp"
+#include "sluice/report/sweep_json.hpp"
+#include "sluice/report/sweep_text.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+SweepPoint point(Bytes budget, double slowdown) {
+  return {.planner = "sentinel",
+          .budget = budget,
+          .step_seconds = 0.1 * slowdown,
+          .slowdown = slowdown,
+          .stall_seconds = 0.1 * (slowdown - 1),
+          .bytes_in = kMiB,
+          .bytes_out = 2 * kMiB,
+          .locality = {100, 90, 10, 8}};
+}
+
+SweepPoint too_small(Bytes budget) {
+  return {.planner = "sentinel", .budget = budget, .failure = "cannot", .smallest_feasible = 15 * kMiB};
+}
+
+// 10 % is too small; 20, 30, 40 and 60 %.
+SweptModel net() {
+  return {.model = "net",
+          .batch = 4,
+          .whole = 100 * kMiB,
+          .baseline_seconds = 0.1,
+          .points = {too_small(10 * kMiB), point(20 * kMiB, 1.25), point(30 * kMiB, 1.1), point(40 * kMiB, 1.0),
+                     point(60 * kMiB, 1.02)}};
+}
+
+SweptModel measured_net() {
+  SweptModel swept = net();
+  swept.model = "other";
+  swept.points[4].measured = MeasuredPoint{1.05, 1.01, 1.2, 0.21, 0.2, -0.03, true};
+  return swept;
+}
+
+SweptModel without_loss(const std::string& model, Bytes whole, Bytes budget) {
+  SweptModel swept{.model = model, .batch = 8, .whole = whole, .baseline_seconds = 0.1};
+  swept.no_loss.push_back({point(budget, 1.009), 0.01, whole / 100, 9});
+  return swept;
+}
+
+TEST(SweepTextTest, ShowsPredictionsAndWhyPointsAreMissing) {
+  const std::string text = describe_sweep(net());
+  EXPECT_THAT(text, HasSubstr("net, batch 4: 100.0 MiB in all, fast-only's step 100.0 ms (predicted)"));
+  EXPECT_THAT(text, HasSubstr("20.0%  20.0      1.250x    125.0      25.0     1.0      2.0  90.0%"));
+  EXPECT_THAT(text, HasSubstr("sentinel  10.0%  10.0  infeasible"));
+  EXPECT_THAT(text, HasSubstr("sentinel: the smallest budget it can use is 15.0 MiB (15.0 %)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("measured")));
+}
+
+TEST(SweepTextTest, ShowsMeasurementsWhereThereAreAny) {
+  const std::string text = describe_sweep(measured_net());
+  EXPECT_THAT(text, HasSubstr("measured"));
+  EXPECT_THAT(text, HasSubstr("1.050x  1.010x  1.200x  -3.0%  same"));
+}
+
+TEST(SweepTextTest, OtherFailuresAreSaidOnce) {
+  SweptModel swept = net();
+  for (const Bytes budget : {kMiB, 2 * kMiB}) {
+    swept.points.push_back({.planner = "slow-only", .budget = budget, .failure = "cannot address the slow tier"});
+  }
+  const std::string text = describe_sweep(swept);
+  const std::size_t first = text.find("slow-only: cannot address the slow tier\n");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find("cannot address", first + 20), std::string::npos);
+}
+
+TEST(SweepTextTest, BudgetsWithoutLossStandBesideEverything) {
+  std::vector<SweptModel> models{without_loss("small", 10 * kMiB, 5 * kMiB), without_loss("big", 60 * kMiB, 15 * kMiB)};
+  models[0].no_loss[0].point.failure = "loses 5.0 %";
+  const std::string text = describe_no_loss(models);
+  EXPECT_THAT(text, HasSubstr("25.0%     1.009x"));
+  EXPECT_THAT(text, HasSubstr("small: loses 5.0 %\n"));
+}
+
+TEST(SweepClaimsTest, TakesTheWorstModelAndWhatWasMeasured) {
+  const std::vector<SweptModel> models{net(), measured_net()};
+  const std::vector<PublishedClaim> claims = compare_claims(models);
+  ASSERT_EQ(claims.size(), 2U);
+  EXPECT_EQ(claims[0].here, "at most 5.0 % (other)") << "measured at 60 %";
+  EXPECT_EQ(claims[1].here, "at most 20.0 % (net)") << "1 - 1.0 / 1.25";
+  EXPECT_THAT(describe_claims(models), HasSubstr("at most 17 % (Sentinel, section VII-B"));
+}
+
+TEST(SweepClaimsTest, OfNothingSaysNothing) {
+  SweptModel other = net();
+  for (SweepPoint& each : other.points) each.planner = "on-demand";
+  EXPECT_EQ(compare_claims(std::vector{other}).size(), 0U);
+  EXPECT_EQ(compare_claims({}).size(), 0U);
+  EXPECT_EQ(compare_claims(std::vector{without_loss("one", 10, 5)}).size(), 0U) << "one model grows nowhere";
+}
+
+TEST(SweepClaimsTest, GrowthIsFromTheSmallestModelToTheLargest) {
+  const std::vector<SweptModel> models{without_loss("big", 60 * kMiB, 15 * kMiB),
+                                       without_loss("small", 10 * kMiB, 5 * kMiB)};
+  const std::vector<PublishedClaim> claims = compare_claims(models);
+  ASSERT_EQ(claims.size(), 2U);
+  EXPECT_THAT(claims[0].here, HasSubstr("from small to big peak memory grows 6.0x"));
+  EXPECT_THAT(claims[0].here, HasSubstr("and the budget 3.0x"));
+}
+
+TEST(SweepJsonTest, HasEveryNumber) {
+  const std::vector<SweptModel> models{measured_net(), without_loss("big", 60 * kMiB, 15 * kMiB)};
+  const nlohmann::json list = sweep_json(models);
+  ASSERT_EQ(list.size(), 2U);
+  const nlohmann::json& points = list[0]["points"];
+  ASSERT_EQ(points.size(), 5U);
+  EXPECT_EQ(points[0]["infeasible"], "cannot");
+  EXPECT_EQ(points[0]["smallest_feasible_bytes"], 15 * kMiB);
+  EXPECT_FALSE(points[0].contains("predicted_ms"));
+  EXPECT_EQ(points[1]["predicted_slowdown"], 1.25);
+  EXPECT_EQ(points[1]["share"], 0.2);
+  EXPECT_EQ(points[1]["locality"]["by_objects"], 0.8);
+  EXPECT_FALSE(points[1].contains("measured"));
+  EXPECT_EQ(points[4]["measured"]["slowdown"], 1.05);
+  EXPECT_TRUE(points[4]["measured"]["same_bits"].get<bool>());
+  EXPECT_EQ(list[1]["no_loss"][0]["allowed_loss"], 0.01);
+  EXPECT_EQ(list[1]["no_loss"][0]["budget_bytes"], 15 * kMiB);
+  EXPECT_EQ(claims_json(models).size(), 2U);
+}
+
+TEST(SweepChartsTest, DrawsACurveAModelAndPlanner) {
+  const std::string svg = draw_sweep(std::vector{net(), measured_net()}, true);
+  EXPECT_THAT(svg, HasSubstr(">net b4, sentinel</text>"));
+  EXPECT_THAT(svg, HasSubstr("<title>net b4, sentinel, 20 %: 1.250x predicted</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>other b4, sentinel, 60 %: 1.050x measured</title>"));
+  EXPECT_THAT(svg, HasSubstr("emulated"));
+  EXPECT_THAT(svg, Not(HasSubstr("10 %: 0.000x"))) << "what is infeasible is no point";
+}
+
+TEST(SweepChartsTest, DrawsBudgetsWithoutLossAsBars) {
+  const std::string svg = draw_sweep(std::vector{without_loss("big", 60 * kMiB, 15 * kMiB)}, false);
+  EXPECT_THAT(svg, HasSubstr("<title>big b8, everything: 60.0 MiB</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>big b8, sentinel: 15.0 MiB</title>"));
+  EXPECT_THAT(svg, HasSubstr("at most 1.0 % longer"));
+}
+
+TEST(SweepChartsTest, DrawsNothingOfNothing) {
+  EXPECT_EQ(draw_sweep({}, false), "");
+  SweptModel swept = net();
+  swept.points.resize(1);
+  EXPECT_EQ(draw_sweep(std::vector{swept}, false), "");
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,111 @@
+#include "sluice/report/sweep_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/report/sweep_claims.hpp"
+#include "sluice/report/text_table.hpp"
+
+namespace sluice {
+namespace {
+
+double real(std::int64_t number) { return static_cast<double>(number); }
+
+std::string mebibytes(Bytes bytes) { return fmt::format("{:.1f}", real(bytes) / real(kMiB)); }
+std::string milliseconds(Seconds seconds) { return fmt::format("{:.1f}", seconds * 1e3); }
+std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+
+std::vector<std::string> measured_cells(const SweepPoint& point) {
+  if (!point.measured) return {"", "", "", "", ""};
+  const MeasuredPoint& measured = *point.measured;
+  return {fmt::format("{:.3f}x", measured.slowdown), fmt::format("{:.3f}x", measured.slowdown_min),
+          fmt::format("{:.3f}x", measured.slowdown_max), fmt::format("{:+.1f}%", 100 * measured.prediction_error),
+          measured.same_bits ? "same" : "DIFFER"};
+}
+
+std::vector<std::string> point_cells(const SweptModel& swept, const SweepPoint& point, bool measured) {
+  std::vector<std::string> cells{point.planner, percent(swept.share(point)), mebibytes(point.budget)};
+  if (point.feasible()) {
+    cells.insert(cells.end(), {fmt::format("{:.3f}x", point.slowdown), milliseconds(point.step_seconds),
+                               milliseconds(point.stall_seconds), mebibytes(point.bytes_in), mebibytes(point.bytes_out),
+                               percent(point.locality.by_bytes())});
+  } else {
+    cells.insert(cells.end(), {"infeasible", "", "", "", "", ""});
+  }
+  if (!measured) return cells;
+  for (std::string& cell : measured_cells(point)) cells.push_back(std::move(cell));
+  return cells;
+}
+
+// Why there are points without figures: the smallest feasible budget once a planner, other reasons once each.
+std::string failures_text(const SweptModel& swept) {
+  std::vector<std::string> reasons;
+  for (const SweepPoint& point : swept.points) {
+    if (point.feasible()) continue;
+    const std::string reason = point.smallest_feasible
+                                   ? fmt::format("{}: the smallest budget it can use is {} ({:.1f} %)", point.planner,
+                                                 format_bytes(*point.smallest_feasible),
+                                                 100 * real(*point.smallest_feasible) / real(swept.whole))
+                                   : fmt::format("{}: {}", point.planner, point.failure);
+    if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(reason);
+  }
+  std::string text;
+  for (const std::string& reason : reasons) text += reason + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string describe_sweep(const SweptModel& swept) {
+  const bool measured = std::ranges::any_of(swept.points, [](const SweepPoint& p) { return p.measured.has_value(); });
+  std::vector<Column> columns{{"planner", Align::kLeft, 0}};
+  for (const char* title : {"fast", "MiB", "predicted", "step ms", "stall ms", "in MiB", "out MiB", "local"}) {
+    columns.push_back({title, Align::kRight, 0});
+  }
+  if (measured) {
+    for (const char* title : {"measured", "min", "max", "error"}) columns.push_back({title, Align::kRight, 0});
+    columns.push_back({"bits", Align::kLeft, 0});
+  }
+  TextTable table(std::move(columns));
+  for (const SweepPoint& point : swept.points) table.add_row(point_cells(swept, point, measured));
+  return fmt::format("{}, batch {}: {} in all, fast-only's step {} (predicted)\n\n{}{}", swept.model, swept.batch,
+                     format_bytes(swept.whole), format_seconds(swept.baseline_seconds), table.text(),
+                     failures_text(swept));
+}
+
+std::string describe_no_loss(std::span<const SweptModel> models) {
+  TextTable table({{"model", Align::kLeft, 0},
+                   {"batch", Align::kRight, 0},
+                   {"planner", Align::kLeft, 0},
+                   {"everything MiB", Align::kRight, 0},
+                   {"no loss MiB", Align::kRight, 0},
+                   {"share", Align::kRight, 0},
+                   {"predicted", Align::kRight, 0},
+                   {"measured", Align::kRight, 0},
+                   {"budgets tried", Align::kRight, 0}});
+  std::string failures;
+  for (const SweptModel& swept : models) {
+    for (const NoLossPoint& found : swept.no_loss) {
+      const SweepPoint& point = found.point;
+      if (!point.feasible()) failures += fmt::format("{}: {}\n", swept.model, point.failure);
+      const auto cell = [&](const std::string& text) { return point.feasible() ? text : "-"; };
+      table.add_row({swept.model, fmt::format("{}", swept.batch), point.planner, mebibytes(swept.whole),
+                     cell(mebibytes(point.budget)), cell(percent(swept.share(point))),
+                     cell(fmt::format("{:.3f}x", point.slowdown)),
+                     point.measured ? fmt::format("{:.3f}x", point.measured->slowdown) : "",
+                     fmt::format("{}", found.budgets_tried)});
+    }
+  }
+  return table.text() + failures;
+}
+
+std::string describe_claims(std::span<const SweptModel> models) {
+  std::string text;
+  for (const PublishedClaim& claim : compare_claims(models)) {
+    text += format_item(fmt::format("{} ({}). Here: {}.", claim.published, claim.source, claim.here));
+  }
+  return text;
+}
+
+}  // namespace sluice

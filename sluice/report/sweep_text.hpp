@@ -1,0 +1,20 @@
+// A sweep over fast budgets (sim/sweep.hpp) as tables for people.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "sluice/sim/sweep.hpp"
+
+namespace sluice {
+
+// One row a planner and budget. Columns of measurements only where something was measured.
+std::string describe_sweep(const SweptModel& swept);
+
+// One row a model and planner: the smallest budget without loss beside everything.
+std::string describe_no_loss(std::span<const SweptModel> models);
+
+// What the papers claim of such curves, each with what these models show of it; nothing without Sentinel's points.
+std::string describe_claims(std::span<const SweptModel> models);
+
+}  // namespace sluice

@@ -1,0 +1,62 @@
+// What a sweep over fast budgets finds, as data: train/sweep.hpp makes it, report/sweep_*.hpp show it.
+//
+// Shares are of everything: the arena of the fast-only plan (peak memory). Slowdowns are step times over fast-only's:
+// predicted over predicted, measured over measured in the same round.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sluice/sim/locality.hpp"
+
+namespace sluice {
+
+struct MeasuredPoint {
+  double slowdown = 0;  // median over rounds
+  double slowdown_min = 0;
+  double slowdown_max = 0;
+  Seconds step_seconds = 0;      // median
+  Seconds baseline_seconds = 0;  // fast-only's, median of the same rounds
+  double prediction_error = 0;   // predicted step over measured step, less 1
+  bool same_bits = false;        // losses and parameters as fast-only's
+};
+
+// One planner or policy at one budget.
+struct SweepPoint {
+  std::string planner;
+  Bytes budget = 0;
+  std::string failure;                     // why there is nothing below; empty where there is
+  std::optional<Bytes> smallest_feasible;  // where the budget is too small
+
+  Seconds step_seconds = 0;  // predicted, as all that follows
+  double slowdown = 0;
+  Seconds stall_seconds = 0;
+  Bytes bytes_in = 0;  // per step, towards the fast tier
+  Bytes bytes_out = 0;
+  LocalityCount locality;
+  std::optional<MeasuredPoint> measured;
+
+  bool feasible() const { return failure.empty(); }
+};
+
+// The smallest budget on a grid whose predicted loss is at most what is allowed.
+struct NoLossPoint {
+  SweepPoint point;       // at that budget; or a failure, which says why there is none
+  double allowed = 0;     // loss: 0.01 is one per cent
+  Bytes grid = 0;         // the budgets tried are multiples of this
+  int budgets_tried = 0;  // that were planned and simulated
+};
+
+struct SweptModel {
+  std::string model;
+  std::int64_t batch = 0;
+  Bytes whole = 0;               // of everything: peak memory
+  Seconds baseline_seconds = 0;  // fast-only's predicted step
+  std::vector<SweepPoint> points;
+  std::vector<NoLossPoint> no_loss;
+
+  double share(const SweepPoint& point) const { return static_cast<double>(point.budget) / static_cast<double>(whole); }
+};
+
+}  // namespace sluice

@@ -1,0 +1,149 @@
+#include "tools/sweep_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "sluice/policies/policy.hpp"
+
+namespace sluice {
+namespace {
+
+// The first entry that is there twice.
+template <typename T>
+std::optional<std::size_t> find_duplicate(const std::vector<T>& list) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (std::find(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i), list[i]) !=
+        list.begin() + static_cast<std::ptrdiff_t>(i)) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+Error listed_twice(std::string_view option, std::string_view entry) {
+  return {ErrorCode::kBadInput, fmt::format("{} lists '{}' twice; name each once", option, entry)};
+}
+
+Status check_planner_name(const std::string& name) {
+  const bool known = std::ranges::find(planners(), name, &PlannerEntry::name) != planners().end();
+  if (known || find_policy(name) != nullptr) return {};
+  std::string all;
+  for (const PlannerEntry& entry : planners()) all += fmt::format("{}{}", all.empty() ? "" : ", ", entry.name);
+  for (const PolicyEntry& entry : policies()) all += fmt::format(", {}", entry.name);
+  return Error{ErrorCode::kBadInput, fmt::format("unknown planner '{}'; known planners and policies: {}", name, all)};
+}
+
+Status check_planners(const std::vector<std::string>& planners) {
+  if (const auto twice = find_duplicate(planners)) return listed_twice("--planners", planners[*twice]);
+  for (const std::string& name : planners) SLUICE_RETURN_IF_ERROR(check_planner_name(name));
+  if (std::ranges::find(planners, kBaselinePlanner) == planners.end()) return {};
+  return Error{ErrorCode::kBadInput,
+               fmt::format("{} needs all the memory and is what the others are compared with: leave it out of "
+                           "--planners",
+                           kBaselinePlanner)};
+}
+
+Result<MemorySize> parse_budget(const std::string& text) {
+  SLUICE_ASSIGN(const MemorySize size, parse_memory_size(text));
+  const double* share = std::get_if<double>(&size.value);
+  if (share == nullptr || *share <= 1) return size;
+  return Error{ErrorCode::kBadInput,
+               fmt::format("--fast {}: more than everything makes no difference; take at most 100%", text)};
+}
+
+Result<std::vector<MemorySize>> parse_budgets(std::vector<std::string> texts) {
+  for (int percent = 10; texts.empty() || (percent > 10 && percent <= 100); percent += 10) {
+    texts.push_back(fmt::format("{}%", percent));
+  }
+  std::vector<MemorySize> budgets;
+  for (const std::string& text : texts) {
+    SLUICE_ASSIGN(const MemorySize budget, parse_budget(text));
+    budgets.push_back(budget);
+  }
+  return budgets;
+}
+
+Result<double> parse_loss(const std::string& text) {
+  double percent = 0;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (failure == std::errc{} && std::string_view(rest) == "%" && percent >= 0 && percent <= 100) return percent / 100;
+  return Error{ErrorCode::kBadInput,
+               fmt::format("--no-loss {}: not a loss; write a percentage from 0% to 100%, such as 1%", text)};
+}
+
+// "resnet20" or "resnet20:128".
+Result<WorkloadArguments> parse_model(const std::string& text, WorkloadArguments workload) {
+  const std::size_t colon = text.find(':');
+  workload.model = text.substr(0, colon);
+  if (colon == std::string::npos) return workload;
+  std::int64_t batch = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data() + colon + 1, end, batch);
+  if (failure != std::errc{} || rest != end || batch < 1) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("'{}': behind the colon stands the batch, from 1, such as {}:16", text, workload.model)};
+  }
+  workload.batch = batch;
+  return workload;
+}
+
+}  // namespace
+
+Result<SweepRequest> SweepArguments::request() const {
+  SweepRequest request;
+  SLUICE_RETURN_IF_ERROR(check_planners(planners));
+  request.planners = planners;
+  if (const auto twice = find_duplicate(fast)) return listed_twice("--fast", fast[*twice]);
+  SLUICE_ASSIGN(request.budgets, parse_budgets(fast));
+  if (!no_loss.empty()) {
+    if (!fast.empty()) return Error{ErrorCode::kBadInput, "--no-loss looks for the budget itself: leave out --fast"};
+    SLUICE_ASSIGN(request.no_loss, parse_loss(no_loss));
+  }
+  request.comparison.steps = steps;
+  if (run && steps <= kWarmupRounds) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("--steps {} leaves nothing to time: the first {} are warm-up", steps, kWarmupRounds)};
+  }
+  SLUICE_ASSIGN(request.comparison.learning_rate, base_learning_rate(learning_rate, workload.optimizer));
+  if (const auto twice = find_duplicate(models)) return listed_twice("the command", models[*twice]);
+  SLUICE_ASSIGN(const int threads, machine.thread_count());
+  for (const std::string& model : models) {
+    SLUICE_ASSIGN(const WorkloadArguments each, parse_model(model, workload));
+    SLUICE_ASSIGN(const WorkloadOptions options, each.options(threads));
+    SLUICE_RETURN_IF_ERROR(build_forward(options));
+    request.workloads.push_back(each);
+  }
+  return request;
+}
+
+void SweepArguments::add_to(CLI::App& command) {
+  command.add_option("models", models, "Built-in models (sluice models lists them), each NAME or NAME:BATCH")
+      ->required();
+  workload.add_settings_to(command);
+  machine.add_to(command);
+  command
+      .add_option("--planners", planners,
+                  "Which planners or policies, separated by commas (fast-only is always compared with)")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      .add_option("--fast", fast,
+                  "Budgets of the fast tier, separated by commas: 20%,40% of what everything takes, or 512MiB "
+                  "(default: 10% to 100% by 10)")
+      ->delimiter(',');
+  command
+      .add_option("--no-loss", no_loss,
+                  "Instead: the smallest budget whose predicted step is at most this much longer than fast-only's "
+                  "(1% when nothing follows)")
+      ->expected(0, 1)
+      ->default_str("1%");
+  command.add_flag("--run", run, "Also run every point beside fast-only, step by step in turn, and show the error");
+  command.add_option("--steps", steps, "With --run: steps a point; the first two are warm-up")->capture_default_str();
+  add_learning_rate_option(command, learning_rate);
+  add_json_option(command, json);
+  command.add_option("--svg", svg, "Also draw the curves into this file");
+}
+
+}  // namespace sluice

@@ -1,0 +1,39 @@
+// What `sluice sweep` is asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sluice/train/comparison.hpp"
+#include "tools/options.hpp"
+
+namespace sluice {
+
+struct SweepRequest {
+  std::vector<WorkloadArguments> workloads;
+  std::vector<std::string> planners;
+  std::vector<MemorySize> budgets;
+  std::optional<double> no_loss;  // allowed loss; then `budgets` do not matter
+  ComparisonOptions comparison;   // how to run points
+};
+
+struct SweepArguments {
+  std::vector<std::string> models;  // NAME or NAME:BATCH
+  WorkloadArguments workload;       // but for the model
+  MachineArguments machine;
+  std::vector<std::string> planners{"sentinel"};
+  std::vector<std::string> fast;
+  std::string no_loss;
+  bool run = false;
+  std::int64_t steps = 7;
+  std::optional<double> learning_rate;
+  std::string json;
+  std::string svg;
+
+  void add_to(CLI::App& command);
+  // Everything checked that can be without measuring: names, lists, models.
+  Result<SweepRequest> request() const;
+};
+
+}  // namespace sluice

@@ -1,0 +1,149 @@
+// sluice sweep: slowdown over fast budgets, for several models and planners.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/sweep_charts.hpp"
+#include "sluice/report/sweep_json.hpp"
+#include "sluice/report/sweep_text.hpp"
+#include "sluice/report/text_file.hpp"
+#include "sluice/train/interrupt.hpp"
+#include "sluice/train/progress.hpp"
+#include "sluice/train/sweep.hpp"
+#include "tools/commands.hpp"
+#include "tools/sweep_arguments.hpp"
+
+namespace sluice {
+namespace {
+
+// Goes from point to point and keeps every finished one on disk.
+class Sweep {
+ public:
+  Sweep(const SweepArguments& arguments, const SweepRequest& request)
+      : arguments_(arguments), request_(request), progress_("sweeping") {
+    const auto rounds = arguments.run ? request.comparison.steps : 0;
+    const auto planners = static_cast<std::int64_t>(request.planners.size());
+    const auto budgets = request.no_loss ? planners : static_cast<std::int64_t>(request.budgets.size());
+    total_ =
+        static_cast<std::int64_t>(request.workloads.size()) * budgets * ((request.no_loss ? 1 : planners) + rounds);
+  }
+
+  Result<int> run() {
+    for (const WorkloadArguments& workload : request_.workloads) {
+      progress_.clear();
+      SLUICE_ASSIGN(const Prepared prepared, prepare(workload, arguments_.machine, Probe::kUseCache));
+      record_ = run_record(prepared.machine);
+      emulated_ = is_emulated(prepared.machine);
+      BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile);
+      models_.push_back(sweep.begin(workload.model));
+      const Status swept = request_.no_loss ? find_no_loss(sweep) : sweep_budgets(sweep);
+      if (!swept.ok() && swept.error().code != ErrorCode::kInterrupted) return swept.error();
+      progress_.clear();
+      if (!request_.no_loss) fmt::print("{}\n", describe_sweep(models_.back()));
+      std::fflush(stdout);
+      if (!swept.ok()) return finish(false);
+    }
+    return finish(true);
+  }
+
+ private:
+  Status sweep_budgets(BudgetSweep& sweep) {
+    SweptModel& swept = models_.back();
+    for (const MemorySize& size : request_.budgets) {
+      const Bytes budget = size.resolve(swept.whole);
+      const std::size_t first = swept.points.size();
+      for (const std::string& planner : request_.planners) {
+        SLUICE_RETURN_IF_ERROR(begin_point(planner));
+        swept.points.push_back(sweep.predict(planner, budget));
+        SLUICE_RETURN_IF_ERROR(end_point());
+      }
+      std::vector<SweepPoint*> points;
+      for (std::size_t i = first; i < swept.points.size(); ++i) points.push_back(&swept.points[i]);
+      SLUICE_RETURN_IF_ERROR(measure(sweep, points));
+    }
+    return {};
+  }
+
+  Status find_no_loss(BudgetSweep& sweep) {
+    SweptModel& swept = models_.back();
+    for (const std::string& planner : request_.planners) {
+      SLUICE_RETURN_IF_ERROR(begin_point(planner));
+      swept.no_loss.push_back(sweep.find_no_loss(planner, *request_.no_loss));
+      SLUICE_RETURN_IF_ERROR(end_point());
+      SweepPoint* const found = &swept.no_loss.back().point;
+      SLUICE_RETURN_IF_ERROR(measure(sweep, {&found, 1}));
+    }
+    return {};
+  }
+
+  Status measure(const BudgetSweep& sweep, std::span<SweepPoint* const> points) {
+    if (!arguments_.run) return {};
+    const auto show = [&](std::string_view what, std::int64_t done, std::int64_t) {
+      progress_.update(done_ + done, total_, fmt::format("{} {} {}", models_.back().model, what, done + 1));
+    };
+    SLUICE_RETURN_IF_ERROR(sweep.measure(points, request_.comparison, show, [&] { return guard_.interrupted(); }));
+    done_ += request_.comparison.steps;
+    return keep();
+  }
+
+  Status begin_point(const std::string& planner) {
+    if (guard_.interrupted()) return Error{ErrorCode::kInterrupted, "interrupted"};
+    progress_.update(done_, total_, fmt::format("{} {}", models_.back().model, planner));
+    return {};
+  }
+
+  Status end_point() {
+    ++done_;
+    return keep();
+  }
+
+  Status keep(bool complete = false) const {
+    if (arguments_.json.empty()) return {};
+    return write_json_file(arguments_.json, {{"run", record_},
+                                             {"complete", complete},
+                                             {"measured_steps", arguments_.run ? request_.comparison.steps : 0},
+                                             {"warmup_steps", arguments_.run ? kWarmupRounds : 0},
+                                             {"models", sweep_json(models_)},
+                                             {"claims", claims_json(models_)}});
+  }
+
+  Result<int> finish(bool complete) {
+    if (request_.no_loss) fmt::print("{}\n", describe_no_loss(models_));
+    fmt::print("predicted: simulated with measured op times{}\n{}", emulated_ ? "; slow memory emulated" : "",
+               describe_claims(models_));
+    SLUICE_RETURN_IF_ERROR(keep(complete));
+    const std::string picture = arguments_.svg.empty() ? "" : draw_sweep(models_, emulated_);
+    if (!picture.empty()) SLUICE_RETURN_IF_ERROR(write_text_file(arguments_.svg, picture));
+    if (!complete) fmt::print(stderr, "sluice: interrupted; what was finished is above and in the files asked for\n");
+    return complete ? kExitOk : kExitInterrupted;
+  }
+
+  const SweepArguments& arguments_;
+  const SweepRequest& request_;
+  const InterruptGuard guard_;
+  ProgressLine progress_;
+  std::int64_t done_ = 0, total_ = 0;
+  nlohmann::json record_;
+  bool emulated_ = false;
+  std::vector<SweptModel> models_;
+};
+
+Result<int> run(const SweepArguments& arguments) {
+  SLUICE_ASSIGN(const SweepRequest request, arguments.request());
+  return Sweep(arguments, request).run();
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("sweep", "Show slowdown over fast memory, or how little costs nothing");
+  auto arguments = std::make_shared<SweepArguments>();
+  arguments->add_to(*command);
+  command->footer(
+      "Example: sluice sweep resnet50:16 mobilenet_v2:16 --planners sentinel,on-demand --fast 20%,40%,60%\n"
+      "         sluice sweep resnet20 resnet32 resnet110 --batch 128 --no-loss --svg curve.svg");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sluice
