@@ -13,8 +13,8 @@ Status check_sequences(const TrainArguments& arguments) {
   }
   for (const auto& [option, value] :
        {std::pair("--plan", &arguments.plan), std::pair("--profile", &arguments.profile.times),
-        std::pair("--accesses", &arguments.profile.accesses), std::pair("--trace", &arguments.trace),
-        std::pair("--export-onnx", &arguments.export_onnx)}) {
+        std::pair("--accesses", &arguments.profile.accesses), std::pair("--save-plan", &arguments.save_plan),
+        std::pair("--trace", &arguments.trace), std::pair("--export-onnx", &arguments.export_onnx)}) {
     if (value->empty()) continue;
     return Error{ErrorCode::kBadInput,
                  fmt::format("{} is about one graph, but with --sequences every length has its own; leave one of them "
