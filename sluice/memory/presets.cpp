@@ -29,6 +29,8 @@ constexpr Seconds kDramLatency = 90e-9;   // ReDL table I, fast memory
 constexpr Seconds kFileLatency = 100e-6;  // one small request to an NVMe disk
 // Training loses about this much compute time for every byte that direct I/O moves beside it (30 ms per GB, measured on
 // ResNet-50 steps of two cores, 20 to 40 from run to run; synthetic loads show less, so it is given and not probed).
+// Lanes that copy in memory lose more, by the processors they leave to compute, and are probed
+// (exec/transfer/probe_beside_compute.hpp).
 constexpr Seconds kFileInterference = 30e-12;
 
 struct EmulatedPreset {

@@ -21,18 +21,20 @@ struct LaneState {
 
   std::optional<LinkId> shares_with = {};
   double shared_speed = 1;
-  double interference = 0;  // compute time lost by second at full speed
+  double interference = 0;  // compute time lost in every second at full speed
 };
 
-// The op under way: first its own time, then what the transfers beside it cost.
+// However many bytes go by, an op gets this share of the time.
+constexpr double kLeastSpeed = 0.05;
+
+// `end` is that of the op under way, and holds while `speed` does.
 struct ComputeState {
   std::size_t started = 0;    // ops
   std::size_t waits_met = 0;  // of the next op to start
   bool busy = false;
-  bool making_up = false;  // its own time is over
-  Seconds lost = 0;        // to the transfers beside its own time
-  Seconds end = kNever;    // of the part under way
-  Seconds last_end = 0;    // of the previous op
+  Seconds end = kNever;
+  double speed = 1;      // share of what it is without transfers
+  Seconds last_end = 0;  // of the previous op
 };
 
 // Goes from event to event: an instruction starts as soon as the last thing it waits for has ended, and between two
@@ -53,7 +55,7 @@ class Simulation {
   Timeline run() {
     start();
     for (Seconds event = next_event(); event < kNever; event = next_event()) {
-      advance(event);
+      now_ = event;
       finish();
       start();
     }
@@ -75,6 +77,7 @@ class Simulation {
       if (!lanes_[link].busy) start_transfer(link);
     }
     for (LaneState& lane : lanes_) set_speed(lane);
+    set_compute_speed();
   }
 
   void start_op() {
@@ -86,8 +89,7 @@ class Simulation {
     ++compute_.started;
     compute_.waits_met = 0;
     compute_.busy = true;
-    compute_.making_up = false;
-    compute_.lost = 0;
+    compute_.speed = 1;
     compute_.end = now_ + costs_.op_seconds(instruction.op, operand_tiers_);
     timeline_.ops.push_back({now_, compute_.end});
     timeline_.stalls.push_back(now_ - compute_.last_end);
@@ -119,18 +121,22 @@ class Simulation {
     lane.speed = speed;
   }
 
+  void set_compute_speed() {
+    if (!compute_.busy) return;
+    double speed = 1;
+    for (const LaneState& lane : lanes_) {
+      if (lane.busy) speed *= std::max(0.0, 1 - lane.interference * lane.speed);
+    }
+    speed = std::max(speed, kLeastSpeed);
+    if (speed == compute_.speed) return;
+    compute_.end = now_ + (compute_.end - now_) * compute_.speed / speed;
+    compute_.speed = speed;
+  }
+
   Seconds next_event() const {
     Seconds next = compute_.busy ? compute_.end : kNever;
     for (const LaneState& lane : lanes_) next = lane.busy ? std::min(next, lane.end) : next;
     return next;
-  }
-
-  void advance(Seconds event) {
-    for (const LaneState& lane : lanes_) {
-      if (!lane.busy || !compute_.busy || compute_.making_up) continue;
-      compute_.lost += lane.interference * lane.speed * (event - now_);
-    }
-    now_ = event;
   }
 
   void finish() {
@@ -146,11 +152,6 @@ class Simulation {
   }
 
   void finish_op() {
-    if (!compute_.making_up && compute_.lost > 0) {
-      compute_.making_up = true;
-      compute_.end += compute_.lost;
-      return;
-    }
     compute_.busy = false;
     compute_.last_end = timeline_.ops.back().end = now_;
   }

@@ -50,9 +50,9 @@ TEST(Simulator, FollowsTheTinyStep) {
   EXPECT_EQ(timeline.link_bytes, (std::vector<Bytes>{8192, 8192}));
 }
 
-// The same, where a busy outward link costs the ops beside it a quarter of the time they share.
+// The same, where a busy outward link takes a quarter of the time of the ops beside it.
 //
-//   us        0    4      7.75    10.25
+//   us        0    4      8       10.667
 //   compute   |-0--|--1---|---2---|
 //   to file        |--evict x------- 12.192
 TEST(Simulator, OpsBesideATransferTakeLonger) {
@@ -62,8 +62,8 @@ TEST(Simulator, OpsBesideATransferTakeLonger) {
   const Timeline timeline =
       simulate(lower_plan(step.graph, step.machine, step.plan), CostModel(step.graph, profile, step.machine));
   expect_span(timeline.ops[0], 0, 4);
-  expect_span(timeline.ops[1], 4, 7.75);
-  expect_span(timeline.ops[2], 7.75, 10.25);
+  expect_span(timeline.ops[1], 4, 8);
+  expect_span(timeline.ops[2], 8, 8 + 2 / 0.75);
   expect_span(timeline.transfers[0], 4, 12.192);
   expect_span(timeline.ops[3], 20.384, 25.384);
 }
@@ -165,7 +165,8 @@ TEST(Simulator, OneDirectionMayGiveWay) {
   expect_span(timeline.transfers[1], 0, 4);
 }
 
-// Interference is by bytes: 8,000 go out and 4,000 in beside the op's own 16 us, at 0.1 ns each.
+// Interference is by bytes, 0.1 ns each: while 8,000 go out at 0.5 GB/s and 4,000 in at 0.25, the op gets 0.95 x 0.975
+// of 16 us; then 0.9 beside the outward link alone.
 TEST(Simulator, SlowerTransfersDisturbLess) {
   const Graph graph = one_op();
   Machine machine = one_device();
@@ -174,9 +175,19 @@ TEST(Simulator, SlowerTransfersDisturbLess) {
   const Program program = two_lanes(
       {{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}}, {0, 1, {1, 0}, {0, 0}, 4000, kStepStart, {}}}, {{0}, {1}});
   const Timeline timeline = simulate(program, CostModel(graph, profile, machine));
-  expect_span(timeline.ops[0], 0, 17.2);
+  expect_span(timeline.ops[0], 0, 16 + (16 - 16 * 0.95 * 0.975) / 0.9);
   expect_span(timeline.transfers[0], 0, 18);
   expect_span(timeline.transfers[1], 0, 16);
+}
+
+// 2 ns a byte at 1 GB/s would leave nothing; a little is always left.
+TEST(Simulator, TransfersNeverStopAnOp) {
+  const Graph graph = one_op();
+  Machine machine = one_device();
+  for (Link& link : machine.links) link.interference = 2e-9;
+  const Program program = two_lanes({{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}}}, {{0}, {}});
+  const Profile profile = profile_of({1});
+  expect_span(simulate(program, CostModel(graph, profile, machine)).ops[0], 0, 10 + 1 - 10 * 0.05);
 }
 
 // An op that writes 10,000 bytes to a tier of 1 GB/s instead of 10 GB/s: 10 us - 1 us longer.

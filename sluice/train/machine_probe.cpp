@@ -28,9 +28,10 @@ LinkMeasurement measurement_of(const Link& link) {
   return {link.bandwidth, link.latency, link.request_bytes, link.queue_depth, link.interference, link.shared_bandwidth};
 }
 
-// Says "alone and shared", so that figures from before both ways were measured at once are not found.
+// Says what the figures are of, so that those of earlier versions, of which one or the other was not measured, are not
+// found.
 std::string link_key(const std::string& question, std::size_t link) {
-  return fmt::format("{}link {} alone and shared", question, link);
+  return fmt::format("{}link {} alone, shared and beside compute", question, link);
 }
 
 void remember(const Machine& machine, const std::string& question, ProfileCache& cache) {

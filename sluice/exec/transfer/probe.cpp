@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/exec/transfer/probe_beside_compute.hpp"
 #include "sluice/exec/transfer/probe_file.hpp"
 #include "sluice/exec/transfer/probe_memory.hpp"
 
@@ -18,10 +19,10 @@ void impose(Link& link, BytesPerSecond measured, Seconds latency) {
   link.provenance = Provenance::kMeasured;
 }
 
-// What the disk leaves to one direction while it moves `rate` in the other: on the straight line between alone (nothing
-// the other way) and both at once (all the other way that the disk would take). Throttles take less than all.
-BytesPerSecond left_beside(const FileLinkFigures& own, const FileLinkFigures& other, BytesPerSecond rate) {
-  return own.alone - std::min(1.0, rate / other.shared) * (own.alone - own.shared);
+// What one direction has left while the other moves `rate`: on the straight line between alone (nothing the other way)
+// and both at once (`most` the other way). Throttles take less than that.
+BytesPerSecond left_beside(BytesPerSecond alone, BytesPerSecond shared, BytesPerSecond rate, BytesPerSecond most) {
+  return alone - std::min(1.0, rate / most) * (alone - shared);
 }
 
 Status measure_file_tier(Machine& machine, const std::vector<LinkId>& links) {
@@ -33,7 +34,8 @@ Status measure_file_tier(Machine& machine, const std::vector<LinkId>& links) {
     impose(link(i), figures[i].alone, figures[i].latency);
   }
   for (std::size_t i = 0; links.size() == 2 && i < 2; ++i) {
-    const BytesPerSecond left = left_beside(figures[i], figures[1 - i], link(1 - i).bandwidth);
+    const BytesPerSecond left =
+        left_beside(figures[i].alone, figures[i].shared, link(1 - i).bandwidth, figures[1 - i].shared);
     link(i).shared_bandwidth = std::min(link(i).bandwidth, left);
   }
   return {};
@@ -51,12 +53,29 @@ void set_dram_tiers(const MemoryBandwidths& measured, Machine& machine) {
   }
 }
 
-// The link, and what ops reach in the node that it leads from, unless the firmware has said that.
-Status measure_numa_link(Machine& machine, Link& link) {
-  Tier& from = machine.tiers[static_cast<std::size_t>(link.from)];
-  SLUICE_ASSIGN(const MemoryBandwidths measured, measure_memory(from, machine.tier(link.to), machine.threads));
-  if (from.provenance != Provenance::kFirmware) set_figures(measured, from);
-  impose(link, measured.copy, link.latency);
+// What ops reach in nodes, unless the firmware has said that.
+Status measure_numa_tiers(Machine& machine) {
+  for (Tier& tier : machine.tiers) {
+    if (tier.kind != TierKind::kNuma || tier.provenance == Provenance::kFirmware) continue;
+    SLUICE_ASSIGN(const MemoryBandwidths measured, measure_memory(tier, machine.threads));
+    set_figures(measured, tier);
+  }
+  return {};
+}
+
+// Lanes that copy do so with the processors and the memory that compute uses.
+Status measure_copies(Machine& machine, const std::vector<LinkId>& links) {
+  const auto link = [&](std::size_t i) -> Link& { return machine.links[static_cast<std::size_t>(links[i])]; };
+  SLUICE_ASSIGN(const CopyBesideCompute measured,
+                measure_copy_beside_compute(machine.tier(link(0).from), machine.tier(link(0).to), machine.threads));
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    impose(link(i), measured.one, link(i).latency);
+    link(i).interference = measured.lost_per_byte;
+  }
+  for (std::size_t i = 0; links.size() == 2 && i < 2; ++i) {
+    const BytesPerSecond left = left_beside(measured.one, measured.both, link(1 - i).bandwidth, measured.both);
+    link(i).shared_bandwidth = std::min(link(i).bandwidth, left);
+  }
   return {};
 }
 
@@ -68,21 +87,16 @@ bool touches(const Machine& machine, const Link& link, TierKind kind) {
 
 Status measure_links(Machine& machine) {
   const Tier& fast = machine.tier(kFastTier);
-  SLUICE_ASSIGN(const MemoryBandwidths memory, measure_memory(fast, fast, machine.threads));
+  SLUICE_ASSIGN(const MemoryBandwidths memory, measure_memory(fast, machine.threads));
   set_dram_tiers(memory, machine);
+  SLUICE_RETURN_IF_ERROR(measure_numa_tiers(machine));
   for (LinkId id = 0; id < static_cast<LinkId>(machine.links.size()); ++id) {
-    Link& link = machine.links[static_cast<std::size_t>(id)];
-    const bool file = touches(machine, link, TierKind::kFile);
+    const Link& link = machine.links[static_cast<std::size_t>(id)];
     const auto back = machine.link_back(id);
-    if (!file && touches(machine, link, TierKind::kNuma)) {
-      SLUICE_RETURN_IF_ERROR(measure_numa_link(machine, link));
-    } else if (!file) {
-      impose(link, memory.copy, link.latency);
-    } else if (!back) {
-      SLUICE_RETURN_IF_ERROR(measure_file_tier(machine, {id}));
-    } else if (*back > id) {  // else measured with the link back
-      SLUICE_RETURN_IF_ERROR(measure_file_tier(machine, {id, *back}));
-    }
+    if (back && *back < id) continue;  // measured with the link back
+    const auto links = back ? std::vector{id, *back} : std::vector{id};
+    const bool file = touches(machine, link, TierKind::kFile);
+    SLUICE_RETURN_IF_ERROR(file ? measure_file_tier(machine, links) : measure_copies(machine, links));
   }
   return {};
 }

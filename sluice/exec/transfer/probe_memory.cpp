@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sluice/exec/transfer/probe_clock.hpp"
-#include "sluice/exec/transfer/streaming_copy.hpp"
 #include "sluice/exec/transfer/tier_storage.hpp"
 
 namespace sluice {
@@ -51,24 +50,30 @@ Bytes probed_bytes(const Tier& from, const Tier& to) {
 
 }  // namespace
 
-Result<MemoryBandwidths> measure_memory(const Tier& from, const Tier& to, int threads) {
+Result<ProbeArenas> map_probe_arenas(const Tier& from, const Tier& to, int threads) {
   const Bytes bytes = probed_bytes(from, to);
-  SLUICE_ASSIGN(const Arena first, map_tier_arena(from, bytes));
-  SLUICE_ASSIGN(const Arena second, map_tier_arena(to, bytes));
-  first.prefault(threads);
-  second.prefault(threads);
+  ProbeArenas arenas;
+  SLUICE_ASSIGN(arenas.from, map_tier_arena(from, bytes));
+  SLUICE_ASSIGN(arenas.to, map_tier_arena(to, bytes));
+  arenas.from.prefault(threads);
+  arenas.to.prefault(threads);
+  return arenas;
+}
+
+Result<MemoryBandwidths> measure_memory(const Tier& tier, int threads) {
+  const Bytes bytes = probed_bytes(tier, tier);
+  SLUICE_ASSIGN(const Arena arena, map_tier_arena(tier, bytes));
+  arena.prefault(threads);
   const Bytes share = align_down(bytes / threads, kTensorAlignment);
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
   MemoryBandwidths measured;
   measured.read = best_bandwidth(share * threads, kMemoryRepetitions, [&] {
-    on_threads(threads, [&](int i) { sums[static_cast<std::size_t>(i)] = sum_words(first.data() + share * i, share); });
+    on_threads(threads, [&](int i) { sums[static_cast<std::size_t>(i)] = sum_words(arena.data() + share * i, share); });
   });
   measured.write = best_bandwidth(share * threads, kMemoryRepetitions, [&] {
     const int value = static_cast<int>(sums[0] & 1);
-    on_threads(threads, [&](int i) { std::memset(first.data() + share * i, value, static_cast<std::size_t>(share)); });
+    on_threads(threads, [&](int i) { std::memset(arena.data() + share * i, value, static_cast<std::size_t>(share)); });
   });
-  measured.copy =
-      best_bandwidth(bytes, 3, [&] { streaming_copy(second.data(), first.data(), static_cast<std::size_t>(bytes)); });
   return measured;
 }
 

@@ -51,10 +51,32 @@ TEST(Probe, LowersAThrottleThatTheHardwareCannotReach) {
   ASSERT_TRUE(measure_links(machine).ok());
   for (const Link& link : machine.links) {
     EXPECT_LT(link.bandwidth, 1e13);
-    EXPECT_EQ(link.shared_bandwidth, 0);  // emulated links share nothing
   }
   EXPECT_DOUBLE_EQ(machine.tier(1).read_bandwidth, before.read_bandwidth);
   EXPECT_EQ(machine.tier(1).provenance, Provenance::kEmulated);
+}
+
+// Where lanes copy, they and compute slow each other down; by how much depends on who else is at work here.
+TEST(Probe, CopiesCostComputeSomething) {
+  Machine machine = make_machine({.threads = 2, .slow_tier = "pmbd"}).value();
+  ASSERT_TRUE(measure_links(machine).ok());
+  for (const Link& link : machine.links) {
+    EXPECT_GT(link.bandwidth, 1e6);
+    EXPECT_GT(link.shared_bandwidth, 0);
+    EXPECT_LE(link.shared_bandwidth, link.bandwidth);
+    EXPECT_GE(link.interference, 0);
+    EXPECT_LE(link.interference * link.bandwidth, 1.0001);  // of a second of compute
+    EXPECT_EQ(link.interference, machine.links[0].interference);
+  }
+}
+
+TEST(Probe, AThrottleLeavesTheOtherDirectionItsShare) {
+  Machine machine = make_machine({.threads = 1, .slow_tier = "pcie3", .link_bandwidth = 1e6}).value();
+  ASSERT_TRUE(measure_links(machine).ok());
+  for (const Link& link : machine.links) {
+    EXPECT_DOUBLE_EQ(link.bandwidth, 1e6);
+    EXPECT_GT(link.shared_bandwidth, 9e5);
+  }
 }
 
 TEST(Probe, SmallTierIsMeasuredWithinItsCapacity) {

@@ -1,0 +1,26 @@
+// Measures how lanes that copy between memory tiers and compute threads slow each other down.
+//
+// A lane is a thread of its own. Where the compute threads take every processor, it takes one of them from time to time
+// and the others wait for that one at the next barrier; where they leave one, what is left is the memory and the caches
+// that both use. So the load is a loop of parallel regions as short as ops are, and how much longer it takes beside
+// lanes that copy without a pause is what their bytes cost. Five rounds: alone (the shortest counts, others' work only
+// slows down), beside one lane, beside two, there and back (medians). Training steps on two cores lost 80 to 120 ps a
+// byte where this says 80 to 120.
+#pragma once
+
+#include "sluice/base/result.hpp"
+#include "sluice/base/units.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+struct CopyBesideCompute {
+  BytesPerSecond one = 0;     // payload of one lane beside compute
+  BytesPerSecond both = 0;    // of each of two, not above `one`
+  Seconds lost_per_byte = 0;  // by compute, beside one lane; 0 to 1 / one: all of its time
+};
+
+// Takes about a second and what measure_memory() takes of each tier.
+Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& from, const Tier& to, int threads);
+
+}  // namespace sluice
