@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/input_tensors.hpp"
@@ -62,6 +63,11 @@ std::string raised_note(const ComparisonRow& row, Bytes asked, const Graph& grap
       "everything)",
       row.planner, format_bytes(asked), format_bytes(row.plan.budgets[0]),
       100 * static_cast<double>(row.plan.budgets[0]) / static_cast<double>(fast_only_bytes(graph)));
+}
+
+std::optional<std::string> below_bound_note(const ComparisonRow& row, const Graph& graph) {
+  if (!bound_applies(row.plan)) return std::nullopt;
+  return explain_below_bound(bound_of(graph), row.plan.budgets[kFastTier], Loss{row.slowdown - 1, "measured"});
 }
 
 std::string trials_note(const ComparisonRow& row) {
@@ -133,6 +139,7 @@ std::string comparison_text(const ComparisonHeading& heading, std::span<const Co
     } else {
       table.add_row(cells_of(row));
       if (const auto asked = raised_from(row.plan)) notes.insert(raised_note(row, *asked, heading.graph));
+      if (const auto below = below_bound_note(row, heading.graph)) notes.insert(*below);
       if (row.trials) notes.insert(trials_note(row));
       notes.insert(row.notes.begin(), row.notes.end());
     }
@@ -156,6 +163,7 @@ Status write_comparison(const std::string& path, const ComparisonHeading& headin
                                 {"batch", batch_size(heading.graph)},
                                 {"fast", heading.fast.empty() ? "100%" : heading.fast},
                                 {"fast_only_bytes", fast_only_bytes(heading.graph)},
+                                {"fast_memory_bound", bound_json(heading.graph, bound_of(heading.graph))},
                                 {"steps", heading.steps},
                                 {"warmup_steps", kWarmupRounds},
                                 {"results", results}});

@@ -29,11 +29,11 @@ Result<int> run(const Arguments& arguments) {
   SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
   SLUICE_ASSIGN(const Prepared prepared,
                 prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_ASSIGN(const Plan plan,
-                plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast,
-                              prepared.access_counts()));
+  SLUICE_ASSIGN(const Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner,
+                                               fast, prepared.access_counts()));
   const Graph& graph = prepared.workload.graph();
-  fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan));
+  const Seconds baseline = predicted_baseline_seconds(graph, prepared.machine, prepared.profile);
+  fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
   if (!plan.planner_config.empty()) {
     fmt::print("what {} was told and what it chose\n{}", plan.planner, format_fields(plan.planner_config));
   }
@@ -42,7 +42,7 @@ Result<int> run(const Arguments& arguments) {
     fmt::print("written to {}\n", arguments.output);
   }
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, plan_summary_json(graph, prepared.machine, plan)));
+    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, plan_summary_json(graph, prepared.machine, plan, baseline)));
   }
   return kExitOk;
 }

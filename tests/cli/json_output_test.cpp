@@ -147,6 +147,15 @@ TEST_F(JsonOutputTest, RaisedBudgetsAreSaid) {
   EXPECT_THAT(result_.output, HasSubstr("note: * on-demand cannot do with the 64.0 KiB asked for"));
 }
 
+TEST_F(JsonOutputTest, SentinelsPlansNameTheBoundOnFastMemory) {
+  const json planned = run(small({"plan", "resnet20", "--fast", "90%"}));
+  expect_keys(planned["fast_memory_bound"], {"bytes", "short_lived_peak_bytes", "largest_long_lived"});
+  EXPECT_EQ(planned["below_fast_memory_bound"], planned["budgets"][0] < planned["fast_memory_bound"]["bytes"]);
+  EXPECT_GE(planned["predicted_loss"].get<double>(), -1e-9);
+  EXPECT_THAT(result_.output, HasSubstr("bound on fast"));
+  EXPECT_FALSE(run(small({"plan", "resnet20", "--planner", "on-demand"})).contains("fast_memory_bound"));
+}
+
 TEST_F(JsonOutputTest, LanguageModelWithAdamAndItsData) {
   std::ofstream(folder_.file("text")) << std::string(4000, 'x');
   const json document = run(small({"train", "gpt2_small", "--classes", "256", "--sequence", "16", "--width", "64",
