@@ -65,7 +65,7 @@ pack() {
 }
 # libgcc_s: threads that are cancelled load it by name.
 libraries=$({ ldd "$program" ${added[@]+"${added[@]}"} 2>/dev/null | awk '$2 == "=>" {print $3} $1 ~ /^\// && !/:$/ {print $1}'
-  ldconfig -p | awk '/libgcc_s\.so\.1 /{print $NF; exit}'; } | sort -u)
+  PATH=$PATH:/sbin ldconfig -p | awk '/libgcc_s\.so\.1 /{print $NF; exit}'; } | sort -u)
 for path in "$program" ${added[@]+"${added[@]}"} $libraries; do pack "$path"; done
 cp "$busybox" "$guest/bin/busybox"
 ln -sf busybox "$guest/bin/sh"
