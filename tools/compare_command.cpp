@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "sluice/policies/policy_settings.hpp"
 #include "sluice/train/comparison.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
@@ -25,18 +24,6 @@ struct Arguments {
   std::string json;
   ComparisonOptions comparison;
 };
-
-Status check_planner_names(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    const bool known = std::ranges::find(planners(), name, &PlannerEntry::name) != planners().end();
-    if (known || find_policy_of(name) != nullptr) continue;
-    std::string all;
-    for (const PlannerEntry& entry : planners()) all += fmt::format("{}{}", all.empty() ? "" : ", ", entry.name);
-    for (const PolicyEntry& entry : policies()) all += fmt::format(", {}", entry.name);
-    return Error{ErrorCode::kBadInput, fmt::format("unknown planner '{}'; known planners and policies: {}", name, all)};
-  }
-  return {};
-}
 
 Result<int> run(Arguments arguments) {
   SLUICE_RETURN_IF_ERROR(check_planner_names(arguments.comparison.planners));

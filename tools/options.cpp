@@ -221,6 +221,18 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   return prepared;
 }
 
+Status check_planner_names(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const bool known = std::ranges::find(planners(), name, &PlannerEntry::name) != planners().end();
+    if (known || find_policy_of(name) != nullptr) continue;
+    std::string all;
+    for (const PlannerEntry& entry : planners()) all += fmt::format("{}{}", all.empty() ? "" : ", ", entry.name);
+    for (const PolicyEntry& entry : policies()) all += fmt::format(", {}", entry.name);
+    return Error{ErrorCode::kBadInput, fmt::format("unknown planner '{}'; known planners and policies: {}", name, all)};
+  }
+  return {};
+}
+
 void add_json_option(CLI::App& command, std::string& path) {
   command.add_option("--json", path, "Also write the result to this file as JSON");
 }

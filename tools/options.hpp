@@ -82,6 +82,9 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
 // One line each on standard error.
 void print_notes(const std::vector<std::string>& notes);
 
+// kBadInput with the known names where one is neither a planner nor a policy.
+Status check_planner_names(const std::vector<std::string>& names);
+
 void add_json_option(CLI::App& command, std::string& path);
 void add_learning_rate_option(CLI::App& command, std::optional<double>& rate);
 // The rate asked for, or one that suits the optimizer.

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sluice/policies/policy.hpp"
-
 namespace sluice {
 namespace {
 
@@ -26,18 +24,9 @@ Error listed_twice(std::string_view option, std::string_view entry) {
   return {ErrorCode::kBadInput, fmt::format("{} lists '{}' twice; name each once", option, entry)};
 }
 
-Status check_planner_name(const std::string& name) {
-  const bool known = std::ranges::find(planners(), name, &PlannerEntry::name) != planners().end();
-  if (known || find_policy(name) != nullptr) return {};
-  std::string all;
-  for (const PlannerEntry& entry : planners()) all += fmt::format("{}{}", all.empty() ? "" : ", ", entry.name);
-  for (const PolicyEntry& entry : policies()) all += fmt::format(", {}", entry.name);
-  return Error{ErrorCode::kBadInput, fmt::format("unknown planner '{}'; known planners and policies: {}", name, all)};
-}
-
 Status check_planners(const std::vector<std::string>& planners) {
   if (const auto twice = find_duplicate(planners)) return listed_twice("--planners", planners[*twice]);
-  for (const std::string& name : planners) SLUICE_RETURN_IF_ERROR(check_planner_name(name));
+  SLUICE_RETURN_IF_ERROR(check_planner_names(planners));
   if (std::ranges::find(planners, kBaselinePlanner) == planners.end()) return {};
   return Error{ErrorCode::kBadInput,
                fmt::format("{} needs all the memory and is what the others are compared with: leave it out of "
