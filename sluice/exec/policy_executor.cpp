@@ -43,6 +43,8 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     last_.charge = {};
     last_.background = {};
     bookkeeping_ = 0;
+    const Bytes copied_in_before = copies_->copied_in();
+    const Bytes copied_out_before = copies_->copied_out();
     step_begin_ = Clock::now();
     SLUICE_ASSIGN(StepTrace trace, inner_->run_step(context));
     const Clock::time_point tail_begin = Clock::now();
@@ -52,6 +54,9 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     const Seconds tail = seconds_since(tail_begin);
     policy_seconds_ = now();
     amend(trace, tail);
+    SLUICE_CHECK(copies_->copied_in() - copied_in_before == bytes_in() &&
+                     copies_->copied_out() - copied_out_before == bytes_out(),
+                 "as many bytes are copied as the policy said");
     return trace;
   }
 
@@ -76,6 +81,10 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     Seconds stall = 0;
     Seconds bookkeeping_behind = 0;  // of the step, up to and with this op
   };
+
+  // Copied in the step.
+  Bytes bytes_in() const { return last_.charge.copied_in + last_.background.in; }
+  Bytes bytes_out() const { return last_.charge.copied_out + last_.background.out; }
 
   // The policy's clock.
   Seconds now() const { return policy_seconds_ + seconds_since(step_begin_) - bookkeeping_; }
@@ -126,8 +135,8 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     trace.step_seconds += tail - bookkeeping_;
     trace.stall_seconds += tail;
     trace.link_bytes.assign(machine_.links.size(), 0);
-    trace.link_bytes[static_cast<std::size_t>(tiers_.inward)] = last_.charge.copied_in + last_.background.in;
-    trace.link_bytes[static_cast<std::size_t>(tiers_.outward)] = last_.charge.copied_out + last_.background.out;
+    trace.link_bytes[static_cast<std::size_t>(tiers_.inward)] = bytes_in();
+    trace.link_bytes[static_cast<std::size_t>(tiers_.outward)] = bytes_out();
   }
 
   std::unique_ptr<Executor> inner_;
