@@ -261,23 +261,6 @@ TEST_P(PlanTrialsTest, SettledBeforeTrainingBegins) {
   EXPECT_EQ(stopped->trial_steps, 1);
 }
 
-// Beside the trials: what the session does when it is given a plan directly.
-TEST_P(PlanTrialsTest, ASessionRefusesAPlanThatBreaksARuleAndGoesOn) {
-  const RunResult expected = run_without_trials();
-  auto session = start_session();
-  RunResult result = run(*session, *session, 0, 4);
-  Plan broken = plans_[1];
-  broken.budgets[0] = kTensorAlignment;
-  const Status refused = session->change_plan(broken);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::kMismatch);
-  EXPECT_TRUE(session->running());
-  const RunResult rest = run(*session, *session, 4, kSteps);
-  result.losses.insert(result.losses.end(), rest.losses.begin(), rest.losses.end());
-  EXPECT_EQ(result.losses, expected.losses);
-  EXPECT_EQ(rest.hash, expected.hash);
-}
-
 INSTANTIATE_TEST_SUITE_P(Tiers, PlanTrialsTest, ::testing::Values("optane", "file", "pcie3"),
                          [](const auto& instance) { return instance.param; });
 
@@ -309,41 +292,6 @@ TEST_F(PlanTrialsOnTextTest, ValidationInBetween) {
   EXPECT_EQ(result.losses, expected.losses);
   EXPECT_EQ(rest.hash, expected.hash);
   EXPECT_THAT(variants_, ElementsAre("warm-up", "trial", "warm-up", "trial", "warm-up", "trial"));
-}
-
-TEST_F(PlanTrialsOnTextTest, OnlyPlannersWithASearchAreAskedForTrials) {
-  const auto start = [&](const std::string& planner, std::optional<std::int64_t> most_steps,
-                         const std::string& fast = "60%") {
-    return start_planning(workload_, machine_, profile_, planner, {*parse_memory_size(fast)}, nullptr, most_steps);
-  };
-  for (const std::optional<std::int64_t> most_steps : {std::optional<std::int64_t>(), std::optional<std::int64_t>(0)}) {
-    const auto plain = start("on-demand", most_steps);
-    ASSERT_TRUE(plain.ok()) << plain.error().message;
-    EXPECT_EQ(plain->search, nullptr);
-    EXPECT_EQ(plain->plan.migrations, plans_[1].migrations);
-  }
-  const auto refused = start("on-demand", 4);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
-  EXPECT_THAT(refused.error().message, HasSubstr("on-demand has nothing to try: leave out --trials"));
-  const auto unknown = start("oracle", std::nullopt);
-  ASSERT_FALSE(unknown.ok());
-  EXPECT_THAT(unknown.error().message, HasSubstr("unknown planner 'oracle'"));
-  for (const PlannerEntry& entry : planners()) {
-    if (!entry.search) continue;
-    SCOPED_TRACE(entry.name);
-    const auto searching = start(std::string(entry.name), std::nullopt);
-    ASSERT_TRUE(searching.ok()) << searching.error().message;
-    EXPECT_NE(searching->search, nullptr) << "the tier is addressable";
-    EXPECT_GT(searching->plan.predicted_step_seconds, 0);
-    EXPECT_EQ(start(std::string(entry.name), 0)->search, nullptr);
-    const auto tiny = start(std::string(entry.name), std::nullopt, "4KiB");
-    const auto planned = plan_workload(workload_, machine_, profile_, entry.name, {*parse_memory_size("4KiB")});
-    ASSERT_EQ(tiny.ok(), planned.ok());
-    if (!tiny.ok()) {
-      EXPECT_EQ(tiny.error().message, planned.error().message);
-    }
-  }
 }
 
 }  // namespace
