@@ -56,7 +56,7 @@ Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, Link
   if (storages.file(link.from) != nullptr || storages.file(link.to) != nullptr) {
     SLUICE_ASSIGN(engine, make_file_engine(machine, link, storages));
   } else {
-    engine = std::make_unique<SharedCopyEngine>(storages.base(link.from), storages.base(link.to));
+    engine = make_copy_engine(storages.base(link.from), storages.base(link.to), machine.threads);
   }
   if (link.throttled) engine = std::make_unique<ThrottledEngine>(std::move(engine), link.bandwidth, link.latency);
   return engine;

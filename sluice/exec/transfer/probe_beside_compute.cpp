@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <latch>
+#include <memory>
 #include <thread>
 #include <vector>
 
 #include "sluice/exec/cpu_affinity.hpp"
-#include "sluice/exec/transfer/copy_engine.hpp"
 #include "sluice/exec/transfer/probe_clock.hpp"
 #include "sluice/exec/transfer/probe_memory.hpp"
-#include "sluice/exec/transfer/streaming_copy.hpp"
+#include "sluice/exec/transfer/shared_copy_engine.hpp"
+#include "sluice/exec/transfer/throttled_engine.hpp"
 
 namespace sluice {
 namespace {
@@ -30,10 +31,18 @@ class Load {
     while (std::min({seconds(), seconds(), seconds()}) < kAlone) regions_ *= 2;
   }
 
-  Seconds seconds() {
+  // `between`: called behind every region, as behind an op.
+  template <typename Between>
+  Seconds seconds(const Between& between) {
     return time_of([&] {
-      for (int i = 0; i < regions_; ++i) run_region();
+      for (int i = 0; i < regions_; ++i) {
+        run_region();
+        between();
+      }
     });
+  }
+  Seconds seconds() {
+    return seconds([] {});
   }
 
  private:
@@ -69,40 +78,52 @@ class Load {
   volatile float kept_ = 0;  // so that nothing can be left out
 };
 
-// Threads that copy as lanes do, from construction to destruction: the first from one arena to the other, the second
-// back, each in a half of its own.
+// Lanes at work, from construction to destruction: the first copies from one arena to the other, the second back, each
+// in a half of its own, as fast as its engine does.
 class Lanes {
  public:
-  Lanes(const ProbeArenas& arenas, int count)
-      : copying_(count), piece_(std::min(CopyEngine::kPieceBytes, arenas.from.bytes() / 2)) {
-    const Bytes half = align_down(arenas.from.bytes() / 2, piece_);
-    std::byte* const from = arenas.from.data();
-    std::byte* const to = arenas.to.data();
-    threads_.emplace_back([=, this] { copy(to, from, half); });
-    if (count == 2) threads_.emplace_back([=, this] { copy(from + half, to + half, half); });
+  Lanes(const ProbeArenas& arenas, int count, int threads)
+      : threads_(threads), half_(align_down(arenas.from.bytes() / 2, kTensorAlignment)), copying_(count) {
+    engines_.push_back(make_copy_engine(arenas.from.data(), arenas.to.data(), threads));
+    if (count == 2) engines_.push_back(make_copy_engine(arenas.to.data() + half_, arenas.from.data() + half_, threads));
+    for (const auto& engine : engines_) {
+      engine->expect_help(true);
+      lanes_.emplace_back([this, &engine = *engine] { run(engine); });
+    }
     copying_.wait();
   }
-  ~Lanes() { stop_ = true; }
+  ~Lanes() {
+    stop_ = true;
+    for (const auto& engine : engines_) engine->expect_help(false);
+  }
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
+  void help() {
+    for (const auto& engine : engines_) engine->help(threads_);
+  }
   Bytes moved() const { return moved_; }
 
  private:
-  void copy(std::byte* to, const std::byte* from, Bytes bytes) {
+  void run(TransferEngine& engine) {
     allow_every_cpu();
     copying_.count_down();
-    for (Bytes at = 0; !stop_; at = (at + piece_) % bytes) {
-      streaming_copy(to + at, from + at, static_cast<std::size_t>(piece_));
-      moved_ += piece_;
+    const Bytes piece = std::min(ThrottledEngine::kPieceBytes, half_);
+    std::vector<FinishedTransfer> finished;
+    for (Bytes at = 0; !stop_; at = at + 2 * piece <= half_ ? at + piece : 0) {
+      engine.submit(0, at, at, piece);
+      while (engine.in_flight() > 0) engine.wait(std::nullopt, finished);
+      moved_ += piece;
     }
   }
 
+  int threads_;
+  Bytes half_;
   std::latch copying_;
-  const Bytes piece_;
   std::atomic<bool> stop_{false};
   std::atomic<Bytes> moved_{0};
-  std::vector<std::jthread> threads_;  // ends before what it uses
+  std::vector<std::unique_ptr<TransferEngine>> engines_;
+  std::vector<std::jthread> lanes_;  // ends before what it uses
 };
 
 struct Beside {
@@ -112,10 +133,10 @@ struct Beside {
   BytesPerSecond bandwidth() const { return static_cast<double>(moved) / seconds; }
 };
 
-Beside run_beside(Load& load, const ProbeArenas& arenas, int lanes) {
-  const Lanes beside(arenas, lanes);
+Beside run_beside(Load& load, const ProbeArenas& arenas, int lanes, int threads) {
+  Lanes beside(arenas, lanes, threads);
   const Bytes before = beside.moved();
-  const Seconds seconds = load.seconds();
+  const Seconds seconds = load.seconds([&] { beside.help(); });
   return {seconds, beside.moved() - before};
 }
 
@@ -138,9 +159,9 @@ Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& from, const Ti
   for (int round = 0; round < kRounds; ++round) {
     if (round > 0 && Clock::now() - begin > to_duration(kPatience)) break;
     alone = std::min(alone, load.seconds());
-    beside_one.push_back(run_beside(load, arenas, 1));
+    beside_one.push_back(run_beside(load, arenas, 1, threads));
     one.push_back(beside_one.back().bandwidth());
-    both.push_back(run_beside(load, arenas, 2).bandwidth() / 2);
+    both.push_back(run_beside(load, arenas, 2, threads).bandwidth() / 2);
   }
   std::vector<double> lost;
   for (const Beside& each : beside_one) {

@@ -1,11 +1,10 @@
 // Measures how lanes that copy between memory tiers and compute threads slow each other down.
 //
-// A lane is a thread of its own. Where the compute threads take every processor, it takes one of them from time to time
-// and the others wait for that one at the next barrier; where they leave one, what is left is the memory and the caches
-// that both use. So the load is a loop of parallel regions as short as ops are, and how much longer it takes beside
-// lanes that copy without a pause is what their bytes cost. Five rounds: alone (the shortest counts, others' work only
-// slows down), beside one lane, beside two, there and back (medians). On two busy cores, where this says 80 to 130 ps a
-// byte, training steps of four networks lost 35 to 120, 75 on average.
+// Where the compute threads take every processor, they do the lanes' copies themselves between two ops
+// (shared_copy_engine.hpp); where they leave one, lanes copy there, and what is left is the memory and the caches that
+// both use. So the load is a loop of parallel regions as short as ops are, with help for the lanes between them, and
+// how much longer it takes beside lanes that copy without a pause is what their bytes cost. Five rounds: alone (the
+// shortest counts, others' work only slows down), beside one lane, beside two, there and back (medians).
 #pragma once
 
 #include "sluice/base/result.hpp"

@@ -1,5 +1,7 @@
 #include "sluice/exec/transfer/shared_copy_engine.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 
 #include "sluice/exec/transfer/streaming_copy.hpp"
@@ -75,7 +77,7 @@ void SharedCopyEngine::wait(std::optional<Seconds> deadline, std::vector<Finishe
 }
 
 void SharedCopyEngine::help(int threads) {
-  if (!due_.load(std::memory_order_relaxed)) return;
+  if (!helped_ || !due_.load(std::memory_order_relaxed)) return;
   std::vector<Piece> pieces;
   {
     const std::lock_guard lock(mutex_);
@@ -93,7 +95,7 @@ void SharedCopyEngine::help(int threads) {
 
 void SharedCopyEngine::expect_help(bool expected) {
   const std::lock_guard lock(mutex_);
-  help_expected_ = expected;
+  help_expected_ = expected && helped_;
   if (!expected) changed_.notify_one();
 }
 
@@ -101,6 +103,10 @@ void SharedCopyEngine::wake() {
   const std::lock_guard lock(mutex_);
   woken_ = true;
   changed_.notify_one();
+}
+
+std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byte* to, int threads) {
+  return std::make_unique<SharedCopyEngine>(from, to, threads >= omp_get_num_procs());
 }
 
 }  // namespace sluice

@@ -4,7 +4,8 @@
 // costs the step about twice what the same copy costs when all compute threads make it together, between two ops
 // (measured: 22 to 25 against 54 GB/s of payload on two cores). So what is due is left to the compute lane for a
 // moment: it looks between ops and calls help(). When it is in the middle of a long op, or waits itself
-// (expect_help(false)), the lane's thread copies as before.
+// (expect_help(false)), the lane's thread copies as before. Where the compute threads leave a processor to the lanes,
+// nobody helps them.
 //
 // submit(), wait(), in_flight(): lane thread. help(), expect_help(): compute thread. wake(): any.
 #pragma once
@@ -13,6 +14,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -23,8 +25,8 @@ namespace sluice {
 
 class SharedCopyEngine final : public TransferEngine {
  public:
-  // Between two arenas, by their first bytes.
-  SharedCopyEngine(const std::byte* from, std::byte* to) : from_(from), to_(to) {}
+  // Between two arenas, by their first bytes. `helped`: do the compute threads copy too?
+  SharedCopyEngine(const std::byte* from, std::byte* to, bool helped = true) : from_(from), to_(to), helped_(helped) {}
 
   void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
   void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override;
@@ -63,6 +65,7 @@ class SharedCopyEngine final : public TransferEngine {
 
   const std::byte* from_;
   std::byte* to_;
+  bool helped_;
   int in_flight_ = 0;             // the lane thread's own
   std::atomic<bool> due_{false};  // bytes to copy: all that the compute lane looks at between most ops
 
@@ -73,5 +76,8 @@ class SharedCopyEngine final : public TransferEngine {
   bool help_expected_ = false;
   bool woken_ = false;
 };
+
+// Helped where `threads` compute threads take every processor that this process may use.
+std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byte* to, int threads);
 
 }  // namespace sluice

@@ -82,6 +82,18 @@ TEST(SharedCopyEngine, HelpWithNothingDueDoesNothing) {
   EXPECT_TRUE(memories.wait(0).empty());
 }
 
+TEST(SharedCopyEngine, WithAProcessorOfItsOwnTheLaneCopiesAtOnce) {
+  TwoMemories memories;
+  SharedCopyEngine alone(memories.from.front().bytes, memories.to.front().bytes, false);
+  alone.expect_help(true);
+  alone.submit(1, 0, 0, kMiB);
+  alone.help(2);
+  EXPECT_FALSE(memories.same(kMiB));
+  std::vector<FinishedTransfer> finished;
+  alone.wait(SharedCopyEngine::kPatience / 2, finished);
+  EXPECT_EQ(finished.size(), 1U);
+}
+
 // Lane and compute thread copy at the same time, whole transfers and parts, under one transfer's name and several.
 TEST(SharedCopyEngine, BothMayCopyAtOnce) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
