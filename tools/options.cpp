@@ -136,9 +136,11 @@ void MachineArguments::add_threads_to(CLI::App& command) {
 
 void MachineArguments::add_to(CLI::App& command) {
   add_threads_to(command);
-  command.add_option("--slow", slow, fmt::format("Slow tier: {}", fmt::join(slow_tier_names(), ", ")))
+  command.add_option("--slow", slow, fmt::format("Slow tier: {}, numa:NODE", fmt::join(slow_tier_names(), ", ")))
       ->capture_default_str();
   command.add_option("--spill-dir", spill_dir, "Where the file tier lies: a folder, or a FILE.spill kept between runs");
+  command.add_option("--slow-capacity", slow_capacity,
+                     "Use no more than this of the slow tier, such as 8GiB (default: all that is free)");
   command.add_option("--link-bandwidth", link_bandwidth,
                      "Throttle both links to this, such as 1GB/s (emulates a slower link)");
   command.add_option("--cache-dir", cache_dir, "Where measured op times are kept (default: ~/.cache/sluice)");
@@ -158,6 +160,13 @@ Result<Machine> MachineArguments::machine() const {
   SLUICE_ASSIGN(options.threads, thread_count());
   options.slow_tier = slow;
   options.spill_path = spill_dir;
+  if (!slow_capacity.empty()) {
+    SLUICE_ASSIGN(options.slow_capacity, parse_bytes(slow_capacity));
+    if (options.slow_capacity < kTensorAlignment) {
+      return Error{ErrorCode::kBadInput, fmt::format("--slow-capacity must be at least {}, got {}",
+                                                     format_bytes(kTensorAlignment), slow_capacity)};
+    }
+  }
   if (!link_bandwidth.empty()) {
     SLUICE_ASSIGN(options.link_bandwidth, parse_bandwidth(link_bandwidth));
   }

@@ -40,6 +40,7 @@ struct MachineArguments {
   int threads = 0;  // 0: all processors
   std::string slow = "file";
   std::string spill_dir;
+  std::string slow_capacity;
   std::string link_bandwidth;
   std::string cache_dir;
 

@@ -22,11 +22,12 @@ Result<SlowTier> find_slow_tier(std::string_view planner, const Machine& machine
 Result<SlowTier> find_addressable_slow_tier(std::string_view planner, const Machine& machine) {
   SLUICE_ASSIGN(const SlowTier slow, find_slow_tier(planner, machine));
   if (!machine.tier(slow.id).addressable) {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("planner {} leaves operands in the slow tier, and ops cannot address tier '{}'; use a "
-                             "tier they can (--slow optane or --slow pmbd), or a planner that moves tensors (sentinel, "
-                             "on-demand)",
-                             planner, machine.tier(slow.id).name)};
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("planner {} leaves operands in the slow tier, and ops cannot address tier '{}'; use a "
+                    "tier they can (--slow numa:N, optane or pmbd), or a planner that moves tensors (sentinel, "
+                    "on-demand)",
+                    planner, machine.tier(slow.id).name)};
   }
   return slow;
 }

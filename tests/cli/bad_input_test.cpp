@@ -49,6 +49,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"TooManyThreads", {"train", "resnet20", "--threads", "100000"}, "number of processors"},
         BadInput{"NegativeThreads", {"train", "resnet20", "--threads", "-1"}, "number of processors"},
         BadInput{"UnknownTier", {"train", "resnet20", "--slow", "tape"}, "tape"},
+        BadInput{"NoMemoryNode", {"train", "resnet20", "--slow", "numa:one"}, "'numa:one' names no memory node"},
+        BadInput{"NoCapacity", {"machine", "--slow-capacity", "0"}, "--slow-capacity must be at least"},
         BadInput{"MissingSpillFolder", {"train", "resnet20", "--spill-dir", "/no/such/place"}, "/no/such/place"},
         BadInput{"BadSize", {"plan", "resnet20", "--fast", "lots"}, "'lots' is not a size"},
         BadInput{"ZeroBudget", {"plan", "resnet20", "--fast", "0%"}, "above 0%"},
