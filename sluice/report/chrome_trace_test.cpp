@@ -1,6 +1,7 @@
 #include "sluice/report/chrome_trace.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -106,7 +107,7 @@ TEST_F(ChromeTraceTest, SaysWhatIsEmulated) {
 }
 
 TEST_F(ChromeTraceTest, FileIsWrittenWholeOrNotAtAll) {
-  const std::string path = ::testing::TempDir() + "/trace.json";
+  const std::string path = ::testing::TempDir() + "/trace." + std::to_string(::getpid()) + ".json";
   ASSERT_TRUE(write_json_file(path, events()).ok());
   EXPECT_EQ(json::parse(std::ifstream(path)), events());
   const Status status = write_json_file(::testing::TempDir() + "/missing/trace.json", events());

@@ -1,7 +1,9 @@
 #include "sluice/train/plan_trials.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -196,7 +198,8 @@ TEST_P(PlanTrialsTest, TheMostStepsEndThemWithTheBestSoFar) {
 
 TEST_P(PlanTrialsTest, ARunThatEndsInBetweenKnowsTheBestAndItsCheckpointIsGood) {
   const RunResult expected = run_without_trials();
-  const std::filesystem::path checkpoint = std::filesystem::path(::testing::TempDir()) / "plan_trials.ckpt";
+  const std::filesystem::path checkpoint =
+      std::filesystem::path(::testing::TempDir()) / fmt::format("plan_trials.{}.ckpt", ::getpid());
   auto session = start_session();
   PlanTrials trials = trials_of(*session, {.plans = plans_, .best = 1});
   run(trials, *session, 0, 5);
@@ -269,7 +272,7 @@ class PlanTrialsOnTextTest : public PlanTrialsTest {
   PlanTrialsOnTextTest()
       : PlanTrialsTest(workload_of("gpt2_small", {.batch = 2, .classes = 256, .sequence = 16, .width = 64, .depth = 2}),
                        "optane"),
-        text_(std::filesystem::path(::testing::TempDir()) / "plan_trials_text") {
+        text_(std::filesystem::path(::testing::TempDir()) / fmt::format("plan_trials_text.{}", ::getpid())) {
     std::ofstream(text_) << std::string(3000, 'a') << std::string(3000, 'b');
   }
   ~PlanTrialsOnTextTest() override { std::filesystem::remove(text_); }

@@ -1,7 +1,9 @@
 #include "sluice/train/variant_training.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -197,7 +199,8 @@ TEST_P(VariantTrainingTest, ChangingBetweenEqualGraphsChangesNothing) {
 }
 
 TEST_P(VariantTrainingTest, ValidationInBetweenChangesNothing) {
-  const std::string text = std::filesystem::path(::testing::TempDir()) / "variant_training_text";
+  const std::string text =
+      std::filesystem::path(::testing::TempDir()) / fmt::format("variant_training_text.{}", ::getpid());
   std::ofstream(text) << std::string(3000, 'a') << std::string(3000, 'b');
   VariantSettings settings =
       VariantTrainingTest::settings(lengths({12, 16, 12, 16}), by_length("gpt2_small", GetParam(), 256));
