@@ -37,6 +37,9 @@ struct Tier {
   Bytes capacity = 0;
   BytesPerSecond read_bandwidth = 0;  // of ops that address the tier directly
   BytesPerSecond write_bandwidth = 0;
+  // Of the fast memory that the figures were published beside: what an emulated tier costs more is their difference,
+  // whatever this machine's own memory does. 0: beside this machine's.
+  BytesPerSecond beside_bandwidth = 0;
   Seconds latency = 0;
   bool addressable = true;  // may ops use operands in place?
   std::string path = {};    // kFile: the spill file

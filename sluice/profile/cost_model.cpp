@@ -25,7 +25,9 @@ SlowByteSeconds slow_byte_seconds(const Machine& machine, TierId tier) {
   const auto more = [](BytesPerSecond slow_bandwidth, BytesPerSecond fast_bandwidth) {
     return std::max(0.0, seconds_per_byte(slow_bandwidth) - seconds_per_byte(fast_bandwidth));
   };
-  return {more(slow.read_bandwidth, fast.read_bandwidth), more(slow.write_bandwidth, fast.write_bandwidth)};
+  const BytesPerSecond beside = slow.beside_bandwidth;
+  return {more(slow.read_bandwidth, beside > 0 ? beside : fast.read_bandwidth),
+          more(slow.write_bandwidth, beside > 0 ? beside : fast.write_bandwidth)};
 }
 
 Seconds slow_access_seconds(const Graph& graph, const Machine& machine, OpIndex op,

@@ -16,6 +16,7 @@
 namespace sluice {
 
 // What a byte costs more in tier `tier` than in the fast one, 1/its bandwidth - 1/fast bandwidth, never less than 0.
+// An emulated tier's figures are held against the fast memory that they were published beside (Tier::beside_bandwidth).
 struct SlowByteSeconds {
   Seconds read = 0;
   Seconds write = 0;

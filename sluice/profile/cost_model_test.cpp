@@ -59,6 +59,13 @@ TEST_F(CostModelTest, ATierFasterThanTheFastOneSavesNothing) {
   EXPECT_EQ(costs.slow_access_seconds(0, std::vector<TierId>{kSlow, kFastTier}), 0);
 }
 
+// A published difference stays what it is when this machine's memory is slower, or was measured in a bad moment.
+TEST_F(CostModelTest, PublishedFiguresAreHeldAgainstTheMemoryTheyStoodBeside) {
+  machine_.tiers[kSlow].beside_bandwidth = 2 * machine_.tiers[kSlow].read_bandwidth;
+  machine_.tiers[kFastTier].read_bandwidth = machine_.tiers[kSlow].read_bandwidth;
+  EXPECT_DOUBLE_EQ(slow_byte_seconds(machine_, kSlow).read, 1 / machine_.tiers[kSlow].beside_bandwidth);
+}
+
 TEST_F(CostModelTest, TransfersCostLatencyOnceAndBytesAtTheLinkBandwidth) {
   const CostModel costs(graph_, profile_, machine_);
   EXPECT_DOUBLE_EQ(costs.transfer_seconds(0, 8192), 2.5);

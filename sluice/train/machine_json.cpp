@@ -26,6 +26,7 @@ nlohmann::json tier_to_json(const Tier& tier) {
                              {"capacity_bytes", tier.capacity},
                              {"read_bandwidth", tier.read_bandwidth},
                              {"write_bandwidth", tier.write_bandwidth},
+                             {"beside_bandwidth", tier.beside_bandwidth},
                              {"latency_seconds", tier.latency},
                              {"addressable", tier.addressable},
                              {"path", tier.path},
@@ -42,6 +43,7 @@ Tier tier_from_json(const nlohmann::json& document) {
   tier.capacity = document.at("capacity_bytes");
   tier.read_bandwidth = document.at("read_bandwidth");
   tier.write_bandwidth = document.at("write_bandwidth");
+  tier.beside_bandwidth = document.at("beside_bandwidth");
   tier.latency = document.at("latency_seconds");
   tier.addressable = document.at("addressable");
   tier.path = document.at("path");

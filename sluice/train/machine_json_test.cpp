@@ -19,6 +19,7 @@ Machine two_tiers() {
   slow.kind = TierKind::kFile;
   slow.addressable = false;
   slow.path = "/some/where";
+  slow.beside_bandwidth = 4e9;
   slow.latency = 1e-4;
   slow.provenance = Provenance::kMeasured;
   machine.tiers = {fast, slow};
