@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 #include "sluice/base/random.hpp"
 #include "sluice/memory/machine.hpp"
@@ -176,11 +176,11 @@ TEST(OffsetAllocator, SameInputSameOutput) {
 
 TEST(OffsetAllocator, LargeGraphTakesMilliseconds) {
   const auto items = training_step(7, 1000, false);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // processor time: machines are shared
   const auto result = assign_offsets(items);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_LT(static_cast<double>(result.height), 1.1 * static_cast<double>(result.lower_bound));
-  EXPECT_LT(taken.count(), 2.0);  // tens of ms; the slack is for sanitizers and busy machines
+  EXPECT_LT(taken, 2.0);  // tens of ms; the slack is for sanitizers and busy machines
 }
 
 }  // namespace

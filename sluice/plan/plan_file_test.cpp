@@ -170,7 +170,7 @@ TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
 }
 
 TEST_F(PlanFileTest, IsWhatTheDocumentShows) {
-  const auto document = std::filesystem::path(__FILE__).parent_path() / "../../docs/plan-format.md";
+  const auto document = std::filesystem::path(SLUICE_SOURCE_FOLDER) / "docs/plan-format.md";
   step_.plan.predicted_step_seconds = 2.6384e-5;
   step_.plan.lower_bound_seconds = 1.5e-5;
   ASSERT_TRUE(write_plan(folder_ / "plan.json", step_.graph, step_.plan).ok());

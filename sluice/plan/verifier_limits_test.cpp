@@ -1,7 +1,7 @@
 // Plans of many ops: how much the verifier says, and how long it takes.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "sluice/plan/verifier.hpp"
 #include "sluice/testing/random_graph.hpp"
@@ -28,11 +28,11 @@ TEST(VerifierLimits, ResNet200SizeTakesMilliseconds) {
   const Plan plan = testing::random_plan(1, graph, machine);
   ASSERT_GT(plan.residencies.size(), 4000u);
   ASSERT_GT(plan.migrations.size(), 3000u);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // processor time: machines are shared
   EXPECT_TRUE(verify_plan(graph, machine, plan).empty());
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  EXPECT_LT(seconds.count(), 1.0);  // about 0.01 s in a release build; sanitizers are slower
-  RecordProperty("milliseconds", static_cast<int>(seconds.count() * 1e3));
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, 1.0);  // about 0.01 s in a release build; sanitizers are slower
+  RecordProperty("milliseconds", static_cast<int>(seconds * 1e3));
 }
 
 }  // namespace
