@@ -23,31 +23,31 @@ Profile given_profile(const Graph& graph) {
 
 class PolicyRunTest : public ::testing::Test {
  protected:
-  PolicyRunTest() : machine(*make_machine({.threads = 1, .slow_tier = "optane"})) {
+  PolicyRunTest() : machine_(*make_machine({.threads = 1, .slow_tier = "optane"})) {
     WorkloadOptions options;
     options.model = "resnet20";
     options.shape = {.batch = 16, .image_size = 16, .width = 8};
     options.threads = 1;
-    workload = build_workload(options).value();
-    profile = given_profile(workload.graph());
+    workload_ = build_workload(options).value();
+    profile_ = given_profile(workload_.graph());
   }
 
   Result<Plan> plan(std::string_view policy, const char* fast = "20%") {
-    return plan_workload(workload, machine, profile, policy, {*parse_memory_size(fast)});
+    return plan_workload(workload_, machine_, profile_, policy, {*parse_memory_size(fast)});
   }
 
   std::string hash_after(const Plan& plan, int steps) {
-    auto session = Session::create(workload, machine, plan, {}).value();
+    auto session = Session::create(workload_, machine_, plan, {}).value();
     StepTrace last;
     for (int step = 0; step < steps; ++step) last = session->run_step(step, 0.05F).value().trace;
-    locality = session->locality(last);
+    locality_ = session->locality(last);
     return session->hash_parameters().value();
   }
 
-  Machine machine;
-  Workload workload;
-  Profile profile;
-  Locality locality;  // of the last step run
+  Machine machine_;
+  Workload workload_;
+  Profile profile_;
+  Locality locality_;  // of the last step run
 };
 
 TEST_F(PolicyRunTest, ThePlanIsFastOnlysAndNamesThePolicy) {
@@ -56,7 +56,7 @@ TEST_F(PolicyRunTest, ThePlanIsFastOnlysAndNamesThePolicy) {
     SCOPED_TRACE(entry.name);
     const auto under = plan(entry.name);
     ASSERT_TRUE(under.ok()) << under.error().message;
-    EXPECT_TRUE(verify_plan(workload.graph(), machine, *under).empty());
+    EXPECT_TRUE(verify_plan(workload_.graph(), machine_, *under).empty());
     EXPECT_EQ(under->residencies, fast.residencies);
     EXPECT_EQ(under->arena_bytes, fast.arena_bytes);
     const auto run = policy_run(*under);
@@ -72,13 +72,13 @@ TEST_F(PolicyRunTest, ThePlanIsFastOnlysAndNamesThePolicy) {
 
 TEST_F(PolicyRunTest, EveryPolicyTrainsToTheSameBits) {
   const std::string expected = hash_after(plan("fast-only").value(), 2);
-  EXPECT_DOUBLE_EQ(locality.step.by_bytes(), 1);
+  EXPECT_DOUBLE_EQ(locality_.step.by_bytes(), 1);
   for (const PolicyEntry& entry : policies()) {
     SCOPED_TRACE(entry.name);
     EXPECT_EQ(hash_after(plan(entry.name).value(), 2), expected);
-    EXPECT_GT(locality.step.by_bytes(), 0);
-    EXPECT_LT(locality.step.by_bytes(), 1);
-    EXPECT_GT(locality.step.requested, locality.step.found);
+    EXPECT_GT(locality_.step.by_bytes(), 0);
+    EXPECT_LT(locality_.step.by_bytes(), 1);
+    EXPECT_GT(locality_.step.requested, locality_.step.found);
   }
 }
 
@@ -92,19 +92,19 @@ TEST_F(PolicyRunTest, SettingsGoWithTheName) {
 TEST_F(PolicyRunTest, APlanFileThatLiesIsRefused) {
   Plan plan = this->plan("ial").value();
   plan.planner_config[0].second = "much";
-  const auto no_memory = Session::create(workload, machine, plan, {});
+  const auto no_memory = Session::create(workload_, machine_, plan, {});
   ASSERT_FALSE(no_memory.ok());
   EXPECT_EQ(no_memory.error().code, ErrorCode::kInfeasible);
   plan.planner = "oracle";
-  EXPECT_THAT(Session::create(workload, machine, plan, {}).error().message, HasSubstr("unknown policy 'oracle'"));
+  EXPECT_THAT(Session::create(workload_, machine_, plan, {}).error().message, HasSubstr("unknown policy 'oracle'"));
 }
 
 TEST_F(PolicyRunTest, OnlyAddressableTiersAreUsedInPlaceAndOnlyEmulatedOnesRun) {
-  machine = *make_machine({.threads = 1, .slow_tier = "file", .spill_path = ::testing::TempDir()});
+  machine_ = *make_machine({.threads = 1, .slow_tier = "file", .spill_path = ::testing::TempDir()});
   EXPECT_EQ(plan("ial").error().code, ErrorCode::kUnsupported);
   const auto predicted = plan("um");  // what paging to a disk would cost can be predicted
   ASSERT_TRUE(predicted.ok());
-  EXPECT_THAT(Session::create(workload, machine, *predicted, {}).error().message, HasSubstr("emulated"));
+  EXPECT_THAT(Session::create(workload_, machine_, *predicted, {}).error().message, HasSubstr("emulated"));
 }
 
 TEST(PolicyNames, AreNotPlanners) {

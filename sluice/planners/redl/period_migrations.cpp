@@ -57,7 +57,8 @@ void PeriodScheduler::bring(std::size_t unit, std::size_t index) {
   const Stretch& uses = stretch(unit, index);
   const OpIndex begin = table_.fits_backward(uses.ops.begin, earliest_window(unit, index), bytes(unit));
   const Seconds arrival = std::max(lane_free_, start_of(begin)) + copy_in(unit);
-  const bool stays_till_next_step = index + 1 == state.unit().stretches.size() && state.gap(index).kept;
+  const bool wraps = index + 1 == state.unit().stretches.size() && index < state.unit().gap_count();
+  const bool stays_till_next_step = wraps && state.gap(index).kept;
   if (state.unit().in_place && !stays_till_next_step && arrival - start_of(uses.ops.begin) > uses.slow_seconds) {
     use_in_place(unit, index);
     ++late_;

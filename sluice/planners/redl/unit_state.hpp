@@ -22,8 +22,8 @@ class UnitState {
   const StretchedUnit& unit() const { return *unit_; }
   bool fast(std::size_t stretch) const { return fast_[stretch]; }
   void set_fast(std::size_t stretch, bool fast) { fast_[stretch] = fast; }
-  GapState& gap(std::size_t gap) { return gaps_[gap]; }
-  const GapState& gap(std::size_t gap) const { return gaps_[gap]; }
+  GapState& gap(std::size_t gap) { return gaps_.at(gap); }
+  const GapState& gap(std::size_t gap) const { return gaps_.at(gap); }
 
   std::size_t stretch_behind(std::size_t gap) const { return unit_->wraps(gap) ? 0 : gap + 1; }
   // The gap before a stretch; gap_count() for the first one of a unit that is made in the step.
