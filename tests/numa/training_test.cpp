@@ -45,12 +45,12 @@ class NumaTraining : public ::testing::TestWithParam<const char*> {
   static void SetUpTestSuite() {
     Workload workload = tiny_workload();
     const Machine host = make_machine({.slow_tier = ""}).value();
-    expected_ = train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kSteps);
+    expected = train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kSteps);
   }
 
   MachineNodes nodes_ = machine_nodes();
   Workload workload_ = tiny_workload();
-  static inline TrainedRun expected_;
+  static inline TrainedRun expected;
 };
 
 void expect_pages_on_nodes(const Machine& machine, const Plan& plan) {
@@ -78,8 +78,8 @@ TEST_P(NumaTraining, GivesTheSameBitsWithEveryPageOnItsNode) {
     losses.push_back(outcome->loss);
     for (const Bytes bytes : outcome->trace.link_bytes) moved += bytes;
   }
-  EXPECT_EQ(losses, expected_.losses);
-  EXPECT_EQ((*session)->hash_parameters().value(), expected_.parameter_hash);
+  EXPECT_EQ(losses, expected.losses);
+  EXPECT_EQ((*session)->hash_parameters().value(), expected.parameter_hash);
   EXPECT_EQ(moved > 0, std::string(GetParam()) != "first-touch");
   expect_pages_on_nodes(machine, *plan);
 }
