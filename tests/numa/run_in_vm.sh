@@ -60,8 +60,8 @@ done
 pack() {
   [[ -e $guest$1 ]] && return
   mkdir -p "$guest$(dirname "$1")"
-  cp -a --no-preserve=ownership "$1" "$guest$1" || fail "cannot pack $1"
-  if [[ -L $1 ]]; then pack "$(realpath "$1")"; fi
+  # What a link leads to under the link's name: there may be several links on the way (Debian's alternatives).
+  cp -aL --no-preserve=ownership "$1" "$guest$1" || fail "cannot pack $1"
 }
 # libgcc_s: threads that are cancelled load it by name.
 libraries=$({ ldd "$program" ${added[@]+"${added[@]}"} 2>/dev/null | awk '$2 == "=>" {print $3} $1 ~ /^\// && !/:$/ {print $1}'
