@@ -23,7 +23,7 @@ readonly all_stages=(packages build tests format names docs asan tsan numa)
 readonly sanitized="memory|access|plan|exec|train"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
-readonly tsan_tests='(^|/)(TransferLanes|TransferEngines|ThrottledEngine|UringEngineTest|Executor|RandomPrograms|Progress|SameBits|PageTracker)[.]'
+readonly tsan_tests='(^|/)(TransferLanes|TransferEngines|ThrottledEngine|UringEngineTest|Executor|RandomPrograms|Progress|SameBits|PageTracker|ChunkQueue)[.]'
 jobs=$(nproc)
 passed=0 failed=0
 personality=()  # a command in front of ctest

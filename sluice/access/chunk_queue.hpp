@@ -1,8 +1,12 @@
 // The FIFO of open chunks: the order in which the software TLB forgets them.
 //
 // A bounded queue for many producers and consumers (after D. Vyukov's): every slot carries the turn it waits for, so a
-// slot is taken by one compare-and-swap and nobody ever waits for anybody. push() and pop() allocate nothing and may
-// run in signal handlers. Entries leave in the order in which their pushes took their slots.
+// slot is taken by one compare-and-swap. push() and pop() allocate nothing and may run in signal handlers. Entries
+// leave in the order in which their pushes took their slots.
+//
+// A thread that loses the processor between taking a slot and filling or emptying it holds up those who need that very
+// slot: they wait for it. Not waiting would be worse than late: with the oldest entry in the hands of a thread that
+// does not run, nothing could be forgotten, the TLB would outgrow its reach and accesses would go uncounted.
 #pragma once
 
 #include <atomic>
@@ -11,6 +15,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+
+#include "sluice/access/wait_briefly.hpp"
 
 namespace sluice {
 
@@ -21,8 +27,9 @@ class ChunkQueue {
     for (std::size_t i = 0; i <= mask_; ++i) slots_[i].turn.store(i, std::memory_order_relaxed);
   }
 
-  // False when the queue is full.
-  bool push(std::uint64_t entry) {
+  // The caller keeps the entries at or below the capacity; a full queue waits for a pop.
+  void push(std::uint64_t entry) {
+    WaitBriefly wait;
     std::size_t position = tail_.load(std::memory_order_relaxed);
     while (true) {
       Slot& slot = slots_[position & mask_];
@@ -31,15 +38,16 @@ class ChunkQueue {
         if (!tail_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed)) continue;
         slot.entry = entry;
         slot.turn.store(position + 1, std::memory_order_release);
-        return true;
+        return;
       }
-      if (turn < position) return false;
+      if (turn < position) wait();
       position = tail_.load(std::memory_order_relaxed);
     }
   }
 
-  // Nothing when the queue is empty, or when the oldest push has its slot but has not yet filled it.
+  // Nothing when the queue is empty.
   std::optional<std::uint64_t> pop() {
+    WaitBriefly wait;
     std::size_t position = head_.load(std::memory_order_relaxed);
     while (true) {
       Slot& slot = slots_[position & mask_];
@@ -50,7 +58,10 @@ class ChunkQueue {
         slot.turn.store(position + mask_ + 1, std::memory_order_release);
         return entry;
       }
-      if (turn <= position) return std::nullopt;
+      if (turn <= position) {
+        if (tail_.load(std::memory_order_relaxed) == position) return std::nullopt;
+        wait();
+      }
       position = head_.load(std::memory_order_relaxed);
     }
   }

@@ -228,11 +228,7 @@ bool PageTracker::open(TrackedRange& range, Bytes chunk, bool write, bool count,
 // Puts an opened chunk last in the software TLB, and has the oldest leave while there is too much in it.
 void PageTracker::enter(TrackedRange& range, Bytes chunk) {
   open_bytes_.fetch_add(range.chunk_bytes(chunk));
-  if (!open_chunks_.push(pack(range, chunk))) {
-    failed_ = true;
-    close(range, chunk);
-    return;
-  }
+  open_chunks_.push(pack(range, chunk));
   while (open_bytes_.load() > options_.reach) {
     const auto oldest = open_chunks_.pop();
     if (!oldest) return;  // its thread is about to push it, and will look here itself

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "sluice/access/wait_briefly.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/memory/machine.hpp"
 
@@ -60,10 +61,11 @@ class TrackedRange {
   // Takes the chunk for this thread: its state, in which kBusy is now set. The caller stores the next state.
   ChunkState take(Bytes chunk) {
     std::atomic<ChunkState>& state = this->state(chunk);
+    WaitBriefly wait;
     while (true) {
       ChunkState now = state.load(std::memory_order_relaxed);
       if ((now & kBusy) == 0 && state.compare_exchange_weak(now, now | kBusy, std::memory_order_acquire)) return now;
-      pause();
+      wait();
     }
   }
   void give_back(Bytes chunk, ChunkState next) { state(chunk).store(next, std::memory_order_release); }
@@ -73,12 +75,6 @@ class TrackedRange {
   std::atomic<std::int64_t> writes{0};
 
  private:
-  static void pause() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-  }
-
   const std::uintptr_t begin_;
   const Bytes bytes_;
   const Bytes chunk_;

@@ -54,12 +54,12 @@ Error node_is_full(const std::string& tier, int node, Bytes asked, Bytes had) {
                       node, tier, format_bytes(asked), format_bytes(had))};
 }
 
-// What could never fit is refused before a page is touched.
-Status check_size(const Arena& arena, const std::string& tier, int node) {
+// What could never fit is refused before a page is touched or even mapped. A node that does not exist has no size.
+Status check_size(Bytes bytes, const std::string& tier, int node) {
   long long free = 0;
   const Bytes memory = ::numa_node_size64(node, &free);
-  if (arena.bytes() <= memory) return {};
-  return node_is_full(tier, node, arena.bytes(), std::min<Bytes>(free, memory));
+  if (memory < 0 || bytes <= memory) return {};
+  return node_is_full(tier, node, bytes, std::min<Bytes>(free, memory));
 }
 
 // Touches the pages a portion after the other and brings to the node what the kernel put elsewhere.
@@ -84,12 +84,13 @@ Status populate(const Arena& arena, const std::string& tier, int node) {
 Status bind_to_node(const Arena& arena, const std::string& tier, int node) {
   if (arena.bytes() == 0) return {};
   SLUICE_RETURN_IF_ERROR(set_policy(arena, MPOL_PREFERRED, tier, node));
-  SLUICE_RETURN_IF_ERROR(check_size(arena, tier, node));
+  SLUICE_RETURN_IF_ERROR(check_size(arena.bytes(), tier, node));
   SLUICE_RETURN_IF_ERROR(populate(arena, tier, node));
   return set_policy(arena, MPOL_BIND, tier, node);
 }
 
 Result<Arena> map_arena_on_node(Bytes bytes, const std::string& tier, int node) {
+  SLUICE_RETURN_IF_ERROR(check_size(bytes, tier, node));
   SLUICE_ASSIGN(Arena arena, Arena::map(bytes, tier));
   SLUICE_RETURN_IF_ERROR(bind_to_node(arena, tier, node));
   return arena;
