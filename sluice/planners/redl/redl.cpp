@@ -57,7 +57,6 @@ class Redl final : public PlanSearch {
  private:
   Status try_rules(const StretchRules& rules);
   Result<Plan> plan_for(int period);
-  void add_unit(PlanBuilder& builder, std::size_t unit, const TensorSchedule& schedule) const;
   IntervalEstimate estimate(int period) const;
   int centre() const;
   int longest() const { return std::max(1, static_cast<int>(liveness_.spans.size())); }
@@ -90,19 +89,6 @@ int Redl::centre() const {
   return period;
 }
 
-void Redl::add_unit(PlanBuilder& builder, std::size_t unit, const TensorSchedule& schedule) const {
-  const MovingUnit& moving = units_[unit];
-  const bool stays = schedule.pieces.size() == 1 && schedule.fast_at_start == moving.persistent &&
-                     schedule.pieces.front().ops == moving.range;
-  if (!stays) {
-    return add_block_schedule(builder, request_.graph, moving.uses, moving.tensors, problem_.slow.id, schedule);
-  }
-  for (const TensorId id : moving.tensors) {
-    add_tensor_schedule(builder, request_.graph, liveness_, id, problem_.slow.id,
-                        always_fast(liveness_, id, moving.persistent));
-  }
-}
-
 Result<Plan> Redl::plan_for(int period) {
   PeriodSchedule schedule;
   const auto build_at = [&](Bytes capacity) -> std::optional<PlanBuilder> {
@@ -110,7 +96,9 @@ Result<Plan> Redl::plan_for(int period) {
     if (!found) return std::nullopt;
     schedule = std::move(*found);
     PlanBuilder builder(request_.graph, request_.machine);
-    for (std::size_t i = 0; i < units_.size(); ++i) add_unit(builder, i, schedule.units[i]);
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      add_unit_schedule(builder, request_.graph, liveness_, units_[i], problem_.slow.id, schedule.units[i]);
+    }
     return builder;
   };
   SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacity_, build_at));

@@ -22,7 +22,9 @@ Result<Candidate> CandidateBuilder::build(const ScheduleOptions& options, const 
     auto schedule = schedule_intervals(problem_, options, capacity, forecast);
     if (!schedule) return std::nullopt;
     PlanBuilder builder(request_.graph, request_.machine);
-    for (std::size_t i = 0; i < units_.size(); ++i) add_unit(builder, units_[i], schedule->units[i]);
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      add_unit_schedule(builder, request_.graph, liveness_, units_[i], slow_.id, schedule->units[i]);
+    }
     prefetches = std::move(schedule->prefetches);
     return builder;
   };
@@ -32,16 +34,6 @@ Result<Candidate> CandidateBuilder::build(const ScheduleOptions& options, const 
   Program program = lower_plan(request_.graph, request_.machine, packed.plan);
   Timeline timeline = simulate(program, costs_);
   return Candidate{options, std::move(packed.plan), std::move(program), std::move(timeline), std::move(prefetches)};
-}
-
-// Tensors that never move need no common pages: each keeps its own room, over its own live range.
-void CandidateBuilder::add_unit(PlanBuilder& builder, const MovingUnit& unit, const TensorSchedule& schedule) const {
-  const bool all_fast = schedule.fast_at_start == unit.persistent && schedule.pieces.size() < 2 &&
-                        (schedule.pieces.empty() || schedule.pieces.front().ops == unit.range);
-  if (!all_fast) return add_block_schedule(builder, request_.graph, unit.uses, unit.tensors, slow_.id, schedule);
-  for (const TensorId id : unit.tensors) {
-    add_tensor_schedule(builder, request_.graph, liveness_, id, slow_.id, always_fast(liveness_, id, unit.persistent));
-  }
 }
 
 }  // namespace sluice

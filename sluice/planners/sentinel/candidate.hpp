@@ -34,8 +34,6 @@ class CandidateBuilder {
   int built() const { return built_; }  // so far
 
  private:
-  void add_unit(PlanBuilder& builder, const MovingUnit& unit, const TensorSchedule& schedule) const;
-
   PlanRequest request_;
   SlowTier slow_;
   Liveness liveness_;

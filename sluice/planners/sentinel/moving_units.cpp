@@ -119,4 +119,14 @@ std::vector<MovingUnit> find_moving_units(const Graph& graph, const Liveness& li
   return units;
 }
 
+void add_unit_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, const MovingUnit& unit,
+                       TierId slow, const TensorSchedule& schedule) {
+  const bool stays = schedule.fast_at_start == unit.persistent && schedule.pieces.size() == 1 &&
+                     schedule.pieces.front().ops == unit.range;
+  if (!stays) return add_block_schedule(builder, graph, unit.uses, unit.tensors, slow, schedule);
+  for (const TensorId id : unit.tensors) {
+    add_tensor_schedule(builder, graph, liveness, id, slow, always_fast(liveness, id, unit.persistent));
+  }
+}
+
 }  // namespace sluice

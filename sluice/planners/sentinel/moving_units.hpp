@@ -13,6 +13,7 @@
 
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/planners/tensor_schedule.hpp"
 
 namespace sluice {
 
@@ -32,5 +33,10 @@ struct MovingUnit {
 
 // Every tensor is in one unit. O(n log n) in tensors and uses.
 std::vector<MovingUnit> find_moving_units(const Graph& graph, const Liveness& liveness);
+
+// Adds what is scheduled for the unit. Tensors that never move need no common pages: each has its own room, over its
+// own live range.
+void add_unit_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, const MovingUnit& unit,
+                       TierId slow, const TensorSchedule& schedule);
 
 }  // namespace sluice
