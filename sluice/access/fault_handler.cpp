@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 
 #include "sluice/access/page_tracker.hpp"
 
@@ -16,53 +17,32 @@ std::atomic<PageTracker*> active_tracker{nullptr};
 std::atomic<int> threads_inside{0};
 struct sigaction previous_action = {};
 
-struct Access {
-  bool data = true;  // not the fetch of an instruction
-  bool write = false;
-  std::uintptr_t instruction = 0;
-};
+// Initial-exec: reading it in a signal handler must not allocate.
+thread_local PageTracker::CountedAccess last_counted __attribute__((tls_model("initial-exec")));
 
+// Nothing for the fetch of an instruction.
 #if defined(__x86_64__)
-Access describe_access(void* context) {
+std::optional<PageTracker::Access> describe_access(const siginfo_t& info, void* context) {
   constexpr greg_t kWrite = 1 << 1;
   constexpr greg_t kFetch = 1 << 4;
   const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  return {.data = (registers[REG_ERR] & kFetch) == 0,
-          .write = (registers[REG_ERR] & kWrite) != 0,
-          .instruction = static_cast<std::uintptr_t>(registers[REG_RIP])};
+  if ((registers[REG_ERR] & kFetch) != 0) return std::nullopt;
+  return PageTracker::Access{.address = reinterpret_cast<std::uintptr_t>(info.si_addr),
+                             .instruction = static_cast<std::uintptr_t>(registers[REG_RIP]),
+                             .write = (registers[REG_ERR] & kWrite) != 0};
 }
 #else
-Access describe_access(void*) { return {.data = false}; }
+std::optional<PageTracker::Access> describe_access(const siginfo_t&, void*) { return std::nullopt; }
 #endif
-
-// A thread may lose the processor between the opening of a chunk and its access, and others may close the chunk again
-// meanwhile. Its next fault is then the same access, and no new one. With several threads this leaves out a real
-// repeat: the same instruction touching the same address twice in a row, where others closed the chunk in between. With
-// one thread no other closes anything in between, and counts are exact.
-struct CountedAccess {
-  std::uintptr_t instruction = 0;
-  std::uintptr_t address = 0;
-  bool write = false;
-  std::int64_t watches = 0;  // PageTracker::watches(): what begins to be watched again is touched anew
-  bool operator==(const CountedAccess&) const = default;
-};
-// Initial-exec: reading it in a signal handler must not allocate.
-thread_local CountedAccess last_counted __attribute__((tls_model("initial-exec")));
 
 bool is_tracked(const siginfo_t& info, void* context) {
   if (info.si_code != SEGV_ACCERR) return false;
-  const Access access = describe_access(context);
-  if (!access.data) return false;
-  CountedAccess now{access.instruction, reinterpret_cast<std::uintptr_t>(info.si_addr), access.write};
+  const auto access = describe_access(info, context);
+  if (!access) return false;
   threads_inside.fetch_add(1);
   PageTracker* const tracker = active_tracker.load();
-  auto touch = PageTracker::Touch::kForeign;
-  if (tracker != nullptr) {
-    now.watches = tracker->watches();
-    touch = tracker->touch(now.address, now.write, now == last_counted);
-  }
+  const auto touch = tracker == nullptr ? PageTracker::Touch::kForeign : tracker->touch(*access, last_counted);
   threads_inside.fetch_sub(1);
-  if (touch == PageTracker::Touch::kOpened) last_counted = now;
   return touch != PageTracker::Touch::kForeign;
 }
 

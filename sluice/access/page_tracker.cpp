@@ -130,7 +130,7 @@ Status PageTracker::watch(RangeId id) {
   if (slot == options_.most_watched) {
     return Error{ErrorCode::kBadInput, fmt::format("more than {} ranges watched at once", options_.most_watched)};
   }
-  all_watches.fetch_add(1);
+  range.watch = all_watches.fetch_add(1) + 1;
   watched_[slot].store(&range);
   watched_slots_.store(std::max(watched_slots_.load(), slot + 1));
   for (Bytes first = 0, chunk = 0; chunk < range.chunk_count(); first = chunk) {
@@ -197,16 +197,19 @@ TrackedRange* PageTracker::find(std::uintptr_t address) const {
   return nullptr;
 }
 
-PageTracker::Touch PageTracker::touch(std::uintptr_t address, bool write, bool counted_before) {
-  TrackedRange* const range = find(address);
+PageTracker::Touch PageTracker::touch(const Access& access, CountedAccess& last) {
+  TrackedRange* const range = find(access.address);
   if (range == nullptr) return Touch::kForeign;
-  const Bytes chunk = range->chunk_at(address);
+  const Bytes chunk = range->chunk_at(access.address);
   const ChunkState before = range->take(chunk);
-  if ((before & kWatched) == 0 || (before & (write ? kWritable : kReadable)) != 0) {
+  if ((before & kWatched) == 0 || (before & (access.write ? kWritable : kReadable)) != 0) {
     range->give_back(chunk, before);
     return Touch::kOpen;
   }
-  return open(*range, chunk, write, !counted_before, before) ? Touch::kOpened : Touch::kForeign;
+  const CountedAccess now{access, range->watch};
+  if (!open(*range, chunk, access.write, now != last, before)) return Touch::kForeign;
+  last = now;
+  return Touch::kOpened;
 }
 
 // The chunk is the caller's and comes free here. When the kernel cannot split another mapping the whole range is

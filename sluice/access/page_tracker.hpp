@@ -92,9 +92,24 @@ class PageTracker {
     kOpen,     // the chunk is open already: another thread has been here since the fault
     kOpened,
   };
-  // For the fault's handler: opens the chunk, and counts the touch unless it was counted before.
-  Touch touch(std::uintptr_t address, bool write, bool counted_before);
-  std::int64_t watches() const { return all_watches.load(); }  // how often some range began to be watched
+  struct Access {
+    std::uintptr_t address = 0;
+    std::uintptr_t instruction = 0;
+    bool write = false;
+    bool operator==(const Access&) const = default;
+  };
+  // What a thread touched last that opened a chunk.
+  struct CountedAccess {
+    Access access;
+    std::int64_t watch = 0;  // of the range: what begins to be watched again is touched anew
+    bool operator==(const CountedAccess&) const = default;
+  };
+  // For the fault's handler: opens the chunk, and counts the touch unless `last`, this thread's, is the very same. For
+  // a thread may lose the processor between the opening of a chunk and its access, others may close the chunk
+  // meanwhile, and its next fault is then no new access. With several threads this leaves out a real repeat: the same
+  // instruction touching the same address twice in a row, where others closed the chunk in between. With one thread no
+  // other closes anything in between, and counts are exact.
+  Touch touch(const Access& access, CountedAccess& last);
 
  private:
   explicit PageTracker(const Options& options);
@@ -110,7 +125,7 @@ class PageTracker {
   ChunkQueue open_chunks_;
   std::atomic<Bytes> open_bytes_{0};
   std::atomic<bool> failed_{false};
-  static inline std::atomic<std::int64_t> all_watches{0};  // of all trackers, one after the other
+  static inline std::atomic<std::int64_t> all_watches{0};  // of all trackers: no two watches have the same number
 };
 
 }  // namespace sluice

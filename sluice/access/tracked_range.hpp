@@ -74,6 +74,8 @@ class TrackedRange {
   std::atomic<std::int64_t> reads{0};
   std::atomic<std::int64_t> writes{0};
 
+  std::atomic<std::int64_t> watch{0};  // the number of the watch that began last, 0 before the first
+
  private:
   const std::uintptr_t begin_;
   const Bytes bytes_;
