@@ -56,7 +56,8 @@ Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, Link
   if (storages.file(link.from) != nullptr || storages.file(link.to) != nullptr) {
     SLUICE_ASSIGN(engine, make_file_engine(machine, link, storages));
   } else {
-    engine = make_copy_engine(storages.base(link.from), storages.base(link.to), machine.threads);
+    const CopyFunction copy = link.to == kFastTier ? cached_copy : streaming_copy;
+    engine = make_copy_engine(storages.base(link.from), storages.base(link.to), copy, machine.threads);
   }
   if (link.throttled) engine = std::make_unique<ThrottledEngine>(std::move(engine), link.bandwidth, link.latency);
   return engine;

@@ -1,5 +1,5 @@
 // Chooses the transfer engine for a link: io_uring where one end is a file (blocking file I/O where io_uring is not
-// allowed), streaming stores between memory tiers, and a throttle around either when the link is throttled.
+// allowed), copies between memory tiers, and a throttle around either when the link is throttled.
 #pragma once
 
 #include <memory>

@@ -66,8 +66,9 @@ Status measure_numa_tiers(Machine& machine) {
 // Lanes that copy do so with the processors and the memory that compute uses.
 Status measure_copies(Machine& machine, const std::vector<LinkId>& links) {
   const auto link = [&](std::size_t i) -> Link& { return machine.links[static_cast<std::size_t>(links[i])]; };
+  const Tier& slow = machine.tier(link(0).from == kFastTier ? link(0).to : link(0).from);
   SLUICE_ASSIGN(const CopyBesideCompute measured,
-                measure_copy_beside_compute(machine.tier(link(0).from), machine.tier(link(0).to), machine.threads));
+                measure_copy_beside_compute(slow, machine.tier(kFastTier), machine.threads));
   for (std::size_t i = 0; i < links.size(); ++i) {
     impose(link(i), measured.one, link(i).latency);
     link(i).interference = measured.lost_per_byte;

@@ -78,14 +78,16 @@ class Load {
   volatile float kept_ = 0;  // so that nothing can be left out
 };
 
-// Lanes at work, from construction to destruction: the first copies from one arena to the other, the second back, each
-// in a half of its own, as fast as its engine does.
+// Lanes at work, from construction to destruction: the first copies into fast memory, the second back, each in a half
+// of its own, as fast as its engine does.
 class Lanes {
  public:
   Lanes(const ProbeArenas& arenas, int count, int threads)
       : threads_(threads), half_(align_down(arenas.from.bytes() / 2, kTensorAlignment)), copying_(count) {
-    engines_.push_back(make_copy_engine(arenas.from.data(), arenas.to.data(), threads));
-    if (count == 2) engines_.push_back(make_copy_engine(arenas.to.data() + half_, arenas.from.data() + half_, threads));
+    std::byte* const slow = arenas.from.data();
+    std::byte* const fast = arenas.to.data();
+    engines_.push_back(make_copy_engine(slow, fast, cached_copy, threads));
+    if (count == 2) engines_.push_back(make_copy_engine(fast + half_, slow + half_, streaming_copy, threads));
     for (const auto& engine : engines_) {
       engine->expect_help(true);
       lanes_.emplace_back([this, &engine = *engine] { run(engine); });
@@ -148,8 +150,8 @@ double median_of(std::vector<double> values) {
 
 }  // namespace
 
-Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& from, const Tier& to, int threads) {
-  SLUICE_ASSIGN(const ProbeArenas arenas, map_probe_arenas(from, to, threads));
+Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads) {
+  SLUICE_ASSIGN(const ProbeArenas arenas, map_probe_arenas(slow, fast, threads));
   Load load(threads);
   std::vector<Beside> beside_one;
   std::vector<double> one;

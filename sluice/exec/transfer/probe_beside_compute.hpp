@@ -20,6 +20,6 @@ struct CopyBesideCompute {
 };
 
 // Takes about a second and what measure_memory() takes of each tier.
-Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& from, const Tier& to, int threads);
+Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads);
 
 }  // namespace sluice

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "sluice/exec/transfer/streaming_copy.hpp"
-
 namespace sluice {
 
 void SharedCopyEngine::submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
@@ -26,8 +24,8 @@ SharedCopyEngine::Piece SharedCopyEngine::begin_piece(Submissions::iterator subm
   return piece;
 }
 
-void SharedCopyEngine::copy(const Piece& piece) const {
-  streaming_copy(to_ + piece.to, from_ + piece.from, static_cast<std::size_t>(piece.bytes));
+void SharedCopyEngine::run(const Piece& piece) const {
+  copy_(to_ + piece.to, from_ + piece.from, static_cast<std::size_t>(piece.bytes));
 }
 
 // The mutex is held.
@@ -61,7 +59,7 @@ void SharedCopyEngine::wait(std::optional<Seconds> deadline, std::vector<Finishe
       const auto first = std::ranges::find_if(submissions_, [](const Submission& each) { return each.bytes > 0; });
       const Piece piece = begin_piece(first);
       lock.unlock();
-      copy(piece);
+      run(piece);
       lock.lock();
       end_piece(piece);
       continue;
@@ -87,7 +85,7 @@ void SharedCopyEngine::help(int threads) {
   }
   const auto count = static_cast<std::int64_t>(pieces.size());
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
-  for (std::int64_t i = 0; i < count; ++i) copy(pieces[static_cast<std::size_t>(i)]);
+  for (std::int64_t i = 0; i < count; ++i) run(pieces[static_cast<std::size_t>(i)]);
   const std::lock_guard lock(mutex_);
   for (const Piece& piece : pieces) end_piece(piece);
   changed_.notify_one();
@@ -105,8 +103,8 @@ void SharedCopyEngine::wake() {
   changed_.notify_one();
 }
 
-std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byte* to, int threads) {
-  return std::make_unique<SharedCopyEngine>(from, to, threads >= omp_get_num_procs());
+std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byte* to, CopyFunction copy, int threads) {
+  return std::make_unique<SharedCopyEngine>(from, to, copy, threads >= omp_get_num_procs());
 }
 
 }  // namespace sluice

@@ -20,7 +20,7 @@ struct alignas(64) Line {
 // Two memories, and an engine from one to the other.
 struct TwoMemories {
   std::vector<Line> from{kRoom / 64}, to{kRoom / 64};
-  SharedCopyEngine engine{from.front().bytes, to.front().bytes};
+  SharedCopyEngine engine{from.front().bytes, to.front().bytes, streaming_copy};
 
   TwoMemories() {
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -84,7 +84,7 @@ TEST(SharedCopyEngine, HelpWithNothingDueDoesNothing) {
 
 TEST(SharedCopyEngine, WithAProcessorOfItsOwnTheLaneCopiesAtOnce) {
   TwoMemories memories;
-  SharedCopyEngine alone(memories.from.front().bytes, memories.to.front().bytes, false);
+  SharedCopyEngine alone(memories.from.front().bytes, memories.to.front().bytes, cached_copy, false);
   alone.expect_help(true);
   alone.submit(1, 0, 0, kMiB);
   alone.help(2);

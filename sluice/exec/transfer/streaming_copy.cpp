@@ -1,5 +1,6 @@
 #include "sluice/exec/transfer/streaming_copy.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -8,8 +9,6 @@
 
 namespace sluice {
 namespace {
-
-using CopyFunction = void (*)(std::byte*, const std::byte*, std::size_t);
 
 struct Copy {
   std::string_view name;
@@ -88,6 +87,12 @@ const Copy& chosen_copy() {
 
 void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   chosen_copy().function(to, from, bytes);
+}
+
+// In slices, since memcpy streams by itself what it takes to be larger than a cache.
+void cached_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kSlice = 64 * 1024;
+  for (std::size_t i = 0; i < bytes; i += kSlice) std::memcpy(to + i, from + i, std::min(kSlice, bytes - i));
 }
 
 std::string_view streaming_copy_name() { return chosen_copy().name; }

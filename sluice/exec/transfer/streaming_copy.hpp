@@ -2,6 +2,8 @@
 // x86-64, chosen at run time; memcpy elsewhere). Half the memory traffic of memcpy for what will not be read soon, and
 // the compute threads' caches stay theirs.
 //
+// And one that writes through the caches, for what will be read soon.
+//
 // `to` and `from` must be 64-byte aligned and `bytes` a multiple of 256; the ranges must not overlap. On return the
 // bytes are visible to every thread that the caller synchronises with.
 #pragma once
@@ -11,7 +13,10 @@
 
 namespace sluice {
 
+using CopyFunction = void (*)(std::byte* to, const std::byte* from, std::size_t bytes);
+
 void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes);
+void cached_copy(std::byte* to, const std::byte* from, std::size_t bytes);
 
 std::string_view streaming_copy_name();  // "avx512", "avx2", "sse2" or "memcpy"
 
