@@ -18,7 +18,8 @@
 // Threads: any number may touch watched memory, those that run generated code with a stack for faults
 // (fault_stack.hpp). The other calls are for one thread at a time, and that thread has to keep others from a range that
 // it begins or ceases to watch. One tracker a process at a time: it owns SIGSEGV, and passes on faults that are not its
-// own (fault_handler.hpp). The handler takes no lock and allocates nothing.
+// own (fault_handler.hpp). The handler allocates nothing and takes no mutex; it waits
+// for other threads only in the middle of a few instructions or of one system call (wait_briefly.hpp).
 #pragma once
 
 #include <cstddef>

@@ -8,8 +8,8 @@
 // nobody helps them.
 //
 // What comes into fast memory is read soon, so it is copied through the caches and the op that waits for it finds it
-// there; what leaves goes past them (streaming_copy.hpp). Streaming both ways costs a step up to a tenth more
-// (measured: ResNet-32 on emulated Optane 1.15 against 1.07 times fast-only, BERT-large 1.24 against 1.18).
+// there; what leaves goes past them (streaming_copy.hpp). Streaming both ways costs a step more: ResNet-32 on emulated
+// Optane 1.14 to 1.15 times fast-only against 1.09 to 1.11, Inception v3 on PMBD 1.12 to 1.19 against 1.05 to 1.08.
 //
 // submit(), wait(), in_flight(): lane thread. help(), expect_help(): compute thread. wake(): any.
 #pragma once
