@@ -1,19 +1,51 @@
-# sluice_library(NAME [DEPENDS lib...] [LINK target...])
+# sluice_library(NAME [LINK target...] [PRIVATE_LINK target...])
 #
-# One CMake library per folder. Sources are the folder's *.cpp; tests are its *_test.cpp, which become one test
-# program `sluice_NAME_test`, run by CTest test by test. DEPENDS names other sluice folders, LINK outside targets.
-function(sluice_library NAME)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;PRIVATE_LINK;SUBFOLDERS;TEST_DEPENDS" ${ARGN})
-  set(folders ${CMAKE_CURRENT_SOURCE_DIR})
-  foreach(sub ${ARG_SUBFOLDERS})
-    list(APPEND folders ${CMAKE_CURRENT_SOURCE_DIR}/${sub})
+# One CMake library out of the rooms (folders) that cmake/rooms.txt builds into it, linked to the libraries of the rooms
+# that they may include. Sources are the folders' *.cpp; tests are their *_test.cpp, which become one test program
+# `sluice_NAME_test`, run by CTest test by test; they may use the test-only library `testing` as well. LINK and PRIVATE_LINK
+# name targets from outside.
+set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/rooms.txt)
+file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/rooms.txt SLUICE_ROOM_LINES REGEX "^[a-z]")
+set(SLUICE_ROOMS "")
+foreach(line IN LISTS SLUICE_ROOM_LINES)
+  string(REGEX MATCH "^([^ |]+) *\\| *([^ |]+) *\\| *([^|]*) \\|" unused "${line}")
+  set(room ${CMAKE_MATCH_1})
+  string(STRIP "${CMAKE_MATCH_3}" includes)
+  string(REPLACE " " ";" includes "${includes}")
+  list(APPEND SLUICE_ROOMS ${room})
+  set(SLUICE_LIBRARY_OF_${room} ${CMAKE_MATCH_2})
+  set(SLUICE_INCLUDES_OF_${room} ${includes})
+endforeach()
+
+# The rooms of a library and the libraries it needs, from the table.
+function(sluice_rooms_of NAME ROOMS_OUT DEPENDS_OUT)
+  set(rooms "")
+  set(depends "")
+  foreach(room IN LISTS SLUICE_ROOMS)
+    if(SLUICE_LIBRARY_OF_${room} STREQUAL NAME)
+      list(APPEND rooms ${room})
+      foreach(other IN LISTS SLUICE_INCLUDES_OF_${room} ITEMS base)
+        if(DEFINED SLUICE_LIBRARY_OF_${other})
+          list(APPEND depends ${SLUICE_LIBRARY_OF_${other}})
+        endif()
+      endforeach()
+    endif()
   endforeach()
+  list(REMOVE_DUPLICATES depends)
+  list(REMOVE_ITEM depends ${NAME})
+  set(${ROOMS_OUT} ${rooms} PARENT_SCOPE)
+  set(${DEPENDS_OUT} ${depends} PARENT_SCOPE)
+endfunction()
+
+function(sluice_library NAME)
+  cmake_parse_arguments(ARG "" "" "LINK;PRIVATE_LINK" ${ARGN})
+  sluice_rooms_of(${NAME} rooms depends)
   set(sources "")
   set(tests "")
-  foreach(folder ${folders})
-    file(GLOB found CONFIGURE_DEPENDS ${folder}/*.cpp)
+  foreach(room IN LISTS rooms)
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/sluice/${room}/*.cpp)
     list(APPEND sources ${found})
-    file(GLOB found CONFIGURE_DEPENDS ${folder}/*_test.cpp)
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/sluice/${room}/*_test.cpp)
     list(APPEND tests ${found})
   endforeach()
   if(tests)
@@ -26,14 +58,13 @@ function(sluice_library NAME)
   target_include_directories(sluice_${NAME} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                    $<INSTALL_INTERFACE:include>)
   target_compile_features(sluice_${NAME} PUBLIC cxx_std_20)
-  list(TRANSFORM ARG_DEPENDS PREPEND sluice::)
-  target_link_libraries(sluice_${NAME} PUBLIC ${ARG_DEPENDS} ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  list(TRANSFORM depends PREPEND sluice::)
+  target_link_libraries(sluice_${NAME} PUBLIC ${depends} ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
   set_property(GLOBAL APPEND PROPERTY SLUICE_LIBRARIES sluice_${NAME})
 
   if(SLUICE_BUILD_TESTS AND tests)
     add_executable(sluice_${NAME}_test ${tests})
-    list(TRANSFORM ARG_TEST_DEPENDS PREPEND sluice::)
-    target_link_libraries(sluice_${NAME}_test PRIVATE sluice::${NAME} ${ARG_TEST_DEPENDS} ${ARG_PRIVATE_LINK}
+    target_link_libraries(sluice_${NAME}_test PRIVATE sluice::${NAME} sluice::testing ${ARG_PRIVATE_LINK}
                           GTest::gtest GTest::gmock GTest::gtest_main)
     include(GoogleTest)
     gtest_discover_tests(sluice_${NAME}_test NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST

@@ -7,36 +7,23 @@
 # Bash and coreutils only, so that it runs anywhere. Prints FILE:LINE and the rule for each bad edge; exit 1 if any.
 set -euo pipefail
 
-# Which folders' headers the sources of a folder may include, besides its own.
-declare -A allowed=(
-  [base]=""
-  [memory]="base"
-  [access]="base memory"
-  [graph]="base"
-  [models]="base graph"
-  [onnx]="base graph"
-  [profile]="base memory graph"
-  [layout]="base memory graph profile"
-  [plan]="base memory graph"
-  [policies]="base memory graph profile layout"
-  [sim]="base memory graph profile layout plan policies"
-  [exec]="base memory access graph profile layout plan policies"
-  [planners]="base memory graph profile layout plan policies sim"
-  [train]="base memory access graph models onnx profile layout plan policies sim exec planners"
-  [report]="base memory graph models profile layout plan policies sim exec"
-  [testing]="base memory graph models profile plan exec"
-  [tools]="base memory access graph models onnx profile layout plan policies sim exec planners train report"
-)
-# What tests may use besides that: the doubles and generators, and the models they are built from.
-readonly for_tests="testing models"
+# Which rooms' headers the sources of a room may include, besides base and its own: the table that the build uses, too.
+declare -A allowed=() library=()
+while IFS='|' read -r room lib includes _; do
+  room=${room// /} lib=${lib// /}
+  allowed[$room]=${includes//-/} library[$room]=$lib
+done < <(grep '^[a-z]' "$(dirname "${BASH_SOURCE[0]}")/../cmake/rooms.txt")
+# The command may include all of them, tests a few more: the doubles and generators, and what these are made of.
+allowed[tools]="${!allowed[*]}"
+readonly for_tests="testing testing/op_cases models graph/autodiff graph/rewrite plan/verify program"
 
 # Outside headers that only some places may include: "PATTERN WHERE", both extended regular expressions.
 readonly vendors=(
   '^(dnnl|oneapi/)        ^sluice/exec/backends/onednn/'
-  '^(cuda|cudnn|cublas)   ^sluice/exec/(backends/cuda|transfer)/'
-  '^liburing\.h           ^sluice/exec/transfer/'
+  '^(cuda|cudnn|cublas|curand|nccl)   ^sluice/exec/(backends/cuda|transfer)/'
+  '^(liburing\.h|liburing/) ^sluice/exec/transfer/'
   '^(numa|numaif)\.h       ^sluice/memory/'
-  '^omp\.h                ^sluice/(exec/backends/[a-z]+|exec/transfer|train)/'
+  '^omp\.h                ^sluice/(exec/backends/[a-z/]+|exec/(measure|policy|transfer)|train|experiment)/|_test\.cpp$'
   '^CLI/                  ^tools/'
   '^xxhash\.h             ^sluice/base/'
   '^(onnx|google)/         ^sluice/onnx/'
@@ -56,17 +43,17 @@ check_edge() {
   done
   [[ $header == sluice/*/* ]] || return 0
   folder=${file#sluice/}
-  folder=${folder%%/*}
+  folder=${folder%/*}
   target=${header#sluice/}
-  target=${target%%/*}
+  target=${target%/*}
   if [[ -z ${allowed[$folder]+known} ]]; then
-    broken="folder '$folder' is not in the table of scripts/check_includes.sh"
+    broken="folder '$folder' is not in the table cmake/rooms.txt"
     return
   fi
-  local may="$folder ${allowed[$folder]}"
+  local may="base $folder ${allowed[$folder]}"
   [[ $file == *_test.cpp ]] && may+=" $for_tests"
   if [[ " $may " != *" $target "* ]]; then
-    broken="$folder may not include $target (it may include: ${allowed[$folder]:-nothing})"
+    broken="$folder may not include $target (it may include: base ${allowed[$folder]})"
   fi
 }
 
@@ -81,7 +68,7 @@ check_tree() {
       echo "$file:$line: $broken"
       bad=$((bad + 1))
     fi
-  done < <(cd "$1" && grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"](sluice/|[a-z]+/|CLI/|[a-z]+\.h)' \
+  done < <(cd "$1" && grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"](sluice/|[A-Za-z0-9_]+/|[A-Za-z0-9_]+\.h)' \
     --include='*.cpp' --include='*.hpp' --include='*.cu' --include='*.cuh' sluice tools 2>/dev/null)
   echo "check_includes: $edges edges, $bad not allowed"
   ((bad == 0))

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sluice/experiment/access_profiling.hpp"
 #include "sluice/graph/graph.hpp"
-#include "sluice/train/access_profiling.hpp"
 
 namespace sluice {
 

@@ -4,14 +4,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "sluice/data/input_tensors.hpp"
+#include "sluice/experiment/access_profiling.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/characterization_charts.hpp"
 #include "sluice/report/characterization_json.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_file.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/access_profiling.hpp"
-#include "sluice/train/input_tensors.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "sluice/train/comparison.hpp"
+#include "sluice/experiment/comparison.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"

@@ -4,10 +4,10 @@
 
 #include <set>
 
+#include "sluice/data/input_tensors.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/input_tensors.hpp"
 #include "sluice/train/policy_run.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/trial_output.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "sluice/train/comparison.hpp"
+#include "sluice/experiment/comparison.hpp"
 
 namespace sluice {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "sluice/train/gradient_dump.hpp"
+#include "sluice/experiment/gradient_dump.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
@@ -41,7 +41,8 @@ void add_gradients_command(CLI::App& app, Action& action) {
   add_data_options(*command, arguments->session);
   add_learning_rate_option(*command, arguments->learning_rate);
   command
-      ->add_option("-o,--output", arguments->dump.folder, "Folder (sluice/train/gradient_dump.hpp says what is in it)")
+      ->add_option("-o,--output", arguments->dump.folder,
+                   "Folder (sluice/experiment/gradient_dump.hpp says what is in it)")
       ->required();
   command->add_option("--parameters", arguments->dump.parameters, "Start from the parameter files of this folder")
       ->check(CLI::ExistingDirectory);

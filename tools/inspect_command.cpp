@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "sluice/graph/summary.hpp"
-#include "sluice/planners/pack.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/pack.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/planning.hpp"

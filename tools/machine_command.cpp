@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "sluice/experiment/machine_json.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/machine_json.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 

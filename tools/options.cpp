@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "sluice/exec/profiler.hpp"
+#include "sluice/exec/measure/profiler.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/profile_file.hpp"

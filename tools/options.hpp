@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "sluice/experiment/machine_probe.hpp"
 #include "sluice/memory/presets.hpp"
-#include "sluice/train/machine_probe.hpp"
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
 #include "sluice/train/workload.hpp"

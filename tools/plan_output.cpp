@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "sluice/data/input_tensors.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/input_tensors.hpp"
 #include "sluice/train/planning.hpp"
 
 namespace sluice {

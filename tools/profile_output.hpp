@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sluice/exec/placement_profiler.hpp"
+#include "sluice/exec/measure/placement_profiler.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/profile/profile.hpp"

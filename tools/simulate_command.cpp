@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "sluice/experiment/step_prediction.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/run_record.hpp"
@@ -10,7 +11,6 @@
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
 #include "sluice/train/session.hpp"
-#include "sluice/train/step_prediction.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"

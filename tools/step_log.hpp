@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sluice/experiment/comparison.hpp"
 #include "sluice/report/chrome_trace.hpp"
-#include "sluice/train/comparison.hpp"
 #include "sluice/train/progress.hpp"
 #include "sluice/train/training_loop.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/train/comparison.hpp"
+#include "sluice/experiment/comparison.hpp"
 #include "tools/options.hpp"
 
 namespace sluice {

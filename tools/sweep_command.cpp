@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "sluice/experiment/sweep.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/sweep_charts.hpp"
 #include "sluice/report/sweep_json.hpp"
@@ -10,7 +11,6 @@
 #include "sluice/report/text_file.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
-#include "sluice/train/sweep.hpp"
 #include "tools/commands.hpp"
 #include "tools/sweep_arguments.hpp"
 

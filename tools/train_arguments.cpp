@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sluice/train/data_source.hpp"
+#include "sluice/data/data_source.hpp"
 
 namespace sluice {
 namespace {

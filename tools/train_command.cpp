@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include "sluice/experiment/plan_trials.hpp"
+#include "sluice/experiment/process_memory.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/chrome_trace.hpp"
@@ -10,9 +12,7 @@
 #include "sluice/report/text_table.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/train/onnx_workload.hpp"
-#include "sluice/train/plan_trials.hpp"
 #include "sluice/train/policy_run.hpp"
-#include "sluice/train/process_memory.hpp"
 #include "tools/commands.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/policy_output.hpp"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "sluice/experiment/process_memory.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/process_memory.hpp"
 
 namespace sluice {
 namespace {

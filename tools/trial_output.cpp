@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "sluice/experiment/comparison.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/comparison.hpp"
 
 namespace sluice {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sluice/train/plan_trials.hpp"
+#include "sluice/experiment/plan_trials.hpp"
 
 namespace sluice {
 

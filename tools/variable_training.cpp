@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "sluice/exec/profiler.hpp"
+#include "sluice/exec/measure/profiler.hpp"
+#include "sluice/experiment/process_memory.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/process_memory.hpp"
 #include "sluice/train/progress.hpp"
 #include "sluice/train/variant_training.hpp"
 #include "tools/commands.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "sluice/plan/plan_file.hpp"
-#include "sluice/plan/verifier.hpp"
+#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/report/run_record.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"

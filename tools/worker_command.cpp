@@ -1,7 +1,7 @@
 // sluice worker: the other side of sluice compare. Speaks JSON lines on standard input and output.
 #include <iostream>
 
-#include "sluice/train/worker.hpp"
+#include "sluice/experiment/worker.hpp"
 #include "tools/commands.hpp"
 
 namespace sluice {

@@ -1,6 +1,6 @@
 """Contestants of a comparison: processes that take training steps one by one, on request.
 
-A request and its answer are one JSON line each way (sluice/train/worker.hpp). Each contestant is a process of its own,
+A request and its answer are one JSON line each way (sluice/experiment/worker.hpp). Each contestant is a process of its own,
 so that its peak resident size is its own, and whoever compares them decides who steps when.
 """
 

@@ -10,7 +10,7 @@ two steps in each memory format and takes the faster (language models have one o
 Modes: plain; checkpoint recomputes every block in the backward pass; disk keeps saved tensors in a file.
 Prints one JSON line per step with "step_seconds" and "loss", and one at the end with "peak_rss_bytes" and
 "parameter_hash". With --serve each line is the answer to a request on standard input, {"command": "step"} or
-{"command": "finish"}: the protocol of `sluice worker` (sluice/train/worker.hpp), so that both sides can be run step by
+{"command": "finish"}: the protocol of `sluice worker` (sluice/experiment/worker.hpp), so that both sides can be run step by
 step in turn.
 
 Debian's Python and packages: python3-torch, python3-torchvision, python3-numpy; libtcmalloc-minimal4 and

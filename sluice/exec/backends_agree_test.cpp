@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sluice/graph/prepare.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/testing/graph_runner.hpp"
-#include "sluice/testing/op_cases.hpp"
+#include "sluice/testing/op_cases/op_cases.hpp"
 #include "sluice/testing/small_networks.hpp"
 #include "sluice/testing/wave_input.hpp"
 

@@ -11,12 +11,12 @@
 #include <memory>
 #include <span>
 
-#include "sluice/exec/backend.hpp"
+#include "sluice/exec/backends/backend.hpp"
 #include "sluice/exec/op_observer.hpp"
 #include "sluice/exec/trace.hpp"
 #include "sluice/exec/transfer/engine_factory.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/plan/program.hpp"
+#include "sluice/program/program.hpp"
 
 namespace sluice {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sluice/graph/graph.hpp"
-#include "sluice/plan/program.hpp"
+#include "sluice/program/program.hpp"
 
 namespace sluice {
 

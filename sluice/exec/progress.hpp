@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/plan/program.hpp"
+#include "sluice/program/program.hpp"
 
 namespace sluice {
 

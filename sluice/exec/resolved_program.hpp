@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sluice/exec/transfer/tier_storage.hpp"
-#include "sluice/plan/program.hpp"
+#include "sluice/program/program.hpp"
 
 namespace sluice {
 

@@ -8,7 +8,7 @@
 
 #include "sluice/base/random.hpp"
 #include "sluice/exec/executor.hpp"
-#include "sluice/plan/verifier.hpp"
+#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/failing_engine.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "sluice/base/random.hpp"
-#include "sluice/graph/autodiff.hpp"
+#include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder.hpp"
 #include "sluice/graph/validate.hpp"
 

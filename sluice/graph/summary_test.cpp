@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sluice/graph/autodiff.hpp"
+#include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder.hpp"
 
 namespace sluice {

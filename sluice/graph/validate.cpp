@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "sluice/graph/shape_rules.hpp"
+#include "sluice/graph/shapes/shape_rules.hpp"
 
 namespace sluice {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "sluice/graph/autodiff.hpp"
+#include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder.hpp"
-#include "sluice/graph/slice_dense.hpp"
+#include "sluice/graph/rewrite/slice_dense.hpp"
 
 namespace sluice {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "sluice/graph/slice_dense.hpp"
+#include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/summary.hpp"
 #include "sluice/models/model.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sluice/graph/prepare.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/models/catalog.hpp"
 
 namespace sluice {

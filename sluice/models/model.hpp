@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/graph/autodiff.hpp"
+#include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/graph.hpp"
 
 namespace sluice {

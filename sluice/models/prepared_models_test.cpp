@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "sluice/graph/footprint.hpp"
-#include "sluice/graph/prepare.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/graph/validate.hpp"
 #include "sluice/models/model.hpp"
 

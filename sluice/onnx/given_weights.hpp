@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sluice/graph/given_values.hpp"
-#include "sluice/onnx/conversion.hpp"
+#include "sluice/onnx/convert/conversion.hpp"
 #include "sluice/onnx/import.hpp"
 
 namespace sluice {

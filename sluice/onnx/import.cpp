@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sluice/onnx/converters.hpp"
+#include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/given_weights.hpp"
 #include "sluice/onnx/model_file.hpp"
 #include "sluice/onnx/model_inputs.hpp"

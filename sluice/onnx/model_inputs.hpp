@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/onnx/conversion.hpp"
+#include "sluice/onnx/convert/conversion.hpp"
 #include "sluice/onnx/import.hpp"
 
 namespace sluice {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sluice/plan/verifier.hpp"
+#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

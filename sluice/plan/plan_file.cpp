@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "sluice/plan/json_reader.hpp"
+#include "sluice/base/json_reader.hpp"
 
 namespace sluice {
 namespace {

@@ -1,5 +1,5 @@
 #include "sluice/planners/builtin.hpp"
-#include "sluice/planners/tensor_schedule.hpp"
+#include "sluice/planners/schedule/tensor_schedule.hpp"
 
 namespace sluice {
 

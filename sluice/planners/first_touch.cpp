@@ -1,10 +1,10 @@
 // First-touch NUMA allocation: a tensor is placed where there is room when it is first written (persistent tensors
 // before the step, in graph order) and never moves. Later tensors find the fast tier full and live in the slow one.
 #include "sluice/planners/builtin.hpp"
-#include "sluice/planners/in_place_use.hpp"
-#include "sluice/planners/pack.hpp"
-#include "sluice/planners/reservation_table.hpp"
-#include "sluice/planners/slow_tier.hpp"
+#include "sluice/planners/schedule/in_place_use.hpp"
+#include "sluice/planners/schedule/pack.hpp"
+#include "sluice/planners/schedule/reservation_table.hpp"
+#include "sluice/planners/schedule/slow_tier.hpp"
 
 namespace sluice {
 namespace {

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "sluice/planners/builtin.hpp"
-#include "sluice/planners/pack.hpp"
-#include "sluice/planners/slow_tier.hpp"
-#include "sluice/planners/tensor_schedule.hpp"
+#include "sluice/planners/schedule/pack.hpp"
+#include "sluice/planners/schedule/slow_tier.hpp"
+#include "sluice/planners/schedule/tensor_schedule.hpp"
 
 namespace sluice {
 namespace {

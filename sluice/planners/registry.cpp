@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "sluice/plan/program.hpp"
-#include "sluice/plan/verifier.hpp"
+#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/builtin.hpp"
 #include "sluice/planners/lower_bound.hpp"
-#include "sluice/planners/pack.hpp"
 #include "sluice/planners/plan_search.hpp"
+#include "sluice/planners/schedule/pack.hpp"
+#include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice {

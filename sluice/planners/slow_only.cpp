@@ -1,8 +1,8 @@
 // Everything in the slow tier, where ops use it in place: the other end of the scale from fast-only.
 #include "sluice/graph/liveness.hpp"
 #include "sluice/planners/builtin.hpp"
-#include "sluice/planners/in_place_use.hpp"
-#include "sluice/planners/slow_tier.hpp"
+#include "sluice/planners/schedule/in_place_use.hpp"
+#include "sluice/planners/schedule/slow_tier.hpp"
 
 namespace sluice {
 

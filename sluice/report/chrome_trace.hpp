@@ -15,7 +15,7 @@
 
 #include "sluice/exec/trace.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/plan/program.hpp"
+#include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "sluice/sim/sweep.hpp"
+#include "sluice/experiment/sweep_result.hpp"
 
 namespace sluice {
 

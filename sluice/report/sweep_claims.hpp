@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sluice/sim/sweep.hpp"
+#include "sluice/experiment/sweep_result.hpp"
 
 namespace sluice {
 

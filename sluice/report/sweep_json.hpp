@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "sluice/sim/sweep.hpp"
+#include "sluice/experiment/sweep_result.hpp"
 
 namespace sluice {
 

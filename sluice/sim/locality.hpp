@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "sluice/plan/program.hpp"
+#include "sluice/program/program.hpp"
 
 namespace sluice {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "sluice/plan/program.hpp"
 #include "sluice/profile/cost_model.hpp"
+#include "sluice/program/program.hpp"
 
 namespace sluice {
 

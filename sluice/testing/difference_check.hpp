@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "sluice/testing/op_cases.hpp"
+#include "sluice/testing/op_cases/op_cases.hpp"
 
 namespace sluice {
 

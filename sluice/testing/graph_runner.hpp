@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sluice/exec/backend.hpp"
+#include "sluice/exec/backends/backend.hpp"
 
 namespace sluice {
 

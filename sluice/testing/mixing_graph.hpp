@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "sluice/exec/backend.hpp"
+#include "sluice/exec/backends/backend.hpp"
 
 namespace sluice::testing {
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "sluice/plan/verifier.hpp"
+#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/seeded_random.hpp"
 
 namespace sluice::testing {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sluice/plan/verifier.hpp"
+#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/seeded_random.hpp"
 
 namespace sluice::testing {

@@ -14,7 +14,7 @@
 
 #include "sluice/memory/machine.hpp"
 #include "sluice/plan/plan.hpp"
-#include "sluice/plan/program.hpp"
+#include "sluice/program/program.hpp"
 
 namespace sluice::testing {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/backend.hpp"
+#include "sluice/exec/backends/backend.hpp"
 #include "sluice/exec/executor.hpp"
 
 namespace sluice::testing {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "sluice/testing/op_cases.hpp"
+#include "sluice/testing/op_cases/op_cases.hpp"
 
 namespace sluice {
 

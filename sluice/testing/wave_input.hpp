@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "sluice/exec/backend.hpp"
+#include "sluice/exec/backends/backend.hpp"
 
 namespace sluice {
 

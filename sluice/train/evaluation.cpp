@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "sluice/plan/program.hpp"
+#include "sluice/data/data_source.hpp"
 #include "sluice/planners/planner.hpp"
-#include "sluice/train/data_source.hpp"
+#include "sluice/program/program.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
 namespace sluice {

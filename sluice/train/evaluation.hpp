@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
+#include "sluice/data/batch_source.hpp"
 #include "sluice/plan/plan.hpp"
-#include "sluice/train/batch_source.hpp"
 #include "sluice/train/parked_tensors.hpp"
 #include "sluice/train/workload.hpp"
 

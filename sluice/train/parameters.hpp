@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/backend.hpp"
+#include "sluice/exec/backends/backend.hpp"
 #include "sluice/exec/executor.hpp"
 #include "sluice/graph/given_values.hpp"
 

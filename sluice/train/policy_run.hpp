@@ -6,7 +6,7 @@
 // fast-only's: what the run really takes.
 #pragma once
 
-#include "sluice/exec/policy_executor.hpp"
+#include "sluice/exec/policy/policy_executor.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 #include "sluice/train/planning.hpp"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sluice/memory/presets.hpp"
-#include "sluice/plan/verifier.hpp"
+#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice {

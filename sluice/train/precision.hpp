@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "sluice/base/result.hpp"
-#include "sluice/graph/prepare.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 
 namespace sluice {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sluice/plan/verifier.hpp"
-#include "sluice/train/data_source.hpp"
+#include "sluice/data/data_source.hpp"
+#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "sluice/exec/executor.hpp"
-#include "sluice/exec/policy_executor.hpp"
+#include "sluice/exec/policy/policy_executor.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/train/checkpoint.hpp"

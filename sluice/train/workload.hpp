@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/backend.hpp"
-#include "sluice/graph/prepare.hpp"
+#include "sluice/exec/backends/backend.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/onnx/import.hpp"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "sluice/train/gradient_dump.hpp"
+#include "sluice/experiment/gradient_dump.hpp"
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"
 

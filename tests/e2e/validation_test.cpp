@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "sluice/train/data_source.hpp"
+#include "sluice/data/data_source.hpp"
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"
 

@@ -8,8 +8,8 @@
 #include <iostream>
 #include <memory>
 
-#include "sluice/exec/backend.hpp"
-#include "sluice/graph/prepare.hpp"
+#include "sluice/exec/backends/backend.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/onnx/import.hpp"
 
 namespace sluice {

@@ -12,7 +12,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/plan/program.hpp"
+#include "sluice/program/program.hpp"
 
 namespace sluice {
 

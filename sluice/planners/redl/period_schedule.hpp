@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "sluice/planners/redl/placement_ilp.hpp"
-#include "sluice/planners/tensor_schedule.hpp"
+#include "sluice/planners/schedule/tensor_schedule.hpp"
 
 namespace sluice {
 

@@ -7,8 +7,8 @@
 
 #include "sluice/planners/redl/period_schedule.hpp"
 #include "sluice/planners/redl/unit_state.hpp"
-#include "sluice/planners/reservation_table.hpp"
-#include "sluice/planners/sentinel/intervals.hpp"
+#include "sluice/planners/schedule/intervals.hpp"
+#include "sluice/planners/schedule/reservation_table.hpp"
 
 namespace sluice {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sluice/planners/redl/placement_program.hpp"
-#include "sluice/planners/reservation_table.hpp"
+#include "sluice/planners/schedule/reservation_table.hpp"
 
 namespace sluice {
 namespace {

@@ -10,11 +10,11 @@
 #include <map>
 
 #include "sluice/planners/builtin.hpp"
-#include "sluice/planners/pack.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/redl/period_schedule.hpp"
 #include "sluice/planners/redl/period_search.hpp"
-#include "sluice/planners/sentinel/intervals.hpp"
+#include "sluice/planners/schedule/intervals.hpp"
+#include "sluice/planners/schedule/pack.hpp"
 
 namespace sluice {
 namespace {

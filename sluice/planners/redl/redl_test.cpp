@@ -7,7 +7,7 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/models/model.hpp"
-#include "sluice/plan/verifier.hpp"
+#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random_graph.hpp"

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "sluice/planners/sentinel/moving_units.hpp"
-#include "sluice/planners/slow_tier.hpp"
+#include "sluice/planners/schedule/moving_units.hpp"
+#include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/profile/cost_model.hpp"
 
 namespace sluice {

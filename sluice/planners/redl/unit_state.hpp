@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sluice/planners/redl/stretches.hpp"
-#include "sluice/planners/tensor_schedule.hpp"
+#include "sluice/planners/schedule/tensor_schedule.hpp"
 
 namespace sluice {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sluice/planners/pack.hpp"
+#include "sluice/planners/schedule/pack.hpp"
 
 namespace sluice {
 

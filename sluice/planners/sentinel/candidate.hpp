@@ -3,8 +3,8 @@
 #pragma once
 
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/planners/sentinel/interval_schedule.hpp"
-#include "sluice/planners/slow_tier.hpp"
 
 namespace sluice {
 

@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "sluice/plan/program.hpp"
 #include "sluice/profile/cost_model.hpp"
+#include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice {

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "sluice/planners/sentinel/moving_units.hpp"
+#include "sluice/planners/schedule/moving_units.hpp"
 
 namespace sluice {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <tuple>
 
-#include "sluice/planners/reservation_table.hpp"
+#include "sluice/planners/schedule/reservation_table.hpp"
 
 namespace sluice {
 namespace {

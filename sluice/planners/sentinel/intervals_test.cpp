@@ -1,4 +1,4 @@
-#include "sluice/planners/sentinel/intervals.hpp"
+#include "sluice/planners/schedule/intervals.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sluice/memory/presets.hpp"
-#include "sluice/plan/verifier.hpp"
+#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/sentinel/test_and_trial.hpp"
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random_graph.hpp"

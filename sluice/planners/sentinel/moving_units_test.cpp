@@ -1,4 +1,4 @@
-#include "sluice/planners/sentinel/moving_units.hpp"
+#include "sluice/planners/schedule/moving_units.hpp"
 
 #include <gtest/gtest.h>
 

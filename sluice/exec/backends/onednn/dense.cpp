@@ -2,8 +2,8 @@
 // the output features is a strided part of y. At 700 to 1024 rows products of plain matrices are as fast as those with
 // blocked weights, which would cost reorders every step. Forward and in bf16 oneDNN's matmul is the fastest (it adds
 // the bias, too), backward in fp32 its sgemm is, by about 5 %; both reach 85 to 95 % of what the cores can multiply.
-#include "sluice/exec/backends/onednn/column_sums.hpp"
-#include "sluice/exec/backends/onednn/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/loops/column_sums.hpp"
+#include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/primitive_kernel.hpp"
 
 namespace sluice {

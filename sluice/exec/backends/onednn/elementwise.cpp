@@ -5,9 +5,9 @@
 // spares reading the lines they fall on.
 #include <algorithm>
 
-#include "sluice/exec/backends/onednn/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/loops/vector_code.hpp"
 #include "sluice/exec/backends/onednn/primitive_kernel.hpp"
-#include "sluice/exec/backends/onednn/vector_code.hpp"
 
 namespace sluice {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "sluice/exec/backends/onednn/bf16_support.hpp"
 #include "sluice/graph/builder.hpp"
-#include "sluice/graph/prepare.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/testing/training_run.hpp"
 
 namespace sluice {

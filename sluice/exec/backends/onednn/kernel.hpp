@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/backend.hpp"
+#include "sluice/exec/backends/backend.hpp"
 #include "sluice/exec/backends/onednn/layout.hpp"
 
 namespace sluice {

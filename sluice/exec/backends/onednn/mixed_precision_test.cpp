@@ -1,12 +1,12 @@
 // Every op case in bf16 with fp32 master weights, against the reference on the same rounded operands.
-#include "sluice/graph/mixed_precision.hpp"
+#include "sluice/graph/rewrite/mixed_precision.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "sluice/exec/backend.hpp"
+#include "sluice/exec/backends/backend.hpp"
 #include "sluice/exec/backends/onednn/bf16_support.hpp"
 #include "sluice/testing/training_run.hpp"
 

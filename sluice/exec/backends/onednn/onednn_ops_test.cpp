@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "sluice/exec/backend.hpp"
-#include "sluice/testing/op_cases.hpp"
+#include "sluice/exec/backends/backend.hpp"
+#include "sluice/testing/op_cases/op_cases.hpp"
 #include "sluice/testing/training_run.hpp"
 
 namespace sluice {

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "sluice/graph/builder.hpp"
-#include "sluice/graph/prepare.hpp"
-#include "sluice/graph/slice_batch.hpp"
-#include "sluice/graph/slice_dense.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
+#include "sluice/graph/rewrite/slice_batch.hpp"
+#include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/testing/training_run.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "sluice/exec/backend.hpp"
+#include "sluice/exec/backends/backend.hpp"
 #include "sluice/graph/builder.hpp"
-#include "sluice/graph/prepare.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/testing/training_run.hpp"
 #include "sluice/testing/wave_input.hpp"
 

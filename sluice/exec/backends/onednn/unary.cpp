@@ -1,7 +1,7 @@
 // Unary functions: oneDNN's element-wise primitives, in any layout and type. The two functions it has not are loops.
-#include "sluice/exec/backends/onednn/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/loops/vector_math.hpp"
 #include "sluice/exec/backends/onednn/primitive_kernel.hpp"
-#include "sluice/exec/backends/onednn/vector_math.hpp"
 
 namespace sluice {
 namespace {

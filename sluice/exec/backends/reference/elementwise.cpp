@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/exec/backends/dropout.hpp"
 #include "sluice/exec/backends/reference/index_space.hpp"
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
-#include "sluice/exec/dropout.hpp"
 
 namespace sluice {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sluice/graph/autodiff.hpp"
-#include "sluice/graph/prepare.hpp"
+#include "sluice/graph/autodiff/autodiff.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/testing/difference_check.hpp"
 #include "sluice/testing/small_networks.hpp"
 #include "sluice/testing/wave_input.hpp"

@@ -1,5 +1,5 @@
 // The cases themselves: that between them they hold every kind of op, as the table in op.hpp describes it.
-#include "sluice/testing/op_cases.hpp"
+#include "sluice/testing/op_cases/op_cases.hpp"
 
 #include <gtest/gtest.h>
 

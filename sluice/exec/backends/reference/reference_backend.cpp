@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/exec/backends/bf16.hpp"
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
-#include "sluice/exec/bf16.hpp"
 #include "sluice/graph/in_place.hpp"
 
 namespace sluice {

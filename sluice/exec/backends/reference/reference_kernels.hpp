@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sluice/exec/backend.hpp"
+#include "sluice/exec/backends/backend.hpp"
 
 namespace sluice {
 

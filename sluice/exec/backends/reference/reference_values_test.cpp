@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "sluice/testing/case_builder.hpp"
+#include "sluice/testing/op_cases/case_builder.hpp"
 
 namespace sluice {
 namespace {

@@ -9,12 +9,12 @@
 #include <string>
 #include <tuple>
 
-#include "sluice/graph/autodiff.hpp"
-#include "sluice/graph/evaluation.hpp"
-#include "sluice/graph/fold.hpp"
-#include "sluice/graph/mixed_precision.hpp"
-#include "sluice/graph/slice_dense.hpp"
-#include "sluice/graph/slice_loss.hpp"
+#include "sluice/graph/autodiff/autodiff.hpp"
+#include "sluice/graph/rewrite/evaluation.hpp"
+#include "sluice/graph/rewrite/fold.hpp"
+#include "sluice/graph/rewrite/mixed_precision.hpp"
+#include "sluice/graph/rewrite/slice_dense.hpp"
+#include "sluice/graph/rewrite/slice_loss.hpp"
 #include "sluice/graph/validate.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/small_models.hpp"

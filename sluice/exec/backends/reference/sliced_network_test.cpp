@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 
-#include "sluice/graph/autodiff.hpp"
-#include "sluice/graph/evaluation.hpp"
-#include "sluice/graph/fold.hpp"
-#include "sluice/graph/slice_batch.hpp"
-#include "sluice/graph/slice_dense.hpp"
+#include "sluice/graph/autodiff/autodiff.hpp"
+#include "sluice/graph/rewrite/evaluation.hpp"
+#include "sluice/graph/rewrite/fold.hpp"
+#include "sluice/graph/rewrite/slice_batch.hpp"
+#include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/validate.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/small_networks.hpp"

@@ -1,0 +1,69 @@
+#include "sluice/base/json_reader.hpp"
+
+#include <fmt/format.h>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMostShown = 40;  // characters of a wrong value
+
+}  // namespace
+
+Result<JsonReader> JsonReader::object(const char* key) const {
+  SLUICE_ASSIGN(JsonReader field, find(key));
+  if (!field.value_->is_object()) return field.wrong_type("an object");
+  return field;
+}
+
+Result<std::vector<JsonReader>> JsonReader::list(const char* key) const {
+  SLUICE_ASSIGN(const JsonReader field, find(key));
+  return field.elements();
+}
+
+Error JsonReader::error(const char* key, const std::string& message) const {
+  return {ErrorCode::kBadInput, fmt::format("{}/{}: {}", path_, key, message)};
+}
+
+Result<JsonReader> JsonReader::find(const char* key) const {
+  if (!value_->is_object()) return wrong_type("an object");
+  const auto found = value_->find(key);
+  if (found == value_->end()) return error(key, "missing");
+  return JsonReader(*found, path_ + "/" + key);
+}
+
+Result<std::vector<JsonReader>> JsonReader::elements() const {
+  if (!value_->is_array()) return wrong_type("a list");
+  std::vector<JsonReader> readers;
+  for (const nlohmann::json& element : *value_) {
+    readers.emplace_back(element, fmt::format("{}/{}", path_, readers.size()));
+  }
+  return readers;
+}
+
+Error JsonReader::wrong_type(const std::string& expected) const {
+  std::string shown = value_->dump();
+  if (shown.size() > kMostShown) shown = shown.substr(0, kMostShown) + "...";
+  return {ErrorCode::kBadInput, fmt::format("{}: expected {}, found {}", path_.empty() ? "/" : path_, expected, shown)};
+}
+
+Status JsonReader::convert(std::string& target) const {
+  if (!value_->is_string()) return wrong_type("text");
+  target = value_->get<std::string>();
+  return {};
+}
+
+Status JsonReader::convert(double& target) const {
+  if (!value_->is_number()) return wrong_type("a number");
+  target = value_->get<double>();
+  return {};
+}
+
+Status JsonReader::convert(std::pair<std::string, std::string>& target) const {
+  std::vector<std::string> both;
+  SLUICE_RETURN_IF_ERROR(convert(both));
+  if (both.size() != 2) return wrong_type("[key, value]");
+  target = {both[0], both[1]};
+  return {};
+}
+
+}  // namespace sluice

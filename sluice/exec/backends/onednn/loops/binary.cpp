@@ -1,0 +1,159 @@
+// Arithmetic of two operands that broadcast against each other, and the broadcast itself.
+#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
+#include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/loops/strided_loop.hpp"
+
+namespace sluice {
+namespace {
+
+// What is done with an element of a and one of b.
+enum class Combine { kAdd, kSubtract, kMultiply, kDivide, kFirst };
+
+Combine combine_of(BinaryFunction function) {
+  switch (function) {
+    case BinaryFunction::kAdd:
+      return Combine::kAdd;
+    case BinaryFunction::kSubtract:
+      return Combine::kSubtract;
+    case BinaryFunction::kMultiply:
+      return Combine::kMultiply;
+    case BinaryFunction::kDivide:
+      return Combine::kDivide;
+  }
+  SLUICE_CHECK(false, "unknown binary function");
+}
+
+// `rows` rows of `count` elements. Strides of a and b: between rows, and between elements (0 or 1); y is dense.
+struct Tile {
+  std::int64_t rows, count;
+  std::int64_t a_row, b_row;
+  std::int64_t a_step, b_step;
+};
+
+template <int AStep, int BStep, typename T, typename Function>
+SLUICE_FORCE_INLINE void combine_steps(const Tile& tile, const T* a, const T* b, T* y, const Function& function) {
+  for (std::int64_t row = 0; row < tile.rows; ++row) {
+    const T* const from_a = a + row * tile.a_row;
+    const T* const from_b = b + row * tile.b_row;
+    T* const to = y + row * tile.count;
+    const float first_a = load(from_a, 0);
+    const float first_b = load(from_b, 0);
+#pragma omp simd
+    for (std::int64_t i = 0; i < tile.count; ++i)
+      store(to, i, function(AStep == 0 ? first_a : load(from_a, i), BStep == 0 ? first_b : load(from_b, i)));
+  }
+}
+
+template <typename T, typename Function>
+SLUICE_FORCE_INLINE void combine_tile(const Tile& tile, const T* a, const T* b, T* y, const Function& function) {
+  if (tile.a_step == 1 && tile.b_step == 1) return combine_steps<1, 1>(tile, a, b, y, function);
+  if (tile.a_step == 1) return combine_steps<1, 0>(tile, a, b, y, function);
+  if (tile.b_step == 1) return combine_steps<0, 1>(tile, a, b, y, function);
+  combine_steps<0, 0>(tile, a, b, y, function);
+}
+
+template <typename T>
+SLUICE_FORCE_INLINE void combine_any(Combine combine, const Tile& tile, const T* a, const T* b, T* y) {
+  switch (combine) {
+    case Combine::kAdd:
+      return combine_tile(tile, a, b, y, [](float p, float q) { return p + q; });
+    case Combine::kSubtract:
+      return combine_tile(tile, a, b, y, [](float p, float q) { return p - q; });
+    case Combine::kMultiply:
+      return combine_tile(tile, a, b, y, [](float p, float q) { return p * q; });
+    case Combine::kDivide:
+      return combine_tile(tile, a, b, y, [](float p, float q) { return p / q; });
+    case Combine::kFirst:
+      return combine_tile(tile, a, b, y, [](float p, float /*q*/) { return p; });
+  }
+}
+SLUICE_VECTOR_CLONES void run_tile(Combine combine, const Tile& tile, const float* a, const float* b, float* y) {
+  combine_any(combine, tile, a, b, y);
+}
+SLUICE_VECTOR_CLONES void run_tile(Combine combine, const Tile& tile, const BFloat16* a, const BFloat16* b,
+                                   BFloat16* y) {
+  combine_any(combine, tile, a, b, y);
+}
+
+// Cuts the walk's two innermost levels into tiles of about kLoopBlock elements, the unit of work.
+class Tiling {
+ public:
+  explicit Tiling(std::vector<WalkLevel> levels) : levels_(std::move(levels)) {
+    const WalkLevel& rows = levels_[levels_.size() - 2];
+    const WalkLevel& columns = levels_.back();
+    rows_per_tile_ = std::max<std::int64_t>(1, kLoopBlock / columns.extent);
+    columns_per_tile_ = std::min(kLoopBlock, columns.extent);
+    row_tiles_ = (rows.extent + rows_per_tile_ - 1) / rows_per_tile_;
+    column_tiles_ = (columns.extent + columns_per_tile_ - 1) / columns_per_tile_;
+    for (std::size_t i = 0; i + 2 < levels_.size(); ++i) outer_ *= levels_[i].extent;
+  }
+
+  std::int64_t count() const { return outer_ * row_tiles_ * column_tiles_; }
+
+  struct Place {
+    Tile tile;
+    std::int64_t a, b, y;  // offsets of the tile's first element
+  };
+  Place place(std::int64_t index) const {
+    const WalkLevel& rows = levels_[levels_.size() - 2];
+    const WalkLevel& columns = levels_.back();
+    const std::int64_t column = index % column_tiles_ * columns_per_tile_;
+    const std::int64_t row = index / column_tiles_ % row_tiles_ * rows_per_tile_;
+    std::int64_t outer = index / column_tiles_ / row_tiles_;
+    Place place{{std::min(rows_per_tile_, rows.extent - row), std::min(columns_per_tile_, columns.extent - column),
+                 rows.strides[0], rows.strides[1], columns.strides[0], columns.strides[1]},
+                row * rows.strides[0] + column * columns.strides[0],
+                row * rows.strides[1] + column * columns.strides[1],
+                (outer * rows.extent + row) * columns.extent + column};
+    for (std::size_t i = levels_.size() - 2; i-- > 0;) {
+      place.a += outer % levels_[i].extent * levels_[i].strides[0];
+      place.b += outer % levels_[i].extent * levels_[i].strides[1];
+      outer /= levels_[i].extent;
+    }
+    return place;
+  }
+
+ private:
+  std::vector<WalkLevel> levels_;
+  std::int64_t rows_per_tile_ = 1, columns_per_tile_ = 1;
+  std::int64_t row_tiles_ = 1, column_tiles_ = 1, outer_ = 1;
+};
+
+template <typename T>
+void run_tiles(Combine combine, const Tiling& tiling, const T* a, const T* b, T* y) {
+  for_rows(tiling.count(), kLoopBlock, [&](std::int64_t index) {
+    const Tiling::Place place = tiling.place(index);
+    run_tile(combine, place.tile, a + place.a, b + place.b, y + place.y);
+  });
+}
+
+// `b` is the index of the second operand.
+KernelPtr make_combination(const KernelRequest& request, Combine combine, std::size_t b) {
+  const OperandRequest& y = request.outputs[0];
+  const BroadcastLayouts layouts = broadcast_layouts(request);
+  const auto stored = [&](const Shape& shape) { return stored_shape(shape, layouts.blocked, y.shape.size()); };
+  const Tiling tiling(walk_over(stored(y.shape), stored(request.inputs[0].shape), stored(request.inputs[b].shape)));
+  auto kernel = std::make_unique<LoopKernel>(
+      request, [combine, tiling, b, dtype = y.dtype](Operands operands, const StepContext& /*context*/) {
+        with_element(dtype, [&]<typename T>(T) {
+          run_tiles(combine, tiling, operand<const T>(operands, 0), operand<const T>(operands, b),
+                    operand<T>(operands, operands.size() - 1));
+        });
+        return Status{};
+      });
+  kernel->inputs = layouts.inputs;
+  kernel->outputs = {layouts.output};
+  return kernel;
+}
+
+}  // namespace
+
+KernelPtr make_binary(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  return make_combination(request, combine_of(request.attributes.binary), 1);
+}
+
+KernelPtr make_broadcast(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  return make_combination(request, Combine::kFirst, 0);
+}
+
+}  // namespace sluice

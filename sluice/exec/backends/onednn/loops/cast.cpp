@@ -1,0 +1,41 @@
+// Casts between fp32 and bf16. A cast keeps the layout: what it reads lies as its result.
+#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
+#include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
+
+namespace sluice {
+namespace {
+
+template <typename From, typename To>
+SLUICE_FORCE_INLINE void convert(const From* x, std::int64_t count, To* y) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) store(y, i, load(x, i));
+}
+SLUICE_VECTOR_CLONES void convert_block(const float* x, std::int64_t count, BFloat16* y) { convert(x, count, y); }
+SLUICE_VECTOR_CLONES void convert_block(const BFloat16* x, std::int64_t count, float* y) { convert(x, count, y); }
+
+template <typename From, typename To>
+LoopKernel::Body cast_body(std::int64_t count) {
+  return [count](Operands operands, const StepContext& /*context*/) {
+    for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
+      convert_block(operand<const From>(operands, 0) + begin, end - begin, operand<To>(operands, 1) + begin);
+    });
+    return Status{};
+  };
+}
+
+}  // namespace
+
+KernelPtr make_cast(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  const OperandRequest& x = request.inputs[0];
+  const OperandRequest& y = request.outputs[0];
+  // A gradient must lie like its parameter, which is decided; else x stays as it is.
+  const Layout to = y.layout.value_or(with_type(x.layout.value_or(plain_layout(x.shape, x.dtype)), y.dtype));
+  const std::int64_t count = stored_elements(to);
+  auto kernel = std::make_unique<LoopKernel>(
+      request, x.dtype == DType::kBF16 ? cast_body<BFloat16, float>(count) : cast_body<float, BFloat16>(count));
+  kernel->inputs = {with_type(to, x.dtype)};
+  kernel->outputs = {to};
+  return kernel;
+}
+
+}  // namespace sluice

@@ -1,0 +1,150 @@
+// Sums and means over some dimensions. After neighbours are joined, dimensions alternate between kept and reduced.
+// Where the innermost is reduced, each result is a sum of rows; where it is kept, rows are added up beside each other.
+// Every result is made by one thread in the order of memory, so the number of threads changes no bit.
+#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
+#include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/loops/strided_loop.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::int64_t kColumns = 256;  // results that are summed beside each other
+
+template <typename T>
+SLUICE_FORCE_INLINE float sum(const T* values, std::int64_t count) {
+  float total = 0;
+#pragma omp simd reduction(+ : total)
+  for (std::int64_t i = 0; i < count; ++i) total += load(values, i);
+  return total;
+}
+SLUICE_VECTOR_CLONES float row_sum(const float* values, std::int64_t count) { return sum(values, count); }
+SLUICE_VECTOR_CLONES float row_sum(const BFloat16* values, std::int64_t count) { return sum(values, count); }
+
+template <typename T>
+SLUICE_FORCE_INLINE void add(const T* values, std::int64_t count, float* totals) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) totals[i] += load(values, i);
+}
+SLUICE_VECTOR_CLONES void add_row(const float* values, std::int64_t count, float* totals) {
+  add(values, count, totals);
+}
+SLUICE_VECTOR_CLONES void add_row(const BFloat16* values, std::int64_t count, float* totals) {
+  add(values, count, totals);
+}
+
+// Offsets in x of all indices of some dimensions, in row-major order.
+class Offsets {
+ public:
+  explicit Offsets(std::vector<WalkLevel> levels) : levels_(std::move(levels)) {
+    for (const WalkLevel& level : levels_) count_ *= level.extent;
+  }
+  std::int64_t count() const { return count_; }
+  std::int64_t at(std::int64_t index) const {
+    std::int64_t offset = 0;
+    for (std::size_t i = levels_.size(); i-- > 0;) {
+      offset += index % levels_[i].extent * levels_[i].strides[0];
+      index /= levels_[i].extent;
+    }
+    return offset;
+  }
+
+ private:
+  std::vector<WalkLevel> levels_;
+  std::int64_t count_ = 1;
+};
+
+// The walk over x: strides[0] are x's, strides[1] y's, which are 0 along reduced dimensions.
+struct Reduction {
+  explicit Reduction(const std::vector<WalkLevel>& walk) : inner(walk.back()) {
+    std::vector<WalkLevel> kept_levels;
+    std::vector<WalkLevel> reduced_levels;
+    for (std::size_t i = 0; i + 1 < walk.size(); ++i)
+      (walk[i].strides[1] == 0 ? reduced_levels : kept_levels).push_back(walk[i]);
+    kept = Offsets(kept_levels);
+    reduced = Offsets(reduced_levels);
+  }
+
+  WalkLevel inner;
+  Offsets kept{{}};     // but the innermost level
+  Offsets reduced{{}};  // but the innermost level
+  float factor = 1;
+};
+
+// The innermost dimension is reduced. Blocks in fp32, their sums in double.
+template <typename X, typename Y>
+void sum_rows(const Reduction& reduction, const X* x, Y* y) {
+  const std::int64_t extent = reduction.inner.extent;
+  for_rows(reduction.kept.count(), reduction.reduced.count() * extent, [&](std::int64_t result) {
+    const X* const first = x + reduction.kept.at(result);
+    double total = 0;
+    for (std::int64_t row = 0; row < reduction.reduced.count(); ++row) {
+      const X* const values = first + reduction.reduced.at(row);
+      for (std::int64_t begin = 0; begin < extent; begin += kLoopBlock)
+        total += row_sum(values + begin, std::min(kLoopBlock, extent - begin));
+    }
+    store(y, result, static_cast<float>(total) * reduction.factor);
+  });
+}
+
+// The innermost dimension is kept.
+template <typename X, typename Y>
+void sum_columns(const Reduction& reduction, const X* x, Y* y) {
+  const std::int64_t extent = reduction.inner.extent;
+  const std::int64_t parts = (extent + kColumns - 1) / kColumns;
+  for_rows(reduction.kept.count() * parts, reduction.reduced.count() * kColumns, [&](std::int64_t index) {
+    const std::int64_t column = index % parts * kColumns;
+    const std::int64_t count = std::min(kColumns, extent - column);
+    const X* const first = x + reduction.kept.at(index / parts) + column;
+    float totals[kColumns] = {};
+    for (std::int64_t row = 0; row < reduction.reduced.count(); ++row)
+      add_row(first + reduction.reduced.at(row), count, totals);
+    Y* const to = y + index / parts * extent + column;
+    for (std::int64_t i = 0; i < count; ++i) store(to, i, totals[i] * reduction.factor);
+  });
+}
+
+template <typename X, typename Y>
+void reduce(const Reduction& reduction, const X* x, Y* y) {
+  if (reduction.inner.strides[1] == 0) return sum_rows(reduction, x, y);
+  sum_columns(reduction, x, y);
+}
+
+// Blocked images are reduced as they lie where all pixels and nothing else, or all of a channel, are summed up: y then
+// has the same bytes in either form.
+bool stays_blocked(const KernelRequest& request) {
+  const OperandRequest& x = request.inputs[0];
+  if (!x.layout || !is_blocked_image(*x.layout) || x.shape[1] % kChannelBlock != 0) return false;
+  const Shape y = stored_shape(request.outputs[0].shape, false, 4);
+  return y.size() == 4 && y[2] == 1 && y[3] == 1 && y[1] == x.shape[1];
+}
+
+Reduction reduction_of(const KernelRequest& request, bool blocked) {
+  const Shape& x = request.inputs[0].shape;
+  const Shape& y = request.outputs[0].shape;
+  const Shape x_stored = stored_shape(x, blocked, x.size());
+  Reduction reduction(walk_over(x_stored, x_stored, stored_shape(y, blocked, x.size())));
+  if (request.attributes.reduce == ReduceFunction::kMean)
+    reduction.factor = static_cast<float>(element_count(y)) / static_cast<float>(element_count(x));
+  return reduction;
+}
+
+}  // namespace
+
+KernelPtr make_reduce(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  const OperandRequest& x = request.inputs[0];
+  const bool blocked = stays_blocked(request);
+  auto kernel = std::make_unique<LoopKernel>(
+      request, [reduction = reduction_of(request, blocked), x_type = x.dtype, y_type = request.outputs[0].dtype](
+                   Operands operands, const StepContext& /*context*/) {
+        with_element(x_type, [&]<typename X>(X) {
+          with_element(y_type, [&]<typename Y>(Y) {
+            reduce(reduction, operand<const X>(operands, 0), operand<Y>(operands, 1));
+          });
+        });
+        return Status{};
+      });
+  if (blocked) kernel->inputs = {*x.layout};
+  return kernel;
+}
+
+}  // namespace sluice

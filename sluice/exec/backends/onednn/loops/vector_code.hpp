@@ -1,0 +1,120 @@
+// Vector loops of our own: written once on vectors of 16 floats, compiled for AVX-512, AVX2 and plain x86-64, chosen as
+// the program runs.
+//
+//   vectorised([&](auto width) SLUICE_INLINE { scale<decltype(width)>(x, y, count); });
+//
+// The body and all it calls must be SLUICE_INLINE, so that they are compiled again for each instruction set; OpenMP
+// regions go around, not inside. Vectors are passed by reference: by value, their ABI would depend on the set.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "sluice/base/units.hpp"
+#include "sluice/exec/backends/bf16.hpp"
+#include "sluice/graph/op.hpp"
+
+#define SLUICE_INLINE __attribute__((always_inline))
+
+namespace sluice {
+
+constexpr std::int64_t kLanes = 16;
+
+using Vector = float __attribute__((vector_size(64)));
+using VectorInMemory = float __attribute__((vector_size(64), aligned(4), may_alias));
+using DoubleVector = double __attribute__((vector_size(128)));
+using IntVector = std::uint32_t __attribute__((vector_size(64)));
+using ShortVector = std::uint16_t __attribute__((vector_size(32)));
+
+struct Avx512 {};
+struct Avx2 {};
+struct AnyX86 {};
+
+namespace vector_code {
+
+template <typename Body>
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma"), noinline)) void run_avx512(const Body& body) {
+  body(Avx512{});
+}
+template <typename Body>
+__attribute__((target("avx2,fma"), noinline)) void run_avx2(const Body& body) {
+  body(Avx2{});
+}
+
+inline bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+inline bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+
+}  // namespace vector_code
+
+template <typename Body>
+void vectorised(const Body& body) {
+  static const bool avx512 = vector_code::has_avx512();
+  static const bool avx2 = vector_code::has_avx2();
+  if (avx512) {
+    vector_code::run_avx512(body);
+  } else if (avx2) {
+    vector_code::run_avx2(body);
+  } else {
+    body(AnyX86{});
+  }
+}
+
+SLUICE_INLINE inline void broadcast(float value, Vector& result) { result = Vector{} + value; }
+
+SLUICE_INLINE inline void load(const float* from, Vector& result) {
+  result = *reinterpret_cast<const VectorInMemory*>(from);
+}
+SLUICE_INLINE inline void load(const BFloat16* from, Vector& result) {
+  ShortVector bits;
+  std::memcpy(&bits, from, sizeof(bits));
+  const IntVector wide = __builtin_convertvector(bits, IntVector) << 16;
+  std::memcpy(&result, &wide, sizeof(result));
+}
+
+SLUICE_INLINE inline void store(const Vector& value, float* to) { *reinterpret_cast<VectorInMemory*>(to) = value; }
+SLUICE_INLINE inline void store(const Vector& value, BFloat16* to) {
+  IntVector bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  const IntVector rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  const IntVector quiet = (bits >> 16) | 0x40U;
+  const ShortVector narrow = __builtin_convertvector((bits & 0x7fffffffU) > 0x7f800000U ? quiet : rounded, ShortVector);
+  std::memcpy(static_cast<void*>(to), &narrow, sizeof(narrow));
+}
+
+// Results of this size have left the caches before they are read again.
+constexpr Bytes kStreamedBytes = 24 * kMiB;
+
+// A store around the caches, for what is not read again soon. `to` is 64-byte aligned. Needs finish_streaming() before
+// another thread reads.
+template <typename Width>
+SLUICE_INLINE inline void stream(const Vector& value, float* to) {
+  if constexpr (std::is_same_v<Width, Avx512>) {
+    asm volatile("vmovntps %1, %0" : "=m"(*reinterpret_cast<VectorInMemory*>(to)) : "v"(value));
+  } else {
+    store(value, to);
+  }
+}
+template <typename Width>
+SLUICE_INLINE inline void stream(const Vector& value, BFloat16* to) {
+  store(value, to);
+}
+inline void finish_streaming() { __builtin_ia32_sfence(); }
+
+// Fused activations; NaN stays NaN.
+template <Activation FusedActivation>
+SLUICE_INLINE inline void activate(Vector& z) {
+  const Vector zero{};
+  if constexpr (FusedActivation != Activation::kNone) z = z < zero ? zero : z;
+  if constexpr (FusedActivation == Activation::kRelu6) z = z > zero + 6.0F ? zero + 6.0F : z;
+}
+
+// Adds 16 floats to 16 doubles.
+SLUICE_INLINE inline void add_to(const Vector& value, DoubleVector& sum) {
+  sum += __builtin_convertvector(value, DoubleVector);
+}
+
+}  // namespace sluice

@@ -1,0 +1,44 @@
+#include "sluice/exec/measure/cache_flush.hpp"
+
+#include <cpuid.h>
+#include <immintrin.h>
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+constexpr Bytes kLine = 64;
+constexpr Bytes kBlock = 256 * kKiB;
+
+bool has_clflushopt() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & bit_CLFLUSHOPT) != 0;
+}
+
+// Unordered among each other, so several times faster than clflush, which every x86-64 has.
+__attribute__((target("clflushopt"))) void flush_lines_at_once(const std::byte* begin, const std::byte* end) {
+  for (const std::byte* line = begin; line < end; line += kLine) _mm_clflushopt(const_cast<std::byte*>(line));
+}
+
+void flush_lines(const std::byte* begin, const std::byte* end) {
+  for (const std::byte* line = begin; line < end; line += kLine) _mm_clflush(line);
+}
+
+}  // namespace
+
+void flush_from_caches(const std::byte* data, Bytes bytes, int threads) {
+  static const bool at_once = has_clflushopt();
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static)
+    for (Bytes begin = 0; begin < bytes; begin += kBlock) {
+      const std::byte* first = data + begin;
+      const std::byte* last = data + std::min(begin + kBlock, bytes);
+      at_once ? flush_lines_at_once(first, last) : flush_lines(first, last);
+    }
+    _mm_mfence();
+  }
+}
+
+}  // namespace sluice

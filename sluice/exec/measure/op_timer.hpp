@@ -1,0 +1,58 @@
+// Runs single ops of a step in scratch memory and says how long each took.
+//
+// Operands lie in a scratch ring (scratch_ring.hpp), or in a second one like it that stands for a slow tier's arena:
+// for an emulated tier the data really are elsewhere in DRAM and the delay is injected as the executor does it.
+// Denormals are flushed on the compute threads as long as a timer lives, because values mean nothing here. The input op
+// is run with a source of zeros. One caller at a time, on the compute thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sluice/exec/backends/backend.hpp"
+#include "sluice/exec/delay_injector.hpp"
+#include "sluice/exec/measure/scratch_ring.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+inline constexpr OpIndex kOpsBefore = 2;  // run before a timed op, so that it finds the caches as in a step
+
+class OpTimer {
+ public:
+  // `rings` 2: with memory for put_in_slow(). kOutOfSpace when a ring cannot be mapped. `compiled` must outlive it.
+  static Result<std::unique_ptr<OpTimer>> make(CompiledGraph& compiled, int threads, int rings = 1);
+  ~OpTimer();
+  OpTimer(const OpTimer&) = delete;
+  OpTimer& operator=(const OpTimer&) = delete;
+
+  // From here on the rings lie where these tiers do: on their memory nodes, if that is what they are. kOutOfSpace when
+  // a node has no room for a ring.
+  Status lie_in(const Tier& fast, const Tier& slow);
+
+  // From here on these tensors, and only these, lie in the slow ring.
+  void put_in_slow(std::vector<TensorId> tensors);
+
+  // Seconds of the op and of the delay injected behind it. An op's error names the op.
+  Result<Seconds> run(OpIndex op, Seconds delay = 0);
+  // The same with no byte of any operand in a cache.
+  Result<Seconds> run_cold(OpIndex op);
+  // `op` behind the ops that precede it in the step: warm.
+  Result<Seconds> run_behind_others(OpIndex op, Seconds delay);
+
+ private:
+  OpTimer(CompiledGraph& compiled, int threads, std::vector<ScratchRing> rings);
+  std::vector<void*> place(const Op& op);
+  Result<Seconds> time(OpIndex op, const std::vector<void*>& operands, Seconds delay);
+  void set_denormals(unsigned mode) const;
+
+  CompiledGraph& compiled_;
+  int threads_;
+  std::vector<ScratchRing> rings_;  // fast, slow; every op is placed in both, so that they stay alike
+  std::vector<TensorId> slow_;
+  DelayInjector delays_;
+  std::unique_ptr<InputSource> input_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,124 @@
+#include "sluice/exec/measure/profiler.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sluice/exec/measure/op_timer.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int kEnoughPasses = 3;
+constexpr std::size_t kEnoughSamples = 5;
+constexpr std::size_t kEnoughLongSamples = 3;
+constexpr Seconds kLongOp = 0.1;
+
+struct OpSamples {
+  std::vector<Seconds> warm;
+  std::vector<Seconds> cold;  // as many
+};
+using Samples = std::map<std::string, OpSamples>;  // by signature, what the cache does not know
+
+bool enough(const std::vector<Seconds>& samples, int passes) {
+  if (passes < kEnoughPasses) return false;
+  const bool is_long = *std::min_element(samples.begin(), samples.end()) > kLongOp;
+  return samples.size() >= (is_long ? kEnoughLongSamples : kEnoughSamples);
+}
+
+class StepMeasurement {
+ public:
+  StepMeasurement(CompiledGraph& compiled, std::vector<std::string> signatures, Samples wanted)
+      : compiled_(compiled), signatures_(std::move(signatures)), samples_(std::move(wanted)) {}
+
+  Status measure(int threads, const ProfileProgress& on_progress) {
+    SLUICE_ASSIGN(timer_, OpTimer::make(compiled_, threads));
+    SLUICE_RETURN_IF_ERROR(run_pass());
+    for (auto& [signature, samples] : samples_) samples = {};  // the first pass warmed up
+    for (int passes = 0; done_.size() < samples_.size();) {
+      SLUICE_RETURN_IF_ERROR(run_pass());
+      ++passes;
+      for (const auto& [signature, samples] : samples_) {
+        if (enough(samples.warm, passes)) done_.insert(signature);
+      }
+      if (on_progress) on_progress(static_cast<int>(done_.size()), static_cast<int>(samples_.size()));
+    }
+    return {};
+  }
+
+  const Samples& samples() const { return samples_; }
+
+ private:
+  // The samples that an op still needs; nullptr when it has enough.
+  OpSamples* wanted(OpIndex op) {
+    const std::string& signature = signatures_[static_cast<std::size_t>(op)];
+    const auto found = samples_.find(signature);
+    return found == samples_.end() || done_.contains(signature) ? nullptr : &found->second;
+  }
+
+  // An op timed cold leaves its operands in the caches as it did when it was timed warm, for the ops behind it.
+  Status run_pass() {
+    OpIndex next = 0;  // first op not yet run in this pass
+    for (OpIndex op = 0; op < compiled_.graph().op_count(); ++op) {
+      OpSamples* const samples = wanted(op);
+      if (samples == nullptr) continue;
+      for (next = std::max(next, op - kOpsBefore); next < op; ++next) SLUICE_RETURN_IF_ERROR(timer_->run(next));
+      SLUICE_ASSIGN(const Seconds warm, timer_->run(op));
+      SLUICE_ASSIGN(const Seconds cold, timer_->run_cold(op));
+      samples->warm.push_back(warm);
+      samples->cold.push_back(cold);
+      next = op + 1;
+    }
+    return {};
+  }
+
+  CompiledGraph& compiled_;
+  std::vector<std::string> signatures_;  // by OpIndex
+  Samples samples_;
+  std::set<std::string> done_;
+  std::unique_ptr<OpTimer> timer_;
+};
+
+Profile profile_from(const ProfileCache& cache, const Graph& graph, const Machine& machine,
+                     const std::vector<std::string>& signatures) {
+  Profile profile;
+  profile.graph_fingerprint = graph.fingerprint();
+  profile.compute_fingerprint = machine.compute_fingerprint();
+  for (const std::string& signature : signatures) {
+    const OpMeasurement known = cache.find_op(signature).value();
+    profile.op_seconds.push_back(known.warm.median);
+    profile.cold_seconds.push_back(known.cold.median);
+  }
+  profile.distinct_ops = static_cast<int>(std::set(signatures.begin(), signatures.end()).size());
+  profile.placements = known_placements(graph, machine, cache);
+  return profile;
+}
+
+}  // namespace
+
+Result<Profile> measure_profile(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache,
+                                const ProfileProgress& on_progress) {
+  const Graph& graph = compiled.graph();
+  std::vector<std::string> signatures;
+  Samples wanted;
+  for (const Op& op : graph.ops()) {
+    signatures.push_back(op_signature(graph, op));
+    if (!cache.find_op(signatures.back())) wanted[signatures.back()];
+  }
+  const auto measured = static_cast<int>(wanted.size());
+  if (measured > 0) {
+    StepMeasurement measurement(compiled, signatures, std::move(wanted));
+    SLUICE_RETURN_IF_ERROR(measurement.measure(machine.threads, on_progress));
+    for (const auto& [signature, samples] : measurement.samples()) {
+      cache.put_op(signature, {summarize(samples.warm), summarize(samples.cold)});
+    }
+    if (const Status saved = cache.save(); !saved.ok()) spdlog::warn(saved.error().message);
+  }
+  Profile profile = profile_from(cache, graph, machine, signatures);
+  profile.measured_ops = measured;
+  return profile;
+}
+
+}  // namespace sluice

@@ -1,0 +1,86 @@
+#include "sluice/exec/measure/scratch_ring.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sluice/base/random.hpp"
+#include "sluice/graph/liveness.hpp"
+#include "sluice/memory/numa_arena.hpp"
+#include "sluice/plan/plan.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr Bytes kNowhere = -1;
+
+Bytes room_of(const Graph& graph, const Op& op) {
+  Bytes room = 0;
+  for (const TensorId tensor : distinct_operands(op)) room += stored_bytes(graph.tensor(tensor));
+  return room;
+}
+
+// The same 256 KiB over and over: drawing every float would take longer than the measurement.
+void fill_with_normals(const Arena& arena, int threads) {
+  std::vector<float> pattern(64 * 1024);
+  for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = random_normal(0, 0, i);
+  const auto block = static_cast<Bytes>(pattern.size() * sizeof(float));
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (Bytes begin = 0; begin < arena.bytes(); begin += block) {
+    const Bytes bytes = std::min(block, arena.bytes() - begin);
+    std::memcpy(arena.data() + begin, pattern.data(), static_cast<std::size_t>(bytes));
+  }
+}
+
+}  // namespace
+
+Result<ScratchRing> ScratchRing::make(const Graph& graph, int threads, Bytes smallest_ring) {
+  Bytes largest = 0;
+  for (const Op& op : graph.ops()) largest = std::max(largest, room_of(graph, op));
+  SLUICE_ASSIGN(Arena arena, Arena::map(std::max(smallest_ring, largest), "scratch"));
+  fill_with_normals(arena, threads);
+  return ScratchRing(graph, std::move(arena));
+}
+
+ScratchRing::ScratchRing(const Graph& graph, Arena arena)
+    : graph_(&graph), arena_(std::move(arena)), position_(graph.tensors().size(), kNowhere) {}
+
+Status ScratchRing::lie_in(const Tier& tier) const {
+  return tier.kind == TierKind::kNuma ? bind_to_node(arena_, tier.name, tier.node) : Status();
+}
+
+std::vector<void*> ScratchRing::place(const Op& op) {
+  const Bytes room = room_of(*graph_, op);
+  const Bytes left = arena_.bytes() - cursor_ % arena_.bytes();
+  if (room > left) cursor_ += left;                           // so that no operand lies across the end of the ring
+  const Bytes overwritten = cursor_ + room - arena_.bytes();  // before here, should every operand be placed anew
+  for (const TensorId tensor : distinct_operands(op)) {
+    if (position_[static_cast<std::size_t>(tensor)] < std::max<Bytes>(overwritten, 0)) place_tensor(tensor);
+  }
+  std::vector<void*> pointers;
+  for (const auto* operands : {&op.inputs, &op.outputs}) {
+    for (const TensorId tensor : *operands) {
+      pointers.push_back(arena_.data() + position_[static_cast<std::size_t>(tensor)] % arena_.bytes());
+    }
+  }
+  return pointers;
+}
+
+void ScratchRing::place_tensor(TensorId id) {
+  const Tensor& tensor = graph_->tensor(id);
+  position_[static_cast<std::size_t>(id)] = cursor_;
+  // Floats of some kind are there already, and touching them would make cold data warm.
+  if (tensor.dtype != DType::kF32) {
+    std::memset(arena_.data() + cursor_ % arena_.bytes(), 0, static_cast<std::size_t>(tensor.bytes));
+  }
+  cursor_ += stored_bytes(tensor);
+}
+
+void ScratchRing::clear_integers(const Op& op, std::span<void* const> operands) const {
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    const Tensor& tensor = graph_->tensor(op.outputs[i]);
+    if (tensor.dtype == DType::kF32) continue;
+    std::memset(operands[op.inputs.size() + i], 0, static_cast<std::size_t>(tensor.bytes));
+  }
+}
+
+}  // namespace sluice

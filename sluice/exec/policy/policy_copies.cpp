@@ -1,0 +1,105 @@
+#include "sluice/exec/policy/policy_copies.hpp"
+
+#include <algorithm>
+
+#include "sluice/exec/cpu_affinity.hpp"
+#include "sluice/exec/transfer/streaming_copy.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr Bytes kWindow = 64 * kMiB;       // of one direction
+constexpr Bytes kPiece = 256 * kKiB;       // what a thread takes at a time: about 10 us
+constexpr Bytes kStreamingMultiple = 256;  // of streaming_copy()
+
+// Copies the next piece of the window; no two threads are ever within a window of each other.
+void copy_piece(std::atomic<Bytes>& place, std::byte* to, const std::byte* from, Bytes bytes) {
+  const Bytes at = place.fetch_add(kPiece) % kWindow;
+  streaming_copy(to + at, from + at, static_cast<std::size_t>(align_up(bytes, kStreamingMultiple)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PageCopies>> PageCopies::create(int compute_threads, int background_threads) {
+  SLUICE_ASSIGN(Arena fast, Arena::map(2 * kWindow, "page frames of fast memory"));
+  SLUICE_ASSIGN(Arena slow, Arena::map(2 * kWindow, "page frames of slow memory"));
+  std::unique_ptr<PageCopies> copies(new PageCopies(std::move(fast), std::move(slow), compute_threads));
+  copies->start(background_threads);
+  return copies;
+}
+
+PageCopies::PageCopies(Arena fast, Arena slow, int compute_threads)
+    : fast_(std::move(fast)), slow_(std::move(slow)), compute_threads_(compute_threads) {}
+
+void PageCopies::start(int background_threads) {
+  for (int i = 0; i < background_threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+PageCopies::~PageCopies() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void PageCopies::copy_in(Bytes bytes) {
+  copy_piece(place_in_, fast_.data(), slow_.data(), bytes);
+  copied_in_ += bytes;
+}
+
+void PageCopies::copy_out(Bytes bytes) {
+  copy_piece(place_out_, slow_.data() + kWindow, fast_.data() + kWindow, bytes);
+  copied_out_ += bytes;
+}
+
+void PageCopies::copy_now(Bytes in, Bytes out) {
+  const Bytes pieces_in = (in + kPiece - 1) / kPiece;
+  const Bytes pieces_out = (out + kPiece - 1) / kPiece;
+#pragma omp parallel for num_threads(compute_threads_) schedule(dynamic)
+  for (Bytes piece = 0; piece < pieces_in + pieces_out; ++piece) {
+    if (piece < pieces_in) {
+      copy_in(std::min(kPiece, in - piece * kPiece));
+    } else {
+      copy_out(std::min(kPiece, out - (piece - pieces_in) * kPiece));
+    }
+  }
+}
+
+void PageCopies::submit(Bytes in, Bytes out) {
+  if (in + out == 0) return;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_in_ += in;
+    waiting_out_ += out;
+  }
+  changed_.notify_all();
+}
+
+void PageCopies::drain() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return waiting_in_ + waiting_out_ == 0 && busy_ == 0; });
+}
+
+// Out and in by turns, as far as there is either.
+void PageCopies::work() {
+  allow_every_cpu();
+  std::unique_lock lock(mutex_);
+  for (bool outward = true;; outward = !outward) {
+    changed_.wait(lock, [this] { return over_ || waiting_in_ + waiting_out_ > 0; });
+    if (over_) return;
+    const bool out = waiting_in_ == 0 || (outward && waiting_out_ > 0);
+    Bytes& waiting = out ? waiting_out_ : waiting_in_;
+    const Bytes bytes = std::min(waiting, kPiece);
+    waiting -= bytes;
+    ++busy_;
+    lock.unlock();
+    out ? copy_out(bytes) : copy_in(bytes);
+    lock.lock();
+    --busy_;
+    if (waiting_in_ + waiting_out_ == 0 && busy_ == 0) changed_.notify_all();
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,229 @@
+// Steps under policies, executed: the bits of the plain step, the bytes that the policy asked for, and times that are
+// at least what was charged. What the policies decide is tested beside them.
+#include "sluice/exec/policy/policy_executor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "sluice/base/random.hpp"
+#include "sluice/exec/policy/policy_copies.hpp"
+#include "sluice/policies/charge.hpp"
+#include "sluice/policies/step_accesses.hpp"
+#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/mixing_graph.hpp"
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/tiny_step.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+Machine emulated_machine() {
+  Machine machine = testing::tiny_machine(TierKind::kEmulated);
+  machine.threads = 1;
+  machine.tiers[0].read_bandwidth = machine.tiers[0].write_bandwidth = 10e9;
+  machine.tiers[1].read_bandwidth = 1e9;
+  machine.tiers[1].write_bandwidth = 0.5e9;
+  return machine;
+}
+
+// Every tensor at a place of its own in fast memory.
+Program everything_fast(const Graph& graph, const Machine& machine) {
+  Program program;
+  std::vector<Location> places;
+  Bytes end = 0;
+  for (const Tensor& tensor : graph.tensors()) {
+    places.push_back({kFastTier, end});
+    end += align_up(tensor.bytes, kTensorAlignment);
+  }
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    ComputeInstruction instruction{.op = op};
+    for (const auto* operands : {&graph.op(op).inputs, &graph.op(op).outputs}) {
+      for (const TensorId id : *operands) instruction.operands.push_back(places[static_cast<std::size_t>(id)]);
+    }
+    program.compute.push_back(instruction);
+  }
+  program.arena_bytes = {end, 0};
+  program.lanes.resize(machine.links.size());
+  program.step_start = places;
+  return program;
+}
+
+Result<std::unique_ptr<PolicyExecutor>> make(CompiledGraph& compiled, const Machine& machine, const PolicyRun& run) {
+  Program program = everything_fast(compiled.graph(), machine);
+  const std::vector<Bytes> budgets = program.arena_bytes;
+  return PolicyExecutor::create(compiled, machine, std::move(program), budgets, run);
+}
+
+std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(random_bits(1, static_cast<std::uint64_t>(id), i));
+  }
+  return bytes;
+}
+
+TEST(PolicyExecutor, GivesTheBitsOfThePlainStep) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    for (const PolicyEntry& entry : policies()) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::string(entry.name));
+      testing::MixingGraph compiled(testing::random_graph(seed));
+      testing::MixingGraph plain(compiled.graph());
+      GraphRunner runner(plain);
+      auto executor = make(compiled, emulated_machine(), {std::string(entry.name), 64 * kKiB});
+      ASSERT_TRUE(executor.ok()) << executor.error().message;
+      const auto persistent = [&](TensorId id) { return is_persistent(plain.graph().tensor(id).role); };
+      for (TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
+        if (!persistent(id)) continue;
+        const std::vector<std::byte> bytes = start_bytes(plain.graph().tensor(id), id);
+        ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
+        std::memcpy(runner.data(id), bytes.data(), bytes.size());
+      }
+      for (StepContext context; context.step < 3; ++context.step) {
+        ASSERT_TRUE((*executor)->run_step(context).ok());
+        runner.run_step(context);
+      }
+      for (TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
+        if (!persistent(id)) continue;
+        std::vector<std::byte> bytes(static_cast<std::size_t>(plain.graph().tensor(id).bytes));
+        ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
+        EXPECT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0) << plain.graph().tensor(id).name;
+      }
+    }
+  }
+}
+
+// Policies without passes or background work do the same whatever the time: the step's charges are those of the policy
+// driven by hand.
+TEST(PolicyExecutor, ChargesWhatThePolicySays) {
+  for (const char* name : {"numa-first-touch", "memory-mode", "um"}) {
+    SCOPED_TRACE(name);
+    testing::MixingGraph compiled(testing::random_graph(7));
+    const Machine machine = emulated_machine();
+    const PolicyRun run{name, 128 * kKiB};
+    auto executor = make(compiled, machine, run);
+    ASSERT_TRUE(executor.ok()) << executor.error().message;
+
+    const Liveness liveness = analyze_liveness(compiled.graph());
+    const PageLayout layout = allocation_order_layout(compiled.graph(), liveness);
+    const StepAccesses accesses = step_accesses(compiled.graph(), liveness, layout);
+    const PolicyTiers tiers = *check_policy_run(machine, name);
+    const PolicyEntry& entry = *find_policy(name);
+    const PolicyMemory memory = policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
+    const std::unique_ptr<Policy> policy = make_policy(entry, memory, entry.defaults).value();
+    policy->access(accesses.initial, 0);
+    for (StepContext context; context.step < 3; ++context.step) {
+      AccessCharge expected;
+      Seconds charged = 0;
+      for (OpIndex op = 0; op < compiled.graph().op_count(); ++op) {
+        const AccessCharge charge = charge_op(*policy, accesses, op, 0);
+        charged += wait_seconds(machine, tiers, charge) + slow_seconds(machine, tiers.slow, charge);
+        expected += charge;
+      }
+      const auto trace = (*executor)->run_step(context);
+      ASSERT_TRUE(trace.ok());
+      const AccessCharge& charge = (*executor)->last_step().charge;
+      EXPECT_EQ(charge.requested, expected.requested);
+      EXPECT_EQ(charge.found_fast, expected.found_fast);
+      EXPECT_EQ(charge.slow_read, expected.slow_read);
+      EXPECT_EQ(charge.slow_written, expected.slow_written);
+      EXPECT_EQ(charge.extra_written, expected.extra_written);
+      EXPECT_EQ(trace->link_bytes[static_cast<std::size_t>(tiers.inward)], expected.copied_in);
+      EXPECT_EQ(trace->link_bytes[static_cast<std::size_t>(tiers.outward)], expected.copied_out);
+      // Waits go by quanta of a millisecond, and what goes over is credited to the next step.
+      EXPECT_GE(trace->step_seconds, charged - 2e-3);
+    }
+    EXPECT_EQ((*executor)->figures(), policy->figures());
+  }
+}
+
+// Ops of 2 ms over tensors of 1 MiB at 1 GB/s: a copy each way is a wait of a millisecond.
+TEST(PolicyExecutor, RecordsStallsAheadOfOps) {
+  Graph graph;
+  graph.layers = {"all"};
+  for (const char* name : {"a", "b"}) testing::add_tiny_tensor(graph, name, Role::kParameter, kMiB);
+  for (TensorId id = 0; id < 2; ++id) testing::add_tiny_op(graph, "update", {id}, {id});
+  testing::MixingGraph compiled(graph, {.op_seconds = 2e-3, .failing_op = {}});
+  auto executor = make(compiled, emulated_machine(), {"um", kMiB});
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  for (StepContext context; context.step < 3; ++context.step) {
+    const auto trace = (*executor)->run_step(context);
+    ASSERT_TRUE(trace.ok());
+    EXPECT_EQ(trace->link_bytes, (std::vector<Bytes>{2 * kMiB, 2 * kMiB}));
+    EXPECT_GE(trace->stall_seconds, 1e-3);
+    EXPECT_GE(trace->step_seconds, 4e-3 + 1e-3);
+    EXPECT_GE(trace->ops[1].begin - trace->ops[0].end, 0.9 * trace->stalls[1]);
+    for (const TraceSpan& op : trace->ops) EXPECT_GE(op.end - op.begin, 2e-3);
+    EXPECT_LE(trace->ops[1].end, trace->step_seconds);
+  }
+}
+
+TEST(PolicyExecutor, CopiesInTheBackgroundWhatPassesMove) {
+  Graph graph;
+  graph.layers = {"all"};
+  for (const char* name : {"a", "b"}) testing::add_tiny_tensor(graph, name, Role::kParameter, kMiB);
+  testing::add_tiny_op(graph, "update", {1}, {1});  // a is never used: b, which came second, takes its place
+  testing::MixingGraph compiled(graph, {.op_seconds = 30e-3, .failing_op = {}});
+  auto executor = make(compiled, emulated_machine(), {"ial", kMiB});
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  Bytes in = 0;
+  Bytes out = 0;
+  for (StepContext context; context.step < 12; ++context.step) {
+    const auto trace = (*executor)->run_step(context);
+    ASSERT_TRUE(trace.ok());
+    out += trace->link_bytes[0];
+    in += trace->link_bytes[1];
+  }
+  EXPECT_EQ(in, kMiB);
+  EXPECT_EQ(out, kMiB);
+  EXPECT_EQ((*executor)->last_step().charge.found_fast, kMiB);
+  EXPECT_EQ((*executor)->last_step().charge.slow_read, 0);
+}
+
+TEST(PolicyExecutor, RefusesWhatItCannotEmulate) {
+  testing::MixingGraph compiled(testing::random_graph(1));
+  Machine machine = emulated_machine();
+  const auto refused = [&](const PolicyRun& run) { return make(compiled, machine, run).error(); };
+  EXPECT_THAT(refused({"lru", kMiB}).message, HasSubstr("numa-first-touch"));
+  EXPECT_EQ(refused({"ial", 100}).code, ErrorCode::kInfeasible);
+  EXPECT_EQ(refused({"um:page=2MiB", kMiB}).code, ErrorCode::kInfeasible);
+  EXPECT_EQ(refused({"ial:period=0", kMiB}).code, ErrorCode::kBadInput);
+  machine.tiers[1].addressable = false;
+  EXPECT_EQ(refused({"ial", kMiB}).code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(make(compiled, machine, {"um", kMiB}).ok());
+  machine.tiers[1].kind = TierKind::kFile;
+  EXPECT_THAT(refused({"um", kMiB}).message, HasSubstr("emulated"));
+
+  machine = emulated_machine();
+  Program program = everything_fast(compiled.graph(), machine);
+  program.compute[0].operands.at(0).tier = 1;
+  const auto not_fast =
+      PolicyExecutor::create(compiled, machine, program, std::vector<Bytes>{kGiB, kGiB}, {"um", kMiB});
+  EXPECT_EQ(not_fast.error().code, ErrorCode::kMismatch);
+}
+
+TEST(PolicyExecutor, AFailingOpEndsTheStep) {
+  testing::MixingGraph compiled(testing::random_graph(1), {.op_seconds = 0, .failing_op = 1});
+  auto executor = make(compiled, emulated_machine(), {"um-prefetch", kMiB});
+  ASSERT_TRUE(executor.ok());
+  EXPECT_FALSE((*executor)->run_step({}).ok());
+  EXPECT_FALSE((*executor)->run_step({}).ok());
+}
+
+TEST(PageCopies, CopiesWhatItIsTold) {
+  const std::unique_ptr<PageCopies> copies = PageCopies::create(2, 3).value();
+  copies->copy_now(10 * kMiB + 4096, 3 * kMiB);
+  EXPECT_EQ(copies->copied_in(), 10 * kMiB + 4096);
+  EXPECT_EQ(copies->copied_out(), 3 * kMiB);
+  for (int i = 0; i < 50; ++i) copies->submit(64 * kKiB, 300 * kKiB);
+  copies->drain();
+  EXPECT_EQ(copies->copied_in(), 10 * kMiB + 4096 + 50 * 64 * kKiB);
+  EXPECT_EQ(copies->copied_out(), 3 * kMiB + 50 * 300 * kKiB);
+  copies->drain();  // nothing is under way
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,259 @@
+#include "sluice/experiment/gradient_dump.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "sluice/data/data_source.hpp"
+#include "sluice/experiment/workload_json.hpp"
+#include "sluice/memory/arena.hpp"
+#include "sluice/memory/presets.hpp"
+#include "sluice/planners/planner.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+
+// Runs a step op by op in one arena, by the fast-only plan, and lets the caller look before each op.
+class WatchedStep : public Executor {
+ public:
+  using Watch = std::function<Status(const Op&)>;
+
+  static Result<std::unique_ptr<WatchedStep>> create(Workload& workload, Watch watch) {
+    const Graph& graph = workload.graph();
+    const Machine machine = host_machine(workload.options.threads);
+    Profile profile;
+    profile.op_seconds.assign(static_cast<std::size_t>(graph.op_count()), 1e-3);
+    SLUICE_ASSIGN(const Plan plan, make_plan("fast-only", {graph, profile, machine, {machine.tiers.front().capacity}}));
+    SLUICE_ASSIGN(Arena arena, Arena::map(plan.arena_bytes.front(), "dram"));
+    return std::unique_ptr<WatchedStep>(new WatchedStep(*workload.compiled, plan, std::move(arena), std::move(watch)));
+  }
+
+  Result<StepTrace> run_step(const StepContext& context) override {
+    std::vector<void*> operands;
+    for (OpIndex index = 0; index < graph().op_count(); ++index) {
+      const Op& op = graph().op(index);
+      SLUICE_RETURN_IF_ERROR(watch_(op));
+      operands.clear();
+      for (const TensorId id : op.inputs) operands.push_back(at(id));
+      for (const TensorId id : op.outputs) operands.push_back(at(id));
+      SLUICE_RETURN_IF_ERROR(compiled_.run(index, operands, context));
+    }
+    return StepTrace{};
+  }
+
+  Status read_tensor(TensorId tensor, std::span<std::byte> bytes) override {
+    std::memcpy(bytes.data(), at(tensor), bytes.size());
+    return {};
+  }
+  Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) override {
+    std::memcpy(at(tensor), bytes.data(), bytes.size());
+    return {};
+  }
+  std::vector<std::string> notes() const override { return {}; }
+
+ private:
+  WatchedStep(CompiledGraph& compiled, const Plan& plan, Arena arena, Watch watch)
+      : compiled_(compiled), arena_(std::move(arena)), watch_(std::move(watch)) {
+    offsets_.resize(graph().tensors().size());
+    for (const Residency& residency : plan.residencies) {
+      offsets_[static_cast<std::size_t>(residency.tensor)] = residency.offset;
+    }
+  }
+
+  const Graph& graph() const { return compiled_.graph(); }
+  std::byte* at(TensorId tensor) const { return arena_.data() + offsets_[static_cast<std::size_t>(tensor)]; }
+
+  CompiledGraph& compiled_;
+  Arena arena_;
+  Watch watch_;
+  std::vector<Bytes> offsets_;  // by TensorId
+};
+
+// A parameter as it was before slicing.
+struct Whole {
+  std::string name;
+  Shape shape;
+  std::int64_t index = 0;  // among those of its role
+};
+
+std::string whole_name(const std::string& name) { return name.substr(0, name.find('[')); }
+std::int64_t first_row(const std::string& name) {
+  const std::size_t bracket = name.find('[');
+  return bracket == std::string::npos ? 0 : std::stoll(name.substr(bracket + 1));
+}
+
+std::vector<Whole> wholes(const Graph& graph, Role role) {
+  std::vector<Whole> found;
+  std::map<std::string, std::size_t> index;
+  for (const Tensor& tensor : graph.tensors()) {
+    if (tensor.role != role) continue;
+    const auto [entry, is_new] = index.emplace(whole_name(tensor.name), found.size());
+    if (is_new) {
+      found.push_back({entry->first, tensor.shape, static_cast<std::int64_t>(found.size())});
+    } else {
+      found[entry->second].shape.front() += tensor.shape.front();
+    }
+  }
+  return found;
+}
+
+class GradientDump {
+ public:
+  GradientDump(Workload& workload, const SessionOptions& options, const GradientDumpOptions& dump)
+      : workload_(workload), options_(options), dump_(dump), folder_(dump.folder) {}
+
+  Status run() {
+    std::error_code failure;
+    std::filesystem::create_directories(folder_, failure);
+    if (failure) return cannot_write(folder_, failure.message());
+    SLUICE_ASSIGN(const auto step, WatchedStep::create(workload_, [this](const Op& op) { return note_gradient(op); }));
+    ParameterAccess access(*workload_.compiled, *step);
+    access_ = &access;
+    SLUICE_RETURN_IF_ERROR(initialise_parameters(access, options_.seed, workload_.values.get()));
+    if (!dump_.parameters.empty()) SLUICE_RETURN_IF_ERROR(read_parameters());
+    manifest_ = {
+        {"model", workload_.forward.name}, {"settings", workload_to_json(workload_.options)}, {"seed", options_.seed}};
+    manifest_["settings"]["learning_rate"] = dump_.learning_rate;
+    SLUICE_RETURN_IF_ERROR(write_tensors(Role::kParameter, "parameter", "parameters"));
+    SLUICE_RETURN_IF_ERROR(write_tensors(Role::kBuffer, "buffer", "buffers"));
+    const std::vector<InputTensor> inputs = input_tensors(graph());
+    SLUICE_ASSIGN(const auto data, open_data_source(options_.data, inputs, options_.seed));
+    SLUICE_RETURN_IF_ERROR(write_inputs(inputs, *data));
+    SLUICE_RETURN_IF_ERROR(
+        step->run_step({.learning_rate = dump_.learning_rate, .input = data.get(), .seed = options_.seed}));
+    SLUICE_RETURN_IF_ERROR(note_losses());
+    const std::string text = manifest_.dump(1) + "\n";
+    return write_part("manifest.json", 0, std::as_bytes(std::span(text.data(), text.size())));
+  }
+
+ private:
+  const Graph& graph() const { return workload_.graph(); }
+
+  static Error cannot_write(const std::filesystem::path& path, const std::string& why) {
+    return {ErrorCode::kIo, fmt::format("cannot write {}: {}", path.string(), why)};
+  }
+
+  // Writes at `offset`; the first part of a file to be written makes it anew.
+  Status write_part(const std::string& name, std::int64_t offset, std::span<const std::byte> bytes) {
+    const std::filesystem::path path = folder_ / name;
+    const auto mode = std::ios::binary | std::ios::out;
+    std::ofstream file(path, started_[name] ? mode | std::ios::in : mode | std::ios::trunc);
+    started_[name] = true;
+    file.seekp(offset);
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    file.close();
+    if (!file) return cannot_write(path, std::strerror(errno));
+    return {};
+  }
+
+  // The parameters of an earlier dump of the same model, as they are in its folder now.
+  Status read_parameters() {
+    for (const Whole& whole : wholes(graph(), Role::kParameter)) {
+      const std::filesystem::path path = dump_.parameters / fmt::format("parameter_{:04}.bin", whole.index);
+      std::ifstream file(path, std::ios::binary);
+      for (const TensorId id : persistent_tensors(graph())) {
+        const Tensor& tensor = graph().tensor(id);
+        if (tensor.role != Role::kParameter || whole_name(tensor.name) != whole.name) continue;
+        const std::span<float> values = access_->stage(id);
+        const std::int64_t row = static_cast<std::int64_t>(values.size_bytes()) / tensor.shape.front();
+        file.seekg(first_row(tensor.name) * row);
+        file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
+        if (!file) return Error{ErrorCode::kIo, fmt::format("cannot read {} from {}", tensor.name, path.string())};
+        SLUICE_RETURN_IF_ERROR(access_->write(id));
+      }
+    }
+    return {};
+  }
+
+  // `tensor` (a parameter, or the gradient of one called `name`) into its part of the whole's file.
+  Status write_values(TensorId tensor, const std::string& name, const std::string& file) {
+    SLUICE_ASSIGN(const std::span<const float> values, access_->read(tensor));
+    const Shape& shape = graph().tensor(tensor).shape;
+    const std::int64_t row = shape.empty() ? 1 : static_cast<std::int64_t>(values.size()) / shape.front();
+    const auto bytes = static_cast<std::int64_t>(sizeof(float));
+    return write_part(file, first_row(name) * row * bytes, std::as_bytes(values));
+  }
+
+  Status write_tensors(Role role, const std::string& prefix, const std::string& list) {
+    std::map<std::string, std::string> files;
+    manifest_[list] = json::array();
+    for (const Whole& each : wholes(graph(), role)) {
+      const std::string file = fmt::format("{}_{:04}.bin", prefix, each.index);
+      json entry = {{"name", each.name}, {"shape", each.shape}, {"file", file}};
+      if (role == Role::kParameter) {
+        entry["gradient"] = gradient_files_[each.name] = fmt::format("gradient_{:04}.bin", each.index);
+      }
+      files[each.name] = file;
+      manifest_[list].push_back(entry);
+    }
+    for (const TensorId id : persistent_tensors(graph())) {
+      const Tensor& tensor = graph().tensor(id);
+      if (tensor.role != role) continue;
+      SLUICE_RETURN_IF_ERROR(write_values(id, tensor.name, files.at(whole_name(tensor.name))));
+    }
+    return {};
+  }
+
+  Status write_inputs(const std::vector<InputTensor>& inputs, InputSource& data) {
+    std::vector<std::vector<std::byte>> buffers;
+    std::vector<std::span<std::byte>> spans;
+    for (const InputTensor& each : inputs) buffers.emplace_back(static_cast<std::size_t>(4 * each.elements()));
+    for (auto& buffer : buffers) spans.emplace_back(buffer);
+    SLUICE_RETURN_IF_ERROR(data.fill(0, spans));
+    manifest_["inputs"] = json::array();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const InputTensor& each = inputs[i];
+      const bool floats = each.content == Content::kImages || each.content == Content::kNoise;
+      const std::string file = fmt::format("input_{}.bin", i);
+      manifest_["inputs"].push_back({{"name", each.name},
+                                     {"content", content_name(each.content)},
+                                     {"shape", each.shape},
+                                     {"dtype", floats ? "float32" : "int32"},
+                                     {"bound", each.bound},
+                                     {"file", file}});
+      SLUICE_RETURN_IF_ERROR(write_part(file, 0, buffers[i]));
+    }
+    return {};
+  }
+
+  Status note_gradient(const Op& op) {
+    if (op.kind != OpKind::kSgdUpdate && op.kind != OpKind::kAdamUpdate) return {};
+    const std::string& name = graph().tensor(op.inputs.at(0)).name;
+    return write_values(op.inputs.at(1), name, gradient_files_.at(whole_name(name)));
+  }
+
+  Status note_losses() {
+    double sum = 0;
+    for (const TensorId id : loss_tensors(graph())) {
+      SLUICE_ASSIGN(const std::span<const float> value, access_->read(id));
+      manifest_["losses"][graph().tensor(id).name] = value[0];
+      sum += static_cast<double>(value[0]);
+    }
+    manifest_["loss"] = sum;
+    return {};
+  }
+
+  Workload& workload_;
+  const SessionOptions& options_;
+  const GradientDumpOptions& dump_;
+  std::filesystem::path folder_;
+  ParameterAccess* access_ = nullptr;
+  json manifest_;
+  std::map<std::string, std::string> gradient_files_;  // by the whole parameter's name
+  std::map<std::string, bool> started_;                // files that exist
+};
+
+}  // namespace
+
+Status dump_gradients(Workload& workload, const SessionOptions& options, const GradientDumpOptions& dump) {
+  return GradientDump(workload, options, dump).run();
+}
+
+}  // namespace sluice

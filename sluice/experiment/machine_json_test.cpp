@@ -1,0 +1,74 @@
+#include "sluice/experiment/machine_json.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+Machine two_tiers() {
+  Machine machine;
+  machine.cpu = "Test CPU";
+  machine.threads = 2;
+  Tier fast;
+  fast.name = "dram";
+  fast.capacity = 8 * kGiB;
+  fast.read_bandwidth = 5e10;
+  Tier slow;
+  slow.name = "file";
+  slow.kind = TierKind::kFile;
+  slow.addressable = false;
+  slow.path = "/some/where";
+  slow.beside_bandwidth = 4e9;
+  slow.latency = 1e-4;
+  slow.provenance = Provenance::kMeasured;
+  machine.tiers = {fast, slow};
+  machine.links = {{.from = 0, .to = 1, .bandwidth = 2.5e9, .shared_bandwidth = 2e9},
+                   {.from = 1, .to = 0, .bandwidth = 1e9, .queue_depth = 4}};
+  return machine;
+}
+
+TEST(MachineJsonTest, SurvivesTheRoundTrip) {
+  const Machine machine = two_tiers();
+  const auto again = machine_from_json(machine_to_json(machine));
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(machine_to_json(*again), machine_to_json(machine));
+  EXPECT_EQ(again->fingerprint(), machine.fingerprint());
+  EXPECT_EQ(again->tiers[1].path, "/some/where");
+  EXPECT_EQ(again->links[1].queue_depth, 4);
+  EXPECT_EQ(again->links[0].shared_bandwidth, 2e9);
+  EXPECT_EQ(again->links[1].shared_bandwidth, 0);
+}
+
+TEST(MachineJsonTest, KeepsMemoryNodes) {
+  Machine machine = two_tiers();
+  machine.tiers[1] = {.name = "numa:3", .kind = TierKind::kNuma, .node = 3, .provenance = Provenance::kFirmware};
+  nlohmann::json document = machine_to_json(machine);
+  const auto again = machine_from_json(document);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->tiers[1].kind, TierKind::kNuma);
+  EXPECT_EQ(again->tiers[1].node, 3);
+  EXPECT_EQ(again->tiers[1].provenance, Provenance::kFirmware);
+  document["tiers"][1].erase("node");
+  EXPECT_THAT(machine_from_json(document).error().message, ::testing::HasSubstr("node"));
+}
+
+TEST(MachineJsonTest, ReadsFilesFromBeforeLinksShared) {
+  nlohmann::json document = machine_to_json(two_tiers());
+  for (auto& link : document["links"]) link.erase("shared_bandwidth");
+  const auto machine = machine_from_json(document);
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  EXPECT_EQ(machine->links[0].bandwidth, 2.5e9);
+  EXPECT_EQ(machine->links[0].shared_bandwidth, 0);
+}
+
+TEST(MachineJsonTest, NamesWhatIsMissingOrUnknown) {
+  nlohmann::json document = machine_to_json(two_tiers());
+  document["tiers"][1]["kind"] = "tape";
+  EXPECT_THAT(machine_from_json(document).error().message, ::testing::HasSubstr("tape"));
+  document["tiers"][1].erase("kind");
+  EXPECT_THAT(machine_from_json(document).error().message, ::testing::HasSubstr("kind"));
+}
+
+}  // namespace
+}  // namespace sluice

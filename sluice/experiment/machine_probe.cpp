@@ -1,0 +1,86 @@
+#include "sluice/experiment/machine_probe.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "sluice/exec/transfer/probe.hpp"
+
+namespace sluice {
+namespace {
+
+// Equal for equal questions: the same tiers on the same devices with the same imposed bandwidths.
+std::string question_of(const Machine& machine) {
+  std::string text;
+  for (const Tier& tier : machine.tiers) {
+    struct stat info {};
+    const bool known = !tier.path.empty() && ::stat(tier.path.c_str(), &info) == 0;
+    text += fmt::format("{}({},{:.0f},{:.0f})@{} ", tier.name, to_string(tier.kind), tier.read_bandwidth,
+                        tier.write_bandwidth, known ? info.st_dev : 0);
+  }
+  for (const Link& link : machine.links) {
+    text +=
+        fmt::format("{}->{}({}) ", link.from, link.to, link.throttled ? fmt::format("{:.0f}", link.bandwidth) : "free");
+  }
+  return text;
+}
+
+LinkMeasurement measurement_of(const Link& link) {
+  return {link.bandwidth, link.latency, link.request_bytes, link.queue_depth, link.interference, link.shared_bandwidth};
+}
+
+// Says what the figures are of, so that those of earlier versions, of which one or the other was not measured, are not
+// found.
+std::string link_key(const std::string& question, std::size_t link) {
+  return fmt::format("{}link {} alone, shared and beside compute", question, link);
+}
+
+void remember(const Machine& machine, const std::string& question, ProfileCache& cache) {
+  for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
+    cache.put_link(fmt::format("{}tier {} read", question, i), {.bandwidth = machine.tiers[i].read_bandwidth});
+    cache.put_link(fmt::format("{}tier {} write", question, i), {.bandwidth = machine.tiers[i].write_bandwidth});
+  }
+  for (std::size_t i = 0; i < machine.links.size(); ++i) {
+    cache.put_link(link_key(question, i), measurement_of(machine.links[i]));
+  }
+}
+
+bool recall(Machine& machine, const std::string& question, const ProfileCache& cache) {
+  Machine recalled = machine;
+  for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
+    const auto read = cache.find_link(fmt::format("{}tier {} read", question, i));
+    const auto write = cache.find_link(fmt::format("{}tier {} write", question, i));
+    if (!read || !write) return false;
+    Tier& tier = recalled.tiers[i];
+    tier.read_bandwidth = read->bandwidth;
+    tier.write_bandwidth = write->bandwidth;
+    const bool measured = !tier.emulated() && tier.provenance != Provenance::kFirmware;
+    if (measured) tier.provenance = Provenance::kMeasured;
+  }
+  for (std::size_t i = 0; i < machine.links.size(); ++i) {
+    const auto found = cache.find_link(link_key(question, i));
+    if (!found) return false;
+    Link& link = recalled.links[i];
+    link.bandwidth = found->bandwidth;
+    link.latency = found->latency;
+    link.request_bytes = found->request_bytes;
+    link.queue_depth = found->queue_depth;
+    link.interference = found->interference;
+    link.shared_bandwidth = found->shared_bandwidth;
+    if (link.provenance != Provenance::kEmulated) link.provenance = Provenance::kMeasured;
+  }
+  machine = recalled;
+  return true;
+}
+
+}  // namespace
+
+Status probe_machine(Machine& machine, ProfileCache& cache, Probe probe) {
+  const std::string question = question_of(machine);
+  if (probe == Probe::kUseCache && recall(machine, question, cache)) return {};
+  SLUICE_RETURN_IF_ERROR(measure_links(machine));
+  remember(machine, question, cache);
+  static_cast<void>(cache.save());  // a cache that cannot be written costs time next time, nothing else
+  return {};
+}
+
+}  // namespace sluice

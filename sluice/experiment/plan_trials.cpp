@@ -1,0 +1,165 @@
+#include "sluice/experiment/plan_trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+namespace sluice {
+namespace {
+
+// Whether an executor would do the same for both.
+bool run_alike(const Plan& a, const Plan& b) {
+  return a.budgets == b.budgets && a.ops == b.ops && a.residencies == b.residencies && a.blocks == b.blocks &&
+         a.migrations == b.migrations;
+}
+
+// kBadInput when trials are asked for and there are none to make.
+Result<bool> makes_trials(std::string_view planner, const Machine& machine,
+                          const std::optional<std::int64_t>& most_steps) {
+  if (most_steps && *most_steps == 0) return false;
+  if (has_search(planner)) {
+    return most_steps || std::any_of(machine.tiers.begin() + 1, machine.tiers.end(), std::mem_fn(&Tier::addressable));
+  }
+  if (!most_steps) return false;
+  std::string searching;
+  for (const PlannerEntry& entry : planners()) {
+    if (entry.search) searching += fmt::format("{}{}", searching.empty() ? "" : ", ", entry.name);
+  }
+  return Error{ErrorCode::kBadInput,
+               fmt::format("{} has nothing to try: leave out --trials, or take a planner that decides between plans by "
+                           "running them ({})",
+                           planner, searching.empty() ? "there is none" : searching)};
+}
+
+}  // namespace
+
+PlanTrials::PlanTrials(Session& session, PlannedStart start, TrialOptions options)
+    : session_(session),
+      asked_(std::move(start.asked)),
+      search_(std::move(start.search)),
+      options_(std::move(options)) {
+  record_.profiling_steps = asked_->request.accesses != nullptr ? 1 : 0;
+  record_.plans.push_back({session_.plan(), {}});
+  note_outcome();
+}
+
+Result<StepOutcome> PlanTrials::run_step(std::int64_t step, float learning_rate) {
+  SLUICE_RETURN_IF_ERROR(start_wanted_plan());
+  SLUICE_ASSIGN(StepOutcome outcome, session_.run_step(step, learning_rate));
+  if (stage_ != Stage::kTrying) return outcome;
+  if (cold_steps_ > 0) {
+    --cold_steps_;
+    ++record_.warmup_steps;
+    outcome.variant = "warm-up";
+  } else {
+    outcome.variant = "trial";
+    observe(outcome.trace);
+  }
+  return outcome;
+}
+
+// The executor is another one after that, and its first step cold.
+Result<ValidationResult> PlanTrials::validate(std::int64_t batches) {
+  cold_steps_ = kWarmupSteps;
+  return session_.validate(batches);
+}
+
+Status PlanTrials::save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) {
+  return session_.save_checkpoint(path, next_step);
+}
+
+Status PlanTrials::start_wanted_plan() {
+  if (stage_ == Stage::kTrying) SLUICE_RETURN_IF_ERROR(start(search_->plan()));
+  if (stage_ == Stage::kSettling) {
+    SLUICE_RETURN_IF_ERROR(start(plan_to_keep()));
+    stage_ = Stage::kSettled;
+    record_.kept = running_;
+  }
+  return {};
+}
+
+const Plan& PlanTrials::plan_to_keep() const { return search_->done() ? search_->plan() : search_->best(); }
+
+Status PlanTrials::start(const Plan& proposal) {
+  if (run_alike(proposal, session_.plan())) return {};
+  const Plan plan = finish_proposal(options_.planner, *asked_, proposal);
+  const auto begin = std::chrono::steady_clock::now();
+  const Status changed = session_.change_plan(plan);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  if (!changed.ok() && !session_.running()) return changed;
+  cold_steps_ = kWarmupSteps;
+  if (!changed.ok()) {
+    record_.notes.push_back("a plan to try could not be started, so the best one before it is kept: " +
+                            changed.error().message);
+    stage_ = Stage::kSettling;
+    return {};
+  }
+  running_ = index_of(plan);
+  if (running_ == record_.plans.size()) record_.plans.push_back({plan, {}});
+  ++record_.changes;
+  record_.change_seconds += taken.count();
+  if (options_.on_change) options_.on_change(record_.plans[running_]);
+  return {};
+}
+
+void PlanTrials::observe(const StepTrace& trace) {
+  search_->observe({.seconds = trace.step_seconds, .stalls = trace.stalls});
+  ++record_.trial_steps;
+  record_.plans[running_].steps.push_back(trace.step_seconds);
+  note_outcome();
+}
+
+void PlanTrials::note_outcome() {
+  record_.search = search_->report();
+  record_.complete = search_->done();
+  const bool spent = options_.most_steps && record_.trial_steps >= *options_.most_steps;
+  if (record_.complete || spent) stage_ = Stage::kSettling;
+  if (const std::size_t best = index_of(plan_to_keep()); best < record_.plans.size()) record_.kept = best;
+}
+
+std::size_t PlanTrials::index_of(const Plan& plan) const {
+  const auto& plans = record_.plans;
+  const auto known = std::ranges::find_if(plans, [&](const TriedPlan& tried) { return run_alike(tried.plan, plan); });
+  return static_cast<std::size_t>(known - plans.begin());
+}
+
+bool has_search(std::string_view planner) {
+  return std::ranges::any_of(planners(),
+                             [&](const PlannerEntry& entry) { return entry.name == planner && entry.search; });
+}
+
+Result<PlannedStart> start_planning(const Workload& workload, const Machine& machine, const Profile& profile,
+                                    std::string_view planner, const FastBudget& fast, const AccessProfile* accesses,
+                                    const std::optional<std::int64_t>& most_steps) {
+  PlannedStart start;
+  SLUICE_ASSIGN(const bool tries, makes_trials(planner, machine, most_steps));
+  if (tries) {
+    SLUICE_ASSIGN(BudgetedRequest asked, budgeted_request(workload, machine, profile, planner, fast, accesses));
+    start.asked = std::make_unique<BudgetedRequest>(std::move(asked));
+    Result<std::unique_ptr<PlanSearch>> search = make_search(planner, start.asked->request);
+    if (search.ok()) {
+      start.search = std::move(*search);
+      start.plan = finish_proposal(planner, *start.asked, start.search->plan());
+      return start;
+    }
+    if (search.error().code != ErrorCode::kInfeasible) return search.error();  // else make_plan() says what is feasible
+  }
+  SLUICE_ASSIGN(start.plan, plan_workload(workload, machine, profile, planner, fast, accesses));
+  return start;
+}
+
+Result<TrialRecord> settle_in_training(Workload& workload, PlannedStart start, TrialOptions options,
+                                       const SessionOptions& session_options, float learning_rate,
+                                       const std::function<bool()>& stop) {
+  SLUICE_ASSIGN(const auto session,
+                Session::create(workload, start.asked->request.machine, start.plan, session_options));
+  PlanTrials trials(*session, std::move(start), std::move(options));
+  for (std::int64_t step = 0; !trials.over() && !stop(); ++step) {
+    SLUICE_RETURN_IF_ERROR(trials.run_step(step, learning_rate));
+  }
+  return trials.record();
+}
+
+}  // namespace sluice

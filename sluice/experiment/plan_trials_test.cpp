@@ -1,0 +1,301 @@
+#include "sluice/experiment/plan_trials.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "sluice/memory/presets.hpp"
+#include "sluice/train/estimated_profile.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr float kRate = 0.05F;
+constexpr std::int64_t kSteps = 9;
+
+// Proposes plans one after the other, each for some steps, and then keeps the one it was told to like best.
+class ScriptedSearch : public PlanSearch {
+ public:
+  struct Script {
+    std::vector<Plan> plans;
+    std::size_t best = 0;
+    int steps_each = 1;
+  };
+  ScriptedSearch(Script script, std::vector<StepObservation>* seen) : script_(std::move(script)), seen_(seen) {}
+
+  const Plan& plan() const override { return done() ? best() : script_.plans[present()]; }
+  bool done() const override { return present() == script_.plans.size(); }
+  void observe(const StepObservation& observation) override {
+    EXPECT_FALSE(done());
+    seen_->push_back(observation);
+    ++observed_;
+  }
+  const Plan& best() const override { return script_.plans[std::min(script_.best, present())]; }
+  SearchReport report() const override { return {static_cast<int>(observed_), 2, "scripted"}; }
+
+ private:
+  std::size_t present() const { return observed_ / static_cast<std::size_t>(script_.steps_each); }
+  Script script_;
+  std::vector<StepObservation>* seen_;
+  std::size_t observed_ = 0;
+};
+
+struct RunResult {
+  std::vector<float> losses;
+  std::string hash;
+  bool operator==(const RunResult&) const = default;
+};
+
+Workload workload_of(const std::string& model, ModelOptions shape) {
+  auto workload = build_workload({.model = model, .shape = shape, .threads = 1});
+  SLUICE_CHECK(workload.ok(), workload.error().message);
+  return std::move(*workload);
+}
+
+// A small network on a machine, and several plans for one budget of it.
+class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  explicit PlanTrialsTest(Workload workload = workload_of("resnet20", {.batch = 4}),
+                          const std::string& tier = GetParam())
+      : workload_(std::move(workload)),
+        machine_(*make_machine({.threads = 1, .slow_tier = tier, .spill_path = ::testing::TempDir()})),
+        profile_(estimated_profile(workload_.graph(), machine_)),
+        asked_(*budgeted_request(workload_, machine_, profile_, "sentinel", {parse_memory_size("60%").value()})) {
+    plans_.push_back(plan("sentinel", "60%"));
+    plans_.push_back(plan("on-demand", "60%"));
+    plans_.push_back(plan("sentinel", "45%"));
+    plans_.push_back(plan("on-demand", "45%"));
+  }
+
+  // Of a budget that is at most the one asked for.
+  Plan plan(const std::string& planner, const std::string& fast) {
+    auto result = plan_workload(workload_, machine_, profile_, planner, {*parse_memory_size(fast)});
+    SLUICE_CHECK(result.ok(), result.error().message);
+    result->budgets = asked_.request.budgets;
+    return std::move(*result);
+  }
+
+  RunResult run_without_trials() {
+    auto session = start_session();
+    return run(*session, *session, 0, kSteps);
+  }
+
+  std::unique_ptr<Session> start_session(const SessionOptions& options = {}) {
+    auto session = Session::create(workload_, machine_, plans_[0], options);
+    SLUICE_CHECK(session.ok(), session.error().message);
+    return std::move(*session);
+  }
+
+  PlanTrials trials_of(Session& session, ScriptedSearch::Script script,
+                       std::optional<std::int64_t> most_steps = std::nullopt) {
+    return {session, start_with(std::move(script)), {"sentinel", most_steps}};
+  }
+
+  PlannedStart start_with(ScriptedSearch::Script script) {
+    return {script.plans.front(), std::make_unique<BudgetedRequest>(asked_),
+            std::make_unique<ScriptedSearch>(std::move(script), &seen_)};
+  }
+
+  RunResult run(Training& training, Session& session, std::int64_t first, std::int64_t end) {
+    RunResult result;
+    for (std::int64_t step = first; step < end; ++step) {
+      const auto outcome = training.run_step(step, kRate);
+      SLUICE_CHECK(outcome.ok(), outcome.error().message);
+      result.losses.push_back(outcome->loss);
+      variants_.push_back(outcome->variant);
+      traces_.push_back(outcome->trace);
+      running_.push_back(session.plan());
+    }
+    result.hash = *session.hash_parameters();
+    return result;
+  }
+
+  // The same plan but for a tensor that lies far out in the slow tier: sound, and more than any machine has.
+  Plan too_large() {
+    Plan plan = plans_[0];
+    const auto slow = std::ranges::find(plan.residencies, TierId{1}, &Residency::tier);
+    for (Residency& residency : plan.residencies) {
+      if (residency.tier == 1) residency.offset += Bytes{1} << 50;
+    }
+    SLUICE_CHECK(slow != plan.residencies.end(), "the plan uses the slow tier");
+    plan.arena_bytes[1] += Bytes{1} << 50;
+    return plan;
+  }
+
+  Workload workload_;
+  Machine machine_;
+  Profile profile_;
+  BudgetedRequest asked_;
+  std::vector<Plan> plans_;
+  std::vector<StepObservation> seen_;
+  // Of each step of run().
+  std::vector<std::string> variants_;
+  std::vector<StepTrace> traces_;
+  std::vector<Plan> running_;
+};
+
+TEST_P(PlanTrialsTest, SameBitsWhateverIsTried) {
+  const RunResult expected = run_without_trials();
+  ASSERT_NE(expected.losses.front(), expected.losses.back());
+  variants_.clear();
+  running_.clear();
+  auto session = start_session();
+  PlanTrials trials = trials_of(*session, {.plans = plans_, .best = 1});
+  EXPECT_EQ(run(trials, *session, 0, kSteps), expected);
+  EXPECT_THAT(variants_,
+              ElementsAre("warm-up", "trial", "warm-up", "trial", "warm-up", "trial", "warm-up", "trial", ""));
+  EXPECT_TRUE(trials.over());
+  const TrialRecord& record = trials.record();
+  EXPECT_TRUE(record.complete);
+  EXPECT_EQ(record.plans.size(), 4U);
+  EXPECT_EQ(record.kept, 1U);
+  EXPECT_EQ(record.trial_steps, 4);
+  EXPECT_EQ(record.warmup_steps, 4);
+  EXPECT_EQ(record.changes, 4) << "three to try, one to keep the second";
+  EXPECT_GT(record.change_seconds, 0);
+  EXPECT_EQ(record.search.occasions, 2);
+  EXPECT_EQ(running_.back().migrations, plans_[1].migrations);
+  EXPECT_EQ(trials.kept_plan().migrations, plans_[1].migrations);
+}
+
+TEST_P(PlanTrialsTest, ObservesThePlanThatRanAndNotItsWarmUp) {
+  auto session = start_session();
+  PlanTrials trials = trials_of(*session, {.plans = {plans_[0], plans_[1], plans_[0]}, .best = 0, .steps_each = 2});
+  run(trials, *session, 0, kSteps);
+  ASSERT_EQ(seen_.size(), 6U);
+  std::size_t next = 0;
+  for (std::size_t step = 0; step < traces_.size(); ++step) {
+    if (variants_[step] != "trial") continue;
+    const Plan& proposed = next / 2 == 1 ? plans_[1] : plans_[0];
+    EXPECT_EQ(running_[step].migrations, proposed.migrations) << "step " << step;
+    EXPECT_EQ(seen_[next].seconds, traces_[step].step_seconds);
+    EXPECT_EQ(seen_[next].stalls, traces_[step].stalls);
+    ++next;
+  }
+  EXPECT_EQ(next, seen_.size());
+  EXPECT_EQ(trials.record().plans.size(), 2U) << "the first plan came twice";
+  EXPECT_EQ(trials.record().plans[0].steps.size(), 4U);
+  EXPECT_EQ(trials.record().changes, 2);
+  EXPECT_EQ(trials.record().warmup_steps, 3);
+}
+
+TEST_P(PlanTrialsTest, TheMostStepsEndThemWithTheBestSoFar) {
+  auto session = start_session();
+  PlanTrials trials = trials_of(*session, {.plans = plans_, .best = 1}, 3);
+  run(trials, *session, 0, kSteps);
+  EXPECT_TRUE(trials.over());
+  EXPECT_FALSE(trials.record().complete);
+  EXPECT_EQ(trials.record().trial_steps, 3);
+  EXPECT_EQ(running_.back().migrations, plans_[1].migrations);
+}
+
+TEST_P(PlanTrialsTest, ARunThatEndsInBetweenKnowsTheBestAndItsCheckpointIsGood) {
+  const RunResult expected = run_without_trials();
+  const std::filesystem::path checkpoint =
+      std::filesystem::path(::testing::TempDir()) / fmt::format("plan_trials.{}.ckpt", ::getpid());
+  auto session = start_session();
+  PlanTrials trials = trials_of(*session, {.plans = plans_, .best = 1});
+  run(trials, *session, 0, 5);
+  EXPECT_EQ(running_.back().migrations, plans_[2].migrations);
+  EXPECT_EQ(trials.kept_plan().migrations, plans_[1].migrations);
+  ASSERT_TRUE(trials.save_checkpoint(checkpoint, 5).ok());
+  auto resumed = Session::create(workload_, machine_, trials.kept_plan(), {});
+  ASSERT_TRUE(resumed.ok()) << resumed.error().message;
+  ASSERT_EQ((*resumed)->load_checkpoint(checkpoint).value(), 5);
+  EXPECT_EQ(run(**resumed, **resumed, 5, kSteps).hash, expected.hash);
+  std::filesystem::remove(checkpoint);
+}
+
+TEST_P(PlanTrialsTest, APlanThatCannotBeStartedEndsThem) {
+  machine_.tiers[1].capacity = Bytes{1} << 52;
+  asked_.request.budgets[1] = machine_.tiers[1].capacity;
+  for (Plan& plan : plans_) plan.budgets = asked_.request.budgets;
+  const RunResult expected = run_without_trials();
+  auto session = start_session();
+  PlanTrials trials = trials_of(*session, {.plans = {plans_[0], plans_[1], too_large(), plans_[2]}, .best = 0});
+  EXPECT_EQ(run(trials, *session, 0, kSteps), expected);
+  EXPECT_TRUE(trials.over());
+  EXPECT_FALSE(trials.record().complete);
+  EXPECT_EQ(trials.record().trial_steps, 2);
+  EXPECT_EQ(running_.back().migrations, plans_[0].migrations);
+  EXPECT_EQ(trials.record().kept, 0U);
+  ASSERT_EQ(trials.record().notes.size(), 1U);
+  EXPECT_THAT(trials.record().notes[0], HasSubstr("could not be started"));
+}
+
+TEST_P(PlanTrialsTest, ASearchThatIsDoneTriesNothing) {
+  auto session = start_session();
+  PlanTrials trials = trials_of(*session, {.plans = {plans_[0]}, .best = 0}, 0);
+  run(trials, *session, 0, 2);
+  EXPECT_TRUE(trials.over());
+  EXPECT_EQ(trials.record().trial_steps + trials.record().warmup_steps + trials.record().changes, 0);
+  EXPECT_THAT(variants_, ElementsAre("", ""));
+}
+
+TEST_P(PlanTrialsTest, AProposalThatBreaksARuleIsABug) {
+  Plan broken = plans_[1];
+  broken.migrations.pop_back();
+  auto session = start_session();
+  PlanTrials trials = trials_of(*session, {.plans = {plans_[0], broken}, .best = 0});
+  EXPECT_THROW(run(trials, *session, 0, kSteps), std::logic_error);
+}
+
+TEST_P(PlanTrialsTest, SettledBeforeTrainingBegins) {
+  const std::vector<Plan> two(plans_.begin(), plans_.begin() + 2);
+  const auto settle = [&](const std::function<bool()>& stop) {
+    return settle_in_training(workload_, start_with({.plans = two, .best = 1}), {"sentinel", std::nullopt}, {}, kRate,
+                              stop);
+  };
+  const auto record = settle([] { return false; });
+  ASSERT_TRUE(record.ok()) << record.error().message;
+  EXPECT_TRUE(record->complete);
+  EXPECT_EQ(record->trial_steps, 2);
+  EXPECT_EQ(record->plans.at(record->kept).plan.migrations, plans_[1].migrations);
+  const auto stopped = settle([steps = 0]() mutable { return ++steps > 2; });
+  ASSERT_TRUE(stopped.ok());
+  EXPECT_FALSE(stopped->complete);
+  EXPECT_EQ(stopped->trial_steps, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiers, PlanTrialsTest, ::testing::Values("optane", "file", "pcie3"),
+                         [](const auto& instance) { return instance.param; });
+
+class PlanTrialsOnTextTest : public PlanTrialsTest {
+ protected:
+  PlanTrialsOnTextTest()
+      : PlanTrialsTest(workload_of("gpt2_small", {.batch = 2, .classes = 256, .sequence = 16, .width = 64, .depth = 2}),
+                       "optane"),
+        text_(std::filesystem::path(::testing::TempDir()) / fmt::format("plan_trials_text.{}", ::getpid())) {
+    std::ofstream(text_) << std::string(3000, 'a') << std::string(3000, 'b');
+  }
+  ~PlanTrialsOnTextTest() override { std::filesystem::remove(text_); }
+  std::filesystem::path text_;
+};
+
+// Dropout draws by step, and validation takes the executor away: neither changes a bit, and the step after it is cold.
+TEST_F(PlanTrialsOnTextTest, ValidationInBetween) {
+  const SessionOptions options{.data = "tokens:" + text_.string(), .validate = true};
+  auto plain = start_session(options);
+  const RunResult expected = run(*plain, *plain, 0, 6);
+  plain.reset();
+  variants_.clear();
+  auto session = start_session(options);
+  PlanTrials trials = trials_of(*session, {.plans = {plans_[0], plans_[1]}, .best = 1, .steps_each = 2});
+  RunResult result = run(trials, *session, 0, 2);
+  ASSERT_TRUE(trials.validate(1).ok());
+  const RunResult rest = run(trials, *session, 2, 6);
+  result.losses.insert(result.losses.end(), rest.losses.begin(), rest.losses.end());
+  EXPECT_EQ(result.losses, expected.losses);
+  EXPECT_EQ(rest.hash, expected.hash);
+  EXPECT_THAT(variants_, ElementsAre("warm-up", "trial", "warm-up", "trial", "warm-up", "trial"));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,167 @@
+#include "sluice/experiment/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/data/input_tensors.hpp"
+#include "sluice/program/program.hpp"
+#include "sluice/sim/simulator.hpp"
+#include "sluice/train/policy_run.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int kGridSteps = 100;        // of everything
+constexpr int kBudgetsBelowTried = 3;  // of the grid, below the smallest one found
+
+void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const CostModel& costs,
+                         const Plan& plan) {
+  const Program program = lower_plan(graph, machine, plan);
+  const Timeline timeline = simulate(program, costs);
+  point.step_seconds = timeline.step_seconds;
+  point.stall_seconds = timeline.stall_seconds;
+  point.locality = measure_locality(graph, program, timeline).step;
+  for (std::size_t link = 0; link < machine.links.size(); ++link) {
+    const Link& each = machine.links[link];
+    (each.to < each.from ? point.bytes_in : point.bytes_out) += timeline.link_bytes[link];
+  }
+}
+
+// A policy's step once it has found its balance.
+Status add_policy_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const CostModel& costs,
+                             const PolicyRun& run) {
+  SLUICE_ASSIGN(const PolicyTimeline timeline, predict_policy(run.policy, graph, costs, machine, run.fast_bytes));
+  const PolicyStep step = timeline.steady();
+  point.step_seconds = step.step_seconds;
+  point.stall_seconds = step.stall_seconds;
+  point.bytes_in = step.bytes_in();
+  point.bytes_out = step.bytes_out();
+  point.locality = step.locality();
+  return {};
+}
+
+MeasuredPoint measured_point(const ComparisonRow& row, const ComparisonRow& baseline) {
+  return {row.slowdown,
+          row.slowdown_spread.min,
+          row.slowdown_spread.max,
+          row.step_seconds.median,
+          baseline.step_seconds.median,
+          row.prediction_error(),
+          row.same_bits()};
+}
+
+}  // namespace
+
+BudgetSweep::BudgetSweep(const Workload& workload, const Machine& machine, const Profile& profile)
+    : workload_(workload),
+      machine_(machine),
+      profile_(profile),
+      whole_(fast_only_bytes(workload.graph())),
+      baseline_seconds_(predicted_baseline_seconds(workload.graph(), machine, profile)) {}
+
+SweptModel BudgetSweep::begin(std::string_view model) const {
+  return {std::string(model), batch_size(workload_.graph()), whole_, baseline_seconds_, {}, {}};
+}
+
+void BudgetSweep::fail(SweepPoint& point, const Error& error) {
+  point.failure = error.message;
+  if (error.code != ErrorCode::kInfeasible) return;
+  const auto budgets = resolve_budgets(workload_.graph(), machine_, point.planner, MemorySize{point.budget});
+  if (!budgets.ok()) return;
+  const Result<Bytes> smallest =
+      smallest_feasible_bytes(point.planner, {workload_.graph(), profile_, machine_, *budgets});
+  if (!smallest.ok()) return;
+  point.smallest_feasible = smallest_[point.planner] = *smallest;
+}
+
+SweepPoint BudgetSweep::predict(std::string_view planner, Bytes budget) {
+  SweepPoint point{.planner = std::string(planner), .budget = align_down(budget, kTensorAlignment)};
+  const auto known = smallest_.find(planner);
+  if (known != smallest_.end() && point.budget < known->second) {
+    point.smallest_feasible = known->second;
+    point.failure = fmt::format("{} cannot do with {}: the smallest budget it can use is {}", planner,
+                                format_bytes(point.budget), format_bytes(known->second));
+    return point;
+  }
+  const Result<Plan> plan = plan_workload(workload_, machine_, profile_, planner, {MemorySize{point.budget}, false});
+  if (!plan.ok()) {
+    fail(point, plan.error());
+    return point;
+  }
+  const CostModel costs(workload_.graph(), profile_, machine_);
+  if (const auto run = policy_run(*plan)) {
+    const Status predicted = add_policy_prediction(point, workload_.graph(), machine_, costs, *run);
+    if (!predicted.ok()) {
+      fail(point, predicted.error());
+      return point;
+    }
+  } else {
+    add_plan_prediction(point, workload_.graph(), machine_, costs, *plan);
+  }
+  point.slowdown = point.step_seconds / baseline_seconds_;
+  return point;
+}
+
+// Whether the budget does; then it is the one found.
+bool BudgetSweep::tries_less(std::string_view planner, double allowed, Bytes budget, NoLossPoint& found) {
+  SweepPoint point = predict(planner, budget);
+  ++found.budgets_tried;
+  if (!point.feasible() || point.slowdown > 1 + allowed) return false;
+  found.point = std::move(point);
+  return true;
+}
+
+NoLossPoint BudgetSweep::find_no_loss(std::string_view planner, double allowed) {
+  NoLossPoint found{.allowed = allowed, .grid = whole_ / kGridSteps};
+  const auto budget_at = [&](int step) { return step == kGridSteps ? whole_ : step * found.grid; };
+  found.point = predict(planner, whole_);
+  found.budgets_tried = 1;
+  if (!found.point.feasible()) return found;
+  if (found.point.slowdown > 1 + allowed) {
+    found.point.failure =
+        fmt::format("{} loses {:.1f} % with all the memory it asks for", planner, 100 * (found.point.slowdown - 1));
+    return found;
+  }
+  int loses = 0;  // grid steps: too small a budget
+  int does = kGridSteps;
+  while (does - loses > 1) {
+    const int middle = loses + (does - loses) / 2;
+    (tries_less(planner, allowed, budget_at(middle), found) ? does : loses) = middle;
+  }
+  for (int below = 1; below <= kBudgetsBelowTried && does - below > 0; ++below) {
+    const int step = does - below;
+    if (step == loses || !tries_less(planner, allowed, budget_at(step), found)) continue;
+    does = step;
+    below = 0;
+  }
+  return found;
+}
+
+Status BudgetSweep::measure(std::span<SweepPoint* const> points, ComparisonOptions options,
+                            const ComparisonProgress& progress, const std::function<bool()>& stop) const {
+  options.planners.clear();
+  for (const SweepPoint* point : points) {
+    if (!point->feasible()) continue;
+    options.planners.push_back(point->planner);
+    options.fast = {MemorySize{point->budget}, false};
+  }
+  if (options.planners.empty()) return {};
+  SLUICE_ASSIGN(const std::vector<ComparisonRow> rows,
+                compare_planners(workload_, machine_, profile_, options, progress, stop));
+  const auto row_of = [&](std::string_view planner) {
+    return std::ranges::find(rows, planner, &ComparisonRow::planner);
+  };
+  for (SweepPoint* point : points) {
+    const auto row = row_of(point->planner);
+    if (!point->feasible() || row == rows.end()) continue;
+    if (row->failure) {
+      point->failure = row->failure->message;
+    } else {
+      point->measured = measured_point(*row, *row_of(kBaselinePlanner));
+    }
+  }
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,48 @@
+// Slowdown over fast budget for one workload: the curves of Sentinel's figures 10 and 11, and ReDL's figure 11.
+//
+// A point is planned and simulated; measure() also runs the planners of one budget beside the baseline, as
+// comparison.hpp does. The profile is given once and serves every budget. What a planner cannot do is a failure in its
+// point, never one of the sweep.
+#pragma once
+
+#include <map>
+
+#include "sluice/experiment/comparison.hpp"
+#include "sluice/experiment/sweep_result.hpp"
+
+namespace sluice {
+
+class BudgetSweep {
+ public:
+  // All outlive the sweep.
+  BudgetSweep(const Workload& workload, const Machine& machine, const Profile& profile);
+
+  // Nothing swept yet: names and what everything takes.
+  SweptModel begin(std::string_view model) const;
+
+  // Plans and simulates once; once too small a budget was met, smaller ones are known not to do.
+  SweepPoint predict(std::string_view planner, Bytes budget);
+
+  // The smallest budget on a grid of hundredths of everything with a predicted loss of at most `allowed`, by bisection:
+  // about seven budgets, and as many to find the smallest feasible one. More memory can do what less can, so the loss
+  // is taken to fall with the budget; planners are heuristics, so budgets just below the one found are tried as well.
+  NoLossPoint find_no_loss(std::string_view planner, double allowed);
+
+  // Runs the feasible points, all of one budget, and fills what is measured. `options` but for planners and budget.
+  // Errors: kInterrupted where `stop` says so, and those of the baseline.
+  Status measure(std::span<SweepPoint* const> points, ComparisonOptions options, const ComparisonProgress& progress,
+                 const std::function<bool()>& stop) const;
+
+ private:
+  void fail(SweepPoint& point, const Error& error);
+  bool tries_less(std::string_view planner, double allowed, Bytes budget, NoLossPoint& found);
+
+  const Workload& workload_;
+  const Machine& machine_;
+  const Profile& profile_;
+  Bytes whole_;
+  Seconds baseline_seconds_;
+  std::map<std::string, Bytes, std::less<>> smallest_;  // feasible budget by planner, where known
+};
+
+}  // namespace sluice

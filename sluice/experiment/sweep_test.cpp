@@ -1,0 +1,101 @@
+#include "sluice/experiment/sweep.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/graph/liveness.hpp"
+#include "sluice/memory/presets.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A small VGG with op times by the bytes that an op touches, and a slow tier behind a link as slow as makes plans hurt.
+class BudgetSweepTest : public ::testing::Test {
+ protected:
+  BudgetSweepTest() {
+    WorkloadOptions options;
+    options.model = "vgg11";
+    options.shape = {.batch = 2, .image_size = 32, .classes = 10, .width = 8};
+    workload_ = std::move(build_workload(options)).value();
+    machine_ = *make_machine({.threads = 1, .slow_tier = "pcie3", .link_bandwidth = 0.5e9});
+    profile_.graph_fingerprint = workload_.graph().fingerprint();
+    profile_.provenance = Provenance::kGiven;
+    for (const Op& op : workload_.graph().ops()) {
+      Bytes bytes = 0;
+      for (const TensorId id : distinct_operands(op)) bytes += workload_.graph().tensor(id).bytes;
+      profile_.op_seconds.push_back(1e-5 + static_cast<double>(bytes) * 1e-9);
+    }
+  }
+
+  Workload workload_;
+  Machine machine_;
+  Profile profile_;
+};
+
+TEST_F(BudgetSweepTest, PredictsWhatPlanAndSimulatorSay) {
+  BudgetSweep sweep(workload_, machine_, profile_);
+  const SweptModel swept = sweep.begin("small");
+  EXPECT_EQ(swept.batch, 2);
+  EXPECT_EQ(swept.whole, fast_only_bytes(workload_.graph()));
+  const SweepPoint point = sweep.predict("on-demand", swept.whole * 9 / 10);
+  ASSERT_TRUE(point.feasible()) << point.failure;
+  const Plan plan = *plan_workload(workload_, machine_, profile_, "on-demand", {MemorySize{point.budget}, false});
+  EXPECT_EQ(point.step_seconds, plan.predicted_step_seconds);
+  EXPECT_EQ(point.slowdown, point.step_seconds / swept.baseline_seconds);
+  EXPECT_GT(point.slowdown, 1);
+  EXPECT_GT(point.bytes_in, 0);
+  EXPECT_LT(point.locality.found, point.locality.requested) << "fetched on demand";
+}
+
+TEST_F(BudgetSweepTest, TooSmallBudgetsKnowTheSmallestFeasibleOne) {
+  BudgetSweep sweep(workload_, machine_, profile_);
+  const SweepPoint first = sweep.predict("on-demand", 2 * kTensorAlignment);
+  const SweepPoint second = sweep.predict("on-demand", kTensorAlignment);
+  ASSERT_TRUE(first.smallest_feasible);
+  EXPECT_FALSE(first.feasible());
+  EXPECT_FALSE(second.feasible());
+  EXPECT_EQ(first.smallest_feasible, second.smallest_feasible);
+  EXPECT_TRUE(sweep.predict("on-demand", *first.smallest_feasible).feasible());
+}
+
+TEST_F(BudgetSweepTest, WhatCannotRunAtAllIsAFailureOfItsPoint) {
+  BudgetSweep sweep(workload_, machine_, profile_);
+  const SweepPoint point = sweep.predict("slow-only", 100 * kMiB);  // ops cannot address it
+  EXPECT_FALSE(point.feasible());
+  EXPECT_FALSE(point.smallest_feasible);
+}
+
+TEST_F(BudgetSweepTest, FindsASmallBudgetWithoutLoss) {
+  BudgetSweep sweep(workload_, machine_, profile_);
+  const Bytes whole = sweep.begin("small").whole;
+  for (const double allowed : {0.0, 0.05, 0.5}) {
+    SCOPED_TRACE(allowed);
+    const NoLossPoint found = sweep.find_no_loss("sentinel", allowed);
+    ASSERT_TRUE(found.point.feasible()) << found.point.failure;
+    EXPECT_LE(found.point.slowdown, 1 + allowed);
+    EXPECT_EQ(found.grid, whole / 100);
+    if (found.point.budget == whole) continue;
+    const auto step = (found.point.budget + found.grid - 1) / found.grid;
+    EXPECT_EQ(found.point.budget, align_down(step * found.grid, kTensorAlignment));
+    const SweepPoint less = sweep.predict("sentinel", (step - 1) * found.grid);
+    EXPECT_TRUE(!less.feasible() || less.slowdown > 1 + allowed) << "a hundredth less would do";
+    EXPECT_LT(found.budgets_tried, 20);
+  }
+}
+
+TEST_F(BudgetSweepTest, MoreLossNeedsNoMoreMemory) {
+  BudgetSweep sweep(workload_, machine_, profile_);
+  EXPECT_LT(sweep.find_no_loss("sentinel", 1).point.budget, sweep.find_no_loss("sentinel", 0.001).point.budget);
+}
+
+TEST_F(BudgetSweepTest, APlannerThatCannotPlanHasNoBudgetWithoutLoss) {
+  BudgetSweep sweep(workload_, machine_, profile_);
+  const NoLossPoint found = sweep.find_no_loss("no such planner", 0.01);
+  EXPECT_FALSE(found.point.feasible());
+  EXPECT_THAT(found.point.failure, HasSubstr("unknown planner"));
+}
+
+}  // namespace
+}  // namespace sluice

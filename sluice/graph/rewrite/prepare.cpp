@@ -1,0 +1,61 @@
+#include "sluice/graph/rewrite/prepare.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "sluice/graph/footprint.hpp"
+#include "sluice/graph/rewrite/batch_slices.hpp"
+#include "sluice/graph/rewrite/evaluation.hpp"
+#include "sluice/graph/rewrite/fold.hpp"
+#include "sluice/graph/rewrite/mixed_precision.hpp"
+#include "sluice/graph/rewrite/slice_batch.hpp"
+#include "sluice/graph/rewrite/slice_dense.hpp"
+#include "sluice/graph/rewrite/slice_loss.hpp"
+
+namespace sluice {
+namespace {
+
+// What training and evaluation share: both must slice weights at the same features.
+struct Step {
+  Graph folded;    // forward ops
+  Graph training;  // with backward and update ops, losses sliced by rows and weights by features
+  Bytes loss_limit = 0;
+  Bytes dense_limit = 0;
+};
+
+Step training_step(const Graph& forward, const OptimizerOptions& optimizer) {
+  Step step{.folded = fold(forward), .training = {}};
+  const Graph whole = build_training_graph(step.folded, optimizer);
+  step.loss_limit = loss_slice_limit(whole);
+  step.dense_limit = dense_slice_limit(step.folded);
+  step.training = slice_dense(slice_loss(whole, step.loss_limit), step.dense_limit);
+  return step;
+}
+
+Bytes largest_op(const Graph& graph) {
+  const std::vector<Bytes> operands = measure_footprint(graph).operands;
+  return *std::max_element(operands.begin(), operands.end());
+}
+
+Graph in_precision(const Graph& sliced, Precision precision) {
+  return precision == Precision::kBF16 ? to_mixed_precision(sliced) : sliced;
+}
+
+}  // namespace
+
+Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer, Precision precision) {
+  const Step step = training_step(forward, optimizer);
+  return in_precision(slice_batch(step.training, batch_slice_limit(step.training)), precision);
+}
+
+// What trains in a budget is evaluated in it: losses and weights are sliced alike, and no op needs more than the
+// largest of training.
+Graph prepare_evaluation_graph(const Graph& forward, Precision precision) {
+  const Step step = training_step(forward, {});
+  const Graph whole = build_evaluation_graph(step.folded);
+  const Graph evaluation = slice_dense(slice_loss(whole, step.loss_limit), step.dense_limit);
+  const Graph training = slice_batch(step.training, batch_slice_limit(step.training));
+  return in_precision(slice_batch(evaluation, largest_op(training)), precision);
+}
+
+}  // namespace sluice

@@ -1,0 +1,24 @@
+// From a model's forward graph to the logical graph that is compiled: every rewrite of graphs, in its one right order.
+//
+//   sink activations below concats, fold transposes into matrix products     (fold.hpp)
+//   append backward and update ops                                           (autodiff.hpp)
+//   slice losses by rows, dense layers by features, other ops by samples     (slice_loss.hpp, slice_dense.hpp,
+//                                                                             slice_batch.hpp)
+//   turn activations into bf16, if asked                                     (mixed_precision.hpp)
+#pragma once
+
+#include "sluice/graph/autodiff/autodiff.hpp"
+#include "sluice/graph/graph.hpp"
+
+namespace sluice {
+
+enum class Precision { kF32, kBF16 };
+
+Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer,
+                             Precision precision = Precision::kF32);
+
+// For evaluation: the forward ops as they run on a trained model. Batch norms use their running statistics, dropout
+// is gone, parameters have the same names and slices as in the training graph. See evaluation.hpp.
+Graph prepare_evaluation_graph(const Graph& forward, Precision precision = Precision::kF32);
+
+}  // namespace sluice

@@ -1,0 +1,223 @@
+#include "sluice/graph/rewrite/slice_loss.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sluice/base/interval.hpp"
+#include "sluice/graph/footprint.hpp"
+#include "sluice/graph/rewrite/slice_loss_chain.hpp"
+
+namespace sluice {
+namespace {
+
+using Rows = Interval<std::int64_t>;
+
+std::vector<Rows> cut(std::int64_t rows, Bytes bytes, Bytes limit) {
+  const std::int64_t slices = std::min<std::int64_t>(rows, (bytes + limit - 1) / limit);
+  const std::int64_t length = (rows + slices - 1) / slices;
+  std::vector<Rows> cuts;
+  for (std::int64_t begin = 0; begin < rows; begin += length) cuts.push_back({begin, std::min(rows, begin + length)});
+  return cuts;
+}
+
+class LossSlicer {
+ public:
+  LossSlicer(const Graph& graph, Bytes limit) : graph_(graph), limit_(limit), new_ids_(graph.tensors().size(), -1) {
+    const LossChainFinder finder(graph);
+    replaced_.resize(graph.ops().size(), false);
+    for (OpIndex index = 0; index < graph.op_count(); ++index) {
+      const Op& op = graph.op(index);
+      if (op.kind != OpKind::kSoftmaxCrossEntropy || graph.tensor(op.inputs[0]).bytes <= limit) continue;
+      const std::optional<LossChain> chain = finder.find(index);
+      if (!chain) continue;
+      for (const OpIndex part : chain->ops) replaced_[slot(part)] = true;
+      chains_.emplace(chain->middle(), *chain);
+    }
+    finder.add_needless(replaced_);
+  }
+
+  bool needed() const { return !chains_.empty(); }
+
+  Graph run() && {
+    result_.name = graph_.name;
+    result_.layers = graph_.layers;
+    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+      if (const auto found = chains_.find(index); found != chains_.end()) emit_chain(found->second);
+      if (!replaced_[slot(index)]) emit_whole(graph_.op(index));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // What one slice's ops share.
+  struct Slice {
+    Rows rows;
+    Phase phase;
+    bool first;
+    TensorId x;   // of result_: all rows
+    TensorId dx;  // of result_: all rows; -1 when nobody wants it
+  };
+
+  static std::size_t slot(std::int32_t index) { return static_cast<std::size_t>(index); }
+  static std::string suffix(const Rows& rows) { return fmt::format("[{}:{}]", rows.begin, rows.end); }
+  const Op& op(OpIndex index) const { return graph_.op(index); }
+
+  TensorId renamed(TensorId id) {
+    TensorId& made = new_ids_[slot(id)];
+    if (made < 0) made = result_.add_tensor(graph_.tensor(id));
+    return made;
+  }
+
+  std::vector<TensorId> renamed(std::vector<TensorId> ids) {
+    for (TensorId& id : ids) id = renamed(id);
+    return ids;
+  }
+
+  void emit_whole(Op op) {
+    op.inputs = renamed(std::move(op.inputs));
+    op.outputs = renamed(std::move(op.outputs));
+    result_.add_op(std::move(op));
+  }
+
+  TensorId add_like(Tensor tensor, const std::string& suffix, Shape shape) {
+    tensor.name += suffix;
+    tensor.shape = std::move(shape);
+    tensor.bytes = 0;
+    return result_.add_tensor(std::move(tensor));
+  }
+
+  // The same op for some rows; operands are those of result_.
+  void emit_slice(OpIndex original, const Slice& slice, Attributes attributes, std::vector<TensorId> inputs,
+                  std::vector<TensorId> outputs) {
+    Op part = op(original);
+    part.name += suffix(slice.rows);
+    part.phase = slice.phase;
+    part.attributes = std::move(attributes);
+    part.inputs = std::move(inputs);
+    part.outputs = std::move(outputs);
+    result_.add_op(std::move(part));
+  }
+
+  // An op that stands beside `neighbour`, named after what it makes or changes.
+  void emit_beside(OpIndex neighbour, Phase phase, OpKind kind, const std::string& name, const Attributes& attributes,
+                   std::vector<TensorId> inputs, TensorId output) {
+    result_.add_op({.name = name,
+                    .kind = kind,
+                    .attributes = attributes,
+                    .inputs = std::move(inputs),
+                    .outputs = {output},
+                    .layer = op(neighbour).layer,
+                    .phase = phase});
+  }
+
+  void emit_view(OpIndex neighbour, Phase phase, TensorId from, TensorId to) {
+    const Tensor& view = result_.tensor(to);
+    emit_beside(neighbour, phase, OpKind::kReshape, view.name + ".view", {.shape = view.shape}, {from}, to);
+  }
+
+  // `id`, of graph_, as a matrix of its rows: itself, or one that the caller makes a view from or of.
+  TensorId as_rows(TensorId id, const Shape& rows) {
+    const Tensor& tensor = graph_.tensor(id);
+    return tensor.shape == rows ? renamed(id) : add_like(tensor, ".rows", rows);
+  }
+
+  void emit_chain(const LossChain& chain) {
+    const Op& dense = op(chain.dense);
+    const Tensor& logits = graph_.tensor(dense.outputs[0]);
+    const std::int64_t rows = element_count(logits.shape) / logits.shape.back();
+    const TensorId x = renamed(dense.inputs[0]);
+    const Shape matrix = {rows, element_count(result_.tensor(x).shape) / rows};
+    const Phase phase = chain.backward ? Phase::kBackward : dense.phase;
+    const TensorId x_rows = as_rows(dense.inputs[0], matrix);
+    if (x_rows != x) emit_view(chain.dense, phase, x, x_rows);
+    TensorId dx = -1;
+    TensorId dx_rows = -1;
+    for (const OpIndex product : chain.products) {
+      if (op(product).kind != OpKind::kDenseBackwardData) continue;
+      dx_rows = as_rows(op(product).outputs[0], matrix);
+      dx = renamed(op(product).outputs[0]);
+    }
+    for (const Rows& part : cut(rows, logits.bytes, limit_)) {
+      emit_rows(chain, {.rows = part, .phase = phase, .first = part.begin == 0, .x = x_rows, .dx = dx_rows});
+    }
+    if (dx != dx_rows) emit_view(chain.dense, phase, dx_rows, dx);
+  }
+
+  void emit_rows(const LossChain& chain, const Slice& slice) {
+    const Op& dense = op(chain.dense);
+    const Op& loss = op(chain.loss);
+    const std::string suffix = this->suffix(slice.rows);
+    const Attributes part{.out_begin = slice.rows.begin, .out_end = slice.rows.end};
+    const Shape shape = {slice.rows.length(), graph_.tensor(dense.outputs[0]).shape.back()};
+
+    const Tensor& whole = result_.tensor(slice.x);
+    const std::string name = whole.name + ".slice" + suffix;
+    const TensorId x = add_like(whole, suffix, {slice.rows.length(), whole.shape[1]});
+    emit_beside(chain.dense, slice.phase, OpKind::kSliceBatch, name, part, {slice.x}, x);
+
+    std::vector<TensorId> dense_inputs = renamed(dense.inputs);
+    dense_inputs[0] = x;
+    const TensorId logits = add_like(graph_.tensor(dense.outputs[0]), suffix, shape);
+    emit_slice(chain.dense, slice, dense.attributes, std::move(dense_inputs), {logits});
+
+    const TensorId probabilities = add_like(graph_.tensor(loss.outputs[1]), suffix, shape);
+    const TensorId labels = renamed(loss.inputs[1]);
+    const TensorId sum = renamed(loss.outputs[0]);
+    Attributes loss_part = part;
+    loss_part.accumulate = !slice.first;
+    std::vector<TensorId> loss_inputs = {logits, labels};
+    if (!slice.first) loss_inputs.push_back(sum);
+    emit_slice(chain.loss, slice, loss_part, std::move(loss_inputs), {sum, probabilities});
+
+    if (!chain.backward) return;
+    const TensorId dlogits = add_like(graph_.tensor(op(*chain.backward).outputs[0]), suffix, shape);
+    emit_slice(*chain.backward, slice, part, {probabilities, labels}, {dlogits});
+    for (const OpIndex product : chain.products) emit_product(product, slice, x, dlogits);
+  }
+
+  void emit_product(OpIndex index, const Slice& slice, TensorId x, TensorId dlogits) {
+    const Op& product = op(index);
+    if (product.kind == OpKind::kDenseBackwardData) {
+      const Tensor& whole = result_.tensor(slice.dx);
+      const std::string name = whole.name + ".place" + suffix(slice.rows);
+      const TensorId dx = add_like(whole, suffix(slice.rows), result_.tensor(x).shape);
+      emit_slice(index, slice, product.attributes, {dlogits, renamed(product.inputs[1])}, {dx});
+      std::vector<TensorId> placed = {dx};
+      if (!slice.first) placed.push_back(slice.dx);
+      const Attributes part{.out_begin = slice.rows.begin, .out_end = slice.rows.end, .partial = !slice.first};
+      emit_beside(index, slice.phase, OpKind::kPlaceBatch, name, part, std::move(placed), slice.dx);
+      return;
+    }
+    Attributes attributes = product.attributes;
+    attributes.accumulate = attributes.accumulate || !slice.first;
+    const std::vector<TensorId> gradients = renamed(product.outputs);
+    std::vector<TensorId> inputs = {x, dlogits};
+    if (attributes.accumulate) inputs.insert(inputs.end(), gradients.begin(), gradients.end());
+    emit_slice(index, slice, std::move(attributes), std::move(inputs), gradients);
+  }
+
+  const Graph& graph_;
+  const Bytes limit_;
+  std::map<OpIndex, LossChain> chains_;  // by their middle
+  std::vector<bool> replaced_;           // by OpIndex of graph_
+  std::vector<TensorId> new_ids_;        // by TensorId of graph_; -1 before it is made
+  Graph result_;
+};
+
+}  // namespace
+
+Graph slice_loss(const Graph& logical, Bytes limit) {
+  SLUICE_CHECK(limit > 0, "the limit of a slice of logits must be positive");
+  LossSlicer slicer(logical, limit);
+  return slicer.needed() ? std::move(slicer).run() : logical;
+}
+
+Bytes loss_slice_limit(const Graph& training) {
+  constexpr Bytes kShare = 16;
+  return std::max(4 * kMiB, measure_footprint(training).peak / kShare);
+}
+
+}  // namespace sluice

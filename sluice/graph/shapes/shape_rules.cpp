@@ -1,0 +1,154 @@
+#include "sluice/graph/shapes/shape_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sluice/graph/shapes/shape_rule.hpp"
+
+namespace sluice {
+
+Error ShapeRule::error(const std::string& detail) const {
+  return {ErrorCode::kBadInput, fmt::format("{}: {}", to_string(kind), detail)};
+}
+
+Status ShapeRule::expect_inputs(std::size_t at_least, std::size_t at_most) const {
+  if (inputs.size() < at_least || inputs.size() > at_most) {
+    return error(fmt::format("expects {} to {} inputs, got {}", at_least, at_most, inputs.size()));
+  }
+  for (const Shape& shape : inputs) {
+    if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; })) {
+      return error(fmt::format("expects extents of at least 1, got {}", to_string(shape)));
+    }
+  }
+  return {};
+}
+
+Status ShapeRule::expect_rank(std::size_t input, std::size_t rank, std::string_view form) const {
+  if (inputs[input].size() == rank) return {};
+  return error(fmt::format("expects input {} to be {}, got {}", input, form, to_string(inputs[input])));
+}
+
+Status ShapeRule::expect_shape(std::string_view what, const Shape& got, const Shape& expected) const {
+  if (got == expected) return {};
+  return error(fmt::format("expects {} of shape {}, got {}", what, to_string(expected), to_string(got)));
+}
+
+Status ShapeRule::expect_axis(std::int64_t axis) const {
+  if (axis >= 0 && axis < static_cast<std::int64_t>(inputs[0].size())) return {};
+  return error(fmt::format("expects an axis of {}, got {}", to_string(inputs[0]), axis));
+}
+
+namespace {
+
+Result<Shapes> same_shape(const ShapeRule& rule, std::size_t inputs, std::size_t outputs) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(inputs, inputs));
+  for (std::size_t i = 1; i < inputs; ++i) {
+    SLUICE_RETURN_IF_ERROR(rule.expect_shape(fmt::format("input {}", i), rule.inputs[i], rule.inputs[0]));
+  }
+  return Shapes(outputs, rule.inputs[0]);
+}
+
+Result<Shapes> dropout(const ShapeRule& rule) {
+  if (!(rule.attributes.rate >= 0 && rule.attributes.rate < 1)) {
+    return rule.error(fmt::format("expects a rate in [0, 1), got {}", rule.attributes.rate));
+  }
+  return same_shape(rule, 1, 1);
+}
+
+// Of a slice of the rows, all labels are given, in whatever shape.
+Status expect_labels(const ShapeRule& rule, const Shape& logits, const Shape& labels) {
+  const auto [begin, end] = std::pair(rule.attributes.out_begin, rule.attributes.out_end);
+  if (end == 0) return rule.expect_shape("labels", labels, {logits.begin(), logits.end() - 1});
+  const std::int64_t rows = element_count(logits) / logits.back();
+  if (begin >= 0 && end - begin == rows && end <= element_count(labels)) return {};
+  return rule.error(
+      fmt::format("logits {} are not those of labels {}:{} of {}", to_string(logits), begin, end, to_string(labels)));
+}
+
+Result<Shapes> softmax_cross_entropy(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 2));
+  const Shape& logits = rule.inputs[0];
+  if (logits.size() < 2) return rule.error(fmt::format("expects logits [..., classes], got {}", to_string(logits)));
+  SLUICE_RETURN_IF_ERROR(expect_labels(rule, logits, rule.inputs[1]));
+  return Shapes{{1}, logits};
+}
+
+Result<Shapes> sigmoid_cross_entropy(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  return Shapes{{1}};
+}
+
+}  // namespace
+
+Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attributes, std::span<const Shape> inputs) {
+  const ShapeRule rule{kind, attributes, inputs};
+  switch (kind) {
+    case OpKind::kConv2d:
+    case OpKind::kConvTranspose2d:
+      return convolution_shapes(rule);
+    case OpKind::kBatchNorm:
+    case OpKind::kBatchNormApply:
+      return batch_norm_shapes(rule);
+    case OpKind::kBatchNormStatistics:
+    case OpKind::kBatchNormMerge:
+    case OpKind::kBatchNormBackwardSums:
+    case OpKind::kBatchNormBackwardApply:
+      return batch_norm_part_shapes(rule);
+    case OpKind::kLayerNorm:
+      return layer_norm_shapes(rule);
+    case OpKind::kLocalResponseNorm:
+      return local_response_norm_shapes(rule);
+    case OpKind::kRelu:
+    case OpKind::kUnary:
+    case OpKind::kCast:
+    case OpKind::kReorder:
+      return same_shape(rule, 1, 1);
+    case OpKind::kDropout:
+      return dropout(rule);
+    case OpKind::kAdd:
+      return same_shape(rule, 2, 1);
+    case OpKind::kBinary:
+      return binary_shapes(rule);
+    case OpKind::kReduce:
+      return reduce_shapes(rule);
+    case OpKind::kBroadcast:
+      return broadcast_shapes(rule);
+    case OpKind::kReshape:
+      return reshape_shapes(rule);
+    case OpKind::kTranspose:
+      return transpose_shapes(rule);
+    case OpKind::kConcat:
+      return concat_shapes(rule);
+    case OpKind::kSlice:
+      return slice_shapes(rule);
+    case OpKind::kPad:
+      return pad_shapes(rule);
+    case OpKind::kMaxPool:
+    case OpKind::kAvgPool:
+      return pool_shapes(rule);
+    case OpKind::kDense:
+      return dense_shapes(rule);
+    case OpKind::kMatMul:
+      return matmul_shapes(rule);
+    case OpKind::kEmbedding:
+      return embedding_shapes(rule);
+    case OpKind::kLstmCell:
+      return lstm_cell_shapes(rule);
+    case OpKind::kSoftmax:
+      return softmax_shapes(rule);
+    case OpKind::kSoftmaxCrossEntropy:
+      return softmax_cross_entropy(rule);
+    case OpKind::kSigmoidCrossEntropy:
+      return sigmoid_cross_entropy(rule);
+    case OpKind::kSgdUpdate:
+      return same_shape(rule, 3, 2);
+    case OpKind::kAdamUpdate:
+      return same_shape(rule, 4, 3);
+    default:
+      return rule.error("has no forward shape rule");
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sluice/graph/shapes/shape_rule.hpp"
+
+namespace sluice {
+namespace {
+
+std::size_t slot(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
+// [out_begin, out_end) lies within `extent`.
+Status expect_part(const ShapeRule& rule, std::int64_t extent) {
+  const auto& [begin, end] = std::pair(rule.attributes.out_begin, rule.attributes.out_end);
+  if (begin >= 0 && begin < end && end <= extent) return {};
+  return rule.error(fmt::format("{}:{} is not a part of {} along axis {}", begin, end, extent, rule.attributes.axis));
+}
+
+}  // namespace
+
+// Dimensions are matched from the last; a missing one counts as 1.
+Result<Shapes> binary_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 2));
+  const bool first_longer = rule.inputs[0].size() >= rule.inputs[1].size();
+  Shape y = rule.inputs[first_longer ? 0 : 1];
+  const Shape& other = rule.inputs[first_longer ? 1 : 0];
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    std::int64_t& extent = y[y.size() - other.size() + i];
+    if (extent != other[i] && extent != 1 && other[i] != 1) {
+      return rule.error(fmt::format("expects shapes that broadcast, got {} and {}", to_string(rule.inputs[0]),
+                                    to_string(rule.inputs[1])));
+    }
+    extent = std::max(extent, other[i]);
+  }
+  return Shapes{std::move(y)};
+}
+
+Result<Shapes> reduce_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  const std::vector<std::int64_t>& axes = rule.attributes.axes;
+  Shape y = rule.inputs[0];
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    SLUICE_RETURN_IF_ERROR(rule.expect_axis(axes[i]));
+    if (i > 0 && axes[i] <= axes[i - 1]) {
+      return rule.error(fmt::format("expects ascending axes, got [{}]", fmt::join(axes, ", ")));
+    }
+    y[slot(axes[i])] = 1;
+  }
+  return Shapes{std::move(y)};
+}
+
+Result<Shapes> broadcast_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  const Shape& x = rule.inputs[0];
+  const Shape& y = rule.attributes.shape;
+  const bool grows = x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), [](auto from, auto to) {
+                       return from == to || (from == 1 && to >= 1);
+                     });
+  if (!grows) return rule.error(fmt::format("cannot grow {} to {}", to_string(x), to_string(y)));
+  return Shapes{y};
+}
+
+Result<Shapes> reshape_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  const Shape& y = rule.attributes.shape;
+  const bool positive = std::all_of(y.begin(), y.end(), [](std::int64_t extent) { return extent >= 1; });
+  if (!positive || element_count(y) != element_count(rule.inputs[0])) {
+    return rule.error(
+        fmt::format("cannot read {} as {}: the number of elements differs", to_string(rule.inputs[0]), to_string(y)));
+  }
+  return Shapes{y};
+}
+
+Result<Shapes> transpose_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  SLUICE_ASSIGN(Shape y, permuted(rule, rule.inputs[0], rule.attributes.axes));
+  return Shapes{std::move(y)};
+}
+
+Result<Shapes> concat_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, rule.inputs.size()));
+  const std::int64_t axis = rule.attributes.axis;
+  SLUICE_RETURN_IF_ERROR(rule.expect_axis(axis));
+  Shape y = rule.inputs[0];
+  for (std::size_t i = 1; i < rule.inputs.size(); ++i) {
+    Shape expected = rule.inputs[0];
+    SLUICE_RETURN_IF_ERROR(rule.expect_rank(i, expected.size(), fmt::format("like {}", to_string(expected))));
+    expected[slot(axis)] = rule.inputs[i][slot(axis)];
+    SLUICE_RETURN_IF_ERROR(rule.expect_shape(fmt::format("input {}", i), rule.inputs[i], expected));
+    y[slot(axis)] += expected[slot(axis)];
+  }
+  return Shapes{std::move(y)};
+}
+
+Result<Shapes> slice_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  SLUICE_RETURN_IF_ERROR(rule.expect_axis(rule.attributes.axis));
+  Shape y = rule.inputs[0];
+  std::int64_t& extent = y[slot(rule.attributes.axis)];
+  SLUICE_RETURN_IF_ERROR(expect_part(rule, extent));
+  extent = rule.attributes.out_end - rule.attributes.out_begin;
+  return Shapes{std::move(y)};
+}
+
+Result<Shapes> pad_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  SLUICE_RETURN_IF_ERROR(rule.expect_axis(rule.attributes.axis));
+  const Shape& y = rule.attributes.shape;
+  if (y.size() != rule.inputs[0].size()) {
+    return rule.error(fmt::format("cannot pad {} to {}", to_string(rule.inputs[0]), to_string(y)));
+  }
+  SLUICE_RETURN_IF_ERROR(expect_part(rule, y[slot(rule.attributes.axis)]));
+  Shape part = y;
+  part[slot(rule.attributes.axis)] = rule.attributes.out_end - rule.attributes.out_begin;
+  SLUICE_RETURN_IF_ERROR(rule.expect_shape("an input", rule.inputs[0], part));
+  return Shapes{y};
+}
+
+}  // namespace sluice

@@ -1,0 +1,144 @@
+// Shape rules of the ops that rearrange tensors, and of those that read them as rows or matrices.
+#include <gtest/gtest.h>
+
+#include "sluice/graph/shapes/shape_rules.hpp"
+
+namespace sluice {
+namespace {
+
+using Shapes = std::vector<Shape>;
+
+Shape shape_of(OpKind kind, const Attributes& attributes, const Shapes& inputs) {
+  return infer_shapes(kind, attributes, inputs).value().front();
+}
+
+bool refused(OpKind kind, const Attributes& attributes, const Shapes& inputs) {
+  return !infer_shapes(kind, attributes, inputs).ok();
+}
+
+Attributes part(std::int64_t axis, std::int64_t begin, std::int64_t end, const Shape& shape = {}) {
+  Attributes attributes;
+  attributes.axis = axis;
+  attributes.out_begin = begin;
+  attributes.out_end = end;
+  attributes.shape = shape;
+  return attributes;
+}
+
+Attributes axes(std::vector<std::int64_t> list) {
+  Attributes attributes;
+  attributes.axes = std::move(list);
+  return attributes;
+}
+
+Attributes to(Shape shape) {
+  Attributes attributes;
+  attributes.shape = std::move(shape);
+  return attributes;
+}
+
+TEST(ShapeRules, BinaryOpsMatchDimensionsFromTheLast) {
+  EXPECT_EQ(shape_of(OpKind::kBinary, {}, {{4, 1, 3}, {5, 1}}), (Shape{4, 5, 3}));
+  EXPECT_EQ(shape_of(OpKind::kBinary, {}, {{3}, {2, 4, 3}}), (Shape{2, 4, 3}));
+  EXPECT_EQ(shape_of(OpKind::kBinary, {}, {{2, 3}, {}}), (Shape{2, 3}));
+  EXPECT_TRUE(refused(OpKind::kBinary, {}, {{2, 3}, {2}}));
+}
+
+TEST(ShapeRules, ReducedAxesBecomeOne) {
+  EXPECT_EQ(shape_of(OpKind::kReduce, axes({0, 2}), {{4, 5, 6}}), (Shape{1, 5, 1}));
+  EXPECT_TRUE(refused(OpKind::kReduce, axes({2, 0}), {{4, 5, 6}}));
+  EXPECT_TRUE(refused(OpKind::kReduce, axes({3}), {{4, 5, 6}}));
+  EXPECT_TRUE(refused(OpKind::kReduce, axes({-1}), {{4, 5, 6}}));
+}
+
+TEST(ShapeRules, BroadcastGrowsExtentsOfOne) {
+  EXPECT_EQ(shape_of(OpKind::kBroadcast, to({4, 5}), {{1, 5}}), (Shape{4, 5}));
+  EXPECT_TRUE(refused(OpKind::kBroadcast, to({4, 5}), {{2, 5}}));
+  EXPECT_TRUE(refused(OpKind::kBroadcast, to({4, 5}), {{5}}));
+}
+
+TEST(ShapeRules, ReshapeKeepsTheNumberOfElements) {
+  EXPECT_EQ(shape_of(OpKind::kReshape, to({2, 6}), {{3, 4}}), (Shape{2, 6}));
+  EXPECT_TRUE(refused(OpKind::kReshape, to({2, 5}), {{3, 4}}));
+  EXPECT_TRUE(refused(OpKind::kReshape, to({-2, -6}), {{3, 4}}));
+}
+
+TEST(ShapeRules, TransposeIsAPermutation) {
+  EXPECT_EQ(shape_of(OpKind::kTranspose, axes({2, 0, 1}), {{3, 4, 5}}), (Shape{5, 3, 4}));
+  EXPECT_TRUE(refused(OpKind::kTranspose, axes({0, 0, 1}), {{3, 4, 5}}));
+  EXPECT_TRUE(refused(OpKind::kTranspose, axes({0, 1}), {{3, 4, 5}}));
+  EXPECT_TRUE(refused(OpKind::kTranspose, axes({0, 1, 2, 3}), {{3, 4, 5}}));
+}
+
+TEST(ShapeRules, ConcatAddsUpOneAxis) {
+  EXPECT_EQ(shape_of(OpKind::kConcat, part(1, 0, 0), {{2, 3, 4}, {2, 1, 4}, {2, 5, 4}}), (Shape{2, 9, 4}));
+  EXPECT_TRUE(refused(OpKind::kConcat, part(1, 0, 0), {{2, 3, 4}, {2, 1, 5}}));
+  EXPECT_TRUE(refused(OpKind::kConcat, part(1, 0, 0), {{2, 3, 4}, {2, 3}}));
+  EXPECT_TRUE(refused(OpKind::kConcat, part(3, 0, 0), {{2, 3, 4}}));
+}
+
+TEST(ShapeRules, SliceAndPadAreOpposites) {
+  EXPECT_EQ(shape_of(OpKind::kSlice, part(1, 2, 5), {{4, 6}}), (Shape{4, 3}));
+  EXPECT_EQ(shape_of(OpKind::kPad, part(1, 2, 5, {4, 6}), {{4, 3}}), (Shape{4, 6}));
+  EXPECT_TRUE(refused(OpKind::kSlice, part(1, 2, 7), {{4, 6}}));
+  EXPECT_TRUE(refused(OpKind::kSlice, part(1, 2, 2), {{4, 6}}));
+  EXPECT_TRUE(refused(OpKind::kPad, part(1, 2, 5, {4, 6}), {{4, 2}}));
+  EXPECT_TRUE(refused(OpKind::kPad, part(1, 2, 7, {4, 6}), {{4, 5}}));
+  EXPECT_TRUE(refused(OpKind::kPad, part(1, 2, 5, {4, 6, 1}), {{4, 3}}));
+}
+
+TEST(ShapeRules, DenseReplacesTheShortestRowsThatFit) {
+  EXPECT_EQ(shape_of(OpKind::kDense, {}, {{2, 3, 4, 5}, {10, 60}, {10}}), (Shape{2, 10}));
+  EXPECT_EQ(shape_of(OpKind::kDense, {}, {{2, 3, 4, 5}, {10, 5}}), (Shape{2, 3, 4, 10}));
+  EXPECT_EQ(shape_of(OpKind::kDense, {}, {{2, 60}, {10, 60}}), (Shape{2, 10}));
+  EXPECT_EQ(shape_of(OpKind::kDense, {}, {{2, 60, 1, 1}, {10, 60}}), (Shape{2, 10}));
+  EXPECT_EQ(shape_of(OpKind::kDense, {}, {{60}, {10, 60}}), (Shape{10}));
+  EXPECT_TRUE(refused(OpKind::kDense, {}, {{2, 3, 4, 5}, {10, 6}}));
+  EXPECT_TRUE(refused(OpKind::kDense, {}, {{2, 60}, {10, 60}, {9}}));
+  EXPECT_TRUE(refused(OpKind::kDense, {}, {{2, 60}, {600}}));
+}
+
+TEST(ShapeRules, MatMulPermutesItsOperandsAndItsResult) {
+  Attributes attributes;
+  EXPECT_EQ(shape_of(OpKind::kMatMul, attributes, {{7, 2, 3}, {7, 3, 5}}), (Shape{7, 2, 5}));
+  EXPECT_TRUE(refused(OpKind::kMatMul, attributes, {{7, 2, 3}, {7, 5, 3}}));
+  EXPECT_TRUE(refused(OpKind::kMatMul, attributes, {{7, 2, 3}, {6, 3, 5}}));
+  EXPECT_TRUE(refused(OpKind::kMatMul, attributes, {{2, 3}, {7, 3, 5}}));
+  EXPECT_TRUE(refused(OpKind::kMatMul, attributes, {{3}, {3}}));
+  // Attention: queries and keys [B, S, heads, features] to scores [B, heads, S, S], laid out by row.
+  attributes.perm_a = {0, 2, 1, 3};
+  attributes.perm_b = {0, 2, 3, 1};
+  EXPECT_EQ(shape_of(OpKind::kMatMul, attributes, {{2, 5, 4, 8}, {2, 7, 4, 8}}), (Shape{2, 4, 5, 7}));
+  attributes.perm_y = {0, 2, 1, 3};
+  EXPECT_EQ(shape_of(OpKind::kMatMul, attributes, {{2, 5, 4, 8}, {2, 7, 4, 8}}), (Shape{2, 5, 4, 7}));
+  attributes.perm_y = {0, 2, 1};
+  EXPECT_TRUE(refused(OpKind::kMatMul, attributes, {{2, 5, 4, 8}, {2, 7, 4, 8}}));
+}
+
+TEST(ShapeRules, EmbeddingAddsTheFeaturesAtTheEnd) {
+  EXPECT_EQ(shape_of(OpKind::kEmbedding, {}, {{2, 7}, {100, 16}}), (Shape{2, 7, 16}));
+  EXPECT_TRUE(refused(OpKind::kEmbedding, {}, {{2, 7}, {100}}));
+}
+
+TEST(ShapeRules, LstmCellHasAStateFromItsSecondStepOn) {
+  Attributes attributes;
+  EXPECT_EQ(infer_shapes(OpKind::kLstmCell, attributes, Shapes{{2, 12}}).value(), (Shapes{{2, 3}, {2, 3}, {2, 12}}));
+  EXPECT_TRUE(refused(OpKind::kLstmCell, attributes, {{2, 12}, {2, 3}, {2, 3}, {12, 3}}));
+  EXPECT_TRUE(refused(OpKind::kLstmCell, attributes, {{2, 13}}));
+  attributes.state = true;
+  EXPECT_EQ(shape_of(OpKind::kLstmCell, attributes, {{2, 12}, {2, 3}, {2, 3}, {12, 3}}), (Shape{2, 3}));
+  EXPECT_TRUE(refused(OpKind::kLstmCell, attributes, {{2, 12}}));
+  EXPECT_TRUE(refused(OpKind::kLstmCell, attributes, {{2, 12}, {2, 3}, {2, 4}, {12, 3}}));
+  EXPECT_TRUE(refused(OpKind::kLstmCell, attributes, {{2, 12}, {2, 3}, {2, 3}, {3, 12}}));
+}
+
+TEST(ShapeRules, CausalSoftmaxNeedsRows) {
+  Attributes attributes;
+  EXPECT_EQ(shape_of(OpKind::kSoftmax, attributes, {{7}}), (Shape{7}));
+  attributes.causal = true;
+  EXPECT_EQ(shape_of(OpKind::kSoftmax, attributes, {{7, 7}}), (Shape{7, 7}));
+  EXPECT_TRUE(refused(OpKind::kSoftmax, attributes, {{7}}));
+}
+
+}  // namespace
+}  // namespace sluice

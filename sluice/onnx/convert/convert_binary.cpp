@@ -1,0 +1,178 @@
+// Arithmetic of two tensors, with numbers, and with masks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sluice/onnx/convert/converters.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr float kHidden = -1e4F;  // scores below are hidden by a softmax
+
+bool is_number(const Value& value) { return value.kind == Value::Kind::kArray && value.array->count() == 1; }
+
+// A number may have more dimensions than the tensor: [1, 1, 1] + [N] is [1, 1, N].
+TensorId with_rank(GraphBuilder& builder, TensorId x, std::size_t rank) {
+  if (builder.failed() || builder.shape(x).size() >= rank) return x;
+  Shape shape = builder.shape(x);
+  shape.insert(shape.begin(), rank - shape.size(), 1);
+  return builder.reshape(x, shape);
+}
+
+TensorId linear(GraphBuilder& builder, TensorId x, float factor, float shift) {
+  return factor == 1 && shift == 0 ? x : builder.unary(x, UnaryFunction::kLinear, factor, shift);
+}
+
+// x op number, or number op x when `reversed`.
+TensorId with_number(GraphBuilder& builder, TensorId x, BinaryFunction function, float number, bool reversed) {
+  switch (function) {
+    case BinaryFunction::kAdd:
+      return linear(builder, x, 1, number);
+    case BinaryFunction::kSubtract:
+      return reversed ? linear(builder, x, -1, number) : linear(builder, x, 1, -number);
+    case BinaryFunction::kMultiply:
+      return linear(builder, x, number, 0);
+    case BinaryFunction::kDivide:
+      return reversed ? linear(builder, builder.unary(x, UnaryFunction::kPower, -1), number, 0)
+                      : linear(builder, x, 1 / number, 0);
+  }
+  return x;
+}
+
+// Whether `hides(i)` holds exactly above the diagonal of the last two dimensions, whose extents are those of `scores`.
+template <typename Hides>
+bool is_causal(const Shape& mask, const Shape& scores, const Hides& hides) {
+  const std::size_t rank = mask.size();
+  if (rank < 2 || scores.size() < rank || element_count(mask) != mask[rank - 1] * mask[rank - 2]) return false;
+  const std::int64_t rows = mask[rank - 2];
+  const std::int64_t columns = mask[rank - 1];
+  if (rows != columns || scores.back() != columns || scores[scores.size() - 2] != rows) return false;
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    if (hides(i) != (i % columns > i / columns)) return false;
+  }
+  return true;
+}
+
+// Sets the scores as they are, with a word to the softmax that reads them. False when something else does.
+bool leave_to_softmax(Node& node, const Value& scores) {
+  if (scores.causal || node.only_reader("Softmax") == nullptr) return false;
+  Value masked = scores;
+  masked.causal = true;
+  node.set(masked);
+  return true;
+}
+
+// x + mask, when the mask is known: nothing to add, or what a causal softmax does itself.
+bool set_masked(Node& node, const Value& x, const HostArray& mask, const Shape& shape) {
+  if (mask.is_integer || mask.shape.size() > shape.size()) return false;
+  for (std::size_t d = 0; d < mask.shape.size(); ++d) {
+    const std::int64_t extent = mask.shape[mask.shape.size() - 1 - d];
+    if (extent != 1 && extent != shape[shape.size() - 1 - d]) return false;
+  }
+  if (std::all_of(mask.floats.begin(), mask.floats.end(), [](float value) { return value == 0; })) {
+    node.set(x);
+    return true;
+  }
+  const auto hidden = [&](std::int64_t i) { return mask.at(i) <= kHidden; };
+  const auto zero_or_hidden = [](float value) { return value == 0 || value <= kHidden; };
+  return std::all_of(mask.floats.begin(), mask.floats.end(), zero_or_hidden) && is_causal(mask.shape, shape, hidden) &&
+         leave_to_softmax(node, x);
+}
+
+Result<TensorId> binary(Node& node, TensorId a, TensorId b, BinaryFunction function) {
+  Attributes attributes;
+  attributes.binary = function;
+  return node.add(OpKind::kBinary, attributes, {a, b});
+}
+
+Status convert_with_number(Node& node, BinaryFunction function, int tensor) {
+  const HostArray& number = *node.value(1 - tensor).array;
+  SLUICE_ASSIGN(const TensorId x, node.tensor(tensor));
+  const TensorId y = with_number(node.builder, x, function, static_cast<float>(number.at(0)), tensor == 1);
+  node.set(with_rank(node.builder, y, number.shape.size()));
+  return {};
+}
+
+Status convert_binary(Node& node, BinaryFunction function) {
+  const Value a = node.value(0);
+  const Value b = node.value(1);
+  if (is_number(b)) return convert_with_number(node, function, 0);
+  if (is_number(a)) return convert_with_number(node, function, 1);
+  if (function == BinaryFunction::kAdd) {
+    SLUICE_ASSIGN(const Shape shape_a, node.shape(0));
+    SLUICE_ASSIGN(const Shape shape_b, node.shape(1));
+    if (b.kind == Value::Kind::kArray && set_masked(node, a, *b.array, shape_a)) return {};
+    if (a.kind == Value::Kind::kArray && set_masked(node, b, *a.array, shape_b)) return {};
+  }
+  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const TensorId y, node.tensor(1));
+  if (function == BinaryFunction::kAdd && node.builder.shape(x) == node.builder.shape(y)) {
+    const Activation activation = node.absorb_activation();
+    node.set(node.builder.add(x, y, activation));
+    return {};
+  }
+  SLUICE_ASSIGN(const TensorId result, binary(node, x, y, function));
+  node.set(result);
+  return {};
+}
+
+Status convert_add(Node& node) { return convert_binary(node, BinaryFunction::kAdd); }
+Status convert_subtract(Node& node) { return convert_binary(node, BinaryFunction::kSubtract); }
+Status convert_multiply(Node& node) { return convert_binary(node, BinaryFunction::kMultiply); }
+Status convert_divide(Node& node) { return convert_binary(node, BinaryFunction::kDivide); }
+
+// Where the condition is known: x * kept + (what replaces the rest).
+Result<TensorId> selected(Node& node, TensorId x, const HostArray& condition, bool keep, float other) {
+  const Shape shape = condition.shape.empty() ? Shape{1} : condition.shape;
+  HostArray kept = filled(shape, 0.0F);
+  HostArray added = filled(shape, 0.0F);
+  for (std::int64_t i = 0; i < condition.count(); ++i) {
+    const bool stays = (condition.at(i) != 0) == keep;
+    kept.floats[static_cast<std::size_t>(i)] = stays ? 1.0F : 0.0F;
+    added.floats[static_cast<std::size_t>(i)] = stays ? 0.0F : other;
+  }
+  const std::string name = node.name();
+  SLUICE_ASSIGN(const TensorId factor, node.conversion.tensor(array_value(std::move(kept)), name + ".kept"));
+  SLUICE_ASSIGN(const TensorId shift, node.conversion.tensor(array_value(std::move(added)), name + ".other"));
+  SLUICE_ASSIGN(const TensorId product, binary(node, x, factor, BinaryFunction::kMultiply));
+  return binary(node, product, shift, BinaryFunction::kAdd);
+}
+
+Status convert_where(Node& node) {
+  if (!node.is_constant(0)) return node.error("chooses by a condition that depends on the step's data");
+  SLUICE_ASSIGN(const HostArray condition, node.array(0));
+  if (condition.count() == 0) return node.error("has an empty condition");
+  const bool tensor_first = node.value(1).kind == Value::Kind::kTensor;
+  const int kept = tensor_first ? 1 : 2;
+  if (!is_number(node.value(3 - kept))) return node.error("chooses between two tensors; one must be a number");
+  const auto other = static_cast<float>(node.value(3 - kept).array->at(0));
+  SLUICE_ASSIGN(const Shape shape, node.shape(kept));
+  const auto hidden = [&](std::int64_t i) { return (condition.at(i) != 0) != tensor_first; };
+  if (other <= kHidden && is_causal(condition.shape, shape, hidden) && leave_to_softmax(node, node.value(kept))) {
+    return {};
+  }
+  SLUICE_ASSIGN(const TensorId x, node.tensor(kept));
+  bool any_hidden = condition.shape.size() > shape.size();
+  for (std::int64_t i = 0; i < condition.count() && !any_hidden; ++i) any_hidden = hidden(i);
+  if (!any_hidden) {
+    node.set(x);
+    return {};
+  }
+  SLUICE_ASSIGN(const TensorId y, selected(node, x, condition, tensor_first, std::max(other, -1e30F)));
+  node.set(y);
+  return {};
+}
+
+}  // namespace
+
+void add_binary_converters(ConverterTable& table) {
+  table["Add"] = convert_add;
+  table["Sub"] = convert_subtract;
+  table["Mul"] = convert_multiply;
+  table["Div"] = convert_divide;
+  table["Where"] = convert_where;
+}
+
+}  // namespace sluice

@@ -1,0 +1,235 @@
+// Dense layers, matrix products and lookups in tables.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/onnx/convert/converters.hpp"
+
+namespace sluice {
+namespace {
+
+using Kind = Value::Kind;
+
+std::size_t slot(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
+// The other operand of an Add after the node, when it is a vector from the file: a bias of `features`.
+Weights bias_after(Node& node, std::int64_t features, const onnx::NodeProto*& add) {
+  add = node.only_reader("Add");
+  if (add == nullptr || add->input_size() != 2) return nullptr;
+  const std::string& other = add->input(add->input(0) == node.proto.output(0) ? 1 : 0);
+  const Value value = node.conversion.value(other);
+  const Shape wanted = {features};
+  if (value.kind == Kind::kWeights && value.weights->shape == wanted) return value.weights;
+  const TensorSource* source = node.conversion.initializers.find(other);  // a bias of one feature
+  const bool single = source != nullptr && !source->is_integer() && source->shape == wanted;
+  return single ? initializer_weights(other, wanted) : nullptr;
+}
+
+// y = x w^T + bias, w [out, in].
+Result<TensorId> dense(Node& node, TensorId x, const Weights& weight, const Weights& bias) {
+  SLUICE_ASSIGN(const TensorId w, node.conversion.parameter(weight, node.name() + ".weight"));
+  std::vector<TensorId> inputs = {x, w};
+  if (bias != nullptr) {
+    SLUICE_ASSIGN(const TensorId b, node.conversion.parameter(bias, node.name() + ".bias"));
+    inputs.push_back(b);
+  }
+  return node.add(OpKind::kDense, {}, inputs);
+}
+
+Result<TensorId> grown(Node& node, TensorId x, const Shape& shape) {
+  Shape from = node.builder.shape(x);
+  from.insert(from.begin(), shape.size() - from.size(), 1);
+  if (from != node.builder.shape(x)) x = node.builder.reshape(x, from);
+  if (from == shape) return x;
+  Attributes attributes;
+  attributes.shape = shape;
+  return node.add(OpKind::kBroadcast, attributes, {x});
+}
+
+// The product's factor, when a multiplication by a number follows.
+float absorb_factor(Node& node) {
+  for (const char* op : {"Div", "Mul"}) {
+    const onnx::NodeProto* reader = node.only_reader(op);
+    if (reader == nullptr || reader->input_size() != 2) continue;
+    const bool first = reader->input(0) == node.proto.output(0);
+    const auto number = node.conversion.network.number(reader->input(first ? 1 : 0), node.conversion.initializers);
+    const bool divides = reader->op_type() == "Div";
+    if (!number || *number == 0 || (divides && !first)) continue;
+    node.absorb_reader(*reader);
+    return divides ? 1 / *number : *number;
+  }
+  return 1;
+}
+
+Status product(Node& node, TensorId a, TensorId b) {
+  GraphBuilder& builder = node.builder;
+  const Shape shape_a = builder.shape(a);
+  const Shape shape_b = builder.shape(b);
+  const std::size_t rank = std::max(shape_a.size(), shape_b.size());
+  if (std::min(shape_a.size(), shape_b.size()) < 2) return node.error("multiplies a vector; it must be a matrix");
+  Attributes scaled;
+  scaled.alpha = absorb_factor(node);
+  if (shape_b.size() == 2 && rank > 2) {
+    Shape y = shape_a;
+    y.back() = shape_b[1];
+    const TensorId rows = builder.reshape(a, {element_count(shape_a) / shape_a.back(), shape_a.back()});
+    SLUICE_ASSIGN(const TensorId made, node.add(OpKind::kMatMul, scaled, {rows, b}));
+    node.set(builder.reshape(made, y));
+    return {};
+  }
+  Shape leading_a = shape_a;
+  Shape leading_b = shape_b;
+  leading_a.insert(leading_a.begin(), rank - shape_a.size(), 1);
+  leading_b.insert(leading_b.begin(), rank - shape_b.size(), 1);
+  for (std::size_t d = 0; d + 2 < rank; ++d) {
+    if (leading_a[d] == 1) leading_a[d] = leading_b[d];
+    if (leading_b[d] == 1) leading_b[d] = leading_a[d];
+  }
+  SLUICE_ASSIGN(a, grown(node, a, leading_a));
+  SLUICE_ASSIGN(b, grown(node, b, leading_b));
+  SLUICE_ASSIGN(const TensorId y, node.add(OpKind::kMatMul, scaled, {a, b}));
+  node.set(y);
+  return {};
+}
+
+Status convert_matmul(Node& node) {
+  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  const Value b = node.value(1);
+  const bool is_dense = b.kind == Kind::kWeights && b.weights->shape.size() == 2;
+  if (!is_dense) {
+    SLUICE_ASSIGN(const TensorId y, node.tensor(1));
+    return product(node, x, y);
+  }
+  const Shape& shape = node.builder.shape(x);
+  if (shape.size() < 2 || shape.back() != b.weights->shape[0]) {
+    return node.error(fmt::format("multiplies {} by {}", to_string(shape), to_string(b.weights->shape)));
+  }
+  const onnx::NodeProto* add = nullptr;
+  const Weights bias = bias_after(node, b.weights->shape[1], add);
+  SLUICE_ASSIGN(const TensorId y, dense(node, x, transposed_weights(b.weights, {1, 0}), bias));
+  if (bias != nullptr) node.absorb_reader(*add);
+  node.set(y);
+  return {};
+}
+
+Result<TensorId> gemm_operand(Node& node, int input, bool transposed) {
+  SLUICE_ASSIGN(const TensorId x, node.tensor(input));
+  return transposed ? node.builder.transpose(x, {1, 0}) : x;
+}
+
+// The bias of a Gemm as a vector; null when it is of another form.
+Weights gemm_bias(Node& node, std::int64_t features) {
+  const auto bias = node.weights(2, 1);
+  if (bias.ok() && (*bias)->shape[0] == features) return *bias;
+  const auto row = node.weights(2, 2);
+  return row.ok() && (*row)->shape == Shape{1, features} ? reshaped_weights(*row, {features}) : nullptr;
+}
+
+Status convert_gemm(Node& node) {
+  const float alpha = node.attributes.real("alpha", 1);
+  const float beta = node.attributes.real("beta", 1);
+  const bool transpose_a = node.attributes.integer("transA", 0) != 0;
+  const bool transpose_b = node.attributes.integer("transB", 0) != 0;
+  SLUICE_ASSIGN(const Shape shape_a, node.shape(0));
+  SLUICE_ASSIGN(const Shape shape_b, node.shape(1));
+  if (shape_a.size() != 2 || shape_b.size() != 2 || shape_a[transpose_a ? 0 : 1] != shape_b[transpose_b ? 1 : 0]) {
+    return node.error(fmt::format("multiplies {} by {}", to_string(shape_a), to_string(shape_b)));
+  }
+  SLUICE_ASSIGN(const TensorId a, gemm_operand(node, 0, transpose_a));
+  TensorId y = -1;
+  bool biased = !node.has(2) || beta == 0;
+  if (const Result<Weights> weight = node.weights(1, 2); weight.ok()) {
+    const Weights bias = !biased && alpha == 1 && beta == 1 ? gemm_bias(node, shape_b[transpose_b ? 0 : 1]) : nullptr;
+    biased = biased || bias != nullptr;
+    SLUICE_ASSIGN(y, dense(node, a, transpose_b ? *weight : transposed_weights(*weight, {1, 0}), bias));
+  } else {
+    SLUICE_ASSIGN(const TensorId b, gemm_operand(node, 1, transpose_b));
+    Attributes plain;
+    plain.alpha = 1;
+    SLUICE_ASSIGN(y, node.add(OpKind::kMatMul, plain, {a, b}));
+  }
+  if (alpha != 1) y = node.builder.unary(y, UnaryFunction::kLinear, alpha, 0);
+  if (!biased) {
+    SLUICE_ASSIGN(TensorId c, node.tensor(2));
+    if (beta != 1) c = node.builder.unary(c, UnaryFunction::kLinear, beta, 0);
+    SLUICE_ASSIGN(y, node.add(OpKind::kBinary, {}, {y, c}));  // kAdd is the default function
+  }
+  node.set(y);
+  return {};
+}
+
+Status convert_embedding(Node& node, const Value& ids) {
+  SLUICE_ASSIGN(const Weights table, node.weights(0, 2));
+  SLUICE_ASSIGN(const TensorId w, node.conversion.parameter(table, node.name() + ".weight"));
+  SLUICE_ASSIGN(TensorId y, node.add(OpKind::kEmbedding, {}, {ids.tensor, w}));
+  if (ids.time_major) y = node.builder.transpose(y, {1, 0, 2});
+  node.set(y);
+  return {};
+}
+
+// Runs of neighbours among the indices, as [begin, end).
+Result<std::vector<std::pair<std::int64_t, std::int64_t>>> runs_of(Node& node, const HostArray& indices,
+                                                                   std::int64_t extent) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs;
+  for (std::int64_t index : indices.ints) {
+    if (index < 0) index += extent;
+    if (index < 0 || index >= extent) return node.error(fmt::format("takes element {} of {}", index, extent));
+    if (!runs.empty() && runs.back().second == index) {
+      ++runs.back().second;
+    } else {
+      runs.emplace_back(index, index + 1);
+    }
+    if (runs.size() > 64) return node.error("takes elements of more than 64 places that are not neighbours");
+  }
+  if (runs.empty()) return node.error("takes no elements");
+  return runs;
+}
+
+// Elements of `x` at known places along an axis.
+Status convert_selection(Node& node, const HostArray& indices, std::int64_t axis, const Shape& shape) {
+  SLUICE_ASSIGN(const auto runs, runs_of(node, indices, shape[slot(axis)]));
+  Shape y = shape;
+  y.erase(y.begin() + axis);
+  y.insert(y.begin() + axis, indices.shape.begin(), indices.shape.end());
+  if (y.empty()) y = {1};
+  const Value x = node.value(0);
+  const bool whole = runs.size() == 1 && runs[0].first == 0 && runs[0].second == shape[slot(axis)];
+  if (x.kind == Kind::kWeights && (whole || !indices.from_shape)) {
+    std::vector<Weights> parts;
+    for (const auto& [begin, end] : runs) parts.push_back(sliced_weights(x.weights, axis, begin, end));
+    node.set(weights_value(reshaped_weights(joined_weights(parts, axis), y)));
+    return {};
+  }
+  SLUICE_ASSIGN(const TensorId tensor, node.tensor(0));
+  std::vector<TensorId> parts;
+  for (const auto& [begin, end] : runs) {
+    parts.push_back(whole ? tensor : node.builder.slice(tensor, axis, begin, end));
+  }
+  const TensorId joined = parts.size() == 1 ? parts.front() : node.builder.concat(parts, axis);
+  node.set(node.builder.reshape(joined, y));
+  return {};
+}
+
+Status convert_gather(Node& node) {
+  SLUICE_ASSIGN(const Shape shape, node.shape(0));
+  SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), shape.size()));
+  const Value indices = node.value(1);
+  if (indices.kind == Kind::kTensor) {
+    const bool ids = node.builder.tensor(indices.tensor).dtype == DType::kI32;
+    if (axis != 0 || !ids) return node.error("looks up along an axis that is not the first, or with computed indices");
+    return convert_embedding(node, indices);
+  }
+  SLUICE_ASSIGN(const HostArray places, node.array(1));
+  if (!places.is_integer) return node.error("needs integers as input 1");
+  return convert_selection(node, places, axis, shape);
+}
+
+}  // namespace
+
+void add_matrix_converters(ConverterTable& table) {
+  table["MatMul"] = convert_matmul;
+  table["Gemm"] = convert_gemm;
+  table["Gather"] = convert_gather;
+}
+
+}  // namespace sluice

@@ -1,0 +1,167 @@
+// Norms, dropout and softmax.
+#include <fmt/format.h>
+
+#include "sluice/onnx/convert/converters.hpp"
+
+namespace sluice {
+namespace {
+
+// "layer1.bn" of "layer1.bn.weight", so that scale and shift, which become one tensor, have one name.
+std::string without_suffix(const std::string& name) {
+  for (const std::string suffix : {".weight", ".gamma", ".scale", "_gamma", "_scale"}) {
+    if (name.size() > suffix.size() && name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
+  }
+  return name;
+}
+
+// Two vectors of C as one [2, C].
+Weights stacked(const Weights& first, const Weights& second) {
+  const std::int64_t channels = first->shape[0];
+  return joined_weights({reshaped_weights(first, {1, channels}), reshaped_weights(second, {1, channels})}, 0);
+}
+
+Result<Weights> stacked_inputs(Node& node, int first, int second) {
+  SLUICE_ASSIGN(const Weights a, node.weights(first, 1));
+  SLUICE_ASSIGN(const Weights b, node.weights(second, 1));
+  if (a->shape != b->shape) {
+    return node.error(fmt::format("has inputs {} and {} of different shapes: {} and {}", first, second,
+                                  to_string(a->shape), to_string(b->shape)));
+  }
+  return stacked(a, b);
+}
+
+// Batch norms of op.hpp are of images: [N, C] and [N, C, L] are images of few pixels.
+Result<Shape> as_image(const Node& node, const Shape& shape) {
+  if (shape.size() == 4) return shape;
+  if (shape.size() == 2) return Shape{shape[0], shape[1], 1, 1};
+  if (shape.size() == 3) return Shape{shape[0], shape[1], 1, shape[2]};
+  return node.error(fmt::format("needs x of 2 to 4 dimensions, got {}", to_string(shape)));
+}
+
+Status convert_batch_norm(Node& node) {
+  SLUICE_ASSIGN(TensorId x, node.tensor(0));
+  const Shape shape = node.builder.shape(x);
+  SLUICE_ASSIGN(const Shape image, as_image(node, shape));
+  SLUICE_ASSIGN(const Weights scale_shift, stacked_inputs(node, 1, 2));
+  SLUICE_ASSIGN(const Weights running, stacked_inputs(node, 3, 4));
+  const std::string name = without_suffix(node.proto.input(1));
+  Attributes attributes;
+  attributes.epsilon = node.attributes.real("epsilon", 1e-5F);
+  attributes.momentum = 1 - node.attributes.real("momentum", 0.9F);
+  node.attributes.ignore("training_mode");
+  if (node.attributes.integer("spatial", 1) != 1) return node.error("needs the attribute spatial to be 1");
+  SLUICE_ASSIGN(const TensorId parameter, node.conversion.parameter(scale_shift, name + ".scale_shift"));
+  SLUICE_ASSIGN(const TensorId statistics, node.conversion.parameter(running, name + ".running", Role::kBuffer));
+  if (shape != image) x = node.builder.reshape(x, image);
+  attributes.activation = node.absorb_activation();
+  TensorId y = node.builder.add(OpKind::kBatchNorm, attributes, {x, parameter, statistics});
+  if (shape != image && !node.builder.failed()) y = node.builder.reshape(y, shape);
+  node.set(y);
+  return {};
+}
+
+Status convert_layer_norm(Node& node) {
+  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  const std::size_t rank = node.builder.shape(x).size();
+  SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", -1), rank));
+  if (axis + 1 != static_cast<std::int64_t>(rank)) return node.error("needs the attribute axis to be the last one");
+  if (node.attributes.integer("stash_type", 1) != 1) return node.error("needs the attribute stash_type to be 1");
+  Attributes attributes;
+  attributes.epsilon = node.attributes.real("epsilon", 1e-5F);
+  Weights scale_shift;
+  if (node.has(2)) {
+    SLUICE_ASSIGN(scale_shift, stacked_inputs(node, 1, 2));
+  } else {
+    SLUICE_ASSIGN(const Weights scale, node.weights(1, 1));
+    scale_shift = stacked(scale, literal_weights(std::vector<float>(scale->shape[0], 0.0F), scale->shape));
+  }
+  const std::string name = without_suffix(node.proto.input(1));
+  SLUICE_ASSIGN(const TensorId parameter, node.conversion.parameter(scale_shift, name + ".scale_shift"));
+  node.set(node.builder.add(OpKind::kLayerNorm, attributes, {x, parameter}));
+  return {};
+}
+
+Status convert_response_norm(Node& node) {
+  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  const float alpha = node.attributes.real("alpha", 1e-4F);
+  const float beta = node.attributes.real("beta", 0.75F);
+  const float bias = node.attributes.real("bias", 1);
+  const std::int64_t size = node.attributes.integer("size", 0);
+  if (size < 1 || size > (1 << 20)) return node.error("needs the attribute size to be at least 1");
+  node.set(node.builder.local_response_norm(x, size, alpha, beta, bias));
+  return {};
+}
+
+// Exported for inference or for training: what is imported is trained, so values are dropped at the node's ratio.
+Status convert_dropout(Node& node) {
+  const Value x = node.value(0);
+  float ratio = node.attributes.real("ratio", 0.5F);
+  node.attributes.ignore("seed");
+  if (node.has(1)) {
+    SLUICE_ASSIGN(const HostArray given, node.array(1));
+    if (given.count() != 1) return node.error("needs one number as its ratio");
+    ratio = static_cast<float>(given.at(0));
+  }
+  if (!(ratio >= 0 && ratio < 1)) return node.error(fmt::format("has the ratio {}; it must be in [0, 1)", ratio));
+  if (node.proto.output_size() > 1 && node.conversion.is_read(node.proto.output(1))) {
+    return node.error("has its mask read by other nodes");
+  }
+  if (x.kind != Value::Kind::kTensor) {
+    node.set(x);
+    return {};
+  }
+  SLUICE_ASSIGN(const TensorId tensor, node.tensor(0));
+  node.set(node.builder.dropout(tensor, ratio));
+  return {};
+}
+
+Status softmax_along(Node& node, TensorId x, std::int64_t axis, bool causal) {
+  GraphBuilder& builder = node.builder;
+  const Shape shape = builder.shape(x);
+  const auto last = static_cast<std::int64_t>(shape.size()) - 1;
+  if (axis == last) {
+    node.set(builder.softmax(x, 1, causal));
+    return {};
+  }
+  if (causal) return node.error("masks causally along an axis that is not the last");
+  if (node.opset() < 13) {  // of the matrix that x is when cut before `axis`
+    Shape matrix = {1, 1};
+    for (std::size_t d = 0; d < shape.size(); ++d) matrix[static_cast<std::int64_t>(d) < axis ? 0 : 1] *= shape[d];
+    const TensorId y = builder.softmax(builder.reshape(x, matrix));
+    node.set(builder.reshape(y, shape));
+    return {};
+  }
+  std::vector<std::int64_t> swapped(shape.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) swapped[d] = static_cast<std::int64_t>(d);
+  std::swap(swapped[static_cast<std::size_t>(axis)], swapped.back());
+  node.set(builder.transpose(builder.softmax(builder.transpose(x, swapped)), swapped));
+  return {};
+}
+
+Status convert_softmax(Node& node) {
+  const bool causal = node.value(0).causal;
+  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  const std::int64_t stated = node.attributes.integer("axis", node.opset() < 13 ? 1 : -1);
+  SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated, node.builder.shape(x).size()));
+  return softmax_along(node, x, axis, causal);
+}
+
+Status convert_log_softmax(Node& node) {
+  SLUICE_RETURN_IF_ERROR(convert_softmax(node));
+  SLUICE_ASSIGN(const TensorId y, node.conversion.tensor(node.conversion.value(node.proto.output(0)), "softmax"));
+  node.set(node.builder.unary(y, UnaryFunction::kLog));
+  return {};
+}
+
+}  // namespace
+
+void add_norm_converters(ConverterTable& table) {
+  table["BatchNormalization"] = convert_batch_norm;
+  table["LayerNormalization"] = convert_layer_norm;
+  table["LRN"] = convert_response_norm;
+  table["Dropout"] = convert_dropout;
+  table["Softmax"] = convert_softmax;
+  table["LogSoftmax"] = convert_log_softmax;
+}
+
+}  // namespace sluice

@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/plan/verify/verifier_checks.hpp"
+
+namespace sluice {
+namespace {
+
+// What a residency holds, as the walk over the step goes on.
+struct Copy {
+  enum class State { kEmpty, kValid, kStale } state = State::kEmpty;
+  OpIndex valid_from = 0;   // kValid: until then a migration may still be filling it
+  OpIndex stale_since = 0;  // kStale: the op that wrote another copy
+};
+
+// Walks the step in plan order: migrations issued after op k-1, then op k. Each tensor's copies change state only by
+// what names the tensor, so the walk is linear in operands and migrations times the residencies of one tensor.
+class CopyWalk {
+ public:
+  CopyWalk(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings)
+      : graph_(graph),
+        machine_(machine),
+        plan_(plan),
+        findings_(findings),
+        names_(graph, machine, plan),
+        copies_(plan.residencies.size()),
+        residencies_of_(graph.tensors().size()),
+        under_way_(graph.tensors().size()),
+        written_last_(graph.tensors().size(), -1) {
+    for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
+      residencies_of_[at(plan.residencies[i].tensor)].push_back(static_cast<ResidencyIndex>(i));
+    }
+  }
+
+  void run() {
+    begin_step();
+    std::size_t issued = 0;
+    for (OpIndex op = 0; op <= graph_.op_count(); ++op) {
+      for (; issued < plan_.migrations.size() && plan_.migrations[issued].issue_after < op; ++issued) {
+        start_migration(static_cast<MigrationIndex>(issued));
+      }
+      if (op < graph_.op_count()) run_op(op);
+    }
+    end_step();
+  }
+
+ private:
+  static std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+  const Residency& residency(ResidencyIndex i) const { return plan_.residencies[at(i)]; }
+  Copy& copy(ResidencyIndex i) { return copies_[at(i)]; }
+
+  void begin_step() {
+    starts_ = start_residencies(graph_, plan_);
+    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      if (!is_persistent(graph_.tensor(tensor).role)) continue;
+      for (const ResidencyIndex start : starts_[at(tensor)]) copy(start) = {Copy::State::kValid, 0, 0};
+      if (starts_[at(tensor)].size() == 1) continue;
+      findings_.add(Rule::kCycleClosed, kStepStart,
+                    fmt::format("{} must be in one place when the step starts, and {} residencies contain op 0 without "
+                                "a migration that fills them before it",
+                                names_.tensor(tensor), starts_[at(tensor)].size()));
+    }
+  }
+
+  void start_migration(MigrationIndex index) {
+    const Migration& m = plan_.migrations[at(index)];
+    const TierId from = residency(m.from).tier, to = residency(m.to).tier;
+    if (!machine_.link_between(from, to)) {
+      findings_.add(Rule::kLinkExists, m.issue_after,
+                    fmt::format("{} of {}: no link joins {} to {}", names_.migration(index), names_.tensor(m.tensor),
+                                names_.tier(from), names_.tier(to)));
+    }
+    check_source(index);
+    copy(m.to) = {Copy::State::kValid, m.needed_by, 0};
+    under_way_[at(m.tensor)].push_back(index);
+  }
+
+  void check_source(MigrationIndex index) {
+    const Migration& m = plan_.migrations[at(index)];
+    const Residency& source = residency(m.from);
+    const Copy& held = copy(m.from);
+    const auto fail = [&](Rule rule, const std::string& what) {
+      findings_.add(rule, m.issue_after,
+                    fmt::format("{} of {} reads {}, {}", names_.migration(index), names_.tensor(m.tensor),
+                                names_.residency(m.from), what));
+    };
+    if (source.ops.begin > m.issue_after + 1 || source.ops.end < m.needed_by) {
+      fail(Rule::kSourceStaysValid, "which has no room there until the copy is done");
+    }
+    if (held.state == Copy::State::kEmpty) fail(Rule::kSourceStaysValid, "which nothing has filled by then");
+    if (held.state == Copy::State::kStale) {
+      fail(Rule::kWriteInvalidates, fmt::format("and {} has written another copy", names_.op(held.stale_since)));
+    }
+    if (held.state == Copy::State::kValid && held.valid_from > m.issue_after + 1) {
+      fail(Rule::kDestinationNotReadEarly, fmt::format("which another migration fills only by op {}", held.valid_from));
+    }
+  }
+
+  void run_op(OpIndex index) {
+    const Op& op = graph_.op(index);
+    const std::vector<TierId>& tiers = plan_.ops[at(index)].operand_tiers;
+    for (std::size_t i = 0; i < tiers.size(); ++i) check_addressable(index, tiers[i]);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) read(index, op.inputs[i], tiers[i]);
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) write(index, op.outputs[i], tiers[op.inputs.size() + i]);
+  }
+
+  void check_addressable(OpIndex op, TierId tier) {
+    if (machine_.tier(tier).addressable) return;
+    findings_.add(Rule::kTierAddressable, op,
+                  fmt::format("{} has an operand in {}, which ops may not address", names_.op(op), names_.tier(tier)));
+  }
+
+  // The tensor's residency in `tier` at `op`, or -1 after reporting that there is none.
+  ResidencyIndex operand(OpIndex op, TensorId tensor, TierId tier) {
+    for (const ResidencyIndex i : residencies_of_[at(tensor)]) {
+      if (residency(i).tier == tier && residency(i).ops.contains(op)) return i;
+    }
+    findings_.add(Rule::kOperandResident, op,
+                  fmt::format("{} expects {} in {}, where it has no residency", names_.op(op), names_.tensor(tensor),
+                              names_.tier(tier)));
+    return -1;
+  }
+
+  void read(OpIndex op, TensorId tensor, TierId tier) {
+    const ResidencyIndex found = operand(op, tensor, tier);
+    if (found < 0) return;
+    const Copy& held = copy(found);
+    const auto fail = [&](Rule rule, const std::string& what) {
+      findings_.add(
+          rule, op,
+          fmt::format("{} reads {} in {}, {}", names_.op(op), names_.tensor(tensor), names_.residency(found), what));
+    };
+    if (held.state == Copy::State::kEmpty) fail(Rule::kOperandResident, "which nothing has filled by then");
+    if (held.state == Copy::State::kStale) {
+      fail(Rule::kWriteInvalidates, fmt::format("and {} has written another copy", names_.op(held.stale_since)));
+    }
+    if (held.state == Copy::State::kValid && held.valid_from > op) {
+      fail(Rule::kDestinationNotReadEarly, fmt::format("which a migration fills only by op {}", held.valid_from));
+    }
+  }
+
+  void write(OpIndex op, TensorId tensor, TierId tier) {
+    const ResidencyIndex found = operand(op, tensor, tier);
+    std::erase_if(under_way_[at(tensor)], [&](MigrationIndex i) { return plan_.migrations[at(i)].needed_by <= op; });
+    for (const MigrationIndex i : under_way_[at(tensor)]) {
+      findings_.add(
+          Rule::kSourceStaysValid, op,
+          fmt::format("{} writes {} while {} copies it", names_.op(op), names_.tensor(tensor), names_.migration(i)));
+    }
+    for (const ResidencyIndex i : residencies_of_[at(tensor)]) {
+      if (copy(i).state == Copy::State::kValid) copy(i) = {Copy::State::kStale, 0, op};
+    }
+    if (found >= 0) copy(found) = {Copy::State::kValid, op, 0};
+    written_last_[at(tensor)] = found;
+  }
+
+  void end_step() {
+    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      const Role role = graph_.tensor(tensor).role;
+      if (is_persistent(role) && starts_[at(tensor)].size() == 1) check_cycle(tensor, starts_[at(tensor)].front());
+      if (role == Role::kOutput && written_last_[at(tensor)] >= 0) check_output(tensor, written_last_[at(tensor)]);
+    }
+  }
+
+  void check_cycle(TensorId tensor, ResidencyIndex start) {
+    const Residency& began = residency(start);
+    for (const ResidencyIndex i : residencies_of_[at(tensor)]) {
+      const Residency& r = residency(i);
+      const bool same_place = r.tier == began.tier && r.offset == began.offset;
+      if (same_place && r.ops.end == graph_.op_count() && copy(i).state == Copy::State::kValid) return;
+    }
+    findings_.add(Rule::kCycleClosed, graph_.op_count(),
+                  fmt::format("{} begins the step in {}, and has no valid copy there when the step ends",
+                              names_.tensor(tensor), names_.residency(start)));
+  }
+
+  void check_output(TensorId tensor, ResidencyIndex last) {
+    if (residency(last).ops.end == graph_.op_count()) return;
+    findings_.add(Rule::kOperandResident, graph_.op_count(),
+                  fmt::format("the caller reads {} after the step, and it was last written in {}",
+                              names_.tensor(tensor), names_.residency(last)));
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const Plan& plan_;
+  Findings& findings_;
+  Names names_;
+  std::vector<Copy> copies_;                                 // by ResidencyIndex
+  std::vector<std::vector<ResidencyIndex>> residencies_of_;  // by TensorId
+  std::vector<std::vector<MigrationIndex>> under_way_;       // by TensorId: started, perhaps not done
+  std::vector<std::vector<ResidencyIndex>> starts_;          // by TensorId
+  std::vector<ResidencyIndex> written_last_;                 // by TensorId
+};
+
+}  // namespace
+
+void check_copies(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings) {
+  CopyWalk(graph, machine, plan, findings).run();
+}
+
+}  // namespace sluice

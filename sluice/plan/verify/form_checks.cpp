@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+#include "sluice/plan/verify/verifier_checks.hpp"
+
+namespace sluice {
+namespace {
+
+class FormCheck {
+ public:
+  FormCheck(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings)
+      : graph_(graph), machine_(machine), plan_(plan), findings_(findings) {}
+
+  void run() {
+    check_lists();
+    for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_residency(i);
+    if (!findings_.empty()) return;  // what follows looks tensors, tiers and residencies up
+    check_blocks(graph_, plan_, findings_);
+    if (!findings_.empty()) return;  // offsets follow from blocks
+    check_offsets();
+    for (OpIndex op = 0; op < graph_.op_count(); ++op) check_op(op);
+    for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_migration(i);
+    if (findings_.empty()) check_block_migrations(plan_, findings_);
+    check_one_residency_at_a_time();
+  }
+
+ private:
+  void fail(OpIndex op, std::string message) { findings_.add(Rule::kWellFormed, op, std::move(message)); }
+  bool is_tier(TierId tier) const { return tier >= 0 && static_cast<std::size_t>(tier) < machine_.tiers.size(); }
+  bool is_residency(ResidencyIndex i) const { return i >= 0 && static_cast<std::size_t>(i) < plan_.residencies.size(); }
+
+  void check_lists() {
+    const auto expect = [&](const char* list, std::size_t size, std::size_t expected) {
+      if (size == expected) return;
+      fail(kStepStart, fmt::format("{} has {} entries, and {} are needed", list, size, expected));
+    };
+    expect("ops", plan_.ops.size(), graph_.ops().size());
+    expect("budgets", plan_.budgets.size(), machine_.tiers.size());
+    expect("arena_bytes", plan_.arena_bytes.size(), machine_.tiers.size());
+  }
+
+  void check_residency(std::size_t i) {
+    const Residency& r = plan_.residencies[i];
+    const auto error = [&](const std::string& what) { fail(r.ops.begin, fmt::format("residency {}: {}", i, what)); };
+    if (r.tensor < 0 || r.tensor >= graph_.tensor_count()) return error(fmt::format("no tensor {}", r.tensor));
+    if (!is_tier(r.tier)) error(fmt::format("no tier {}", r.tier));
+    if (r.ops.begin < 0 || r.ops.empty() || r.ops.end > graph_.op_count()) {
+      error(fmt::format("ops [{}, {}) are not within [0, {})", r.ops.begin, r.ops.end, graph_.op_count()));
+    }
+  }
+
+  void check_offsets() {
+    const std::vector<Room> rooms = residency_rooms(graph_, plan_);
+    for (std::size_t i = 0; i < rooms.size(); ++i) {
+      const Residency& r = plan_.residencies[i];
+      const auto error = [&](const std::string& what) { fail(r.ops.begin, fmt::format("residency {}: {}", i, what)); };
+      if (r.offset < 0 || r.offset % rooms[i].alignment != 0) {
+        error(fmt::format("offset {} is not a multiple of {}", r.offset, rooms[i].alignment));
+      }
+      if (r.offset > std::numeric_limits<Bytes>::max() - rooms[i].bytes) {
+        error(fmt::format("offset {} is beyond any tier", r.offset));
+      }
+    }
+  }
+
+  void check_op(OpIndex index) {
+    const Op& op = graph_.op(index);
+    const OpPlacement& placement = plan_.ops[static_cast<std::size_t>(index)];
+    const auto error = [&](const std::string& what) {
+      fail(index, fmt::format("op {} '{}': {}", index, op.name, what));
+    };
+    const auto implementations = std::max<std::size_t>(op.implementations.size(), 1);
+    if (placement.implementation < 0 || static_cast<std::size_t>(placement.implementation) >= implementations) {
+      error(fmt::format("no implementation {}; it has {}", placement.implementation, implementations));
+    }
+    if (placement.operand_tiers.size() != op.inputs.size() + op.outputs.size()) {
+      return error(fmt::format("{} operand tiers for {} operands", placement.operand_tiers.size(),
+                               op.inputs.size() + op.outputs.size()));
+    }
+    for (const TierId tier : placement.operand_tiers) {
+      if (!is_tier(tier)) error(fmt::format("no tier {}", tier));
+    }
+    check_same_tier(op, placement, error);
+  }
+
+  // An op that names a tensor twice works on one copy of it.
+  template <typename ReportError>
+  void check_same_tier(const Op& op, const OpPlacement& placement, const ReportError& error) {
+    std::vector<TensorId> operands = op.inputs;
+    operands.insert(operands.end(), op.outputs.begin(), op.outputs.end());
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const auto first =
+          static_cast<std::size_t>(std::find(operands.begin(), operands.end(), operands[i]) - operands.begin());
+      if (placement.operand_tiers[first] == placement.operand_tiers[i]) continue;
+      error(fmt::format("operands {} and {} are both tensor {} '{}', in tiers {} and {}", first, i, operands[i],
+                        graph_.tensor(operands[i]).name, placement.operand_tiers[first], placement.operand_tiers[i]));
+    }
+  }
+
+  void check_migration(std::size_t i) {
+    const Migration& m = plan_.migrations[i];
+    const auto error = [&](const std::string& what) { fail(m.issue_after, fmt::format("migration {}: {}", i, what)); };
+    if (i > 0 && m.issue_after < plan_.migrations[i - 1].issue_after) {
+      error(fmt::format("issued after op {}, but listed behind one issued after op {}", m.issue_after,
+                        plan_.migrations[i - 1].issue_after));
+    }
+    if (m.issue_after < kStepStart || m.issue_after >= m.needed_by || m.needed_by > graph_.op_count()) {
+      error(fmt::format("issue after {} and needed by {}: must be -1 <= issue_after < needed_by <= {}", m.issue_after,
+                        m.needed_by, graph_.op_count()));
+    }
+    if (!is_residency(m.from) || !is_residency(m.to)) {
+      return error(fmt::format("from {} to {}, and there are {} residencies", m.from, m.to, plan_.residencies.size()));
+    }
+    check_ends(m, error);
+  }
+
+  template <typename ReportError>
+  void check_ends(const Migration& m, const ReportError& error) {
+    const Residency& from = plan_.residencies[static_cast<std::size_t>(m.from)];
+    const Residency& to = plan_.residencies[static_cast<std::size_t>(m.to)];
+    if (from.tensor != m.tensor || to.tensor != m.tensor) {
+      error(fmt::format("moves tensor {}, and its residencies hold {} and {}", m.tensor, from.tensor, to.tensor));
+    }
+    if (from.tier == to.tier) error(fmt::format("stays within tier {}", from.tier));
+    if (to.ops.begin > m.issue_after + 1 || to.ops.end < m.needed_by) {
+      error(fmt::format("its destination has room over ops [{}, {}), and the copy takes from {} to {}", to.ops.begin,
+                        to.ops.end, m.issue_after + 1, m.needed_by));
+    }
+  }
+
+  void check_one_residency_at_a_time() {
+    std::vector<std::size_t> order(plan_.residencies.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto key = [&](std::size_t i) {
+      const Residency& r = plan_.residencies[i];
+      return std::tuple(r.tensor, r.tier, r.ops.begin, i);
+    };
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      const Residency& previous = plan_.residencies[order[i - 1]];
+      const Residency& next = plan_.residencies[order[i]];
+      if (previous.tensor != next.tensor || previous.tier != next.tier || previous.ops.end <= next.ops.begin) continue;
+      fail(next.ops.begin,
+           fmt::format("residencies {} and {} both hold tensor {} '{}' in tier {} at op {}", order[i - 1], order[i],
+                       next.tensor, graph_.tensor(next.tensor).name, next.tier, next.ops.begin));
+    }
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const Plan& plan_;
+  Findings& findings_;
+};
+
+}  // namespace
+
+void check_form(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings) {
+  FormCheck(graph, machine, plan, findings).run();
+}
+
+}  // namespace sluice

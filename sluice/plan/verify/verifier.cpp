@@ -1,0 +1,92 @@
+#include "sluice/plan/verify/verifier.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/plan/verify/verifier_checks.hpp"
+
+namespace sluice {
+
+std::string_view to_string(Rule rule) {
+  switch (rule) {
+    case Rule::kWellFormed:
+      return "well-formed";
+    case Rule::kGraphMatches:
+      return "graph-matches";
+    case Rule::kMachineMatches:
+      return "machine-matches";
+    case Rule::kOperandResident:
+      return "operand-resident";
+    case Rule::kTierAddressable:
+      return "tier-addressable";
+    case Rule::kNoOverlap:
+      return "no-overlap";
+    case Rule::kWithinBudget:
+      return "within-budget";
+    case Rule::kSourceStaysValid:
+      return "source-stays-valid";
+    case Rule::kDestinationNotReadEarly:
+      return "destination-not-read-early";
+    case Rule::kWriteInvalidates:
+      return "write-invalidates";
+    case Rule::kCycleClosed:
+      return "cycle-closed";
+    case Rule::kLinkExists:
+      return "link-exists";
+  }
+  return "unknown";
+}
+
+std::vector<Violation> Findings::in_op_order() && {
+  std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.op < b.op; });
+  std::vector<Violation> violations;
+  for (std::size_t i = 0; i < std::min(found_.size(), kMostViolations); ++i) {
+    violations.push_back(std::move(found_[i].violation));
+  }
+  return violations;
+}
+
+std::string Names::op(OpIndex op) const { return fmt::format("op {} '{}'", op, graph_.op(op).name); }
+
+std::string Names::tensor(TensorId tensor) const {
+  return fmt::format("tensor {} '{}'", tensor, graph_.tensor(tensor).name);
+}
+
+std::string Names::tier(TierId tier) const { return fmt::format("tier {} '{}'", tier, machine_.tier(tier).name); }
+
+std::string Names::residency(ResidencyIndex residency) const {
+  const Residency& r = plan_.residencies.at(static_cast<std::size_t>(residency));
+  const auto index = static_cast<std::size_t>(residency);
+  const Room room = residency_rooms(graph_, plan_)[index];
+  return fmt::format("residency {} ({}, bytes [{}, {}), ops [{}, {}))", residency, tier(r.tier), r.offset,
+                     r.offset + room.bytes, r.ops.begin, r.ops.end);
+}
+
+std::string Names::migration(MigrationIndex migration) const {
+  const Migration& m = plan_.migrations.at(static_cast<std::size_t>(migration));
+  return fmt::format("migration {} (issue after {}, needed by {})", migration, m.issue_after, m.needed_by);
+}
+
+std::vector<Violation> verify_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
+  Findings findings;
+  if (const std::string expected = graph.fingerprint(); plan.graph_fingerprint != expected) {
+    findings.add(
+        Rule::kGraphMatches, kStepStart,
+        fmt::format("the plan was made for graph '{}' with fingerprint {}, and this is '{}' with {}: plan again",
+                    plan.graph_name, plan.graph_fingerprint, graph.name, expected));
+  }
+  if (const std::string expected = machine.fingerprint(); plan.machine_fingerprint != expected) {
+    findings.add(Rule::kMachineMatches, kStepStart,
+                 fmt::format("the plan was made for a machine with fingerprint {}, and this one has {}: plan again",
+                             plan.machine_fingerprint, expected));
+  }
+  if (findings.empty()) check_form(graph, machine, plan, findings);
+  if (findings.empty()) {
+    check_rooms(graph, machine, plan, findings);
+    check_copies(graph, machine, plan, findings);
+  }
+  return std::move(findings).in_op_order();
+}
+
+}  // namespace sluice

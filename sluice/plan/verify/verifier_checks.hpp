@@ -1,0 +1,59 @@
+// The verifier's parts; private to plan/. Each check adds what it finds to Findings and needs only what is said here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sluice/plan/verify/verifier.hpp"
+
+namespace sluice {
+
+inline constexpr std::size_t kMostViolations = 20;
+
+// Collects violations with the op they belong to, and gives them out in op order.
+class Findings {
+ public:
+  void add(Rule rule, OpIndex op, std::string message) { found_.push_back({op, {rule, std::move(message)}}); }
+  bool empty() const { return found_.empty(); }
+  std::vector<Violation> in_op_order() &&;
+
+ private:
+  struct Found {
+    OpIndex op;
+    Violation violation;
+  };
+  std::vector<Found> found_;
+};
+
+// How messages name things: "op 3 'conv1'", "tensor 5 'conv1.w'",
+// "residency 7 (tier 1 'file', bytes [4096, 8192), ops [3, 7))", "migration 2 (issue after 3, needed by 6)".
+class Names {
+ public:
+  Names(const Graph& graph, const Machine& machine, const Plan& plan) : graph_(graph), machine_(machine), plan_(plan) {}
+  std::string op(OpIndex op) const;
+  std::string tensor(TensorId tensor) const;
+  std::string tier(TierId tier) const;
+  std::string residency(ResidencyIndex residency) const;
+  std::string migration(MigrationIndex migration) const;
+
+ private:
+  const Graph& graph_;
+  const Machine& machine_;
+  const Plan& plan_;
+};
+
+// kWellFormed. The only check that may be run on a plan of which nothing is known.
+void check_form(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings);
+
+// kWellFormed, of blocks. The first needs residencies that are in range, and is a part of check_form(); the second also
+// needs well-formed migrations.
+void check_blocks(const Graph& graph, const Plan& plan, Findings& findings);
+void check_block_migrations(const Plan& plan, Findings& findings);
+
+// kNoOverlap, kWithinBudget, and the part of kSourceStaysValid that concerns room. Needs a well-formed plan.
+void check_rooms(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings);
+
+// All rules about which copy is valid when, and kTierAddressable, kLinkExists. Needs a well-formed plan.
+void check_copies(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings);
+
+}  // namespace sluice

@@ -1,0 +1,39 @@
+// Plans of many ops: how much the verifier says, and how long it takes.
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+#include "sluice/plan/verify/verifier.hpp"
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random_plan.hpp"
+
+namespace sluice {
+namespace {
+
+TEST(VerifierLimits, ReportsAtMostTwenty) {
+  const Graph graph = testing::random_graph(5, {.most_layers = 30, .most_bytes = 4096});
+  const Machine machine = testing::random_machine(5);
+  Plan plan = testing::random_plan(5, graph, machine);
+  for (Residency& residency : plan.residencies) residency.offset = 0;
+  plan.migrations.clear();
+  const auto violations = verify_plan(graph, machine, plan);
+  EXPECT_EQ(violations.size(), 20u);
+}
+
+TEST(VerifierLimits, ResNet200SizeTakesMilliseconds) {
+  std::uint64_t seed = 0;
+  Graph graph;
+  while (graph.op_count() < 3000) graph = testing::random_graph(seed++, {.most_layers = 1200, .most_bytes = 40960});
+  const Machine machine = testing::random_machine(3);
+  const Plan plan = testing::random_plan(1, graph, machine);
+  ASSERT_GT(plan.residencies.size(), 4000u);
+  ASSERT_GT(plan.migrations.size(), 3000u);
+  const std::clock_t begin = std::clock();  // processor time: machines are shared
+  EXPECT_TRUE(verify_plan(graph, machine, plan).empty());
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, 1.0);  // about 0.01 s in a release build; sanitizers are slower
+  RecordProperty("milliseconds", static_cast<int>(seconds * 1e3));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,74 @@
+#include "sluice/planners/schedule/intervals.hpp"
+
+#include <algorithm>
+
+#include "sluice/plan/plan_builder.hpp"
+
+namespace sluice {
+namespace {
+
+Bytes peak_short_lived(const Graph& graph, const Liveness& liveness) {
+  std::vector<Bytes> change(static_cast<std::size_t>(graph.op_count()) + 1, 0);
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(id)];
+    if (!liveness.short_lived[static_cast<std::size_t>(id)] || range.empty()) continue;
+    change[static_cast<std::size_t>(range.begin)] += stored_bytes(graph.tensor(id));
+    change[static_cast<std::size_t>(range.end)] -= stored_bytes(graph.tensor(id));
+  }
+  Bytes live = 0;
+  Bytes peak = 0;
+  for (const Bytes bytes : change) peak = std::max(peak, live += bytes);
+  return peak;
+}
+
+// Bytes of long-lived tensors that each interval uses and the one before it does not.
+std::vector<Bytes> bytes_to_bring(const Graph& graph, const Liveness& liveness, const IntervalCut& cut) {
+  std::vector<Bytes> bring(cut.intervals.size(), 0);
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (liveness.short_lived[static_cast<std::size_t>(id)]) continue;
+    int last = -2;
+    for (const Use& use : liveness.uses[static_cast<std::size_t>(id)]) {
+      const int interval = cut.interval_of_op[static_cast<std::size_t>(use.op)];
+      if (interval > last + 1) bring[static_cast<std::size_t>(interval)] += stored_bytes(graph.tensor(id));
+      last = interval;
+    }
+  }
+  return bring;
+}
+
+}  // namespace
+
+IntervalCut cut_into_intervals(const Liveness& liveness, int length) {
+  IntervalCut cut{.length = length, .intervals = {}, .interval_of_op = {}};
+  cut.interval_of_op.resize(liveness.span_of_op.size());
+  const int spans = static_cast<int>(liveness.spans.size());
+  for (int first = 0; first < spans; first += length) {
+    const int last = std::min(first + length, spans) - 1;
+    const Interval<OpIndex> ops{liveness.spans[static_cast<std::size_t>(first)].ops.begin,
+                                liveness.spans[static_cast<std::size_t>(last)].ops.end};
+    std::fill(cut.interval_of_op.begin() + ops.begin, cut.interval_of_op.begin() + ops.end,
+              static_cast<int>(cut.intervals.size()));
+    cut.intervals.push_back(ops);
+  }
+  return cut;
+}
+
+IntervalEstimate estimate_intervals(const Graph& graph, const Liveness& liveness, const CostModel& costs,
+                                    const IntervalCut& cut, Bytes budget, BytesPerSecond inward_bandwidth) {
+  IntervalEstimate estimate;
+  const std::vector<Bytes> bring = bytes_to_bring(graph, liveness, cut);
+  estimate.tensor_bytes = *std::max_element(bring.begin(), bring.end());
+  estimate.room_bytes = budget - peak_short_lived(graph, liveness);
+  estimate.space_ok = estimate.tensor_bytes < estimate.room_bytes;
+  Seconds shortest = 0;
+  for (std::size_t i = 0; i < cut.intervals.size(); ++i) {
+    Seconds seconds = 0;
+    for (OpIndex op = cut.intervals[i].begin; op < cut.intervals[i].end; ++op) seconds += costs.op_seconds(op);
+    shortest = i == 0 ? seconds : std::min(shortest, seconds);
+    estimate.exposed_seconds += std::max(0.0, static_cast<double>(bring[i]) / inward_bandwidth - seconds);
+  }
+  estimate.goal_seconds = static_cast<double>(estimate.room_bytes) / inward_bandwidth - shortest;
+  return estimate;
+}
+
+}  // namespace sluice

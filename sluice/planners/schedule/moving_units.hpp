@@ -1,0 +1,42 @@
+// What Sentinel decides about as one: a tensor, or a block of tensors with one life of which all but one are small
+// (section IV-B). A block is kept, evicted and prefetched whole, by one transfer.
+//
+// A small tensor joins
+//   - a larger one that every op that uses it uses too: moving it along costs nothing (statistics of a batch norm and
+//     the activation they are of);
+//   - else the other small ones that are used in exactly the same layers.
+// The paper packs all long-lived tensors of the same layers; large ones move alone here, so that each can leave as soon
+// as its own last use is done.
+#pragma once
+
+#include <vector>
+
+#include "sluice/graph/liveness.hpp"
+#include "sluice/plan/plan.hpp"
+#include "sluice/planners/schedule/tensor_schedule.hpp"
+
+namespace sluice {
+
+inline constexpr Bytes kSmallTensorBytes = 256 * kKiB;
+
+struct MovingUnit {
+  std::vector<TensorId> tensors;
+  std::vector<Use> uses;       // of any of them: ascending op, one entry an op
+  Interval<OpIndex> range;     // from the first live range's begin to the last one's end
+  OpIndex complete_after = 0;  // the op behind which all of them are made: before it, the unit may not leave
+  bool persistent = false;
+  bool may_move = false;     // long-lived, used, and not read by the caller
+  bool short_lived = false;  // would be allowed to, if it were long-lived
+  Bytes moved_bytes = 0;     // of one transfer; and the room in either tier while it may move
+  Bytes kept_bytes = 0;      // room of one that never moves
+};
+
+// Every tensor is in one unit. O(n log n) in tensors and uses.
+std::vector<MovingUnit> find_moving_units(const Graph& graph, const Liveness& liveness);
+
+// Adds what is scheduled for the unit. Tensors that never move need no common pages: each has its own room, over its
+// own live range.
+void add_unit_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, const MovingUnit& unit,
+                       TierId slow, const TensorSchedule& schedule);
+
+}  // namespace sluice

@@ -1,0 +1,161 @@
+#include "sluice/planners/schedule/tensor_schedule.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace sluice {
+namespace {
+
+// A copy in the slow tier: made by an eviction, by an op that writes there, or there at step start; valid until the
+// tensor is written in the fast tier.
+struct SlowCopy {
+  Interval<OpIndex> ops;
+  std::optional<std::size_t> evicted_piece;
+  std::vector<std::size_t> prefetched_pieces;
+  OpIndex last_needed = 0;  // by the op that finds it in place, or that a prefetch from it must be done for
+};
+
+// Walks the step's uses and follows where valid copies are.
+class Follower {
+ public:
+  Follower(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent, OpIndex op_count)
+      : uses_(uses), schedule_(schedule), op_count_(op_count), starts_slow_(persistent && !schedule.fast_at_start) {
+    if (starts_slow_) begin_copy(0);
+  }
+
+  void run() {
+    auto use = uses_.begin();
+    for (std::size_t i = 0; i < schedule_.pieces.size(); ++i) {
+      const FastPiece& piece = schedule_.pieces[i];
+      for (; use != uses_.end() && use->op < piece.first_use; ++use) use_in_place(*use);
+      if (i > 0 || starts_slow_ || use != uses_.begin()) prefetch(i);
+      for (; use != uses_.end() && use->op <= piece.last_use; ++use) {
+        if (use->writes) lose_copy(use->op);
+      }
+      if (i + 1 < schedule_.pieces.size() || starts_slow_ || use != uses_.end()) leave(i);
+    }
+    for (; use != uses_.end(); ++use) use_in_place(*use);
+  }
+
+  std::vector<SlowCopy> copies;
+  std::vector<OpIndex> in_place;  // ops that use the slow copy directly
+
+ private:
+  void begin_copy(OpIndex begin) {
+    copies.push_back({.ops = {begin, op_count_}, .evicted_piece = {}, .prefetched_pieces = {}});
+    valid_ = true;
+  }
+
+  void lose_copy(OpIndex op) {
+    if (valid_) copies.back().ops.end = op;
+    valid_ = false;
+  }
+
+  void use_in_place(const Use& use) {
+    SLUICE_CHECK(valid_ || (use.writes && !use.reads), "a use in place needs a copy in the slow tier");
+    if (!valid_) begin_copy(use.op);
+    copies.back().last_needed = use.op + 1;
+    in_place.push_back(use.op);
+  }
+
+  void prefetch(std::size_t piece) {
+    SLUICE_CHECK(valid_, "a prefetch needs a copy in the slow tier");
+    copies.back().prefetched_pieces.push_back(piece);
+    copies.back().last_needed = schedule_.pieces[piece].first_use;
+  }
+
+  // Room for what is written back after the last op is reserved from that op on.
+  void leave(std::size_t piece) {
+    if (valid_) return;
+    begin_copy(std::min(schedule_.pieces[piece].evict_after + 1, op_count_ - 1));
+    copies.back().evicted_piece = piece;
+  }
+
+  const std::vector<Use>& uses_;
+  const TensorSchedule& schedule_;
+  OpIndex op_count_;
+  bool starts_slow_;
+  bool valid_ = false;  // the last copy
+};
+
+// An activation's slow copy is of no use after the last op that needs it.
+void trim(SlowCopy& copy) {
+  SLUICE_CHECK(copy.last_needed > copy.ops.begin, "an evicted activation must be needed again");
+  copy.ops.end = std::min(copy.ops.end, copy.last_needed);
+}
+
+// What is added for one tensor, or for each member of a block.
+class ScheduleAdder {
+ public:
+  ScheduleAdder(PlanBuilder& builder, std::span<const TensorId> tensors) : builder_(builder), tensors_(tensors) {}
+
+  using Residencies = std::vector<ResidencyIndex>;  // by tensor
+
+  Residencies add_residencies(TierId tier, Interval<OpIndex> ops) {
+    Residencies added;
+    for (const TensorId tensor : tensors_) added.push_back(builder_.add_residency(tensor, tier, ops));
+    if (tensors_.size() > 1) builder_.add_block(added);
+    return added;
+  }
+
+  void use_in(TierId tier, OpIndex op) {
+    for (const TensorId tensor : tensors_) builder_.set_tensor_tier(op, tensor, tier);
+  }
+
+  void add_migrations(const Residencies& from, const Residencies& to, OpIndex issue_after, OpIndex needed_by) {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      builder_.add_migration(tensors_[i], from[i], to[i], issue_after, needed_by);
+    }
+  }
+
+ private:
+  PlanBuilder& builder_;
+  std::span<const TensorId> tensors_;
+};
+
+}  // namespace
+
+void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vector<Use>& uses,
+                        std::span<const TensorId> tensors, TierId slow, const TensorSchedule& schedule) {
+  const bool persistent = is_persistent(graph.tensor(tensors.front()).role);
+  Follower follower(uses, schedule, persistent, graph.op_count());
+  follower.run();
+  ScheduleAdder adder(builder, tensors);
+  for (const OpIndex op : follower.in_place) adder.use_in(slow, op);
+  std::vector<ScheduleAdder::Residencies> fast;
+  for (const FastPiece& piece : schedule.pieces) fast.push_back(adder.add_residencies(kFastTier, piece.ops));
+  for (SlowCopy& copy : follower.copies) {
+    if (!persistent) trim(copy);
+    if (copy.ops.empty()) continue;  // written by the very first op of the step: nothing ever reads the old value
+    const ScheduleAdder::Residencies there = adder.add_residencies(slow, copy.ops);
+    if (copy.evicted_piece) {
+      const FastPiece& piece = schedule.pieces[*copy.evicted_piece];
+      adder.add_migrations(fast[*copy.evicted_piece], there, piece.evict_after, piece.ops.end);
+    }
+    for (const std::size_t i : copy.prefetched_pieces) {
+      const FastPiece& piece = schedule.pieces[i];
+      adder.add_migrations(there, fast[i], piece.ops.begin - 1, piece.first_use);
+    }
+  }
+}
+
+void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, TensorId tensor,
+                         TierId slow, const TensorSchedule& schedule) {
+  const std::vector<TensorId> alone{tensor};
+  add_block_schedule(builder, graph, liveness.uses[static_cast<std::size_t>(tensor)], alone, slow, schedule);
+}
+
+TensorSchedule always_fast(const Liveness& liveness, TensorId tensor, bool persistent) {
+  return fast_over(liveness.ranges[static_cast<std::size_t>(tensor)], persistent);
+}
+
+TensorSchedule fast_over(Interval<OpIndex> range, bool persistent) {
+  TensorSchedule schedule{.fast_at_start = persistent, .pieces = {}};
+  if (!range.empty()) {
+    const OpIndex last = range.end - 1;
+    schedule.pieces.push_back({.ops = range, .first_use = range.begin, .last_use = last, .evict_after = last});
+  }
+  return schedule;
+}
+
+}  // namespace sluice

@@ -1,0 +1,119 @@
+#include "sluice/program/hazard_tracker.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace sluice {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+std::vector<TransferIndex> HazardTracker::enter_op(const std::vector<Access>& accesses) {
+  std::vector<TransferIndex> found;
+  for (const Access& access : accesses) collect(access, found);
+  for (const Access& access : accesses) {
+    if (access.writes) record_write(access, -1);
+  }
+  std::vector<TransferIndex> waits = without_implied(std::move(found));
+  settle(waits);
+  return waits;
+}
+
+std::vector<TransferIndex> HazardTracker::enter_transfer(TransferIndex transfer, const Access& source,
+                                                         const Access& destination) {
+  std::vector<TransferIndex> found;
+  collect(source, found);
+  collect(destination, found);
+  record_read(source, transfer);
+  record_write(destination, transfer);
+  waits_[at(transfer)] = without_implied(std::move(found));
+  return waits_[at(transfer)];
+}
+
+// Makes `position` a boundary, if it lies inside a segment.
+void HazardTracker::split(Segments& segments, Bytes position) {
+  auto next = segments.upper_bound(position);
+  if (next == segments.begin()) return;
+  auto& [begin, segment] = *std::prev(next);
+  if (begin == position || segment.end <= position) return;
+  segments.emplace_hint(next, position, segment);
+  segment.end = position;
+}
+
+void HazardTracker::collect(const Access& access, std::vector<TransferIndex>& found) {
+  Segments& segments = tiers_[at(access.tier)];
+  auto segment = segments.upper_bound(access.bytes.begin);
+  if (segment != segments.begin()) --segment;
+  for (; segment != segments.end() && segment->first < access.bytes.end; ++segment) {
+    if (segment->second.end <= access.bytes.begin) continue;
+    if (segment->second.writer >= 0) found.push_back(segment->second.writer);
+    if (access.writes)
+      std::copy(segment->second.readers.begin(), segment->second.readers.end(), std::back_inserter(found));
+  }
+}
+
+void HazardTracker::record_read(const Access& access, TransferIndex transfer) {
+  if (access.bytes.empty()) return;
+  Segments& segments = tiers_[at(access.tier)];
+  split(segments, access.bytes.begin);
+  split(segments, access.bytes.end);
+  Bytes position = access.bytes.begin;
+  for (auto next = segments.lower_bound(position); position < access.bytes.end;) {
+    if (next == segments.end() || next->first > position) {  // a gap: bytes that no transfer has touched
+      const Bytes gap_end = next == segments.end() ? access.bytes.end : std::min(next->first, access.bytes.end);
+      next = segments.emplace_hint(next, position, Segment{gap_end, -1, {}});
+    }
+    std::erase_if(next->second.readers, [&](TransferIndex reader) { return settled_[at(reader)]; });
+    next->second.readers.push_back(transfer);
+    position = next->second.end;
+    ++next;
+  }
+}
+
+// An op's write (transfer -1) leaves nothing to wait for: the op itself has waited.
+void HazardTracker::record_write(const Access& access, TransferIndex transfer) {
+  if (access.bytes.empty()) return;
+  Segments& segments = tiers_[at(access.tier)];
+  split(segments, access.bytes.begin);
+  split(segments, access.bytes.end);
+  segments.erase(segments.lower_bound(access.bytes.begin), segments.lower_bound(access.bytes.end));
+  if (transfer >= 0) segments.emplace(access.bytes.begin, Segment{access.bytes.end, transfer, {}});
+}
+
+// Ascending, each once, without those settled and those that another one waits for anyway.
+std::vector<TransferIndex> HazardTracker::without_implied(std::vector<TransferIndex> found) {
+  std::erase_if(found, [&](TransferIndex transfer) { return settled_[at(transfer)]; });
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  if (found.size() < 2) return found;
+  ++round_;
+  for (const TransferIndex transfer : found) mark_waits_of(transfer);
+  std::erase_if(found, [&](TransferIndex transfer) { return mark_[at(transfer)] == round_; });
+  return found;
+}
+
+void HazardTracker::mark_waits_of(TransferIndex transfer) {
+  std::vector<TransferIndex> stack = waits_[at(transfer)];
+  while (!stack.empty()) {
+    const TransferIndex next = stack.back();
+    stack.pop_back();
+    if (settled_[at(next)] || mark_[at(next)] == round_) continue;
+    mark_[at(next)] = round_;
+    stack.insert(stack.end(), waits_[at(next)].begin(), waits_[at(next)].end());
+  }
+}
+
+void HazardTracker::settle(const std::vector<TransferIndex>& transfers) {
+  std::vector<TransferIndex> stack = transfers;
+  while (!stack.empty()) {
+    const TransferIndex next = stack.back();
+    stack.pop_back();
+    if (settled_[at(next)]) continue;
+    settled_[at(next)] = true;
+    stack.insert(stack.end(), waits_[at(next)].begin(), waits_[at(next)].end());
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,130 @@
+#include "sluice/program/program.hpp"
+
+#include <algorithm>
+
+#include "sluice/program/hazard_tracker.hpp"
+
+namespace sluice {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const Machine& machine, const Plan& plan)
+      : graph_(graph),
+        machine_(machine),
+        plan_(plan),
+        hazards_(machine.tiers.size(), plan.migrations.size()),
+        block_places_(block_places(plan)),
+        residencies_of_(graph.tensors().size()) {
+    for (const Residency& residency : plan.residencies) residencies_of_[at(residency.tensor)].push_back(&residency);
+  }
+
+  Program run() {
+    program_.arena_bytes = plan_.arena_bytes;
+    program_.lanes.resize(machine_.links.size());
+    program_.step_start.resize(graph_.tensors().size());
+    std::size_t issued = 0;
+    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
+      for (; issued < plan_.migrations.size() && plan_.migrations[issued].issue_after < op; ++issued) {
+        lower_migration(plan_.migrations[issued]);
+      }
+      lower_op(op);
+    }
+    for (; issued < plan_.migrations.size(); ++issued) lower_migration(plan_.migrations[issued]);
+    find_boundary_locations();
+    return std::move(program_);
+  }
+
+ private:
+  static Location location(const Residency& residency) { return {residency.tier, residency.offset}; }
+  static Interval<Bytes> bytes_at(const Location& place, Bytes bytes) { return {place.offset, place.offset + bytes}; }
+
+  Location operand_location(OpIndex op, TensorId tensor, TierId tier) const {
+    const std::vector<const Residency*>& candidates = residencies_of_[at(tensor)];
+    const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Residency* residency) {
+      return residency->tier == tier && residency->ops.contains(op);
+    });
+    SLUICE_CHECK(found != candidates.end(), "in a verified plan '" + graph_.tensor(tensor).name + "' is resident");
+    return location(**found);
+  }
+
+  void lower_op(OpIndex index) {
+    const Op& op = graph_.op(index);
+    const std::vector<TierId>& tiers = plan_.ops[at(index)].operand_tiers;
+    ComputeInstruction instruction{index, {}, {}};
+    std::vector<HazardTracker::Access> accesses;
+    const auto add = [&](TensorId tensor, bool writes) {
+      const Location place = operand_location(index, tensor, tiers[instruction.operands.size()]);
+      instruction.operands.push_back(place);
+      const Bytes bytes = align_up(graph_.tensor(tensor).bytes, kOperandAlignment);
+      accesses.push_back({place.tier, bytes_at(place, bytes), writes});
+    };
+    for (const TensorId tensor : op.inputs) add(tensor, false);
+    for (const TensorId tensor : op.outputs) add(tensor, true);
+    instruction.waits = hazards_.enter_op(accesses);
+    program_.compute.push_back(std::move(instruction));
+  }
+
+  // The first of a run moves the whole block.
+  void lower_migration(const Migration& migration) {
+    const BlockPlace place = block_places_[at(migration.from)];
+    if (place.member > 0) return;
+    const auto index = static_cast<TransferIndex>(program_.transfers.size());
+    TransferInstruction transfer;
+    transfer.tensor = migration.tensor;
+    transfer.from = location(plan_.residencies[at(migration.from)]);
+    transfer.to = location(plan_.residencies[at(migration.to)]);
+    const auto link = machine_.link_between(transfer.from.tier, transfer.to.tier);
+    SLUICE_CHECK(link.has_value(), "a verified plan migrates only along links");
+    transfer.link = *link;
+    if (place.block < 0) {
+      transfer.bytes = stored_bytes(graph_.tensor(migration.tensor));
+    } else {
+      const Block& block = plan_.blocks[at(place.block)];
+      const std::vector<Bytes> offsets = block_offsets(graph_, plan_, block);
+      transfer.bytes = offsets.back();
+      for (std::size_t i = 1; i < block.members.size(); ++i) {
+        transfer.others.push_back({plan_.residencies[at(block.members[i])].tensor, offsets[i]});
+      }
+    }
+    transfer.after_op = migration.issue_after;
+    transfer.waits =
+        hazards_.enter_transfer(index, {transfer.from.tier, bytes_at(transfer.from, transfer.bytes), false},
+                                {transfer.to.tier, bytes_at(transfer.to, transfer.bytes), true});
+    program_.lanes[at(transfer.link)].push_back(index);
+    program_.transfers.push_back(std::move(transfer));
+  }
+
+  void find_boundary_locations() {
+    const auto starts = start_residencies(graph_, plan_);
+    for (std::size_t tensor = 0; tensor < starts.size(); ++tensor) {
+      if (starts[tensor].empty()) continue;
+      program_.step_start[tensor] = location(plan_.residencies[at(starts[tensor].front())]);
+    }
+    for (const ComputeInstruction& instruction : program_.compute) {  // the last write of an output stays
+      const Op& op = graph_.op(instruction.op);
+      for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+        if (graph_.tensor(op.outputs[i]).role != Role::kOutput) continue;
+        program_.step_start[at(op.outputs[i])] = instruction.operands[op.inputs.size() + i];
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const Plan& plan_;
+  HazardTracker hazards_;
+  std::vector<BlockPlace> block_places_;                       // by ResidencyIndex
+  std::vector<std::vector<const Residency*>> residencies_of_;  // by TensorId
+  Program program_;
+};
+
+}  // namespace
+
+Program lower_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
+  return Lowering(graph, machine, plan).run();
+}
+
+}  // namespace sluice

@@ -1,0 +1,115 @@
+#include "sluice/program/program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+#include "sluice/plan/verify/verifier.hpp"
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/tiny_step.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::tiny_step;
+using testing::TinyStep;
+
+TEST(LowerPlan, GivesOpsTheirOperandsAndWaits) {
+  const TinyStep step = tiny_step();
+  const Program program = lower_plan(step.graph, step.machine, step.plan);
+  EXPECT_EQ(program.arena_bytes, step.plan.arena_bytes);
+  ASSERT_EQ(program.compute.size(), 5u);
+  EXPECT_THAT(program.compute[0].operands, ElementsAre(Location{0, 0}, Location{0, 4096}));
+  EXPECT_THAT(program.compute[3].operands, ElementsAre(Location{0, 4096}, Location{0, 16384}, Location{0, 12288}));
+  for (const OpIndex op : {0, 1, 2, 4}) EXPECT_THAT(program.compute[static_cast<std::size_t>(op)].waits, IsEmpty());
+  EXPECT_THAT(program.compute[3].waits, ElementsAre(1));  // x is back; that the eviction is done follows
+}
+
+TEST(LowerPlan, GivesTransfersTheirLanesAndWaits) {
+  const TinyStep step = tiny_step();
+  const Program program = lower_plan(step.graph, step.machine, step.plan);
+  ASSERT_EQ(program.transfers.size(), 2u);
+  const TransferInstruction& evict = program.transfers[0];
+  EXPECT_EQ(evict.from, (Location{0, 4096}));
+  EXPECT_EQ(evict.to, (Location{1, 0}));
+  EXPECT_EQ(evict.bytes, 8192);
+  EXPECT_EQ(evict.after_op, 0);
+  EXPECT_THAT(evict.waits, IsEmpty());
+  EXPECT_EQ(program.transfers[1].after_op, 1);
+  EXPECT_THAT(program.transfers[1].waits, ElementsAre(0));
+  EXPECT_THAT(program.lanes, ElementsAre(ElementsAre(0), ElementsAre(1)));
+}
+
+TEST(LowerPlan, SaysWhereTensorsAreBetweenSteps) {
+  TinyStep step = tiny_step();
+  step.plan.residencies[TinyStep::kWDram].offset = 20480;
+  step.plan.arena_bytes[0] = step.plan.budgets[0] = 24576;
+  ASSERT_THAT(verify_plan(step.graph, step.machine, step.plan), IsEmpty());
+  const Program program = lower_plan(step.graph, step.machine, step.plan);
+  EXPECT_EQ(program.step_start.at(TinyStep::kW), (Location{0, 20480}));
+  EXPECT_EQ(program.step_start.at(TinyStep::kLoss), (Location{0, 12288}));
+}
+
+// n takes room that x leaves, so op 2, which writes it, waits for the eviction: a write behind a transfer's read.
+TEST(LowerPlan, AnOpWaitsForTheRoomItWrites) {
+  TinyStep step = tiny_step();
+  step.plan.residencies[TinyStep::kNDram].offset = 8192;  // half of x's room
+  step.plan.residencies[TinyStep::kXDramAgain].offset = 20480;
+  step.plan.arena_bytes[0] = step.plan.budgets[0] = 28672;
+  ASSERT_THAT(verify_plan(step.graph, step.machine, step.plan), IsEmpty());
+  const Program program = lower_plan(step.graph, step.machine, step.plan);
+  EXPECT_THAT(program.compute[2].waits, ElementsAre(0));
+}
+
+// Whether `later` would wait for `wait` anyway, through another of its waits.
+bool follows(const Program& program, const std::vector<TransferIndex>& waits, TransferIndex wait) {
+  for (const TransferIndex other : waits) {
+    const auto& further = program.transfers[static_cast<std::size_t>(other)].waits;
+    if (std::find(further.begin(), further.end(), wait) != further.end() || follows(program, further, wait))
+      return true;
+  }
+  return false;
+}
+
+TEST(LowerPlan, WaitsPointBackwardsAndNoneFollowsFromAnother) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    const Graph graph = testing::random_graph(seed);
+    const Machine machine = testing::random_machine(seed);
+    const Program program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine));
+    for (std::size_t i = 0; i < program.transfers.size(); ++i) {
+      const auto& waits = program.transfers[i].waits;
+      for (const TransferIndex wait : waits) {
+        EXPECT_LT(wait, static_cast<TransferIndex>(i));
+        EXPECT_FALSE(follows(program, waits, wait));
+      }
+    }
+    for (const ComputeInstruction& instruction : program.compute) {
+      for (const TransferIndex wait : instruction.waits) {
+        EXPECT_LT(program.transfers[static_cast<std::size_t>(wait)].after_op, instruction.op);
+        EXPECT_FALSE(follows(program, instruction.waits, wait));
+      }
+    }
+  }
+}
+
+TEST(LowerPlanCost, ResNet200SizeTakesMilliseconds) {
+  std::uint64_t seed = 0;
+  Graph graph;
+  while (graph.op_count() < 3000) graph = testing::random_graph(seed++, {.most_layers = 1200, .most_bytes = 40960});
+  const Machine machine = testing::random_machine(3);
+  const Plan plan = testing::random_plan(1, graph, machine);
+  const std::clock_t begin = std::clock();  // processor time: machines are shared
+  const Program program = lower_plan(graph, machine, plan);
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_EQ(program.transfers.size(), plan.migrations.size());
+  EXPECT_LT(seconds, 0.5);  // about 0.01 s in a release build; sanitizers are slower
+  RecordProperty("milliseconds", static_cast<int>(seconds * 1e3));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,74 @@
+// Makes an OpCase: tensors and ops by name; an op's name is its first output's.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sluice/testing/op_cases/op_cases.hpp"
+
+namespace sluice {
+
+class CaseBuilder {
+ public:
+  explicit CaseBuilder(std::string name) {
+    case_.name = std::move(name);
+    case_.graph.name = case_.name;
+    case_.graph.layers = {"layer"};
+  }
+
+  TensorId tensor(const std::string& name, Shape shape, Role role = Role::kActivation, DType dtype = DType::kF32) {
+    return case_.graph.add_tensor({.name = name, .shape = std::move(shape), .dtype = dtype, .role = role});
+  }
+  TensorId gradient(const std::string& name, Shape shape) {
+    return tensor(name, std::move(shape), Role::kActivationGradient);
+  }
+  TensorId parameter(const std::string& name, Shape shape) { return tensor(name, std::move(shape), Role::kParameter); }
+  TensorId parameter_gradient(const std::string& name, Shape shape) {
+    return tensor(name, std::move(shape), Role::kGradient);
+  }
+  // Integers in [0, bound), or tokens that a mask hides, with -1 among them.
+  TensorId integers(const std::string& name, Shape shape, std::int64_t bound, Content content = Content::kTokens) {
+    const TensorId id = tensor(name, std::move(shape), Role::kInput, DType::kI32);
+    case_.graph.tensor(id).bound = bound;
+    case_.graph.tensor(id).content = content;
+    return id;
+  }
+  // A leaf whose values are this much larger or smaller.
+  TensorId scaled(TensorId leaf, float factor) {
+    case_.graph.tensor(leaf).init = {.kind = Init::Kind::kNormal, .stddev = factor};
+    return leaf;
+  }
+  const Shape& shape(TensorId id) const { return case_.graph.tensor(id).shape; }
+
+  void op(OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+    const std::string name = case_.graph.tensor(outputs.at(0)).name + "#" + std::to_string(case_.graph.op_count());
+    Op op{.name = name, .kind = kind, .attributes = attributes};
+    op.inputs = std::move(inputs);
+    op.outputs = std::move(outputs);
+    case_.graph.add_op(std::move(op));
+  }
+  // Parameter update after the backward ops: the momentum and weights then show where the gradient really went.
+  void update(TensorId w, TensorId dw) {
+    const TensorId momentum = tensor("momentum", shape(w), Role::kOptimizerState);
+    op(OpKind::kSgdUpdate, {.momentum = 0.9F, .weight_decay = 0.1F}, {w, dw, momentum}, {w, momentum});
+  }
+  void claim(GradientClaim claim) { case_.gradients.push_back(std::move(claim)); }
+  OpCase finish() { return std::move(case_); }
+
+ private:
+  OpCase case_;
+};
+
+// The cases by family of ops; each appends its own.
+void add_convolution_cases(std::vector<OpCase>& cases);
+void add_pooling_cases(std::vector<OpCase>& cases);
+void add_norm_cases(std::vector<OpCase>& cases);
+void add_elementwise_cases(std::vector<OpCase>& cases);
+void add_movement_cases(std::vector<OpCase>& cases);
+void add_product_cases(std::vector<OpCase>& cases);
+void add_sequence_cases(std::vector<OpCase>& cases);
+void add_loss_cases(std::vector<OpCase>& cases);
+void add_update_cases(std::vector<OpCase>& cases);
+
+}  // namespace sluice

@@ -1,0 +1,125 @@
+#include "sluice/testing/op_cases/op_cases.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <ostream>
+
+#include "sluice/base/random.hpp"
+#include "sluice/testing/op_cases/case_builder.hpp"
+
+namespace sluice {
+namespace {
+
+// Whether an op is undefined where this input is not above zero.
+bool must_be_positive(const Op& op, std::size_t input) {
+  using enum UnaryFunction;
+  switch (op.kind) {
+    case OpKind::kUnary:
+      return op.attributes.unary == kLog || op.attributes.unary == kSqrt || op.attributes.unary == kPower;
+    case OpKind::kBinary:
+      return op.attributes.binary == BinaryFunction::kDivide && input == 1;
+    case OpKind::kBatchNormApply:
+      return input == 2;  // variances
+    case OpKind::kAdamUpdate:
+      return input == 3;  // mean squares
+    default:
+      return false;
+  }
+}
+
+float leaf_integer(const Tensor& tensor, std::uint64_t seed, std::uint64_t element) {
+  if (tensor.content == Content::kHiddenTokens && element % 3 != 0) return -1;
+  const std::uint64_t bound = tensor.bound > 0 ? static_cast<std::uint64_t>(tensor.bound) : 3;
+  return static_cast<float>(random_bits(seed, stream_of(tensor.name), element) % bound);
+}
+
+float leaf_float(const Tensor& tensor, std::uint64_t seed, std::uint64_t element) {
+  const float normal = random_normal(seed, stream_of(tensor.name), element);
+  const float scale = tensor.init.kind == Init::Kind::kNormal ? tensor.init.stddev : 1;
+  return scale * (normal + std::copysign(0.1F, normal));
+}
+
+std::vector<float> leaf_of(const Tensor& tensor, std::uint64_t seed, bool positive) {
+  std::vector<float> values(static_cast<std::size_t>(element_count(tensor.shape)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = tensor.dtype == DType::kI32 ? leaf_integer(tensor, seed, i) : leaf_float(tensor, seed, i);
+    if (positive) values[i] = std::abs(values[i]);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<OpCase> op_cases() {
+  std::vector<OpCase> cases;
+  add_convolution_cases(cases);
+  add_pooling_cases(cases);
+  add_norm_cases(cases);
+  add_elementwise_cases(cases);
+  add_movement_cases(cases);
+  add_product_cases(cases);
+  add_sequence_cases(cases);
+  add_loss_cases(cases);
+  add_update_cases(cases);
+  return cases;
+}
+
+std::string test_name(const OpCase& op_case) {
+  std::string name = op_case.name;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+std::ostream& operator<<(std::ostream& out, const OpCase& op_case) { return out << op_case.name; }
+
+NamedValues leaf_values(const Graph& logical, std::uint64_t seed) {
+  std::vector<bool> written(logical.tensors().size(), false);
+  NamedValues values;
+  for (const Op& op : logical.ops()) {
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      const Tensor& tensor = logical.tensor(op.inputs[i]);
+      if (written[static_cast<std::size_t>(op.inputs[i])] || values.contains(tensor.name)) continue;
+      values[tensor.name] = leaf_of(tensor, seed, must_be_positive(op, i));
+    }
+    for (const TensorId id : op.outputs) written[static_cast<std::size_t>(id)] = true;
+  }
+  return values;
+}
+
+void set_leaves(GraphRunner& runner, const NamedValues& leaves) {
+  for (const auto& [name, values] : leaves) {
+    const TensorId id = runner.find(name);
+    if (runner.graph().tensor(id).dtype != DType::kI32) {
+      runner.set_plain(id, values);
+    } else {
+      std::copy(values.begin(), values.end(), reinterpret_cast<std::int32_t*>(runner.data(id)));
+    }
+  }
+}
+
+NamedValues run_case(const Graph& logical, GraphRunner& runner, const NamedValues& leaves, const StepContext& context) {
+  std::map<std::string, const Op*> logical_ops;
+  for (const Op& op : logical.ops()) logical_ops[op.name] = &op;
+  set_leaves(runner, leaves);
+  NamedValues values;
+  for (OpIndex index = 0; index < runner.graph().op_count(); ++index) {
+    runner.run_op(index, context);
+    const auto source = logical_ops.find(runner.graph().op(index).name);
+    if (source == logical_ops.end()) continue;  // a reorder of the backend's own
+    for (std::size_t i = 0; i < source->second->outputs.size(); ++i) {
+      const Tensor& tensor = logical.tensor(source->second->outputs[i]);
+      if (tensor.dtype == DType::kF32) values[tensor.name] = runner.plain(runner.graph().op(index).outputs[i]);
+    }
+  }
+  // A view has the values of what it shows; some backends have no op for it.
+  for (const Op& op : logical.ops()) {
+    const auto shown = values.find(logical.tensor(op.inputs.empty() ? op.outputs[0] : op.inputs[0]).name);
+    if (op.kind == OpKind::kReshape && shown != values.end())
+      values.try_emplace(logical.tensor(op.outputs[0]).name, shown->second);
+  }
+  return values;
+}
+
+}  // namespace sluice

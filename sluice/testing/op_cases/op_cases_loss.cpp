@@ -1,0 +1,84 @@
+#include "sluice/testing/op_cases/case_builder.hpp"
+
+namespace sluice {
+namespace {
+
+OpCase softmax_case(const Shape& shape, float scale, bool causal) {
+  CaseBuilder builder("softmax " + to_string(shape) + (scale != 1 ? " scaled" : "") + (causal ? " causal" : ""));
+  const Attributes attributes{.causal = causal, .alpha = scale};
+  const TensorId y = builder.tensor("y", shape);
+  builder.op(OpKind::kSoftmax, attributes, {builder.tensor("x", shape)}, {y});
+  builder.op(OpKind::kSoftmaxBackward, attributes, {y, builder.gradient("dy", shape)}, {builder.gradient("dx", shape)});
+  builder.claim({"y", "dy", "x", "dx"});
+  return builder.finish();
+}
+
+OpCase cross_entropy_case(const Shape& shape, bool hidden) {
+  CaseBuilder builder("softmax cross-entropy " + to_string(shape) + (hidden ? " of hidden tokens" : ""));
+  const TensorId logits = builder.tensor("logits", shape);
+  const TensorId labels = builder.integers("labels", Shape(shape.begin(), shape.end() - 1), shape.back(),
+                                           hidden ? Content::kHiddenTokens : Content::kLabels);
+  const TensorId loss = builder.tensor("loss", {1}, Role::kOutput);
+  const TensorId probabilities = builder.tensor("probabilities", shape);
+  builder.op(OpKind::kSoftmaxCrossEntropy, {}, {logits, labels}, {loss, probabilities});
+  builder.op(OpKind::kSoftmaxCrossEntropyBackward, {}, {probabilities, labels}, {builder.gradient("dlogits", shape)});
+  builder.claim({"loss", "", "logits", "dlogits"});
+  return builder.finish();
+}
+
+// The rows of `shape` in slices that end at `ends`; labels and loss are of all of them.
+OpCase sliced_cross_entropy_case(const Shape& shape, const std::vector<std::int64_t>& ends) {
+  CaseBuilder builder("softmax cross-entropy " + to_string(shape) + " in " + std::to_string(ends.size()) + " slices");
+  const TensorId labels =
+      builder.integers("labels", Shape(shape.begin(), shape.end() - 1), shape.back(), Content::kHiddenTokens);
+  const TensorId loss = builder.tensor("loss", {1}, Role::kOutput);
+  std::int64_t begin = 0;
+  for (const std::int64_t end : ends) {
+    const std::string suffix = std::to_string(begin);
+    const Shape rows = {end - begin, shape.back()};
+    const Attributes part{.out_begin = begin, .out_end = end};
+    Attributes adding = part;
+    adding.accumulate = begin > 0;
+    const TensorId probabilities = builder.tensor("probabilities" + suffix, rows);
+    std::vector<TensorId> inputs = {builder.tensor("logits" + suffix, rows), labels};
+    if (begin > 0) inputs.push_back(loss);
+    builder.op(OpKind::kSoftmaxCrossEntropy, adding, inputs, {loss, probabilities});
+    builder.op(OpKind::kSoftmaxCrossEntropyBackward, part, {probabilities, labels},
+               {builder.gradient("dlogits" + suffix, rows)});
+    builder.claim({"loss", "", "logits" + suffix, "dlogits" + suffix});
+    begin = end;
+  }
+  return builder.finish();
+}
+
+OpCase sigmoid_cross_entropy_case(const Shape& shape, float target) {
+  CaseBuilder builder("sigmoid cross-entropy " + to_string(shape) + " against " +
+                      std::to_string(static_cast<int>(100 * target)));
+  const Attributes attributes{.alpha = target};
+  const TensorId logits = builder.scaled(builder.tensor("logits", shape), 4);
+  builder.op(OpKind::kSigmoidCrossEntropy, attributes, {logits}, {builder.tensor("loss", {1}, Role::kOutput)});
+  builder.op(OpKind::kSigmoidCrossEntropyBackward, attributes, {logits}, {builder.gradient("dlogits", shape)});
+  builder.claim({"loss", "", "logits", "dlogits"});
+  return builder.finish();
+}
+
+}  // namespace
+
+void add_loss_cases(std::vector<OpCase>& cases) {
+  for (const Shape& shape : {Shape{4, 10}, Shape{2, 3, 5, 5}, Shape{2, 2, 20, 20}, Shape{3, 7, 33}}) {
+    cases.push_back(softmax_case(shape, 1, false));
+    cases.push_back(softmax_case(shape, 0.35F, true));
+  }
+  cases.push_back(softmax_case({2, 3, 40}, 0.5F, false));
+  cases.push_back(cross_entropy_case({4, 10}, false));
+  cases.push_back(cross_entropy_case({1, 3}, false));
+  cases.push_back(cross_entropy_case({2, 6, 33}, false));
+  cases.push_back(cross_entropy_case({2, 6, 33}, true));
+  cases.push_back(sliced_cross_entropy_case({2, 6, 33}, {6, 12}));
+  cases.push_back(sliced_cross_entropy_case({13, 5}, {5, 10, 13}));
+  cases.push_back(sigmoid_cross_entropy_case({4, 1}, 1));
+  cases.push_back(sigmoid_cross_entropy_case({4, 1}, 0));
+  cases.push_back(sigmoid_cross_entropy_case({3, 1, 2, 2}, 0.9F));
+}
+
+}  // namespace sluice

@@ -1,0 +1,151 @@
+#include <algorithm>
+
+#include "sluice/testing/op_cases/case_builder.hpp"
+
+namespace sluice {
+namespace {
+
+std::string_view name_of(Activation activation) {
+  return activation == Activation::kNone ? "" : activation == Activation::kRelu ? " relu" : " relu6";
+}
+
+// Parts of these extents along `axis` of `whole`; each part's gradient is a slice.
+OpCase concat_case(const Shape& whole, std::size_t axis, const std::vector<std::int64_t>& extents,
+                   Activation activation = Activation::kNone) {
+  CaseBuilder builder("concat " + to_string(whole) + " axis " + std::to_string(axis) + " of " + to_string(extents) +
+                      std::string(name_of(activation)));
+  std::vector<TensorId> parts;
+  for (const std::int64_t extent : extents) {
+    Shape shape = whole;
+    shape[axis] = extent;
+    parts.push_back(builder.scaled(builder.tensor("x" + std::to_string(parts.size()), shape), 4));
+  }
+  const auto axis_attribute = static_cast<std::int64_t>(axis);
+  const TensorId y = builder.tensor("y", whole);
+  builder.op(OpKind::kConcat, {.activation = activation, .axis = axis_attribute}, parts, {y});
+  TensorId dy = builder.gradient("dy", whole);
+  if (activation == Activation::kRelu) {
+    const TensorId inner = builder.gradient("dy_inner", whole);
+    builder.op(OpKind::kReluBackward, {}, {y, dy}, {inner});
+    dy = inner;
+  }
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string suffix = std::to_string(i);
+    builder.op(OpKind::kSlice, {.axis = axis_attribute, .out_begin = begin, .out_end = begin + extents[i]}, {dy},
+               {builder.gradient("dx" + suffix, builder.shape(parts[i]))});
+    begin += extents[i];
+    if (activation != Activation::kRelu6) builder.claim({"y", "dy", "x" + suffix, "dx" + suffix});
+  }
+  return builder.finish();
+}
+
+OpCase slice_case(const Shape& x_shape, std::size_t axis, std::int64_t begin, std::int64_t end) {
+  CaseBuilder builder("slice " + to_string(x_shape) + " axis " + std::to_string(axis) + " from " +
+                      std::to_string(begin) + " to " + std::to_string(end));
+  const Attributes attributes{.axis = static_cast<std::int64_t>(axis), .out_begin = begin, .out_end = end};
+  Shape y_shape = x_shape;
+  y_shape[axis] = end - begin;
+  builder.op(OpKind::kSlice, attributes, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
+  Attributes padding = attributes;
+  padding.shape = x_shape;
+  builder.op(OpKind::kPad, padding, {builder.gradient("dy", y_shape)}, {builder.gradient("dx", x_shape)});
+  builder.claim({"y", "dy", "x", "dx"});
+  return builder.finish();
+}
+
+OpCase transpose_case(const Shape& x_shape, const std::vector<std::int64_t>& axes) {
+  CaseBuilder builder("transpose " + to_string(x_shape) + " to " + to_string(axes));
+  Shape y_shape;
+  std::vector<std::int64_t> back(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    y_shape.push_back(x_shape[static_cast<std::size_t>(axes[i])]);
+    back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+  }
+  builder.op(OpKind::kTranspose, {.axes = axes}, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
+  builder.op(OpKind::kTranspose, {.axes = back}, {builder.gradient("dy", y_shape)}, {builder.gradient("dx", x_shape)});
+  builder.claim({"y", "dy", "x", "dx"});
+  return builder.finish();
+}
+
+// A view between two ops, as between a convolution network and its dense layer.
+OpCase reshape_case(const Shape& x_shape, const Shape& view_shape) {
+  CaseBuilder builder("relu of " + to_string(x_shape) + " seen as " + to_string(view_shape));
+  const TensorId inner = builder.tensor("inner", x_shape);
+  const TensorId view = builder.tensor("view", view_shape);
+  builder.op(OpKind::kRelu, {}, {builder.tensor("x", x_shape)}, {inner});
+  builder.op(OpKind::kReshape, {.shape = view_shape}, {inner}, {view});
+  builder.op(OpKind::kUnary, {.unary = UnaryFunction::kTanh}, {view}, {builder.tensor("y", view_shape)});
+  return builder.finish();
+}
+
+// A batch copied out and back in two parts.
+OpCase batch_case(const Shape& shape) {
+  CaseBuilder builder("samples of " + to_string(shape));
+  const TensorId x = builder.tensor("x", shape);
+  const TensorId y = builder.tensor("y", shape);
+  const std::int64_t half = shape[0] / 2;
+  for (const std::int64_t begin : {std::int64_t{0}, half}) {
+    Attributes attributes{.out_begin = begin, .out_end = begin == 0 ? half : shape[0]};
+    Shape part_shape = shape;
+    part_shape[0] = attributes.out_end - begin;
+    const TensorId part = builder.tensor("part" + std::to_string(begin), part_shape);
+    builder.op(OpKind::kSliceBatch, attributes, {x}, {part});
+    attributes.partial = begin > 0;
+    std::vector<TensorId> inputs{part};
+    if (attributes.partial) inputs.push_back(y);
+    builder.op(OpKind::kPlaceBatch, attributes, inputs, {y});
+  }
+  return builder.finish();
+}
+
+OpCase cast_case(const Shape& shape) {
+  CaseBuilder builder("cast to bf16 and back " + to_string(shape));
+  const TensorId rounded = builder.tensor("rounded", shape, Role::kActivation, DType::kBF16);
+  builder.op(OpKind::kCast, {}, {builder.tensor("x", shape)}, {rounded});
+  builder.op(OpKind::kCast, {}, {rounded}, {builder.tensor("y", shape)});
+  return builder.finish();
+}
+
+void add_concat_cases(std::vector<OpCase>& cases) {
+  for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kRelu6}) {
+    cases.push_back(concat_case({2, 64, 5, 5}, 1, {16, 32, 16}, activation));
+    cases.push_back(concat_case({2, 29, 4, 3}, 1, {16, 3, 10}, activation));
+  }
+  cases.push_back(concat_case({2, 40, 5, 5}, 1, {32, 8}));
+  cases.push_back(concat_case({5, 16, 3, 3}, 0, {2, 3}));
+  cases.push_back(concat_case({2, 16, 7, 3}, 2, {3, 4}));
+  cases.push_back(concat_case({2, 10, 3, 9}, 3, {4, 5}));
+  cases.push_back(concat_case({3, 4, 10}, 0, {1, 1, 1}));
+  cases.push_back(concat_case({3, 7, 10}, 1, {2, 5}));
+  cases.push_back(concat_case({3, 48}, 1, {16, 16, 16}));
+  cases.push_back(concat_case({9, 20}, 0, {3, 3, 3}));
+}
+
+}  // namespace
+
+void add_movement_cases(std::vector<OpCase>& cases) {
+  add_concat_cases(cases);
+  cases.push_back(slice_case({2, 48, 4, 4}, 1, 16, 32));
+  cases.push_back(slice_case({2, 30, 4, 4}, 1, 7, 20));
+  cases.push_back(slice_case({5, 16, 3, 3}, 0, 1, 4));
+  cases.push_back(slice_case({2, 16, 6, 5}, 2, 2, 5));
+  cases.push_back(slice_case({2, 10, 3, 6}, 3, 0, 4));
+  cases.push_back(slice_case({4, 3, 40}, 0, 2, 3));
+  cases.push_back(slice_case({2, 3, 60}, 2, 20, 40));
+  cases.push_back(slice_case({2, 7, 9}, 1, 0, 1));
+  cases.push_back(transpose_case({3, 5}, {1, 0}));
+  cases.push_back(transpose_case({3, 4, 20}, {1, 0, 2}));
+  cases.push_back(transpose_case({2, 5, 3, 16}, {0, 2, 1, 3}));
+  cases.push_back(transpose_case({2, 5, 3, 4}, {0, 2, 3, 1}));
+  cases.push_back(transpose_case({2, 3, 8, 4, 4}, {0, 2, 1, 3, 4}));
+  cases.push_back(transpose_case({2, 32, 4, 4}, {0, 2, 3, 1}));
+  cases.push_back(reshape_case({4, 16, 3, 3}, {4, 144}));
+  cases.push_back(reshape_case({2, 6, 8}, {2, 6, 2, 4}));
+  cases.push_back(batch_case({4, 16, 3, 3}));
+  cases.push_back(batch_case({5, 10, 3}));
+  cases.push_back(cast_case({3, 50}));
+  cases.push_back(cast_case({2, 16, 3, 3}));
+}
+
+}  // namespace sluice
