@@ -1,5 +1,5 @@
-// Offline planners: functions of graph, profile, machine and budgets to a Plan. A new planner is one file and one line
-// in registry.cpp. Planners know nothing of how plans are run.
+// Offline planners: functions of graph, profile, machine and budgets to a Plan. A new planner is one file, which defines
+// its PlannerEntry, and one line in registry.cpp. Planners know nothing of how plans are run.
 #pragma once
 
 #include <functional>
@@ -25,6 +25,11 @@ struct PlanRequest {
   const AccessProfile* accesses = nullptr;
 };
 
+// Everything in fast memory: what "100 %" of a budget means, and what every slowdown is measured against.
+inline constexpr std::string_view kBaselinePlanner = "fast-only";
+// What commands use where no planner is named.
+inline constexpr std::string_view kDefaultPlanner = "sentinel";
+
 class PlanSearch;  // plan_search.hpp
 
 struct PlannerEntry {
@@ -33,9 +38,12 @@ struct PlannerEntry {
   std::function<Result<Plan>(const PlanRequest&)> plan;
   // Planners that go on planning while training runs; else empty. What the request refers to must outlive the search.
   std::function<Result<std::unique_ptr<PlanSearch>>(const PlanRequest&)> search = {};
+  // Its plans keep short-lived tensors in the fast tier, so that graph/fast_memory_bound.hpp bounds their budgets.
+  bool keeps_short_lived_fast = false;
 };
 
 const std::vector<PlannerEntry>& planners();
+const PlannerEntry* find_planner(std::string_view name);  // nullptr: unknown
 
 // Finds the planner, runs it, verifies its plan, fills fingerprints, arena bytes and the predicted step time.
 // Unknown name: kBadInput listing the known ones. A plan that fails verification is our bug: std::logic_error.

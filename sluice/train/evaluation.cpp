@@ -111,9 +111,9 @@ Result<Plan> Evaluator::plan(const Machine& machine, const Plan& training) const
   const Graph& graph = compiled_->graph();
   const Profile profile = estimated_profile(graph, machine);
   const PlanRequest request{graph, profile, machine, training.budgets};
-  if (fast_only_bytes(graph) <= training.budgets[kFastTier]) return make_plan("fast-only", request);
+  if (fast_only_bytes(graph) <= training.budgets[kFastTier]) return make_plan(kBaselinePlanner, request);
   const bool known = std::ranges::find(planners(), training.planner, &PlannerEntry::name) != planners().end();
-  if (known && training.planner != "fast-only") {
+  if (known && training.planner != kBaselinePlanner) {
     Result<Plan> plan = make_plan(training.planner, request);
     if (plan.ok()) return plan;
   }

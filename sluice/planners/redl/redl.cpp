@@ -9,8 +9,8 @@
 #include <array>
 #include <map>
 
-#include "sluice/planners/builtin.hpp"
 #include "sluice/planners/plan_search.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/planners/redl/period_schedule.hpp"
 #include "sluice/planners/redl/period_search.hpp"
 #include "sluice/planners/schedule/intervals.hpp"
@@ -197,8 +197,6 @@ Result<std::unique_ptr<Redl>> start_redl(const PlanRequest& request, int patienc
   return search;
 }
 
-}  // namespace
-
 Result<std::unique_ptr<PlanSearch>> search_redl(const PlanRequest& request) {
   SLUICE_ASSIGN(std::unique_ptr<Redl> search, start_redl(request, kPatience));
   return std::unique_ptr<PlanSearch>(std::move(search));
@@ -210,6 +208,15 @@ Result<Plan> plan_redl(const PlanRequest& request) {
   plan.planner_config.push_back({"search_rounds", fmt::format("{}", search->report().occasions)});
   plan.planner_config.push_back({"search_steps", fmt::format("{}", search->report().steps)});
   return plan;
+}
+
+}  // namespace
+
+PlannerEntry redl_planner() {
+  return {.name = "redl",
+          .summary = "place by integer programming, migrate by periods of layers, use in place what is late (ReDL)",
+          .plan = plan_redl,
+          .search = search_redl};
 }
 
 }  // namespace sluice

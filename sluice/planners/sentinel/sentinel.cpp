@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/planners/sentinel/test_and_trial.hpp"
 
 namespace sluice {
@@ -184,8 +184,6 @@ void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan&
   };
 }
 
-}  // namespace
-
 Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) {
   SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("sentinel", request.machine));
   auto builder = std::make_unique<CandidateBuilder>(request, slow);
@@ -203,6 +201,16 @@ Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) 
 Result<Plan> plan_sentinel(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::unique_ptr<PlanSearch> search, search_sentinel(request));
   return settle_in_simulation(*search, request);
+}
+
+}  // namespace
+
+PlannerEntry sentinel_planner() {
+  return {.name = "sentinel",
+          .summary = "prefetch a migration interval ahead, evict early (Sentinel, HPCA 2021)",
+          .plan = plan_sentinel,
+          .search = search_sentinel,
+          .keeps_short_lived_fast = true};
 }
 
 }  // namespace sluice
