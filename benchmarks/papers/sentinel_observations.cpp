@@ -109,7 +109,7 @@ std::string describe_published(std::span<const ComparedFigure> figures) {
 }
 
 nlohmann::json published_json(std::span<const ComparedFigure> figures) {
-  nlohmann::json rows = json::array();
+  nlohmann::json rows = nlohmann::json::array();
   for (const ComparedFigure& figure : figures) {
     nlohmann::json row{{"what", figure.published.what},
                        {"published", figure.published.value},

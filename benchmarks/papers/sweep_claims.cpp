@@ -113,7 +113,7 @@ std::string describe_claims(std::span<const SweptModel> models) {
 }
 
 nlohmann::json claims_json(std::span<const SweptModel> models) {
-  nlohmann::json list = json::array();
+  nlohmann::json list = nlohmann::json::array();
   for (const PublishedClaim& claim : compare_claims(models)) {
     list.push_back({{"published", claim.published}, {"source", claim.source}, {"here", claim.here}});
   }
