@@ -3,7 +3,7 @@
 # One CMake library out of the rooms (folders) that cmake/rooms.txt builds into it, linked to the libraries of the rooms
 # that they may include. Sources are the folders' *.cpp; tests are their *_test.cpp, which become one test program
 # `sluice_NAME_test`, run by CTest test by test; they may use the test-only library `testing` as well. LINK and PRIVATE_LINK
-# name targets from outside.
+# name targets from outside; they also decide which precompiled headers fit (sluice_precompiled.cmake).
 set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/rooms.txt)
 file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/rooms.txt SLUICE_ROOM_LINES REGEX "^[a-z]")
 set(SLUICE_ROOMS "")
@@ -60,12 +60,24 @@ function(sluice_library NAME)
   target_compile_features(sluice_${NAME} PUBLIC cxx_std_20)
   list(TRANSFORM depends PREPEND sluice::)
   target_link_libraries(sluice_${NAME} PUBLIC ${depends} ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  set(parallel "")
+  if("OpenMP::OpenMP_CXX" IN_LIST ARG_PRIVATE_LINK)
+    set(parallel parallel_)
+  endif()
+  if("onnx_proto" IN_LIST ARG_PRIVATE_LINK)
+    sluice_precompile(sluice_${NAME} onnx)
+  elseif("DNNL::dnnl" IN_LIST ARG_PRIVATE_LINK)
+    sluice_precompile(sluice_${NAME} kernels)
+  else()
+    sluice_precompile(sluice_${NAME} ${parallel}library)
+  endif()
   set_property(GLOBAL APPEND PROPERTY SLUICE_LIBRARIES sluice_${NAME})
 
   if(SLUICE_BUILD_TESTS AND tests)
     add_executable(sluice_${NAME}_test ${tests})
     target_link_libraries(sluice_${NAME}_test PRIVATE sluice::${NAME} sluice::testing ${ARG_PRIVATE_LINK}
                           GTest::gtest GTest::gmock GTest::gtest_main)
+    sluice_precompile(sluice_${NAME}_test ${parallel}test)
     include(GoogleTest)
     gtest_discover_tests(sluice_${NAME}_test NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
                          PROPERTIES TIMEOUT 600 LABELS ${NAME})

@@ -11,7 +11,7 @@ file(REMOVE_RECURSE ${WORK})
 run("installing" ${CMAKE_COMMAND} --install ${BUILD} --config ${CONFIG} --prefix ${WORK}/prefix)
 run("configuring the outside project"
     ${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/build -G Ninja -D CMAKE_BUILD_TYPE=Release
-                     -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
+                     -D CMAKE_PREFIX_PATH=${WORK}/prefix)
 run("building the outside project" ${CMAKE_COMMAND} --build ${WORK}/build)
 run("running the outside project" ${WORK}/build/plan_summary)
 message("${output}")
