@@ -16,7 +16,7 @@ if(PROJECT_IS_TOP_LEVEL)
   # Designated initialisers leave out the fields that keep their defaults, on purpose.
   add_compile_options(-Wno-missing-field-initializers)
   # GCC 12 reports std::string concatenation as overlapping copies and as copies beyond the end (GCC bug 105651).
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-stringop-overflow>)
+  add_compile_options("$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow>")
 endif()
 if(SLUICE_SANITIZE)
   add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
