@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "benchmarks/papers/sentinel_observations.hpp"
+#include "sluice/base/atomic_file.hpp"
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/experiment/access_profiling.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/characterization_charts.hpp"
 #include "sluice/report/characterization_json.hpp"
 #include "sluice/report/run_record.hpp"
-#include "sluice/report/text_file.hpp"
 #include "sluice/report/text_table.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
@@ -104,7 +104,7 @@ Status write_pictures(const std::filesystem::path& folder, const Graph& graph, c
   }
   const std::string subject = fmt::format("{}, batch {}", graph.name, batch_size(graph));
   for (const NamedPicture& picture : draw_characterization(graph, found.liveness, found.observed, subject)) {
-    SLUICE_RETURN_IF_ERROR(write_text_file((folder / picture.file).string(), picture.svg));
+    SLUICE_RETURN_IF_ERROR(write_file((folder / picture.file).string(), picture.svg));
     fmt::print("written to {}\n", (folder / picture.file).string());
   }
   return {};

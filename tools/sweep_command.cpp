@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "benchmarks/papers/sweep_claims.hpp"
+#include "sluice/base/atomic_file.hpp"
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/sweep_charts.hpp"
 #include "sluice/report/sweep_json.hpp"
 #include "sluice/report/sweep_text.hpp"
-#include "sluice/report/text_file.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
@@ -115,7 +115,7 @@ class Sweep {
                describe_claims(models_));
     SLUICE_RETURN_IF_ERROR(keep(complete));
     const std::string picture = arguments_.svg.empty() ? "" : draw_sweep(models_, emulated_);
-    if (!picture.empty()) SLUICE_RETURN_IF_ERROR(write_text_file(arguments_.svg, picture));
+    if (!picture.empty()) SLUICE_RETURN_IF_ERROR(write_file(arguments_.svg, picture));
     if (!complete) fmt::print(stderr, "sluice: interrupted; what was finished is above and in the files asked for\n");
     return complete ? kExitOk : kExitInterrupted;
   }

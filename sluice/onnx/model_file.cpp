@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <span>
 
+#include "sluice/base/atomic_file.hpp"
 #include "sluice/base/units.hpp"
 
 namespace sluice {
@@ -19,9 +20,25 @@ Error bad_model(const std::filesystem::path& path, const std::string& what) {
   return {ErrorCode::kBadInput, fmt::format("{}: {}", path.string(), what)};
 }
 
-Error io_error(const std::filesystem::path& path, const char* doing) {
-  return {ErrorCode::kIo, fmt::format("cannot {} {}: {}", doing, path.string(), std::strerror(errno))};
+Error cannot_read(const std::filesystem::path& path) {
+  return {ErrorCode::kIo, fmt::format("cannot read {}: {}", path.string(), std::strerror(errno))};
 }
+
+// What protobuf writes, into a file; keeps the first error, which protobuf knows only as false.
+class FileStream : public google::protobuf::io::CopyingOutputStream {
+ public:
+  explicit FileStream(AtomicFile& file) : file_(file) {}
+
+  bool Write(const void* bytes, int count) override {
+    status_ = file_.write(std::span(static_cast<const std::byte*>(bytes), static_cast<std::size_t>(count)));
+    return status_.ok();
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  AtomicFile& file_;
+  Status status_;
+};
 
 // Protobuf reports what is wrong with a file on standard error, where it means nothing to the user.
 class QuietProtobuf {
@@ -53,7 +70,7 @@ Status check_size(const std::filesystem::path& path) {
 Status parse(const std::filesystem::path& path, onnx::ModelProto& model) {
   SLUICE_RETURN_IF_ERROR(check_size(path));
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return io_error(path, "read");
+  if (file < 0) return cannot_read(path);
   google::protobuf::io::FileInputStream stream(file);
   stream.SetCloseOnDelete(true);
   const QuietProtobuf quiet;
@@ -100,18 +117,13 @@ Status write_model(const std::filesystem::path& path, const onnx::ModelProto& mo
   if (model.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     return bad_model(path, "the model would have more than the 2 GiB that protobuf can hold");
   }
-  std::filesystem::path beside = path;
-  beside += ".part";
-  const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return io_error(beside, "write");
-  const bool written = model.SerializeToFileDescriptor(file) && fsync(file) == 0;
-  const bool closed = close(file) == 0;
-  if (!written || !closed || std::rename(beside.c_str(), path.c_str()) != 0) {
-    const Error error = io_error(path, "write");
-    unlink(beside.c_str());
-    return error;
-  }
-  return {};
+  SLUICE_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  FileStream stream(file);
+  google::protobuf::io::CopyingOutputStreamAdaptor buffered(&stream);
+  const bool whole = model.SerializeToZeroCopyStream(&buffered) && buffered.Flush();
+  SLUICE_RETURN_IF_ERROR(stream.status());
+  if (!whole) return bad_model(path, "protobuf cannot write the model");
+  return file.commit();
 }
 
 }  // namespace sluice

@@ -22,7 +22,7 @@ Result<std::shared_ptr<onnx::ModelProto>> read_model(const std::filesystem::path
 // The version of the standard operators; 0 when the model names none.
 std::int64_t opset_of(const onnx::ModelProto& model);
 
-// Writes beside the target and renames, so that a failure leaves no half-written file.
+// Whole or not at all: base/atomic_file.hpp, whose errors it returns; kBadInput over protobuf's 2 GiB.
 Status write_model(const std::filesystem::path& path, const onnx::ModelProto& model);
 
 }  // namespace sluice

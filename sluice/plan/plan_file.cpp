@@ -1,13 +1,13 @@
 #include "sluice/plan/plan_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include "sluice/base/atomic_file.hpp"
 #include "sluice/base/json_reader.hpp"
 
 namespace sluice {
@@ -165,22 +165,6 @@ std::string to_text(const json& document) {
   return text + "\n}\n";
 }
 
-Error write_error(const std::filesystem::path& path, const char* what) {
-  const int code = errno;
-  return {code == ENOSPC || code == EDQUOT ? ErrorCode::kOutOfSpace : ErrorCode::kIo,
-          fmt::format("cannot {} plan file '{}': {}", what, path.string(), std::strerror(code))};
-}
-
-Status write_text(const std::filesystem::path& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return write_error(path, "create");
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
-                       ::fsync(::fileno(file)) == 0;
-  Status status = written ? Status() : Status(write_error(path, "write"));
-  if (std::fclose(file) != 0 && status.ok()) return write_error(path, "close");
-  return status;
-}
-
 }  // namespace
 
 json plan_to_json(const Graph& graph, const Plan& plan) {
@@ -214,17 +198,7 @@ Result<Plan> plan_from_json(const json& document) {
 }
 
 Status write_plan(const std::filesystem::path& path, const Graph& graph, const Plan& plan) {
-  std::filesystem::path temporary = path;
-  temporary += fmt::format(".{}.tmp", ::getpid());
-  std::error_code ignored;
-  if (Status status = write_text(temporary, to_text(plan_to_json(graph, plan))); !status.ok()) {
-    std::filesystem::remove(temporary, ignored);
-    return status;
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) == 0) return {};
-  Status status = write_error(path, "replace");
-  std::filesystem::remove(temporary, ignored);
-  return status;
+  return write_file(path, to_text(plan_to_json(graph, plan)));
 }
 
 Result<Plan> read_plan(const std::filesystem::path& path) {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <fstream>
 
+#include "sluice/base/atomic_file.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/profile/json_file.hpp"
 
 namespace sluice {
 namespace {
@@ -97,7 +97,9 @@ nlohmann::json access_profile_to_json(const AccessProfile& profile) {
 }
 
 Status write_access_profile(const std::filesystem::path& path, const AccessProfile& profile) {
-  return replace_json_file(path, access_profile_to_json(profile), "the access profile");
+  std::error_code shows_when_written;
+  std::filesystem::create_directories(path.parent_path(), shows_when_written);
+  return write_file(path, access_profile_to_json(profile).dump(1) + "\n");
 }
 
 Result<AccessProfile> read_access_profile(const std::filesystem::path& path, const Graph& graph,

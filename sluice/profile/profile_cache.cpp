@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "sluice/base/atomic_file.hpp"
 #include "sluice/base/hash.hpp"
-#include "sluice/profile/json_file.hpp"
 
 namespace sluice {
 namespace {
@@ -108,7 +108,11 @@ Status ProfileCache::save() {
   merge_file();
   const nlohmann::json document = {
       {"version", kCacheFormatVersion}, {"ops", ops_}, {"placements", placements_}, {"links", links_}};
-  return replace_json_file(path_, document, "the profile cache");
+  std::error_code shows_when_written;
+  std::filesystem::create_directories(path_.parent_path(), shows_when_written);
+  const Status written = write_file(path_, document.dump(1) + "\n");
+  if (written.ok()) return {};
+  return Error{written.error().code, written.error().message + ", or set XDG_CACHE_HOME to a folder that can be used"};
 }
 
 std::vector<std::shared_ptr<const PlacementTimes>> known_placements(const Graph& graph, const Machine& machine,

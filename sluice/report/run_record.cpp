@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "sluice/report/text_file.hpp"
+#include "sluice/base/atomic_file.hpp"
 
 namespace sluice {
 
@@ -35,7 +35,7 @@ nlohmann::json run_record(const Machine& machine) {
 }
 
 Status write_json_file(const std::string& path, const nlohmann::json& document) {
-  return write_text_file(path, document.dump(2) + "\n");
+  return write_file(path, document.dump(2) + "\n");
 }
 
 }  // namespace sluice

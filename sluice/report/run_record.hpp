@@ -18,7 +18,7 @@ nlohmann::json run_record(const Machine& machine);
 // Whether any number shown for this machine comes from a tier or link that is imitated.
 bool is_emulated(const Machine& machine);
 
-// Pretty-printed with a final newline; written to a temporary file and renamed. kIo names path and reason.
+// Pretty-printed with a final newline, whole or not at all: base/atomic_file.hpp, whose errors it returns.
 Status write_json_file(const std::string& path, const nlohmann::json& document);
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ class MapExecutor : public Executor {
  public:
   Result<StepTrace> run_step(const StepContext&) override { return StepTrace{}; }
   Status read_tensor(TensorId tensor, std::span<std::byte> bytes) override {
+    if (tensor == unreadable) return Error{ErrorCode::kIo, "a tensor that fails on purpose"};
     const auto& stored = tensors_.at(tensor);
     SLUICE_CHECK(stored.size() == bytes.size(), "a tensor is read as large as it was written");
     std::copy(stored.begin(), stored.end(), bytes.begin());
@@ -50,6 +52,7 @@ class MapExecutor : public Executor {
   std::vector<std::string> notes() const override { return {}; }
 
   int writes = 0;
+  std::optional<TensorId> unreadable;
 
  private:
   std::map<TensorId, std::vector<std::byte>> tensors_;

@@ -1,8 +1,6 @@
 #include "sluice/train/checkpoint.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -12,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/base/atomic_file.hpp"
 #include "sluice/base/hash.hpp"
 
 namespace sluice {
@@ -21,67 +20,24 @@ constexpr std::string_view kMagic = "SLUICECK";
 constexpr std::size_t kChecksumDigits = 32;
 constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{256} << 20;
 
-// The file under construction: hashes what it writes, and removes itself unless it was finished.
-class PartialFile {
+// A file under construction that ends with the checksum of all before.
+class HashedFile {
  public:
-  explicit PartialFile(const std::filesystem::path& path) : final_(path), partial_(path.string() + ".partial") {
-    descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  }
-  ~PartialFile() {
-    if (descriptor_ < 0) return;
-    ::close(descriptor_);
-    ::unlink(partial_.c_str());
-  }
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
+  explicit HashedFile(AtomicFile file) : file_(std::move(file)) {}
 
   Status write(std::span<const std::byte> bytes) {
-    if (descriptor_ < 0) return failure("cannot create");
     hasher_.add(bytes);
-    while (!bytes.empty()) {
-      const ssize_t wrote = ::write(descriptor_, bytes.data(), bytes.size());
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote <= 0) return failure("cannot write");
-      bytes = bytes.subspan(static_cast<std::size_t>(wrote));
-    }
-    return {};
+    return file_.write(bytes);
   }
-  Status write(std::string_view text) { return write(std::as_bytes(std::span(text.data(), text.size()))); }
+  Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
 
-  // Appends the checksum, makes the bytes durable and gives the file its name.
   Status finish() {
-    SLUICE_RETURN_IF_ERROR(write(hasher_.hex()));
-    if (::fsync(descriptor_) != 0) return failure("cannot sync");
-    if (::rename(partial_.c_str(), final_.c_str()) != 0) return failure("cannot rename");
-    ::close(descriptor_);
-    descriptor_ = -1;
-    return sync_directory();
+    SLUICE_RETURN_IF_ERROR(file_.write(hasher_.hex()));
+    return file_.commit();
   }
 
  private:
-  Error failure(std::string_view what) const {
-    const int reason = errno;
-    return Error{reason == ENOSPC ? ErrorCode::kOutOfSpace : ErrorCode::kIo,
-                 fmt::format("{} checkpoint {}: {}", what, partial_, std::strerror(reason))};
-  }
-
-  Status sync_directory() const {
-    const std::filesystem::path parent = final_.has_parent_path() ? final_.parent_path() : ".";
-    const int directory = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0) return failure("cannot sync the folder of");
-    const bool synced = ::fsync(directory) == 0;
-    if (!synced) {
-      const Error error = failure("cannot sync the folder of");
-      ::close(directory);
-      return error;
-    }
-    ::close(directory);
-    return {};
-  }
-
-  std::filesystem::path final_;
-  std::string partial_;
-  int descriptor_ = -1;
+  AtomicFile file_;
   Hasher hasher_;
 };
 
@@ -195,7 +151,8 @@ Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdent
                                  {"tensors", tensor_list(access.graph())}};
   const std::string text = header.dump();
   const std::uint64_t length = text.size();
-  PartialFile file(path);
+  SLUICE_ASSIGN(AtomicFile created, AtomicFile::create(path));
+  HashedFile file(std::move(created));
   SLUICE_RETURN_IF_ERROR(file.write(kMagic));
   SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(&length, 1))));
   SLUICE_RETURN_IF_ERROR(file.write(text));

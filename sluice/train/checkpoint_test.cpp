@@ -153,7 +153,6 @@ TEST_F(CheckpointTest, RestoresEveryTensorAndTheStep) {
   ASSERT_TRUE(step.ok()) << step.error().message;
   EXPECT_EQ(*step, 42);
   EXPECT_EQ(hash(), before);
-  EXPECT_FALSE(std::filesystem::exists(path_.string() + ".partial"));
 }
 
 TEST_F(CheckpointTest, RejectsEveryTruncation) {
@@ -202,14 +201,25 @@ TEST_F(CheckpointTest, NamesTheFieldThatDiffers) {
   EXPECT_THAT(differing([](auto& other) { other.data = "cifar10"; }), HasSubstr("data"));
 }
 
+// A tensor that cannot be read, after the header and another tensor were written.
 TEST_F(CheckpointTest, FailedWriteKeepsThePreviousCheckpoint) {
   write(1);
-  std::filesystem::create_directory(path_.string() + ".partial");  // makes creating the new file fail
+  executor_.unreadable = 3;
   const Status status = write_checkpoint(path_, identity_, 2, access_);
-  std::filesystem::remove(path_.string() + ".partial");
+  executor_.unreadable.reset();
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kIo);
   EXPECT_EQ(*read_checkpoint(path_, identity_, access_), 1);
+  const std::string name = path_.filename();
+  for (const auto& entry : std::filesystem::directory_iterator(path_.parent_path())) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with(name + ".")) << entry.path() << " was left";
+  }
+}
+
+TEST_F(CheckpointTest, FullDiskIsOutOfSpace) {
+  const Status status = write_checkpoint("/dev/full", identity_, 2, access_);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kOutOfSpace);
 }
 
 TEST_F(CheckpointTest, MissingFileIsNamed) { EXPECT_THAT(read_error(), HasSubstr("No such file")); }

@@ -1,0 +1,55 @@
+// Writes a file so that readers see the old one or the whole new one, never a part, even after a loss of power.
+//
+//   FILE.<process>-<n>.partial   bytes are written here, in the folder of FILE
+//   fsync                        they are on the device
+//   rename to FILE               readers see them
+//   fsync of the folder          so does the next boot, where the file system can do that
+//
+// Whatever fails leaves FILE as it was and nothing beside it; a process that is killed leaves the .partial file, which
+// nobody reads. A FILE that is a symbolic link stays one: what it points to is replaced. A device or a pipe
+// (/dev/stdout) is written to as it is.
+//
+// Cost: one fsync of the file and one of the folder, milliseconds on a disk. Threads: one at a time per object; two
+// writers of one FILE do not mix, the last one stays. Errors: kOutOfSpace when the device or a quota is full, kIo
+// otherwise; each names the file, the reason and what to do.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "sluice/base/result.hpp"
+
+namespace sluice {
+
+// For what is too large to hold twice. Dropped before commit(), it removes what it has written.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> create(const std::filesystem::path& path);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+  Status write(std::span<const std::byte> bytes);
+  Status write(std::string_view text);
+
+  // Gives the file its name. Nothing may be written after.
+  Status commit();
+
+ private:
+  AtomicFile() = default;
+
+  Status sync_folder() const;
+  void discard();
+
+  std::filesystem::path path_;     // as the caller named it
+  std::filesystem::path target_;   // what the links of `path_` point to
+  std::filesystem::path partial_;  // empty when the target is written to as it is
+  int descriptor_ = -1;
+};
+
+// The whole file at once.
+Status write_file(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace sluice
