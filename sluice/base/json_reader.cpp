@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+
 namespace sluice {
 namespace {
 
@@ -20,6 +23,19 @@ Result<std::vector<JsonReader>> JsonReader::list(const char* key) const {
   return field.elements();
 }
 
+Status JsonReader::read_figure(const char* key, double& target) const {
+  SLUICE_ASSIGN(const JsonReader field, find(key));
+  double figure = 0;
+  SLUICE_RETURN_IF_ERROR(field.convert(figure));
+  if (!std::isfinite(figure) || figure < 0) return field.wrong_type("a number from 0");
+  target = figure;
+  return {};
+}
+
+Error JsonReader::error(const std::string& message) const {
+  return {ErrorCode::kBadInput, fmt::format("{}: {}", path_.empty() ? "/" : path_, message)};
+}
+
 Error JsonReader::error(const char* key, const std::string& message) const {
   return {ErrorCode::kBadInput, fmt::format("{}/{}: {}", path_, key, message)};
 }
@@ -35,7 +51,7 @@ Result<std::vector<JsonReader>> JsonReader::elements() const {
   if (!value_->is_array()) return wrong_type("a list");
   std::vector<JsonReader> readers;
   for (const nlohmann::json& element : *value_) {
-    readers.emplace_back(element, fmt::format("{}/{}", path_, readers.size()));
+    readers.push_back(JsonReader(element, fmt::format("{}/{}", path_, readers.size())));
   }
   return readers;
 }
@@ -43,7 +59,7 @@ Result<std::vector<JsonReader>> JsonReader::elements() const {
 Error JsonReader::wrong_type(const std::string& expected) const {
   std::string shown = value_->dump();
   if (shown.size() > kMostShown) shown = shown.substr(0, kMostShown) + "...";
-  return {ErrorCode::kBadInput, fmt::format("{}: expected {}, found {}", path_.empty() ? "/" : path_, expected, shown)};
+  return error(fmt::format("expected {}, found {}", expected, shown));
 }
 
 Status JsonReader::convert(std::string& target) const {
@@ -52,9 +68,29 @@ Status JsonReader::convert(std::string& target) const {
   return {};
 }
 
+Status JsonReader::convert(bool& target) const {
+  if (!value_->is_boolean()) return wrong_type("true or false");
+  target = value_->get<bool>();
+  return {};
+}
+
 Status JsonReader::convert(double& target) const {
   if (!value_->is_number()) return wrong_type("a number");
   target = value_->get<double>();
+  return {};
+}
+
+Status JsonReader::convert(float& target) const {
+  double wide = 0;
+  SLUICE_RETURN_IF_ERROR(convert(wide));
+  if (std::abs(wide) > static_cast<double>(std::numeric_limits<float>::max()))
+    return wrong_type("a number within range");
+  target = static_cast<float>(wide);
+  return {};
+}
+
+Status JsonReader::convert(nlohmann::json& target) const {
+  target = *value_;
   return {};
 }
 

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <optional>
 
 namespace sluice {
 namespace {
@@ -12,13 +10,6 @@ namespace {
 constexpr std::array kTierKinds{TierKind::kDram, TierKind::kFile, TierKind::kEmulated, TierKind::kNuma};
 constexpr std::array kProvenances{Provenance::kGiven, Provenance::kMeasured, Provenance::kEmulated,
                                   Provenance::kFirmware};
-
-template <typename Enum, std::size_t N>
-Enum enum_from(const std::array<Enum, N>& values, const std::string& text) {
-  const auto found = std::ranges::find(values, text, [](Enum value) { return to_string(value); });
-  if (found == values.end()) throw nlohmann::json::other_error::create(501, "unknown word '" + text + "'", nullptr);
-  return *found;
-}
 
 nlohmann::json tier_to_json(const Tier& tier) {
   nlohmann::json document = {{"name", tier.name},
@@ -36,22 +27,6 @@ nlohmann::json tier_to_json(const Tier& tier) {
   return document;
 }
 
-Tier tier_from_json(const nlohmann::json& document) {
-  Tier tier;
-  tier.name = document.at("name");
-  tier.kind = enum_from(kTierKinds, document.at("kind"));
-  tier.capacity = document.at("capacity_bytes");
-  tier.read_bandwidth = document.at("read_bandwidth");
-  tier.write_bandwidth = document.at("write_bandwidth");
-  tier.beside_bandwidth = document.at("beside_bandwidth");
-  tier.latency = document.at("latency_seconds");
-  tier.addressable = document.at("addressable");
-  tier.path = document.at("path");
-  tier.provenance = enum_from(kProvenances, document.at("provenance"));
-  if (tier.kind == TierKind::kNuma) tier.node = document.at("node");
-  return tier;
-}
-
 nlohmann::json link_to_json(const Link& link) {
   return {{"from", link.from},
           {"to", link.to},
@@ -65,27 +40,45 @@ nlohmann::json link_to_json(const Link& link) {
           {"provenance", to_string(link.provenance)}};
 }
 
-Link link_from_json(const nlohmann::json& document) {
-  Link link;
-  link.from = document.at("from");
-  link.to = document.at("to");
-  link.bandwidth = document.at("bandwidth");
-  link.shared_bandwidth = document.value("shared_bandwidth", link.shared_bandwidth);  // older files have none
-  link.latency = document.at("latency_seconds");
-  link.interference = document.at("interference_seconds_per_byte");
-  link.request_bytes = document.at("request_bytes");
-  link.queue_depth = document.at("queue_depth");
-  link.throttled = document.at("throttled");
-  link.provenance = enum_from(kProvenances, document.at("provenance"));
-  return link;
+}  // namespace
+
+Status read_json(const JsonReader& reader, Tier& tier) {
+  SLUICE_RETURN_IF_ERROR(reader.read("name", tier.name));
+  SLUICE_RETURN_IF_ERROR(reader.read_word("kind", kTierKinds, tier.kind));
+  SLUICE_RETURN_IF_ERROR(reader.read("capacity_bytes", tier.capacity));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("read_bandwidth", tier.read_bandwidth));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("write_bandwidth", tier.write_bandwidth));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("beside_bandwidth", tier.beside_bandwidth));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("latency_seconds", tier.latency));
+  SLUICE_RETURN_IF_ERROR(reader.read("addressable", tier.addressable));
+  SLUICE_RETURN_IF_ERROR(reader.read("path", tier.path));
+  SLUICE_RETURN_IF_ERROR(reader.read_word("provenance", kProvenances, tier.provenance));
+  return tier.kind == TierKind::kNuma ? reader.read("node", tier.node) : Status();
 }
 
-}  // namespace
+Status read_json(const JsonReader& reader, Link& link) {
+  SLUICE_RETURN_IF_ERROR(reader.read("from", link.from));
+  SLUICE_RETURN_IF_ERROR(reader.read("to", link.to));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("bandwidth", link.bandwidth));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("shared_bandwidth", link.shared_bandwidth));  // older files have none
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("latency_seconds", link.latency));
+  SLUICE_RETURN_IF_ERROR(reader.read("interference_seconds_per_byte", link.interference));
+  SLUICE_RETURN_IF_ERROR(reader.read("request_bytes", link.request_bytes));
+  SLUICE_RETURN_IF_ERROR(reader.read("queue_depth", link.queue_depth));
+  SLUICE_RETURN_IF_ERROR(reader.read("throttled", link.throttled));
+  return reader.read_word("provenance", kProvenances, link.provenance);
+}
+
+Status read_json(const JsonReader& reader, Machine& machine) {
+  SLUICE_RETURN_IF_ERROR(reader.read("cpu", machine.cpu));
+  SLUICE_RETURN_IF_ERROR(reader.read("threads", machine.threads));
+  SLUICE_RETURN_IF_ERROR(reader.read("tiers", machine.tiers));
+  return reader.read("links", machine.links);
+}
 
 nlohmann::json machine_to_json(const Machine& machine) {
   nlohmann::json document = {{"cpu", machine.cpu},
                              {"threads", machine.threads},
-
                              {"fingerprint", machine.fingerprint()},
                              {"tiers", nlohmann::json::array()},
                              {"links", nlohmann::json::array()}};
@@ -95,16 +88,10 @@ nlohmann::json machine_to_json(const Machine& machine) {
 }
 
 Result<Machine> machine_from_json(const nlohmann::json& document) {
-  try {
-    Machine machine;
-    machine.cpu = document.at("cpu");
-    machine.threads = document.at("threads");
-    for (const auto& tier : document.at("tiers")) machine.tiers.push_back(tier_from_json(tier));
-    for (const auto& link : document.at("links")) machine.links.push_back(link_from_json(link));
-    return machine;
-  } catch (const nlohmann::json::exception& failure) {
-    return Error{ErrorCode::kBadInput, fmt::format("not a machine description: {}", failure.what())};
-  }
+  Machine machine;
+  const Status read = read_json(JsonReader(document), machine);
+  if (read.ok()) return machine;
+  return Error{read.error().code, fmt::format("not a machine description: {}", read.error().message)};
 }
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sluice/base/json_reader.hpp"
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
 
@@ -11,5 +12,6 @@ namespace sluice {
 
 nlohmann::json machine_to_json(const Machine& machine);
 Result<Machine> machine_from_json(const nlohmann::json& document);
+Status read_json(const JsonReader& reader, Machine& machine);  // the same within a larger document
 
 }  // namespace sluice

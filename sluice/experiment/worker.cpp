@@ -5,6 +5,8 @@
 #include <istream>
 #include <ostream>
 
+#include "sluice/base/json_file.hpp"
+#include "sluice/base/json_reader.hpp"
 #include "sluice/experiment/machine_json.hpp"
 #include "sluice/experiment/process_memory.hpp"
 #include "sluice/experiment/workload_json.hpp"
@@ -18,8 +20,9 @@ using nlohmann::json;
 
 class WorkerServer {
  public:
-  Result<json> answer(const json& request) {
-    const std::string command = request.at("command");
+  Result<json> answer(const JsonReader& request) {
+    std::string command;
+    SLUICE_RETURN_IF_ERROR(request.read("command", command));
     if (command == "setup") return set_up(request);
     if (command == "step") return run_step(request);
     if (command == "finish") return finish();
@@ -27,22 +30,32 @@ class WorkerServer {
   }
 
  private:
-  Result<json> set_up(const json& request) {
-    SLUICE_ASSIGN(const WorkloadOptions options, workload_from_json(request.at("workload")));
-    SLUICE_ASSIGN(const Machine machine, machine_from_json(request.at("machine")));
-    SLUICE_ASSIGN(const Plan plan, read_plan(request.at("plan").get<std::string>()));
+  Result<json> set_up(const JsonReader& request) {
+    WorkloadOptions options;
+    Machine machine;
+    std::string plan_file;
+    SessionOptions session;
+    SLUICE_RETURN_IF_ERROR(request.read("workload", options));
+    SLUICE_RETURN_IF_ERROR(request.read("machine", machine));
+    SLUICE_RETURN_IF_ERROR(request.read("plan", plan_file));
+    SLUICE_RETURN_IF_ERROR(request.read("data", session.data));
+    SLUICE_RETURN_IF_ERROR(request.read("seed", session.seed));
+    SLUICE_ASSIGN(const Plan plan, read_plan(plan_file));
     SLUICE_ASSIGN(workload_, build_workload(options));
-    SLUICE_ASSIGN(session_,
-                  Session::create(workload_, machine, plan, {.data = request.at("data"), .seed = request.at("seed")}));
+    SLUICE_ASSIGN(session_, Session::create(workload_, machine, plan, session));
     std::vector<std::string> notes = workload_.notes;
     const std::vector<std::string> more = session_->notes();
     notes.insert(notes.end(), more.begin(), more.end());
     return json{{"notes", notes}};
   }
 
-  Result<json> run_step(const json& request) {
-    SLUICE_CHECK(session_ != nullptr, "the worker was set up");
-    SLUICE_ASSIGN(const StepOutcome outcome, session_->run_step(request.at("step"), request.at("learning_rate")));
+  Result<json> run_step(const JsonReader& request) {
+    SLUICE_RETURN_IF_ERROR(check_set_up());
+    std::int64_t step = 0;
+    float learning_rate = 0;
+    SLUICE_RETURN_IF_ERROR(request.read("step", step));
+    SLUICE_RETURN_IF_ERROR(request.read("learning_rate", learning_rate));
+    SLUICE_ASSIGN(const StepOutcome outcome, session_->run_step(step, learning_rate));
     last_step_ = outcome.trace;
     return json{{"loss_bits", std::bit_cast<std::uint32_t>(outcome.loss)},
                 {"step_seconds", outcome.trace.step_seconds},
@@ -51,7 +64,7 @@ class WorkerServer {
   }
 
   Result<json> finish() {
-    SLUICE_CHECK(session_ != nullptr, "the worker was set up");
+    SLUICE_RETURN_IF_ERROR(check_set_up());
     SLUICE_ASSIGN(const std::string hash, session_->hash_parameters());
     const Bytes peak_rss_bytes = peak_resident_bytes();
     json locality;
@@ -59,6 +72,11 @@ class WorkerServer {
       locality = locality_json(session_->locality(last_step_));
     }
     return json{{"parameter_hash", hash}, {"peak_rss_bytes", peak_rss_bytes}, {"locality", locality}};
+  }
+
+  Status check_set_up() const {
+    if (session_ != nullptr) return {};
+    return Error{ErrorCode::kBadInput, "the worker was not set up: a request \"setup\" comes first"};
   }
 
   Workload workload_;
@@ -70,20 +88,27 @@ json failed(const Error& error) {
   return {{"ok", false}, {"code", static_cast<int>(error.code)}, {"message", error.message}};
 }
 
+// Whatever goes wrong is told to whoever asked; the worker goes on.
+json answer_line(WorkerServer& server, const std::string& line) {
+  const Result<json> request = parse_json(line);
+  if (!request.ok()) return failed(request.error());
+  try {
+    Result<json> answer = server.answer(JsonReader(*request));
+    if (!answer.ok()) return failed(answer.error());
+    (*answer)["ok"] = true;
+    return *std::move(answer);
+  } catch (const std::exception& broken) {
+    return failed({ErrorCode::kBadInput, broken.what()});
+  }
+}
+
 }  // namespace
 
 void serve_worker(std::istream& requests, std::ostream& answers) {
   std::signal(SIGINT, SIG_IGN);
   WorkerServer server;
   for (std::string line; std::getline(requests, line);) {
-    json answer;
-    try {
-      Result<json> result = server.answer(json::parse(line));
-      answer = result.ok() ? std::move(*result) : failed(result.error());
-      if (result.ok()) answer["ok"] = true;
-    } catch (const std::exception& failure) {
-      answer = failed({ErrorCode::kBadInput, failure.what()});
-    }
+    const json answer = answer_line(server, line);
     answers << answer.dump() << std::endl;
   }
 }

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sluice/base/json_file.hpp"
+#include "sluice/base/json_reader.hpp"
 #include "sluice/experiment/machine_json.hpp"
 #include "sluice/experiment/worker.hpp"
 #include "sluice/experiment/workload_json.hpp"
@@ -27,6 +29,18 @@ json setup_request(const WorkerSetup& setup) {
           {"plan", setup.plan.string()},
           {"seed", setup.session.seed},
           {"data", setup.session.data}};
+}
+
+// The error that an answer tells of.
+Status what_failed(const JsonReader& answer) {
+  bool ok = false;
+  int code = 0;
+  std::string message;
+  SLUICE_RETURN_IF_ERROR(answer.read("ok", ok));
+  if (ok) return {};
+  SLUICE_RETURN_IF_ERROR(answer.read("code", code));
+  SLUICE_RETURN_IF_ERROR(answer.read("message", message));
+  return Error{static_cast<ErrorCode>(code), message};
 }
 
 Error system_error(std::string_view what, int reason) {
@@ -72,7 +86,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::filesyste
   std::unique_ptr<WorkerProcess> worker(new WorkerProcess());
   SLUICE_RETURN_IF_ERROR(worker->spawn(program));
   SLUICE_ASSIGN(const json answer, worker->ask(setup_request(setup)));
-  worker->notes_ = answer.at("notes").get<std::vector<std::string>>();
+  SLUICE_RETURN_IF_ERROR(JsonReader(answer).read("notes", worker->notes_));
   return worker;
 }
 
@@ -104,23 +118,33 @@ Result<json> WorkerProcess::ask(const json& request) {
   char* text = nullptr;
   std::size_t room = 0;
   const ssize_t length = ::getline(&text, &room, answers_);
-  json answer = length > 0 ? json::parse(text, text + length, nullptr, false) : json();
+  const Result<json> answer = parse_json({text, length > 0 ? static_cast<std::size_t>(length) : 0});
   std::free(text);
   if (length <= 0) return worker_lost();
-  if (!answer.is_object()) return Error{ErrorCode::kIo, "the worker process gave an answer that is not JSON"};
-  if (answer.at("ok").get<bool>()) return answer;
-  return Error{static_cast<ErrorCode>(answer.at("code").get<int>()), answer.at("message").get<std::string>()};
+  if (!answer.ok()) return Error{ErrorCode::kIo, "the worker process gave an answer that is not JSON"};
+  SLUICE_RETURN_IF_ERROR(what_failed(JsonReader(*answer)));
+  return answer;
 }
 
 Result<WorkerStep> WorkerProcess::run_step(std::int64_t step, float learning_rate) {
   SLUICE_ASSIGN(const json answer, ask({{"command", "step"}, {"step", step}, {"learning_rate", learning_rate}}));
-  return WorkerStep{answer.at("loss_bits"), answer.at("step_seconds"), answer.at("stall_seconds"),
-                    answer.at("link_bytes")};
+  const JsonReader reader(answer);
+  WorkerStep done;
+  SLUICE_RETURN_IF_ERROR(reader.read("loss_bits", done.loss_bits));
+  SLUICE_RETURN_IF_ERROR(reader.read("step_seconds", done.step_seconds));
+  SLUICE_RETURN_IF_ERROR(reader.read("stall_seconds", done.stall_seconds));
+  SLUICE_RETURN_IF_ERROR(reader.read("link_bytes", done.link_bytes));
+  return done;
 }
 
 Result<WorkerSummary> WorkerProcess::finish() {
   SLUICE_ASSIGN(const json answer, ask({{"command", "finish"}}));
-  return WorkerSummary{answer.at("parameter_hash"), answer.at("peak_rss_bytes"), answer.at("locality")};
+  const JsonReader reader(answer);
+  WorkerSummary summary;
+  SLUICE_RETURN_IF_ERROR(reader.read("parameter_hash", summary.parameter_hash));
+  SLUICE_RETURN_IF_ERROR(reader.read("peak_rss_bytes", summary.peak_rss_bytes));
+  SLUICE_RETURN_IF_ERROR(reader.read("locality", summary.locality));
+  return summary;
 }
 
 }  // namespace sluice

@@ -10,13 +10,36 @@ namespace {
 
 using nlohmann::json;
 
-Status check_fields(const json& document) {
+Status check_fields(const JsonReader& reader) {
+  if (!reader.value().is_object()) return reader.error("expected an object");
   const json known = workload_to_json({});
-  for (const auto& [name, value] : document.items()) {
-    if (!known.contains(name)) {
-      return Error{ErrorCode::kBadInput, fmt::format("a workload has no field '{}'", name)};
-    }
+  for (const auto& [name, value] : reader.value().items()) {
+    if (!known.contains(name)) return reader.error(fmt::format("a workload has no field '{}'", name));
   }
+  return {};
+}
+
+Status read_shape(const JsonReader& reader, ModelOptions& shape) {
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("batch", shape.batch));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("image_size", shape.image_size));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("classes", shape.classes));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("sequence", shape.sequence));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("width", shape.width));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("depth", shape.depth));
+  return reader.read_if_present("dropout", shape.dropout);
+}
+
+Status read_optimizer(const JsonReader& reader, OptimizerOptions& optimizer) {
+  bool keep_norm_outputs = !optimizer.recompute_cheap;
+  if (reader.has("optimizer")) {
+    SLUICE_RETURN_IF_ERROR(reader.read_parsed("optimizer", parse_optimizer, optimizer.optimizer));
+  }
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("momentum", optimizer.momentum));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("beta2", optimizer.beta2));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("epsilon", optimizer.epsilon));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("weight_decay", optimizer.weight_decay));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("keep_norm_outputs", keep_norm_outputs));
+  optimizer.recompute_cheap = !keep_norm_outputs;
   return {};
 }
 
@@ -45,29 +68,26 @@ json workload_to_json(const WorkloadOptions& options) {
           {"threads", options.threads}};
 }
 
-Result<WorkloadOptions> workload_from_json(const json& document) {
-  try {
-    SLUICE_RETURN_IF_ERROR(check_fields(document));
-    json all = workload_to_json({});
-    all.update(document);
-    WorkloadOptions options;
-    options.model = all.at("model");
-    options.onnx = all.at("onnx").get<std::string>();
-    SLUICE_ASSIGN(options.onnx_loss, parse_onnx_loss(all.at("loss").get<std::string>()));
-    options.shape = {all.at("batch"), all.at("image_size"), all.at("classes"), all.at("sequence"),
-                     all.at("width"), all.at("depth"),      all.at("dropout")};
-    SLUICE_ASSIGN(options.optimizer.optimizer, parse_optimizer(all.at("optimizer").get<std::string>()));
-    options.optimizer.momentum = all.at("momentum");
-    options.optimizer.beta2 = all.at("beta2");
-    options.optimizer.epsilon = all.at("epsilon");
-    options.optimizer.weight_decay = all.at("weight_decay");
-    options.optimizer.recompute_cheap = !all.at("keep_norm_outputs").get<bool>();
-    SLUICE_ASSIGN(options.precision, parse_precision(all.at("precision").get<std::string>()));
-    options.threads = all.at("threads");
-    return options;
-  } catch (const json::exception& failure) {
-    return Error{ErrorCode::kBadInput, fmt::format("not a workload: {}", failure.what())};
+Status read_json(const JsonReader& reader, WorkloadOptions& options) {
+  std::string onnx;
+  SLUICE_RETURN_IF_ERROR(check_fields(reader));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("model", options.model));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("onnx", onnx));
+  options.onnx = onnx;
+  if (reader.has("loss")) SLUICE_RETURN_IF_ERROR(reader.read_parsed("loss", parse_onnx_loss, options.onnx_loss));
+  SLUICE_RETURN_IF_ERROR(read_shape(reader, options.shape));
+  SLUICE_RETURN_IF_ERROR(read_optimizer(reader, options.optimizer));
+  if (reader.has("precision")) {
+    SLUICE_RETURN_IF_ERROR(reader.read_parsed("precision", parse_precision, options.precision));
   }
+  return reader.read_if_present("threads", options.threads);
+}
+
+Result<WorkloadOptions> workload_from_json(const json& document) {
+  WorkloadOptions options;
+  const Status read = read_json(JsonReader(document), options);
+  if (read.ok()) return options;
+  return Error{read.error().code, fmt::format("not a workload: {}", read.error().message)};
 }
 
 }  // namespace sluice

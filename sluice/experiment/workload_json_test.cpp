@@ -9,6 +9,7 @@ namespace sluice {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(WorkloadJsonTest, EveryFieldSurvivesTheRoundTrip) {
@@ -42,8 +43,14 @@ TEST(WorkloadJsonTest, MissingFieldsAreDefaults) {
 
 TEST(WorkloadJsonTest, RefusesUnknownFieldsWordsAndTypes) {
   EXPECT_THAT(workload_from_json({{"modle", "resnet50"}}).error().message, HasSubstr("no field 'modle'"));
-  EXPECT_THAT(workload_from_json({{"batch", "many"}}).error().message, HasSubstr("not a workload"));
-  EXPECT_THAT(workload_from_json({{"optimizer", "lamb"}}).error().message, HasSubstr("'lamb'"));
+  EXPECT_THAT(workload_from_json({{"batch", "many"}}).error().message,
+              HasSubstr("not a workload: /batch: expected a whole"));
+  EXPECT_THAT(workload_from_json({{"dropout", true}}).error().message, HasSubstr("/dropout: expected a number"));
+  EXPECT_THAT(workload_from_json({{"keep_norm_outputs", 1}}).error().message,
+              HasSubstr("/keep_norm_outputs: expected"));
+  EXPECT_THAT(workload_from_json(json::array()).error().message, HasSubstr("expected an object"));
+  EXPECT_THAT(workload_from_json({{"optimizer", "lamb"}}).error().message,
+              AllOf(HasSubstr("/optimizer: "), HasSubstr("'lamb'")));
   EXPECT_THAT(workload_from_json({{"precision", "fp8"}}).error().message, HasSubstr("'fp8'"));
   EXPECT_THAT(workload_from_json({{"loss", "hinge"}}).error().message, HasSubstr("'hinge'"));
 }

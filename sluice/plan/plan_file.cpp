@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
 
 namespace sluice {
@@ -186,7 +182,7 @@ json plan_to_json(const Graph& graph, const Plan& plan) {
 }
 
 Result<Plan> plan_from_json(const json& document) {
-  const JsonReader reader(document, "");
+  const JsonReader reader(document);
   Plan plan;
   SLUICE_ASSIGN(const int version, check_format(reader));
   SLUICE_RETURN_IF_ERROR(read_heading(reader, plan));
@@ -202,22 +198,10 @@ Status write_plan(const std::filesystem::path& path, const Graph& graph, const P
 }
 
 Result<Plan> read_plan(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Error{ErrorCode::kIo, fmt::format("cannot open plan file '{}': {}", path.string(), std::strerror(errno))};
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) return Error{ErrorCode::kIo, fmt::format("cannot read plan file '{}'", path.string())};
-  try {
-    Result<Plan> plan = plan_from_json(json::parse(text.str()));
-    if (plan.ok()) return plan;
-    return Error{plan.error().code, fmt::format("plan file '{}': {}", path.string(), plan.error().message)};
-  } catch (const json::parse_error& error) {
-    return Error{ErrorCode::kBadInput,
-                 fmt::format("plan file '{}' is not JSON, or was cut short at byte {}: write it again", path.string(),
-                             error.byte)};
-  }
+  SLUICE_ASSIGN(const json document, read_json_file(path));
+  Result<Plan> plan = plan_from_json(document);
+  if (plan.ok()) return plan;
+  return Error{plan.error().code, fmt::format("plan file '{}': {}", path.string(), plan.error().message)};
 }
 
 }  // namespace sluice

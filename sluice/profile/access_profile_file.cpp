@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <fstream>
+#include <optional>
 
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/json_file.hpp"
+#include "sluice/base/json_reader.hpp"
 #include "sluice/graph/liveness.hpp"
 
 namespace sluice {
@@ -26,50 +26,67 @@ json touches_to_json(const AccessProfile& profile) {
   return ops;
 }
 
-void require(bool condition, const char* what) {
-  if (!condition) throw std::invalid_argument(what);
+Result<TensorTouches> read_touches(const JsonReader& reader, const std::vector<TensorId>& operands) {
+  std::vector<std::int64_t> entry;
+  SLUICE_RETURN_IF_ERROR(reader.read(entry));
+  if (entry.size() != 3) return reader.error("expected [tensor, reads, writes]");
+  if (std::ranges::find(operands, entry[0]) == operands.end()) {
+    return reader.error("a count of a tensor that its op does not use");
+  }
+  if (entry[1] < 0 || entry[2] < 0) return reader.error("a count below 0");
+  return TensorTouches{static_cast<TensorId>(entry[0]), entry[1], entry[2]};
 }
 
-// Throws when the counts are not those of the graph's ops.
-std::vector<std::vector<TensorTouches>> touches_from_json(const json& document, const Graph& graph) {
-  require(document.size() == graph.ops().size(), "another number of ops");
-  std::vector<std::vector<TensorTouches>> ops;
-  for (const json& op : document) {
-    const std::vector<TensorId> operands = distinct_operands(graph.op(static_cast<OpIndex>(ops.size())));
-    auto& touches = ops.emplace_back();
-    for (const json& entry : op) {
-      const auto [tensor, reads, writes] = entry.get<std::array<std::int64_t, 3>>();
-      require(std::ranges::find(operands, tensor) != operands.end(), "a count of a tensor that its op does not use");
-      require(reads >= 0 && writes >= 0, "a count below 0");
-      touches.push_back({static_cast<TensorId>(tensor), reads, writes});
+Status read_ops(const JsonReader& document, const Graph& graph, AccessProfile& profile) {
+  SLUICE_ASSIGN(const std::vector<JsonReader> ops, document.list("ops"));
+  if (ops.size() != graph.ops().size()) {
+    return document.error("ops", fmt::format("{} ops where the graph has {}", ops.size(), graph.op_count()));
+  }
+  for (const JsonReader& op : ops) {
+    const std::vector<TensorId> operands = distinct_operands(graph.op(static_cast<OpIndex>(profile.ops.size())));
+    auto& touches = profile.ops.emplace_back();
+    SLUICE_ASSIGN(const std::vector<JsonReader> entries, op.elements());
+    for (const JsonReader& entry : entries) {
+      SLUICE_ASSIGN(const TensorTouches counted, read_touches(entry, operands));
+      touches.push_back(counted);
     }
   }
-  return ops;
+  return {};
 }
 
-AccessProfile profile_from_json(const json& document, const Graph& graph) {
-  AccessProfile profile;
-  document.at("method").get_to(profile.method);
-  document.at("tlb_reach").get_to(profile.tlb_reach);
-  document.at("largest_chunk").get_to(profile.largest_chunk);
-  document.at("normal_step").get_to(profile.normal_step);
-  document.at("profiled_step").get_to(profile.profiled_step);
-  document.at("notes").get_to(profile.notes);
-  require(profile.tlb_reach > 0 && profile.largest_chunk >= kPageBytes, "a size below a page");
-  for (const Seconds seconds : {profile.normal_step, profile.profiled_step}) {
-    require(std::isfinite(seconds) && seconds >= 0, "a negative or infinite time");
-  }
-  profile.ops = touches_from_json(document.at("ops"), graph);
-  return profile;
+Status read_counts(const JsonReader& document, const Graph& graph, AccessProfile& profile) {
+  SLUICE_RETURN_IF_ERROR(document.read("method", profile.method));
+  SLUICE_RETURN_IF_ERROR(document.read("tlb_reach", profile.tlb_reach));
+  SLUICE_RETURN_IF_ERROR(document.read("largest_chunk", profile.largest_chunk));
+  SLUICE_RETURN_IF_ERROR(document.read_figure("normal_step", profile.normal_step));
+  SLUICE_RETURN_IF_ERROR(document.read_figure("profiled_step", profile.profiled_step));
+  SLUICE_RETURN_IF_ERROR(document.read("notes", profile.notes));
+  if (profile.tlb_reach <= 0) return document.error("tlb_reach", "a size below a page");
+  if (profile.largest_chunk < kPageBytes) return document.error("largest_chunk", "a size below a page");
+  return read_ops(document, graph, profile);
 }
 
-// An access profile by itself, or the one in a saved profile or in the JSON result of `sluice profile`. nullptr: none.
-const json* counts_in(const json& document) {
-  if (!document.is_object()) return nullptr;
-  if (document.contains("tlb_reach")) return &document;
-  if (!document.contains("accesses")) return nullptr;
-  const json& accesses = document.at("accesses");
-  return accesses.is_object() && accesses.contains("profile") ? &accesses.at("profile") : &accesses;
+// An access profile by itself, or the one in a saved profile or in the JSON result of `sluice profile`. nullopt: none.
+std::optional<JsonReader> counts_in(const JsonReader& document) {
+  if (document.has("tlb_reach")) return document;
+  const Result<JsonReader> accesses = document.object("accesses");
+  if (!accesses.ok()) return std::nullopt;
+  const Result<JsonReader> profile = accesses->object("profile");
+  return profile.ok() ? *profile : *accesses;
+}
+
+Status read_heading(const JsonReader& document, AccessProfile& profile) {
+  int version = 0;
+  SLUICE_RETURN_IF_ERROR(document.read("version", version));
+  if (version != kAccessFormatVersion) return document.error("version", "another format version");
+  SLUICE_RETURN_IF_ERROR(document.read("graph_fingerprint", profile.graph_fingerprint));
+  return document.read("compute_fingerprint", profile.compute_fingerprint);
+}
+
+Status in_file(const std::filesystem::path& path, const Status& status) {
+  if (status.ok()) return status;
+  return Error{ErrorCode::kBadInput, fmt::format("{} is damaged or no access profile ({}): remove it", path.string(),
+                                                 status.error().message)};
 }
 
 Status check_origin(const std::filesystem::path& path, const std::string& found, const std::string& wanted,
@@ -104,33 +121,20 @@ Status write_access_profile(const std::filesystem::path& path, const AccessProfi
 
 Result<AccessProfile> read_access_profile(const std::filesystem::path& path, const Graph& graph,
                                           const Machine& machine) {
-  std::ifstream file(path);
-  if (!file) return Error{ErrorCode::kIo, fmt::format("cannot read the access profile {}", path.string())};
-  try {
-    const json whole = json::parse(file);
-    const json* const counts = counts_in(whole);
-    if (counts == nullptr) {
-      return Error{
-          ErrorCode::kBadInput,
-          fmt::format("{} holds no access counts, by which planners such as sentinel order tensors: count them "
-                      "with sluice profile, the model's options and --accesses --save FILE, or leave it out",
-                      path.string())};
-    }
-    const json& document = *counts;
-    if (document.at("version").get<int>() != kAccessFormatVersion)
-      throw std::invalid_argument("another format version");
-    const auto graph_fingerprint = document.at("graph_fingerprint").get<std::string>();
-    const auto compute_fingerprint = document.at("compute_fingerprint").get<std::string>();
-    SLUICE_RETURN_IF_ERROR(check_origin(path, graph_fingerprint, graph.fingerprint(), "model, batch or setting"));
-    SLUICE_RETURN_IF_ERROR(check_origin(path, compute_fingerprint, machine.compute_fingerprint(), "machine"));
-    AccessProfile profile = profile_from_json(document, graph);
-    profile.graph_fingerprint = graph_fingerprint;
-    profile.compute_fingerprint = compute_fingerprint;
-    return profile;
-  } catch (const std::exception& error) {
+  SLUICE_ASSIGN(const json whole, read_json_file(path));
+  const std::optional<JsonReader> document = counts_in(JsonReader(whole));
+  if (!document) {
     return Error{ErrorCode::kBadInput,
-                 fmt::format("{} is damaged or no access profile ({}): remove it", path.string(), error.what())};
+                 fmt::format("{} holds no access counts, by which planners such as sentinel order tensors: count them "
+                             "with sluice profile, the model's options and --accesses --save FILE, or leave it out",
+                             path.string())};
   }
+  AccessProfile profile;
+  SLUICE_RETURN_IF_ERROR(in_file(path, read_heading(*document, profile)));
+  SLUICE_RETURN_IF_ERROR(check_origin(path, profile.graph_fingerprint, graph.fingerprint(), "model, batch or setting"));
+  SLUICE_RETURN_IF_ERROR(check_origin(path, profile.compute_fingerprint, machine.compute_fingerprint(), "machine"));
+  SLUICE_RETURN_IF_ERROR(in_file(path, read_counts(*document, graph, profile)));
+  return profile;
 }
 
 }  // namespace sluice

@@ -87,28 +87,37 @@ TEST(AccessProfileFile, RefusesAnotherMachineOrModelSayingWhich) {
 
 TEST(AccessProfileFile, RefusesDamage) {
   const Fixture fixture;
-  const std::vector<std::function<void(json&)>> damages = {
-      [](json& file) { file = "text"; },
-      [](json& file) { file["version"] = 99; },
-      [](json& file) { file.erase("ops"); },
-      [](json& file) { file["ops"].erase(0); },
-      [](json& file) {
-        file["ops"][0][0] = {1, 0, 5};
-      },  // op 0 has no tensor 1
-      [](json& file) {
-        file["ops"][0][0] = {0, -1, 5};
-      },  // below 0
-      [](json& file) {
-        file["ops"][0][0] = {0, 1};
-      },
-      [](json& file) { file["ops"][0][0][1] = "many"; },
-      [](json& file) { file["normal_step"] = -1; },
-      [](json& file) { file["tlb_reach"] = 0; },
+  struct Damage {
+    std::function<void(json&)> make;
+    std::string message;
   };
-  for (std::size_t i = 0; i < damages.size(); ++i) {
-    const auto read = fixture.read_changed(damages[i]);
-    ASSERT_FALSE(read.ok()) << "damage " << i;
-    EXPECT_EQ(read.error().code, ErrorCode::kBadInput) << "damage " << i << ": " << read.error().message;
+  const std::vector<Damage> damages = {
+      {[](json& file) { file = "text"; }, "holds no access counts"},
+      {[](json& file) { file["version"] = 99; }, "/version: another format version"},
+      {[](json& file) { file.erase("ops"); }, "/ops: missing"},
+      {[](json& file) { file["ops"].erase(0); }, "/ops: "},
+      {[](json& file) {
+         file["ops"][0][0] = {1, 0, 5};
+       },
+       "/ops/0/0: a count of a tensor that its op does not use"},
+      {[](json& file) {
+         file["ops"][0][0] = {0, -1, 5};
+       },
+       "/ops/0/0: a count below 0"},
+      {[](json& file) {
+         file["ops"][0][0] = {0, 1};
+       },
+       "/ops/0/0: expected [tensor, reads, writes]"},
+      {[](json& file) { file["ops"][0][0][1] = "many"; }, "/ops/0/0/1: expected a whole number"},
+      {[](json& file) { file["normal_step"] = -1; }, "/normal_step: expected a number from 0"},
+      {[](json& file) { file["tlb_reach"] = 0; }, "/tlb_reach: a size below a page"},
+      {[](json& file) { file["notes"] = {1}; }, "/notes/0: expected text"},
+  };
+  for (const Damage& damage : damages) {
+    const auto read = fixture.read_changed(damage.make);
+    ASSERT_FALSE(read.ok()) << damage.message;
+    EXPECT_EQ(read.error().code, ErrorCode::kBadInput);
+    EXPECT_THAT(read.error().message, HasSubstr(damage.message));
   }
   EXPECT_TRUE(fixture.read_changed([](json&) {}).ok());
 }

@@ -1,8 +1,9 @@
 #include "sluice/profile/op_measurement.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "sluice/base/json_reader.hpp"
 
 namespace sluice {
 
@@ -15,16 +16,6 @@ Timing summarize(std::vector<Seconds> samples) {
           .samples = static_cast<int>(samples.size())};
 }
 
-void check_figure(double figure) {
-  if (!std::isfinite(figure) || figure < 0) throw std::invalid_argument("a negative or infinite figure");
-}
-
-void check_configurations(const OpConfigurations& configurations) {
-  if (configurations.empty() || configurations.front().slow != 0) {
-    throw std::invalid_argument("times by placement without the one that is all in fast memory");
-  }
-}
-
 void to_json(nlohmann::json& json, const Timing& timing) {
   json = {{"median_seconds", timing.median},
           {"min_seconds", timing.min},
@@ -32,19 +23,18 @@ void to_json(nlohmann::json& json, const Timing& timing) {
           {"samples", timing.samples}};
 }
 
-void from_json(const nlohmann::json& json, Timing& timing) {
-  json.at("median_seconds").get_to(timing.median);
-  json.at("min_seconds").get_to(timing.min);
-  json.at("max_seconds").get_to(timing.max);
-  json.at("samples").get_to(timing.samples);
-  for (const Seconds seconds : {timing.median, timing.min, timing.max}) check_figure(seconds);
+Status read_json(const JsonReader& reader, Timing& timing) {
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("median_seconds", timing.median));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("min_seconds", timing.min));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("max_seconds", timing.max));
+  return reader.read("samples", timing.samples);
 }
 
 void to_json(nlohmann::json& json, const OpMeasurement& op) { json = {{"warm", op.warm}, {"cold", op.cold}}; }
 
-void from_json(const nlohmann::json& json, OpMeasurement& op) {
-  json.at("warm").get_to(op.warm);
-  json.at("cold").get_to(op.cold);
+Status read_json(const JsonReader& reader, OpMeasurement& op) {
+  SLUICE_RETURN_IF_ERROR(reader.read("warm", op.warm));
+  return reader.read("cold", op.cold);
 }
 
 void to_json(nlohmann::json& json, const ConfigurationTime& configuration) {
@@ -57,16 +47,21 @@ void to_json(nlohmann::json& json, const ConfigurationTime& configuration) {
   json["injected_seconds"] = configuration.injected;
 }
 
-void from_json(const nlohmann::json& json, ConfigurationTime& configuration) {
-  json.get_to(configuration.timing);
-  json.at("injected_seconds").get_to(configuration.injected);
-  check_figure(configuration.injected);
+Status read_json(const JsonReader& reader, ConfigurationTime& configuration) {
+  std::vector<std::size_t> slow;
+  SLUICE_RETURN_IF_ERROR(reader.read(configuration.timing));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("injected_seconds", configuration.injected));
+  SLUICE_RETURN_IF_ERROR(reader.read("slow_operands", slow));
   configuration.slow = 0;
-  for (const nlohmann::json& operand : json.at("slow_operands")) {
-    const auto index = operand.get<std::size_t>();
-    if (index >= kMostOperands) throw std::invalid_argument("an operand that no op has");
-    configuration.slow |= OperandSet{1} << index;
+  for (const std::size_t operand : slow) {
+    if (operand >= kMostOperands) return reader.error("slow_operands", "an operand that no op has");
+    configuration.slow |= OperandSet{1} << operand;
   }
+  return {};
+}
+
+bool begin_in_fast_memory(const OpConfigurations& configurations) {
+  return !configurations.empty() && configurations.front().slow == 0;
 }
 
 }  // namespace sluice

@@ -9,9 +9,12 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
 namespace sluice {
+
+class JsonReader;
 
 struct Timing {
   Seconds median = 0;
@@ -44,17 +47,16 @@ struct ConfigurationTime {
 // Of one op and one slow tier, measured in turn with each other; the one with nothing in the slow tier is the first.
 using OpConfigurations = std::vector<ConfigurationTime>;
 
-// from_json throws nlohmann::json::exception or std::invalid_argument for anything that cannot be a measurement.
 void to_json(nlohmann::json& json, const Timing& timing);
-void from_json(const nlohmann::json& json, Timing& timing);
 void to_json(nlohmann::json& json, const OpMeasurement& op);
-void from_json(const nlohmann::json& json, OpMeasurement& op);
 void to_json(nlohmann::json& json, const ConfigurationTime& configuration);
-void from_json(const nlohmann::json& json, ConfigurationTime& configuration);
 
-// Both throw std::invalid_argument: for a negative or infinite figure, and for configurations that do not begin with
-// the one that has nothing in the slow tier.
-void check_figure(double figure);
-void check_configurations(const OpConfigurations& configurations);
+// kBadInput for anything that cannot be a measurement, such as a negative time.
+Status read_json(const JsonReader& reader, Timing& timing);
+Status read_json(const JsonReader& reader, OpMeasurement& op);
+Status read_json(const JsonReader& reader, ConfigurationTime& configuration);
+
+// What must hold of configurations that were read: the one with nothing in the slow tier is the first.
+bool begin_in_fast_memory(const OpConfigurations& configurations);
 
 }  // namespace sluice

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/hash.hpp"
+#include "sluice/base/json_file.hpp"
+#include "sluice/base/json_reader.hpp"
 
 namespace sluice {
 namespace {
@@ -27,16 +28,19 @@ void to_json(nlohmann::json& json, const LinkMeasurement& link) {
           {"shared_bandwidth", link.shared_bandwidth}};
 }
 
-void from_json(const nlohmann::json& json, LinkMeasurement& link) {
-  json.at("bandwidth").get_to(link.bandwidth);
-  json.at("latency").get_to(link.latency);
-  json.at("request_bytes").get_to(link.request_bytes);
-  json.at("queue_depth").get_to(link.queue_depth);
-  json.at("interference_seconds_per_byte").get_to(link.interference);
-  link.shared_bandwidth = json.value("shared_bandwidth", 0.0);  // older caches have none
-  for (const double figure : {link.bandwidth, link.latency, link.shared_bandwidth}) check_figure(figure);
+Status read_json(const JsonReader& reader, LinkMeasurement& link) {
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("bandwidth", link.bandwidth));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("latency", link.latency));
+  SLUICE_RETURN_IF_ERROR(reader.read("request_bytes", link.request_bytes));
+  SLUICE_RETURN_IF_ERROR(reader.read("queue_depth", link.queue_depth));
+  SLUICE_RETURN_IF_ERROR(reader.read("interference_seconds_per_byte", link.interference));
+  if (reader.has("shared_bandwidth")) {  // older caches have none
+    SLUICE_RETURN_IF_ERROR(reader.read_figure("shared_bandwidth", link.shared_bandwidth));
+  }
   // 0 where there are no requests: a tier's own bandwidth, kept beside the links.
-  if (link.request_bytes < 0 || link.queue_depth < 0) throw std::invalid_argument("a negative request size or depth");
+  if (link.request_bytes < 0) return reader.error("request_bytes", "below 0");
+  if (link.queue_depth < 0) return reader.error("queue_depth", "below 0");
+  return {};
 }
 
 std::filesystem::path ProfileCache::default_folder() {
@@ -58,25 +62,35 @@ ProfileCache ProfileCache::open(const std::string& machine_fingerprint, std::fil
 void ProfileCache::merge_file() {
   std::error_code missing;
   if (!std::filesystem::exists(path_, missing)) return;
-  try {
-    std::ifstream file(path_);
-    const auto document = nlohmann::json::parse(file);
-    if (const int version = document.at("version").get<int>(); version != kCacheFormatVersion) {
-      notes_.push_back(fmt::format("profile cache {} is of format version {}, this sluice has {}: measuring again",
-                                   path_.string(), version, kCacheFormatVersion));
-      return;
-    }
-    auto ops = document.at("ops").get<std::map<std::string, OpMeasurement>>();
-    auto placements = document.at("placements").get<std::map<std::string, OpConfigurations>>();
-    for (const auto& [key, configurations] : placements) check_configurations(configurations);
-    auto links = document.at("links").get<std::map<std::string, LinkMeasurement>>();
-    ops_.merge(ops);
-    placements_.merge(placements);
-    links_.merge(links);
-  } catch (const std::exception& error) {
+  if (const Status read = read_file(); !read.ok()) {
     notes_.push_back(fmt::format("profile cache {} is unreadable ({}): ignored, and replaced by the next measurement",
-                                 path_.string(), error.what()));
+                                 path_.string(), read.error().message));
   }
+}
+
+Status ProfileCache::read_file() {
+  SLUICE_ASSIGN(const nlohmann::json document, read_json_file(path_));
+  const JsonReader reader(document);
+  int version = 0;
+  SLUICE_RETURN_IF_ERROR(reader.read("version", version));
+  if (version != kCacheFormatVersion) {
+    notes_.push_back(fmt::format("profile cache {} is of format version {}, this sluice has {}: measuring again",
+                                 path_.string(), version, kCacheFormatVersion));
+    return {};
+  }
+  std::map<std::string, OpMeasurement> ops;
+  std::map<std::string, OpConfigurations> placements;
+  std::map<std::string, LinkMeasurement> links;
+  SLUICE_RETURN_IF_ERROR(reader.read("ops", ops));
+  SLUICE_RETURN_IF_ERROR(reader.read("placements", placements));
+  SLUICE_RETURN_IF_ERROR(reader.read("links", links));
+  for (const auto& [key, configurations] : placements) {
+    if (!begin_in_fast_memory(configurations)) return reader.error("placements", "no time in fast memory of " + key);
+  }
+  ops_.merge(ops);
+  placements_.merge(placements);
+  links_.merge(links);
+  return {};
 }
 
 std::optional<OpMeasurement> ProfileCache::find_op(const std::string& signature) const {

@@ -56,7 +56,8 @@ class ProfileCache {
 
  private:
   explicit ProfileCache(std::filesystem::path path) : path_(std::move(path)) {}
-  void merge_file();  // adds what the file has and this object has not
+  void merge_file();  // adds what the file has and this object has not; notes why it cannot
+  Status read_file();
 
   std::filesystem::path path_;
   std::map<std::string, OpMeasurement> ops_;

@@ -1,12 +1,16 @@
 #include "sluice/profile/profile_cache.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace sluice {
 namespace {
+
+using ::testing::HasSubstr;
 
 class ProfileCacheTest : public ::testing::Test {
  protected:
@@ -109,13 +113,28 @@ TEST_F(ProfileCacheTest, ReportsAndReplacesACorruptFile) {
   EXPECT_TRUE(repaired.find_op("dense"));
 }
 
-TEST_F(ProfileCacheTest, IgnoresNonsenseFigures) {
-  ProfileCache cache = ProfileCache::open("cpu A", folder_);
-  cache.put_op("conv", {.warm = {.median = -1, .samples = 1}, .cold = {}});
-  ASSERT_TRUE(cache.save().ok());
-  const ProfileCache reopened = ProfileCache::open("cpu A", folder_);
-  EXPECT_FALSE(reopened.find_op("conv"));
-  EXPECT_EQ(reopened.notes().size(), 1u);
+TEST_F(ProfileCacheTest, IgnoresNonsenseAndSaysWhere) {
+  const auto note_of = [&](const std::string& pointer, const nlohmann::json& value) {
+    ProfileCache cache = ProfileCache::open("cpu " + pointer, folder_);
+    cache.put_op("conv", kConv);
+    cache.put_link("up", {.bandwidth = 1e9});
+    cache.put_placement("conv", slow_tier(1e9), kPlaced);
+    EXPECT_TRUE(cache.save().ok());
+    std::ifstream file(cache.path());
+    nlohmann::json document = nlohmann::json::parse(file);
+    document[nlohmann::json::json_pointer(pointer)] = value;
+    std::ofstream(cache.path()) << document;
+    const ProfileCache reopened = ProfileCache::open("cpu " + pointer, folder_);
+    EXPECT_FALSE(reopened.find_op("conv"));
+    EXPECT_EQ(reopened.notes().size(), 1u);
+    return reopened.notes().empty() ? std::string() : reopened.notes()[0];
+  };
+  EXPECT_THAT(note_of("/ops/conv/warm/median_seconds", -1), HasSubstr("/ops/conv/warm/median_seconds: expected"));
+  EXPECT_THAT(note_of("/ops/conv/cold/samples", "five"), HasSubstr("/ops/conv/cold/samples: expected a whole number"));
+  EXPECT_THAT(note_of("/links/up/queue_depth", -1), HasSubstr("/links/up/queue_depth: below 0"));
+  EXPECT_THAT(note_of("/links", nlohmann::json::array()), HasSubstr("/links: expected an object"));
+  EXPECT_THAT(note_of("/version", nullptr), HasSubstr("/version: expected a whole number"));
+  EXPECT_THAT(note_of("/placements/dense", nlohmann::json::array()), HasSubstr("/placements: no time in fast memory"));
 }
 
 TEST_F(ProfileCacheTest, SaveSaysWhereItCannotWrite) {

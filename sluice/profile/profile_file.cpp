@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+
+#include "sluice/base/json_file.hpp"
+#include "sluice/base/json_reader.hpp"
 
 namespace sluice {
 namespace {
@@ -15,8 +14,8 @@ using nlohmann::json;
 
 constexpr const char* kFormatName = "sluice-profile";
 
-std::string describe_machine(const std::string& cpu, int threads) {
-  return fmt::format("{} with {} compute thread{}", cpu, threads, threads == 1 ? "" : "s");
+std::string describe_machine(const Machine& machine) {
+  return fmt::format("{} with {} compute thread{}", machine.cpu, machine.threads, machine.threads == 1 ? "" : "s");
 }
 
 json times_to_json(const Graph& graph, const Profile& profile) {
@@ -30,75 +29,82 @@ json times_to_json(const Graph& graph, const Profile& profile) {
   return ops;
 }
 
-// The machine first: it decides about layouts, so that a graph made elsewhere is another one.
-Status check_document(const json& document, const Graph& graph, const Machine& machine) {
-  if (!document.is_object() || document.value("format", "") != kFormatName) {
+Status check_format(const JsonReader& document) {
+  std::string format;
+  if (!document.has("format") || !document.read("format", format).ok() || format != kFormatName) {
     return Error{ErrorCode::kBadInput, fmt::format("not a saved profile: \"format\" is not \"{}\"", kFormatName)};
   }
-  if (const int version = document.at("version").get<int>(); version != kProfileFormatVersion) {
-    return Error{ErrorCode::kBadInput, fmt::format("its format version is {}, this sluice reads {}: save it again",
-                                                   version, kProfileFormatVersion)};
+  int version = 0;
+  SLUICE_RETURN_IF_ERROR(document.read("version", version));
+  if (version == kProfileFormatVersion) return {};
+  return Error{ErrorCode::kBadInput, fmt::format("its format version is {}, this sluice reads {}: save it again",
+                                                 version, kProfileFormatVersion)};
+}
+
+Status check_machine(const JsonReader& document, const Machine& machine) {
+  Machine origin;
+  std::string fingerprint;
+  SLUICE_ASSIGN(const JsonReader made_on, document.object("machine"));
+  SLUICE_RETURN_IF_ERROR(made_on.read("fingerprint", fingerprint));
+  SLUICE_RETURN_IF_ERROR(made_on.read("cpu", origin.cpu));
+  SLUICE_RETURN_IF_ERROR(made_on.read("threads", origin.threads));
+  if (fingerprint == machine.compute_fingerprint()) return {};
+  return Error{ErrorCode::kMismatch,
+               fmt::format("measured on {}; this is {}: measure one here with sluice profile, or set --threads",
+                           describe_machine(origin), describe_machine(machine))};
+}
+
+Status check_graph(const JsonReader& document, const Graph& graph) {
+  std::string name;
+  std::string fingerprint;
+  SLUICE_ASSIGN(const JsonReader made_for, document.object("graph"));
+  SLUICE_RETURN_IF_ERROR(made_for.read("name", name));
+  SLUICE_RETURN_IF_ERROR(made_for.read("fingerprint", fingerprint));
+  if (fingerprint == graph.fingerprint()) return {};
+  SLUICE_ASSIGN(const std::vector<JsonReader> ops, document.list("ops"));
+  return Error{ErrorCode::kMismatch,
+               fmt::format("made for another graph, of {} with {} ops; this is {} with {} ops (a model's options, its "
+                           "batch size and the version of sluice are part of it): measure one with sluice profile",
+                           name, ops.size(), graph.name, graph.op_count())};
+}
+
+Status read_times(const JsonReader& document, const Graph& graph, Profile& profile) {
+  SLUICE_ASSIGN(const std::vector<JsonReader> ops, document.list("ops"));
+  for (const JsonReader& op : ops) {
+    SLUICE_RETURN_IF_ERROR(op.read_figure("seconds", profile.op_seconds.emplace_back()));
+    if (!op.has("cold_seconds")) continue;
+    SLUICE_RETURN_IF_ERROR(op.read_figure("cold_seconds", profile.cold_seconds.emplace_back()));
   }
-  const json& made_on = document.at("machine");
-  if (made_on.at("fingerprint").get<std::string>() != machine.compute_fingerprint()) {
-    return Error{ErrorCode::kMismatch,
-                 fmt::format("measured on {}; this is {}: measure one here with sluice profile, or set --threads",
-                             describe_machine(made_on.at("cpu").get<std::string>(), made_on.at("threads").get<int>()),
-                             describe_machine(machine.cpu, machine.threads))};
+  const std::size_t expected = graph.ops().size();
+  if (ops.size() != expected) {
+    return document.error("ops", fmt::format("times of {} ops where the graph has {}", ops.size(), expected));
   }
-  if (document.at("graph").at("fingerprint").get<std::string>() != graph.fingerprint()) {
-    return Error{
-        ErrorCode::kMismatch,
-        fmt::format("made for another graph, of {} with {} ops; this is {} with {} ops (a model's options, its "
-                    "batch size and the version of sluice are part of it): measure one with sluice profile",
-                    document.at("graph").at("name").get<std::string>(), document.at("ops").size(), graph.name,
-                    graph.op_count())};
+  if (profile.cold_seconds.empty() || profile.cold_seconds.size() == expected) return {};
+  return document.error("ops", fmt::format("cold_seconds of {} ops of {}", profile.cold_seconds.size(), expected));
+}
+
+Status check_placement(const JsonReader& reader, const PlacementTimes& times, const Graph& graph) {
+  if (!std::ranges::all_of(times.distinct, begin_in_fast_memory)) {
+    return reader.error("configurations", "times by placement without the one that is all in fast memory");
+  }
+  const auto known = std::ssize(times.distinct);
+  const auto sound = [&](std::int32_t index) { return index >= -1 && index < known; };
+  if (times.index.size() == graph.ops().size() && std::ranges::all_of(times.index, sound)) return {};
+  return reader.error("by_op", "times by placement that belong to no op");
+}
+
+Status read_placements(const JsonReader& document, const Graph& graph, Profile& profile) {
+  SLUICE_ASSIGN(const std::vector<JsonReader> placements, document.list("placements"));
+  for (const JsonReader& reader : placements) {
+    PlacementTimes times;
+    SLUICE_RETURN_IF_ERROR(reader.read("tier", times.tier));
+    SLUICE_RETURN_IF_ERROR(reader.read("emulated", times.emulated));
+    SLUICE_RETURN_IF_ERROR(reader.read("configurations", times.distinct));
+    SLUICE_RETURN_IF_ERROR(reader.read("by_op", times.index));
+    SLUICE_RETURN_IF_ERROR(check_placement(reader, times, graph));
+    profile.placements.push_back(std::make_shared<const PlacementTimes>(std::move(times)));
   }
   return {};
-}
-
-void read_times(const json& ops, Profile& profile) {
-  for (const json& entry : ops) {
-    profile.op_seconds.push_back(entry.at("seconds").get<Seconds>());
-    check_figure(profile.op_seconds.back());
-    if (!entry.contains("cold_seconds")) continue;
-    profile.cold_seconds.push_back(entry.at("cold_seconds").get<Seconds>());
-    check_figure(profile.cold_seconds.back());
-  }
-}
-
-std::shared_ptr<const PlacementTimes> placement_from_json(const json& entry, std::size_t op_count) {
-  auto times = std::make_shared<PlacementTimes>();
-  entry.at("tier").get_to(times->tier);
-  entry.at("emulated").get_to(times->emulated);
-  entry.at("configurations").get_to(times->distinct);
-  entry.at("by_op").get_to(times->index);
-  for (const OpConfigurations& configurations : times->distinct) check_configurations(configurations);
-  const auto known = static_cast<std::int32_t>(times->distinct.size());
-  const auto sound = [&](std::int32_t index) { return index >= -1 && index < known; };
-  if (times->index.size() != op_count || !std::ranges::all_of(times->index, sound)) {
-    throw std::invalid_argument("times by placement that belong to no op");
-  }
-  return times;
-}
-
-Result<Profile> read_document(const json& document, const Graph& graph, const Machine& machine) {
-  SLUICE_RETURN_IF_ERROR(check_document(document, graph, machine));
-  Profile profile;
-  profile.graph_fingerprint = graph.fingerprint();
-  profile.compute_fingerprint = machine.compute_fingerprint();
-  profile.distinct_ops = document.at("distinct_ops").get<int>();
-  read_times(document.at("ops"), profile);
-  const auto op_count = static_cast<std::size_t>(graph.op_count());
-  if (profile.op_seconds.size() != op_count ||
-      (!profile.cold_seconds.empty() && profile.cold_seconds.size() != op_count)) {
-    throw std::invalid_argument(
-        fmt::format("times of {} ops where the graph has {}", profile.op_seconds.size(), op_count));
-  }
-  for (const json& entry : document.at("placements")) {
-    profile.placements.push_back(placement_from_json(entry, op_count));
-  }
-  return profile;
 }
 
 }  // namespace
@@ -124,31 +130,25 @@ json profile_to_json(const Graph& graph, const Machine& machine, const Profile& 
 }
 
 Result<Profile> profile_from_json(const json& document, const Graph& graph, const Machine& machine) {
-  try {
-    return read_document(document, graph, machine);
-  } catch (const std::exception& wrong) {  // of the JSON library, or a figure that cannot be
-    return Error{ErrorCode::kBadInput, fmt::format("not a sound profile ({}): save it again", wrong.what())};
-  }
+  const JsonReader reader(document);
+  SLUICE_RETURN_IF_ERROR(check_format(reader));
+  // The machine first: it decides about layouts, so that a graph made elsewhere is another one.
+  SLUICE_RETURN_IF_ERROR(check_machine(reader, machine));
+  SLUICE_RETURN_IF_ERROR(check_graph(reader, graph));
+  Profile profile;
+  profile.graph_fingerprint = graph.fingerprint();
+  profile.compute_fingerprint = machine.compute_fingerprint();
+  SLUICE_RETURN_IF_ERROR(reader.read("distinct_ops", profile.distinct_ops));
+  SLUICE_RETURN_IF_ERROR(read_times(reader, graph, profile));
+  SLUICE_RETURN_IF_ERROR(read_placements(reader, graph, profile));
+  return profile;
 }
 
 Result<Profile> read_profile(const std::filesystem::path& path, const Graph& graph, const Machine& machine) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || file.bad()) {
-    return Error{ErrorCode::kIo, fmt::format("cannot read profile '{}': {}", path.string(), std::strerror(errno))};
-  }
-  const auto explain = [&](const std::string& reason) {
-    return fmt::format("profile '{}': {}", path.string(), reason);
-  };
-  try {
-    Result<Profile> profile = profile_from_json(json::parse(text.str()), graph, machine);
-    if (profile.ok()) return profile;
-    return Error{profile.error().code, explain(profile.error().message)};
-  } catch (const json::parse_error& error) {
-    return Error{ErrorCode::kBadInput,
-                 explain(fmt::format("not JSON, or cut short at byte {}: save it again", error.byte))};
-  }
+  SLUICE_ASSIGN(const json document, read_json_file(path));
+  Result<Profile> profile = profile_from_json(document, graph, machine);
+  if (profile.ok()) return profile;
+  return Error{profile.error().code, fmt::format("profile '{}': {}", path.string(), profile.error().message)};
 }
 
 }  // namespace sluice

@@ -113,23 +113,33 @@ TEST_F(ProfileFileTest, RefusesAnotherFormatOrVersion) {
 }
 
 TEST_F(ProfileFileTest, RefusesWhatCannotBeAProfile) {
-  const auto broken = [&](const std::string& pointer, const nlohmann::json& value) {
+  const auto broken = [&](const std::string& pointer, const nlohmann::json& value, const std::string& message) {
     nlohmann::json document = saved();
     document[nlohmann::json::json_pointer(pointer)] = value;
     EXPECT_EQ(refusal(document).code, ErrorCode::kBadInput) << pointer;
+    EXPECT_EQ(refusal(document).message, message);
   };
-  broken("/ops/1/seconds", -1);
-  broken("/ops/1/seconds", "long");
-  broken("/ops/1/cold_seconds", -1);
-  broken("/ops", nlohmann::json::array());
-  broken("/ops/0", nlohmann::json{{"seconds", 1}});
-  broken("/placements/0/by_op/0", 1);
-  broken("/placements/0/by_op", nlohmann::json::array({0}));
-  broken("/placements/0/configurations/0/0/slow_operands", nlohmann::json::array({1}));
-  broken("/placements/0/configurations/0/1/slow_operands/0", 64);
-  broken("/placements/0/configurations/0", nlohmann::json::array());
-  broken("/machine", 3);
-  broken("/graph", nlohmann::json::object());
+  broken("/ops/1/seconds", -1, "/ops/1/seconds: expected a number from 0, found -1");
+  broken("/ops/1/seconds", "long", "/ops/1/seconds: expected a number, found \"long\"");
+  broken("/ops/1/cold_seconds", -1, "/ops/1/cold_seconds: expected a number from 0, found -1");
+  broken("/ops", nlohmann::json::array(), "/ops: times of 0 ops where the graph has 3");
+  broken("/ops/0", nlohmann::json{{"seconds", 1}}, "/ops: cold_seconds of 2 ops of 3");
+  broken("/distinct_ops", 1.5, "/distinct_ops: expected a whole number, found 1.5");
+  broken("/placements/0/emulated", 1, "/placements/0/emulated: expected true or false, found 1");
+  broken("/placements/0/by_op/0", 1, "/placements/0/by_op: times by placement that belong to no op");
+  broken("/placements/0/by_op", nlohmann::json::array({0}),
+         "/placements/0/by_op: times by placement that belong to no op");
+  const std::string not_first =
+      "/placements/0/configurations: times by placement without the one that is all in fast "
+      "memory";
+  broken("/placements/0/configurations/0/0/slow_operands", nlohmann::json::array({1}), not_first);
+  broken("/placements/0/configurations/0", nlohmann::json::array(), not_first);
+  broken("/placements/0/configurations/0/1/slow_operands/0", 64,
+         "/placements/0/configurations/0/1/slow_operands: an operand that no op has");
+  broken("/placements/0/configurations/0/1/min_seconds", -1,
+         "/placements/0/configurations/0/1/min_seconds: expected a number from 0, found -1");
+  broken("/machine", 3, "/machine: expected an object, found 3");
+  broken("/graph", nlohmann::json::object(), "/graph/name: missing");
 }
 
 TEST_F(ProfileFileTest, NamesTheFileThatWasCutShortOrIsMissing) {

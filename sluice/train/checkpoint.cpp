@@ -12,6 +12,8 @@
 
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/hash.hpp"
+#include "sluice/base/json_file.hpp"
+#include "sluice/base/json_reader.hpp"
 
 namespace sluice {
 namespace {
@@ -77,8 +79,9 @@ Result<OpenCheckpoint> open_checkpoint(const std::filesystem::path& path) {
   if (length > kMaxHeaderBytes) return damaged(path, "its header length is damaged");
   std::string text(length, '\0');
   SLUICE_RETURN_IF_ERROR(read_exactly(opened.file, path, text.data(), text.size()));
-  opened.header = nlohmann::json::parse(text, nullptr, false);
-  if (!opened.header.is_object()) return damaged(path, "its header is damaged");
+  Result<nlohmann::json> header = parse_json(text);
+  if (!header.ok() || !header->is_object()) return damaged(path, "its header is damaged");
+  opened.header = *std::move(header);
   opened.values_at = static_cast<std::streamoff>(start.size() + length);
   return opened;
 }
@@ -106,6 +109,14 @@ Status check_contents(OpenCheckpoint& opened, const std::filesystem::path& path)
   return {};
 }
 
+Result<std::int64_t> next_step_of(const OpenCheckpoint& opened, const std::filesystem::path& path) {
+  std::int64_t step = 0;
+  const Status read = JsonReader(opened.header).read("next_step", step);
+  if (!read.ok()) return damaged(path, read.error().message);
+  if (step < 0) return damaged(path, "its header names no next step");
+  return step;
+}
+
 template <typename T>
 Status check_field(const OpenCheckpoint& opened, const std::filesystem::path& path, std::string_view field,
                    const T& expected) {
@@ -128,10 +139,6 @@ Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path&
   if (opened.header.value("tensors", nlohmann::json()) != tensor_list(graph)) {
     return Error{ErrorCode::kMismatch,
                  fmt::format("checkpoint {} is of another run: its tensors are not this model's", path.string())};
-  }
-  const auto next_step = opened.header.find("next_step");
-  if (next_step == opened.header.end() || !next_step->is_number_integer() || *next_step < 0) {
-    return damaged(path, "its header names no next step");
   }
   return {};
 }
@@ -168,6 +175,7 @@ Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const Ch
   SLUICE_ASSIGN(OpenCheckpoint opened, open_checkpoint(path));
   SLUICE_RETURN_IF_ERROR(check_contents(opened, path));
   SLUICE_RETURN_IF_ERROR(check_identity(opened, path, identity, access.graph()));
+  SLUICE_ASSIGN(const std::int64_t next_step, next_step_of(opened, path));
   opened.file.seekg(opened.values_at);
   for (const TensorId tensor : persistent_tensors(access.graph())) {
     const std::span<float> values = access.stage(tensor);
@@ -175,7 +183,7 @@ Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const Ch
         read_exactly(opened.file, path, reinterpret_cast<char*>(values.data()), values.size_bytes()));
     SLUICE_RETURN_IF_ERROR(access.write(tensor));
   }
-  return opened.header["next_step"].get<std::int64_t>();
+  return next_step;
 }
 
 }  // namespace sluice
