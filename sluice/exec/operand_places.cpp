@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/graph/liveness.hpp"
 
 namespace sluice {
@@ -44,7 +45,7 @@ class PlaceFinder {
 
   void add_arrival(TensorId tensor, const TransferInstruction& transfer, Bytes offset) {
     const Location at{transfer.to.tier, transfer.to.offset + offset};
-    arrivals_[static_cast<std::size_t>(tensor)].push_back({at, transfer.after_op});
+    arrivals_[tensor].push_back({at, transfer.after_op});
   }
 
   void add_operand(OpIndex index, TensorId tensor, OpPlaces& places) {
@@ -81,7 +82,7 @@ class PlaceFinder {
   }
 
   std::int64_t arrivals_before(OpIndex op, TensorId tensor, const Location& at) const {
-    return std::ranges::count_if(arrivals_[static_cast<std::size_t>(tensor)],
+    return std::ranges::count_if(arrivals_[tensor],
                                  [&](const Arrival& arrival) { return arrival.at == at && arrival.after_op < op; });
   }
 
@@ -97,7 +98,7 @@ class PlaceFinder {
 
   const Graph& graph_;
   const Program& program_;
-  std::vector<std::vector<Arrival>> arrivals_;  // by TensorId
+  IdVector<TensorId, std::vector<Arrival>> arrivals_;
   std::map<Stay, std::size_t> numbers_;
 };
 

@@ -60,7 +60,7 @@ bool Progress::transfer_done(std::size_t lane, std::int64_t step, TransferIndex 
 }
 
 void Progress::finish_transfer(TransferIndex transfer) {
-  steps_done_[static_cast<std::size_t>(transfer)].fetch_add(1);
+  steps_done_[transfer].fetch_add(1);
   for (LaneNeeds& lane : lanes_) {
     TransferIndex needed = lane.transfer.load();
     if (needed == transfer && lane.transfer.compare_exchange_strong(needed, kNone)) lane.wake();

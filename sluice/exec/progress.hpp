@@ -21,6 +21,7 @@
 #include <mutex>
 #include <vector>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/base/result.hpp"
 #include "sluice/program/program.hpp"
 
@@ -66,16 +67,14 @@ class Progress {
 
   // The op clock when op `op` of step `step` is done; kStepStart is the start of the step.
   std::int64_t moment_after(std::int64_t step, OpIndex op) const { return step * (op_count_ + 1) + op + 1; }
-  bool done_in(TransferIndex transfer, std::int64_t step) const {
-    return steps_done_[static_cast<std::size_t>(transfer)].load() > step;
-  }
+  bool done_in(TransferIndex transfer, std::int64_t step) const { return steps_done_[transfer].load() > step; }
   void advance_clock(std::int64_t moment);
   void signal_compute();
 
   std::int64_t op_count_;
   std::vector<LaneNeeds> lanes_;
-  std::vector<std::atomic<std::int64_t>> steps_done_;  // by TransferIndex
-  std::int64_t step_ = -1;                             // of the compute thread
+  IdVector<TransferIndex, std::atomic<std::int64_t>> steps_done_;
+  std::int64_t step_ = -1;  // of the compute thread
   std::chrono::steady_clock::time_point step_start_;
   alignas(64) std::atomic<std::int64_t> clock_{-1};
   alignas(64) std::atomic<TransferIndex> compute_needs_{kNone};

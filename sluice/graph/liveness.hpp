@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/graph/graph.hpp"
 
 namespace sluice {
@@ -24,11 +25,11 @@ struct LayerSpan {
 };
 
 struct Liveness {
-  std::vector<std::vector<Use>> uses;     // by TensorId, ascending op, one entry an op
-  std::vector<Interval<OpIndex>> ranges;  // by TensorId; persistent tensors and kOutput: see below
-  std::vector<LayerSpan> spans;           // in execution order, covering all ops
-  std::vector<int> span_of_op;            // by OpIndex
-  std::vector<bool> short_lived;          // by TensorId: not persistent and live within one span
+  IdVector<TensorId, std::vector<Use>> uses;     // ascending op, one entry an op
+  IdVector<TensorId, Interval<OpIndex>> ranges;  // persistent tensors and kOutput: see below
+  IdVector<int, LayerSpan> spans;                // in execution order, covering all ops
+  IdVector<OpIndex, int> span_of_op;
+  IdVector<TensorId, bool> short_lived;  // not persistent and live within one span
 };
 // ranges: [first use, one past last use); a persistent tensor is live over the whole step [0, op_count); an output
 // from its first use to op_count. A tensor without uses has an empty range.

@@ -7,9 +7,9 @@ PageLayout allocation_order_layout(const Graph& graph, const Liveness& liveness)
   PageLayout layout{.offsets = std::vector<Bytes>(graph.tensors().size(), kUnplaced)};
   BestFitHeap heap;
   const auto size = [&](TensorId id) { return graph.tensor(id).bytes; };
-  const auto range = [&](TensorId id) { return liveness.ranges[static_cast<std::size_t>(id)]; };
+  const auto range = [&](TensorId id) { return liveness.ranges[id]; };
   const auto place = [&](TensorId id) {
-    if (size(id) > 0) layout.offsets[static_cast<std::size_t>(id)] = heap.allocate(size(id));
+    if (size(id) > 0) layout.offsets[id] = heap.allocate(size(id));
   };
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (is_persistent(graph.tensor(id).role)) place(id);
@@ -20,7 +20,7 @@ PageLayout allocation_order_layout(const Graph& graph, const Liveness& liveness)
       if (!is_persistent(graph.tensor(id).role) && range(id).begin == op) place(id);
     }
     for (const TensorId id : operands) {
-      const Bytes offset = layout.offsets[static_cast<std::size_t>(id)];
+      const Bytes offset = layout.offsets[id];
       if (!is_persistent(graph.tensor(id).role) && range(id).end == op + 1 && offset >= 0) heap.free(offset, size(id));
     }
   }
@@ -29,7 +29,7 @@ PageLayout allocation_order_layout(const Graph& graph, const Liveness& liveness)
 }
 
 Interval<std::int64_t> pages_of(const PageLayout& layout, const Graph& graph, TensorId tensor, Bytes page_bytes) {
-  const Bytes offset = layout.offsets[static_cast<std::size_t>(tensor)];
+  const Bytes offset = layout.offsets[tensor];
   if (offset < 0) return {};
   return {offset / page_bytes, align_up(offset + graph.tensor(tensor).bytes, page_bytes) / page_bytes};
 }

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/graph/liveness.hpp"
 
 namespace sluice {
@@ -13,8 +14,8 @@ namespace sluice {
 inline constexpr Bytes kUnplaced = -1;
 
 struct PageLayout {
-  std::vector<Bytes> offsets;  // by TensorId; kUnplaced: no bytes, or no op uses it
-  Bytes bytes = 0;             // one past the highest byte of any tensor
+  IdVector<TensorId, Bytes> offsets;  // kUnplaced: no bytes, or no op uses it
+  Bytes bytes = 0;                    // one past the highest byte of any tensor
 };
 
 // What a framework's allocator gives that knows neither lifetimes nor layers (TensorFlow's BFC in spirit):

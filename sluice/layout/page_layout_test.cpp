@@ -54,7 +54,7 @@ TEST(PageLayout, AllocationOrderPutsPersistentTensorsFirstAndReusesWhatWasFreed)
   add_tiny_op(graph, "1", {x}, {z});
   add_tiny_op(graph, "2", {y, z}, {t});
   const PageLayout layout = allocation_order_layout(graph, analyze_liveness(graph));
-  const auto offset = [&](TensorId id) { return layout.offsets[static_cast<std::size_t>(id)]; };
+  const auto offset = [&](TensorId id) { return layout.offsets[id]; };
   EXPECT_EQ(offset(w), 0);
   EXPECT_EQ(offset(x), 5056);
   EXPECT_EQ(offset(y), 5056 + 640);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/layout/reorganize.hpp"
 
 namespace sluice {
@@ -11,36 +12,34 @@ using PageIndex = std::int64_t;
 
 constexpr PageIndex kNone = -1;
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 // The pages in fast memory, in the order they were touched last: a list threaded through arrays by page.
 class TouchOrder {
  public:
-  explicit TouchOrder(PageIndex pages) : before_(at(pages), kNone), behind_(at(pages), kNone) {}
+  explicit TouchOrder(PageIndex pages) : before_(pages, kNone), behind_(pages, kNone) {}
 
   void append(PageIndex page) {
-    before_[at(page)] = last_;
-    behind_[at(page)] = kNone;
-    (last_ == kNone ? first_ : behind_[at(last_)]) = page;
+    before_[page] = last_;
+    behind_[page] = kNone;
+    (last_ == kNone ? first_ : behind_[last_]) = page;
     last_ = page;
     ++size_;
   }
 
   void remove(PageIndex page) {
-    const PageIndex before = before_[at(page)];
-    const PageIndex behind = behind_[at(page)];
-    (before == kNone ? first_ : behind_[at(before)]) = behind;
-    (behind == kNone ? last_ : before_[at(behind)]) = before;
+    const PageIndex before = before_[page];
+    const PageIndex behind = behind_[page];
+    (before == kNone ? first_ : behind_[before]) = behind;
+    (behind == kNone ? last_ : before_[behind]) = before;
     --size_;
   }
 
   PageIndex first() const { return first_; }
-  PageIndex behind(PageIndex page) const { return behind_[at(page)]; }
+  PageIndex behind(PageIndex page) const { return behind_[page]; }
   PageIndex size() const { return size_; }
 
  private:
-  std::vector<PageIndex> before_;
-  std::vector<PageIndex> behind_;
+  IdVector<PageIndex, PageIndex> before_;
+  IdVector<PageIndex, PageIndex> behind_;
   PageIndex first_ = kNone;
   PageIndex last_ = kNone;
   PageIndex size_ = 0;
@@ -55,7 +54,7 @@ class PageSimulation {
         page_bytes_(system.page_bytes),
         budget_pages_(system.fast_budget / system.page_bytes),
         freed_(system.freed),
-        pages_(at(page_count(layout, system.page_bytes))),
+        pages_(page_count(layout, system.page_bytes)),
         fast_(page_count(layout, system.page_bytes)) {
     for (TensorId id = 0; id < graph.tensor_count(); ++id) {
       if (is_persistent(graph.tensor(id).role)) begin_life(id);
@@ -90,12 +89,12 @@ class PageSimulation {
   }
 
   void begin_life(TensorId id) {
-    for_pages(id, [&](PageIndex page) { ++pages_[at(page)].live_tensors; });
+    for_pages(id, [&](PageIndex page) { ++pages_[page].live_tensors; });
   }
 
   void end_life(TensorId id) {
     for_pages(id, [&](PageIndex index) {
-      Page& page = pages_[at(index)];
+      Page& page = pages_[index];
       if (--page.live_tensors > 0 || freed_ == FreedData::kUnknown) return;
       page.holds_data = false;
       drop(index);
@@ -103,8 +102,8 @@ class PageSimulation {
   }
 
   void drop(PageIndex index) {
-    if (!pages_[at(index)].in_fast) return;
-    pages_[at(index)].in_fast = false;
+    if (!pages_[index].in_fast) return;
+    pages_[index].in_fast = false;
     fast_.remove(index);
   }
 
@@ -116,7 +115,7 @@ class PageSimulation {
   Status run_op(OpIndex op) {
     const std::vector<TensorId> operands = distinct_operands(graph_.op(op));
     const auto transient = [&](TensorId id) { return !is_persistent(graph_.tensor(id).role); };
-    const auto range = [&](TensorId id) { return liveness_.ranges[at(id)]; };
+    const auto range = [&](TensorId id) { return liveness_.ranges[id]; };
     mark_needed(operands);
     for (const TensorId id : operands) {
       if (transient(id) && range(id).begin == op) begin_life(id);
@@ -135,8 +134,8 @@ class PageSimulation {
     ++moment_;
     for (const TensorId id : operands) {
       for_pages(id, [&](PageIndex page) {
-        pages_[at(page)].needed_at = moment_;
-        if (!pages_[at(page)].in_fast) return;
+        pages_[page].needed_at = moment_;
+        if (!pages_[page].in_fast) return;
         fast_.remove(page);
         fast_.append(page);
       });
@@ -145,11 +144,11 @@ class PageSimulation {
 
   // False when fast memory is full of pages that the running op needs.
   bool bring(PageIndex index) {
-    Page& page = pages_[at(index)];
+    Page& page = pages_[index];
     if (page.in_fast) return true;
     if (fast_.size() >= budget_pages_) {
       const PageIndex oldest = fast_.first();
-      if (oldest == kNone || pages_[at(oldest)].needed_at == moment_) return false;
+      if (oldest == kNone || pages_[oldest].needed_at == moment_) return false;
       move_out(oldest);
     }
     if (page.holds_data) traffic_.in += page_bytes_;
@@ -162,12 +161,12 @@ class PageSimulation {
     ++moment_;
     for (OpIndex op = next_ops.begin; op < next_ops.end; ++op) {
       for (const TensorId id : distinct_operands(graph_.op(op))) {
-        for_pages(id, [&](PageIndex page) { pages_[at(page)].needed_at = moment_; });
+        for_pages(id, [&](PageIndex page) { pages_[page].needed_at = moment_; });
       }
     }
     for (PageIndex page = fast_.first(); page != kNone;) {
       const PageIndex behind = fast_.behind(page);
-      if (pages_[at(page)].needed_at != moment_) move_out(page);
+      if (pages_[page].needed_at != moment_) move_out(page);
       page = behind;
     }
   }
@@ -186,7 +185,7 @@ class PageSimulation {
   Bytes page_bytes_;
   PageIndex budget_pages_;
   FreedData freed_;
-  std::vector<Page> pages_;
+  IdVector<PageIndex, Page> pages_;
   TouchOrder fast_;
   PageTraffic traffic_;
   std::int64_t moment_ = 0;

@@ -10,12 +10,10 @@
 namespace sluice {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 // First and last span in which a tensor is live.
 std::vector<int> spans_of_life(const Liveness& liveness, TensorId id) {
-  const Interval<OpIndex> range = liveness.ranges[at(id)];
-  return {liveness.span_of_op[at(range.begin)], liveness.span_of_op[at(range.end - 1)]};
+  const Interval<OpIndex> range = liveness.ranges[id];
+  return {liveness.span_of_op[range.begin], liveness.span_of_op[range.end - 1]};
 }
 
 class Reorganizer {
@@ -26,7 +24,7 @@ class Reorganizer {
 
   std::vector<TensorBlock> run() {
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-      if (graph_.tensor(id).bytes == 0 || range(id).empty() || liveness_.uses[at(id)].empty()) continue;
+      if (graph_.tensor(id).bytes == 0 || range(id).empty() || liveness_.uses[id].empty()) continue;
       group_for(id).tensors.push_back(id);
     }
     std::vector<TensorBlock> blocks = std::move(alone_);
@@ -40,7 +38,7 @@ class Reorganizer {
  private:
   using Groups = std::map<std::vector<int>, TensorBlock>;  // by spans
 
-  const Interval<OpIndex>& range(TensorId id) const { return liveness_.ranges[at(id)]; }
+  const Interval<OpIndex>& range(TensorId id) const { return liveness_.ranges[id]; }
 
   TensorBlock& group_for(TensorId id) {
     const Role role = graph_.tensor(id).role;
@@ -48,8 +46,7 @@ class Reorganizer {
       return in_group(persistent_, spans_of_use(liveness_, id), BlockKind::kPersistent);
     }
     if (is_persistent(role) || role == Role::kInput) return alone_.emplace_back();
-    if (liveness_.short_lived[at(id)])
-      return in_group(short_lived_, spans_of_life(liveness_, id), BlockKind::kShortLived);
+    if (liveness_.short_lived[id]) return in_group(short_lived_, spans_of_life(liveness_, id), BlockKind::kShortLived);
     return in_group(long_lived_, spans_of_life(liveness_, id), BlockKind::kLongLived);
   }
 
@@ -60,7 +57,8 @@ class Reorganizer {
   }
 
   double accesses(TensorId id) const {
-    return accesses_.empty() ? static_cast<double>(liveness_.uses[at(id)].size()) : accesses_[at(id)].per_page;
+    return accesses_.empty() ? static_cast<double>(liveness_.uses[id].size())
+                             : accesses_[static_cast<std::size_t>(id)].per_page;
   }
 
   void arrange(TensorBlock& block) const {
@@ -112,8 +110,8 @@ class Reorganizer {
 
 std::vector<int> spans_of_use(const Liveness& liveness, TensorId tensor) {
   std::vector<int> spans;
-  for (const Use& use : liveness.uses[at(tensor)]) {
-    const int span = liveness.span_of_op[at(use.op)];
+  for (const Use& use : liveness.uses[tensor]) {
+    const int span = liveness.span_of_op[use.op];
     if (spans.empty() || spans.back() != span) spans.push_back(span);
   }
   return spans;
@@ -142,7 +140,7 @@ PageLayout block_layout(const Graph& graph, std::span<const TensorBlock> blocks)
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Bytes begin = blocks[i].kind == BlockKind::kShortLived ? 0 : region + above.offsets[i];
     for (std::size_t j = 0; j < blocks[i].tensors.size(); ++j) {
-      layout.offsets[at(blocks[i].tensors[j])] = begin + blocks[i].offsets[j];
+      layout.offsets[blocks[i].tensors[j]] = begin + blocks[i].offsets[j];
     }
   }
   return layout;

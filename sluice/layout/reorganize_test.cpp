@@ -111,11 +111,11 @@ TEST(Reorganize, WhatIsThereBeforeTrainingIsAloneOrSharesByLayersOfUse) {
 TEST(Reorganize, TheLayoutKeepsARegionForShortLivedTensors) {
   const ThreeLayers step;
   const PageLayout layout = reorganized_layout(step.graph, step.liveness, {}, {});
-  EXPECT_EQ(layout.offsets[static_cast<std::size_t>(step.s0)], 0);
-  EXPECT_EQ(layout.offsets[static_cast<std::size_t>(step.s1)], 0) << "layers take turns";
-  EXPECT_EQ(layout.offsets[static_cast<std::size_t>(step.t)], 128);
+  EXPECT_EQ(layout.offsets[step.s0], 0);
+  EXPECT_EQ(layout.offsets[step.s1], 0) << "layers take turns";
+  EXPECT_EQ(layout.offsets[step.t], 128);
   for (const TensorId id : {step.hot, step.mid, step.w, step.image}) {
-    EXPECT_GE(layout.offsets[static_cast<std::size_t>(id)], 8192);
+    EXPECT_GE(layout.offsets[id], 8192);
   }
 }
 
@@ -138,7 +138,7 @@ TEST(Reorganize, KeepsItsRulesOnEveryModel) {
       for (const TensorId id : block.tensors) block_by_tensor[static_cast<std::size_t>(id)] = &block;
     }
     const auto bytes = [&](TensorId id) {
-      const Bytes offset = layout.offsets[static_cast<std::size_t>(id)];
+      const Bytes offset = layout.offsets[id];
       return Interval<Bytes>{offset, offset + graph.tensor(id).bytes};
     };
     for (TensorId a = 0; a < graph.tensor_count(); ++a) {
@@ -148,7 +148,7 @@ TEST(Reorganize, KeepsItsRulesOnEveryModel) {
       for (TensorId b = 0; b < a; ++b) {
         const auto& ranges = liveness.ranges;
         if (block_by_tensor[static_cast<std::size_t>(b)] == nullptr) continue;
-        if (!ranges[static_cast<std::size_t>(a)].overlaps(ranges[static_cast<std::size_t>(b)])) continue;
+        if (!ranges[a].overlaps(ranges[b])) continue;
         ASSERT_FALSE(bytes(a).overlaps(bytes(b))) << entry.name;
         if (block_by_tensor[static_cast<std::size_t>(a)] == block_by_tensor[static_cast<std::size_t>(b)]) continue;
         ASSERT_FALSE(pages_of(layout, graph, a, kPageBytes).overlaps(pages_of(layout, graph, b, kPageBytes)))

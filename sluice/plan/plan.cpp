@@ -45,7 +45,7 @@ std::vector<BlockPlace> block_places(const Plan& plan) {
 std::vector<Bytes> block_offsets(const Graph& graph, const Plan& plan, const Block& block) {
   std::vector<Bytes> offsets{0};
   for (const ResidencyIndex member : block.members) {
-    const TensorId tensor = plan.residencies[static_cast<std::size_t>(member)].tensor;
+    const TensorId tensor = plan.residencies[member].tensor;
     offsets.push_back(offsets.back() + align_up(graph.tensor(tensor).bytes, kOperandAlignment));
   }
   offsets.back() = align_up(offsets.back(), kTensorAlignment);

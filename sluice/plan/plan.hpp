@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/base/interval.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
@@ -83,10 +84,11 @@ struct Plan {
   Seconds predicted_step_seconds = 0;
   Seconds lower_bound_seconds = 0;
 
-  std::vector<OpPlacement> ops;  // by OpIndex
-  std::vector<Residency> residencies;
+  IdVector<OpIndex, OpPlacement> ops;
+  IdVector<ResidencyIndex, Residency> residencies;
   std::vector<Block> blocks;
-  std::vector<Migration> migrations;  // in issue order: ascending issue_after, ties in the order to be issued
+  // In issue order: ascending issue_after, ties in the order to be issued.
+  IdVector<MigrationIndex, Migration> migrations;
 };
 
 // What a transfer of a tensor moves, and the room it takes where it comes from or goes to: whole pages, so that no page

@@ -24,7 +24,7 @@ std::vector<Turn> turns_of(const Plan& plan) {
   turns.reserve(plan.migrations.size());
   for (const Migration& m : plan.migrations) {
     const bool at_once = m.needed_by == m.issue_after + 1;
-    const bool first = plan.residencies[at(m.from)].tier == kFastTier && !filled.contains({m.from, m.issue_after});
+    const bool first = plan.residencies[m.from].tier == kFastTier && !filled.contains({m.from, m.issue_after});
     turns.push_back(!at_once ? Turn::kTakesItsTime : first ? Turn::kLeavesFastAtOnce : Turn::kAtOnce);
   }
   return turns;
@@ -44,26 +44,26 @@ std::vector<Migration> in_issue_order(const std::vector<Migration>& migrations, 
 
 // By residency: whether its room must be kept for half an op more, because a migration without width uses it up to its
 // very end, and others issued at that moment might go before.
-std::vector<bool> kept_longer(const Plan& plan, const std::vector<Turn>& turns) {
-  std::vector<bool> kept(plan.residencies.size(), false);
+IdVector<ResidencyIndex, bool> kept_longer(const Plan& plan, const std::vector<Turn>& turns) {
+  IdVector<ResidencyIndex, bool> kept(plan.residencies.size(), false);
   for (std::size_t i = 0; i < plan.migrations.size(); ++i) {
     const Migration& m = plan.migrations[i];
     if (turns[i] == Turn::kTakesItsTime) continue;
-    if (turns[i] == Turn::kAtOnce && plan.residencies[at(m.from)].ops.end == m.needed_by) kept[at(m.from)] = true;
-    if (plan.residencies[at(m.to)].ops.end == m.needed_by) kept[at(m.to)] = true;
+    if (turns[i] == Turn::kAtOnce && plan.residencies[m.from].ops.end == m.needed_by) kept[m.from] = true;
+    if (plan.residencies[m.to].ops.end == m.needed_by) kept[m.to] = true;
   }
   return kept;
 }
 
 // By residency: the one whose offset it must have, or -1.
-std::vector<ResidencyIndex> cycle_partners(const Graph& graph, const Plan& plan) {
-  std::vector<ResidencyIndex> partners(plan.residencies.size(), -1);
+IdVector<ResidencyIndex, ResidencyIndex> cycle_partners(const Graph& graph, const Plan& plan) {
+  IdVector<ResidencyIndex, ResidencyIndex> partners(plan.residencies.size(), -1);
   const auto starts = start_residencies(graph, plan);
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
     if (residency.ops.end != graph.op_count()) continue;
     for (const ResidencyIndex start : starts[at(residency.tensor)]) {
-      if (at(start) != i && plan.residencies[at(start)].tier == residency.tier) partners[i] = start;
+      if (at(start) != i && plan.residencies[start].tier == residency.tier) partners[i] = start;
     }
   }
   return partners;
@@ -82,12 +82,12 @@ void make_disjoint(std::vector<Interval<std::int32_t>>& live) {
 // What is packed in one tier: an item is a residency or a block, or two that must share an offset to close the cycle.
 struct TierItems {
   std::vector<OffsetItem> items;
-  std::vector<std::int32_t> item_of;  // by residency; -1: in another tier
+  IdVector<ResidencyIndex, std::int32_t> item_of;  // -1: in another tier
 };
 
 TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const std::vector<bool>& kept,
                         const std::map<ResidencyIndex, Bytes>& fixed, const std::vector<Room>& rooms) {
-  const std::vector<ResidencyIndex> partners = cycle_partners(graph, plan);
+  const IdVector<ResidencyIndex, ResidencyIndex> partners = cycle_partners(graph, plan);
   const std::vector<BlockPlace> places = block_places(plan);
   TierItems result;
   result.item_of.assign(plan.residencies.size(), -1);
@@ -109,7 +109,7 @@ TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const
   }
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     if (plan.residencies[i].tier != tier || partners[i] < 0 || places[i].member > 0) continue;
-    join(i, result.item_of[at(partners[i])]);
+    join(i, result.item_of[partners[i]]);
   }
   for (OffsetItem& item : result.items) make_disjoint(item.live);
   return result;
@@ -147,8 +147,8 @@ ResidencyIndex PlanBuilder::add_residency(TensorId tensor, TierId tier, Interval
 MigrationIndex PlanBuilder::add_migration(TensorId tensor, ResidencyIndex from, ResidencyIndex to, OpIndex issue_after,
                                           OpIndex needed_by) {
   for (const ResidencyIndex side : {from, to}) {
-    SLUICE_CHECK(side >= 0 && at(side) < plan_.residencies.size(), fmt::format("no residency {}", side));
-    SLUICE_CHECK(plan_.residencies[at(side)].tensor == tensor, "a migration joins residencies of its own tensor");
+    SLUICE_CHECK(plan_.residencies.holds(side), fmt::format("no residency {}", side));
+    SLUICE_CHECK(plan_.residencies[side].tensor == tensor, "a migration joins residencies of its own tensor");
   }
   plan_.migrations.push_back({tensor, from, to, issue_after, needed_by});
   return static_cast<MigrationIndex>(plan_.migrations.size()) - 1;
@@ -156,13 +156,13 @@ MigrationIndex PlanBuilder::add_migration(TensorId tensor, ResidencyIndex from, 
 
 void PlanBuilder::add_block(std::vector<ResidencyIndex> members) {
   for (const ResidencyIndex member : members) {
-    SLUICE_CHECK(member >= 0 && at(member) < plan_.residencies.size(), fmt::format("no residency {}", member));
+    SLUICE_CHECK(plan_.residencies.holds(member), fmt::format("no residency {}", member));
   }
   plan_.blocks.push_back({std::move(members)});
 }
 
 void PlanBuilder::set_operand_tier(OpIndex op, int operand, TierId tier) {
-  plan_.ops.at(at(op)).operand_tiers.at(at(operand)) = tier;
+  plan_.ops.at(op).operand_tiers.at(operand) = tier;
 }
 
 void PlanBuilder::set_tensor_tier(OpIndex op, TensorId tensor, TierId tier) {
@@ -176,15 +176,15 @@ void PlanBuilder::set_tensor_tier(OpIndex op, TensorId tensor, TierId tier) {
 }
 
 void PlanBuilder::set_implementation(OpIndex op, std::int32_t implementation) {
-  plan_.ops.at(at(op)).implementation = implementation;
+  plan_.ops.at(op).implementation = implementation;
 }
 
 void PlanBuilder::set_residency_ops(ResidencyIndex residency, Interval<OpIndex> ops) {
-  plan_.residencies.at(at(residency)).ops = ops;
+  plan_.residencies.at(residency).ops = ops;
 }
 
 void PlanBuilder::fix_offset(ResidencyIndex residency, Bytes offset) {
-  plan_.residencies.at(at(residency)).offset = offset;
+  plan_.residencies.at(residency).offset = offset;
   fixed_[residency] = offset;
 }
 
@@ -197,7 +197,7 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
   plan.budgets.assign(budgets.begin(), budgets.end());
   plan.arena_bytes.assign(budgets.size(), 0);
   const std::vector<Turn> turns = turns_of(plan);
-  const std::vector<bool> kept = kept_longer(plan, turns);
+  const IdVector<ResidencyIndex, bool> kept = kept_longer(plan, turns);
   plan.migrations = in_issue_order(plan.migrations, turns);
   for (std::size_t tier = 0; tier < budgets.size(); ++tier) {
     SLUICE_RETURN_IF_ERROR(pack_tier(static_cast<TierId>(tier), budgets[tier], kept, plan, failure));
@@ -220,9 +220,9 @@ Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>
   }
   for (const Block& block : plan.blocks) {
     const std::vector<Bytes> offsets = block_offsets(graph_, plan, block);
-    const Bytes begin = plan.residencies[at(block.members.front())].offset;
+    const Bytes begin = plan.residencies[block.members.front()].offset;
     for (std::size_t i = 0; i < block.members.size(); ++i) {
-      Residency& member = plan.residencies[at(block.members[i])];
+      Residency& member = plan.residencies[block.members[i]];
       if (member.tier == tier) member.offset = begin + offsets[i];
     }
   }

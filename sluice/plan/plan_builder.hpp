@@ -63,7 +63,7 @@ class PlanBuilder {
   // As added so far; offsets are 0 unless fixed.
   const std::vector<Residency>& residencies() const { return plan_.residencies; }
   const std::vector<Migration>& migrations() const { return plan_.migrations; }
-  const OpPlacement& placement(OpIndex op) const { return plan_.ops.at(static_cast<std::size_t>(op)); }
+  const OpPlacement& placement(OpIndex op) const { return plan_.ops.at(op); }
 
   // The plan with offsets, fingerprints, budgets and arena bytes; the caller adds planner, config, status and times.
   // `budgets` by TierId. kInfeasible names tier, budget and bytes needed, and fills `failure` when given.

@@ -75,8 +75,7 @@ TEST_F(PlanBuilderTest, ClosesTheCycleAtOneOffset) {
   builder.add_migration(T::kW, begins, T::kWDram, kStepStart, 0);
   builder.add_migration(T::kW, T::kWDram, ends, 4, 5);
   const Plan plan = builder.finish(std::vector<Bytes>{kGiB, kGiB}).value();
-  EXPECT_EQ(plan.residencies[static_cast<std::size_t>(begins)].offset,
-            plan.residencies[static_cast<std::size_t>(ends)].offset);
+  EXPECT_EQ(plan.residencies[begins].offset, plan.residencies[ends].offset);
   EXPECT_THAT(verify_plan(step_.graph, step_.machine, plan), IsEmpty());
 }
 

@@ -47,7 +47,7 @@ void disturb(Plan& plan, testing::SeededRandom& random) {
   if (change == 7) return void(block.members.erase(block.members.begin() + static_cast<std::ptrdiff_t>(first)));
   if (change == 8) return void(plan.blocks.erase(plan.blocks.begin() + static_cast<std::ptrdiff_t>(index)));
   for (const ResidencyIndex member : members) {
-    Residency& residency = plan.residencies[static_cast<std::size_t>(member)];
+    Residency& residency = plan.residencies[member];
     if (change == 0) residency.ops.begin += shift;
     if (change == 1) residency.ops.end += shift;
     if (change == 2) residency.offset += shift * (members.size() == 1 ? kOperandAlignment : kTensorAlignment);

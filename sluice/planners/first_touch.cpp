@@ -13,10 +13,10 @@ namespace {
 std::vector<TensorId> touch_order(const Graph& graph, const Liveness& liveness) {
   std::vector<TensorId> order;
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    if (!liveness.uses[static_cast<std::size_t>(id)].empty()) order.push_back(id);
+    if (!liveness.uses[id].empty()) order.push_back(id);
   }
   const auto first_touch = [&](TensorId id) {
-    return is_persistent(graph.tensor(id).role) ? kStepStart : liveness.uses[static_cast<std::size_t>(id)].front().op;
+    return is_persistent(graph.tensor(id).role) ? kStepStart : liveness.uses[id].front().op;
   };
   std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) { return first_touch(a) < first_touch(b); });
   return order;
@@ -30,7 +30,7 @@ Result<Plan> plan_first_touch(const PlanRequest& request) {
     PlanBuilder builder(request.graph, request.machine);
     ReservationTable fast(request.graph.op_count(), capacity);
     for (const TensorId tensor : order) {
-      const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(tensor)];
+      const Interval<OpIndex> range = liveness.ranges[tensor];
       const Bytes bytes = room_for(request.graph.tensor(tensor), kFastTier, false).bytes;
       const bool room = fast.fits(range, bytes);
       if (room) fast.reserve(range, bytes);

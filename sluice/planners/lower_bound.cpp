@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/profile/cost_model.hpp"
@@ -10,25 +11,25 @@ namespace sluice {
 namespace {
 
 // Bytes of non-persistent tensors made before op k and used at or after it, by k.
-std::vector<Bytes> bytes_across(const Graph& graph, const Liveness& liveness) {
-  std::vector<Bytes> change(static_cast<std::size_t>(graph.op_count()) + 2, 0);
+IdVector<OpIndex, Bytes> bytes_across(const Graph& graph, const Liveness& liveness) {
+  IdVector<OpIndex, Bytes> change(graph.ops().size() + 2, 0);
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(id)];
+    const Interval<OpIndex> range = liveness.ranges[id];
     if (is_persistent(graph.tensor(id).role) || range.length() < 2) continue;
-    change[static_cast<std::size_t>(range.begin) + 1] += room_for(graph.tensor(id), kFastTier, false).bytes;
-    change[static_cast<std::size_t>(range.end)] -= room_for(graph.tensor(id), kFastTier, false).bytes;
+    change[range.begin + 1] += room_for(graph.tensor(id), kFastTier, false).bytes;
+    change[range.end] -= room_for(graph.tensor(id), kFastTier, false).bytes;
   }
   for (std::size_t k = 1; k < change.size(); ++k) change[k] += change[k - 1];
   return change;
 }
 
 // Bytes of persistent tensors used at op k or later, by k.
-std::vector<Bytes> persistent_bytes_from(const Graph& graph, const Liveness& liveness) {
-  std::vector<Bytes> bytes(static_cast<std::size_t>(graph.op_count()) + 1, 0);
+IdVector<OpIndex, Bytes> persistent_bytes_from(const Graph& graph, const Liveness& liveness) {
+  IdVector<OpIndex, Bytes> bytes(graph.ops().size() + 1, 0);
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const auto& uses = liveness.uses[static_cast<std::size_t>(id)];
+    const auto& uses = liveness.uses[id];
     if (!is_persistent(graph.tensor(id).role) || uses.empty()) continue;
-    bytes[static_cast<std::size_t>(uses.back().op)] += room_for(graph.tensor(id), kFastTier, false).bytes;
+    bytes[uses.back().op] += room_for(graph.tensor(id), kFastTier, false).bytes;
   }
   for (std::size_t k = bytes.size() - 1; k > 0; --k) bytes[k - 1] += bytes[k];
   return bytes;
@@ -47,8 +48,8 @@ Seconds step_lower_bound(const PlanRequest& request) {
   if (!out || !in) return compute;
 
   const Liveness liveness = analyze_liveness(graph);
-  const std::vector<Bytes> across = bytes_across(graph, liveness);
-  const std::vector<Bytes> persistent = persistent_bytes_from(graph, liveness);
+  const IdVector<OpIndex, Bytes> across = bytes_across(graph, liveness);
+  const IdVector<OpIndex, Bytes> persistent = persistent_bytes_from(graph, liveness);
   const auto seconds = [&](Bytes bytes, LinkId link) {
     return std::max(0.0, static_cast<double>(bytes - request.budgets[kFastTier])) /
            request.machine.link(link).bandwidth;
@@ -56,8 +57,8 @@ Seconds step_lower_bound(const PlanRequest& request) {
   Seconds bound = compute;
   Seconds before = 0;
   for (OpIndex op = 0; op < graph.op_count(); ++op) {
-    const Bytes live = across[static_cast<std::size_t>(op)];
-    const Bytes needed = live + persistent[static_cast<std::size_t>(op)];
+    const Bytes live = across[op];
+    const Bytes needed = live + persistent[op];
     bound = std::max(bound, std::max(before, seconds(live, *out)) + std::max(compute - before, seconds(needed, *in)));
     before += costs.op_seconds(op);
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
@@ -27,9 +28,8 @@ class LruStep {
         last_touch_(graph.tensors().size(), kStepStart),
         locked_(distinct_operands(graph.op(graph.op_count() - 1))) {
     for (const TensorId id : at_start) {
-      schedules_[static_cast<std::size_t>(id)].fast_at_start = true;
-      last_touch_[static_cast<std::size_t>(id)] =
-          liveness.uses[static_cast<std::size_t>(id)].back().op - graph.op_count();
+      schedules_[id].fast_at_start = true;
+      last_touch_[id] = liveness.uses[id].back().op - graph.op_count();
       open_piece(id, 0);
     }
   }
@@ -45,31 +45,31 @@ class LruStep {
 
   // Persistent tensors in the fast tier now, without those that were evicted before their first use.
   std::set<TensorId> persistent_residents() const;
-  std::vector<TensorSchedule> finish(const std::set<TensorId>& at_start);
+  IdVector<TensorId, TensorSchedule> finish(const std::set<TensorId>& at_start);
 
  private:
-  FastPiece& current(TensorId id) { return schedules_[static_cast<std::size_t>(id)].pieces.back(); }
+  FastPiece& current(TensorId id) { return schedules_[id].pieces.back(); }
   Bytes bytes(TensorId id) const { return stored_bytes(graph_.tensor(id)); }
 
   void open_piece(TensorId id, OpIndex op) {
-    schedules_[static_cast<std::size_t>(id)].pieces.push_back(
+    schedules_[id].pieces.push_back(
         {.ops = {op, graph_.op_count()}, .first_use = -1, .last_use = op, .evict_after = op});
-    resident_.insert({last_touch_[static_cast<std::size_t>(id)], id});
-    is_resident_[static_cast<std::size_t>(id)] = true;
+    resident_.insert({last_touch_[id], id});
+    is_resident_[id] = true;
     used_ += bytes(id);
   }
 
   void close_piece(TensorId id, OpIndex end, OpIndex evict_after) {
     current(id).ops.end = end;
     current(id).evict_after = evict_after;
-    resident_.erase({last_touch_[static_cast<std::size_t>(id)], id});
-    is_resident_[static_cast<std::size_t>(id)] = false;
+    resident_.erase({last_touch_[id], id});
+    is_resident_[id] = false;
     used_ -= bytes(id);
   }
 
   void touch(TensorId id, OpIndex op) {
-    resident_.erase({last_touch_[static_cast<std::size_t>(id)], id});
-    last_touch_[static_cast<std::size_t>(id)] = op;
+    resident_.erase({last_touch_[id], id});
+    last_touch_[id] = op;
     resident_.insert({op, id});
   }
 
@@ -87,11 +87,11 @@ class LruStep {
   const Graph& graph_;
   const Liveness& liveness_;
   Bytes capacity_;
-  std::vector<TensorSchedule> schedules_;
-  std::vector<OpIndex> last_touch_;
+  IdVector<TensorId, TensorSchedule> schedules_;
+  IdVector<TensorId, OpIndex> last_touch_;
   std::vector<TensorId> locked_;
   std::set<std::pair<OpIndex, TensorId>> resident_;  // by last touch: the front was used longest ago
-  std::vector<bool> is_resident_ = std::vector<bool>(graph_.tensors().size(), false);
+  IdVector<TensorId, bool> is_resident_ = std::vector<bool>(graph_.tensors().size(), false);
   std::set<TensorId> evicted_unused_;
   Bytes used_ = 0;
 };
@@ -99,10 +99,10 @@ class LruStep {
 bool LruStep::bring_operands(OpIndex op) {
   const std::vector<TensorId> operands = distinct_operands(graph_.op(op));
   Bytes needed = 0;
-  for (const TensorId id : operands) needed += is_resident_[static_cast<std::size_t>(id)] ? 0 : bytes(id);
+  for (const TensorId id : operands) needed += is_resident_[id] ? 0 : bytes(id);
   if (!make_room(op, needed, operands)) return false;
   for (const TensorId id : operands) {
-    if (!is_resident_[static_cast<std::size_t>(id)]) open_piece(id, op);
+    if (!is_resident_[id]) open_piece(id, op);
     FastPiece& piece = current(id);
     if (piece.first_use < 0) piece.first_use = op;
     piece.last_use = piece.evict_after = op;
@@ -125,14 +125,14 @@ bool LruStep::make_room(OpIndex op, Bytes needed, const std::vector<TensorId>& o
 
 void LruStep::free_dead(OpIndex op) {
   for (const TensorId id : distinct_operands(graph_.op(op))) {
-    if (liveness_.ranges[static_cast<std::size_t>(id)].end == op + 1 && !is_persistent(graph_.tensor(id).role)) {
+    if (liveness_.ranges[id].end == op + 1 && !is_persistent(graph_.tensor(id).role)) {
       close_piece(id, op + 1, op);
     }
   }
 }
 
 // What was not in the fast tier at the start is written back before the step ends.
-std::vector<TensorSchedule> LruStep::finish(const std::set<TensorId>& at_start) {
+IdVector<TensorId, TensorSchedule> LruStep::finish(const std::set<TensorId>& at_start) {
   const OpIndex last = graph_.op_count() - 1;
   const auto left = resident_;
   for (const auto& [touched, id] : left) {
@@ -150,7 +150,8 @@ std::set<TensorId> LruStep::persistent_residents() const {
   return result;
 }
 
-std::optional<std::vector<TensorSchedule>> schedule_lru(const Graph& graph, const Liveness& liveness, Bytes capacity) {
+std::optional<IdVector<TensorId, TensorSchedule>> schedule_lru(const Graph& graph, const Liveness& liveness,
+                                                               Bytes capacity) {
   LruStep cold(graph, liveness, capacity, {});
   if (!cold.run()) return std::nullopt;
   std::set<TensorId> at_start = cold.persistent_residents();
@@ -174,7 +175,7 @@ Result<Plan> plan_on_demand(const PlanRequest& request) {
     if (!schedules) return std::nullopt;
     PlanBuilder builder(request.graph, request.machine);
     for (TensorId id = 0; id < request.graph.tensor_count(); ++id) {
-      add_tensor_schedule(builder, request.graph, liveness, id, slow.id, (*schedules)[static_cast<std::size_t>(id)]);
+      add_tensor_schedule(builder, request.graph, liveness, id, slow.id, (*schedules)[id]);
     }
     return builder;
   };

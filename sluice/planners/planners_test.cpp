@@ -110,7 +110,7 @@ TEST(FastOnly, NeverMovesAndPacksCloseToThePeak) {
   for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     Bytes live = 0;
     for (TensorId id = 0; id < problem.graph.tensor_count(); ++id) {
-      if (!liveness.ranges[static_cast<std::size_t>(id)].contains(op)) continue;
+      if (!liveness.ranges[id].contains(op)) continue;
       live += room_for(problem.graph.tensor(id), kFastTier, false).bytes;
     }
     peak = std::max(peak, live);
@@ -150,7 +150,7 @@ TEST(OnDemand, FetchesOnlyWhatTheNextOpNeeds) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   int prefetches = 0;
   for (const Migration& migration : plan->migrations) {
-    if (plan->residencies[static_cast<std::size_t>(migration.to)].tier != kFastTier) continue;
+    if (plan->residencies[migration.to].tier != kFastTier) continue;
     ++prefetches;
     EXPECT_EQ(migration.needed_by, migration.issue_after + 1);
     const auto operands = distinct_operands(problem.graph.op(migration.needed_by));

@@ -4,18 +4,18 @@
 
 namespace sluice {
 
-std::vector<TensorAccesses> accesses_by_tensor(const Graph& graph, const AccessProfile& profile) {
+IdVector<TensorId, TensorAccesses> accesses_by_tensor(const Graph& graph, const AccessProfile& profile) {
   SLUICE_CHECK(profile.graph_fingerprint == graph.fingerprint(), "an access profile of another graph");
-  std::vector<TensorAccesses> result(graph.tensors().size());
+  IdVector<TensorId, TensorAccesses> result(graph.tensors().size());
   for (const std::vector<TensorTouches>& operands : profile.ops) {
     for (const TensorTouches& touches : operands) {
-      TensorAccesses& sum = result[static_cast<std::size_t>(touches.tensor)];
+      TensorAccesses& sum = result[touches.tensor];
       sum.reads += touches.reads;
       sum.writes += touches.writes;
     }
   }
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    TensorAccesses& sum = result[static_cast<std::size_t>(id)];
+    TensorAccesses& sum = result[id];
     const Bytes pages = (graph.tensor(id).bytes + kPageBytes - 1) / kPageBytes;
     if (pages > 0) sum.per_page = static_cast<double>(sum.reads + sum.writes) / static_cast<double>(pages);
   }

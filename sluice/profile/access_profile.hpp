@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/base/units.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
@@ -28,12 +29,12 @@ struct TensorTouches {
 
 struct AccessProfile {
   std::string graph_fingerprint;
-  std::string compute_fingerprint;              // of the Machine it was measured on
-  std::string method;                           // "page protection", "hardware sampling"
-  Bytes tlb_reach = 0;                          // of the software TLB, or of the machine's when sampled
-  Bytes largest_chunk = kPageBytes;             // no tensor was tracked in larger chunks
-  std::vector<std::vector<TensorTouches>> ops;  // by OpIndex, one entry a distinct operand, inputs first
-  Seconds normal_step = 0;                      // the same step without tracking
+  std::string compute_fingerprint;                    // of the Machine it was measured on
+  std::string method;                                 // "page protection", "hardware sampling"
+  Bytes tlb_reach = 0;                                // of the software TLB, or of the machine's when sampled
+  Bytes largest_chunk = kPageBytes;                   // no tensor was tracked in larger chunks
+  IdVector<OpIndex, std::vector<TensorTouches>> ops;  // one entry a distinct operand, inputs first
+  Seconds normal_step = 0;                            // the same step without tracking
   Seconds profiled_step = 0;
   Provenance provenance = Provenance::kMeasured;
   std::vector<std::string> notes;  // what makes the counts less than they seem: a debugger, a sanitizer
@@ -46,6 +47,6 @@ struct TensorAccesses {
 };
 
 // By TensorId.
-std::vector<TensorAccesses> accesses_by_tensor(const Graph& graph, const AccessProfile& profile);
+IdVector<TensorId, TensorAccesses> accesses_by_tensor(const Graph& graph, const AccessProfile& profile);
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/base/units.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
@@ -15,9 +16,9 @@ namespace sluice {
 
 struct Profile {
   std::string graph_fingerprint;
-  std::string compute_fingerprint;    // of the Machine it was measured on
-  std::vector<Seconds> op_seconds;    // by OpIndex: warm, behind the ops before it
-  std::vector<Seconds> cold_seconds;  // by OpIndex, or empty: no operand in a cache
+  std::string compute_fingerprint;          // of the Machine it was measured on
+  IdVector<OpIndex, Seconds> op_seconds;    // warm, behind the ops before it
+  IdVector<OpIndex, Seconds> cold_seconds;  // or empty: no operand in a cache
   // By slow tier; shared, because profiles are copied and these are large.
   std::vector<std::shared_ptr<const PlacementTimes>> placements;
   int distinct_ops = 0;  // ops of different signature

@@ -21,9 +21,8 @@ std::string describe_machine(const Machine& machine) {
 json times_to_json(const Graph& graph, const Profile& profile) {
   json ops = json::array();
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
-    const auto at = static_cast<std::size_t>(index);
-    json entry = {{"op", graph.op(index).name}, {"seconds", profile.op_seconds.at(at)}};
-    if (!profile.cold_seconds.empty()) entry["cold_seconds"] = profile.cold_seconds.at(at);
+    json entry = {{"op", graph.op(index).name}, {"seconds", profile.op_seconds.at(index)}};
+    if (!profile.cold_seconds.empty()) entry["cold_seconds"] = profile.cold_seconds.at(index);
     ops.push_back(std::move(entry));
   }
   return ops;

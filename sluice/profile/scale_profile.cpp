@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/graph/summary.hpp"
 
 namespace sluice {
@@ -50,27 +51,27 @@ struct Likes {
   }
 };
 
-std::vector<Seconds> scaled_times(const Graph& from, const std::vector<Seconds>& times, const Graph& to,
-                                  const Likes& likes, const std::vector<OpIndex>& same) {
+std::vector<Seconds> scaled_times(const Graph& from, const IdVector<OpIndex, Seconds>& times, const Graph& to,
+                                  const Likes& likes, const IdVector<OpIndex, OpIndex>& same) {
   std::map<OpKind, Rate> of_kind;
   Rate of_bytes;
   for (OpIndex index = 0; index < from.op_count(); ++index) {
     const Op& op = from.op(index);
-    const Seconds seconds = times[static_cast<std::size_t>(index)];
+    const Seconds seconds = times[index];
     of_kind[op.kind].add(seconds, work(from, op));
     of_bytes.add(seconds, operand_bytes(from, op));
   }
   std::vector<Seconds> scaled;
   for (OpIndex index = 0; index < to.op_count(); ++index) {
     const Op& op = to.op(index);
-    if (const OpIndex equal = same[static_cast<std::size_t>(index)]; equal >= 0) {
-      scaled.push_back(times[static_cast<std::size_t>(equal)]);
+    if (const OpIndex equal = same[index]; equal >= 0) {
+      scaled.push_back(times[equal]);
       continue;
     }
     Rate rate = of_kind[op.kind];
     if (const auto named = likes.by_name.find({op.name, op.kind}); named != likes.by_name.end()) {
       const double its_work = work(from, from.op(named->second));
-      if (its_work > 0) rate = {times[static_cast<std::size_t>(named->second)], its_work};
+      if (its_work > 0) rate = {times[named->second], its_work};
     }
     const std::optional<Seconds> seconds = rate.of(work(to, op));
     scaled.push_back(seconds ? *seconds : of_bytes.of(operand_bytes(to, op)).value_or(0));
@@ -78,11 +79,12 @@ std::vector<Seconds> scaled_times(const Graph& from, const std::vector<Seconds>&
   return scaled;
 }
 
-std::shared_ptr<const PlacementTimes> same_placements(const PlacementTimes& times, const std::vector<OpIndex>& same) {
+std::shared_ptr<const PlacementTimes> same_placements(const PlacementTimes& times,
+                                                      const IdVector<OpIndex, OpIndex>& same) {
   auto result = std::make_shared<PlacementTimes>(times);
   result->index.clear();
   for (const OpIndex equal : same) {
-    result->index.push_back(equal < 0 ? -1 : times.index.at(static_cast<std::size_t>(equal)));
+    result->index.push_back(equal < 0 ? -1 : times.index.at(equal));
   }
   return result;
 }
@@ -92,7 +94,7 @@ std::shared_ptr<const PlacementTimes> same_placements(const PlacementTimes& time
 Profile scale_profile(const Graph& from, const Profile& profile, const Graph& to) {
   SLUICE_CHECK(profile.op_seconds.size() == from.ops().size(), "the profile is of another graph than " + from.name);
   const Likes likes(from);
-  std::vector<OpIndex> same;  // by OpIndex of `to`: the op of `from` with its signature, or -1
+  IdVector<OpIndex, OpIndex> same;  // by OpIndex of `to`: the op of `from` with its signature, or -1
   std::set<std::string> distinct;
   for (const Op& op : to.ops()) {
     const std::string signature = op_signature(to, op);

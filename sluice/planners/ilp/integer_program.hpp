@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/base/units.hpp"
 
 namespace sluice {
@@ -40,7 +41,7 @@ struct Row {
 };
 
 struct IntegerProgram {
-  std::vector<Column> columns;
+  IdVector<int, Column> columns;
   std::vector<Row> rows;
 
   int add(const Column& column) {

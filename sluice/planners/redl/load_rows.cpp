@@ -5,31 +5,31 @@
 namespace sluice {
 
 std::vector<OpIndex> maxima_of(std::span<const LoadSpan> spans, OpIndex op_count) {
-  std::vector<bool> begins(static_cast<std::size_t>(op_count) + 1, false);
-  std::vector<bool> ends(static_cast<std::size_t>(op_count) + 1, false);
+  IdVector<OpIndex, bool> begins(op_count + 1, false);
+  IdVector<OpIndex, bool> ends(op_count + 1, false);
   for (const LoadSpan& span : spans) {
     if (span.ops.empty()) continue;
-    begins[static_cast<std::size_t>(span.ops.begin)] = true;
-    ends[static_cast<std::size_t>(span.ops.end)] = true;
+    begins[span.ops.begin] = true;
+    ends[span.ops.end] = true;
   }
   ends.back() = true;
   std::vector<OpIndex> maxima;
   bool grew = false;
   for (OpIndex op = 0; op < op_count; ++op) {
-    grew = grew || begins[static_cast<std::size_t>(op)];
-    if (!grew || !ends[static_cast<std::size_t>(op) + 1]) continue;
+    grew = grew || begins[op];
+    if (!grew || !ends[op + 1]) continue;
     maxima.push_back(op);
     grew = false;
   }
   return maxima;
 }
 
-std::vector<double> whole_load(std::span<const LoadSpan> spans, OpIndex op_count, bool constant_only) {
-  std::vector<double> change(static_cast<std::size_t>(op_count) + 1, 0);
+IdVector<OpIndex, double> whole_load(std::span<const LoadSpan> spans, OpIndex op_count, bool constant_only) {
+  IdVector<OpIndex, double> change(op_count + 1, 0);
   for (const LoadSpan& span : spans) {
     if (span.ops.empty() || (constant_only && span.column != kAlways)) continue;
-    change[static_cast<std::size_t>(span.ops.begin)] += span.size;
-    change[static_cast<std::size_t>(span.ops.end)] -= span.size;
+    change[span.ops.begin] += span.size;
+    change[span.ops.end] -= span.size;
   }
   for (std::size_t op = 1; op < change.size(); ++op) change[op] += change[op - 1];
   return change;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/base/interval.hpp"
 #include "sluice/graph/op.hpp"
 #include "sluice/planners/redl/placement_program.hpp"
@@ -49,7 +50,7 @@ struct LoadSpan {
 std::vector<OpIndex> maxima_of(std::span<const LoadSpan> spans, OpIndex op_count);
 
 // By op: the sum of the spans with every column at 1, or of the constant ones only.
-std::vector<double> whole_load(std::span<const LoadSpan> spans, OpIndex op_count, bool constant_only = false);
+IdVector<OpIndex, double> whole_load(std::span<const LoadSpan> spans, OpIndex op_count, bool constant_only = false);
 
 // Adds a column for the load of the spans with columns, at each of `ops`, and the rows that tie it to the one before.
 std::vector<int> add_loads(PlacementProgram& program, std::span<const LoadSpan> spans, std::span<const OpIndex> ops);

@@ -28,16 +28,16 @@ void PeriodScheduler::give_tails() {
 // From the start of the period before, but not before the unit has left.
 OpIndex PeriodScheduler::earliest_window(std::size_t unit, std::size_t index) const {
   const int period = period_of(stretch(unit, index).ops.begin);
-  const OpIndex previous = period == 0 ? 0 : cut_.intervals[static_cast<std::size_t>(period - 1)].begin;
+  const OpIndex previous = period == 0 ? 0 : cut_.intervals[period - 1].begin;
   return index == 0 ? previous : std::max(previous, states_[unit].gap(index - 1).tail_end);
 }
 
 void PeriodScheduler::migrate_periods() {
-  std::vector<std::vector<Item>> requested(cut_.intervals.size());
+  IdVector<int, std::vector<Item>> requested(cut_.intervals.size());
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (!states_[i].unit().may_leave) continue;
     for (std::size_t s = 0; s < states_[i].unit().stretches.size(); ++s) {
-      requested[static_cast<std::size_t>(period_of(stretch(i, s).ops.begin))].push_back({i, s});
+      requested[period_of(stretch(i, s).ops.begin)].push_back({i, s});
     }
   }
   for (std::vector<Item>& items : requested) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/planners/redl/period_scheduler.hpp"
 
 namespace sluice {
@@ -89,18 +90,18 @@ void PeriodScheduler::take(const Item& item) {
 }
 
 void PeriodScheduler::forecast() {
-  std::vector<std::vector<std::size_t>> slow(static_cast<std::size_t>(op_count_));
+  IdVector<OpIndex, std::vector<std::size_t>> slow(op_count_);
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (!states_[i].unit().in_place) continue;
     std::size_t s = 0;
     for (const Use& use : problem_.units[i].uses) {
       while (use.op >= stretch(i, s).ops.end) ++s;
-      if (!states_[i].fast(s)) slow[static_cast<std::size_t>(use.op)].push_back(i);
+      if (!states_[i].fast(s)) slow[use.op].push_back(i);
     }
   }
   start_ = {0.0};
   for (OpIndex op = 0; op < op_count_; ++op) {
-    const auto& units = slow[static_cast<std::size_t>(op)];
+    const auto& units = slow[op];
     const Seconds lost = units.empty() ? 0 : seconds_lost(problem_, op, units);
     start_.push_back(start_.back() + problem_.costs.op_seconds(op) + lost);
   }

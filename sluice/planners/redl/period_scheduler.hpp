@@ -47,7 +47,7 @@ class PeriodScheduler {
   Bytes bytes(std::size_t unit) const { return states_[unit].unit().bytes; }
   const Stretch& stretch(std::size_t unit, std::size_t index) const { return states_[unit].unit().stretches[index]; }
   Seconds start_of(OpIndex op) const { return start_[static_cast<std::size_t>(op)]; }
-  int period_of(OpIndex op) const { return cut_.interval_of_op[static_cast<std::size_t>(op)]; }
+  int period_of(OpIndex op) const { return cut_.interval_of_op[op]; }
   Seconds copy_in(std::size_t unit) const { return problem_.costs.transfer_seconds(problem_.slow.inward, bytes(unit)); }
   Seconds copy_out(std::size_t unit) const {
     return problem_.costs.transfer_seconds(problem_.slow.outward, bytes(unit));

@@ -138,7 +138,7 @@ TEST(PlacementIlp, ReckonsWithMeasuredConfigurations) {
   // Besides what was measured, the delay that an emulated tier adds.
   const Seconds delay = kMiB * (1e-9 - 1e-12);
   for (const auto& [set, delays] : {std::pair{1, 1}, {2, 1}, {3, 2}}) {
-    const double cost = program->ilp.columns[static_cast<std::size_t>(first + set)].cost;
+    const double cost = program->ilp.columns[first + set].cost;
     EXPECT_NEAR(cost * program->seconds_per_unit, 2e-3 + delays * delay, 1e-9);
   }
 }

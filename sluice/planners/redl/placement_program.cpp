@@ -39,9 +39,7 @@ class Writer {
  private:
   double time(Seconds seconds) const { return seconds / program_.seconds_per_unit; }
   double size(Bytes bytes) const { return static_cast<double>(bytes) / static_cast<double>(capacities_.fast); }
-  void add_cost(int column, double cost) {
-    program_.ilp.columns[static_cast<std::size_t>(column == kAlways ? always_ : column)].cost += cost;
-  }
+  void add_cost(int column, double cost) { program_.ilp.columns[column == kAlways ? always_ : column].cost += cost; }
   int add_choice() { return program_.ilp.add({.lower = 0, .upper = 1, .integer = true}); }
 
   void add_choices(std::size_t unit);
@@ -234,23 +232,23 @@ void Writer::add_lanes() {
 }
 
 bool Writer::add_fast_capacity() {
-  const std::vector<double> constant = whole_load(loads_, op_count_, /*constant_only=*/true);
+  const IdVector<OpIndex, double> constant = whole_load(loads_, op_count_, /*constant_only=*/true);
   if (*std::ranges::max_element(constant) > 1 + 1e-12) return false;
-  const std::vector<double> all = whole_load(loads_, op_count_);
+  const IdVector<OpIndex, double> all = whole_load(loads_, op_count_);
   std::vector<OpIndex> ops = maxima_of(loads_, op_count_);
-  std::erase_if(ops, [&](OpIndex op) { return all[static_cast<std::size_t>(op)] <= 1; });
+  std::erase_if(ops, [&](OpIndex op) { return all[op] <= 1; });
   const std::vector<int> loads = add_loads(program_, loads_, ops);
   const std::vector<int> windows = add_loads(program_, windows_, ops);
-  const std::vector<double> constant_windows = whole_load(windows_, op_count_, /*constant_only=*/true);
+  const IdVector<OpIndex, double> constant_windows = whole_load(windows_, op_count_, /*constant_only=*/true);
   OpIndex since = 0;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    const double room = 1 - constant[static_cast<std::size_t>(ops[i])];
-    program_.ilp.columns[static_cast<std::size_t>(loads[i])].upper = std::max(0.0, room);
+    const double room = 1 - constant[ops[i]];
+    program_.ilp.columns[loads[i]].upper = std::max(0.0, room);
     const OpIndex until = i + 1 < ops.size() ? ops[i + 1] : ops[i] + 1;
     const double price = kWindowPrice * time(problem_.seconds_in({since, until})) / 2;
     Sum lacking;
     lacking.add(loads[i], 1).add(windows[i], 1);
-    lacking.add(kAlways, constant_windows[static_cast<std::size_t>(ops[i])] - room);
+    lacking.add(kAlways, constant_windows[ops[i]] - room);
     add_derived(program_, {.cost = price}, {lacking});
     since = ops[i];
   }
@@ -272,11 +270,11 @@ void Writer::add_slow_capacity() {
     const int ever = add_derived(program_, {.lower = 0, .upper = 1}, when);
     spans.push_back({problem_.units[i].range, ever, size(units_[i].bytes)});
   }
-  const std::vector<double> all = whole_load(spans, op_count_);
+  const IdVector<OpIndex, double> all = whole_load(spans, op_count_);
   std::vector<OpIndex> ops = maxima_of(spans, op_count_);
-  std::erase_if(ops, [&](OpIndex op) { return all[static_cast<std::size_t>(op)] <= room; });
+  std::erase_if(ops, [&](OpIndex op) { return all[op] <= room; });
   for (const int load : add_loads(program_, spans, ops)) {
-    program_.ilp.columns[static_cast<std::size_t>(load)].upper = room;
+    program_.ilp.columns[load].upper = room;
   }
 }
 

@@ -5,10 +5,10 @@
 namespace sluice {
 
 std::vector<double> PlacementProgram::complete(const std::vector<UnitPlacement>& choices) const {
-  std::vector<double> values(ilp.columns.size(), 0);
+  IdVector<int, double> values(ilp.columns.size(), 0);
   const auto set = [&](const std::vector<int>& columns, const std::vector<bool>& chosen) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i] != kAlways) values[static_cast<std::size_t>(columns[i])] = chosen[i] ? 1 : 0;
+      if (columns[i] != kAlways) values[columns[i]] = chosen[i] ? 1 : 0;
     }
   };
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -18,20 +18,20 @@ std::vector<double> PlacementProgram::complete(const std::vector<UnitPlacement>&
   for (const Configurations& op : configurations) {
     std::size_t slow = 0;
     for (std::size_t i = 0; i < op.fast.size(); ++i) {
-      if (values[static_cast<std::size_t>(op.fast[i])] < 0.5) slow |= std::size_t{1} << i;
+      if (values[op.fast[i]] < 0.5) slow |= std::size_t{1} << i;
     }
     values[static_cast<std::size_t>(op.first) + slow] = 1;
   }
   for (const Derived& each : derived) {
-    double value = ilp.columns[static_cast<std::size_t>(each.column)].lower;
+    double value = ilp.columns[each.column].lower;
     for (const std::size_t r : each.rows) {
       double least = ilp.rows[r].lower;
       for (const Term& term : ilp.rows[r].terms) {
-        if (term.column != each.column) least -= term.coefficient * values[static_cast<std::size_t>(term.column)];
+        if (term.column != each.column) least -= term.coefficient * values[term.column];
       }
       value = std::max(value, least);
     }
-    values[static_cast<std::size_t>(each.column)] = value;
+    values[each.column] = value;
   }
   return values;
 }

@@ -7,10 +7,10 @@
 namespace sluice {
 
 inline void use_in_tier(PlanBuilder& builder, const Liveness& liveness, TensorId tensor, TierId tier) {
-  const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(tensor)];
+  const Interval<OpIndex> range = liveness.ranges[tensor];
   if (range.empty()) return;
   builder.add_residency(tensor, tier, range);
-  for (const Use& use : liveness.uses[static_cast<std::size_t>(tensor)]) {
+  for (const Use& use : liveness.uses[tensor]) {
     builder.set_tensor_tier(use.op, tensor, tier);
   }
 }

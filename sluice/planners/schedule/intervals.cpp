@@ -8,12 +8,12 @@ namespace sluice {
 namespace {
 
 Bytes peak_short_lived(const Graph& graph, const Liveness& liveness) {
-  std::vector<Bytes> change(static_cast<std::size_t>(graph.op_count()) + 1, 0);
+  IdVector<OpIndex, Bytes> change(graph.ops().size() + 1, 0);
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(id)];
-    if (!liveness.short_lived[static_cast<std::size_t>(id)] || range.empty()) continue;
-    change[static_cast<std::size_t>(range.begin)] += stored_bytes(graph.tensor(id));
-    change[static_cast<std::size_t>(range.end)] -= stored_bytes(graph.tensor(id));
+    const Interval<OpIndex> range = liveness.ranges[id];
+    if (!liveness.short_lived[id] || range.empty()) continue;
+    change[range.begin] += stored_bytes(graph.tensor(id));
+    change[range.end] -= stored_bytes(graph.tensor(id));
   }
   Bytes live = 0;
   Bytes peak = 0;
@@ -22,14 +22,14 @@ Bytes peak_short_lived(const Graph& graph, const Liveness& liveness) {
 }
 
 // Bytes of long-lived tensors that each interval uses and the one before it does not.
-std::vector<Bytes> bytes_to_bring(const Graph& graph, const Liveness& liveness, const IntervalCut& cut) {
-  std::vector<Bytes> bring(cut.intervals.size(), 0);
+IdVector<int, Bytes> bytes_to_bring(const Graph& graph, const Liveness& liveness, const IntervalCut& cut) {
+  IdVector<int, Bytes> bring(cut.intervals.size(), 0);
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    if (liveness.short_lived[static_cast<std::size_t>(id)]) continue;
+    if (liveness.short_lived[id]) continue;
     int last = -2;
-    for (const Use& use : liveness.uses[static_cast<std::size_t>(id)]) {
-      const int interval = cut.interval_of_op[static_cast<std::size_t>(use.op)];
-      if (interval > last + 1) bring[static_cast<std::size_t>(interval)] += stored_bytes(graph.tensor(id));
+    for (const Use& use : liveness.uses[id]) {
+      const int interval = cut.interval_of_op[use.op];
+      if (interval > last + 1) bring[interval] += stored_bytes(graph.tensor(id));
       last = interval;
     }
   }
@@ -44,8 +44,7 @@ IntervalCut cut_into_intervals(const Liveness& liveness, int length) {
   const int spans = static_cast<int>(liveness.spans.size());
   for (int first = 0; first < spans; first += length) {
     const int last = std::min(first + length, spans) - 1;
-    const Interval<OpIndex> ops{liveness.spans[static_cast<std::size_t>(first)].ops.begin,
-                                liveness.spans[static_cast<std::size_t>(last)].ops.end};
+    const Interval<OpIndex> ops{liveness.spans[first].ops.begin, liveness.spans[last].ops.end};
     std::fill(cut.interval_of_op.begin() + ops.begin, cut.interval_of_op.begin() + ops.end,
               static_cast<int>(cut.intervals.size()));
     cut.intervals.push_back(ops);

@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "sluice/base/id_vector.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/profile/cost_model.hpp"
 
@@ -20,8 +21,8 @@ namespace sluice {
 
 struct IntervalCut {
   int length = 1;  // layers an interval (the paper's MIL)
-  std::vector<Interval<OpIndex>> intervals;
-  std::vector<int> interval_of_op;
+  IdVector<int, Interval<OpIndex>> intervals;
+  IdVector<OpIndex, int> interval_of_op;
 };
 
 struct IntervalEstimate {

@@ -9,8 +9,6 @@
 namespace sluice {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 bool used_by_all(const std::vector<Use>& ops, const std::vector<Use>& uses) {
   const auto by_op = [](const Use& a, const Use& b) { return a.op < b.op; };
   return std::includes(uses.begin(), uses.end(), ops.begin(), ops.end(), by_op);
@@ -35,22 +33,22 @@ class Grouping {
     return std::move(groups_);
   }
 
-  bool may_move(TensorId id) const { return is_of_the_step(id) && !liveness_.short_lived[at(id)]; }
-  bool is_short_lived(TensorId id) const { return is_of_the_step(id) && liveness_.short_lived[at(id)]; }
+  bool may_move(TensorId id) const { return is_of_the_step(id) && !liveness_.short_lived[id]; }
+  bool is_short_lived(TensorId id) const { return is_of_the_step(id) && liveness_.short_lived[id]; }
 
  private:
   using Key = std::pair<bool, std::vector<int>>;  // persistent?, and the layers of use
 
   // Used, and not read by the caller.
   bool is_of_the_step(TensorId id) const {
-    return !liveness_.uses[at(id)].empty() && graph_.tensor(id).role != Role::kOutput && graph_.tensor(id).bytes > 0;
+    return !liveness_.uses[id].empty() && graph_.tensor(id).role != Role::kOutput && graph_.tensor(id).bytes > 0;
   }
 
   Key key(TensorId id) const { return {is_persistent(graph_.tensor(id).role), spans_of_use(liveness_, id)}; }
 
   // A persistent tensor written by the step's very first op has no old value worth bringing, and others beside it may.
   bool small(TensorId id) const {
-    const bool at_once = is_persistent(graph_.tensor(id).role) && liveness_.uses[at(id)].front().op == 0;
+    const bool at_once = is_persistent(graph_.tensor(id).role) && liveness_.uses[id].front().op == 0;
     return may_move(id) && graph_.tensor(id).bytes < kSmallTensorBytes && !at_once;
   }
 
@@ -59,7 +57,7 @@ class Grouping {
     const auto found = larger_.find(key(id));
     if (found == larger_.end()) return false;
     for (const std::size_t group : found->second) {
-      if (!used_by_all(liveness_.uses[at(id)], liveness_.uses[at(groups_[group].front())])) continue;
+      if (!used_by_all(liveness_.uses[id], liveness_.uses[groups_[group].front()])) continue;
       groups_[group].push_back(id);
       return true;
     }
@@ -77,7 +75,7 @@ class Grouping {
 std::vector<Use> merged_uses(const Liveness& liveness, const std::vector<TensorId>& tensors) {
   std::map<OpIndex, Use> by_op;
   for (const TensorId id : tensors) {
-    for (const Use& use : liveness.uses[at(id)]) {
+    for (const Use& use : liveness.uses[id]) {
       Use& merged = by_op[use.op];
       merged = {use.op, merged.reads || use.reads, merged.writes || use.writes};
     }
@@ -102,13 +100,13 @@ std::vector<MovingUnit> find_moving_units(const Graph& graph, const Liveness& li
   for (std::vector<TensorId>& tensors : grouping.run()) {
     MovingUnit unit;
     unit.uses = merged_uses(liveness, tensors);
-    unit.range = liveness.ranges[at(tensors.front())];
+    unit.range = liveness.ranges[tensors.front()];
     unit.persistent = is_persistent(graph.tensor(tensors.front()).role);
     unit.may_move = grouping.may_move(tensors.front());
     unit.short_lived = grouping.is_short_lived(tensors.front());
     unit.moved_bytes = transfer_bytes(graph, tensors);
     for (const TensorId id : tensors) {
-      const Interval<OpIndex> range = liveness.ranges[at(id)];
+      const Interval<OpIndex> range = liveness.ranges[id];
       unit.range = {std::min(unit.range.begin, range.begin), std::max(unit.range.end, range.end)};
       if (!unit.persistent) unit.complete_after = std::max(unit.complete_after, range.begin);
       unit.kept_bytes += room_for(graph.tensor(id), kFastTier, false).bytes;

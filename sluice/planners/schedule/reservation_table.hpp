@@ -1,8 +1,7 @@
 // How many bytes of the fast tier are spoken for at each op. Decisions are range reservations that must fit.
 #pragma once
 
-#include <vector>
-
+#include "sluice/base/id_vector.hpp"
 #include "sluice/base/interval.hpp"
 #include "sluice/base/units.hpp"
 #include "sluice/graph/op.hpp"
@@ -11,17 +10,16 @@ namespace sluice {
 
 class ReservationTable {
  public:
-  ReservationTable(OpIndex op_count, Bytes capacity)
-      : used_(static_cast<std::size_t>(op_count), 0), capacity_(capacity) {}
+  ReservationTable(OpIndex op_count, Bytes capacity) : used_(op_count, 0), capacity_(capacity) {}
 
   void reserve(Interval<OpIndex> ops, Bytes bytes) {
-    for (OpIndex op = ops.begin; op < ops.end; ++op) used_[static_cast<std::size_t>(op)] += bytes;
+    for (OpIndex op = ops.begin; op < ops.end; ++op) used_[op] += bytes;
   }
 
   // Does `bytes` fit at every op of the range while `headroom` bytes stay free?
   bool fits(Interval<OpIndex> ops, Bytes bytes, Bytes headroom = 0) const {
     for (OpIndex op = ops.begin; op < ops.end; ++op) {
-      if (used_[static_cast<std::size_t>(op)] + bytes + headroom > capacity_) return false;
+      if (used_[op] + bytes + headroom > capacity_) return false;
     }
     return true;
   }
@@ -29,22 +27,22 @@ class ReservationTable {
   // The longest [begin, end), end <= limit, over which `bytes` fits.
   OpIndex fits_forward(OpIndex begin, OpIndex limit, Bytes bytes) const {
     OpIndex end = begin;
-    while (end < limit && used_[static_cast<std::size_t>(end)] + bytes <= capacity_) ++end;
+    while (end < limit && used_[end] + bytes <= capacity_) ++end;
     return end;
   }
 
   // The longest [begin, end), begin >= limit, over which `bytes` fits.
   OpIndex fits_backward(OpIndex end, OpIndex limit, Bytes bytes) const {
     OpIndex begin = end;
-    while (begin > limit && used_[static_cast<std::size_t>(begin - 1)] + bytes <= capacity_) --begin;
+    while (begin > limit && used_[begin - 1] + bytes <= capacity_) --begin;
     return begin;
   }
 
-  Bytes used(OpIndex op) const { return used_[static_cast<std::size_t>(op)]; }
+  Bytes used(OpIndex op) const { return used_[op]; }
   Bytes capacity() const { return capacity_; }
 
  private:
-  std::vector<Bytes> used_;
+  IdVector<OpIndex, Bytes> used_;
   Bytes capacity_;
 };
 

@@ -142,11 +142,11 @@ void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vec
 void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, TensorId tensor,
                          TierId slow, const TensorSchedule& schedule) {
   const std::vector<TensorId> alone{tensor};
-  add_block_schedule(builder, graph, liveness.uses[static_cast<std::size_t>(tensor)], alone, slow, schedule);
+  add_block_schedule(builder, graph, liveness.uses[tensor], alone, slow, schedule);
 }
 
 TensorSchedule always_fast(const Liveness& liveness, TensorId tensor, bool persistent) {
-  return fast_over(liveness.ranges[static_cast<std::size_t>(tensor)], persistent);
+  return fast_over(liveness.ranges[tensor], persistent);
 }
 
 TensorSchedule fast_over(Interval<OpIndex> range, bool persistent) {

@@ -58,10 +58,10 @@ TEST(TensorSchedule, AParameterOnlyReadSinceTheStepBeganLeavesWithoutACopy) {
                                                {.ops = {5, 9}, .first_use = 7, .last_use = 7, .evict_after = 7}}});
   // Slow copy until the update, two prefetches from it, one write-back after the update.
   ASSERT_EQ(built.migrations.size(), 3U);
-  EXPECT_EQ(built.residencies[static_cast<std::size_t>(built.migrations[0].from)].ops, (Ops{0, 7}));
+  EXPECT_EQ(built.residencies[built.migrations[0].from].ops, (Ops{0, 7}));
   EXPECT_EQ(built.migrations[1].from, built.migrations[0].from);
   EXPECT_EQ(built.migrations[2].issue_after, 7);
-  EXPECT_EQ(built.residencies[static_cast<std::size_t>(built.migrations[2].to)].ops, (Ops{8, 10}));
+  EXPECT_EQ(built.residencies[built.migrations[2].to].ops, (Ops{8, 10}));
 }
 
 TEST(TensorSchedule, AParameterFastBetweenStepsIsWrittenOutBeforeAGap) {
@@ -78,7 +78,7 @@ TEST(TensorSchedule, WhatTheLastOpUpdatesIsWrittenBackAtTheEndOfTheStep) {
   ASSERT_EQ(built.migrations.size(), 2U);
   EXPECT_EQ(built.migrations[1].issue_after, 9);
   EXPECT_EQ(built.migrations[1].needed_by, 10);
-  EXPECT_FALSE(built.residencies[static_cast<std::size_t>(built.migrations[1].to)].ops.empty());
+  EXPECT_FALSE(built.residencies[built.migrations[1].to].ops.empty());
 }
 
 TEST(TensorSchedule, AnActivationThatDoesNotComeBackIsReadWhereItLies) {

@@ -20,7 +20,7 @@ double accesses_within(const ScheduleProblem& problem, std::size_t unit, Interva
       ++accesses;
       continue;
     }
-    for (const TensorTouches& touches : problem.accesses->ops[at(use.op)]) {
+    for (const TensorTouches& touches : problem.accesses->ops[use.op]) {
       const auto& tensors = problem.units[unit].tensors;
       if (std::find(tensors.begin(), tensors.end(), touches.tensor) == tensors.end()) continue;
       accesses += static_cast<double>((touches.reads + touches.writes) * kPageBytes) /
@@ -54,7 +54,7 @@ class IntervalScheduler {
  private:
   void release_uses_in_slow();
   TensorSchedule schedule_unit(const MovingUnit& unit, std::span<const Gap> gaps) const;
-  int interval_of(OpIndex op) const { return cut_.interval_of_op[static_cast<std::size_t>(op)]; }
+  int interval_of(OpIndex op) const { return cut_.interval_of_op[op]; }
   Seconds start_of(OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
   Seconds duration(const Gap& gap) const;
   double copy_price(LinkId link, double lane_price) const;
@@ -189,7 +189,7 @@ void IntervalScheduler::give_tails() {
 // The start of the interval before the one that needs the tensor, but not before the tensor has left.
 OpIndex IntervalScheduler::earliest_window(const Gap& gap) const {
   const int needing = interval_of(gap.next_use);
-  const OpIndex previous = needing == 0 ? 0 : cut_.intervals[static_cast<std::size_t>(needing - 1)].begin;
+  const OpIndex previous = needing == 0 ? 0 : cut_.intervals[needing - 1].begin;
   return gap.wraps ? previous : std::max(previous, gap.tail_end);
 }
 
@@ -201,7 +201,7 @@ std::vector<std::size_t> IntervalScheduler::windows_in_order() const {
     order.push_back(i);
     const int interval = interval_of(gaps_[i].next_use);
     const bool by_heat = options_.order == PrefetchOrder::kHottestFirst;
-    const double heat = by_heat ? accesses_within(problem_, gaps_[i].unit, cut_.intervals[at(interval)]) : 0;
+    const double heat = by_heat ? accesses_within(problem_, gaps_[i].unit, cut_.intervals[interval]) : 0;
     key[i] = {interval, -heat, gaps_[i].next_use};
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });

@@ -65,7 +65,7 @@ std::vector<LateInterval> late_intervals(const CandidateBuilder& builder, const 
   for (const PrefetchKey& key : candidate.prefetches) {
     const Seconds stall = stalls.empty() ? 0 : stalls[at(key.next_use)];
     if (stall < step / 1000) continue;
-    const int interval = cut.interval_of_op[at(key.next_use)];
+    const int interval = cut.interval_of_op[key.next_use];
     late[interval].interval = interval;
     late[interval].late.push_back(key);
   }
