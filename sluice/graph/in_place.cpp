@@ -5,39 +5,10 @@
 #include <utility>
 
 #include "sluice/graph/liveness.hpp"
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
-
-// Kernels that go through their operands element by element (or, softmax, row by row), reading each before they write
-// it. A batch norm's statistics are complete before its first result.
-std::vector<InPlace> candidates(OpKind kind) {
-  switch (kind) {
-    case OpKind::kRelu:
-    case OpKind::kUnary:
-    case OpKind::kBinary:
-    case OpKind::kDropout:
-    case OpKind::kSoftmax:
-    case OpKind::kBatchNorm:
-    case OpKind::kBatchNormApply:
-    case OpKind::kSoftmaxCrossEntropyBackward:
-    case OpKind::kSigmoidCrossEntropyBackward:
-      return {{.input = 0, .output = 0}};
-    case OpKind::kAdd:
-      return {{.input = 0, .output = 0}, {.input = 1, .output = 0}};
-    case OpKind::kSoftmaxCrossEntropy:
-      return {{.input = 0, .output = 1}};
-    case OpKind::kReluBackward:
-    case OpKind::kUnaryBackward:
-    case OpKind::kSoftmaxBackward:
-    case OpKind::kBatchNormBackward:
-    case OpKind::kBatchNormBackwardApply:
-    case OpKind::kLayerNormBackward:
-      return {{.input = 1, .output = 0}};
-    default:
-      return {};
-  }
-}
 
 bool may_share(Role role) {
   return role == Role::kActivation || role == Role::kActivationGradient || role == Role::kGradient;
@@ -129,7 +100,9 @@ class Merger {
 
 void set_in_place_candidates(Graph& graph) {
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
-    graph.op(index).in_place = candidates(graph.op(index).kind);
+    Op& op = graph.op(index);
+    const std::span<const InPlace> pairs = traits(op.kind).in_place;
+    op.in_place.assign(pairs.begin(), pairs.end());
   }
 }
 

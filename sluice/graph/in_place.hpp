@@ -1,7 +1,8 @@
 // In-place execution: which outputs may overwrite which inputs, and doing so where nothing is lost.
 //
-// An op that overwrites an input saves a tensor of room and the traffic to move it. Candidates are a property of the
-// kind; whether one is safe depends on the graph, and on layouts and bytes, so the merge runs last in a lowering.
+// An op that overwrites an input saves a tensor of room and the traffic to move it. Candidates are a trait of
+// the kind (op_traits.hpp); whether one is safe depends on the graph, and on layouts and bytes, so the merge runs last
+// in a lowering.
 #pragma once
 
 #include <vector>

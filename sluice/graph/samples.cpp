@@ -1,50 +1,24 @@
 #include "sluice/graph/samples.hpp"
 
-#include <algorithm>
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
 
-bool treats_samples_alone(const Op& op) {
-  switch (op.kind) {
-    case OpKind::kConv2d:
-    case OpKind::kConv2dBackwardData:
-    case OpKind::kConv2dBackwardWeights:
-    case OpKind::kConvTranspose2d:
-    case OpKind::kConvTranspose2dBackwardData:
-    case OpKind::kConvTranspose2dBackwardWeights:
-    case OpKind::kBatchNorm:
-    case OpKind::kBatchNormApply:
-    case OpKind::kBatchNormBackward:
-    case OpKind::kBatchNormStatistics:
-    case OpKind::kBatchNormBackwardSums:
-    case OpKind::kBatchNormBackwardApply:
-    case OpKind::kLocalResponseNorm:
-    case OpKind::kLocalResponseNormBackward:
-    case OpKind::kRelu:
-    case OpKind::kReluBackward:
-    case OpKind::kUnary:
-    case OpKind::kUnaryBackward:
-    case OpKind::kAdd:
-    case OpKind::kMaxPool:
-    case OpKind::kMaxPoolBackward:
-    case OpKind::kAvgPool:
-    case OpKind::kAvgPoolBackward:
-      return true;
-    case OpKind::kConcat:
-    case OpKind::kSlice:
-    case OpKind::kPad:
-      return op.attributes.axis > 0;
-    default:
-      return false;
-  }
-}
-
 bool is_of_parameter(Role role) { return is_persistent(role) || role == Role::kGradient; }
 
-// Made by a norm, [2, C] at any number of samples.
-bool is_statistics(const Op& op, TensorId output) {
-  return (op.kind == OpKind::kBatchNorm && output == op.outputs.at(1)) || op.kind == OpKind::kBatchNormStatistics;
+// Whether the tensor is what the letter of its operand says (op_traits.hpp).
+bool fits(char letter, const Tensor& tensor, const Attributes& attributes, std::int64_t batch) {
+  switch (letter) {
+    case 'n':
+      return has_samples(tensor, batch);
+    case 'a':
+      return attributes.axis > 0 && has_samples(tensor, batch);
+    case 'w':
+      return is_of_parameter(tensor.role);
+    default:  // statistics
+      return true;
+  }
 }
 
 }  // namespace
@@ -56,24 +30,17 @@ bool has_samples(const Tensor& tensor, std::int64_t batch) {
 }
 
 bool separable(const Graph& graph, const Op& op) {
-  if (!treats_samples_alone(op)) return false;
+  const OperandLetters& letters = traits(op.kind).samples;
+  if (letters.empty()) return false;
   const std::int64_t batch = batch_of(graph);
-  const bool images = std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
-    return has_samples(graph.tensor(id), batch) || is_of_parameter(graph.tensor(id).role) || is_statistics(op, id);
-  });
-  if (!images || !has_samples(graph.tensor(op.inputs[0]), batch)) return false;
-  switch (op.kind) {
-    case OpKind::kConv2d:
-    case OpKind::kConv2dBackwardData:
-    case OpKind::kConvTranspose2d:
-    case OpKind::kConvTranspose2dBackwardData:
-      return is_of_parameter(graph.tensor(op.inputs[1]).role);
-    case OpKind::kConv2dBackwardWeights:
-    case OpKind::kConvTranspose2dBackwardWeights:
-      return is_of_parameter(graph.tensor(op.outputs[0]).role);
-    default:
-      return true;
+  bool all = true;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    all = all && fits(letters.input(i), graph.tensor(op.inputs[i]), op.attributes, batch);
   }
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    all = all && fits(letters.output(i), graph.tensor(op.outputs[i]), op.attributes, batch);
+  }
+  return all;
 }
 
 }  // namespace sluice

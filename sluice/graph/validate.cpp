@@ -4,23 +4,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
+#include "sluice/graph/shapes/forward_claim.hpp"
 #include "sluice/graph/shapes/shape_rules.hpp"
 
 namespace sluice {
 namespace {
-
-using Shapes = std::vector<Shape>;
-
-// Operand shapes, to be matched against what the forward op of the same name would make of them; and shapes that the
-// forward op says nothing about, each with what it should equal.
-struct Claim {
-  OpKind forward;
-  Shapes inputs;
-  Shapes outputs;
-  std::vector<std::pair<Shape, Shape>> equal = {};
-};
 
 std::string text(const Shapes& shapes) {
   std::string all;
@@ -38,11 +27,6 @@ Shapes shapes_of(const Graph& graph, const std::vector<TensorId>& operands) {
     if (graph.tensor(id).role != Role::kWorkspace) shapes.push_back(graph.tensor(id).shape);
   }
   return shapes;
-}
-
-Shapes concatenate(Shapes first, const Shapes& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
 }
 
 // Copies between a batch and some of its samples.
@@ -100,93 +84,6 @@ Status narrow_to_slice(const Op& op, Shapes& inputs, Shapes& outputs) {
   return {};
 }
 
-struct OperandCounts {
-  std::size_t inputs = 0;
-  std::size_t outputs = 1;
-};
-
-// Of a backward op, at least as many outputs; nothing for the others, whose rules count.
-std::optional<OperandCounts> backward_operands(const Op& op) {
-  const Attributes& a = op.attributes;
-  switch (op.kind) {
-    case OpKind::kConv2dBackwardData:
-    case OpKind::kConv2dBackwardWeights:
-    case OpKind::kConvTranspose2dBackwardData:
-    case OpKind::kConvTranspose2dBackwardWeights:
-    case OpKind::kDenseBackwardData:
-    case OpKind::kDenseBackwardWeights:
-    case OpKind::kEmbeddingBackward:
-    case OpKind::kLocalResponseNormBackward:
-    case OpKind::kReluBackward:
-    case OpKind::kUnaryBackward:
-    case OpKind::kSoftmaxBackward:
-    case OpKind::kMaxPoolBackward:
-    case OpKind::kSoftmaxCrossEntropyBackward:
-      return OperandCounts{2, 1};
-    case OpKind::kAvgPoolBackward:
-    case OpKind::kSigmoidCrossEntropyBackward:
-      return OperandCounts{1, 1};
-    case OpKind::kBatchNormBackward:
-    case OpKind::kLayerNormBackward:
-      return OperandCounts{4, 2};
-    case OpKind::kLstmCellBackward:
-      return OperandCounts{3 + (a.state ? 2U : 0U) + (a.carry ? 1U : 0U), a.state ? 3U : 1U};
-    default:
-      return std::nullopt;
-  }
-}
-
-Claim lstm_cell_claim(const Op& op, const Shapes& in, const Shapes& out) {
-  Claim claim{OpKind::kLstmCell, {in[1]}, {in[0], in[2], out[0]}};
-  if (op.attributes.state) {
-    claim.inputs.insert(claim.inputs.end(), {out[1], in[3], in[4]});
-    claim.equal.emplace_back(out[2], in[3]);
-  }
-  if (op.attributes.carry) claim.equal.emplace_back(in.back(), in[2]);
-  return claim;
-}
-
-// What a backward op's operands say about its forward op.
-Claim forward_claim(const Op& op, const Shapes& in, const Shapes& out) {
-  switch (op.kind) {
-    case OpKind::kConv2dBackwardData:
-      return {OpKind::kConv2d, {out[0], in[1]}, {in[0]}};
-    case OpKind::kConv2dBackwardWeights:
-      return {OpKind::kConv2d, concatenate({in[0]}, out), {in[1]}};
-    case OpKind::kConvTranspose2dBackwardData:
-      return {OpKind::kConvTranspose2d, {out[0], in[1]}, {in[0]}};
-    case OpKind::kConvTranspose2dBackwardWeights:
-      return {OpKind::kConvTranspose2d, concatenate({in[0]}, out), {in[1]}};
-    case OpKind::kDenseBackwardData:
-      return {OpKind::kDense, {out[0], in[1]}, {in[0]}};
-    case OpKind::kDenseBackwardWeights:
-      return {OpKind::kDense, concatenate({in[0]}, out), {in[1]}};
-    case OpKind::kEmbeddingBackward:
-      return {OpKind::kEmbedding, concatenate({in[0]}, out), {in[1]}};
-    case OpKind::kBatchNormBackward:
-      return {OpKind::kBatchNorm, {out[0], in[2], in[3]}, {in[1], in[3], out[1]}, {{in[0], out[0]}}};
-    case OpKind::kLayerNormBackward:
-      return {OpKind::kLayerNorm, {out[0], in[2]}, {in[1], in[3]}, {{in[0], out[0]}, {out[1], in[2]}}};
-    case OpKind::kLstmCellBackward:
-      return lstm_cell_claim(op, in, out);
-    case OpKind::kLocalResponseNormBackward:
-    case OpKind::kReluBackward:
-    case OpKind::kUnaryBackward:
-    case OpKind::kSoftmaxBackward:
-      return {OpKind::kAdd, in, out};  // three tensors of one shape
-    case OpKind::kMaxPoolBackward:
-      return {OpKind::kMaxPool, out, in};
-    case OpKind::kAvgPoolBackward:
-      return {OpKind::kAvgPool, out, in};
-    case OpKind::kSoftmaxCrossEntropyBackward:
-      return {OpKind::kSoftmaxCrossEntropy, in, {{1}, out[0]}};
-    case OpKind::kSigmoidCrossEntropyBackward:
-      return {OpKind::kReorder, in, out};  // two tensors of one shape
-    default:
-      return {op.kind, in, out};
-  }
-}
-
 }  // namespace
 
 Status check_op_shapes(const Graph& graph, const Op& op) {
@@ -195,20 +92,18 @@ Status check_op_shapes(const Graph& graph, const Op& op) {
   Shapes outputs = shapes_of(graph, op.outputs);
   if (op.kind == OpKind::kSliceBatch || op.kind == OpKind::kPlaceBatch) return check_batch_copy(op, inputs, outputs);
   SLUICE_RETURN_IF_ERROR(drop_operands_named_again(op, inputs, outputs.size()));
-  const std::optional<OperandCounts> counts = backward_operands(op);
-  if (outputs.empty() || (counts && (inputs.size() != counts->inputs || outputs.size() < counts->outputs))) {
-    return error(op, fmt::format("got {} inputs and {} outputs", inputs.size(), outputs.size()));
-  }
+  if (outputs.empty()) return error(op, "has no outputs");
   SLUICE_RETURN_IF_ERROR(narrow_to_slice(op, inputs, outputs));
-  const Claim claim = forward_claim(op, inputs, outputs);
-  for (const auto& [got, expected] : claim.equal) {
+  const std::optional<ForwardClaim> claim = forward_claim(op, inputs, outputs);
+  if (!claim) return error(op, fmt::format("got {} inputs and {} outputs", inputs.size(), outputs.size()));
+  for (const auto& [got, expected] : claim->equal) {
     if (got != expected) return error(op, fmt::format("{} should be {}", to_string(got), to_string(expected)));
   }
-  const Result<Shapes> inferred = infer_shapes(claim.forward, op.attributes, claim.inputs);
+  const Result<Shapes> inferred = infer_shapes(claim->forward, op.attributes, claim->inputs);
   if (!inferred.ok()) return error(op, inferred.error().message);
-  if (*inferred == claim.outputs) return {};
-  return error(op, fmt::format("the shapes of {} should be {}, not {}", to_string(claim.forward), text(*inferred),
-                               text(claim.outputs)));
+  if (*inferred == claim->outputs) return {};
+  return error(op, fmt::format("the shapes of {} should be {}, not {}", to_string(claim->forward), text(*inferred),
+                               text(claim->outputs)));
 }
 
 Status validate(const Graph& graph) {

@@ -5,25 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/graph/op_traits.hpp"
+
 namespace sluice {
 namespace {
-
-// A batch norm with a residual would have to keep the residual; a function whose gradient is found from its result
-// does not keep its input.
-bool cheap(const Op& op) {
-  if (op.phase != Phase::kForward) return false;
-  switch (op.kind) {
-    case OpKind::kBatchNorm:
-      return op.inputs.size() == 3;
-    case OpKind::kUnary:
-      return op.attributes.unary != UnaryFunction::kLinear && !backward_reads_output(op.attributes.unary);
-    case OpKind::kLayerNorm:
-    case OpKind::kDropout:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // The op that makes `op`'s first output again. Its outputs are those that it repeats.
 Op again(const Op& op) {
@@ -36,6 +21,15 @@ Op again(const Op& op) {
   copy.name = op.name + ".again";
   copy.phase = Phase::kBackward;
   return copy;
+}
+
+// Its kind is (op_traits.hpp), unless the op would need what is not kept: a batch norm its residual, a function its
+// input where the gradient is found from the result.
+bool cheap(const Op& op) {
+  if (op.phase != Phase::kForward || !traits(op.kind).again || !repeatable(again(op))) return false;
+  if (op.kind == OpKind::kBatchNorm) return op.inputs.size() == 3;
+  if (op.kind != OpKind::kUnary) return true;
+  return op.attributes.unary != UnaryFunction::kLinear && !backward_reads_output(op.attributes.unary);
 }
 
 class Recomputation {

@@ -2,24 +2,15 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
+
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr DType kFull = DType::kF32;
 constexpr DType kHalf = DType::kBF16;
-
-// What an op wants and makes, where its operands are floating-point; inputs beyond the list are like its last entry.
-struct Formats {
-  std::vector<DType> inputs;
-  std::vector<DType> outputs;
-};
-
-const DType& at(const std::vector<DType>& formats, std::size_t operand) {
-  return formats[std::min(operand, formats.size() - 1)];
-}
 
 class Converter {
  public:
@@ -48,120 +39,81 @@ class Converter {
     logits_.resize(graph_.tensors().size(), false);
     for (OpIndex index = graph_.op_count() - 1; index >= 0; --index) {
       const Op& op = graph_.op(index);
-      const bool loss = op.kind == OpKind::kSoftmaxCrossEntropy || op.kind == OpKind::kSigmoidCrossEntropy;
-      if (loss || (op.kind == OpKind::kReshape && logits_[slot(op.outputs[0])])) logits_[slot(op.inputs[0])] = true;
+      if (is_loss(op.kind) || (op.kind == OpKind::kReshape && logits_[slot(op.outputs[0])]))
+        logits_[slot(op.inputs[0])] = true;
     }
   }
 
   DType now(TensorId id) const { return result_.tensor(new_ids_[slot(id)]).dtype; }
 
-  DType product_format(const Op& op) const {
-    const bool full = logits_[slot(op.outputs[0])] || graph_.tensor(op.outputs[0]).role == Role::kGradient;
-    return full ? kFull : kHalf;
-  }
+  // What the letters of an op's kind (op_traits.hpp) say of this op.
+  class Formats {
+   public:
+    Formats(const Converter& converter, const Op& op)
+        : letters_(traits(op.kind).precision),
+          op_(op),
+          first_(op.inputs.empty() ? kFull : converter.now(op.inputs[0])),
+          reads_full_(converter.reads_full(op)),
+          ends_full_(converter.ends_full(op)),
+          product_full_(converter.product_full(op)) {}
 
-  Formats formats(const Op& op) const {
-    switch (op.kind) {
-      case OpKind::kConv2d:
-      case OpKind::kConvTranspose2d:
-        return {{kHalf, kHalf, kFull}, {kHalf}};
-      case OpKind::kConv2dBackwardWeights:
-      case OpKind::kConvTranspose2dBackwardWeights:
-      case OpKind::kDenseBackwardWeights:
-        return {{kHalf, kHalf, kFull}, {kFull}};
-      case OpKind::kConv2dBackwardData:
-      case OpKind::kConvTranspose2dBackwardData:
-      case OpKind::kDenseBackwardData:
-        return {{kHalf}, {kHalf}};
-      case OpKind::kBatchNorm:
-      case OpKind::kBatchNormApply:
-        return {{kHalf, kFull, kFull, kHalf}, {kHalf, kFull}};
-      case OpKind::kLayerNorm:
-        return {{kHalf, kFull}, {kHalf, kFull}};
-      case OpKind::kBatchNormBackward:
-      case OpKind::kBatchNormBackwardApply:
-      case OpKind::kLayerNormBackward:
-        return {{kHalf, kHalf, kFull}, {kHalf, kFull}};
-      case OpKind::kBatchNormStatistics:
-      case OpKind::kBatchNormBackwardSums:
-        return {{kHalf, kHalf, kFull}, {kFull}};
-      default:
-        return formats_of_others(op);
+    DType input(std::size_t operand) const {
+      const auto same = std::find(op_.outputs.begin(), op_.outputs.end(), op_.inputs[operand]);
+      if (same != op_.outputs.end()) return output(static_cast<std::size_t>(same - op_.outputs.begin()));
+      return format(letters_.input(operand));
     }
-  }
+    DType output(std::size_t operand) const { return format(letters_.output(operand)); }
 
-  Formats formats_of_others(const Op& op) const {
-    switch (op.kind) {
-      case OpKind::kDense:
-        return dense_formats(op);
-      case OpKind::kMatMul:
-        return {{kHalf}, {product_format(op)}};
-      case OpKind::kEmbedding:
-        return {{kFull, kFull, kHalf}, {kHalf}};
-      case OpKind::kEmbeddingBackward:
-        return {{kFull, kHalf, kFull}, {kFull}};
-      case OpKind::kLstmCell:
-        return {{kHalf, kHalf, kFull, kHalf}, {kHalf, kFull, kHalf}};
-      case OpKind::kLstmCellBackward:
-        return cell_backward_formats(op);
-      case OpKind::kBatchNormMerge:
-      case OpKind::kSoftmaxCrossEntropy:
-      case OpKind::kSigmoidCrossEntropy:
-      case OpKind::kSgdUpdate:
-      case OpKind::kAdamUpdate:
-      case OpKind::kInput:
-        return {{kFull}, {kFull}};
-      case OpKind::kSoftmaxCrossEntropyBackward:
-      case OpKind::kSigmoidCrossEntropyBackward:
-        return {{kFull}, {kHalf}};
-      case OpKind::kSliceBatch:
-      case OpKind::kPlaceBatch:
-        return {{now(op.inputs[0])}, {now(op.inputs[0])}};
-      case OpKind::kCast:
-        return {{now(op.inputs[0])}, {kFull}};
-      default:
-        return uniform_formats(op);
+   private:
+    DType format(char letter) const {
+      switch (letter) {
+        case 'h':
+          return kHalf;
+        case 'p':
+          return product_full_ ? kFull : kHalf;
+        case 'u':
+          return reads_full_ || ends_full_ ? kFull : kHalf;
+        case 'i':
+          return reads_full_ ? kFull : kHalf;
+        case '=':
+          return first_;
+        default:  // f
+          return kFull;
+      }
     }
+
+    const OperandLetters& letters_;
+    const Op& op_;
+    DType first_;        // of the first input
+    bool reads_full_;    // everything it reads is made as fp32
+    bool ends_full_;     // it makes a parameter's gradient or a loss
+    bool product_full_;  // its result is logits or a parameter's gradient
+  };
+
+  bool product_full(const Op& op) const {
+    return logits_[slot(op.outputs[0])] || graph_.tensor(op.outputs[0]).role == Role::kGradient;
   }
 
-  Formats dense_formats(const Op& op) const {
-    const DType y = product_format(op);
-    Formats formats{{kHalf, kHalf}, {y}};
-    const std::size_t bias_end = op.inputs.size() - (op.attributes.partial ? 1 : 0);
-    if (bias_end == 3) formats.inputs.push_back(kFull);
-    if (op.attributes.partial) formats.inputs.push_back(y);
-    return formats;
+  bool reads_full(const Op& op) const {
+    return std::all_of(op.inputs.begin(), op.inputs.end(),
+                       [&](TensorId id) { return !is_persistent(graph_.tensor(id).role) && now(id) != kHalf; });
   }
 
-  static Formats cell_backward_formats(const Op& op) {
-    Formats formats{{kHalf, kHalf, kFull}, {kHalf, kHalf, kFull}};
-    if (op.attributes.state) formats.inputs.insert(formats.inputs.end(), {kFull, kHalf});
-    if (op.attributes.carry) formats.inputs.push_back(kFull);
-    return formats;
-  }
-
-  // Ops that compute in one format. Only a sum may end in another: that of a parameter's gradient.
-  Formats uniform_formats(const Op& op) const {
-    const bool made_full = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-      return !is_persistent(graph_.tensor(id).role) && now(id) != kHalf;
-    });
-    if (made_full) return {{kFull}, {kFull}};
-    const bool ends_full = std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
+  bool ends_full(const Op& op) const {
+    return std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
       const Role role = graph_.tensor(id).role;
       return role == Role::kGradient || role == Role::kOutput;
     });
-    if (op.kind == OpKind::kReduce) return {{kHalf}, {ends_full ? kFull : kHalf}};
-    return ends_full ? Formats{{kFull}, {kFull}} : Formats{{kHalf}, {kHalf}};
   }
 
   void emit(const Op& original) {
-    const Formats formats = this->formats(original);
+    const Formats formats(*this, original);
     Op op = original;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      op.inputs[i] = in_format(original.inputs[i], at(formats.inputs, i), original);
+      op.inputs[i] = in_format(original.inputs[i], formats.input(i), original);
     }
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-      op.outputs[i] = made(original.outputs[i], at(formats.outputs, i));
+      op.outputs[i] = made(original.outputs[i], formats.output(i));
       copies_.erase(original.outputs[i]);
     }
     result_.add_op(std::move(op));

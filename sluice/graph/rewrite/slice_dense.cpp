@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sluice/base/interval.hpp"
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
@@ -41,37 +42,18 @@ struct Operands {
   std::vector<TensorId> write;  // whole
 };
 
-bool is_update(OpKind kind) { return kind == OpKind::kSgdUpdate || kind == OpKind::kAdamUpdate; }
-
-// Which operands are cut when an op is sliced; nothing when it cannot be.
+// Which operands are cut when an op is sliced, by its kind's letters; nothing when it cannot be. A fused activation
+// would want the whole.
 std::optional<Operands> operands_of(const Op& op) {
-  const auto inputs_from = [&](std::ptrdiff_t i) {
-    return std::vector<TensorId>(op.inputs.begin() + i, op.inputs.end());
+  const OperandLetters& letters = traits(op.kind).features;
+  if (letters.empty() || op.attributes.out_end != 0 || op.attributes.activation != Activation::kNone) return {};
+  Operands operands;
+  const auto add = [&](TensorId id, char letter) {
+    (letter == 'c' ? operands.cut : letter == 'r' ? operands.read : operands.write).push_back(id);
   };
-  if (op.attributes.out_end != 0) return std::nullopt;
-  switch (op.kind) {
-    case OpKind::kDense:
-    case OpKind::kDenseBackwardData:
-    case OpKind::kEmbedding:
-      return Operands{inputs_from(1), {op.inputs[0]}, op.outputs};
-    case OpKind::kDenseBackwardWeights:
-    case OpKind::kEmbeddingBackward: {
-      Operands operands{inputs_from(2), {op.inputs[0], op.inputs[1]}, {}};
-      operands.cut.insert(operands.cut.end(), op.outputs.begin(), op.outputs.end());
-      return operands;
-    }
-    case OpKind::kAdd:
-      if (op.attributes.activation != Activation::kNone) return std::nullopt;
-      [[fallthrough]];
-    case OpKind::kSgdUpdate:
-    case OpKind::kAdamUpdate: {
-      Operands operands{inputs_from(0), {}, {}};
-      operands.cut.insert(operands.cut.end(), op.outputs.begin(), op.outputs.end());
-      return operands;
-    }
-    default:
-      return std::nullopt;
-  }
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) add(op.inputs[i], letters.input(i));
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) add(op.outputs[i], letters.output(i));
+  return operands;
 }
 
 bool names_any(const Op& op, const Group& group) {
@@ -226,15 +208,16 @@ class Slicer {
   }
 
   void emit_slice(Op op, const Features& features, std::size_t slice) {
-    const bool writes_whole = !operands_of(op)->write.empty();
+    const Operands operands = *operands_of(op);
     rename(op, slice);
     op.name += fmt::format("[{}:{}]", features.begin, features.end);
-    if (op.kind != OpKind::kAdd && !is_update(op.kind)) {
+    // An op that sees parts alone does not know that they are parts.
+    if (!operands.read.empty() || !operands.write.empty()) {
       op.attributes.out_begin = features.begin;
       op.attributes.out_end = features.end;
     }
     // The output stays whole, so every slice but the first finds the others' work in it.
-    if (writes_whole && slice > 0) {
+    if (!operands.write.empty() && slice > 0) {
       op.attributes.partial = true;
       op.inputs.push_back(op.outputs[0]);
     }

@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/shapes/shape_rules.hpp"
 
 namespace sluice {
-
-using Shapes = std::vector<Shape>;
 
 struct ShapeRule {
   OpKind kind;

@@ -104,10 +104,15 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
     case OpKind::kUnary:
     case OpKind::kCast:
     case OpKind::kReorder:
+    case OpKind::kSigmoidCrossEntropyBackward:
       return same_shape(rule, 1, 1);
     case OpKind::kDropout:
       return dropout(rule);
     case OpKind::kAdd:
+    case OpKind::kLocalResponseNormBackward:
+    case OpKind::kReluBackward:
+    case OpKind::kUnaryBackward:
+    case OpKind::kSoftmaxBackward:
       return same_shape(rule, 2, 1);
     case OpKind::kBinary:
       return binary_shapes(rule);
@@ -147,7 +152,7 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
     case OpKind::kAdamUpdate:
       return same_shape(rule, 4, 3);
     default:
-      return rule.error("has no forward shape rule");
+      return rule.error("has no shape rule");
   }
 }
 

@@ -149,7 +149,8 @@ TEST(ShapeRules, RefusesWhatCannotBeComputed) {
   EXPECT_NE(error_of(OpKind::kBatchNorm, {}, {{2, 8, 4, 4}, {2, 8}, {2, 8}, {2, 8, 4, 5}}), "no error");
   EXPECT_NE(error_of(OpKind::kLayerNorm, {}, {{2, 5, 8}, {2, 5}}), "no error");
   EXPECT_NE(error_of(OpKind::kLocalResponseNorm, {}, image), "no error") << "no size";
-  EXPECT_NE(error_of(OpKind::kReluBackward, {}, {{4}, {4}}), "no error");
+  EXPECT_NE(error_of(OpKind::kReluBackward, {}, {{4}, {5}}), "no error");
+  EXPECT_NE(error_of(OpKind::kMaxPoolBackward, {}, {{4}, {4}}), "no error") << "only its forward op has a rule";
   Attributes attributes = window(3, 1, 0);
   attributes.groups = 3;
   EXPECT_NE(error_of(OpKind::kConv2d, attributes, {{1, 8, 7, 7}, {6, 2, 3, 3}}), "no error");

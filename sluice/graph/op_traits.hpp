@@ -1,0 +1,87 @@
+// What holds of a kind of op by itself, in whatever graph it stands: one line a kind, in op_traits.cpp. Rewrites,
+// lowering and planners ask here instead of listing kinds, so a new kind is added in one place.
+//
+//   name        as printed and as part of an op's signature
+//   in place    which output may overwrite which input, best first: kernels that go through their operands element by
+//               element (or row by row), and read each before they write it
+//   samples     how the op is done for some samples of a batch of images, then for the others (slice_batch.hpp)
+//   features    how it is done for some output features or vocabulary rows of a weight, then for others
+//               (slice_dense.hpp)
+//   precision   which operands become bf16, and which stay fp32 (mixed_precision.hpp)
+//   repeat      whether running it again, on the same operands, gives the same bits, and why
+//   again       whether making its result again costs little beside keeping it (recompute.hpp)
+//
+// The three in the middle have a letter for each operand, as in "hhf>h": inputs, then outputs, in the order of the
+// table in op.hpp; the last letter of a side stands for all that follow. An empty text means: never.
+//
+//   samples     n  samples along its first dimension
+//               w  weights, or a gradient of weights: no samples; what slices add to it is summed
+//               a  samples, unless the op works along their dimension (Attributes::axis)
+//               s  statistics of the samples, in a shape that does not tell how many they were
+//   features    c  cut: the op sees the slice's part
+//               r  read whole by every slice
+//               w  written by every slice, each its part (op.hpp, Attributes::partial)
+//   precision   h  bf16
+//               f  fp32
+//               p  bf16; fp32 where it is logits or a parameter's gradient
+//               u  all of the op in one: fp32 where everything it reads is made as fp32, or it makes a parameter's
+//                  gradient or a loss; else bf16
+//               i  fp32 where everything the op reads is made as fp32; else bf16
+//               =  as the first input is
+//               An operand that is an output, too, has the output's letter.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "sluice/graph/op.hpp"
+
+namespace sluice {
+
+// Letters of a kind's operands.
+class OperandLetters {
+ public:
+  constexpr OperandLetters(const char* text) : text_(text) {}  // a table's cell converts
+
+  constexpr std::string_view text() const { return text_; }
+  constexpr bool empty() const { return text_.empty(); }
+  // Not of an empty text.
+  constexpr std::string_view inputs() const { return text_.substr(0, text_.find('>')); }
+  constexpr std::string_view outputs() const { return text_.substr(text_.find('>') + 1); }
+  char input(std::size_t operand) const { return letter(inputs(), operand); }
+  char output(std::size_t operand) const { return letter(outputs(), operand); }
+
+ private:
+  static char letter(std::string_view side, std::size_t operand);
+  std::string_view text_;
+};
+
+enum class Repeat {
+  kPure,    // same bits: it depends on its operands alone
+  kDrawn,   // same bits: its random numbers depend on seed, stream, step and element, not on how often it ran
+  kState,   // other bits: it moves running statistics on by one step
+  kUpdate,  // other bits: it moves parameters and their optimizer's state on by one step
+  kGiven,   // not at all: its data comes from outside the graph
+};
+
+struct OpTraits {
+  OpKind kind;
+  std::string_view name;
+  std::span<const InPlace> in_place;
+  OperandLetters samples;
+  OperandLetters features;
+  OperandLetters precision;
+  Repeat repeat;
+  bool again;
+};
+
+const OpTraits& traits(OpKind kind);
+
+// Whether running the op again gives the same bits: as its kind says, and it overwrites nothing that it reads (an op
+// that adds to its output, or was merged in place, has lost its operands).
+bool repeatable(const Op& op);
+
+// The ops of optimizers.
+bool is_update(OpKind kind);
+
+}  // namespace sluice

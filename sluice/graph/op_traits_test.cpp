@@ -1,0 +1,72 @@
+// The table's form, and what is asked of it. That each trait is true of the kernels: exec/backends/reference.
+#include "sluice/graph/op_traits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace sluice {
+namespace {
+
+TEST(OpTraits, HaveOneLineAKind) {
+  std::set<std::string_view> names;
+  for (int kind = 0; kind <= static_cast<int>(OpKind::kAdamUpdate); ++kind) {
+    const OpTraits& line = traits(static_cast<OpKind>(kind));
+    EXPECT_EQ(static_cast<int>(line.kind), kind);
+    EXPECT_TRUE(names.insert(line.name).second) << line.name;
+    EXPECT_FALSE(line.precision.empty()) << line.name;
+  }
+  EXPECT_EQ(to_string(OpKind::kConvTranspose2dBackwardWeights), "conv_transpose2d_backward_weights");
+  EXPECT_EQ(to_string(OpKind::kAdamUpdate), "adam_update");
+}
+
+TEST(OpTraits, HaveALetterForEveryOperand) {
+  const OperandLetters& cell = traits(OpKind::kLstmCellBackward).precision;  // hhffhf>hhf
+  std::string inputs;
+  for (std::size_t i = 0; i < 6; ++i) inputs += cell.input(i);
+  EXPECT_EQ(inputs, "hhffhf");
+  EXPECT_EQ(cell.output(0), 'h');
+  EXPECT_EQ(cell.output(2), 'f');
+}
+
+TEST(OpTraits, LetTheLastLetterStandForAllThatFollow) {
+  const OperandLetters& concat = traits(OpKind::kConcat).samples;
+  EXPECT_EQ(concat.input(0), 'a');
+  EXPECT_EQ(concat.input(7), 'a');
+  EXPECT_EQ(traits(OpKind::kDense).precision.input(9), 'f');
+  EXPECT_EQ(traits(OpKind::kDense).precision.output(3), 'p');
+}
+
+TEST(OpTraits, CallOptimizersUpdates) {
+  std::set<OpKind> updates;
+  for (int kind = 0; kind <= static_cast<int>(OpKind::kAdamUpdate); ++kind) {
+    if (is_update(static_cast<OpKind>(kind))) updates.insert(static_cast<OpKind>(kind));
+  }
+  EXPECT_EQ(updates, (std::set{OpKind::kSgdUpdate, OpKind::kAdamUpdate}));
+}
+
+Op op_of(OpKind kind, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+  Op op;
+  op.kind = kind;
+  op.inputs = std::move(inputs);
+  op.outputs = std::move(outputs);
+  return op;
+}
+
+TEST(OpTraits, LetAnOpRunAgainOnlyWhileItsOperandsAreThere) {
+  EXPECT_TRUE(repeatable(op_of(OpKind::kAdd, {0, 1}, {2})));
+  EXPECT_TRUE(repeatable(op_of(OpKind::kDropout, {0}, {1})));
+  EXPECT_FALSE(repeatable(op_of(OpKind::kAdd, {0, 1}, {1}))) << "merged in place";
+  EXPECT_FALSE(repeatable(op_of(OpKind::kDenseBackwardWeights, {0, 1, 2}, {2}))) << "adds to its output";
+}
+
+TEST(OpTraits, LetNoOpRunAgainThatMovesStateOrBringsData) {
+  EXPECT_FALSE(repeatable(op_of(OpKind::kInput, {}, {0, 1})));
+  EXPECT_FALSE(repeatable(op_of(OpKind::kBatchNorm, {0, 1, 2}, {3, 4, 5})));
+  EXPECT_TRUE(repeatable(op_of(OpKind::kBatchNormApply, {0, 1, 4}, {3})));
+  EXPECT_FALSE(repeatable(op_of(OpKind::kSgdUpdate, {0, 1, 2}, {3, 4})));
+}
+
+}  // namespace
+}  // namespace sluice
