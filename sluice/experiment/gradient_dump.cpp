@@ -11,6 +11,7 @@
 
 #include "sluice/data/data_source.hpp"
 #include "sluice/experiment/workload_json.hpp"
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/planners/planner.hpp"
@@ -225,7 +226,7 @@ class GradientDump {
   }
 
   Status note_gradient(const Op& op) {
-    if (op.kind != OpKind::kSgdUpdate && op.kind != OpKind::kAdamUpdate) return {};
+    if (!is_update(op.kind)) return {};
     const std::string& name = graph().tensor(op.inputs.at(0)).name;
     return write_values(op.inputs.at(1), name, gradient_files_.at(whole_name(name)));
   }

@@ -49,8 +49,6 @@ KernelPtr make_best(MakeConvolution make, const KernelRequest& request, const Op
   return fast != nullptr ? std::move(fast) : make(Convolution::kDirect, request, engine);
 }
 
-}  // namespace
-
 KernelPtr make_convolution(const KernelRequest& request, const dnnl::engine& engine) {
   std::vector<bool> is_image{true, false};
   is_image.resize(request.inputs.size(), false);
@@ -68,6 +66,16 @@ KernelPtr make_convolution_backward_weights(const KernelRequest& request, const 
   is_image.resize(2 + request.outputs.size(), false);
   return make_best(make_backward_weights<Convolution>, request, request.inputs[0], request.inputs[1], is_image, false,
                    engine);
+}
+
+}  // namespace
+
+KernelMakers convolution_kernels() {
+  return {
+      {OpKind::kConv2d, make_convolution},
+      {OpKind::kConv2dBackwardData, make_convolution_backward_data},
+      {OpKind::kConv2dBackwardWeights, make_convolution_backward_weights},
+  };
 }
 
 }  // namespace sluice

@@ -21,8 +21,6 @@ struct TransposedConvolution {
   }
 };
 
-}  // namespace
-
 KernelPtr make_convolution_transpose(const KernelRequest& request, const dnnl::engine& engine) {
   return make_forward<TransposedConvolution>(TransposedConvolution::kDirect, request, engine);
 }
@@ -33,6 +31,16 @@ KernelPtr make_convolution_transpose_backward_data(const KernelRequest& request,
 
 KernelPtr make_convolution_transpose_backward_weights(const KernelRequest& request, const dnnl::engine& engine) {
   return make_backward_weights<TransposedConvolution>(TransposedConvolution::kDirect, request, engine);
+}
+
+}  // namespace
+
+KernelMakers convolution_transpose_kernels() {
+  return {
+      {OpKind::kConvTranspose2d, make_convolution_transpose},
+      {OpKind::kConvTranspose2dBackwardData, make_convolution_transpose_backward_data},
+      {OpKind::kConvTranspose2dBackwardWeights, make_convolution_transpose_backward_weights},
+  };
 }
 
 }  // namespace sluice

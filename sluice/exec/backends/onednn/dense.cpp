@@ -130,8 +130,6 @@ class WeightsAndBias : public Kernel {
   std::size_t dbias_;
 };
 
-}  // namespace
-
 KernelPtr make_dense(const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& x = request.inputs[0];
   const OperandRequest& w = request.inputs[1];
@@ -189,6 +187,16 @@ KernelPtr make_dense_backward_weights(const KernelRequest& request, const dnnl::
   KernelPtr product = make_weight_product(request, space, engine);
   if (request.outputs.size() == 1) return product;
   return std::make_unique<WeightsAndBias>(std::move(product), request, space);
+}
+
+}  // namespace
+
+KernelMakers dense_kernels() {
+  return {
+      {OpKind::kDense, make_dense},
+      {OpKind::kDenseBackwardData, make_dense_backward_data},
+      {OpKind::kDenseBackwardWeights, make_dense_backward_weights},
+  };
 }
 
 }  // namespace sluice

@@ -159,8 +159,6 @@ KernelPtr make_loop(const KernelRequest& request, const Body& body) {
 template <typename Pointer>
 using Pointed = std::remove_pointer_t<Pointer>;
 
-}  // namespace
-
 KernelPtr make_relu(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   return make_loop(request, [](auto type, Operands operands, std::int64_t count) {
     return relu<Pointed<decltype(type)>>(operands, count);
@@ -178,6 +176,16 @@ KernelPtr make_add(const KernelRequest& request, const dnnl::engine& /*engine*/)
                    [activation = request.attributes.activation](auto type, Operands operands, std::int64_t count) {
                      return add<Pointed<decltype(type)>>(operands, count, activation);
                    });
+}
+
+}  // namespace
+
+KernelMakers elementwise_kernels() {
+  return {
+      {OpKind::kRelu, make_relu},
+      {OpKind::kReluBackward, make_relu_backward},
+      {OpKind::kAdd, make_add},
+  };
 }
 
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine) {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sluice/exec/backends/backend.hpp"
@@ -52,60 +53,35 @@ using KernelPtr = std::unique_ptr<Kernel>;
 // Row-major layouts of all operands: the default for kernels that have no wish.
 std::vector<Layout> plain_layouts(const std::vector<OperandRequest>& operands);
 
-KernelPtr make_input(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_convolution(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_convolution_backward_data(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_convolution_backward_weights(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_convolution_transpose(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_convolution_transpose_backward_data(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_convolution_transpose_backward_weights(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_batch_norm(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_batch_norm_apply(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_batch_norm_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_batch_norm_statistics(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_batch_norm_merge(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_batch_norm_backward_sums(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_batch_norm_backward_apply(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_layer_norm(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_layer_norm_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_local_response_norm(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_local_response_norm_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_relu(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_relu_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_unary(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_unary_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_add(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_binary(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_reduce(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_broadcast(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_transpose(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_concat(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_slice(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_pad(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_max_pool(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_max_pool_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_average_pool(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_average_pool_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_dense(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_dense_backward_data(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_dense_backward_weights(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_matmul(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_embedding(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_embedding_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_lstm_cell(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_lstm_cell_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_softmax(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_softmax_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_dropout(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_softmax_cross_entropy(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_softmax_cross_entropy_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_sigmoid_cross_entropy(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_sigmoid_cross_entropy_backward(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_cast(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_slice_batch(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_place_batch(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_sgd_update(const KernelRequest& request, const dnnl::engine& engine);
-KernelPtr make_adam_update(const KernelRequest& request, const dnnl::engine& engine);
+// The kernels of one file, each beside the kind it runs.
+using KernelMaker = KernelPtr (*)(const KernelRequest& request, const dnnl::engine& engine);
+using KernelMakers = std::vector<std::pair<OpKind, KernelMaker>>;
+
+KernelMakers convolution_kernels();
+KernelMakers convolution_transpose_kernels();
+KernelMakers dense_kernels();
+KernelMakers elementwise_kernels();
+KernelMakers lstm_kernels();
+KernelMakers matmul_kernels();
+KernelMakers pooling_kernels();
+KernelMakers transpose_kernels();
+KernelMakers unary_kernels();
+KernelMakers batch_copy_kernels();
+KernelMakers batch_norm_kernels();
+KernelMakers batch_norm_backward_kernels();
+KernelMakers binary_kernels();
+KernelMakers cast_kernels();
+KernelMakers concat_kernels();
+KernelMakers dropout_kernels();
+KernelMakers embedding_kernels();
+KernelMakers input_kernels();
+KernelMakers layer_norm_kernels();
+KernelMakers local_response_norm_kernels();
+KernelMakers loss_kernels();
+KernelMakers reduce_kernels();
+KernelMakers softmax_kernels();
+KernelMakers update_kernels();
+
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine);
 
 // The kernel for any request but a reorder or a reshape, which lowering makes a view.

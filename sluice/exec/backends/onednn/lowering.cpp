@@ -5,6 +5,7 @@
 
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/in_place.hpp"
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
@@ -45,7 +46,7 @@ struct Home {
 std::map<TensorId, TensorId> parameters_of_gradients(const Graph& logical) {
   std::map<TensorId, TensorId> parameter_of;
   for (auto op = logical.ops().rbegin(); op != logical.ops().rend(); ++op) {
-    if (op->kind == OpKind::kSgdUpdate || op->kind == OpKind::kAdamUpdate) parameter_of[op->inputs[1]] = op->inputs[0];
+    if (is_update(op->kind)) parameter_of[op->inputs[1]] = op->inputs[0];
     if (op->kind != OpKind::kAdd && op->kind != OpKind::kCast) continue;
     const auto whole = parameter_of.find(op->outputs[0]);
     if (whole == parameter_of.end()) continue;

@@ -160,8 +160,6 @@ class StatefulBackward : public Kernel {
   LoopKernel::Body gates_;
 };
 
-}  // namespace
-
 KernelPtr make_lstm_cell(const KernelRequest& request, const dnnl::engine& engine) {
   const CellSpace space(request.inputs[0].shape);
   const DType dtype = request.inputs[0].dtype;
@@ -208,6 +206,15 @@ KernelPtr make_lstm_cell_backward(const KernelRequest& request, const dnnl::engi
   product->bind(DNNL_ARG_DST, output + 1, dh);
   product->bind_scratchpad();
   return std::make_unique<StatefulBackward>(std::move(product), gates);
+}
+
+}  // namespace
+
+KernelMakers lstm_kernels() {
+  return {
+      {OpKind::kLstmCell, make_lstm_cell},
+      {OpKind::kLstmCellBackward, make_lstm_cell_backward},
+  };
 }
 
 }  // namespace sluice

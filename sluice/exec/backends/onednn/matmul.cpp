@@ -164,10 +164,16 @@ class MatMul : public Kernel {
   std::vector<Step> steps_;
 };
 
-}  // namespace
-
 KernelPtr make_matmul(const KernelRequest& request, const dnnl::engine& engine) {
   return std::make_unique<MatMul>(request, engine);
+}
+
+}  // namespace
+
+KernelMakers matmul_kernels() {
+  return {
+      {OpKind::kMatMul, make_matmul},
+  };
 }
 
 }  // namespace sluice

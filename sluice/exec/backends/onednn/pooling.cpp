@@ -90,8 +90,6 @@ KernelPtr make_backward(dnnl::algorithm algorithm, const Layout& dy, const Kerne
   return kernel;
 }
 
-}  // namespace
-
 KernelPtr make_max_pool(const KernelRequest& request, const dnnl::engine& engine) {
   return make_forward(kMax, request, engine);
 }
@@ -117,6 +115,17 @@ KernelPtr make_average_pool_backward(const KernelRequest& request, const dnnl::e
   const Layout layout = row_major && fills_block ? blocked_image_layout(dy.shape, dy.dtype)
                                                  : dy.layout.value_or(plain_layout(dy.shape, dy.dtype));
   return make_backward(average(request.attributes), layout, request, engine);
+}
+
+}  // namespace
+
+KernelMakers pooling_kernels() {
+  return {
+      {OpKind::kMaxPool, make_max_pool},
+      {OpKind::kAvgPool, make_average_pool},
+      {OpKind::kMaxPoolBackward, make_max_pool_backward},
+      {OpKind::kAvgPoolBackward, make_average_pool_backward},
+  };
 }
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 #include "sluice/exec/backends/onednn/primitive_kernel.hpp"
 
 namespace sluice {
+namespace {
 
 KernelPtr make_transpose(const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& y = request.outputs[0];
@@ -22,6 +23,14 @@ KernelPtr make_transpose(const KernelRequest& request, const dnnl::engine& engin
   kernel->bind(DNNL_ARG_TO, 1, to);
   kernel->bind_scratchpad();
   return kernel;
+}
+
+}  // namespace
+
+KernelMakers transpose_kernels() {
+  return {
+      {OpKind::kTranspose, make_transpose},
+  };
 }
 
 }  // namespace sluice

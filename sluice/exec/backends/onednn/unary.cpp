@@ -153,8 +153,6 @@ KernelPtr make_backward_loop(const KernelRequest& request, const Layout& data) {
   return kernel;
 }
 
-}  // namespace
-
 KernelPtr make_unary(const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& x = request.inputs[0];
   if (is_loop(request.attributes)) return make_loop(request, flat_layout(x));
@@ -184,6 +182,15 @@ KernelPtr make_unary_backward(const KernelRequest& request, const dnnl::engine& 
   kernel->bind(DNNL_ARG_DIFF_SRC, 2, data);
   kernel->bind_scratchpad();
   return kernel;
+}
+
+}  // namespace
+
+KernelMakers unary_kernels() {
+  return {
+      {OpKind::kUnary, make_unary},
+      {OpKind::kUnaryBackward, make_unary_backward},
+  };
 }
 
 }  // namespace sluice

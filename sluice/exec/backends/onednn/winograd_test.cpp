@@ -56,9 +56,9 @@ TEST(Winograd, IsTakenWhereItPays) {
 
 TEST(Winograd, PartsOfABatchGiveWhatTheWholeGives) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  const KernelPtr whole = make_convolution(convolution(32), engine);
+  const KernelPtr whole = make_kernel(convolution(32), engine);
   const auto make_part = [&](std::int64_t samples) {
-    KernelPtr part = make_convolution(convolution(samples), engine);
+    KernelPtr part = make_kernel(convolution(samples), engine);
     if (samples > 8) part->workspace_bytes = kLimit + 1;
     return part;
   };

@@ -121,9 +121,7 @@ void apply_gradient(const ReferenceCall& call, std::int64_t channel, const Gradi
   });
 }
 
-}  // namespace
-
-void reference_batch_norm(const ReferenceCall& call) {
+void batch_norm(const ReferenceCall& call) {
   const Shape& shape = call.input_shape(0);
   for (std::int64_t c = 0; c < shape[1]; ++c) {
     const Moments moments = channel_moments(call.input<float>(0), shape, c);
@@ -132,9 +130,9 @@ void reference_batch_norm(const ReferenceCall& call) {
   apply_norm(call, call.output<float>(1), 3);
 }
 
-void reference_batch_norm_apply(const ReferenceCall& call) { apply_norm(call, call.input<float>(2), 3); }
+void batch_norm_apply(const ReferenceCall& call) { apply_norm(call, call.input<float>(2), 3); }
 
-void reference_batch_norm_statistics(const ReferenceCall& call) {
+void batch_norm_statistics(const ReferenceCall& call) {
   const auto stats = call.output<float>(0);
   const Shape& shape = call.input_shape(0);
   for (std::int64_t c = 0; c < shape[1]; ++c) {
@@ -145,7 +143,7 @@ void reference_batch_norm_statistics(const ReferenceCall& call) {
 }
 
 // The variance of all is the mean of the parts' variances and the variance of their means.
-void reference_batch_norm_merge(const ReferenceCall& call) {
+void batch_norm_merge(const ReferenceCall& call) {
   const std::size_t parts = call.input_count() - 1;
   const std::size_t channels = call.input<float>(0).size() / 2;
   const auto share = static_cast<double>(parts);
@@ -160,18 +158,18 @@ void reference_batch_norm_merge(const ReferenceCall& call) {
   }
 }
 
-void reference_batch_norm_backward(const ReferenceCall& call) {
+void batch_norm_backward(const ReferenceCall& call) {
   const Shape& shape = call.input_shape(0);
   for (std::int64_t c = 0; c < shape[1]; ++c) {
     apply_gradient(call, c, sum_gradients(call, c, call.output<float>(1)), count_in_channel(shape));
   }
 }
 
-void reference_batch_norm_backward_sums(const ReferenceCall& call) {
+void batch_norm_backward_sums(const ReferenceCall& call) {
   for (std::int64_t c = 0; c < call.input_shape(0)[1]; ++c) sum_gradients(call, c, call.output<float>(0));
 }
 
-void reference_batch_norm_backward_apply(const ReferenceCall& call) {
+void batch_norm_backward_apply(const ReferenceCall& call) {
   const auto dscale_shift = call.input<float>(4);
   const std::int64_t channels = call.input_shape(0)[1];
   for (std::int64_t c = 0; c < channels; ++c) {
@@ -179,6 +177,20 @@ void reference_batch_norm_backward_apply(const ReferenceCall& call) {
                             dscale_shift[static_cast<std::size_t>(channels + c)]};
     apply_gradient(call, c, sums, static_cast<double>(call.attributes().size));
   }
+}
+
+}  // namespace
+
+ReferenceKernels reference_batch_norm_kernels() {
+  return {
+      {OpKind::kBatchNorm, batch_norm},
+      {OpKind::kBatchNormApply, batch_norm_apply},
+      {OpKind::kBatchNormStatistics, batch_norm_statistics},
+      {OpKind::kBatchNormMerge, batch_norm_merge},
+      {OpKind::kBatchNormBackward, batch_norm_backward},
+      {OpKind::kBatchNormBackwardSums, batch_norm_backward_sums},
+      {OpKind::kBatchNormBackwardApply, batch_norm_backward_apply},
+  };
 }
 
 }  // namespace sluice

@@ -71,9 +71,7 @@ void store_bias_gradient(const ReferenceCall& call) {
   store(sums, dbias);
 }
 
-}  // namespace
-
-void reference_convolution(const ReferenceCall& call) {
+void convolution(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto w = call.input<float>(1);
   std::vector<double> sums = bias_sums(call);
@@ -82,7 +80,7 @@ void reference_convolution(const ReferenceCall& call) {
   store_activated(call, sums);
 }
 
-void reference_convolution_backward_data(const ReferenceCall& call) {
+void convolution_backward_data(const ReferenceCall& call) {
   const auto dy = call.input<float>(0);
   const auto w = call.input<float>(1);
   const auto dx = call.output<float>(0);
@@ -92,7 +90,7 @@ void reference_convolution_backward_data(const ReferenceCall& call) {
   store(sums, dx);
 }
 
-void reference_convolution_backward_weights(const ReferenceCall& call) {
+void convolution_backward_weights(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto dy = call.input<float>(1);
   const auto dw = call.output<float>(0);
@@ -103,7 +101,7 @@ void reference_convolution_backward_weights(const ReferenceCall& call) {
   store_bias_gradient(call);
 }
 
-void reference_convolution_transpose(const ReferenceCall& call) {
+void convolution_transpose(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto w = call.input<float>(1);
   std::vector<double> sums = bias_sums(call);
@@ -112,7 +110,7 @@ void reference_convolution_transpose(const ReferenceCall& call) {
   store_activated(call, sums);
 }
 
-void reference_convolution_transpose_backward_data(const ReferenceCall& call) {
+void convolution_transpose_backward_data(const ReferenceCall& call) {
   const auto dy = call.input<float>(0);
   const auto w = call.input<float>(1);
   const auto dx = call.output<float>(0);
@@ -122,7 +120,7 @@ void reference_convolution_transpose_backward_data(const ReferenceCall& call) {
   store(sums, dx);
 }
 
-void reference_convolution_transpose_backward_weights(const ReferenceCall& call) {
+void convolution_transpose_backward_weights(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto dy = call.input<float>(1);
   const auto dw = call.output<float>(0);
@@ -131,6 +129,19 @@ void reference_convolution_transpose_backward_weights(const ReferenceCall& call)
       [&](std::size_t yi, std::size_t wi, std::size_t xi) { sums[wi] += double{x[xi]} * dy[yi]; });
   store(sums, dw);
   store_bias_gradient(call);
+}
+
+}  // namespace
+
+ReferenceKernels reference_convolution_kernels() {
+  return {
+      {OpKind::kConv2d, convolution},
+      {OpKind::kConv2dBackwardData, convolution_backward_data},
+      {OpKind::kConv2dBackwardWeights, convolution_backward_weights},
+      {OpKind::kConvTranspose2d, convolution_transpose},
+      {OpKind::kConvTranspose2dBackwardData, convolution_transpose_backward_data},
+      {OpKind::kConvTranspose2dBackwardWeights, convolution_transpose_backward_weights},
+  };
 }
 
 }  // namespace sluice

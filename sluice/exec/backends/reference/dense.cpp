@@ -20,9 +20,7 @@ DenseSpace dense_space(const Attributes& attributes, const Shape& x, const Shape
   return {rows, in, total, static_cast<std::size_t>(attributes.out_begin), count};
 }
 
-}  // namespace
-
-void reference_dense(const ReferenceCall& call) {
+void dense(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto w = call.input<float>(1);
   const auto y = call.output<float>(0);
@@ -37,7 +35,7 @@ void reference_dense(const ReferenceCall& call) {
     }
 }
 
-void reference_dense_backward_data(const ReferenceCall& call) {
+void dense_backward_data(const ReferenceCall& call) {
   const auto dy = call.input<float>(0);
   const auto w = call.input<float>(1);
   const auto dx = call.output<float>(0);
@@ -52,7 +50,7 @@ void reference_dense_backward_data(const ReferenceCall& call) {
     }
 }
 
-void reference_dense_backward_weights(const ReferenceCall& call) {
+void dense_backward_weights(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto dy = call.input<float>(1);
   const auto dw = call.output<float>(0);
@@ -71,6 +69,16 @@ void reference_dense_backward_weights(const ReferenceCall& call) {
     for (std::size_t n = 0; n < space.rows; ++n) sum += gradient(n);
     call.output<float>(1)[o] = static_cast<float>(sum);
   }
+}
+
+}  // namespace
+
+ReferenceKernels reference_dense_kernels() {
+  return {
+      {OpKind::kDense, dense},
+      {OpKind::kDenseBackwardData, dense_backward_data},
+      {OpKind::kDenseBackwardWeights, dense_backward_weights},
+  };
 }
 
 }  // namespace sluice

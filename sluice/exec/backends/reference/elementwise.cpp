@@ -6,23 +6,6 @@
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
 
 namespace sluice {
-namespace {
-
-double combine(BinaryFunction function, double a, double b) {
-  switch (function) {
-    case BinaryFunction::kAdd:
-      return a + b;
-    case BinaryFunction::kSubtract:
-      return a - b;
-    case BinaryFunction::kMultiply:
-      return a * b;
-    case BinaryFunction::kDivide:
-      return a / b;
-  }
-  SLUICE_CHECK(false, "unknown binary function");
-}
-
-}  // namespace
 
 double activate(Activation activation, double value) {
   switch (activation) {
@@ -41,20 +24,36 @@ bool passes(Activation activation, double value) {
   return value > 0 && (activation == Activation::kRelu || value < 6);
 }
 
-void reference_relu(const ReferenceCall& call) {
+namespace {
+
+double combine(BinaryFunction function, double a, double b) {
+  switch (function) {
+    case BinaryFunction::kAdd:
+      return a + b;
+    case BinaryFunction::kSubtract:
+      return a - b;
+    case BinaryFunction::kMultiply:
+      return a * b;
+    case BinaryFunction::kDivide:
+      return a / b;
+  }
+  SLUICE_CHECK(false, "unknown binary function");
+}
+
+void relu(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::max(x[i], 0.0F);
 }
 
-void reference_relu_backward(const ReferenceCall& call) {
+void relu_backward(const ReferenceCall& call) {
   const auto y = call.input<float>(0);
   const auto dy = call.input<float>(1);
   const auto dx = call.output<float>(0);
   for (std::size_t i = 0; i < dx.size(); ++i) dx[i] = y[i] > 0 ? dy[i] : 0.0F;
 }
 
-void reference_add(const ReferenceCall& call) {
+void add(const ReferenceCall& call) {
   const auto a = call.input<float>(0);
   const auto b = call.input<float>(1);
   const auto y = call.output<float>(0);
@@ -62,7 +61,7 @@ void reference_add(const ReferenceCall& call) {
     y[i] = static_cast<float>(activate(call.attributes().activation, a[i] + b[i]));
 }
 
-void reference_binary(const ReferenceCall& call) {
+void binary(const ReferenceCall& call) {
   const auto a = call.input<float>(0);
   const auto b = call.input<float>(1);
   const auto y = call.output<float>(0);
@@ -72,7 +71,7 @@ void reference_binary(const ReferenceCall& call) {
   });
 }
 
-void reference_reduce(const ReferenceCall& call) {
+void reduce(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   std::vector<double> sums(y.size(), 0.0);
@@ -84,18 +83,29 @@ void reference_reduce(const ReferenceCall& call) {
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(sums[i] / divisor);
 }
 
-void reference_broadcast(const ReferenceCall& call) {
+void broadcast(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   for_each_index(call.output_shape(0),
                  [&](const Shape& index, std::size_t i) { y[i] = x[broadcast_offset(call.input_shape(0), index)]; });
 }
 
-void reference_dropout(const ReferenceCall& call, const StepContext& context) {
+void dropout(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const DropoutDraws draws(context.seed, call.attributes().stream, context.step, call.attributes().rate);
+  const DropoutDraws draws(call.context().seed, call.attributes().stream, call.context().step, call.attributes().rate);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = draws.keeps(i) ? x[i] * draws.scale() : 0.0F;
+}
+
+}  // namespace
+
+ReferenceKernels reference_elementwise_kernels() {
+  return {
+      {OpKind::kRelu, relu},       {OpKind::kReluBackward, relu_backward},
+      {OpKind::kAdd, add},         {OpKind::kBinary, binary},
+      {OpKind::kReduce, reduce},   {OpKind::kBroadcast, broadcast},
+      {OpKind::kDropout, dropout},
+  };
 }
 
 }  // namespace sluice

@@ -35,9 +35,7 @@ struct ResponseNorm {
   }
 };
 
-}  // namespace
-
-void reference_layer_norm(const ReferenceCall& call) {
+void layer_norm(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto scale_shift = call.input<float>(1);
   const auto y = call.output<float>(0);
@@ -59,7 +57,7 @@ void reference_layer_norm(const ReferenceCall& call) {
   }
 }
 
-void reference_layer_norm_backward(const ReferenceCall& call) {
+void layer_norm_backward(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto dy = call.input<float>(1);
   const auto scale_shift = call.input<float>(2);
@@ -89,7 +87,7 @@ void reference_layer_norm_backward(const ReferenceCall& call) {
   for (std::size_t i = 0; i < sums.size(); ++i) dscale_shift[i] = static_cast<float>(sums[i]);
 }
 
-void reference_local_response_norm(const ReferenceCall& call) {
+void local_response_norm(const ReferenceCall& call) {
   const auto y = call.output<float>(0);
   const ResponseNorm norm{call.input<float>(0), call.input_shape(0), call.attributes()};
   norm.for_each([&](std::int64_t n, std::int64_t c, std::int64_t pixel) {
@@ -99,7 +97,7 @@ void reference_local_response_norm(const ReferenceCall& call) {
 }
 
 // dy[c] reaches x[c] directly, and every x[k] of its channels through the scale.
-void reference_local_response_norm_backward(const ReferenceCall& call) {
+void local_response_norm_backward(const ReferenceCall& call) {
   const auto dy = call.input<float>(1);
   const auto dx = call.output<float>(0);
   const ResponseNorm norm{call.input<float>(0), call.input_shape(0), call.attributes()};
@@ -116,6 +114,17 @@ void reference_local_response_norm_backward(const ReferenceCall& call) {
     }
   });
   for (std::size_t i = 0; i < dx.size(); ++i) dx[i] = static_cast<float>(sums[i]);
+}
+
+}  // namespace
+
+ReferenceKernels reference_layer_norm_kernels() {
+  return {
+      {OpKind::kLayerNorm, layer_norm},
+      {OpKind::kLayerNormBackward, layer_norm_backward},
+      {OpKind::kLocalResponseNorm, local_response_norm},
+      {OpKind::kLocalResponseNormBackward, local_response_norm_backward},
+  };
 }
 
 }  // namespace sluice

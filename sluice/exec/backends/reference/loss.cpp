@@ -13,9 +13,7 @@ double counted(std::span<const std::int32_t> labels) {
   return static_cast<double>(labels.size()) - static_cast<double>(std::count(labels.begin(), labels.end(), kLeftOut));
 }
 
-}  // namespace
-
-void reference_softmax(const ReferenceCall& call) {
+void softmax(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   const Shape& shape = call.input_shape(0);
@@ -37,7 +35,7 @@ void reference_softmax(const ReferenceCall& call) {
 }
 
 // Columns that a row does not see have y = 0, so their gradient is 0 too.
-void reference_softmax_backward(const ReferenceCall& call) {
+void softmax_backward(const ReferenceCall& call) {
   const auto y = call.input<float>(0);
   const auto dy = call.input<float>(1);
   const auto dx = call.output<float>(0);
@@ -50,7 +48,7 @@ void reference_softmax_backward(const ReferenceCall& call) {
   }
 }
 
-void reference_softmax_cross_entropy(const ReferenceCall& call) {
+void softmax_cross_entropy(const ReferenceCall& call) {
   const auto logits = call.input<float>(0);
   const auto labels = call.input<std::int32_t>(1);
   const auto probabilities = call.output<float>(1);
@@ -71,7 +69,7 @@ void reference_softmax_cross_entropy(const ReferenceCall& call) {
   call.output<float>(0)[0] = static_cast<float>(before + (counted(labels) > 0 ? loss / counted(labels) : 0.0));
 }
 
-void reference_softmax_cross_entropy_backward(const ReferenceCall& call) {
+void softmax_cross_entropy_backward(const ReferenceCall& call) {
   const auto probabilities = call.input<float>(0);
   const auto labels = call.input<std::int32_t>(1);
   const auto dlogits = call.output<float>(0);
@@ -85,7 +83,7 @@ void reference_softmax_cross_entropy_backward(const ReferenceCall& call) {
   }
 }
 
-void reference_sigmoid_cross_entropy(const ReferenceCall& call) {
+void sigmoid_cross_entropy(const ReferenceCall& call) {
   const auto logits = call.input<float>(0);
   const double target = call.attributes().alpha;
   double loss = 0;
@@ -93,13 +91,26 @@ void reference_sigmoid_cross_entropy(const ReferenceCall& call) {
   call.output<float>(0)[0] = static_cast<float>(loss / static_cast<double>(logits.size()));
 }
 
-void reference_sigmoid_cross_entropy_backward(const ReferenceCall& call) {
+void sigmoid_cross_entropy_backward(const ReferenceCall& call) {
   const auto logits = call.input<float>(0);
   const auto dlogits = call.output<float>(0);
   const double target = call.attributes().alpha;
   for (std::size_t i = 0; i < dlogits.size(); ++i)
     dlogits[i] =
         static_cast<float>((1 / (1 + std::exp(-double{logits[i]})) - target) / static_cast<double>(logits.size()));
+}
+
+}  // namespace
+
+ReferenceKernels reference_loss_kernels() {
+  return {
+      {OpKind::kSoftmax, softmax},
+      {OpKind::kSoftmaxBackward, softmax_backward},
+      {OpKind::kSoftmaxCrossEntropy, softmax_cross_entropy},
+      {OpKind::kSoftmaxCrossEntropyBackward, softmax_cross_entropy_backward},
+      {OpKind::kSigmoidCrossEntropy, sigmoid_cross_entropy},
+      {OpKind::kSigmoidCrossEntropyBackward, sigmoid_cross_entropy_backward},
+  };
 }
 
 }  // namespace sluice

@@ -2,10 +2,11 @@
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
 
 namespace sluice {
+namespace {
 
 // The product is [..., M, N] before it is transposed by `perm_y`: every element of y comes from a row of a and a column
 // of b, each found where its permutation took it from.
-void reference_matmul(const ReferenceCall& call) {
+void matmul(const ReferenceCall& call) {
   const auto a = call.input<float>(0);
   const auto b = call.input<float>(1);
   const auto y = call.output<float>(0);
@@ -24,6 +25,14 @@ void reference_matmul(const ReferenceCall& call) {
     }
     y[i] = static_cast<float>(attributes.alpha * sum);
   });
+}
+
+}  // namespace
+
+ReferenceKernels reference_matmul_kernels() {
+  return {
+      {OpKind::kMatMul, matmul},
+  };
 }
 
 }  // namespace sluice

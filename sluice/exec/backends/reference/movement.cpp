@@ -9,14 +9,12 @@ namespace {
 
 using Word = std::uint32_t;
 
-}  // namespace
-
-void reference_copy(const ReferenceCall& call) {
+void copy(const ReferenceCall& call) {
   const auto x = call.input_bytes(0);
   std::copy(x.begin(), x.end(), call.output_bytes(0).begin());
 }
 
-void reference_transpose(const ReferenceCall& call) {
+void transpose(const ReferenceCall& call) {
   const auto x = call.input<Word>(0);
   const auto y = call.output<Word>(0);
   for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
@@ -24,7 +22,7 @@ void reference_transpose(const ReferenceCall& call) {
   });
 }
 
-void reference_concat(const ReferenceCall& call) {
+void concat(const ReferenceCall& call) {
   const auto y = call.output<float>(0);
   const auto axis = static_cast<std::size_t>(call.attributes().axis);
   std::int64_t begin = 0;
@@ -39,7 +37,7 @@ void reference_concat(const ReferenceCall& call) {
   }
 }
 
-void reference_slice(const ReferenceCall& call) {
+void slice(const ReferenceCall& call) {
   const auto x = call.input<Word>(0);
   const auto y = call.output<Word>(0);
   for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
@@ -49,7 +47,7 @@ void reference_slice(const ReferenceCall& call) {
   });
 }
 
-void reference_pad(const ReferenceCall& call) {
+void pad(const ReferenceCall& call) {
   const auto x = call.input<Word>(0);
   const auto y = call.output<Word>(0);
   std::fill(y.begin(), y.end(), Word{0});
@@ -60,18 +58,34 @@ void reference_pad(const ReferenceCall& call) {
   });
 }
 
-void reference_slice_batch(const ReferenceCall& call) {
+void slice_batch(const ReferenceCall& call) {
   const auto y = call.output_bytes(0);
   const std::size_t sample = y.size() / static_cast<std::size_t>(call.output_shape(0)[0]);
   const auto part = call.input_bytes(0).subspan(static_cast<std::size_t>(call.attributes().out_begin) * sample);
   std::copy_n(part.begin(), y.size(), y.begin());
 }
 
-void reference_place_batch(const ReferenceCall& call) {
+void place_batch(const ReferenceCall& call) {
   const auto y = call.input_bytes(0);
   const std::size_t sample = y.size() / static_cast<std::size_t>(call.input_shape(0)[0]);
   const auto part = call.output_bytes(0).subspan(static_cast<std::size_t>(call.attributes().out_begin) * sample);
   std::copy(y.begin(), y.end(), part.begin());
+}
+
+}  // namespace
+
+ReferenceKernels reference_movement_kernels() {
+  return {
+      {OpKind::kReshape, copy},
+      {OpKind::kReorder, copy},
+      {OpKind::kCast, copy},
+      {OpKind::kTranspose, transpose},
+      {OpKind::kConcat, concat},
+      {OpKind::kSlice, slice},
+      {OpKind::kPad, pad},
+      {OpKind::kSliceBatch, slice_batch},
+      {OpKind::kPlaceBatch, place_batch},
+  };
 }
 
 }  // namespace sluice

@@ -43,10 +43,8 @@ std::vector<double> divisors(const PoolingSpace& space, const Attributes& attrib
   return counts;
 }
 
-}  // namespace
-
 // Equal values: the first in the window wins.
-void reference_max_pool(const ReferenceCall& call) {
+void max_pool(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   const auto index = call.output<std::uint8_t>(1);
@@ -62,7 +60,7 @@ void reference_max_pool(const ReferenceCall& call) {
   for (float& value : y) value = std::max(value, 0.0F);
 }
 
-void reference_max_pool_backward(const ReferenceCall& call) {
+void max_pool_backward(const ReferenceCall& call) {
   const auto dy = call.input<float>(0);
   const auto index = call.input<std::uint8_t>(1);
   const auto dx = call.output<float>(0);
@@ -73,7 +71,7 @@ void reference_max_pool_backward(const ReferenceCall& call) {
       });
 }
 
-void reference_average_pool(const ReferenceCall& call) {
+void average_pool(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   const PoolingSpace space{call.input_shape(0), call.output_shape(0), call.attributes().window};
@@ -83,7 +81,7 @@ void reference_average_pool(const ReferenceCall& call) {
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(sums[i] / counts[i]);
 }
 
-void reference_average_pool_backward(const ReferenceCall& call) {
+void average_pool_backward(const ReferenceCall& call) {
   const auto dy = call.input<float>(0);
   const auto dx = call.output<float>(0);
   const PoolingSpace space{call.output_shape(0), call.input_shape(0), call.attributes().window};
@@ -91,6 +89,17 @@ void reference_average_pool_backward(const ReferenceCall& call) {
   std::vector<double> sums(dx.size(), 0.0);
   space.for_each_tap([&](std::size_t out, std::size_t in, std::int64_t) { sums[in] += dy[out] / counts[out]; });
   for (std::size_t i = 0; i < dx.size(); ++i) dx[i] = static_cast<float>(sums[i]);
+}
+
+}  // namespace
+
+ReferenceKernels reference_pooling_kernels() {
+  return {
+      {OpKind::kMaxPool, max_pool},
+      {OpKind::kMaxPoolBackward, max_pool_backward},
+      {OpKind::kAvgPool, average_pool},
+      {OpKind::kAvgPoolBackward, average_pool_backward},
+  };
 }
 
 }  // namespace sluice

@@ -8,7 +8,8 @@
 namespace sluice {
 namespace {
 
-Status fill_input(const ReferenceCall& call, const StepContext& context) {
+Status fill_input(const ReferenceCall& call) {
+  const StepContext& context = call.context();
   SLUICE_CHECK(context.input != nullptr, "a step with an input op needs an input source");
   std::vector<std::span<std::byte>> tensors;
   for (std::size_t i = 0; i < call.output_count(); ++i)
@@ -62,11 +63,11 @@ class ReferenceGraph : public CompiledGraph {
 
   Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override {
     WideOperands wide(graph_, graph_.op(op), operands);
-    const ReferenceCall call(graph_, graph_.op(op), wide.pointers());
+    const ReferenceCall call(graph_, graph_.op(op), wide.pointers(), context);
     if (call.op().kind == OpKind::kInput) {
-      SLUICE_RETURN_IF_ERROR(fill_input(call, context));
+      SLUICE_RETURN_IF_ERROR(fill_input(call));
     } else {
-      run_reference_kernel(call, context);
+      run_reference_kernel(call);
     }
     wide.store_outputs(operands);
     return {};

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "sluice/exec/backends/backend.hpp"
 
@@ -16,11 +18,12 @@ namespace sluice {
 // One op with the pointers of its operands, viewed with their types and shapes. Indices follow the table in op.hpp.
 class ReferenceCall {
  public:
-  ReferenceCall(const Graph& graph, const Op& op, std::span<void* const> operands)
-      : graph_(graph), op_(op), operands_(operands) {}
+  ReferenceCall(const Graph& graph, const Op& op, std::span<void* const> operands, const StepContext& context)
+      : graph_(graph), op_(op), operands_(operands), context_(context) {}
 
   const Op& op() const { return op_; }
   const Attributes& attributes() const { return op_.attributes; }
+  const StepContext& context() const { return context_; }
   std::size_t input_count() const { return op_.inputs.size(); }
   std::size_t output_count() const { return op_.outputs.size(); }
   const Shape& input_shape(std::size_t i) const { return graph_.tensor(op_.inputs.at(i)).shape; }
@@ -51,67 +54,31 @@ class ReferenceCall {
   const Graph& graph_;
   const Op& op_;
   std::span<void* const> operands_;
+  const StepContext& context_;
 };
 
 // A fused activation, and whether its gradient passes at a value before it.
 double activate(Activation activation, double value);
 bool passes(Activation activation, double value);
 
-void reference_convolution(const ReferenceCall& call);
-void reference_convolution_backward_data(const ReferenceCall& call);
-void reference_convolution_backward_weights(const ReferenceCall& call);
-void reference_convolution_transpose(const ReferenceCall& call);
-void reference_convolution_transpose_backward_data(const ReferenceCall& call);
-void reference_convolution_transpose_backward_weights(const ReferenceCall& call);
-void reference_batch_norm(const ReferenceCall& call);
-void reference_batch_norm_apply(const ReferenceCall& call);
-void reference_batch_norm_backward(const ReferenceCall& call);
-void reference_batch_norm_statistics(const ReferenceCall& call);
-void reference_batch_norm_merge(const ReferenceCall& call);
-void reference_batch_norm_backward_sums(const ReferenceCall& call);
-void reference_batch_norm_backward_apply(const ReferenceCall& call);
-void reference_layer_norm(const ReferenceCall& call);
-void reference_layer_norm_backward(const ReferenceCall& call);
-void reference_local_response_norm(const ReferenceCall& call);
-void reference_local_response_norm_backward(const ReferenceCall& call);
-void reference_relu(const ReferenceCall& call);
-void reference_relu_backward(const ReferenceCall& call);
-void reference_unary(const ReferenceCall& call);
-void reference_unary_backward(const ReferenceCall& call);
-void reference_add(const ReferenceCall& call);
-void reference_binary(const ReferenceCall& call);
-void reference_reduce(const ReferenceCall& call);
-void reference_broadcast(const ReferenceCall& call);
-void reference_copy(const ReferenceCall& call);
-void reference_transpose(const ReferenceCall& call);
-void reference_concat(const ReferenceCall& call);
-void reference_slice(const ReferenceCall& call);
-void reference_pad(const ReferenceCall& call);
-void reference_max_pool(const ReferenceCall& call);
-void reference_max_pool_backward(const ReferenceCall& call);
-void reference_average_pool(const ReferenceCall& call);
-void reference_average_pool_backward(const ReferenceCall& call);
-void reference_dense(const ReferenceCall& call);
-void reference_dense_backward_data(const ReferenceCall& call);
-void reference_dense_backward_weights(const ReferenceCall& call);
-void reference_matmul(const ReferenceCall& call);
-void reference_embedding(const ReferenceCall& call);
-void reference_embedding_backward(const ReferenceCall& call);
-void reference_lstm_cell(const ReferenceCall& call);
-void reference_lstm_cell_backward(const ReferenceCall& call);
-void reference_softmax(const ReferenceCall& call);
-void reference_softmax_backward(const ReferenceCall& call);
-void reference_dropout(const ReferenceCall& call, const StepContext& context);
-void reference_softmax_cross_entropy(const ReferenceCall& call);
-void reference_softmax_cross_entropy_backward(const ReferenceCall& call);
-void reference_sigmoid_cross_entropy(const ReferenceCall& call);
-void reference_sigmoid_cross_entropy_backward(const ReferenceCall& call);
-void reference_slice_batch(const ReferenceCall& call);
-void reference_place_batch(const ReferenceCall& call);
-void reference_sgd_update(const ReferenceCall& call, const StepContext& context);
-void reference_adam_update(const ReferenceCall& call, const StepContext& context);
+// The kernels of one file, each beside the kind it runs.
+using ReferenceKernel = void (*)(const ReferenceCall&);
+using ReferenceKernels = std::vector<std::pair<OpKind, ReferenceKernel>>;
+
+ReferenceKernels reference_convolution_kernels();
+ReferenceKernels reference_batch_norm_kernels();
+ReferenceKernels reference_layer_norm_kernels();
+ReferenceKernels reference_elementwise_kernels();
+ReferenceKernels reference_unary_kernels();
+ReferenceKernels reference_movement_kernels();
+ReferenceKernels reference_pooling_kernels();
+ReferenceKernels reference_dense_kernels();
+ReferenceKernels reference_matmul_kernels();
+ReferenceKernels reference_sequence_kernels();
+ReferenceKernels reference_loss_kernels();
+ReferenceKernels reference_update_kernels();
 
 // Runs any op but kInput.
-void run_reference_kernel(const ReferenceCall& call, const StepContext& context);
+void run_reference_kernel(const ReferenceCall& call);
 
 }  // namespace sluice

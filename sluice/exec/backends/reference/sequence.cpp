@@ -48,9 +48,7 @@ struct CellSpace {
   }
 };
 
-}  // namespace
-
-void reference_embedding(const ReferenceCall& call) {
+void embedding(const ReferenceCall& call) {
   const auto w = call.input<float>(1);
   const auto y = call.output<float>(0);
   const auto features = static_cast<std::size_t>(call.input_shape(1)[1]);
@@ -59,7 +57,7 @@ void reference_embedding(const ReferenceCall& call) {
   });
 }
 
-void reference_embedding_backward(const ReferenceCall& call) {
+void embedding_backward(const ReferenceCall& call) {
   const auto dy = call.input<float>(1);
   const auto dw = call.output<float>(0);
   const auto features = static_cast<std::size_t>(call.output_shape(0)[1]);
@@ -74,7 +72,7 @@ void reference_embedding_backward(const ReferenceCall& call) {
   for (std::size_t i = 0; i < dw.size(); ++i) dw[i] = static_cast<float>(sums[i]);
 }
 
-void reference_lstm_cell(const ReferenceCall& call) {
+void lstm_cell(const ReferenceCall& call) {
   const auto gates_x = call.input<float>(0);
   const auto h = call.output<float>(0);
   const auto c = call.output<float>(1);
@@ -102,7 +100,7 @@ void reference_lstm_cell(const ReferenceCall& call) {
   for (std::size_t i = 0; i < h.size(); ++i) h[i] = static_cast<float>(new_h[i]);
 }
 
-void reference_lstm_cell_backward(const ReferenceCall& call) {
+void lstm_cell_backward(const ReferenceCall& call) {
   const auto dh = call.input<float>(0);
   const auto gates = call.input<float>(1);
   const auto c = call.input<float>(2);
@@ -134,6 +132,17 @@ void reference_lstm_cell_backward(const ReferenceCall& call) {
         sum += double{dgates[n * 4 * space.hidden + row]} * w[row * space.hidden + j];
       call.output<float>(1)[n * space.hidden + j] = static_cast<float>(sum);
     }
+}
+
+}  // namespace
+
+ReferenceKernels reference_sequence_kernels() {
+  return {
+      {OpKind::kEmbedding, embedding},
+      {OpKind::kEmbeddingBackward, embedding_backward},
+      {OpKind::kLstmCell, lstm_cell},
+      {OpKind::kLstmCellBackward, lstm_cell_backward},
+  };
 }
 
 }  // namespace sluice

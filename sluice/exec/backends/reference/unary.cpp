@@ -112,9 +112,7 @@ double slope_from_input(UnaryFunction function, double x, double alpha) {
   }
 }
 
-}  // namespace
-
-void reference_unary(const ReferenceCall& call) {
+void unary(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   const Attributes& attributes = call.attributes();
@@ -122,7 +120,7 @@ void reference_unary(const ReferenceCall& call) {
     y[i] = static_cast<float>(value_at(attributes.unary, x[i], attributes.alpha, attributes.beta));
 }
 
-void reference_unary_backward(const ReferenceCall& call) {
+void unary_backward(const ReferenceCall& call) {
   const auto saved = call.input<float>(0);
   const auto dy = call.input<float>(1);
   const auto dx = call.output<float>(0);
@@ -133,6 +131,15 @@ void reference_unary_backward(const ReferenceCall& call) {
                              : slope_from_input(attributes.unary, saved[i], attributes.alpha);
     dx[i] = static_cast<float>(dy[i] * slope);
   }
+}
+
+}  // namespace
+
+ReferenceKernels reference_unary_kernels() {
+  return {
+      {OpKind::kUnary, unary},
+      {OpKind::kUnaryBackward, unary_backward},
+  };
 }
 
 }  // namespace sluice

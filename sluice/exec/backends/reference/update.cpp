@@ -4,8 +4,9 @@
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
 
 namespace sluice {
+namespace {
 
-void reference_sgd_update(const ReferenceCall& call, const StepContext& context) {
+void sgd_update(const ReferenceCall& call) {
   const auto w = call.input<float>(0);
   const auto dw = call.input<float>(1);
   const auto momentum = call.input<float>(2);
@@ -15,20 +16,20 @@ void reference_sgd_update(const ReferenceCall& call, const StepContext& context)
   for (std::size_t i = 0; i < w.size(); ++i) {
     const float velocity = attributes.momentum * momentum[i] + (dw[i] + attributes.weight_decay * w[i]);
     new_momentum[i] = velocity;
-    new_w[i] = w[i] - context.learning_rate * velocity;
+    new_w[i] = w[i] - call.context().learning_rate * velocity;
   }
 }
 
-void reference_adam_update(const ReferenceCall& call, const StepContext& context) {
+void adam_update(const ReferenceCall& call) {
   const auto w = call.input<float>(0);
   const auto dw = call.input<float>(1);
   const auto moment1 = call.input<float>(2);
   const auto moment2 = call.input<float>(3);
   const Attributes& attributes = call.attributes();
-  const double rate = context.learning_rate;
+  const double rate = call.context().learning_rate;
   const double beta1 = attributes.momentum;
   const double beta2 = attributes.beta2;
-  const double steps = static_cast<double>(context.step + 1);
+  const double steps = static_cast<double>(call.context().step + 1);
   for (std::size_t i = 0; i < w.size(); ++i) {
     const double decay = attributes.weight_decay * w[i];
     const double gradient = attributes.decoupled ? dw[i] : dw[i] + decay;
@@ -41,6 +42,15 @@ void reference_adam_update(const ReferenceCall& call, const StepContext& context
     call.output<float>(1)[i] = static_cast<float>(first);
     call.output<float>(2)[i] = static_cast<float>(second);
   }
+}
+
+}  // namespace
+
+ReferenceKernels reference_update_kernels() {
+  return {
+      {OpKind::kSgdUpdate, sgd_update},
+      {OpKind::kAdamUpdate, adam_update},
+  };
 }
 
 }  // namespace sluice

@@ -70,13 +70,20 @@ class PlaceBatch : public Kernel {
   Piece piece_;
 };
 
-}  // namespace
-
 KernelPtr make_slice_batch(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   return std::make_unique<SliceBatch>(request);
 }
 KernelPtr make_place_batch(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   return std::make_unique<PlaceBatch>(request);
+}
+
+}  // namespace
+
+KernelMakers batch_copy_kernels() {
+  return {
+      {OpKind::kSliceBatch, make_slice_batch},
+      {OpKind::kPlaceBatch, make_place_batch},
+  };
 }
 
 }  // namespace sluice

@@ -208,8 +208,6 @@ class BatchNormMerge : public Kernel {
   RunningStatistics running_statistics_;
 };
 
-}  // namespace
-
 KernelPtr make_batch_norm(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   return make_for_dtype<BatchNorm>(request);
 }
@@ -224,6 +222,17 @@ KernelPtr make_batch_norm_statistics(const KernelRequest& request, const dnnl::e
 
 KernelPtr make_batch_norm_merge(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   return std::make_unique<BatchNormMerge>(request);
+}
+
+}  // namespace
+
+KernelMakers batch_norm_kernels() {
+  return {
+      {OpKind::kBatchNorm, make_batch_norm},
+      {OpKind::kBatchNormApply, make_batch_norm_apply},
+      {OpKind::kBatchNormStatistics, make_batch_norm_statistics},
+      {OpKind::kBatchNormMerge, make_batch_norm_merge},
+  };
 }
 
 }  // namespace sluice

@@ -127,8 +127,6 @@ class BatchNormBackwardApply : public BackwardKernel {
   double elements_;
 };
 
-}  // namespace
-
 KernelPtr make_batch_norm_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   return make_for_dtype<BatchNormBackward>(request);
 }
@@ -139,6 +137,16 @@ KernelPtr make_batch_norm_backward_sums(const KernelRequest& request, const dnnl
 
 KernelPtr make_batch_norm_backward_apply(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   return make_for_dtype<BatchNormBackwardApply>(request);
+}
+
+}  // namespace
+
+KernelMakers batch_norm_backward_kernels() {
+  return {
+      {OpKind::kBatchNormBackward, make_batch_norm_backward},
+      {OpKind::kBatchNormBackwardSums, make_batch_norm_backward_sums},
+      {OpKind::kBatchNormBackwardApply, make_batch_norm_backward_apply},
+  };
 }
 
 }  // namespace sluice

@@ -146,14 +146,21 @@ KernelPtr make_combination(const KernelRequest& request, Combine combine, std::s
   return kernel;
 }
 
-}  // namespace
-
 KernelPtr make_binary(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   return make_combination(request, combine_of(request.attributes.binary), 1);
 }
 
 KernelPtr make_broadcast(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   return make_combination(request, Combine::kFirst, 0);
+}
+
+}  // namespace
+
+KernelMakers binary_kernels() {
+  return {
+      {OpKind::kBinary, make_binary},
+      {OpKind::kBroadcast, make_broadcast},
+  };
 }
 
 }  // namespace sluice

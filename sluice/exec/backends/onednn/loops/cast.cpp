@@ -23,8 +23,6 @@ LoopKernel::Body cast_body(std::int64_t count) {
   };
 }
 
-}  // namespace
-
 KernelPtr make_cast(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const OperandRequest& x = request.inputs[0];
   const OperandRequest& y = request.outputs[0];
@@ -36,6 +34,14 @@ KernelPtr make_cast(const KernelRequest& request, const dnnl::engine& /*engine*/
   kernel->inputs = {with_type(to, x.dtype)};
   kernel->outputs = {to};
   return kernel;
+}
+
+}  // namespace
+
+KernelMakers cast_kernels() {
+  return {
+      {OpKind::kCast, make_cast},
+  };
 }
 
 }  // namespace sluice

@@ -63,8 +63,6 @@ AxisCopy::Range one_range(const KernelRequest& request) {
           .blocked = any_blocked(request)};
 }
 
-}  // namespace
-
 KernelPtr make_concat(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const bool blocked = any_blocked(request);
   const Shape& y = request.outputs[0].shape;
@@ -94,6 +92,16 @@ KernelPtr make_pad(const KernelRequest& request, const dnnl::engine& /*engine*/)
   AxisCopy::Range range = one_range(request);
   range.to_begin = request.attributes.out_begin;
   return make_copies(request, {AxisCopy(range)}, range.blocked, true);
+}
+
+}  // namespace
+
+KernelMakers concat_kernels() {
+  return {
+      {OpKind::kConcat, make_concat},
+      {OpKind::kSlice, make_slice},
+      {OpKind::kPad, make_pad},
+  };
 }
 
 }  // namespace sluice

@@ -48,8 +48,6 @@ SLUICE_VECTOR_CLONES void drop_block(const DropoutDraws& draws, const BFloat16* 
   drop(draws, x, first, end, y);
 }
 
-}  // namespace
-
 KernelPtr make_dropout(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const std::int64_t count = element_count(request.inputs[0].shape);
   return std::make_unique<LoopKernel>(
@@ -63,6 +61,14 @@ KernelPtr make_dropout(const KernelRequest& request, const dnnl::engine& /*engin
         });
         return Status{};
       });
+}
+
+}  // namespace
+
+KernelMakers dropout_kernels() {
+  return {
+      {OpKind::kDropout, make_dropout},
+  };
 }
 
 }  // namespace sluice

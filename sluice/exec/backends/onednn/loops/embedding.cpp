@@ -84,8 +84,6 @@ void clear(float* values, std::int64_t count) {
   for_blocks(count, [&](std::int64_t begin, std::int64_t end) { std::fill(values + begin, values + end, 0.0F); });
 }
 
-}  // namespace
-
 KernelPtr make_embedding(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const EmbeddingSpace space(request.attributes, request.inputs[0].shape, request.inputs[1].shape);
   const std::size_t output = request.inputs.size();
@@ -114,6 +112,15 @@ KernelPtr make_embedding_backward(const KernelRequest& request, const dnnl::engi
         with_element(dtype, [&]<typename T>(T) { scatter(space, ids, operand<const T>(operands, 1), dw); });
         return {};
       });
+}
+
+}  // namespace
+
+KernelMakers embedding_kernels() {
+  return {
+      {OpKind::kEmbedding, make_embedding},
+      {OpKind::kEmbeddingBackward, make_embedding_backward},
+  };
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 
 namespace sluice {
+namespace {
 
 KernelPtr make_input(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   std::vector<std::size_t> sizes;
@@ -15,6 +16,14 @@ KernelPtr make_input(const KernelRequest& request, const dnnl::engine& /*engine*
                                           tensors[i] = {operand<std::byte>(operands, i), sizes[i]};
                                         return context.input->fill(context.step, tensors);
                                       });
+}
+
+}  // namespace
+
+KernelMakers input_kernels() {
+  return {
+      {OpKind::kInput, make_input},
+  };
 }
 
 }  // namespace sluice

@@ -112,8 +112,6 @@ void backward(const NormSpace& space, Operands operands) {
   });
 }
 
-}  // namespace
-
 KernelPtr make_layer_norm(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const NormSpace space(request.inputs[0].shape);
   return std::make_unique<LoopKernel>(
@@ -135,6 +133,15 @@ KernelPtr make_layer_norm_backward(const KernelRequest& request, const dnnl::eng
       });
   kernel->workspace_bytes = sums.rows * sums.count * size_of(DType::kF32);
   return kernel;
+}
+
+}  // namespace
+
+KernelMakers layer_norm_kernels() {
+  return {
+      {OpKind::kLayerNorm, make_layer_norm},
+      {OpKind::kLayerNormBackward, make_layer_norm_backward},
+  };
 }
 
 }  // namespace sluice

@@ -177,8 +177,6 @@ KernelPtr make_response_kernel(const KernelRequest& request, const Body& body) {
   return kernel;
 }
 
-}  // namespace
-
 KernelPtr make_local_response_norm(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   return make_response_kernel(request, [](const ResponseNorm& norm, Operands operands, float* workspace, auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
@@ -191,6 +189,15 @@ KernelPtr make_local_response_norm_backward(const KernelRequest& request, const 
     using T = std::remove_pointer_t<decltype(type)>;
     norm.backward(operand<const T>(operands, 0), operand<const T>(operands, 1), operand<T>(operands, 2), workspace);
   });
+}
+
+}  // namespace
+
+KernelMakers local_response_norm_kernels() {
+  return {
+      {OpKind::kLocalResponseNorm, make_local_response_norm},
+      {OpKind::kLocalResponseNormBackward, make_local_response_norm_backward},
+  };
 }
 
 }  // namespace sluice

@@ -112,8 +112,6 @@ void logistic_backward(const float* logits, std::int64_t count, float target, T*
   for (std::int64_t i = 0; i < count; ++i) store(dlogits, i, (vector_sigmoid(logits[i]) - target) * scale);
 }
 
-}  // namespace
-
 KernelPtr make_softmax_cross_entropy(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const Rows rows(request);
   auto kernel = std::make_unique<LoopKernel>(
@@ -155,6 +153,17 @@ KernelPtr make_sigmoid_cross_entropy_backward(const KernelRequest& request, cons
              : logistic_backward(logits, count, target, operand<float>(operands, 1));
         return Status{};
       });
+}
+
+}  // namespace
+
+KernelMakers loss_kernels() {
+  return {
+      {OpKind::kSoftmaxCrossEntropy, make_softmax_cross_entropy},
+      {OpKind::kSoftmaxCrossEntropyBackward, make_softmax_cross_entropy_backward},
+      {OpKind::kSigmoidCrossEntropy, make_sigmoid_cross_entropy},
+      {OpKind::kSigmoidCrossEntropyBackward, make_sigmoid_cross_entropy_backward},
+  };
 }
 
 }  // namespace sluice

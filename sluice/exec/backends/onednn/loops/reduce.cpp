@@ -128,8 +128,6 @@ Reduction reduction_of(const KernelRequest& request, bool blocked) {
   return reduction;
 }
 
-}  // namespace
-
 KernelPtr make_reduce(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const OperandRequest& x = request.inputs[0];
   const bool blocked = stays_blocked(request);
@@ -145,6 +143,14 @@ KernelPtr make_reduce(const KernelRequest& request, const dnnl::engine& /*engine
       });
   if (blocked) kernel->inputs = {*x.layout};
   return kernel;
+}
+
+}  // namespace
+
+KernelMakers reduce_kernels() {
+  return {
+      {OpKind::kReduce, make_reduce},
+  };
 }
 
 }  // namespace sluice

@@ -66,8 +66,6 @@ void backward(const SoftmaxSpace& space, const T* y, const T* dy, T* dx) {
   });
 }
 
-}  // namespace
-
 KernelPtr make_softmax(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const SoftmaxSpace space(request.inputs[0].shape, request.attributes);
   return std::make_unique<LoopKernel>(
@@ -86,6 +84,15 @@ KernelPtr make_softmax_backward(const KernelRequest& request, const dnnl::engine
         });
         return Status{};
       });
+}
+
+}  // namespace
+
+KernelMakers softmax_kernels() {
+  return {
+      {OpKind::kSoftmax, make_softmax},
+      {OpKind::kSoftmaxBackward, make_softmax_backward},
+  };
 }
 
 }  // namespace sluice

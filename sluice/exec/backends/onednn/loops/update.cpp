@@ -70,8 +70,6 @@ Layout parameter_layout(const KernelRequest& request) {
   return request.inputs[0].layout.value_or(plain_layout(request.inputs[0].shape));
 }
 
-}  // namespace
-
 KernelPtr make_sgd_update(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const Layout layout = parameter_layout(request);
   return make_update(request, layout,
@@ -98,6 +96,15 @@ KernelPtr make_adam_update(const KernelRequest& request, const dnnl::engine& /*e
                        });
                        return {};
                      });
+}
+
+}  // namespace
+
+KernelMakers update_kernels() {
+  return {
+      {OpKind::kSgdUpdate, make_sgd_update},
+      {OpKind::kAdamUpdate, make_adam_update},
+  };
 }
 
 }  // namespace sluice
