@@ -18,7 +18,7 @@
 #include "tools/policy_output.hpp"
 #include "tools/train_arguments.hpp"
 #include "tools/train_output.hpp"
-#include "tools/trial_output.hpp"
+#include "sluice/report/trial_record.hpp"
 #include "tools/variable_training.hpp"
 
 namespace sluice {

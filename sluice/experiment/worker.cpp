@@ -1,5 +1,7 @@
 #include "sluice/experiment/worker.hpp"
 
+#include <sys/prctl.h>
+
 #include <bit>
 #include <csignal>
 #include <istream>
@@ -22,6 +24,7 @@ class WorkerServer {
     const std::string command = request.at("command");
     if (command == "setup") return set_up(request);
     if (command == "step") return run_step(request);
+    if (command == "restart") return restart();
     if (command == "finish") return finish();
     return Error{ErrorCode::kBadInput, "unknown request '" + command + "'"};
   }
@@ -50,6 +53,12 @@ class WorkerServer {
                 {"link_bytes", outcome.trace.link_bytes}};
   }
 
+  Result<json> restart() {
+    SLUICE_CHECK(session_ != nullptr, "the worker was set up");
+    SLUICE_RETURN_IF_ERROR(session_->give_initial_values());
+    return json::object();
+  }
+
   Result<json> finish() {
     SLUICE_CHECK(session_ != nullptr, "the worker was set up");
     SLUICE_ASSIGN(const std::string hash, session_->hash_parameters());
@@ -58,7 +67,10 @@ class WorkerServer {
     if (!last_step_.ops.empty()) {
       locality = locality_json(session_->locality(last_step_));
     }
-    return json{{"parameter_hash", hash}, {"peak_rss_bytes", peak_rss_bytes}, {"locality", locality}};
+    return json{{"parameter_hash", hash},
+                {"peak_rss_bytes", peak_rss_bytes},
+                {"locality", locality},
+                {"policy_figures", session_->policy_figures()}};
   }
 
   Workload workload_;
@@ -74,6 +86,7 @@ json failed(const Error& error) {
 
 void serve_worker(std::istream& requests, std::ostream& answers) {
   std::signal(SIGINT, SIG_IGN);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   WorkerServer server;
   for (std::string line; std::getline(requests, line);) {
     json answer;

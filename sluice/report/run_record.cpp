@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "sluice/report/processor.hpp"
 #include "sluice/report/text_file.hpp"
 
 namespace sluice {
@@ -28,6 +29,7 @@ nlohmann::json run_record(const Machine& machine) {
   return {{"sluice", kVersion},
           {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
           {"cpu", machine.cpu},
+          {"processor", processor_json(read_processor())},
           {"threads", machine.threads},
           {"emulated", is_emulated(machine)},
           {"slow_tiers", slow_tiers},
