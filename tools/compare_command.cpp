@@ -76,9 +76,10 @@ void add_compare_command(CLI::App& app, Action& action) {
                    "Which planners or policies, separated by commas (fast-only is always added)")
       ->delimiter(',')
       ->required();
-  command->add_option("--steps", comparison.steps,
-                      "Steps in all; the first two are warm-up (default: 22 where a step takes less than half a second, "
-                      "else 10)");
+  command->add_option(
+      "--steps", comparison.steps,
+      "Steps in all; the first two are warm-up (default: 22 where a step takes less than half a second, "
+      "else 10)");
   arguments->profile.add_to(*command);
   add_trials_option(*command, comparison.trials);
   add_data_options(*command, comparison.session);

@@ -52,8 +52,8 @@ struct ComparisonRow {
   Bytes bytes_in = 0;             // a timed step, on average, towards the fast tier
   Bytes bytes_out = 0;
   Bytes peak_rss_bytes = 0;
-  nlohmann::json locality;                 // locality_json() of the last step; null: not known
-  std::vector<std::uint32_t> loss_bits;    // of every step's loss in fp32
+  nlohmann::json locality;               // locality_json() of the last step; null: not known
+  std::vector<std::uint32_t> loss_bits;  // of every step's loss in fp32
   std::string parameter_hash;
   bool same_losses = false;  // as the baseline's, bit for bit, at every step
   bool same_parameters = false;

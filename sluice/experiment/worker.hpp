@@ -62,7 +62,7 @@ struct WorkerStep {
 struct WorkerSummary {
   std::string parameter_hash;
   Bytes peak_rss_bytes = 0;
-  nlohmann::json locality;  // locality_json() of the last step; null before any
+  nlohmann::json locality;                                     // locality_json() of the last step; null before any
   std::vector<std::pair<std::string, double>> policy_figures;  // empty under a plan
 };
 

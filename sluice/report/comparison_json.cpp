@@ -28,12 +28,9 @@ json or_null(const std::optional<Value>& value) {
 json policy_json(const PolicyActivity& policy) {
   json figures = json::object();
   for (const auto& [name, figure] : policy.figures) figures[name] = figure;
-  return {{"settling_steps", policy.settling_steps},
-          {"steps", policy.steps},
-          {"passes", or_null(policy.passes())},
-          {"bytes_in", policy.bytes_in},
-          {"bytes_out", policy.bytes_out},
-          {"figures", figures}};
+  return {{"settling_steps", policy.settling_steps}, {"steps", policy.steps},
+          {"passes", or_null(policy.passes())},      {"bytes_in", policy.bytes_in},
+          {"bytes_out", policy.bytes_out},           {"figures", figures}};
 }
 
 json losses_of(const ComparisonRow& row) {
@@ -82,12 +79,9 @@ json row_json(const ComparisonRow& row) {
 }
 
 json profile_json(const ProfileCheck& check) {
-  return {{"measured_ms", check.measured_seconds * 1e3},
-          {"error", check.error},
-          {"measured_again", check.measured_again},
-          {"error_after", or_null(check.error_after)},
-          {"access_counts", check.with_accesses},
-          {"placements", check.placements}};
+  return {{"measured_ms", check.measured_seconds * 1e3}, {"error", check.error},
+          {"measured_again", check.measured_again},      {"error_after", or_null(check.error_after)},
+          {"access_counts", check.with_accesses},        {"placements", check.placements}};
 }
 
 }  // namespace

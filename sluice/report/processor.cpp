@@ -55,17 +55,16 @@ Processor read_processor() {
 }
 
 std::string describe_processor(const Processor& processor) {
-  const std::string cache = processor.last_level_cache_bytes == 0
-                                ? "unknown"
-                                : format_bytes(processor.last_level_cache_bytes);
+  const std::string cache =
+      processor.last_level_cache_bytes == 0 ? "unknown" : format_bytes(processor.last_level_cache_bytes);
   return fmt::format("{} (family {}, model {}, stepping {}), {} cores, last-level cache {}", processor.name,
                      processor.family, processor.model, processor.stepping, processor.cores, cache);
 }
 
 nlohmann::json processor_json(const Processor& processor) {
-  return {{"name", processor.name},         {"family", processor.family},
-          {"model", processor.model},       {"stepping", processor.stepping},
-          {"cores", processor.cores},       {"last_level_cache_bytes", processor.last_level_cache_bytes}};
+  return {{"name", processor.name},   {"family", processor.family},
+          {"model", processor.model}, {"stepping", processor.stepping},
+          {"cores", processor.cores}, {"last_level_cache_bytes", processor.last_level_cache_bytes}};
 }
 
 }  // namespace sluice

@@ -111,8 +111,8 @@ class StepMeasurement {
 
   CompiledGraph& compiled_;
   std::vector<std::string> signatures_;  // by OpIndex
-  Samples samples_;             // of this batch
-  std::set<std::string> done_;  // of this batch
+  Samples samples_;                      // of this batch
+  std::set<std::string> done_;           // of this batch
   std::map<std::string, OpMeasurement> measurements_;
   std::unique_ptr<OpTimer> timer_;
 };
