@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures what docs/results shows: each experiment is one command, its table and its JSON are kept side by side.
 #
-#   benchmarks/results.sh              all experiments (about a quarter of an hour on two idle cores)
+#   benchmarks/results.sh              all experiments (one to three minutes each on two idle cores)
 #   benchmarks/results.sh NAME...      only these; --list names them
 #
 # Needs the release build. Run it on an otherwise idle machine: the kernels' barriers spin.
@@ -19,29 +19,51 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert
   optane_sentinel pmbd_redl kernel_swap)
 
-compare() {  # NAME MODEL BATCH PLANNERS STEPS ARG...
-  local name=$1 model=$2 batch=$3 planners=$4 steps=$5
-  shift 5
-  keep "$name" "$sluice" compare "$model" --batch "$batch" --fast 20% --planners "$planners" --steps "$steps" \
+# What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
+# tier in place (these stay in the profile cache).
+count_accesses() {  # FILE MODEL BATCH ARG...: those of compare
+  local file=$1 model=$2 batch=$3 arguments=()
+  shift 3
+  while (($#)); do
+    case $1 in
+      --lr) shift ;;
+      --smallest-feasible) ;;
+      optane | pmbd) arguments+=("$1" --placements) ;;
+      *) arguments+=("$1") ;;
+    esac
+    shift
+  done
+  ahead="$sluice profile $model --batch $batch ${arguments[*]} --accesses --save $file"
+  "$sluice" profile "$model" --batch "$batch" "${arguments[@]}" --accesses --save "$file" >/dev/null
+}
+
+compare() {  # NAME MODEL BATCH PLANNERS ARG...: as many rounds as compare takes by itself
+  local name=$1 model=$2 batch=$3 planners=$4 counts=$spill/$1.profile.json ahead
+  shift 4
+  count_accesses "$counts" "$model" "$batch" "$@"
+  keep "$name" "$sluice" compare "$model" --batch "$batch" --fast 20% --planners "$planners" --accesses "$counts" \
     --spill-dir "$spill" --json "$out/$name.json" "$@"
 }
 
 at_feasible() {  # NAME MODEL BATCH ARG...: a fifth of the memory, or the least that works where that is more
-  compare "$1" "$2" "$3" fast-only,sentinel 9 --smallest-feasible "${@:4}"
+  compare "$1" "$2" "$3" fast-only,sentinel --smallest-feasible "${@:4}"
 }
 
-optane() {  # MODEL BATCH STEPS PLANNERS ARG...: beside the rivals of Sentinel's figures 7 and 8
-  compare "optane_sentinel_$1_b$2${part:-}" "$1" "$2" "$4" "$3" --slow optane --smallest-feasible "${@:5}"
+optane() {  # MODEL BATCH PLANNERS ARG...: beside the rivals of Sentinel's figures 7 and 8
+  compare "optane_sentinel_$1_b$2${part:-}" "$1" "$2" "$3" --slow optane --smallest-feasible "${@:4}"
 }
 
-pmbd() {  # MODEL BATCH STEPS ARG...: beside the rivals of ReDL's figure 8
-  compare "pmbd_redl_$1_b$2" "$1" "$2" redl,sentinel,first-touch,oim,slow-only "$3" --slow pmbd --smallest-feasible "${@:4}"
+# Beside the rivals of ReDL's figure 8. OIM twice: with a pass every 5 s, as published, and with passes within a step.
+pmbd() {  # MODEL BATCH ARG...
+  compare "pmbd_redl_$1_b$2" "$1" "$2" redl,sentinel,first-touch,oim,oim:period=0.05,slow-only --slow pmbd \
+    --smallest-feasible "${@:3}"
 }
 
-keep() {  # NAME COMMAND...: the command, the commit and what it printed, after the `note` that the caller may have set
+keep() {  # NAME COMMAND...: the command (and what went `ahead`), the commit and what it printed, after the `note`
   local name=$1
   shift
   {
+    [[ -z ${ahead:-} ]] || echo "\$ ${ahead//$spill/SPILL}"
     echo "\$ ${*//$spill/SPILL}"
     echo "commit $(git rev-parse --short HEAD)"
     [[ -z ${note:-} ]] || echo "$note"
@@ -70,21 +92,21 @@ experiment() {
   local three=fast-only,on-demand,sentinel
   local rivals=sentinel,ial,first-touch,memory-mode,on-demand,slow-only
   case $1 in
-    resnet50_b16) compare "$1" resnet50 16 $three 11 ;;
-    resnet50_b32) compare "$1" resnet50 32 $three 9 ;;
-    resnet50_b16_1GBs) compare "$1" resnet50 16 $three 7 --link-bandwidth 1GB/s ;;
-    resnet50_b32_1GBs) compare "$1" resnet50 32 $three 7 --link-bandwidth 1GB/s ;;
-    resnet32_b128) compare "$1" resnet32 128 $three 22 ;;
-    resnet32_b128_1GBs) compare "$1" resnet32 128 $three 22 --link-bandwidth 1GB/s ;;
-    resnet32_b128_1thread) compare "$1" resnet32 128 $three 7 --threads 1 ;;
-    vgg16_b32) compare "$1" vgg16 32 $three 7 ;;
+    resnet50_b16) compare "$1" resnet50 16 $three ;;
+    resnet50_b32) compare "$1" resnet50 32 $three ;;
+    resnet50_b16_1GBs) compare "$1" resnet50 16 $three --link-bandwidth 1GB/s ;;
+    resnet50_b32_1GBs) compare "$1" resnet50 32 $three --link-bandwidth 1GB/s ;;
+    resnet32_b128) compare "$1" resnet32 128 $three ;;
+    resnet32_b128_1GBs) compare "$1" resnet32 128 $three --link-bandwidth 1GB/s ;;
+    resnet32_b128_1thread) compare "$1" resnet32 128 $three --threads 1 ;;
+    vgg16_b32) compare "$1" vgg16 32 $three ;;
     resnet50_budgets)
       for share in 15% 30% 50% 80%; do
         keep "$1_${share%\%}" "$sluice" compare resnet50 --batch 16 --fast "$share" --planners $three --steps 5 \
           --spill-dir "$spill" --json "$out/$1_${share%\%}.json"
       done
       ;;
-    resnet32_pcie3) compare "$1" resnet32 128 $three 12 --slow pcie3 ;;
+    resnet32_pcie3) compare "$1" resnet32 128 um,um-prefetch,on-demand,sentinel --slow pcie3 ;;
     resnet20_learns)
       keep "$1_fast_only" "$sluice" train resnet20 --batch 64 --steps 100 --planner fast-only --json "$out/$1_fast_only.json"
       keep "$1_sentinel" "$sluice" train resnet20 --batch 64 --steps 100 --fast 25% --spill-dir "$spill" \
@@ -105,21 +127,21 @@ experiment() {
     lengths_lstm) lengths "$1" lstm 20 20,25,30,35,40,27 ;;
     lengths_bert) lengths "$1" bert_base 2 32,48,64,96,128,56 ;;
     optane_sentinel)  # Sentinel's table III, small batches
-      optane resnet32 128 12 $rivals
-      optane lstm 20 12 $rivals
-      note="images of 64 x 64 in colour, the network's own; the paper trains it on MNIST" optane dcgan 128 7 $rivals
-      optane mobilenet_v1 128 12 $rivals --image-size 32 --classes 10
+      optane resnet32 128 $rivals
+      optane lstm 20 $rivals
+      note="images of 64 x 64 in colour, the network's own; the paper trains it on MNIST" optane dcgan 128 $rivals
+      optane mobilenet_v1 128 $rivals --image-size 32 --classes 10
       local part why="batch 2 where the paper has 32: a step of 32 takes half a minute on two cores; in two parts,
 because a process for each planner holds all of the model in this machine's 24 GiB"
-      part=_1 note=$why optane bert_large 2 7 sentinel,ial,first-touch
-      part=_2 note=$why optane bert_large 2 7 memory-mode,on-demand,slow-only
+      part=_1 note=$why optane bert_large 2 sentinel,ial,first-touch
+      part=_2 note=$why optane bert_large 2 memory-mode,on-demand,slow-only
       ;;
     pmbd_redl)  # ReDL's table II; all batches are the paper's
-      pmbd resnet50_v2 128 12 --image-size 32 --classes 10
-      pmbd lstm 20 12
-      pmbd vgg19 64 7 --image-size 32 --classes 10 --lr 0.001
+      pmbd resnet50_v2 128 --image-size 32 --classes 10
+      pmbd lstm 20
+      pmbd vgg19 64 --image-size 32 --classes 10 --lr 0.001
       note="images of 75 x 75, the smallest that the network takes; the paper trains it on MNIST" \
-        pmbd inception_v3 64 7 --image-size 75 --classes 10
+        pmbd inception_v3 64 --image-size 75 --classes 10
       ;;
     kernel_swap) keep "$1" benchmarks/rivals/kernel_swap.py --spill-dir "$spill" --json "$out/$1.json" ;;
     vgg16_b8) at_feasible "$1" vgg16 8 --lr 0.001 ;;  # without norms it diverges at the usual rate

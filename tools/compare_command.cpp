@@ -1,14 +1,16 @@
 // sluice compare: several planners on the same steps, one row each.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
+#include "sluice/exec/measure/profiler.hpp"
 #include "sluice/experiment/comparison.hpp"
+#include "sluice/report/comparison_json.hpp"
+#include "sluice/report/comparison_text.hpp"
+#include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
-#include "tools/compare_output.hpp"
 #include "tools/options.hpp"
 
 namespace sluice {
@@ -35,20 +37,27 @@ Result<int> run(Arguments arguments) {
   SLUICE_ASSIGN(const Prepared prepared,
                 prepare(arguments.workload, arguments.machine, Probe::kMeasure, arguments.profile));
   arguments.comparison.accesses = prepared.access_counts();
-  const InterruptGuard guard;
   ProgressLine progress("comparing");
+  if (arguments.profile.times.empty()) {
+    arguments.comparison.measure_again = [&]() -> Result<Profile> {
+      ProfileCache cache = arguments.machine.open_cache(prepared.machine);
+      return measure_profile(*prepared.workload.compiled, prepared.machine, cache, {}, KnownTimes::kReplace);
+    };
+  }
+  const InterruptGuard guard;
   SLUICE_ASSIGN(
-      const std::vector<ComparisonRow> rows,
+      const ComparisonResult result,
       compare_planners(
           prepared.workload, prepared.machine, prepared.profile, arguments.comparison,
           [&](std::string_view what, std::int64_t done, std::int64_t total) { progress.update(done, total, what); },
           [&] { return guard.interrupted(); }));
   progress.clear();
-  const ComparisonHeading heading{prepared.workload.graph(), prepared.machine, arguments.budget.fast,
-                                  arguments.comparison.steps};
-  fmt::print("{}", comparison_text(heading, rows));
-  if (!arguments.json.empty()) SLUICE_RETURN_IF_ERROR(write_comparison(arguments.json, heading, rows));
-  const bool same = std::ranges::all_of(rows, [](const auto& row) { return row.failure || row.same_bits(); });
+  const ComparisonHeading heading{prepared.workload.graph(), prepared.machine, arguments.budget.fast};
+  fmt::print("{}", comparison_text(heading, result));
+  if (!arguments.json.empty()) {
+    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, comparison_json(heading, result)));
+  }
+  const bool same = result.same_bits();
   if (!same) fmt::print(stderr, "sluice: results differ from fast-only's: this is a bug, please report it\n");
   return same ? kExitOk : kExitFailed;
 }
@@ -67,7 +76,10 @@ void add_compare_command(CLI::App& app, Action& action) {
                    "Which planners or policies, separated by commas (fast-only is always added)")
       ->delimiter(',')
       ->required();
-  command->add_option("--steps", comparison.steps, "Steps in all; the first two are warm-up")->capture_default_str();
+  command->add_option(
+      "--steps", comparison.steps,
+      "Steps in all; the first two are warm-up (default: 22 where a step takes less than half a second, "
+      "else 10)");
   arguments->profile.add_to(*command);
   add_trials_option(*command, comparison.trials);
   add_data_options(*command, comparison.session);

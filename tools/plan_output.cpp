@@ -31,11 +31,6 @@ PlanTraffic plan_traffic(const Graph& graph, const Plan& plan) {
   return traffic;
 }
 
-std::string describe_graph(const Graph& graph) {
-  return fmt::format("{}, {}: {} ops, {} tensors, {} in all", graph.name, describe_inputs(input_tensors(graph)),
-                     graph.op_count(), graph.tensor_count(), format_bytes(fast_only_bytes(graph)));
-}
-
 std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan,
                           std::optional<Seconds> baseline) {
   std::vector<std::pair<std::string, std::string>> fields;

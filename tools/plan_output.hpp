@@ -8,6 +8,7 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/report/describe_graph.hpp"
 
 namespace sluice {
 
@@ -16,9 +17,6 @@ struct PlanTraffic {
   Bytes out = 0;
 };
 PlanTraffic plan_traffic(const Graph& graph, const Plan& plan);
-
-// "resnet50, images [16, 3, 224, 224], labels [16] of 1000: 412 ops, 630 tensors, 2.05 GiB in all"
-std::string describe_graph(const Graph& graph);
 
 // Budgets, arenas, migrations and the prediction, one fact a line. `baseline`: the predicted step with everything in
 // fast memory, where it is known.

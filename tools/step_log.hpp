@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/experiment/comparison.hpp"
+#include "sluice/base/spread.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/train/progress.hpp"
 #include "sluice/train/training_loop.hpp"

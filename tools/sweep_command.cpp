@@ -84,7 +84,7 @@ class Sweep {
       progress_.update(done_ + done, total_, fmt::format("{} {} {}", models_.back().model, what, done + 1));
     };
     SLUICE_RETURN_IF_ERROR(sweep.measure(points, request_.comparison, show, [&] { return guard_.interrupted(); }));
-    done_ += request_.comparison.steps;
+    done_ += arguments_.steps;
     return keep();
   }
 
@@ -103,7 +103,7 @@ class Sweep {
     if (arguments_.json.empty()) return {};
     return write_json_file(arguments_.json, {{"run", record_},
                                              {"complete", complete},
-                                             {"measured_steps", arguments_.run ? request_.comparison.steps : 0},
+                                             {"measured_steps", arguments_.run ? arguments_.steps : 0},
                                              {"warmup_steps", arguments_.run ? kWarmupRounds : 0},
                                              {"models", sweep_json(models_)},
                                              {"claims", claims_json(models_)}});

@@ -10,6 +10,7 @@
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
+#include "sluice/report/trial_record.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/policy_run.hpp"
@@ -18,7 +19,6 @@
 #include "tools/policy_output.hpp"
 #include "tools/train_arguments.hpp"
 #include "tools/train_output.hpp"
-#include "tools/trial_output.hpp"
 #include "tools/variable_training.hpp"
 
 namespace sluice {

@@ -7,7 +7,9 @@
 Without a model: the nine of the README's table, one after the other, and the geometric means at the end.
 Each contestant is a process of its own, so that its peak resident size is its own. A round is one step of each, in an
 order that rotates from round to round; a drift of the machine meets all of them alike. The first --warmup rounds are
-not counted. "vs" is the median over the rounds of a contestant's time by that of the reference's same round.
+not counted. "vs" is the median over the rounds of a contestant's time by that of the reference's same round. Whoever is
+not at turn is stopped. "alone" is the median of --alone further steps of one contestant after the other, each of which
+has the caches to itself: what a user sees.
 
 The contestants of Sluice are named planner@budget, such as fast-only, sentinel@20%. The rivals: PyTorch plain (the
 faster of its two memory formats), with every block checkpointed, and with its saved tensors in a file
@@ -23,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 
+from openblas_core import describe, fastest_core
+from pytorch_step import rival_libraries
 from contestants import (HERE, MIB, ROOT, SEQUENCES, Contestant, Lost, environment, sluice_plan, workload_settings,
                          write_json)
 
@@ -41,6 +45,7 @@ def arguments():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=7, help="counted rounds (default 7)")
     parser.add_argument("--warmup", type=int, default=2, help="rounds before those (default 2)")
+    parser.add_argument("--alone", type=int, default=3, help="counted steps alone, after the rounds (default 3)")
     parser.add_argument("--dropout", type=float, default=0.0, help="of models that have it (default 0)")
     parser.add_argument("--sluice", default="fast-only", help="planners and budgets (default %(default)s)")
     parser.add_argument("--rivals", default="plain", help="of plain, checkpoint, disk (default %(default)s)")
@@ -56,8 +61,8 @@ def arguments():
         if model not in BATCHES or (batch and not batch.isdigit()):
             parser.error(f"'{text}' is not MODEL[:BATCH] with a model of {', '.join(BATCHES)}")
         options.workloads.append((model, int(batch or BATCHES[model])))
-    if options.rounds < 1 or options.threads < 1 or any(batch < 1 for _, batch in options.workloads):
-        parser.error("batches, --rounds and --threads must be at least 1")
+    if options.rounds < 1 or options.alone < 1 or options.threads < 1 or any(batch < 1 for _, batch in options.workloads):
+        parser.error("batches, --rounds, --alone and --threads must be at least 1")
     unknown = set(options.rivals) - {"plain", "checkpoint", "disk"}
     if unknown:
         parser.error(f"unknown rival {', '.join(sorted(unknown))}; known: plain, checkpoint, disk")
@@ -76,7 +81,7 @@ def pytorch_contestant(options, workload, mode):
                       [PYTHON, os.path.join(HERE, "pytorch_step.py"), workload[0], "--batch", str(workload[1]),
                        "--threads", str(options.threads), "--mode", mode, "--serve",
                        *(["--dropout", str(options.dropout)] if workload[0] in SEQUENCES else []),
-                       "--spill", os.path.join(options.spill_dir, f"pytorch-{os.getpid()}.spill")])
+                       *(["--core", options.openblas["core"]] if options.openblas["core"] else []), "--spill", os.path.join(options.spill_dir, f"pytorch-{os.getpid()}.spill")])
 
 
 def require_pytorch():
@@ -98,13 +103,24 @@ def run_rounds(contestants, options):
     print(file=sys.stderr)
 
 
-def row_of(contestant, references):
+def run_alone(contestants, options):
+    """Median seconds of steps of each behind its own steps, the first not counted; by name."""
+    first = options.warmup + options.rounds
+    medians = {}
+    for contestant in contestants:
+        steps = [contestant.step(first + index, counted=False)["step_seconds"] for index in range(1 + options.alone)]
+        medians[contestant.name] = statistics.median(steps[1:])
+    return medians
+
+
+def row_of(contestant, references, alone):
     summary = contestant.finish()
     times = contestant.seconds
     ratios = {name: statistics.median(own / other for own, other in zip(times, reference))
               for name, reference in references.items()}
     return {"name": contestant.name,
             "step_ms": {"median": 1e3 * statistics.median(times), "min": 1e3 * min(times), "max": 1e3 * max(times)},
+            "alone_ms": 1e3 * alone[contestant.name],
             "rounds_ms": [1e3 * seconds for seconds in times],
             "ratio_to": ratios,
             "peak_rss_bytes": summary["peak_rss_bytes"],
@@ -114,11 +130,11 @@ def row_of(contestant, references):
 
 def print_table(rows, references):
     width = max(len(row["name"]) for row in rows)
-    print(f"{'':{width}}  {'median':>9} {'min':>9} {'max':>9} {'peak RSS':>10}" +
+    print(f"{'':{width}}  {'median':>9} {'min':>9} {'max':>9} {'alone':>9} {'peak RSS':>10}" +
           "".join(f"  {'vs ' + name:>{len(name) + 3}}" for name in references))
     for row in rows:
         step = row["step_ms"]
-        print(f"{row['name']:{width}}  {step['median']:6.0f} ms {step['min']:6.0f} ms {step['max']:6.0f} ms "
+        print(f"{row['name']:{width}}  {step['median']:6.0f} ms {step['min']:6.0f} ms {step['max']:6.0f} ms {row['alone_ms']:6.0f} ms "
               f"{row['peak_rss_bytes'] / MIB:6.0f} MiB" +
               "".join(f"  {row['ratio_to'][name]:>{len(name) + 3}.3f}" for name in references))
 
@@ -132,7 +148,8 @@ def compare(options, workload, folder):
             print(f"{contestant.name}: {note}", file=sys.stderr)
     run_rounds(contestants, options)
     references = {entry.name: entry.seconds for entry in contestants if entry.name.startswith("pytorch ")}
-    rows = [row_of(contestant, references) for contestant in contestants]
+    alone = run_alone(contestants, options)
+    rows = [row_of(contestant, references, alone) for contestant in contestants]
     print(f"{workload[0]}, batch {workload[1]}")
     print_table(rows, references)
     print(flush=True)
@@ -144,17 +161,18 @@ def geometric_mean(values):
 
 
 def print_summary(comparisons, contestant, rival):
-    """Each model's time and memory by the rival's, and their means."""
+    """Each model's time, in turn and alone, and memory by the rival's, and their means."""
     summary = []
-    print(f"{contestant} by {rival}\n{'':16} {'time':>7} {'peak RSS':>9}")
+    print(f"{contestant} by {rival}\n{'':16} {'time':>7} {'alone':>7} {'peak RSS':>9}")
     for comparison in comparisons:
         rows = {row["name"]: row for row in comparison["results"]}
         time = rows[contestant]["ratio_to"][rival]
         memory = rows[contestant]["peak_rss_bytes"] / rows[rival]["peak_rss_bytes"]
-        summary.append({"model": comparison["model"], "time": time, "memory": memory})
-        print(f"{comparison['model']:16} {time:7.3f} {memory:9.3f}")
-    means = {key: geometric_mean([entry[key] for entry in summary]) for key in ("time", "memory")}
-    print(f"{'geometric mean':16} {means['time']:7.3f} {means['memory']:9.3f}\n")
+        alone = rows[contestant]["alone_ms"] / rows[rival]["alone_ms"]
+        summary.append({"model": comparison["model"], "time": time, "alone": alone, "memory": memory})
+        print(f"{comparison['model']:16} {time:7.3f} {alone:7.3f} {memory:9.3f}")
+    means = {key: geometric_mean([entry[key] for entry in summary]) for key in ("time", "alone", "memory")}
+    print(f"{'geometric mean':16} {means['time']:7.3f} {means['alone']:7.3f} {means['memory']:9.3f}\n")
     return {"contestant": contestant, "rival": rival, "models": summary, "geometric_mean": means}
 
 
@@ -164,8 +182,10 @@ def main():
     if not os.access(options.binary, os.X_OK):
         sys.exit(f"compare_pytorch: {options.binary} is missing; build it first: cmake --build --preset release")
     os.makedirs(options.spill_dir, exist_ok=True)
-    setting = {"threads": options.threads, "rounds": options.rounds, "dropout": options.dropout, **environment()}
-    print(f"{options.threads} threads, {options.rounds} rounds interleaved, {setting['cpu']}, commit {setting['commit']}\n")
+    options.openblas = fastest_core(rival_libraries(options.threads)[0])
+    setting = {"openblas": options.openblas, "threads": options.threads, "rounds": options.rounds, "dropout": options.dropout, **environment()}
+    print(f"{options.threads} threads, {options.rounds} rounds interleaved, {setting['cpu']}, commit {setting['commit']}")
+    print(describe(options.openblas) + "\n")
     with tempfile.TemporaryDirectory() as folder:
         comparisons = [compare(options, workload, folder) for workload in options.workloads]
     summaries = [print_summary(comparisons, f"sluice {name}", "pytorch plain")

@@ -1,10 +1,13 @@
 """Contestants of a comparison: processes that take training steps one by one, on request.
 
 A request and its answer are one JSON line each way (sluice/experiment/worker.hpp). Each contestant is a process of its own,
-so that its peak resident size is its own, and whoever compares them decides who steps when.
+so that its peak resident size is its own, and whoever compares them decides who steps when. A contestant is stopped
+(SIGSTOP) as soon as it has answered and woken (SIGCONT) for its next request: threads that spin after their last work
+take no processor from whoever is next, and each runs with the settings that it would have alone.
 """
 
 import contextlib
+import ctypes
 import datetime
 import json
 import os
@@ -18,6 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MIB = 1 << 20
 LEARNING_RATE = 0.01
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 SEQUENCES = {"lstm": 35, "bert_base": 128, "bert_large": 128, "gpt2_small": 256}
 
 
@@ -40,7 +45,7 @@ class Contestant:
         self.seconds = []  # of counted steps
         self.losses = []   # of all steps
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        preexec_fn=before_exec)
+                                        preexec_fn=lambda: prepare_child(before_exec))
         try:
             self.notes = self.ask({"command": "setup", **setup}, limit).get("notes", []) if setup else []
         except BaseException:
@@ -48,6 +53,7 @@ class Contestant:
             raise
 
     def ask(self, request, limit=None):
+        self.process.send_signal(signal.SIGCONT)
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
@@ -60,7 +66,13 @@ class Contestant:
         if not answer or not answer["ok"]:
             reason = answer["message"] if answer else how_it_ended(self.process.wait())
             raise Lost(self.name, reason)
+        self.stop()
         return answer
+
+    def stop(self):
+        """Returns when all its threads are stopped, or it has ended."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def step(self, index, counted, limit=None):
         answer = self.ask({"command": "step", "step": index, "learning_rate": LEARNING_RATE}, limit)
@@ -72,6 +84,7 @@ class Contestant:
     def finish(self, limit=None):
         summary = self.ask({"command": "finish"}, limit)
         self.process.stdin.close()
+        self.process.send_signal(signal.SIGCONT)  # stopped, it would see no end of its input
         self.process.wait()
         return summary
 
@@ -82,6 +95,13 @@ class Contestant:
         for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(BrokenPipeError):  # of a request that was not sent
                 pipe.close()
+
+
+def prepare_child(before_exec):
+    """In the new process: it dies with its parent, stopped or not."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if before_exec:
+        before_exec()
 
 
 def how_it_ended(status):

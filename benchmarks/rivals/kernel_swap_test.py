@@ -111,6 +111,22 @@ class Contestants(unittest.TestCase):
         self.addCleanup(contestant.end)
         return contestant
 
+    def state(self, contestant):
+        with open(f"/proc/{contestant.process.pid}/stat") as file:
+            return file.read().rpartition(") ")[2][0]
+
+    def test_it_sleeps_between_its_turns(self):
+        code = ("import json, sys\n"
+                "for line in sys.stdin:\n"
+                "    state = open('/proc/self/stat').read().rpartition(') ')[2][0]\n"
+                "    print(json.dumps({'ok': True, 'state': state}), flush=True)")
+        contestant = self.worker(code, setup={"plan": "x"})
+        for _ in range(3):
+            self.assertEqual(self.state(contestant), "T")
+            self.assertEqual(contestant.ask({"command": "step"})["state"], "R")
+        contestant.finish()
+        self.assertEqual(contestant.process.poll(), 0)
+
     def test_too_slow_a_one_is_ended(self):
         begin = time.monotonic()
         contestant = self.worker("import time; time.sleep(60)")

@@ -2,7 +2,7 @@
 """Times training steps in PyTorch, the rival, the way a careful user would run it on CPU.
 
     pytorch_step.py MODEL [--batch B] [--threads T] [--mode plain|checkpoint|disk] [--layout auto|nhwc|nchw]
-                    [--steps N] [--spill FILE] [--dropout P]
+                    [--steps N] [--spill FILE] [--dropout P] [--core KERNELS]
     pytorch_step.py MODEL ... --serve
 
 The step: forward, the model's loss, backward, SGD with momentum 0.9, fp32, on one synthetic batch. Layout auto runs
@@ -14,7 +14,8 @@ Prints one JSON line per step with "step_seconds" and "loss", and one at the end
 step in turn.
 
 Debian's Python and packages: python3-torch, python3-torchvision, python3-numpy; libtcmalloc-minimal4 and
-libopenblas0-openmp are used when they are there (see tuned_environment), and the first JSON line says whether they were.
+libopenblas0-openmp are used when they are there (see rival_libraries), with the kernels of OpenBLAS that are fastest on
+this processor (openblas_core.py); the first JSON line says what was used.
 """
 
 import argparse
@@ -27,16 +28,17 @@ import subprocess
 import sys
 import time
 
+from openblas_core import describe, fastest_core
+
 TUNED = "SLUICE_RIVAL_TUNED"
 LEARNING_RATE = 0.01
 
 
-def tuned_environment(threads):
-    """The environment in which PyTorch is fastest here; each line undoes a measured loss.
+def rival_libraries(threads):
+    """The environment in which PyTorch is fastest here, but for OpenBLAS' kernels, and what it uses.
 
     tcmalloc: with glibc, big tensors go back to the kernel every step and a quarter of the time is page faults.
     openblas-openmp: OpenBLAS' own thread pool spins against PyTorch's OpenMP pool.
-    OPENBLAS_CORETYPE: some environments pin it to an older CPU, which halves matrix products.
     """
     environment = dict(os.environ)
     environment.pop("OPENBLAS_CORETYPE", None)
@@ -49,6 +51,19 @@ def tuned_environment(threads):
     for folder in sorted(glob.glob("/usr/lib/*/openblas-openmp"))[:1]:
         environment["LD_LIBRARY_PATH"] = ":".join(filter(None, [folder, environment.get("LD_LIBRARY_PATH")]))
         used.append("openblas-openmp")
+    return environment, used
+
+
+def tuned_environment(threads, core):
+    """`core`: of OpenBLAS' kernels, or nothing to find out which are fastest on this processor."""
+    environment, used = rival_libraries(threads)
+    if core is None:
+        found = fastest_core(environment)
+        print(describe(found), file=sys.stderr, flush=True)
+        core = found["core"]
+    if core:
+        environment["OPENBLAS_CORETYPE"] = core
+        used.append(f"OpenBLAS kernels {core}")
     environment[TUNED] = ",".join(used) or "none"
     return environment
 
@@ -63,6 +78,7 @@ def arguments():
     parser.add_argument("--dropout", type=float, help="default: the model's")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--spill", default="pytorch.spill", help="the file of mode disk, unlinked at once")
+    parser.add_argument("--core", help="which of OpenBLAS' kernels, such as SkylakeX (default: the fastest, measured)")
     parser.add_argument("--serve", action="store_true", help="run steps on request from standard input")
     return parser.parse_args()
 
@@ -159,7 +175,7 @@ def main():
     options = arguments()
     if TUNED not in os.environ:
         sys.stdout.flush()
-        os.execve(sys.executable, [sys.executable] + sys.argv, tuned_environment(options.threads))
+        os.execve(sys.executable, [sys.executable] + sys.argv, tuned_environment(options.threads, options.core))
     try:
         if options.layout == "auto":
             options.layout = faster_layout(options)

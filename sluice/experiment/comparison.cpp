@@ -1,47 +1,30 @@
 #include "sluice/experiment/comparison.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstdlib>
+#include <cmath>
 #include <memory>
 
-#include "sluice/experiment/worker.hpp"
+#include "sluice/experiment/plan_folder.hpp"
 #include "sluice/plan/plan_file.hpp"
+#include "sluice/policies/policy_settings.hpp"
+#include "sluice/profile/placement.hpp"
+#include "sluice/sim/policy_simulator.hpp"
+#include "sluice/train/policy_run.hpp"
 
 namespace sluice {
 namespace {
 
-// A folder for the plans that workers read; gone with the object.
-class PlanFolder {
- public:
-  static Result<std::unique_ptr<PlanFolder>> create() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-plans-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      return Error{ErrorCode::kIo, fmt::format("cannot make a folder for plans at {}", pattern)};
-    }
-    return std::unique_ptr<PlanFolder>(new PlanFolder(pattern));
-  }
-  ~PlanFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  PlanFolder(const PlanFolder&) = delete;
-  PlanFolder& operator=(const PlanFolder&) = delete;
-
-  std::filesystem::path file(std::string_view planner) const { return path_ / fmt::format("{}.json", planner); }
-
- private:
-  explicit PlanFolder(std::filesystem::path path) : path_(std::move(path)) {}
-  std::filesystem::path path_;
-};
+constexpr Seconds kShortStep = 0.5;
+constexpr std::int64_t kRoundsOfShortSteps = 20;  // timed
+constexpr std::int64_t kRoundsOfLongSteps = 8;
+constexpr std::int64_t kCheckSteps = 3;  // of the baseline, timed to judge op times
 
 struct Contestant {
   ComparisonRow row;
   std::unique_ptr<WorkerProcess> worker;
-  std::vector<WorkerStep> steps;
+  WorkerRun run;
 
   bool running() const { return !row.failure; }
   void fail(const Error& error) {
@@ -50,80 +33,78 @@ struct Contestant {
   }
 };
 
-std::vector<std::string> with_baseline(std::vector<std::string> planners) {
+std::vector<Contestant> contestants_of(std::vector<std::string> planners) {
   if (std::ranges::find(planners, kBaselinePlanner) == planners.end()) {
     planners.insert(planners.begin(), std::string(kBaselinePlanner));
   }
-  return planners;
+  std::vector<Contestant> contestants(planners.size());
+  for (std::size_t i = 0; i < planners.size(); ++i) contestants[i].row.planner = std::move(planners[i]);
+  return contestants;
 }
 
 class Comparison {
  public:
-  Comparison(const Workload& workload, const Machine& machine, const Profile& profile, const ComparisonOptions& options)
-      : workload_(workload), machine_(machine), profile_(profile), options_(options) {}
+  Comparison(const Workload& workload, const Machine& machine, const Profile& profile, const ComparisonOptions& options,
+             const ComparisonProgress& progress, const std::function<bool()>& stop)
+      : workload_(workload),
+        machine_(machine),
+        profile_(profile),
+        options_(options),
+        progress_(progress),
+        stop_(stop),
+        contestants_(contestants_of(options.planners)) {}
 
-  Status prepare(const ComparisonProgress& progress, const std::function<bool()>& stop) {
-    SLUICE_ASSIGN(plans_, PlanFolder::create());
-    const std::vector<std::string> planners = with_baseline(options_.planners);
-    for (const std::string& planner : planners) {
-      progress("starting", static_cast<std::int64_t>(contestants_.size()), static_cast<std::int64_t>(planners.size()));
-      Contestant contestant;
-      contestant.row.planner = planner;
-      const Status started = start(contestant, stop);
-      if (!started.ok() && started.error().code == ErrorCode::kBadInput) return started.error();
-      if (!started.ok()) contestant.fail(started.error());
-      contestants_.push_back(std::move(contestant));
+  Result<ComparisonResult> run() {
+    SLUICE_RETURN_IF_ERROR(prepare());
+    result_.steps = options_.steps.value_or(default_rounds(result_.profile.measured_seconds));
+    for (std::int64_t round = 0; round < result_.steps; ++round) {
+      progress_("round", round, result_.steps);
+      SLUICE_RETURN_IF_ERROR(run_round(round));
     }
-    return baseline_status();
-  }
-
-  Status run_round(std::int64_t step) {
-    const float rate = options_.schedule.rate(options_.learning_rate, step);
-    for (Contestant& contestant : contestants_) {
-      if (!contestant.running()) continue;
-      Result<WorkerStep> done = contestant.worker->run_step(step, rate);
-      if (done.ok()) {
-        contestant.steps.push_back(std::move(*done));
-      } else {
-        contestant.fail(done.error());
-      }
-    }
-    return baseline_status();
-  }
-
-  Result<std::vector<ComparisonRow>> finish() {
-    for (Contestant& contestant : contestants_) {
-      if (!contestant.running()) continue;
-      const Result<WorkerSummary> summary = contestant.worker->finish();
-      if (!summary.ok()) {
-        contestant.fail(summary.error());
-        continue;
-      }
-      contestant.row.parameter_hash = summary->parameter_hash;
-      contestant.row.peak_rss_bytes = summary->peak_rss_bytes;
-      contestant.row.locality = summary->locality;
-    }
-    SLUICE_RETURN_IF_ERROR(baseline_status());
-    std::vector<ComparisonRow> rows;
-    for (Contestant& contestant : contestants_) {
-      if (contestant.running()) summarise(contestant);
-    }
-    for (Contestant& contestant : contestants_) rows.push_back(std::move(contestant.row));
-    return rows;
+    return finish();
   }
 
  private:
-  Status start(Contestant& contestant, const std::function<bool()>& stop) {
-    SLUICE_RETURN_IF_ERROR(plan(contestant.row, stop));
-    const std::filesystem::path file = plans_->file(contestant.row.planner);
-    SLUICE_RETURN_IF_ERROR(write_plan(file, workload_.graph(), contestant.row.plan));
-    SLUICE_ASSIGN(contestant.worker,
-                  WorkerProcess::start("/proc/self/exe", {workload_.options, options_.session, machine_, file}));
-    contestant.row.notes = contestant.worker->notes();
+  Status prepare() {
+    SLUICE_ASSIGN(plans_, PlanFolder::create());
+    start_or_fail(baseline());
+    SLUICE_RETURN_IF_ERROR(baseline_status());
+    SLUICE_RETURN_IF_ERROR(check_profile());
+    std::int64_t started = 1;
+    for (Contestant& contestant : contestants_) {
+      if (&contestant == &baseline()) continue;
+      progress_("starting", started++, static_cast<std::int64_t>(contestants_.size()));
+      start_or_fail(contestant);
+      if (contestant.running()) settle_or_fail(contestant);
+      SLUICE_RETURN_IF_ERROR(interrupted_or_bad_input(contestant));
+    }
     return {};
   }
 
-  Status plan(ComparisonRow& row, const std::function<bool()>& stop) const {
+  // Bad input is the caller's mistake and no contestant's: the whole comparison ends.
+  Status interrupted_or_bad_input(const Contestant& contestant) const {
+    if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the first round"};
+    if (contestant.row.failure && contestant.row.failure->code == ErrorCode::kBadInput) return *contestant.row.failure;
+    return {};
+  }
+
+  void start_or_fail(Contestant& contestant) {
+    const Status started = start(contestant);
+    if (!started.ok()) contestant.fail(started.error());
+  }
+
+  Status start(Contestant& contestant) {
+    SLUICE_RETURN_IF_ERROR(plan(contestant.row));
+    const std::filesystem::path file = plans_->file(contestant.row.planner);
+    SLUICE_RETURN_IF_ERROR(write_plan(file, workload_.graph(), contestant.row.plan));
+    SLUICE_ASSIGN(contestant.worker,
+                  WorkerProcess::start(options_.worker, {workload_.options, options_.session, machine_, file}));
+    contestant.row.notes = contestant.worker->notes();
+    if (policy_run(contestant.row.plan)) contestant.row.policy.emplace();
+    return {};
+  }
+
+  Status plan(ComparisonRow& row) const {
     const std::optional<std::int64_t> most_steps = has_search(row.planner) ? options_.trials : 0;
     SLUICE_ASSIGN(PlannedStart start, start_planning(workload_, machine_, profile_, row.planner, options_.fast,
                                                      options_.accesses, most_steps));
@@ -131,82 +112,136 @@ class Comparison {
     if (!start.search) return {};
     SLUICE_ASSIGN(Workload tried, build_workload(workload_.options));
     SLUICE_ASSIGN(row.trials, settle_in_training(tried, std::move(start), {row.planner, most_steps}, options_.session,
-                                                 options_.schedule.rate(options_.learning_rate, 0), stop));
+                                                 options_.schedule.rate(options_.learning_rate, 0), stop_));
     row.plan = row.trials->plans[row.trials->kept].plan;
     return {};
   }
 
-  const Contestant& baseline() const {
+  Status check_profile() {
+    ProfileCheck& check = result_.profile;
+    SLUICE_ASSIGN(check.measured_seconds, time_baseline());
+    check.error = baseline().row.plan.predicted_step_seconds / check.measured_seconds - 1;
+    if (std::abs(check.error) > kProfileTolerance && options_.measure_again) {
+      progress_("measuring ops again", 0, static_cast<std::int64_t>(contestants_.size()));
+      SLUICE_ASSIGN(profile_, options_.measure_again());
+      SLUICE_RETURN_IF_ERROR(plan(baseline().row));
+      check.measured_again = true;
+      check.error_after = baseline().row.plan.predicted_step_seconds / check.measured_seconds - 1;
+    }
+    check.with_accesses = options_.accesses != nullptr;
+    for (const auto& times : profile_.placements) check.placements.push_back(times->tier);
+    return {};
+  }
+
+  Result<Seconds> time_baseline() {
+    WorkerProcess& worker = *baseline().worker;
+    std::vector<Seconds> seconds;
+    for (std::int64_t step = 0; step < kWarmupRounds + kCheckSteps; ++step) {
+      if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the first round"};
+      progress_("checking op times", 0, static_cast<std::int64_t>(contestants_.size()));
+      SLUICE_ASSIGN(const WorkerStep done, worker.run_step(step, rate_of(step)));
+      if (step >= kWarmupRounds) seconds.push_back(done.step_seconds);
+    }
+    SLUICE_RETURN_IF_ERROR(worker.restart());
+    return spread_of(seconds).median;
+  }
+
+  void settle_or_fail(Contestant& contestant) {
+    const Status settled = settle(contestant);
+    if (!settled.ok()) contestant.fail(settled.error());
+  }
+
+  // A policy that makes passes, until it has made as many as in its prediction.
+  Status settle(Contestant& contestant) {
+    if (!contestant.row.policy) return {};
+    SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(contestant.row.planner));
+    if (chosen.tuning.scan_period <= 0) return {};
+    PolicyActivity& policy = *contestant.row.policy;
+    policy.settling_steps = settling_steps(chosen.tuning, result_.profile.measured_seconds);
+    for (std::int64_t step = 0; step < policy.settling_steps; ++step) {
+      if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the first round"};
+      progress_(contestant.row.planner + " settles", step, policy.settling_steps);
+      SLUICE_ASSIGN(const WorkerStep done, contestant.worker->run_step(step, rate_of(step)));
+      const StepTraffic traffic = traffic_of(done, machine_);
+      policy.bytes_in += traffic.in;
+      policy.bytes_out += traffic.out;
+    }
+    return contestant.worker->restart();
+  }
+
+  Status run_round(std::int64_t round) {
+    const std::size_t count = contestants_.size();
+    for (std::size_t turn = 0; turn < count; ++turn) {
+      Contestant& contestant = contestants_[(turn + static_cast<std::size_t>(round)) % count];
+      if (!contestant.running()) continue;
+      if (stop_()) return Error{ErrorCode::kInterrupted, fmt::format("interrupted after {} rounds", round)};
+      Result<WorkerStep> done = contestant.worker->run_step(round, rate_of(round));
+      if (done.ok()) {
+        contestant.run.steps.push_back(std::move(*done));
+      } else {
+        contestant.fail(done.error());
+      }
+    }
+    return baseline_status();
+  }
+
+  Result<ComparisonResult> finish() {
+    for (Contestant& contestant : contestants_) {
+      if (!contestant.running()) continue;
+      Result<WorkerSummary> summary = contestant.worker->finish();
+      if (summary.ok()) {
+        contestant.run.summary = std::move(*summary);
+      } else {
+        contestant.fail(summary.error());
+      }
+    }
+    SLUICE_RETURN_IF_ERROR(baseline_status());
+    for (Contestant& contestant : contestants_) {
+      if (!contestant.running()) continue;
+      add_measurements(contestant.row, contestant.run, baseline().row, baseline().run, machine_);
+    }
+    for (Contestant& contestant : contestants_) result_.rows.push_back(std::move(contestant.row));
+    return std::move(result_);
+  }
+
+  float rate_of(std::int64_t step) const { return options_.schedule.rate(options_.learning_rate, step); }
+
+  Contestant& baseline() {
     return *std::ranges::find(contestants_, kBaselinePlanner,
                               [](const Contestant& each) -> const std::string& { return each.row.planner; });
   }
 
-  Status baseline_status() const {
+  Status baseline_status() {
     if (baseline().running()) return {};
     const Error& failure = *baseline().row.failure;
     return Error{failure.code, fmt::format("the baseline {} cannot run: {}", kBaselinePlanner, failure.message)};
   }
 
-  void summarise(Contestant& contestant) const {
-    ComparisonRow& row = contestant.row;
-    const std::vector<WorkerStep>& base = baseline().steps;
-    std::vector<double> ratios;
-    std::vector<double> stalls;
-    row.same_losses = true;
-    for (std::size_t i = 0; i < contestant.steps.size(); ++i) {
-      const WorkerStep& step = contestant.steps[i];
-      row.losses.push_back(std::bit_cast<float>(step.loss_bits));
-      row.same_losses = row.same_losses && step.loss_bits == base[i].loss_bits;
-      if (i < kWarmupRounds) continue;
-      row.rounds.push_back(step.step_seconds);
-      ratios.push_back(step.step_seconds / base[i].step_seconds);
-      stalls.push_back(step.stall_seconds);
-    }
-    row.same_parameters = row.parameter_hash == baseline().row.parameter_hash;
-    row.step_seconds = spread_of(row.rounds);
-    row.slowdown_spread = spread_of(ratios);
-    row.slowdown = row.slowdown_spread.median;
-    row.stall_seconds = spread_of(stalls).median;
-    for (std::size_t link = 0; link < machine_.links.size(); ++link) {
-      const Link& each = machine_.links[link];
-      (each.to < each.from ? row.bytes_in : row.bytes_out) += contestant.steps.back().link_bytes.at(link);
-    }
-  }
-
   const Workload& workload_;
   const Machine& machine_;
-  const Profile& profile_;
+  Profile profile_;
   const ComparisonOptions& options_;
+  const ComparisonProgress& progress_;
+  const std::function<bool()>& stop_;
   std::unique_ptr<PlanFolder> plans_;
   std::vector<Contestant> contestants_;
+  ComparisonResult result_;
 };
 
 }  // namespace
 
-Spread spread_of(std::vector<double> values) {
-  SLUICE_CHECK(!values.empty(), "a spread needs values");
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-  return {median, values.front(), values.back()};
+std::int64_t default_rounds(Seconds fast_only_step) {
+  return kWarmupRounds + (fast_only_step < kShortStep ? kRoundsOfShortSteps : kRoundsOfLongSteps);
 }
 
-Result<std::vector<ComparisonRow>> compare_planners(const Workload& workload, const Machine& machine,
-                                                    const Profile& profile, const ComparisonOptions& options,
-                                                    const ComparisonProgress& progress,
-                                                    const std::function<bool()>& stop) {
-  if (options.steps <= kWarmupRounds) {
+Result<ComparisonResult> compare_planners(const Workload& workload, const Machine& machine, const Profile& profile,
+                                          const ComparisonOptions& options, const ComparisonProgress& progress,
+                                          const std::function<bool()>& stop) {
+  if (options.steps && *options.steps <= kWarmupRounds) {
     return Error{ErrorCode::kBadInput, fmt::format("--steps {} leaves nothing to time: the first {} rounds are warm-up",
-                                                   options.steps, kWarmupRounds)};
+                                                   *options.steps, kWarmupRounds)};
   }
-  Comparison comparison(workload, machine, profile, options);
-  SLUICE_RETURN_IF_ERROR(comparison.prepare(progress, stop));
-  for (std::int64_t step = 0; step < options.steps; ++step) {
-    if (stop()) return Error{ErrorCode::kInterrupted, fmt::format("interrupted after {} rounds", step)};
-    progress("round", step, options.steps);
-    SLUICE_RETURN_IF_ERROR(comparison.run_round(step));
-  }
-  return comparison.finish();
+  return Comparison(workload, machine, profile, options, progress, stop).run();
 }
 
 }  // namespace sluice

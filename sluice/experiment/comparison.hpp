@@ -1,19 +1,27 @@
 // Several planners side by side on the same steps: the measurement behind `sluice compare`.
 //
-// Each planner has a process of its own (worker.hpp). They take steps in turn, A B C A B C, so that drift of the
-// machine meets all alike; a slowdown is the median over rounds of this planner's step time over the baseline's of the
-// same round. A planner that decides by trials makes them before all that, in this process, and takes part with the
-// plan it kept. The first two rounds are warm-up: trained but not timed. The baseline, fast-only, is added when it is
-// not asked for. A planner that cannot run has the reason in its row; the others go on.
+// Each planner has a process of its own (worker.hpp) that runs as `sluice train` would and is stopped while it is not
+// its turn. They take steps in turn in an order that rotates, A B C, B C A, C A B, so that drift of the machine and
+// what one leaves in the caches meet all alike; a slowdown is the median over rounds of this planner's step time over
+// the baseline's of the same round. The first two rounds are warm-up: trained but not timed. The baseline, fast-only,
+// is added when it is not asked for. A planner that cannot run has the reason in its row; the others go on.
+//
+// Ahead of the rounds:
+//   - the baseline takes a few steps. Where its prediction is off by more than kProfileTolerance, op times are of
+//     another moment (a busy minute, a slower clock): they are measured again, once, and all plans are made with the
+//     new ones;
+//   - a planner that decides by trials makes them in this process, and takes part with the plan it kept;
+//   - a policy that looks at pages in passes runs for as many steps as its prediction does, until it has made several
+//     passes (settling_steps()): what is compared is the policy at work, not the placement it began with.
+// Then every contestant begins again with the initial parameters.
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sluice/experiment/plan_trials.hpp"
+#include "sluice/experiment/comparison_result.hpp"
 #include "sluice/profile/profile.hpp"
 #include "sluice/train/learning_rate.hpp"
 #include "sluice/train/planning.hpp"
@@ -21,47 +29,25 @@
 
 namespace sluice {
 
-inline constexpr std::int64_t kWarmupRounds = 2;
+inline constexpr double kProfileTolerance = 0.05;
+
+// Rounds in all, warm-up included, where nobody says how many: twenty timed ones of steps below half a second, eight of
+// longer ones.
+std::int64_t default_rounds(Seconds fast_only_step);
 
 struct ComparisonOptions {
   std::vector<std::string> planners;
   FastBudget fast;
-  std::int64_t steps = 10;  // rounds in all, warm-up included
+  std::optional<std::int64_t> steps;  // rounds in all, warm-up included; nothing: default_rounds()
   double learning_rate = 0.02;
   LearningRateSchedule schedule;
   SessionOptions session;
   const AccessProfile* accesses = nullptr;  // for planners that go by them
   // Most steps that a planner with a search may spend on trials, as start_planning() takes it; others make none.
   std::optional<std::int64_t> trials;
-};
-
-struct Spread {
-  double median = 0, min = 0, max = 0;
-};
-Spread spread_of(std::vector<double> values);  // not empty
-
-struct ComparisonRow {
-  std::string planner;
-  std::optional<Error> failure;  // why there is nothing else in this row
-  Plan plan;
-  Spread step_seconds;
-  double slowdown = 0;
-  Spread slowdown_spread;
-  Seconds stall_seconds = 0;  // median
-  Bytes bytes_in = 0;         // per step, towards the fast tier
-  Bytes bytes_out = 0;
-  Bytes peak_rss_bytes = 0;
-  nlohmann::json locality;    // locality_json() of the last step; null: not known
-  std::vector<float> losses;  // of every step
-  std::string parameter_hash;
-  bool same_losses = false;  // as the baseline's, bit for bit, at every step
-  bool same_parameters = false;
-  std::vector<Seconds> rounds;        // step times after warm-up
-  std::optional<TrialRecord> trials;  // that chose the plan
-  std::vector<std::string> notes;
-
-  double prediction_error() const { return plan.predicted_step_seconds / step_seconds.median - 1; }
-  bool same_bits() const { return same_losses && same_parameters; }
+  // Measures all op times anew. Empty: they were given, and are kept whatever they predict.
+  std::function<Result<Profile>()> measure_again;
+  std::filesystem::path worker = "/proc/self/exe";  // run with the argument "worker"
 };
 
 // What is being done, and how many parts of it are done: for progress.
@@ -69,9 +55,8 @@ using ComparisonProgress = std::function<void(std::string_view what, std::int64_
 
 // Rows in the order asked for, baseline first when it was added. Fails as a whole only when the baseline cannot run or
 // `stop` says so (kInterrupted).
-Result<std::vector<ComparisonRow>> compare_planners(const Workload& workload, const Machine& machine,
-                                                    const Profile& profile, const ComparisonOptions& options,
-                                                    const ComparisonProgress& progress,
-                                                    const std::function<bool()>& stop);
+Result<ComparisonResult> compare_planners(const Workload& workload, const Machine& machine, const Profile& profile,
+                                          const ComparisonOptions& options, const ComparisonProgress& progress,
+                                          const std::function<bool()>& stop);
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "sluice/memory/presets.hpp"
+#include "sluice/testing/float_bits.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
 namespace sluice {
@@ -292,7 +293,7 @@ TEST_F(PlanTrialsOnTextTest, ValidationInBetween) {
   ASSERT_TRUE(trials.validate(1).ok());
   const RunResult rest = run(trials, *session, 2, 6);
   result.losses.insert(result.losses.end(), rest.losses.begin(), rest.losses.end());
-  EXPECT_EQ(result.losses, expected.losses);
+  EXPECT_EQ(testing::bits_of(result.losses), testing::bits_of(expected.losses));
   EXPECT_EQ(rest.hash, expected.hash);
   EXPECT_THAT(variants_, ElementsAre("warm-up", "trial", "warm-up", "trial", "warm-up", "trial"));
 }

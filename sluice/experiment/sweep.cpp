@@ -42,13 +42,8 @@ Status add_policy_prediction(SweepPoint& point, const Graph& graph, const Machin
 }
 
 MeasuredPoint measured_point(const ComparisonRow& row, const ComparisonRow& baseline) {
-  return {row.slowdown,
-          row.slowdown_spread.min,
-          row.slowdown_spread.max,
-          row.step_seconds.median,
-          baseline.step_seconds.median,
-          row.prediction_error(),
-          row.same_bits()};
+  return {row.slowdown.median,          row.slowdown.min,       row.slowdown.max, row.step_seconds.median,
+          baseline.step_seconds.median, row.prediction_error(), row.same_bits()};
 }
 
 }  // namespace
@@ -147,8 +142,9 @@ Status BudgetSweep::measure(std::span<SweepPoint* const> points, ComparisonOptio
     options.fast = {MemorySize{point->budget}, false};
   }
   if (options.planners.empty()) return {};
-  SLUICE_ASSIGN(const std::vector<ComparisonRow> rows,
+  SLUICE_ASSIGN(const ComparisonResult result,
                 compare_planners(workload_, machine_, profile_, options, progress, stop));
+  const std::vector<ComparisonRow>& rows = result.rows;
   const auto row_of = [&](std::string_view planner) {
     return std::ranges::find(rows, planner, &ComparisonRow::planner);
   };

@@ -1,5 +1,7 @@
 #include "sluice/experiment/worker.hpp"
 
+#include <sys/prctl.h>
+
 #include <bit>
 #include <csignal>
 #include <istream>
@@ -25,6 +27,7 @@ class WorkerServer {
     SLUICE_RETURN_IF_ERROR(request.read("command", command));
     if (command == "setup") return set_up(request);
     if (command == "step") return run_step(request);
+    if (command == "restart") return restart();
     if (command == "finish") return finish();
     return Error{ErrorCode::kBadInput, "unknown request '" + command + "'"};
   }
@@ -63,6 +66,12 @@ class WorkerServer {
                 {"link_bytes", outcome.trace.link_bytes}};
   }
 
+  Result<json> restart() {
+    SLUICE_CHECK(session_ != nullptr, "the worker was set up");
+    SLUICE_RETURN_IF_ERROR(session_->give_initial_values());
+    return json::object();
+  }
+
   Result<json> finish() {
     SLUICE_RETURN_IF_ERROR(check_set_up());
     SLUICE_ASSIGN(const std::string hash, session_->hash_parameters());
@@ -71,7 +80,12 @@ class WorkerServer {
     if (!last_step_.ops.empty()) {
       locality = locality_json(session_->locality(last_step_));
     }
-    return json{{"parameter_hash", hash}, {"peak_rss_bytes", peak_rss_bytes}, {"locality", locality}};
+    json figures = json::array();
+    for (const auto& [name, value] : session_->policy_figures()) figures.push_back({{"name", name}, {"value", value}});
+    return json{{"parameter_hash", hash},
+                {"peak_rss_bytes", peak_rss_bytes},
+                {"locality", locality},
+                {"policy_figures", figures}};
   }
 
   Status check_set_up() const {
@@ -106,6 +120,7 @@ json answer_line(WorkerServer& server, const std::string& line) {
 
 void serve_worker(std::istream& requests, std::ostream& answers) {
   std::signal(SIGINT, SIG_IGN);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   WorkerServer server;
   for (std::string line; std::getline(requests, line);) {
     const json answer = answer_line(server, line);

@@ -8,13 +8,22 @@
 //     -> {"ok": true, "notes": [...]}          the workload as in workload_json.hpp
 //   {"command": "step", "step": 3, "learning_rate": 0.1}
 //     -> {"ok": true, "loss_bits": 1076211543, "step_seconds": 0.5, "stall_seconds": 0.01, "link_bytes": [1, 2]}
+//   {"command": "restart"}
+//     -> {"ok": true}                          every parameter has its initial value again; a policy goes on
 //   {"command": "finish"}
-//     -> {"ok": true, "parameter_hash": "...", "peak_rss_bytes": 1, "locality": {...}}
-//                                              of the last step, as sim/locality.hpp has it; null before any
+//     -> {"ok": true, "parameter_hash": "...", "peak_rss_bytes": 1, "locality": {...},
+//         "policy_figures": [{"name": "passes", "value": 8.0}, ...]}
+//                                              the locality of the last step, as sim/locality.hpp has it, null before
+//                                              any; Policy::figures() of all steps, empty under a plan
 //   anything that fails
 //     -> {"ok": false, "code": 3, "message": "..."}
 //
-// The worker ends when its input does, so none outlives its parent. It leaves Ctrl-C to the parent.
+// A worker runs as `sluice train` does, with the same settings of OpenMP: only one at a time is awake. The parent stops
+// a worker (SIGSTOP) as soon as it has answered and wakes it (SIGCONT) for its next request, so that threads that spin
+// after their last work take no processor from whoever is next. A step is a barrier: no transfer is under way then.
+//
+// The worker ends when its input does, and the kernel kills it when its parent dies, stopped or not: none outlives its
+// parent. It leaves Ctrl-C to the parent.
 #pragma once
 
 #include <sys/types.h>
@@ -24,6 +33,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sluice/base/result.hpp"
@@ -52,25 +62,34 @@ struct WorkerStep {
 struct WorkerSummary {
   std::string parameter_hash;
   Bytes peak_rss_bytes = 0;
-  nlohmann::json locality;  // locality_json() of the last step; null before any
+  nlohmann::json locality;                                     // locality_json() of the last step; null before any
+  std::vector<std::pair<std::string, double>> policy_figures;  // empty under a plan
 };
 
-// The parent's side.
+// The parent's side. Between calls the worker is stopped. A worker that has died is an error of the next call, which
+// says how it ended.
 class WorkerProcess {
  public:
+  // `program` is run with the argument "worker".
   static Result<std::unique_ptr<WorkerProcess>> start(const std::filesystem::path& program, const WorkerSetup& setup);
-  ~WorkerProcess();  // closes the worker's input and waits for it to end
+  ~WorkerProcess();  // lets the worker end, and kills it when it has not in ten seconds
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   Result<WorkerStep> run_step(std::int64_t step, float learning_rate);
+  Status restart();
   Result<WorkerSummary> finish();
   const std::vector<std::string>& notes() const { return notes_; }
+  pid_t process() const { return process_; }  // -1: it has died
 
  private:
   WorkerProcess() = default;
   Status spawn(const std::filesystem::path& program);
   Result<nlohmann::json> ask(const nlohmann::json& request);
+  bool send(const std::string& line) const;
+  void stop() const;
+  void wake() const;
+  bool ends_within(int milliseconds) const;
   Error worker_lost();
 
   pid_t process_ = -1;

@@ -1,6 +1,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +23,8 @@ namespace sluice {
 namespace {
 
 using nlohmann::json;
+
+constexpr int kPatienceMilliseconds = 10'000;
 
 json setup_request(const WorkerSetup& setup) {
   return {{"command", "setup"},
@@ -63,9 +67,6 @@ Status WorkerProcess::spawn(const std::filesystem::path& program) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, request_pipe[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, answer_pipe[1], STDOUT_FILENO);
-  // OpenMP threads spin for milliseconds after their last work, on cores that the next planner's step needs. This many
-  // turns are a fraction of a millisecond: longer than the gaps within a step, too short to disturb another's.
-  ::setenv("GOMP_SPINCOUNT", "10000", 0);
   std::string name = "sluice";
   std::string command = "worker";
   std::array<char*, 3> arguments{name.data(), command.data(), nullptr};
@@ -92,8 +93,32 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::filesyste
 
 WorkerProcess::~WorkerProcess() {
   if (requests_ >= 0) ::close(requests_);
+  if (process_ > 0) {
+    wake();  // a stopped process sees no end of its input
+    if (!ends_within(kPatienceMilliseconds)) ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
   if (answers_ != nullptr) std::fclose(answers_);
-  if (process_ > 0) ::waitpid(process_, nullptr, 0);
+}
+
+bool WorkerProcess::ends_within(int milliseconds) const {
+  pollfd end{.fd = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)), .events = POLLIN, .revents = 0};
+  if (end.fd < 0) return false;
+  const bool ended = ::poll(&end, 1, milliseconds) == 1;
+  ::close(end.fd);
+  return ended;
+}
+
+// Returns when all its threads have been stopped, or the process has ended.
+void WorkerProcess::stop() const {
+  if (process_ <= 0 || ::kill(process_, SIGSTOP) != 0) return;
+  siginfo_t state{};
+  while (::waitid(P_PID, static_cast<id_t>(process_), &state, WSTOPPED | WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+}
+
+void WorkerProcess::wake() const {
+  if (process_ > 0) ::kill(process_, SIGCONT);
 }
 
 Error WorkerProcess::worker_lost() {
@@ -107,20 +132,26 @@ Error WorkerProcess::worker_lost() {
   return {ErrorCode::kIo, fmt::format("the worker process {}; signal 9 usually means that memory ran out", how)};
 }
 
-Result<json> WorkerProcess::ask(const json& request) {
-  const std::string line = request.dump() + "\n";
+bool WorkerProcess::send(const std::string& line) const {
   for (std::size_t sent = 0; sent < line.size();) {
     const ssize_t wrote = ::write(requests_, line.data() + sent, line.size() - sent);
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return worker_lost();
+    if (wrote <= 0) return false;
     sent += static_cast<std::size_t>(wrote);
   }
+  return true;
+}
+
+Result<json> WorkerProcess::ask(const json& request) {
+  wake();
+  if (!send(request.dump() + "\n")) return worker_lost();
   char* text = nullptr;
   std::size_t room = 0;
   const ssize_t length = ::getline(&text, &room, answers_);
   const Result<json> answer = parse_json({text, length > 0 ? static_cast<std::size_t>(length) : 0});
   std::free(text);
   if (length <= 0) return worker_lost();
+  stop();
   if (!answer.ok()) return Error{ErrorCode::kIo, "the worker process gave an answer that is not JSON"};
   SLUICE_RETURN_IF_ERROR(what_failed(JsonReader(*answer)));
   return answer;
@@ -144,7 +175,19 @@ Result<WorkerSummary> WorkerProcess::finish() {
   SLUICE_RETURN_IF_ERROR(reader.read("parameter_hash", summary.parameter_hash));
   SLUICE_RETURN_IF_ERROR(reader.read("peak_rss_bytes", summary.peak_rss_bytes));
   SLUICE_RETURN_IF_ERROR(reader.read("locality", summary.locality));
+  SLUICE_ASSIGN(const std::vector<JsonReader> figures, reader.list("policy_figures"));
+  for (const JsonReader& figure : figures) {
+    std::pair<std::string, double> named;
+    SLUICE_RETURN_IF_ERROR(figure.read("name", named.first));
+    SLUICE_RETURN_IF_ERROR(figure.read("value", named.second));
+    summary.policy_figures.push_back(std::move(named));
+  }
   return summary;
+}
+
+Status WorkerProcess::restart() {
+  const Result<json> answer = ask({{"command", "restart"}});
+  return answer.ok() ? Status() : Status(answer.error());
 }
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/report/processor.hpp"
 
 namespace sluice {
 
@@ -25,13 +26,10 @@ nlohmann::json run_record(const Machine& machine) {
                      {"shared_bandwidth", link.shared_bandwidth},
                      {"throttled", link.throttled}});
   }
-  return {{"sluice", kVersion},
-          {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-          {"cpu", machine.cpu},
-          {"threads", machine.threads},
-          {"emulated", is_emulated(machine)},
-          {"slow_tiers", slow_tiers},
-          {"links", links}};
+  return {{"sluice", kVersion},         {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+          {"cpu", machine.cpu},         {"processor", processor_json(read_processor())},
+          {"threads", machine.threads}, {"emulated", is_emulated(machine)},
+          {"slow_tiers", slow_tiers},   {"links", links}};
 }
 
 Status write_json_file(const std::string& path, const nlohmann::json& document) {

@@ -12,7 +12,8 @@ namespace sluice {
 
 inline constexpr std::string_view kVersion = "0.1.0";
 
-// {"sluice": version, "date": ISO 8601 in UTC, "cpu", "threads", "emulated", "slow_tiers", "links"}
+// {"sluice": version, "date": ISO 8601 in UTC, "cpu", "processor" (of this machine), "threads", "emulated",
+// "slow_tiers", "links"}
 nlohmann::json run_record(const Machine& machine);
 
 // Whether any number shown for this machine comes from a tier or link that is imitated.

@@ -11,7 +11,7 @@ namespace sluice {
 namespace {
 
 constexpr int kFewestSteps = 8;
-constexpr int kMostSteps = 64;
+constexpr int kMostSteps = 1000;
 constexpr double kPasses = 8;
 
 class PolicySimulation {

@@ -63,7 +63,7 @@ Locality summarise_locality(std::span<const AccessCharge> ops, const std::vector
 
 // Steps after which a policy repeats itself: pages are where first touch put them after one step, a cache or LRU order
 // is that of the step before after two, lists move pages for a few passes. 8 steps, and as many more as it takes to see
-// 8 passes, at most 64: then whatever a longer period would bring is not in the figures.
+// 8 passes, at most 1000: then whatever a longer period would bring is not in the figures.
 int settling_steps(const PolicyTuning& tuning, Seconds fast_step_seconds);
 
 // Everything outlives the call. `steps` at least 1. `policy` is a new one, for this layout's bytes.

@@ -133,7 +133,8 @@ TEST(PolicySimulator, TheSteadyStepIsTheMeanOfTheSecondHalf) {
 TEST(PolicySimulator, SettlesForAsManyStepsAsPassesTake) {
   EXPECT_EQ(settling_steps({.scan_period = 0}, 1), 8);
   EXPECT_EQ(settling_steps({.scan_period = 0.05}, 0.02), 20);
-  EXPECT_EQ(settling_steps({.scan_period = 5}, 0.5), 64);  // not more, though it takes 80
+  EXPECT_EQ(settling_steps({.scan_period = 5}, 0.5), 80);
+  EXPECT_EQ(settling_steps({.scan_period = 5}, 0.02), 1000);  // not more, though it takes 2000
 }
 
 TEST(PolicySimulator, PredictsByName) {

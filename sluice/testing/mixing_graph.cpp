@@ -52,7 +52,7 @@ Status MixingGraph::run(OpIndex op, std::span<void* const> operands, const StepC
     fill_bytes(mix64(hash + operand), bytes_of(output, operands[operand]));
     ++operand;
   }
-  if (options_.op_seconds > 0) spin(options_.op_seconds);
+  if (options_.op_seconds > 0) spin(options_.op_seconds * (options_.uneven ? 1 + ops_run_ % 5 : 1));
   return {};
 }
 

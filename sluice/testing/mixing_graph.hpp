@@ -14,6 +14,7 @@ namespace sluice::testing {
 struct MixingOptions {
   Seconds op_seconds = 0;             // ops spin for at least this long, so that transfers get a chance to be late
   std::optional<OpIndex> failing_op;  // returns an error instead of running
+  bool uneven = false;                // runs take one to five times op_seconds in turn
 };
 
 class MixingGraph : public CompiledGraph {

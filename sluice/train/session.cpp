@@ -86,6 +86,11 @@ Result<StepOutcome> Session::run_step(std::int64_t step, float learning_rate) {
   return outcome;
 }
 
+std::vector<std::pair<std::string, double>> Session::policy_figures() const {
+  if (under_policy_ == nullptr) return {};
+  return under_policy_->figures();
+}
+
 Result<ParkedTensors> Session::park() {
   SLUICE_ASSIGN(ParkedTensors parked, ParkedTensors::park(*parameters_, scratch_folder(machine_)));
   parameters_.reset();

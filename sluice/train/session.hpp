@@ -37,6 +37,9 @@ class Session : public Training {
 
   Result<StepOutcome> run_step(std::int64_t step, float learning_rate) override;
 
+  // Every parameter and the optimizer's state as before the first step. A policy and its clock go on.
+  Status give_initial_values() { return give_initial_values(nullptr); }
+
   // Evaluates the present parameters on the validation split (`batches` of it; 0: all). Meanwhile the training
   // executor is gone, and what it held waits on disk: the budget holds for both. After an error the session is over.
   Result<ValidationResult> validate(std::int64_t batches) override;
@@ -54,6 +57,9 @@ class Session : public Training {
 
   // What the ops of `last`, the last step, found in fast memory.
   Locality locality(const StepTrace& last) const;
+
+  // Policy::figures() of all steps; empty under a plan.
+  std::vector<std::pair<std::string, double>> policy_figures() const;
 
   const Plan& plan() const { return plan_; }
   const Program& program() const { return program_; }

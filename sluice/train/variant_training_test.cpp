@@ -12,6 +12,7 @@
 
 #include "sluice/graph/builder.hpp"
 #include "sluice/memory/presets.hpp"
+#include "sluice/testing/float_bits.hpp"
 #include "sluice/testing/small_models.hpp"
 
 namespace sluice {
@@ -96,7 +97,7 @@ class VariantTrainingTest : public ::testing::TestWithParam<int> {
     settings.planner = "sentinel";
     settings.fast.size = size_of_text(fast);
     VariantRun actual = run(settings, steps, threads);
-    EXPECT_EQ(actual.losses, expected.losses);
+    EXPECT_EQ(testing::bits_of(actual.losses), testing::bits_of(expected.losses));
     EXPECT_EQ(actual.hash, expected.hash);
     EXPECT_GT(actual.moved, 0);
     return actual;
@@ -194,7 +195,7 @@ TEST_P(VariantTrainingTest, ChangingBetweenEqualGraphsChangesNothing) {
   ASSERT_TRUE(session.ok());
   std::vector<float> losses;
   for (std::int64_t step = 0; step < 4; ++step) losses.push_back((*session)->run_step(step, 0.05F)->loss);
-  EXPECT_EQ(turns.losses, losses);
+  EXPECT_EQ(testing::bits_of(turns.losses), testing::bits_of(losses));
   EXPECT_EQ(turns.hash, *ParkedTensors::park((*session)->parameters(), ::testing::TempDir())->hash());
 }
 
@@ -215,7 +216,7 @@ TEST_P(VariantTrainingTest, ValidationInBetweenChangesNothing) {
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_EQ(result->predictions, 2 * 2 * 16) << "on the reference's graph";
   }
-  EXPECT_EQ(losses, expected.losses);
+  EXPECT_EQ(testing::bits_of(losses), testing::bits_of(expected.losses));
   EXPECT_EQ(*(*training)->hash_parameters(), expected.hash);
   EXPECT_EQ((*training)->costs().switches, expected.costs.switches);
   std::filesystem::remove(text);

@@ -13,9 +13,8 @@
 #include <thread>
 
 namespace sluice {
-namespace {
 
-pid_t spawn(const std::vector<std::string>& arguments, const std::string& output, const std::string& errors) {
+pid_t start_sluice(const std::vector<std::string>& arguments, const std::string& output, const std::string& errors) {
   ::setenv("XDG_CACHE_HOME", SLUICE_TEST_CACHE, 1);
   std::vector<std::string> words{SLUICE_COMMAND};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -32,33 +31,31 @@ pid_t spawn(const std::vector<std::string>& arguments, const std::string& output
   return process;
 }
 
-CommandResult collect(pid_t process, const std::string& output, const std::string& errors) {
+CommandResult collect_sluice(pid_t process, const std::string& output, const std::string& errors) {
   int status = 0;
   EXPECT_EQ(::waitpid(process, &status, 0), process);
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), read_text(output), read_text(errors)};
 }
 
-}  // namespace
-
 CommandResult run_sluice(const std::vector<std::string>& arguments) {
   const TemporaryFolder folder;
   const std::string output = folder.file("out");
   const std::string errors = folder.file("err");
-  return collect(spawn(arguments, output, errors), output, errors);
+  return collect_sluice(start_sluice(arguments, output, errors), output, errors);
 }
 
 CommandResult interrupt_sluice(const std::vector<std::string>& arguments, const std::string& after) {
   const TemporaryFolder folder;
   const std::string output = folder.file("out");
   const std::string errors = folder.file("err");
-  const pid_t process = spawn(arguments, output, errors);
+  const pid_t process = start_sluice(arguments, output, errors);
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(5);
   while (read_text(output).find(after) == std::string::npos && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_NE(read_text(output).find(after), std::string::npos) << read_text(errors);
   ::kill(process, SIGINT);
-  return collect(process, output, errors);
+  return collect_sluice(process, output, errors);
 }
 
 TemporaryFolder::TemporaryFolder() {

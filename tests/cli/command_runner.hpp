@@ -1,6 +1,8 @@
 // Runs the built `sluice` and gives back what it printed, and temporary folders to run it in.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -18,6 +20,10 @@ CommandResult run_sluice(const std::vector<std::string>& arguments);
 
 // The same, but SIGINT is sent as soon as standard output holds `after`.
 CommandResult interrupt_sluice(const std::vector<std::string>& arguments, const std::string& after);
+
+// The same in two parts, for tests that do something meanwhile: both files get what it prints.
+pid_t start_sluice(const std::vector<std::string>& arguments, const std::string& output, const std::string& errors);
+CommandResult collect_sluice(pid_t process, const std::string& output, const std::string& errors);
 
 class TemporaryFolder {
  public:

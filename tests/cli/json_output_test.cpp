@@ -108,33 +108,6 @@ TEST_F(JsonOutputTest, TrainWithTraceAndLosses) {
   EXPECT_THAT(categories, ::testing::IsSupersetOf({"op", "prefetch", "eviction"}));
 }
 
-TEST_F(JsonOutputTest, Compare) {
-  const json document = run(
-      small({"compare", "resnet20", "--fast", "60%", "--planners", "on-demand,slow-only,sentinel", "--steps", "4"}));
-  ASSERT_EQ(document["results"].size(), 4U);
-  EXPECT_EQ(document["results"][0]["planner"], "fast-only");
-  for (const json& row : document["results"]) {
-    if (row["planner"] == "slow-only") {
-      EXPECT_THAT(row["infeasible"].get<std::string>(), HasSubstr("cannot address")) << "files cannot be used in place";
-      continue;
-    }
-    expect_keys(row, {"planner", "step_ms", "slowdown", "predicted_ms", "stall_ms", "bytes_in", "bytes_out",
-                      "fast_arena_bytes", "peak_rss_bytes", "final_loss", "parameter_hash"});
-    expect_keys(row["step_ms"], {"median", "min", "max"});
-    EXPECT_EQ(row["parameter_hash"], document["results"][0]["parameter_hash"]);
-    EXPECT_EQ(row["losses"], document["results"][0]["losses"]);
-    EXPECT_EQ(row["losses"].size(), 4U);
-    EXPECT_EQ(row["round_ms"].size(), 2U);
-    EXPECT_GT(row["peak_rss_bytes"], row["fast_arena_bytes"]);
-    expect_locality(row["locality"]);
-  }
-  EXPECT_EQ(document["results"][0]["bytes_in"], 0);
-  EXPECT_EQ(document["results"][0]["locality"]["by_bytes"], 1);
-  EXPECT_GT(document["results"][1]["bytes_in"], 0);
-  EXPECT_LT(document["results"][1]["locality"]["by_bytes"], 1) << "on-demand waits for all that it fetches";
-  EXPECT_THAT(result_.output, HasSubstr("slow-only: "));
-}
-
 TEST_F(JsonOutputTest, RaisedBudgetsAreSaid) {
   const json document = run(small(
       {"compare", "resnet20", "--fast", "64KiB", "--smallest-feasible", "--planners", "on-demand", "--steps", "3"}));

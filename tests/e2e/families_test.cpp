@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "sluice/testing/float_bits.hpp"
 #include "tests/e2e/trained_run.hpp"
 
 namespace sluice {
@@ -46,7 +47,7 @@ TEST_P(FamiliesTest, SameBitsOverPlannersBudgetsAndTiers) {
           continue;
         }
         const TrainedRun run = train(workload, machine, *plan, kSteps, 0.01F);
-        EXPECT_EQ(run.losses, expected.losses);
+        EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected.losses));
         EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
         moving += run.bytes_moved > 0 ? 1 : 0;
       }

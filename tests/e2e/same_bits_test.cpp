@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "sluice/testing/float_bits.hpp"
 #include "tests/e2e/trained_run.hpp"
 
 namespace sluice {
@@ -40,7 +41,7 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
           continue;
         }
         const TrainedRun run = train(workload, machine, *plan, kSteps);
-        EXPECT_EQ(run.losses, expected.losses);
+        EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected.losses));
         EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
         ++runs;
         moving += run.bytes_moved > 0 ? 1 : 0;

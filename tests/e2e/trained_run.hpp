@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sluice/memory/presets.hpp"
+#include "sluice/testing/float_bits.hpp"
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
 
@@ -27,7 +28,7 @@ struct TrainedRun {
   std::string parameter_hash;
   Bytes bytes_moved = 0;  // in the last step
   bool operator==(const TrainedRun& other) const {
-    return losses == other.losses && parameter_hash == other.parameter_hash;
+    return testing::bits_of(losses) == testing::bits_of(other.losses) && parameter_hash == other.parameter_hash;
   }
 };
 

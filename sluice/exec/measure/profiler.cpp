@@ -15,6 +15,7 @@ constexpr int kEnoughPasses = 3;
 constexpr std::size_t kEnoughSamples = 5;
 constexpr std::size_t kEnoughLongSamples = 3;
 constexpr Seconds kLongOp = 0.1;
+constexpr int kMostBatches = 3;  // of samples, while they are noisy
 
 struct OpSamples {
   std::vector<Seconds> warm;
@@ -35,11 +36,25 @@ class StepMeasurement {
 
   Status measure(int threads, const ProfileProgress& on_progress) {
     SLUICE_ASSIGN(timer_, OpTimer::make(compiled_, threads));
-    SLUICE_RETURN_IF_ERROR(run_pass());
-    for (auto& [signature, samples] : samples_) samples = {};  // the first pass warmed up
-    for (int passes = 0; done_.size() < samples_.size();) {
+    SLUICE_RETURN_IF_ERROR(run_pass());  // warms up
+    for (int batch = 0; batch < kMostBatches; ++batch) {
+      SLUICE_RETURN_IF_ERROR(run_batch(on_progress));
+      keep_shorter();
+      if (noise() <= kNoise) return {};
+    }
+    spdlog::warn("op times differ by {:.0f} % from sample to sample: something else keeps this machine busy",
+                 100 * noise());
+    return {};
+  }
+
+  const std::map<std::string, OpMeasurement>& measurements() const { return measurements_; }
+
+ private:
+  Status run_batch(const ProfileProgress& on_progress) {
+    for (auto& [signature, samples] : samples_) samples = {};
+    done_.clear();
+    for (int passes = 1; done_.size() < samples_.size(); ++passes) {
       SLUICE_RETURN_IF_ERROR(run_pass());
-      ++passes;
       for (const auto& [signature, samples] : samples_) {
         if (enough(samples.warm, passes)) done_.insert(signature);
       }
@@ -48,9 +63,29 @@ class StepMeasurement {
     return {};
   }
 
-  const Samples& samples() const { return samples_; }
+  void keep_shorter() {
+    for (const auto& [signature, samples] : samples_) {
+      const OpMeasurement now{summarize(samples.warm), summarize(samples.cold)};
+      OpMeasurement& kept = measurements_.try_emplace(signature, now).first->second;
+      if (now.warm.median < kept.warm.median) kept.warm = now.warm;
+      if (now.cold.median < kept.cold.median) kept.cold = now.cold;
+    }
+  }
 
- private:
+  // By how much the medians of this batch are above the shortest samples, over the step.
+  double noise() const {
+    Seconds medians = 0;
+    Seconds shortest = 0;
+    for (const std::string& signature : signatures_) {
+      const auto found = samples_.find(signature);
+      if (found == samples_.end()) continue;
+      const Timing timing = summarize(found->second.warm);
+      medians += timing.median;
+      shortest += timing.min;
+    }
+    return medians / shortest - 1;
+  }
+
   // The samples that an op still needs; nullptr when it has enough.
   OpSamples* wanted(OpIndex op) {
     const std::string& signature = signatures_[static_cast<std::size_t>(op)];
@@ -76,8 +111,9 @@ class StepMeasurement {
 
   CompiledGraph& compiled_;
   std::vector<std::string> signatures_;  // by OpIndex
-  Samples samples_;
-  std::set<std::string> done_;
+  Samples samples_;                      // of this batch
+  std::set<std::string> done_;           // of this batch
+  std::map<std::string, OpMeasurement> measurements_;
   std::unique_ptr<OpTimer> timer_;
 };
 
@@ -99,21 +135,19 @@ Profile profile_from(const ProfileCache& cache, const Graph& graph, const Machin
 }  // namespace
 
 Result<Profile> measure_profile(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache,
-                                const ProfileProgress& on_progress) {
+                                const ProfileProgress& on_progress, KnownTimes known) {
   const Graph& graph = compiled.graph();
   std::vector<std::string> signatures;
   Samples wanted;
   for (const Op& op : graph.ops()) {
     signatures.push_back(op_signature(graph, op));
-    if (!cache.find_op(signatures.back())) wanted[signatures.back()];
+    if (known == KnownTimes::kReplace || !cache.find_op(signatures.back())) wanted[signatures.back()];
   }
   const auto measured = static_cast<int>(wanted.size());
   if (measured > 0) {
     StepMeasurement measurement(compiled, signatures, std::move(wanted));
     SLUICE_RETURN_IF_ERROR(measurement.measure(machine.threads, on_progress));
-    for (const auto& [signature, samples] : measurement.samples()) {
-      cache.put_op(signature, {summarize(samples.warm), summarize(samples.cold)});
-    }
+    for (const auto& [signature, measured_op] : measurement.measurements()) cache.put_op(signature, measured_op);
     if (const Status saved = cache.save(); !saved.ok()) spdlog::warn(saved.error().message);
   }
   Profile profile = profile_from(cache, graph, machine, signatures);

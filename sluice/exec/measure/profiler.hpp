@@ -6,8 +6,11 @@
 // operands flushed from all caches. An op's times are the medians over the samples of its signature: after a warm-up
 // pass, at least five of each in at least three passes (three samples are enough above 100 ms).
 //
-// Needs max(96 MiB, the largest op's operands) of memory and about eight step times the first time; nothing
-// when the cache knows every op. The input op is timed with a source that fills in zeros. Compute thread only.
+// What disturbs a measurement only prolongs it. Where the medians are together more than kNoise above the shortest
+// samples, the moment was noisy, and all is measured again, at most three times; each op keeps the least of its medians.
+//
+// Needs max(96 MiB, the largest op's operands) of memory and about eight step times the first time, twice or three
+// times that in a noisy moment; nothing when the cache knows every op. The input op is timed with a source that fills in zeros. Compute thread only.
 #pragma once
 
 #include <functional>
@@ -19,12 +22,17 @@
 
 namespace sluice {
 
+inline constexpr double kNoise = 0.1;
+
+// Whether times that the cache knows are used, or measured again and replaced there: they may be of another moment.
+enum class KnownTimes { kUse, kReplace };
+
 // Called now and then: how many distinct ops have been measured, of how many.
 using ProfileProgress = std::function<void(int measured, int total)>;
 
 // The cache is saved when something was measured; if that fails, a warning is logged and the profile still returned.
 // Times by placement that the cache knows are in the profile too; measure_placements() adds the others.
 Result<Profile> measure_profile(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache,
-                                const ProfileProgress& on_progress = {});
+                                const ProfileProgress& on_progress = {}, KnownTimes known = KnownTimes::kUse);
 
 }  // namespace sluice

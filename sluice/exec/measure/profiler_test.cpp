@@ -85,6 +85,31 @@ TEST_F(ProfilerTest, ASecondRunMeasuresNothing) {
   EXPECT_EQ(second->measured_ops, 0);
 }
 
+TEST_F(ProfilerTest, KnownTimesAreReplacedWhenAsked) {
+  testing::MixingGraph compiled(three_ops());
+  ProfileCache cache = open_cache();
+  ASSERT_TRUE(measure_profile(compiled, machine_, cache).ok());
+  testing::MixingGraph slower(three_ops(), {.op_seconds = 2e-3, .failing_op = {}});
+  const auto again = measure_profile(slower, machine_, cache, {}, KnownTimes::kReplace);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->measured_ops, 2);
+  for (const Seconds seconds : again->op_seconds) EXPECT_GE(seconds, 2e-3);
+  ProfileCache kept = open_cache();
+  EXPECT_GE(kept.find_op(op_signature(slower.graph(), slower.graph().op(2)))->warm.median, 2e-3);
+}
+
+// A batch is three passes over both signatures, of which one has two ops, and two more over the other, each behind two
+// ops; every timed op is run warm and cold.
+TEST_F(ProfilerTest, ANoisyMomentIsMeasuredThreeTimesAndNoMore) {
+  testing::MixingGraph compiled(three_ops(), {.op_seconds = 1e-3, .failing_op = {}, .uneven = true});
+  ProfileCache cache = open_cache();
+  const auto profile = measure_profile(compiled, machine_, cache);
+  ASSERT_TRUE(profile.ok());
+  const int pass = 3 * 2;
+  const int batch = 3 * pass + 2 * (2 + 2);
+  EXPECT_EQ(compiled.ops_run(), pass + 3 * batch);
+}
+
 TEST_F(ProfilerTest, NamesTheOpThatFails) {
   testing::MixingGraph compiled(three_ops(), {.op_seconds = 0, .failing_op = 2});
   ProfileCache cache = open_cache();

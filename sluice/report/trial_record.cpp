@@ -1,10 +1,10 @@
-#include "tools/trial_output.hpp"
+#include "sluice/report/trial_record.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "sluice/experiment/comparison.hpp"
+#include "sluice/base/spread.hpp"
 #include "sluice/report/text_table.hpp"
 
 namespace sluice {

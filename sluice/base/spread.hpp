@@ -1,0 +1,17 @@
+// How repeated measurements lie: what tables show of rounds.
+#pragma once
+
+#include <vector>
+
+namespace sluice {
+
+struct Spread {
+  double median = 0;
+  double q1 = 0, q3 = 0;  // quartiles: half of the values lie between them
+  double min = 0, max = 0;
+};
+
+// Quantiles lie between the two nearest values, linearly (R's type 7). `values` must not be empty.
+Spread spread_of(std::vector<double> values);
+
+}  // namespace sluice

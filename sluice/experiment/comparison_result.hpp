@@ -1,0 +1,101 @@
+// What a comparison comes to: one row for each planner or policy, and how its predictions were prepared.
+//
+// Predictions are compared as ratios: a plan's predicted step over fast-only's predicted step, beside the measured step
+// over fast-only's measured step of the same rounds. Drift of the machine between the measurement of op times and the
+// rounds changes both steps of a ratio alike; what is left is the error of the model. The absolute error stands beside
+// it. Likewise the bound: it is a sum of op times of another moment, so it is scaled by what fast-only measured over
+// what it was predicted.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sluice/base/spread.hpp"
+#include "sluice/experiment/plan_trials.hpp"
+#include "sluice/experiment/worker.hpp"
+#include "sluice/plan/plan.hpp"
+
+namespace sluice {
+
+// Steps at the beginning, trained like all others but not timed.
+inline constexpr std::int64_t kWarmupRounds = 2;
+
+// All that a worker did from the first round on.
+struct WorkerRun {
+  std::vector<WorkerStep> steps;
+  WorkerSummary summary;
+};
+
+// What a policy did in all its steps: those before the first round, in which it found its balance, and the rounds.
+struct PolicyActivity {
+  std::int64_t settling_steps = 0;
+  std::int64_t steps = 0;  // in all
+  Bytes bytes_in = 0;      // copied in all of them, towards the fast tier
+  Bytes bytes_out = 0;
+  std::vector<std::pair<std::string, double>> figures;  // Policy::figures(): passes over the lists, faults, ...
+
+  // Over the accessed bits; nothing where the policy makes none.
+  std::optional<double> passes() const;
+};
+
+struct ComparisonRow {
+  std::string planner;
+  std::optional<Error> failure;  // why there is nothing else in this row
+  Plan plan;
+  Spread step_seconds;
+  Spread slowdown;                // over rounds, of the step by the baseline's step of the same round
+  double predicted_slowdown = 1;  // by the baseline's prediction
+  Seconds bound_seconds = 0;      // the plan's lower bound, scaled to the moment of the rounds
+  Seconds stall_seconds = 0;      // median
+  Bytes bytes_in = 0;             // a timed step, on average, towards the fast tier
+  Bytes bytes_out = 0;
+  Bytes peak_rss_bytes = 0;
+  nlohmann::json locality;               // locality_json() of the last step; null: not known
+  std::vector<std::uint32_t> loss_bits;  // of every step's loss in fp32
+  std::string parameter_hash;
+  bool same_losses = false;  // as the baseline's, bit for bit, at every step
+  bool same_parameters = false;
+  std::vector<Seconds> rounds;           // step times after warm-up
+  std::optional<TrialRecord> trials;     // that chose the plan
+  std::optional<PolicyActivity> policy;  // where a policy decided
+  std::vector<std::string> notes;
+
+  double prediction_error() const { return plan.predicted_step_seconds / step_seconds.median - 1; }
+  double ratio_error() const { return predicted_slowdown / slowdown.median - 1; }
+  bool same_bits() const { return same_losses && same_parameters; }
+  float loss(std::size_t step) const;
+};
+
+// How op times were judged before anything was planned with them: fast-only's prediction is nothing but their sum.
+struct ProfileCheck {
+  Seconds measured_seconds = 0;         // fast-only's step, before the first round
+  double error = 0;                     // of its prediction then
+  bool measured_again = false;          // op times were, because of that error
+  std::optional<double> error_after;    // of the prediction with the new op times
+  bool with_accesses = false;           // planners were given counted main-memory accesses
+  std::vector<std::string> placements;  // slow tiers of which op times by placement were known
+};
+
+struct ComparisonResult {
+  std::vector<ComparisonRow> rows;
+  std::int64_t steps = 0;  // of each, warm-up included
+  ProfileCheck profile;
+
+  bool same_bits() const;  // of all rows that ran
+};
+
+// Fills in what was measured. Both have made the same number of steps, more than kWarmupRounds; `baseline` may be the
+// row itself with its own run.
+void add_measurements(ComparisonRow& row, const WorkerRun& run, const ComparisonRow& baseline,
+                      const WorkerRun& baseline_run, const Machine& machine);
+
+// Bytes that a step moved over all links towards faster tiers, and away from them.
+struct StepTraffic {
+  Bytes in = 0;
+  Bytes out = 0;
+};
+StepTraffic traffic_of(const WorkerStep& step, const Machine& machine);
+
+}  // namespace sluice

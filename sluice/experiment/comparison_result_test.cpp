@@ -1,0 +1,118 @@
+#include "sluice/experiment/comparison_result.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint32_t kPlusZero = 0;
+constexpr std::uint32_t kMinusZero = 0x80000000;  // equal as a float
+constexpr std::uint32_t kNan = 0x7fc00000;        // not equal to itself as a float
+
+Machine two_tiers() {
+  Machine machine;
+  machine.tiers.resize(2);
+  machine.links = {{.from = 1, .to = 0}, {.from = 0, .to = 1}};
+  return machine;
+}
+
+// Two warm-up steps that must not count, then `seconds`.
+WorkerRun run_of(const std::vector<Seconds>& seconds, std::uint32_t bits = kPlusZero) {
+  WorkerRun run;
+  for (int i = 0; i < kWarmupRounds; ++i) run.steps.push_back({bits, 100, 50, {1000, 1000}});
+  for (const Seconds each : seconds) run.steps.push_back({bits, each, each / 10, {10, 4}});
+  run.summary.parameter_hash = "aaaa";
+  return run;
+}
+
+ComparisonRow row_of(Seconds predicted) {
+  ComparisonRow row;
+  row.plan.predicted_step_seconds = predicted;
+  row.plan.lower_bound_seconds = 0.8;
+  return row;
+}
+
+TEST(ComparisonResultTest, RatiosAreOfTheSameRound) {
+  const WorkerRun base = run_of({1, 2, 4});
+  ComparisonRow row = row_of(1.5);
+  add_measurements(row, run_of({2, 3, 4}), row_of(1), base, two_tiers());
+  EXPECT_EQ(row.rounds, (std::vector<Seconds>{2, 3, 4}));
+  EXPECT_EQ(row.step_seconds.median, 3);
+  EXPECT_EQ(row.slowdown.median, 1.5) << "of 2, 1.5 and 1";
+  EXPECT_EQ(row.slowdown.q1, 1.25);
+  EXPECT_EQ(row.slowdown.max, 2);
+  EXPECT_EQ(row.bytes_in, 10) << "warm-up does not count";
+  EXPECT_EQ(row.bytes_out, 4);
+  EXPECT_DOUBLE_EQ(row.stall_seconds, 0.3);
+}
+
+// The machine is twice as slow as when op times were measured: the step's error says so, the ratio's does not.
+TEST(ComparisonResultTest, DriftIsNoErrorOfTheRatio) {
+  const ComparisonRow baseline = row_of(1);
+  ComparisonRow row = row_of(1.5);
+  add_measurements(row, run_of({3, 3, 3}), baseline, run_of({2, 2, 2}), two_tiers());
+  EXPECT_DOUBLE_EQ(row.predicted_slowdown, 1.5);
+  EXPECT_DOUBLE_EQ(row.ratio_error(), 0);
+  EXPECT_DOUBLE_EQ(row.prediction_error(), -0.5);
+  EXPECT_DOUBLE_EQ(row.bound_seconds, 1.6) << "0.8 at the moment of the rounds";
+}
+
+TEST(ComparisonResultTest, LossesAreComparedByTheirBits) {
+  const auto same_losses = [](std::uint32_t bits, std::uint32_t baseline) {
+    ComparisonRow row = row_of(1);
+    add_measurements(row, run_of({1}, bits), row_of(1), run_of({1}, baseline), two_tiers());
+    EXPECT_TRUE(row.same_parameters);
+    return row.same_losses && row.same_bits();
+  };
+  EXPECT_TRUE(same_losses(kPlusZero, kPlusZero));
+  EXPECT_TRUE(same_losses(kNan, kNan));
+  EXPECT_FALSE(same_losses(kMinusZero, kPlusZero));
+  EXPECT_FALSE(same_losses(kNan, kNan + 1));
+}
+
+TEST(ComparisonResultTest, OneStepThatDiffersIsEnough) {
+  WorkerRun run = run_of({1, 1, 1});
+  run.steps[0].loss_bits = kMinusZero;  // of the warm-up
+  ComparisonRow row = row_of(1);
+  add_measurements(row, run, row_of(1), run_of({1, 1, 1}), two_tiers());
+  EXPECT_FALSE(row.same_losses);
+  EXPECT_TRUE(row.same_parameters);
+  EXPECT_TRUE(std::signbit(row.loss(0)));
+}
+
+TEST(ComparisonResultTest, ParametersThatDifferAreSaid) {
+  WorkerRun run = run_of({1});
+  run.summary.parameter_hash = "aaab";
+  ComparisonResult result;
+  result.rows.push_back(row_of(1));
+  add_measurements(result.rows[0], run, row_of(1), run_of({1}), two_tiers());
+  EXPECT_TRUE(result.rows[0].same_losses);
+  EXPECT_FALSE(result.rows[0].same_parameters);
+  EXPECT_FALSE(result.same_bits());
+  result.rows[0].failure = Error{ErrorCode::kIo, "lost"};
+  EXPECT_TRUE(result.same_bits()) << "a row that did not run has no bits";
+}
+
+TEST(ComparisonResultTest, APolicysBytesAreOfAllItsSteps) {
+  ComparisonRow row = row_of(1);
+  row.policy = PolicyActivity{.settling_steps = 7, .bytes_in = 500, .bytes_out = 100};
+  WorkerRun run = run_of({1, 1});
+  run.summary.policy_figures = {{"faults", 3}, {"passes", 4}};
+  add_measurements(row, run, row_of(1), run_of({1, 1}), two_tiers());
+  EXPECT_EQ(row.policy->steps, 7 + kWarmupRounds + 2);
+  EXPECT_EQ(row.policy->bytes_in, 500 + 2 * 1000 + 2 * 10);
+  EXPECT_EQ(row.policy->bytes_out, 100 + 2 * 1000 + 2 * 4);
+  EXPECT_EQ(row.policy->passes(), 4);
+  EXPECT_EQ(PolicyActivity{}.passes(), std::nullopt);
+}
+
+TEST(ComparisonResultTest, ContestantsTakeTheSameSteps) {
+  ComparisonRow row = row_of(1);
+  EXPECT_THROW(add_measurements(row, run_of({1}), row_of(1), run_of({1, 1}), two_tiers()), std::logic_error);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,20 @@
+// What was compared.
+#pragma once
+
+#include <string>
+
+#include "sluice/experiment/comparison_result.hpp"
+#include "sluice/graph/graph.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+struct ComparisonHeading {
+  const Graph& graph;
+  const Machine& machine;
+  std::string fast;  // as the user wrote it; empty: everything
+
+  std::string fast_budget() const { return fast.empty() ? "100%" : fast; }
+};
+
+}  // namespace sluice

@@ -1,0 +1,104 @@
+#include "sluice/report/comparison_json.hpp"
+
+#include "sluice/data/input_tensors.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/report/bound_note.hpp"
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/trial_record.hpp"
+#include "sluice/train/policy_run.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+
+json milliseconds(const Spread& spread) {
+  return {{"median", spread.median * 1e3},
+          {"q1", spread.q1 * 1e3},
+          {"q3", spread.q3 * 1e3},
+          {"min", spread.min * 1e3},
+          {"max", spread.max * 1e3}};
+}
+
+template <typename Value>
+json or_null(const std::optional<Value>& value) {
+  return value ? json(*value) : json();
+}
+
+json policy_json(const PolicyActivity& policy) {
+  json figures = json::object();
+  for (const auto& [name, figure] : policy.figures) figures[name] = figure;
+  return {{"settling_steps", policy.settling_steps}, {"steps", policy.steps},
+          {"passes", or_null(policy.passes())},      {"bytes_in", policy.bytes_in},
+          {"bytes_out", policy.bytes_out},           {"figures", figures}};
+}
+
+json losses_of(const ComparisonRow& row) {
+  json losses = json::array();
+  for (std::size_t step = 0; step < row.loss_bits.size(); ++step) losses.push_back(row.loss(step));
+  return losses;
+}
+
+json row_json(const ComparisonRow& row) {
+  if (row.failure) return {{"planner", row.planner}, {"infeasible", row.failure->message}};
+  json rounds = json::array();
+  for (const Seconds seconds : row.rounds) rounds.push_back(seconds * 1e3);
+  return {{"planner", row.planner},
+          {"trials", row.trials ? trials_json(*row.trials) : json()},
+          {"planner_config", row.plan.planner_config},
+          {"step_ms", milliseconds(row.step_seconds)},
+          {"round_ms", rounds},
+          {"slowdown", row.slowdown.median},
+          {"slowdown_q1", row.slowdown.q1},
+          {"slowdown_q3", row.slowdown.q3},
+          {"slowdown_min", row.slowdown.min},
+          {"slowdown_max", row.slowdown.max},
+          {"predicted_slowdown", row.predicted_slowdown},
+          {"ratio_error", row.ratio_error()},
+          {"predicted_ms", row.plan.predicted_step_seconds * 1e3},
+          {"prediction_error", row.prediction_error()},
+          {"lower_bound_ms", row.plan.lower_bound_seconds * 1e3},
+          {"scaled_bound_ms", row.bound_seconds * 1e3},
+          {"stall_ms", row.stall_seconds * 1e3},
+          {"bytes_in", row.bytes_in},
+          {"bytes_out", row.bytes_out},
+          {"policy", row.policy ? policy_json(*row.policy) : json()},
+          {"locality", row.locality},
+          {"fast_budget_bytes", usable_fast_bytes(row.plan)},
+          {"asked_budget_bytes", raised_from(row.plan).value_or(usable_fast_bytes(row.plan))},
+          {"budget_raised", raised_from(row.plan).has_value()},
+          {"fast_arena_bytes", row.plan.arena_bytes[0]},
+          {"peak_rss_bytes", row.peak_rss_bytes},
+          {"final_loss", row.loss(row.loss_bits.size() - 1)},
+          {"losses", losses_of(row)},
+          {"loss_bits", row.loss_bits},
+          {"parameter_hash", row.parameter_hash},
+          {"same_losses", row.same_losses},
+          {"same_parameters", row.same_parameters},
+          {"notes", row.notes}};
+}
+
+json profile_json(const ProfileCheck& check) {
+  return {{"measured_ms", check.measured_seconds * 1e3}, {"error", check.error},
+          {"measured_again", check.measured_again},      {"error_after", or_null(check.error_after)},
+          {"access_counts", check.with_accesses},        {"placements", check.placements}};
+}
+
+}  // namespace
+
+json comparison_json(const ComparisonHeading& heading, const ComparisonResult& result) {
+  json rows = json::array();
+  for (const ComparisonRow& row : result.rows) rows.push_back(row_json(row));
+  return {{"run", run_record(heading.machine)},
+          {"model", heading.graph.name},
+          {"batch", batch_size(heading.graph)},
+          {"fast", heading.fast_budget()},
+          {"fast_only_bytes", fast_only_bytes(heading.graph)},
+          {"fast_memory_bound", bound_json(heading.graph, bound_of(heading.graph))},
+          {"profile", profile_json(result.profile)},
+          {"steps", result.steps},
+          {"warmup_steps", kWarmupRounds},
+          {"results", rows}};
+}
+
+}  // namespace sluice

@@ -1,0 +1,12 @@
+// The result of `sluice compare` for programs. docs/comparison.md names every field; a test holds both together.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "sluice/report/comparison_heading.hpp"
+
+namespace sluice {
+
+nlohmann::json comparison_json(const ComparisonHeading& heading, const ComparisonResult& result);
+
+}  // namespace sluice

@@ -1,0 +1,12 @@
+// The result of `sluice compare` for people. docs/comparison.md explains the columns.
+#pragma once
+
+#include <string>
+
+#include "sluice/report/comparison_heading.hpp"
+
+namespace sluice {
+
+std::string comparison_text(const ComparisonHeading& heading, const ComparisonResult& result);
+
+}  // namespace sluice

@@ -1,0 +1,70 @@
+#include "sluice/report/processor.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace sluice {
+namespace {
+
+// The first processor's fields: they are alike on all.
+std::map<std::string, std::string> cpu_info() {
+  std::map<std::string, std::string> fields;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line) && !line.empty();) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+    fields[key] = line.substr(std::min(line.size(), colon + 2));
+  }
+  return fields;
+}
+
+// "32768K", of the cache of the highest level.
+Bytes last_level_cache() {
+  int highest = 0;
+  Bytes bytes = 0;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/devices/system/cpu/cpu0/cache", ignored)) {
+    int level = 0;
+    std::string size;
+    std::ifstream(entry.path() / "level") >> level;
+    std::ifstream(entry.path() / "size") >> size;
+    if (level <= highest || !size.ends_with('K')) continue;
+    highest = level;
+    bytes = std::atoll(size.c_str()) * kKiB;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Processor read_processor() {
+  std::map<std::string, std::string> info = cpu_info();
+  const std::string name = info["model name"];
+  return {.name = name.empty() ? "unknown CPU" : name,
+          .family = std::atoi(info["cpu family"].c_str()),
+          .model = std::atoi(info["model"].c_str()),
+          .stepping = std::atoi(info["stepping"].c_str()),
+          .cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)),
+          .last_level_cache_bytes = last_level_cache()};
+}
+
+std::string describe_processor(const Processor& processor) {
+  const std::string cache =
+      processor.last_level_cache_bytes == 0 ? "unknown" : format_bytes(processor.last_level_cache_bytes);
+  return fmt::format("{} (family {}, model {}, stepping {}), {} cores, last-level cache {}", processor.name,
+                     processor.family, processor.model, processor.stepping, processor.cores, cache);
+}
+
+nlohmann::json processor_json(const Processor& processor) {
+  return {{"name", processor.name},   {"family", processor.family},
+          {"model", processor.model}, {"stepping", processor.stepping},
+          {"cores", processor.cores}, {"last_level_cache_bytes", processor.last_level_cache_bytes}};
+}
+
+}  // namespace sluice

@@ -1,0 +1,24 @@
+// Which processor results were obtained on. A hypervisor may hide the model's name; family, model and stepping remain.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sluice/base/units.hpp"
+
+namespace sluice {
+
+struct Processor {
+  std::string name;
+  int family = 0, model = 0, stepping = 0;  // 0: not known
+  int cores = 0;                            // online
+  Bytes last_level_cache_bytes = 0;         // of one such cache as the kernel reports it; 0: not known
+};
+
+Processor read_processor();
+
+// "Intel(R) Xeon(R) Processor (family 6, model 207, stepping 2), 2 cores, last-level cache 260.0 MiB"
+std::string describe_processor(const Processor& processor);
+nlohmann::json processor_json(const Processor& processor);  // keys as the fields
+
+}  // namespace sluice
