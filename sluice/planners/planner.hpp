@@ -10,6 +10,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/planners/additions.hpp"
 #include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile.hpp"
 
@@ -23,6 +24,8 @@ struct PlanRequest {
   // Main-memory accesses of one step; nullptr where nobody counted them: planners that order tensors by accesses then
   // go by the ops that use them.
   const AccessProfile* accesses = nullptr;
+  // Of ours to the planner's published algorithm; make_plan() and make_search() set it from the planner's name.
+  AdditionSet additions = {};
 };
 
 class PlanSearch;  // plan_search.hpp
@@ -33,10 +36,13 @@ struct PlannerEntry {
   std::function<Result<Plan>(const PlanRequest&)> plan;
   // Planners that go on planning while training runs; else empty. What the request refers to must outlive the search.
   std::function<Result<std::unique_ptr<PlanSearch>>(const PlanRequest&)> search = {};
+  std::vector<PlannerAddition> additions = {};  // that can be switched off
 };
 
 const std::vector<PlannerEntry>& planners();
 
+// Planners are named as the user writes them, settings included (planner_name.hpp).
+//
 // Finds the planner, runs it, verifies its plan, fills fingerprints, arena bytes and the predicted step time.
 // Unknown name: kBadInput listing the known ones. A plan that fails verification is our bug: std::logic_error.
 Result<Plan> make_plan(std::string_view planner, const PlanRequest& request);

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "sluice/data/data_source.hpp"
-#include "sluice/planners/planner.hpp"
+#include "sluice/planners/planner_name.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
@@ -112,8 +112,7 @@ Result<Plan> Evaluator::plan(const Machine& machine, const Plan& training) const
   const Profile profile = estimated_profile(graph, machine);
   const PlanRequest request{graph, profile, machine, training.budgets};
   if (fast_only_bytes(graph) <= training.budgets[kFastTier]) return make_plan("fast-only", request);
-  const bool known = std::ranges::find(planners(), training.planner, &PlannerEntry::name) != planners().end();
-  if (known && training.planner != "fast-only") {
+  if (find_planner(training.planner) != nullptr && training.planner != "fast-only") {
     Result<Plan> plan = make_plan(training.planner, request);
     if (plan.ok()) return plan;
   }
