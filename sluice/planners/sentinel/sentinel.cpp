@@ -10,13 +10,17 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "sluice/planners/builtin.hpp"
+#include "sluice/planners/sentinel/by_halves.hpp"
 #include "sluice/planners/sentinel/sentinel_additions.hpp"
 #include "sluice/planners/sentinel/test_and_trial.hpp"
 
 namespace sluice {
 namespace {
+
+constexpr double kClearlyFaster = 0.999;  // of the best one's time
 
 class Search {
  public:
@@ -34,7 +38,7 @@ class Search {
   void choose_order();
   void refine_forecast();
   void leave_out_dear_prefetches();
-  bool try_options(const ScheduleOptions& options, const Forecast& forecast);
+  bool try_options(const ScheduleOptions& options, const Forecast& forecast, double needed = kClearlyFaster);
   bool try_options(const ScheduleOptions& options) { return try_options(options, forecast_); }
   bool good_enough() const;
   bool has(SentinelAddition addition) const { return builder_.request().additions.has(addition); }
@@ -73,14 +77,14 @@ std::vector<int> Search::promising_lengths() {
   return lengths;
 }
 
-// True when the candidate is at least one part in a thousand faster than the best so far.
-bool Search::try_options(const ScheduleOptions& options, const Forecast& forecast) {
+// True when the candidate takes less than `needed` of the time of the best so far.
+bool Search::try_options(const ScheduleOptions& options, const Forecast& forecast, double needed) {
   Result<Candidate> candidate = builder_.build(options, forecast);
   if (!candidate.ok()) {
     if (!failure_) failure_ = candidate.error();
     return false;
   }
-  if (best_ && candidate->timeline.step_seconds > 0.999 * best_->timeline.step_seconds) return false;
+  if (best_ && candidate->timeline.step_seconds >= needed * best_->timeline.step_seconds) return false;
   best_ = std::move(candidate).value();
   used_ = forecast;
   return true;
@@ -134,15 +138,19 @@ void Search::refine_forecast() {
   }
 }
 
-// In rounds, because what is left out makes room for other tensors to stay.
+// In rounds, because what is left out makes room for other tensors to stay; and by halves, because one that had better
+// been made would spoil what the others gain.
 void Search::leave_out_dear_prefetches() {
-  constexpr int kRounds = 4;
-  for (int round = 0; round < kRounds; ++round) {
-    const std::vector<PrefetchKey> dear = prefetches_dearer_than_use(builder_, *best_);
-    if (dear.empty()) return;
+  const auto leave_out = [&](std::span<const DearPrefetch> dear) {
     ScheduleOptions options = best_->options;
-    options.left_out.insert(dear.begin(), dear.end());
-    if (!try_options(options, used_)) return;
+    for (const DearPrefetch& each : dear) options.left_out.insert(each.keys.begin(), each.keys.end());
+    return try_options(options, used_, 1.0);
+  };
+  int trials = 64;
+  bool gained = true;
+  while (gained) {
+    const std::vector<DearPrefetch> dear = prefetches_dearer_than_use(builder_, *best_);
+    gained = adopt_by_halves(std::span(dear), leave_out, trials);
   }
 }
 
