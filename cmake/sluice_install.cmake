@@ -15,10 +15,23 @@ list(TRANSFORM libraries REPLACE "^sluice_" "sluice::" OUTPUT_VARIABLE aliases)
 target_link_libraries(sluice_all INTERFACE ${aliases})
 
 install(TARGETS sluice_all ${libraries} EXPORT sluice_targets)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/sluice DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp"
-        PATTERN "testing" EXCLUDE
-        PATTERN "CMakeFiles" EXCLUDE)
+# The public headers: what the umbrella reaches. All others are private and stay here.
+set(waiting sluice/sluice.hpp)
+set(public "")
+while(waiting)
+  list(POP_FRONT waiting header)
+  if(NOT header IN_LIST public)
+    list(APPEND public ${header})
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${header} includes REGEX "^#include \"sluice/")
+    list(TRANSFORM includes REPLACE "^#include \"([^\"]+)\".*" "\\1")
+    list(APPEND waiting ${includes})
+  endif()
+endwhile()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/sluice/sluice.hpp)
+foreach(header IN LISTS public)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+endforeach()
 install(TARGETS sluice_command RUNTIME)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Rejects #include edges that the architecture does not allow (docs/architecture.md, "Who may include whom").
 #
-#   scripts/check_includes.sh              checks sluice/ and tools/ of this repository
+#   scripts/check_includes.sh              checks sluice/, tools/ and the public headers of this repository
 #   scripts/check_includes.sh --self-test  shows that each rule fires on a file that breaks it and on no other
 #
 # Bash and coreutils only, so that it runs anywhere. Prints FILE:LINE and the rule for each bad edge; exit 1 if any.
@@ -35,6 +35,7 @@ readonly vendors=(
 check_edge() {
   local file=$1 header=$2 folder target vendor
   broken=""
+  [[ $file != sluice/sluice.hpp ]] || return 0  # the umbrella: check_public
   for vendor in "${vendors[@]}"; do
     if [[ $header =~ ${vendor%% *} && ! $file =~ ${vendor##* } ]]; then
       broken="<$header> may be included only in ${vendor##* }"
@@ -74,6 +75,26 @@ check_tree() {
   ((bad == 0))
 }
 
+# check_public ROOT: what a library user gets. Headers behind the umbrella bring no vendor's header along, and the
+# examples include nothing else. Prints what is wrong.
+check_public() {
+  local header target file wrong=0
+  local -A public=()
+  local waiting=(sluice/sluice.hpp)
+  while ((${#waiting[@]})); do
+    header=${waiting[0]} waiting=("${waiting[@]:1}")
+    [[ -z ${public[$header]:-} ]] || continue
+    public[$header]=yes
+    if grep -HnE '^#include <(dnnl|oneapi/|liburing|omp\.h|numa|coin/|onnx|google/|cuda|CLI/)' "$1/$header"; then wrong=1; fi
+    while read -r target; do waiting+=("$target"); done < <(grep -oE '^#include "sluice/[^"]+' "$1/$header" | sed 's/.*"//')
+  done
+  while IFS=: read -r file target; do
+    [[ -n ${public[$target]:-} ]] || { echo "$file includes $target, which is private (not behind sluice/sluice.hpp)"; wrong=1; }
+  done < <(cd "$1" && grep -rHoE '^#include ["<]sluice/[^">]+' --include='*.cpp' examples tests/install | sed -E 's/#include ["<]//')
+  echo "check_includes: ${#public[@]} public headers"
+  ((wrong == 0))
+}
+
 # One line per case: FILE, what it includes, and whether that must be rejected.
 self_test() {
   local cases=(
@@ -103,6 +124,10 @@ self_test() {
     'sluice/plan/a.cpp                    omp.h                         bad'
     'sluice/train/a.cpp                   CLI/CLI.hpp                   bad'
     'tools/a.cpp                          CLI/CLI.hpp                   ok'
+    'sluice/planners/redl/a.cpp           sluice/planners/sentinel/gaps.hpp bad'
+    'sluice/memory/a.cpp                  cuda_runtime.h                bad'
+    'sluice/exec/a.cpp                    cublas_v2.h                   bad'
+    'sluice/exec/backends/cuda/a.cu       cuda_runtime.h                ok'
     'sluice/planners/a.cpp                coin/CbcModel.hpp             bad'
     'sluice/planners/ilp/a.cpp            coin/CbcModel.hpp             ok'
     'sluice/plan/a.cpp                    gtest/gtest.h                 bad'
@@ -127,6 +152,9 @@ self_test() {
 
 case ${1:-} in
   --self-test) self_test ;;
-  "") check_tree "$(dirname "${BASH_SOURCE[0]}")/.." ;;
+  "")
+    root=$(dirname "${BASH_SOURCE[0]}")/..
+    check_tree "$root" && check_public "$root"
+    ;;
   *) echo "usage: scripts/check_includes.sh [--self-test]" >&2; exit 2 ;;
 esac

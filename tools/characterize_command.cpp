@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "benchmarks/papers/sentinel_observations.hpp"
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/experiment/access_profiling.hpp"
 #include "sluice/planners/planner.hpp"

@@ -50,7 +50,7 @@ const std::vector<Section>& sections() {
 std::string option_cell(std::int64_t value) { return value == 0 ? "-" : fmt::format("{}", value); }
 
 std::string section_text(const Section& section) {
-  std::vector<Column> columns = {{"model", Align::kLeft, 0}, {"batch", Align::kRight, 0}};
+  std::vector<TableColumn> columns = {{"model", Align::kLeft, 0}, {"batch", Align::kRight, 0}};
   for (const OptionColumn& column : section.columns) columns.push_back({column.title, Align::kRight, 0});
   columns.push_back({"dropout", Align::kRight, 0});
   columns.push_back({"", Align::kLeft, 0});

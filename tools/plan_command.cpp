@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "sluice/plan/plan_file.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/policy_run.hpp"
@@ -18,7 +19,7 @@ struct Arguments {
   WorkloadArguments workload;
   MachineArguments machine;
   BudgetArguments budget;
-  std::string planner = "sentinel";
+  std::string planner{kDefaultPlanner};
   ProfileArguments profile;
   std::string output;
   std::string json;

@@ -5,6 +5,7 @@
 
 #include "sluice/experiment/step_prediction.hpp"
 #include "sluice/plan/plan_file.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
@@ -23,7 +24,7 @@ struct Arguments {
   WorkloadArguments workload;
   MachineArguments machine;
   BudgetArguments budget;
-  std::string planner = "sentinel";
+  std::string planner{kDefaultPlanner};
   ProfileArguments profile;
   std::string plan;
   std::string trace;

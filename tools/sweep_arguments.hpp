@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sluice/experiment/comparison.hpp"
+#include "sluice/planners/planner.hpp"
 #include "tools/options.hpp"
 
 namespace sluice {
@@ -22,7 +23,7 @@ struct SweepArguments {
   std::vector<std::string> models;  // NAME or NAME:BATCH
   WorkloadArguments workload;       // but for the model
   MachineArguments machine;
-  std::vector<std::string> planners{"sentinel"};
+  std::vector<std::string> planners{std::string(kDefaultPlanner)};
   std::vector<std::string> fast;
   std::string no_loss;
   bool run = false;

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "benchmarks/papers/sweep_claims.hpp"
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/sweep_charts.hpp"

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "sluice/planners/planner.hpp"
 #include "sluice/train/training_loop.hpp"
 #include "tools/options.hpp"
 
@@ -13,7 +14,7 @@ struct TrainArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   BudgetArguments budget;
-  std::string planner = "sentinel";
+  std::string planner{kDefaultPlanner};
   ProfileArguments profile;
   std::string plan;
   std::optional<std::int64_t> trials;  // as start_planning() takes it

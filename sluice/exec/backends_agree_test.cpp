@@ -9,6 +9,7 @@
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 #include "sluice/testing/small_networks.hpp"
+#include "sluice/testing/training_run.hpp"
 #include "sluice/testing/wave_input.hpp"
 
 namespace sluice {
@@ -66,9 +67,10 @@ TEST_P(BackendsAgree, OnLossesAndParameters) {
 
 TEST_P(BackendsAgree, InBf16) {
   const Graph graph = prepare_training_graph(GetParam().forward, {}, Precision::kBF16);
-  const Training actual = train(make_onednn_backend(), graph);
-  const Training expected = train(make_reference_backend(), graph);
-  expect_close(actual.losses, expected.losses, 0.02F);
+  // Every loss, parameter and momentum, so every gradient: bf16 rounds by up to 0.4 %, at every op.
+  const NamedValues actual = trained(*compiled(make_onednn_backend(), graph));
+  const NamedValues expected = trained(*compiled(make_reference_backend(), graph));
+  EXPECT_EQ(farthest(actual, expected, 0.05), "");
 }
 
 TEST_P(BackendsAgree, WithAdam) {

@@ -38,7 +38,7 @@ std::filesystem::path stored_profile_path(const ProfileCache& cache, const Graph
                                           const PlanChoice& plan, const AccessOptions& options) {
   Hasher hasher;
   hasher.add(std::string_view(graph.fingerprint())).add(std::string_view(machine.fingerprint())).add(plan.planner);
-  const Bytes budget = plan.planner == "on-demand" ? plan.fast.size->resolve(fast_only_bytes(graph)) : 0;
+  const Bytes budget = plan.fast.size ? plan.fast.size->resolve(fast_only_bytes(graph)) : 0;
   hasher.add(budget).add(options.tlb_reach).add(options.largest_chunk).add(options.hardware_sampling);
   return cache.path().parent_path() / ("accesses-" + hasher.hex() + ".json");
 }

@@ -30,7 +30,8 @@ class WatchedStep : public Executor {
     const Machine machine = host_machine(workload.options.threads);
     Profile profile;
     profile.op_seconds.assign(static_cast<std::size_t>(graph.op_count()), 1e-3);
-    SLUICE_ASSIGN(const Plan plan, make_plan("fast-only", {graph, profile, machine, {machine.tiers.front().capacity}}));
+    SLUICE_ASSIGN(const Plan plan,
+                  make_plan(kBaselinePlanner, {graph, profile, machine, {machine.tiers.front().capacity}}));
     SLUICE_ASSIGN(Arena arena, Arena::map(plan.arena_bytes.front(), "dram"));
     return std::unique_ptr<WatchedStep>(new WatchedStep(*workload.compiled, plan, std::move(arena), std::move(watch)));
   }

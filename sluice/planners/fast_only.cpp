@@ -1,7 +1,9 @@
-#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 
 namespace sluice {
+
+namespace {
 
 Result<Plan> plan_fast_only(const PlanRequest& request) {
   const Liveness liveness = analyze_liveness(request.graph);
@@ -11,6 +13,14 @@ Result<Plan> plan_fast_only(const PlanRequest& request) {
                         always_fast(liveness, tensor, is_persistent(request.graph.tensor(tensor).role)));
   }
   return builder.finish(request.budgets);
+}
+
+}  // namespace
+
+PlannerEntry fast_only_planner() {
+  return {.name = kBaselinePlanner,
+          .summary = "everything in fast memory: the baseline that others are measured against",
+          .plan = plan_fast_only};
 }
 
 }  // namespace sluice

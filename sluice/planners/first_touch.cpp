@@ -1,6 +1,6 @@
 // First-touch NUMA allocation: a tensor is placed where there is room when it is first written (persistent tensors
 // before the step, in graph order) and never moves. Later tensors find the fast tier full and live in the slow one.
-#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/in_place_use.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/reservation_table.hpp"
@@ -22,8 +22,6 @@ std::vector<TensorId> touch_order(const Graph& graph, const Liveness& liveness) 
   return order;
 }
 
-}  // namespace
-
 Result<Plan> plan_first_touch(const PlanRequest& request) {
   SLUICE_ASSIGN(const SlowTier slow, find_addressable_slow_tier("first-touch", request.machine));
   const Liveness liveness = analyze_liveness(request.graph);
@@ -42,6 +40,14 @@ Result<Plan> plan_first_touch(const PlanRequest& request) {
   };
   SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request, request.budgets[kFastTier], build));
   return std::move(packed.plan);
+}
+
+}  // namespace
+
+PlannerEntry first_touch_planner() {
+  return {.name = "first-touch",
+          .summary = "first come, first served: later tensors live in an addressable slow tier",
+          .plan = plan_first_touch};
 }
 
 }  // namespace sluice

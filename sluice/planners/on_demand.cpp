@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
@@ -166,8 +166,6 @@ std::optional<std::vector<TensorSchedule>> schedule_lru(const Graph& graph, cons
   }
 }
 
-}  // namespace
-
 Result<Plan> plan_on_demand(const PlanRequest& request) {
   SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("on-demand", request.machine));
   const Liveness liveness = analyze_liveness(request.graph);
@@ -182,6 +180,14 @@ Result<Plan> plan_on_demand(const PlanRequest& request) {
   };
   SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request, request.budgets[kFastTier], build));
   return std::move(packed.plan);
+}
+
+}  // namespace
+
+PlannerEntry on_demand_planner() {
+  return {.name = "on-demand",
+          .summary = "fetch when an op needs it, evict the least recently used: what paging does",
+          .plan = plan_on_demand};
 }
 
 }  // namespace sluice

@@ -1,5 +1,5 @@
-// Offline planners: functions of graph, profile, machine and budgets to a Plan. A new planner is one file and one line
-// in registry.cpp. Planners know nothing of how plans are run.
+// Offline planners: functions of graph, profile, machine and budgets to a Plan. A new planner is one file, which defines
+// its PlannerEntry, and one line in registry.cpp. Planners know nothing of how plans are run.
 #pragma once
 
 #include <functional>
@@ -28,6 +28,11 @@ struct PlanRequest {
   AdditionSet additions = {};
 };
 
+// Everything in fast memory: what "100 %" of a budget means, and what every slowdown is measured against.
+inline constexpr std::string_view kBaselinePlanner = "fast-only";
+// What commands use where no planner is named.
+inline constexpr std::string_view kDefaultPlanner = "sentinel";
+
 class PlanSearch;  // plan_search.hpp
 
 struct PlannerEntry {
@@ -36,10 +41,14 @@ struct PlannerEntry {
   std::function<Result<Plan>(const PlanRequest&)> plan;
   // Planners that go on planning while training runs; else empty. What the request refers to must outlive the search.
   std::function<Result<std::unique_ptr<PlanSearch>>(const PlanRequest&)> search = {};
+  // Its plans keep short-lived tensors in the fast tier, so that graph/fast_memory_bound.hpp bounds their budgets.
+  bool keeps_short_lived_fast = false;
   std::vector<PlannerAddition> additions = {};  // that can be switched off
 };
 
 const std::vector<PlannerEntry>& planners();
+// By its name, with or without settings; nullptr: unknown.
+const PlannerEntry* find_planner(std::string_view text);
 
 // Planners are named as the user writes them, settings included (planner_name.hpp).
 //

@@ -31,8 +31,9 @@ Error bad_setting(std::string_view text, const PlannerEntry& entry) {
   if (entry.additions.empty()) {
     return {ErrorCode::kBadInput, fmt::format("planner '{}': {} has no settings", text, entry.name)};
   }
-  return {ErrorCode::kBadInput, fmt::format("planner '{}': write {}:additions=none, or {}:additions=A+B with some of {}",
-                                            text, entry.name, entry.name, names_of(entry.additions))};
+  return {ErrorCode::kBadInput,
+          fmt::format("planner '{}': write {}:additions=none, or {}:additions=A+B with some of {}", text, entry.name,
+                      entry.name, names_of(entry.additions))};
 }
 
 // "choice+staying" as a set; nothing when one of them is not among the planner's additions.
@@ -61,7 +62,8 @@ std::string names_of_additions(AdditionSet set, std::span<const PlannerAddition>
   for (std::size_t i = 0; i < known.size(); ++i) {
     if (set.has(i)) names.push_back(known[i].name);
   }
-  return names.empty() ? std::string(kNone) : fmt::format("{}", fmt::join(names, std::string_view(&kBetweenAdditions, 1)));
+  return names.empty() ? std::string(kNone)
+                       : fmt::format("{}", fmt::join(names, std::string_view(&kBetweenAdditions, 1)));
 }
 
 Result<ChosenPlanner> choose_planner(std::string_view text) {

@@ -14,9 +14,6 @@ struct ChosenPlanner {
   AdditionSet additions;
 };
 
-// The entry of the part ahead of the settings; nullptr when no planner has that name.
-const PlannerEntry* find_planner(std::string_view text);
-
 // kBadInput for a planner, setting or addition that there is not; the message lists those that there are.
 Result<ChosenPlanner> choose_planner(std::string_view text);
 

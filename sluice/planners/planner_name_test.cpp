@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sluice/planners/builtin.hpp"
 #include "sluice/planners/sentinel/sentinel_additions.hpp"
 
 namespace sluice {
@@ -15,16 +14,17 @@ TEST(PlannerName, AloneHasAllAdditions) {
   const auto chosen = choose_planner("sentinel");
   ASSERT_TRUE(chosen.ok());
   EXPECT_EQ(chosen->entry->name, "sentinel");
-  EXPECT_EQ(names_of_additions(chosen->additions, sentinel_additions()), "choice+staying+in-place");
+  EXPECT_EQ(names_of_additions(chosen->additions, find_planner("sentinel")->additions), "choice+staying+in-place");
 }
 
 TEST(PlannerName, SettingsSwitchAdditionsOn) {
-  EXPECT_EQ(names_of_additions(choose_planner("redl:additions=none")->additions, redl_additions()), "none");
+  EXPECT_EQ(names_of_additions(choose_planner("redl:additions=none")->additions, find_planner("redl")->additions),
+            "none");
   const AdditionSet two = choose_planner("sentinel:additions=in-place+choice")->additions;
   EXPECT_TRUE(two.has(SentinelAddition::kChoice));
   EXPECT_FALSE(two.has(SentinelAddition::kStaying));
   EXPECT_TRUE(two.has(SentinelAddition::kInPlace));
-  EXPECT_EQ(names_of_additions(two, sentinel_additions()), "choice+in-place");
+  EXPECT_EQ(names_of_additions(two, find_planner("sentinel")->additions), "choice+in-place");
 }
 
 TEST(PlannerName, EverySettingThatAPlannerListsIsAccepted) {

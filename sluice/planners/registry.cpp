@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "sluice/plan/verify/verifier.hpp"
-#include "sluice/planners/builtin.hpp"
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/planner_name.hpp"
@@ -10,6 +9,14 @@
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice {
+
+// A line for each planner, in the order of --help. NAME_planner() is defined in the planner's own file.
+#define SLUICE_PLANNERS(entry) \
+  entry(fast_only) entry(slow_only) entry(first_touch) entry(on_demand) entry(sentinel) entry(redl)
+
+#define SLUICE_DECLARE_PLANNER(name) PlannerEntry name##_planner();
+SLUICE_PLANNERS(SLUICE_DECLARE_PLANNER)
+
 namespace {
 
 Machine one_tier_machine() {
@@ -51,17 +58,9 @@ Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) 
 
 }  // namespace
 
+#define SLUICE_CALL_PLANNER(name) name##_planner(),
 const std::vector<PlannerEntry>& planners() {
-  static const std::vector<PlannerEntry> table{
-      {"fast-only", "everything in fast memory: the baseline that others are measured against", plan_fast_only},
-      {"slow-only", "everything in an addressable slow tier, used in place", plan_slow_only},
-      {"first-touch", "first come, first served: later tensors live in an addressable slow tier", plan_first_touch},
-      {"on-demand", "fetch when an op needs it, evict the least recently used: what paging does", plan_on_demand},
-      {"sentinel", "prefetch a migration interval ahead, evict early (Sentinel, HPCA 2021)", plan_sentinel,
-       search_sentinel, sentinel_additions()},
-      {"redl", "place by integer programming, migrate by periods of layers, use in place what is late (ReDL)",
-       plan_redl, search_redl, redl_additions()},
-  };
+  static const std::vector<PlannerEntry> table{SLUICE_PLANNERS(SLUICE_CALL_PLANNER)};
   return table;
 }
 
@@ -105,7 +104,7 @@ Bytes fast_only_bytes(const Graph& graph) {
   const Machine machine = one_tier_machine();
   const Profile nothing;
   const PlanRequest request{graph, nothing, machine, {machine.tiers.front().capacity}};
-  return plan_fast_only(request).value().arena_bytes.front();
+  return find_planner(kBaselinePlanner)->plan(request).value().arena_bytes.front();
 }
 
 }  // namespace sluice

@@ -1,10 +1,12 @@
 // Everything in the slow tier, where ops use it in place: the other end of the scale from fast-only.
 #include "sluice/graph/liveness.hpp"
-#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/in_place_use.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
 
 namespace sluice {
+
+namespace {
 
 Result<Plan> plan_slow_only(const PlanRequest& request) {
   SLUICE_ASSIGN(const SlowTier slow, find_addressable_slow_tier("slow-only", request.machine));
@@ -14,6 +16,13 @@ Result<Plan> plan_slow_only(const PlanRequest& request) {
     use_in_tier(builder, liveness, tensor, slow.id);
   }
   return builder.finish(request.budgets);
+}
+
+}  // namespace
+
+PlannerEntry slow_only_planner() {
+  return {
+      .name = "slow-only", .summary = "everything in an addressable slow tier, used in place", .plan = plan_slow_only};
 }
 
 }  // namespace sluice

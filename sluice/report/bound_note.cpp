@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "sluice/planners/planner.hpp"
+
 namespace sluice {
 
-bool bound_applies(const Plan& plan) { return plan.planner == "sentinel"; }
+bool bound_applies(const Plan& plan) {
+  const PlannerEntry* planner = find_planner(plan.planner);
+  return planner != nullptr && planner->keeps_short_lived_fast;
+}
 
 FastMemoryBound bound_of(const Graph& graph) { return measure_bound(graph, analyze_liveness(graph)); }
 

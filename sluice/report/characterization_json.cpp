@@ -105,20 +105,6 @@ json page_migration_json(std::span<const PageMigrationCase> cases) {
   return rows;
 }
 
-json published_json(std::span<const ComparedFigure> figures) {
-  json rows = json::array();
-  for (const ComparedFigure& figure : figures) {
-    json row{{"what", figure.published.what},
-             {"published", figure.published.value},
-             {"here", nullptr},
-             {"unit", figure.published.unit},
-             {"source", figure.published.source}};
-    if (figure.here) row["here"] = *figure.here;
-    rows.push_back(row);
-  }
-  return rows;
-}
-
 json access_method_json(const AccessProfile& profile) {
   return {{"method", profile.method},
           {"tlb_reach", profile.tlb_reach},

@@ -5,7 +5,6 @@
 #include <span>
 
 #include "sluice/report/characterization_text.hpp"
-#include "sluice/report/published_figures.hpp"
 
 namespace sluice {
 
@@ -15,9 +14,6 @@ nlohmann::json characterization_json(const Graph& graph, const Characterization&
 
 // [{"page_bytes", "fast_bytes", "allocation_order", "freed_known", "reorganized": {"in", "out"}; or "error"}]
 nlohmann::json page_migration_json(std::span<const PageMigrationCase> cases);
-
-// [{"what", "published", "here" (null: not measured), "unit", "source"}]
-nlohmann::json published_json(std::span<const ComparedFigure> figures);
 
 // How the accesses were counted: {"method", "tlb_reach", "largest_chunk", "normal_ms", "profiled_ms", "provenance",
 // "notes"}

@@ -53,10 +53,10 @@ std::string histogram_text(const Lifetimes& lifetimes) {
 }
 
 std::string distances_text(const Distances& distances, bool counted) {
-  std::vector<Column> columns{{"layers between", Align::kRight, 0},
-                              {"uses", Align::kRight, 0},
-                              {"share", Align::kRight, 0},
-                              {"bytes used", Align::kRight, 0}};
+  std::vector<TableColumn> columns{{"layers between", Align::kRight, 0},
+                                   {"uses", Align::kRight, 0},
+                                   {"share", Align::kRight, 0},
+                                   {"bytes used", Align::kRight, 0}};
   if (counted) columns.insert(columns.end(), {{"accesses", Align::kRight, 0}, {"share", Align::kRight, 0}});
   TextTable table(columns);
   std::vector<Distances::Row> rows = distances.rows;

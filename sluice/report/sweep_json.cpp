@@ -1,7 +1,5 @@
 #include "sluice/report/sweep_json.hpp"
 
-#include "sluice/report/sweep_claims.hpp"
-
 namespace sluice {
 namespace {
 
@@ -56,14 +54,6 @@ json sweep_json(std::span<const SweptModel> models) {
                     {"fast_only_predicted_ms", swept.baseline_seconds * 1e3},
                     {"points", points},
                     {"no_loss", no_loss}});
-  }
-  return list;
-}
-
-json claims_json(std::span<const SweptModel> models) {
-  json list = json::array();
-  for (const PublishedClaim& claim : compare_claims(models)) {
-    list.push_back({{"published", claim.published}, {"source", claim.source}, {"here", claim.here}});
   }
   return list;
 }

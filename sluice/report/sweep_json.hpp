@@ -14,7 +14,4 @@ namespace sluice {
 // "measured" (where run): {...}}; those of "no_loss" have {"allowed_loss", "grid_bytes", "budgets_tried"}, too.
 nlohmann::json sweep_json(std::span<const SweptModel> models);
 
-// [{"published", "source", "here"}]
-nlohmann::json claims_json(std::span<const SweptModel> models);
-
 }  // namespace sluice

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "sluice/report/sweep_charts.hpp"
-#include "sluice/report/sweep_claims.hpp"
 #include "sluice/report/sweep_json.hpp"
 #include "sluice/report/sweep_text.hpp"
 
@@ -84,32 +83,6 @@ TEST(SweepTextTest, BudgetsWithoutLossStandBesideEverything) {
   EXPECT_THAT(text, HasSubstr("small: loses 5.0 %\n"));
 }
 
-TEST(SweepClaimsTest, TakesTheWorstModelAndWhatWasMeasured) {
-  const std::vector<SweptModel> models{net(), measured_net()};
-  const std::vector<PublishedClaim> claims = compare_claims(models);
-  ASSERT_EQ(claims.size(), 2U);
-  EXPECT_EQ(claims[0].here, "at most 5.0 % (other)") << "measured at 60 %";
-  EXPECT_EQ(claims[1].here, "at most 20.0 % (net)") << "1 - 1.0 / 1.25";
-  EXPECT_THAT(describe_claims(models), HasSubstr("at most 17 % (Sentinel, section VII-B"));
-}
-
-TEST(SweepClaimsTest, OfNothingSaysNothing) {
-  SweptModel other = net();
-  for (SweepPoint& each : other.points) each.planner = "on-demand";
-  EXPECT_EQ(compare_claims(std::vector{other}).size(), 0U);
-  EXPECT_EQ(compare_claims({}).size(), 0U);
-  EXPECT_EQ(compare_claims(std::vector{without_loss("one", 10, 5)}).size(), 0U) << "one model grows nowhere";
-}
-
-TEST(SweepClaimsTest, GrowthIsFromTheSmallestModelToTheLargest) {
-  const std::vector<SweptModel> models{without_loss("big", 60 * kMiB, 15 * kMiB),
-                                       without_loss("small", 10 * kMiB, 5 * kMiB)};
-  const std::vector<PublishedClaim> claims = compare_claims(models);
-  ASSERT_EQ(claims.size(), 2U);
-  EXPECT_THAT(claims[0].here, HasSubstr("from small to big peak memory grows 6.0x"));
-  EXPECT_THAT(claims[0].here, HasSubstr("and the budget 3.0x"));
-}
-
 TEST(SweepJsonTest, HasEveryNumber) {
   const std::vector<SweptModel> models{measured_net(), without_loss("big", 60 * kMiB, 15 * kMiB)};
   const nlohmann::json list = sweep_json(models);
@@ -127,7 +100,6 @@ TEST(SweepJsonTest, HasEveryNumber) {
   EXPECT_TRUE(points[4]["measured"]["same_bits"].get<bool>());
   EXPECT_EQ(list[1]["no_loss"][0]["allowed_loss"], 0.01);
   EXPECT_EQ(list[1]["no_loss"][0]["budget_bytes"], 15 * kMiB);
-  EXPECT_EQ(claims_json(models).size(), 2U);
 }
 
 TEST(SweepChartsTest, DrawsACurveAModelAndPlanner) {

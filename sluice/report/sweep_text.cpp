@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "sluice/report/sweep_claims.hpp"
 #include "sluice/report/text_table.hpp"
 
 namespace sluice {
@@ -59,7 +58,7 @@ std::string failures_text(const SweptModel& swept) {
 
 std::string describe_sweep(const SweptModel& swept) {
   const bool measured = std::ranges::any_of(swept.points, [](const SweepPoint& p) { return p.measured.has_value(); });
-  std::vector<Column> columns{{"planner", Align::kLeft, 0}};
+  std::vector<TableColumn> columns{{"planner", Align::kLeft, 0}};
   for (const char* title : {"fast", "MiB", "predicted", "step ms", "stall ms", "in MiB", "out MiB", "local"}) {
     columns.push_back({title, Align::kRight, 0});
   }
@@ -98,14 +97,6 @@ std::string describe_no_loss(std::span<const SweptModel> models) {
     }
   }
   return table.text() + failures;
-}
-
-std::string describe_claims(std::span<const SweptModel> models) {
-  std::string text;
-  for (const PublishedClaim& claim : compare_claims(models)) {
-    text += format_item(fmt::format("{} ({}). Here: {}.", claim.published, claim.source, claim.here));
-  }
-  return text;
 }
 
 }  // namespace sluice

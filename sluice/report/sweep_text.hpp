@@ -1,4 +1,4 @@
-// A sweep over fast budgets (sim/sweep.hpp) as tables for people.
+// A sweep over fast budgets (experiment/sweep_result.hpp) as tables for people.
 #pragma once
 
 #include <span>
@@ -13,8 +13,5 @@ std::string describe_sweep(const SweptModel& swept);
 
 // One row a model and planner: the smallest budget without loss beside everything.
 std::string describe_no_loss(std::span<const SweptModel> models);
-
-// What the papers claim of such curves, each with what these models show of it; nothing without Sentinel's points.
-std::string describe_claims(std::span<const SweptModel> models);
 
 }  // namespace sluice

@@ -14,7 +14,7 @@ namespace sluice {
 
 enum class Align { kLeft, kRight };
 
-struct Column {
+struct TableColumn {
   std::string title;
   Align align = Align::kLeft;
   std::size_t min_width = 0;
@@ -22,13 +22,13 @@ struct Column {
 
 class TextTable {
  public:
-  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit TextTable(std::vector<TableColumn> columns) : columns_(std::move(columns)) {}
 
   void add_row(std::vector<std::string> cells);  // one cell a column
   std::string text() const;                      // header, rule and rows; no trailing spaces
 
  private:
-  std::vector<Column> columns_;
+  std::vector<TableColumn> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
 

@@ -2,9 +2,10 @@
 //
 //   "SLUICECK"      8 bytes
 //   header length   8 bytes, little-endian
-//   header          JSON: version, model, settings, graph fingerprint, batch, seed, next step, and name and length of
-//   each tensor values          every persistent tensor in tensor order, row-major fp32 checksum        32 hexadecimal
-//   digits over everything before
+//   header          JSON: version, model, settings, graph fingerprint, batch, seed, next step, and name and length
+//                   of each tensor
+//   values          every persistent tensor in tensor order, row-major fp32
+//   checksum        32 hexadecimal digits over everything before
 //
 // Nothing in it depends on the planner, the budget or the tiers, so a run may resume under others. It is written to
 // FILE.partial, synced and renamed: an interrupted or failed write leaves the previous checkpoint as it was. Reading

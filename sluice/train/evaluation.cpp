@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "sluice/data/data_source.hpp"
-#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
@@ -111,8 +111,8 @@ Result<Plan> Evaluator::plan(const Machine& machine, const Plan& training) const
   const Graph& graph = compiled_->graph();
   const Profile profile = estimated_profile(graph, machine);
   const PlanRequest request{graph, profile, machine, training.budgets};
-  if (fast_only_bytes(graph) <= training.budgets[kFastTier]) return make_plan("fast-only", request);
-  if (find_planner(training.planner) != nullptr && training.planner != "fast-only") {
+  if (fast_only_bytes(graph) <= training.budgets[kFastTier]) return make_plan(kBaselinePlanner, request);
+  if (find_planner(training.planner) != nullptr && training.planner != kBaselinePlanner) {
     Result<Plan> plan = make_plan(training.planner, request);
     if (plan.ok()) return plan;
   }

@@ -10,8 +10,6 @@
 
 namespace sluice {
 
-inline constexpr std::string_view kBaselinePlanner = "fast-only";
-
 // Budgets by tier. The fast tier gets `fast` (a percentage is of fast_only_bytes()), or all that the step takes when it
 // is not given; the baseline planner always gets all. Slow tiers get their capacity. kInfeasible when the fast tier
 // is not that large.

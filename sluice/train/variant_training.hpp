@@ -52,7 +52,7 @@ struct VariantSettings {
   std::function<void(const Variant& variant)> on_planned;      // may be empty: somebody who wants to know
   SizeBuckets buckets;
   VariantKey reference;  // see above
-  std::string planner = "sentinel";
+  std::string planner{kDefaultPlanner};
   FastBudget fast;
   SessionOptions session;
 };

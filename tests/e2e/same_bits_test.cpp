@@ -65,8 +65,9 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SameBitsTest,
-                         ::testing::Values(Case{"resnet20", 1, {"75%", "45%", "30%"}}, Case{"resnet20", 2, {"45%"}},
-                                           Case{"plain20", 1, {"60%", "35%"}}),
+                         ::testing::Values(Case{"resnet20", 1, {"75%", "45%", "30%"}},
+                                           Case{"resnet20", 2, {"60%", "30%"}}, Case{"plain20", 1, {"60%", "35%"}},
+                                           Case{"plain20", 2, {"45%"}}),
                          [](const auto& instance) {
                            return instance.param.model + "_" + std::to_string(instance.param.threads) + "threads";
                          });

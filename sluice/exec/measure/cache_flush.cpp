@@ -8,7 +8,6 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kLine = 64;
 constexpr Bytes kBlock = 256 * kKiB;
 
 bool has_clflushopt() {
@@ -17,13 +16,11 @@ bool has_clflushopt() {
 }
 
 // Unordered among each other, so several times faster than clflush, which every x86-64 has.
-__attribute__((target("clflushopt"))) void flush_lines_at_once(const std::byte* begin, const std::byte* end) {
-  for (const std::byte* line = begin; line < end; line += kLine) _mm_clflushopt(const_cast<std::byte*>(line));
+__attribute__((target("clflushopt"))) void flush_line_at_once(const std::byte* line) {
+  _mm_clflushopt(const_cast<std::byte*>(line));
 }
 
-void flush_lines(const std::byte* begin, const std::byte* end) {
-  for (const std::byte* line = begin; line < end; line += kLine) _mm_clflush(line);
-}
+void flush_line(const std::byte* line) { _mm_clflush(line); }
 
 }  // namespace
 
@@ -33,9 +30,7 @@ void flush_from_caches(const std::byte* data, Bytes bytes, int threads) {
   {
 #pragma omp for schedule(static)
     for (Bytes begin = 0; begin < bytes; begin += kBlock) {
-      const std::byte* first = data + begin;
-      const std::byte* last = data + std::min(begin + kBlock, bytes);
-      at_once ? flush_lines_at_once(first, last) : flush_lines(first, last);
+      for_each_line(data + begin, std::min(kBlock, bytes - begin), at_once ? flush_line_at_once : flush_line);
     }
     _mm_mfence();
   }

@@ -10,8 +10,8 @@
 #include <limits>
 #include <map>
 
-#include "sluice/planners/builtin.hpp"
 #include "sluice/planners/plan_search.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/planners/redl/period_schedule.hpp"
 #include "sluice/planners/redl/period_search.hpp"
 #include "sluice/planners/schedule/intervals.hpp"
@@ -214,6 +214,12 @@ SearchReport Redl::report() const {
                                  rounds_->rounds(), placement_.status)};
 }
 
+std::vector<PlannerAddition> redl_additions() {
+  return {{"stretches", "the placement decides for each stretch of uses and prices copies: not one tier for the step"},
+          {"prices", "late tensors are waited for, and others moved, where that is cheaper than use in place"},
+          {"search", "steps decide between periods, instead of constraints 4 and 5 alone"}};
+}
+
 void Redl::describe(Plan& plan, int period, const PeriodSchedule& schedule) const {
   const IntervalEstimate figures = estimate(period);
   plan.solver_status = placement_.status;
@@ -240,14 +246,6 @@ Result<std::unique_ptr<Redl>> start_redl(const PlanRequest& request, int patienc
   return search;
 }
 
-}  // namespace
-
-std::vector<PlannerAddition> redl_additions() {
-  return {{"stretches", "the placement decides for each stretch of uses and prices copies: not one tier for the step"},
-          {"prices", "late tensors are waited for, and others moved, where that is cheaper than use in place"},
-          {"search", "steps decide between periods, instead of constraints 4 and 5 alone"}};
-}
-
 Result<std::unique_ptr<PlanSearch>> search_redl(const PlanRequest& request) {
   SLUICE_ASSIGN(std::unique_ptr<Redl> search, start_redl(request, kPatience));
   return std::unique_ptr<PlanSearch>(std::move(search));
@@ -259,6 +257,16 @@ Result<Plan> plan_redl(const PlanRequest& request) {
   plan.planner_config.push_back({"search_rounds", fmt::format("{}", search->report().occasions)});
   plan.planner_config.push_back({"search_steps", fmt::format("{}", search->report().steps)});
   return plan;
+}
+
+}  // namespace
+
+PlannerEntry redl_planner() {
+  return {.name = "redl",
+          .summary = "place by integer programming, migrate by periods of layers, use in place what is late (ReDL)",
+          .plan = plan_redl,
+          .search = search_redl,
+          .additions = redl_additions()};
 }
 
 }  // namespace sluice

@@ -12,7 +12,7 @@
 #include <array>
 #include <span>
 
-#include "sluice/planners/builtin.hpp"
+#include "sluice/planners/planner.hpp"
 #include "sluice/planners/sentinel/by_halves.hpp"
 #include "sluice/planners/sentinel/sentinel_additions.hpp"
 #include "sluice/planners/sentinel/test_and_trial.hpp"
@@ -178,6 +178,12 @@ Status Search::run() {
   return {};
 }
 
+std::vector<PlannerAddition> sentinel_additions() {
+  return {{"choice", "simulated steps choose interval, order and room, instead of equations 1 and 2 alone"},
+          {"staying", "what fits stays in fast memory, instead of leaving when two intervals do not need it"},
+          {"in-place", "prefetches that are dearer than using the tensor where it lies are not made"}};
+}
+
 void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan& plan) {
   const ScheduleOptions& options = candidate.options;
   const IntervalCut cut = cut_into_intervals(builder.liveness(), options.interval_length);
@@ -202,14 +208,6 @@ void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan&
   };
 }
 
-}  // namespace
-
-std::vector<PlannerAddition> sentinel_additions() {
-  return {{"choice", "simulated steps choose interval, order and room, instead of equations 1 and 2 alone"},
-          {"staying", "what fits stays in fast memory, instead of leaving when two intervals do not need it"},
-          {"in-place", "prefetches that are dearer than using the tensor where it lies are not made"}};
-}
-
 Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) {
   SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("sentinel", request.machine));
   auto builder = std::make_unique<CandidateBuilder>(request, slow);
@@ -227,6 +225,17 @@ Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) 
 Result<Plan> plan_sentinel(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::unique_ptr<PlanSearch> search, search_sentinel(request));
   return settle_in_simulation(*search, request);
+}
+
+}  // namespace
+
+PlannerEntry sentinel_planner() {
+  return {.name = "sentinel",
+          .summary = "prefetch a migration interval ahead, evict early (Sentinel, HPCA 2021)",
+          .plan = plan_sentinel,
+          .search = search_sentinel,
+          .keeps_short_lived_fast = true,
+          .additions = sentinel_additions()};
 }
 
 }  // namespace sluice

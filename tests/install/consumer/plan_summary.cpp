@@ -1,10 +1,7 @@
 // An outside project that uses an installed Sluice: builds a small model, plans it into a third of its memory with
 // given op times, and prints a summary of the plan.
 #include <cstdio>
-#include <sluice/exec/backends/backend.hpp>
-#include <sluice/memory/presets.hpp>
-#include <sluice/models/model.hpp>
-#include <sluice/planners/planner.hpp>
+#include <sluice/sluice.hpp>
 
 namespace {
 

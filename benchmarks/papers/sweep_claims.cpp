@@ -1,10 +1,12 @@
-#include "sluice/report/sweep_claims.hpp"
+#include "benchmarks/papers/sweep_claims.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+
+#include "sluice/report/text_table.hpp"
 
 namespace sluice {
 namespace {
@@ -100,6 +102,22 @@ std::vector<PublishedClaim> compare_claims(std::span<const SweptModel> models) {
                       "ReDL, figure 11(b), ResNet-32 to ResNet-152", *growth});
   }
   return claims;
+}
+
+std::string describe_claims(std::span<const SweptModel> models) {
+  std::string text;
+  for (const PublishedClaim& claim : compare_claims(models)) {
+    text += format_item(fmt::format("{} ({}). Here: {}.", claim.published, claim.source, claim.here));
+  }
+  return text;
+}
+
+nlohmann::json claims_json(std::span<const SweptModel> models) {
+  nlohmann::json list = json::array();
+  for (const PublishedClaim& claim : compare_claims(models)) {
+    list.push_back({{"published", claim.published}, {"source", claim.source}, {"here", claim.here}});
+  }
+  return list;
 }
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 // Figures are compared, never matched: where they differ, explain_differences() says why.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,9 @@ std::vector<ComparedFigure> compare_with_published(const Characterization& found
 
 // A table.
 std::string describe_published(std::span<const ComparedFigure> figures);
+
+// [{"what", "published", "here" (null: not measured), "unit", "source"}]
+nlohmann::json published_json(std::span<const ComparedFigure> figures);
 
 // What differs between the paper's step and this one, with this one's numbers; a sentence or a few each.
 std::vector<std::string> explain_differences(const Graph& graph, const Liveness& liveness,

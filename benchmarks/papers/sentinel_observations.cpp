@@ -1,4 +1,4 @@
-#include "sluice/report/published_figures.hpp"
+#include "benchmarks/papers/sentinel_observations.hpp"
 
 #include <fmt/format.h>
 
@@ -106,6 +106,20 @@ std::string describe_published(std::span<const ComparedFigure> figures) {
                    here ? text(*here, published.unit) : "not measured", std::string(published.source)});
   }
   return table.text();
+}
+
+nlohmann::json published_json(std::span<const ComparedFigure> figures) {
+  nlohmann::json rows = json::array();
+  for (const ComparedFigure& figure : figures) {
+    nlohmann::json row{{"what", figure.published.what},
+                       {"published", figure.published.value},
+                       {"here", nullptr},
+                       {"unit", figure.published.unit},
+                       {"source", figure.published.source}};
+    if (figure.here) row["here"] = *figure.here;
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 }  // namespace sluice
