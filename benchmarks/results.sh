@@ -17,7 +17,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   inception_v3_b8 inception_v4_b8 densenet121_b16 densenet264_b8 mobilenet_v1_b32 mobilenet_v2_b32 squeezenet1_1_b32
   googlenet_b16 vgg16_b8 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128
   resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert
-  optane_sentinel pmbd_redl kernel_swap)
+  optane_sentinel pmbd_redl sentinel_ablation redl_ablation kernel_swap)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -57,6 +57,10 @@ optane() {  # MODEL BATCH PLANNERS ARG...: beside the rivals of Sentinel's figur
 pmbd() {  # MODEL BATCH ARG...
   compare "pmbd_redl_$1_b$2" "$1" "$2" redl,sentinel,first-touch,oim,oim:period=0.05,slow-only --slow pmbd \
     --smallest-feasible "${@:3}"
+}
+
+ablation() {  # NAME PLANNERS TIER MODEL BATCH ARG...: a planner as published, and with each of our additions in turn
+  compare "$1_$4_b$5" "$4" "$5" "$2" --slow "$3" --smallest-feasible "${@:6}"
 }
 
 keep() {  # NAME COMMAND...: the command (and what went `ahead`), the commit and what it printed, after the `note`
@@ -144,6 +148,21 @@ because a process for each planner holds all of the model in this machine's 24 G
         pmbd inception_v3 64 --image-size 75 --classes 10
       ;;
     kernel_swap) keep "$1" benchmarks/rivals/kernel_swap.py --spill-dir "$spill" --json "$out/$1.json" ;;
+    sentinel_ablation)  # the workloads of optane_sentinel
+      local chain=sentinel:additions=none,sentinel:additions=choice,sentinel:additions=choice+staying,sentinel
+      ablation "$1" $chain optane resnet32 128
+      ablation "$1" $chain optane lstm 20
+      ablation "$1" $chain optane dcgan 128
+      ablation "$1" $chain optane mobilenet_v1 128 --image-size 32 --classes 10
+      ablation "$1" $chain optane bert_large 2
+      ;;
+    redl_ablation)  # the workloads of pmbd_redl
+      local chain=redl:additions=none,redl:additions=search,redl:additions=stretches+search,redl
+      ablation "$1" $chain pmbd resnet50_v2 128 --image-size 32 --classes 10
+      ablation "$1" $chain pmbd lstm 20
+      ablation "$1" $chain pmbd vgg19 64 --image-size 32 --classes 10 --lr 0.001
+      ablation "$1" $chain pmbd inception_v3 64 --image-size 75 --classes 10
+      ;;
     vgg16_b8) at_feasible "$1" vgg16 8 --lr 0.001 ;;  # without norms it diverges at the usual rate
     inception_v?_b* | densenet*_b* | mobilenet_v?_b* | squeezenet1_1_b* | googlenet_b* | lstm_b* | bert_*_b* | dcgan_b*)
       at_feasible "$1" "${1%_b*}" "${1##*_b}" ;;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "sluice/exec/measure/profiler.hpp"
+#include "sluice/planners/planner_name.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/profile_file.hpp"
@@ -24,10 +25,20 @@ std::string policy_help() {
   return text;
 }
 
+std::string addition_help() {
+  std::string text = "\nPLANNER:additions=none is a planner as published, PLANNER:additions=A+B has these of our own:";
+  for (const PlannerEntry& entry : planners()) {
+    for (const PlannerAddition& each : entry.additions) {
+      text += fmt::format("\n{:>16}  {}: {}", entry.name, each.name, each.summary);
+    }
+  }
+  return text;
+}
+
 std::string planner_help() {
   std::string text = "Who decides what lives where:";
   for (const PlannerEntry& entry : planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
-  return text + policy_help();
+  return text + addition_help() + policy_help();
 }
 
 Status check_above_zero(std::string_view option, const std::optional<std::int64_t>& value) {
@@ -232,8 +243,10 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
 
 Status check_planner_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    const bool known = std::ranges::find(planners(), name, &PlannerEntry::name) != planners().end();
-    if (known || find_policy_of(name) != nullptr) continue;
+    if (find_policy_of(name) != nullptr) continue;
+    const Result<ChosenPlanner> chosen = choose_planner(name);
+    if (chosen.ok()) continue;
+    if (find_planner(name) != nullptr) return chosen.error();
     std::string all;
     for (const PlannerEntry& entry : planners()) all += fmt::format("{}{}", all.empty() ? "" : ", ", entry.name);
     for (const PolicyEntry& entry : policies()) all += fmt::format(", {}", entry.name);

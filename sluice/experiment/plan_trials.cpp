@@ -6,6 +6,8 @@
 #include <chrono>
 #include <functional>
 
+#include "sluice/planners/planner_name.hpp"
+
 namespace sluice {
 namespace {
 
@@ -126,8 +128,8 @@ std::size_t PlanTrials::index_of(const Plan& plan) const {
 }
 
 bool has_search(std::string_view planner) {
-  return std::ranges::any_of(planners(),
-                             [&](const PlannerEntry& entry) { return entry.name == planner && entry.search; });
+  const PlannerEntry* entry = find_planner(planner);
+  return entry != nullptr && entry->search;
 }
 
 Result<PlannedStart> start_planning(const Workload& workload, const Machine& machine, const Profile& profile,

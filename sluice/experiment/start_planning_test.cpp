@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/experiment/plan_trials.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/train/estimated_profile.hpp"
-#include "sluice/experiment/plan_trials.hpp"
 
 namespace sluice {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/planners/additions.hpp"
 #include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile.hpp"
 
@@ -23,6 +24,8 @@ struct PlanRequest {
   // Main-memory accesses of one step; nullptr where nobody counted them: planners that order tensors by accesses then
   // go by the ops that use them.
   const AccessProfile* accesses = nullptr;
+  // Of ours to the planner's published algorithm; make_plan() and make_search() set it from the planner's name.
+  AdditionSet additions = {};
 };
 
 // Everything in fast memory: what "100 %" of a budget means, and what every slowdown is measured against.
@@ -40,11 +43,15 @@ struct PlannerEntry {
   std::function<Result<std::unique_ptr<PlanSearch>>(const PlanRequest&)> search = {};
   // Its plans keep short-lived tensors in the fast tier, so that graph/fast_memory_bound.hpp bounds their budgets.
   bool keeps_short_lived_fast = false;
+  std::vector<PlannerAddition> additions = {};  // that can be switched off
 };
 
 const std::vector<PlannerEntry>& planners();
-const PlannerEntry* find_planner(std::string_view name);  // nullptr: unknown
+// By its name, with or without settings; nullptr: unknown.
+const PlannerEntry* find_planner(std::string_view text);
 
+// Planners are named as the user writes them, settings included (planner_name.hpp).
+//
 // Finds the planner, runs it, verifies its plan, fills fingerprints, arena bytes and the predicted step time.
 // Unknown name: kBadInput listing the known ones. A plan that fails verification is our bug: std::logic_error.
 Result<Plan> make_plan(std::string_view planner, const PlanRequest& request);

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/plan_search.hpp"
+#include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
@@ -19,12 +18,6 @@ namespace sluice {
 SLUICE_PLANNERS(SLUICE_DECLARE_PLANNER)
 
 namespace {
-
-Error unknown_planner(std::string_view name) {
-  std::string known;
-  for (const PlannerEntry& entry : planners()) known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
-  return {ErrorCode::kBadInput, fmt::format("unknown planner '{}'; known planners: {}", name, known)};
-}
 
 Machine one_tier_machine() {
   Machine machine;
@@ -41,6 +34,11 @@ Bytes smallest_feasible(const PlannerEntry& entry, PlanRequest request) {
     (entry.plan(request).ok() ? high : low) = request.budgets[kFastTier];
   }
   return high;
+}
+
+PlanRequest with_additions(PlanRequest request, const ChosenPlanner& chosen) {
+  request.additions = chosen.additions;
+  return request;
 }
 
 // Says which op is the bottleneck and the smallest budget that works.
@@ -66,28 +64,21 @@ const std::vector<PlannerEntry>& planners() {
   return table;
 }
 
-const PlannerEntry* find_planner(std::string_view name) {
-  const auto found =
-      std::find_if(planners().begin(), planners().end(), [&](const PlannerEntry& entry) { return entry.name == name; });
-  return found == planners().end() ? nullptr : &*found;
-}
-
 Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
-  const PlannerEntry* entry = find_planner(planner);
-  if (entry == nullptr) return unknown_planner(planner);
-  Result<Plan> result = entry->plan(request);
+  SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
+  const PlanRequest asked = with_additions(request, chosen);
+  Result<Plan> result = chosen.entry->plan(asked);
   if (!result.ok()) {
     if (result.error().code != ErrorCode::kInfeasible) return result;
-    return explain_infeasible(*entry, request);
+    return explain_infeasible(*chosen.entry, asked);
   }
-  return finish_plan(entry->name, request, std::move(result).value());
+  return finish_plan(planner, request, std::move(result).value());
 }
 
 Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const PlanRequest& request) {
-  const PlannerEntry* entry = find_planner(planner);
-  if (entry == nullptr) return unknown_planner(planner);
-  if (!entry->search) return std::unique_ptr<PlanSearch>();
-  return entry->search(request);
+  SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
+  if (!chosen.entry->search) return std::unique_ptr<PlanSearch>();
+  return chosen.entry->search(with_additions(request, chosen));
 }
 
 Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan) {
@@ -102,12 +93,11 @@ Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan
 }
 
 Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanRequest& request) {
-  const PlannerEntry* entry = find_planner(planner);
-  if (entry == nullptr) return unknown_planner(planner);
-  PlanRequest everything = request;
-  everything.budgets[kFastTier] = fast_only_bytes(request.graph);
-  SLUICE_RETURN_IF_ERROR(entry->plan(everything));
-  return smallest_feasible(*entry, request);
+  SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
+  PlanRequest asked = with_additions(request, chosen);
+  asked.budgets[kFastTier] = fast_only_bytes(request.graph);
+  SLUICE_RETURN_IF_ERROR(chosen.entry->plan(asked));
+  return smallest_feasible(*chosen.entry, asked);
 }
 
 Bytes fast_only_bytes(const Graph& graph) {

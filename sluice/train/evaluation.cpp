@@ -112,8 +112,7 @@ Result<Plan> Evaluator::plan(const Machine& machine, const Plan& training) const
   const Profile profile = estimated_profile(graph, machine);
   const PlanRequest request{graph, profile, machine, training.budgets};
   if (fast_only_bytes(graph) <= training.budgets[kFastTier]) return make_plan(kBaselinePlanner, request);
-  const bool known = std::ranges::find(planners(), training.planner, &PlannerEntry::name) != planners().end();
-  if (known && training.planner != kBaselinePlanner) {
+  if (find_planner(training.planner) != nullptr && training.planner != kBaselinePlanner) {
     Result<Plan> plan = make_plan(training.planner, request);
     if (plan.ok()) return plan;
   }

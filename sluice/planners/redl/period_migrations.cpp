@@ -59,7 +59,8 @@ void PeriodScheduler::bring(std::size_t unit, std::size_t index) {
   const Seconds arrival = std::max(lane_free_, start_of(begin)) + copy_in(unit);
   const bool wraps = index + 1 == state.unit().stretches.size() && index < state.unit().gap_count();
   const bool stays_till_next_step = wraps && state.gap(index).kept;
-  if (state.unit().in_place && !stays_till_next_step && arrival - start_of(uses.ops.begin) > uses.slow_seconds) {
+  const Seconds may_wait = has(RedlAddition::kPrices) ? uses.slow_seconds : 0;
+  if (state.unit().in_place && !stays_till_next_step && arrival - start_of(uses.ops.begin) > may_wait) {
     use_in_place(unit, index);
     ++late_;
     return;
@@ -88,6 +89,7 @@ void PeriodScheduler::use_in_place(std::size_t unit, std::size_t index) {
 
 bool PeriodScheduler::is_worth_bringing(std::size_t unit, std::size_t index) const {
   const Seconds price = copy_in(unit) * problem_.costs.interference(problem_.slow.inward);
+  if (!has(RedlAddition::kPrices)) return !stretch(unit, index).writes;
   return !stretch(unit, index).writes && stretch(unit, index).slow_seconds > 2 * price;
 }
 

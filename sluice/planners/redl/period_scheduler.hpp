@@ -44,6 +44,7 @@ class PeriodScheduler {
     double density = 0;  // seconds saved by byte and second held
   };
 
+  bool has(RedlAddition addition) const { return problem_.additions.has(addition); }
   Bytes bytes(std::size_t unit) const { return states_[unit].unit().bytes; }
   const Stretch& stretch(std::size_t unit, std::size_t index) const { return states_[unit].unit().stretches[index]; }
   Seconds start_of(OpIndex op) const { return start_[static_cast<std::size_t>(op)]; }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 #include <map>
 
 #include "sluice/planners/plan_search.hpp"
@@ -42,7 +43,8 @@ class Redl final : public PlanSearch {
                  units_,
                  costs_,
                  slow,
-                 starts_without_waiting(request.graph, costs_)},
+                 starts_without_waiting(request.graph, costs_),
+                 request.additions},
         capacity_(request.budgets[kFastTier]) {}
 
   // Finds the placement and the first plan.
@@ -59,6 +61,9 @@ class Redl final : public PlanSearch {
   Result<Plan> plan_for(int period);
   IntervalEstimate estimate(int period) const;
   int centre() const;
+  int first_that_keeps_constraints() const;
+  std::optional<Placement> place_units(const StretchRules& rules) const;
+  bool has(RedlAddition addition) const { return request_.additions.has(addition); }
   int longest() const { return std::max(1, static_cast<int>(liveness_.spans.size())); }
   void propose();
   void describe(Plan& plan, int period, const PeriodSchedule& schedule) const;
@@ -89,6 +94,25 @@ int Redl::centre() const {
   return period;
 }
 
+// In the order of the paper's rounds: the median, one layer more, one less, two more... Where no period keeps (4) and
+// (5), the one of those that keep (4) whose copies hide best; where none keeps (4), one layer.
+int Redl::first_that_keeps_constraints() const {
+  const int median = std::max(1, longest() / 2);
+  int best = 1;
+  std::optional<Seconds> least_exposed;
+  for (int distance = 0; distance < longest(); ++distance) {
+    for (const int period : {median + distance, median - distance}) {
+      if (period < 1 || period > longest()) continue;
+      const IntervalEstimate figures = estimate(period);
+      if (!figures.space_ok || (least_exposed && figures.exposed_seconds >= *least_exposed)) continue;
+      if (figures.exposed_seconds == 0) return period;
+      least_exposed = figures.exposed_seconds;
+      best = period;
+    }
+  }
+  return best;
+}
+
 Result<Plan> Redl::plan_for(int period) {
   PeriodSchedule schedule;
   const auto build_at = [&](Bytes capacity) -> std::optional<PlanBuilder> {
@@ -108,18 +132,34 @@ Result<Plan> Redl::plan_for(int period) {
   return std::move(packed.plan);
 }
 
-Status Redl::try_rules(const StretchRules& rules) {
-  stretches_ = find_stretches(problem_, rules);
+// The paper's program has one tier a tensor, which only tiers that ops can address allow: elsewhere all would be fast.
+std::optional<Placement> Redl::place_units(const StretchRules& rules) const {
   const Capacities capacities{.fast = request_.budgets[kFastTier],
                               .slow = request_.budgets[static_cast<std::size_t>(problem_.slow.id)]};
-  std::optional<Placement> placement = place(problem_, stretches_, capacities, {});
+  if (has(RedlAddition::kStretches) || !problem_.addressable()) return place(problem_, stretches_, capacities, {});
+  StretchRules whole = rules;
+  whole.undivided = true;
+  std::optional<Placement> placement = place(problem_, find_stretches(problem_, whole), capacities, {});
+  if (!placement) return std::nullopt;
+  for (std::size_t i = 0; i < stretches_.size(); ++i) {
+    UnitPlacement& unit = placement->units[i];
+    const bool fast = unit.fast.empty() || unit.fast.front();
+    unit = {.fast = std::vector<bool>(stretches_[i].stretches.size(), fast),
+            .kept = std::vector<bool>(stretches_[i].gap_count(), fast)};
+  }
+  return placement;
+}
+
+Status Redl::try_rules(const StretchRules& rules) {
+  stretches_ = find_stretches(problem_, rules);
+  std::optional<Placement> placement = place_units(rules);
   if (!placement) {
     return Error{ErrorCode::kInfeasible,
                  "no placement keeps within the fast budget of " + format_bytes(request_.budgets[kFastTier])};
   }
   placement_ = std::move(*placement);
   capacity_ = request_.budgets[kFastTier];
-  kept_ = centre();
+  kept_ = has(RedlAddition::kSearch) ? centre() : first_that_keeps_constraints();
   SLUICE_ASSIGN(Plan plan, plan_for(kept_));
   plans_[kept_] = std::move(plan);
   return {};
@@ -138,7 +178,9 @@ Status Redl::start(int patience) {
     if (status.error().code != ErrorCode::kInfeasible) return status;
   }
   if (!status.ok()) return status;
-  rounds_.emplace(kept_, longest(), patience, kGoal * problem_.start.back());
+  // Without the search the first period is as good as can be, whatever its step takes.
+  const double goal = has(RedlAddition::kSearch) ? kGoal : std::numeric_limits<double>::infinity();
+  rounds_.emplace(kept_, longest(), patience, goal * problem_.start.back());
   return {};
 }
 
@@ -172,6 +214,12 @@ SearchReport Redl::report() const {
                                  rounds_->rounds(), placement_.status)};
 }
 
+std::vector<PlannerAddition> redl_additions() {
+  return {{"stretches", "the placement decides for each stretch of uses and prices copies: not one tier for the step"},
+          {"prices", "late tensors are waited for, and others moved, where that is cheaper than use in place"},
+          {"search", "steps decide between periods, instead of constraints 4 and 5 alone"}};
+}
+
 void Redl::describe(Plan& plan, int period, const PeriodSchedule& schedule) const {
   const IntervalEstimate figures = estimate(period);
   plan.solver_status = placement_.status;
@@ -181,6 +229,7 @@ void Redl::describe(Plan& plan, int period, const PeriodSchedule& schedule) cons
       {"constraint_4_period_bytes", fmt::format("{}", figures.tensor_bytes)},
       {"constraint_4_room_bytes", fmt::format("{}", figures.room_bytes)},
       {"constraint_5_exposed_seconds", fmt::format("{:.6f}", figures.exposed_seconds)},
+      {"additions", names_of_additions(request_.additions, redl_additions())},
       {"placement_lost_seconds", fmt::format("{:.6f}", placement_.lost_seconds)},
       {"placement_columns", fmt::format("{}", placement_.columns)},
       {"placement_rows", fmt::format("{}", placement_.rows)},
@@ -216,7 +265,8 @@ PlannerEntry redl_planner() {
   return {.name = "redl",
           .summary = "place by integer programming, migrate by periods of layers, use in place what is late (ReDL)",
           .plan = plan_redl,
-          .search = search_redl};
+          .search = search_redl,
+          .additions = redl_additions()};
 }
 
 }  // namespace sluice

@@ -22,7 +22,7 @@ class Divider {
     StretchedUnit result{.stretches = {}, .persistent = unit.persistent};
     const bool large = unit.moved_bytes >= rules_.small_bytes;
     const bool in_place = large && problem_.addressable() && (unit.may_move || unit.short_lived);
-    const bool leaves = large && (unit.may_move || (unit.short_lived && rules_.short_lived_leave));
+    const bool leaves = large && !rules_.undivided && (unit.may_move || (unit.short_lived && rules_.short_lived_leave));
     result.bytes = leaves || in_place ? unit.moved_bytes : unit.kept_bytes;
     if (leaves) {
       result.stretches = runs_of_uses(unit);

@@ -13,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "sluice/planners/additions.hpp"
+#include "sluice/planners/redl/redl_additions.hpp"
 #include "sluice/planners/schedule/moving_units.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/profile/cost_model.hpp"
@@ -28,6 +30,7 @@ struct RedlProblem {
   const CostModel& costs;
   SlowTier slow;
   std::vector<Seconds> start;  // by OpIndex, and the step's end: op after op in the fast tier, without waiting
+  AdditionSet additions = {};  // RedlAddition
 
   bool addressable() const { return machine.tier(slow.id).addressable; }
   Seconds seconds_in(Interval<OpIndex> ops) const {
@@ -40,6 +43,7 @@ struct StretchRules {
   Bytes small_bytes = kSmallTensorBytes;  // smaller units stay in the fast tier
   bool short_gaps = false;                // gaps too short for a copy out and back are gaps too
   bool short_lived_leave = false;         // in tiers that ops cannot address, short-lived units may move too
+  bool undivided = false;                 // one stretch a unit, over its whole live range: it never leaves its tier
 };
 
 struct Stretch {

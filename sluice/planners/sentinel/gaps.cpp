@@ -62,6 +62,17 @@ std::vector<Use> uses_behind(const std::vector<Gap>& gaps, std::size_t gap, cons
   return behind;
 }
 
+Stay stay_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<Use>& uses) {
+  Stay stay;
+  std::optional<std::size_t> next = gap;
+  do {
+    stay.gaps.push_back(*next);
+    for (const Use& use : uses_behind(gaps, *next, uses)) stay.uses.push_back(use);
+    next = following(gaps, *next);
+  } while (next && *next != gap && !gaps[*next].cut);
+  return stay;
+}
+
 void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end) {
   if (begin == end) return;
   const bool starts_slow = (end - 1)->wraps && (end - 1)->cut;

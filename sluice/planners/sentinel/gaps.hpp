@@ -49,6 +49,13 @@ void leave_in_slow(std::vector<Gap>& gaps, const std::set<PrefetchKey>& left_out
 // of find_gaps(), `gap` one of them.
 std::vector<Use> uses_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<Use>& uses);
 
+// What a prefetch brings its unit for: every use up to where it leaves again, over gaps that are not `cut`.
+struct Stay {
+  std::vector<std::size_t> gaps;  // `gap` itself, and those that the unit stays over
+  std::vector<Use> uses;
+};
+Stay stay_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<Use>& uses);
+
 // Sets `writes` of every cut gap of one unit (a contiguous run from find_gaps).
 void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end);
 

@@ -60,6 +60,7 @@ class IntervalScheduler {
   double copy_price(LinkId link, double lane_price) const;
   double saving(const Gap& gap) const;
   bool inside_one_interval(const Gap& gap) const;
+  bool needed_soon(const Gap& gap) const;
   bool keep_if_fits(Gap& gap, Bytes headroom);
   void mark_all_writes();
   OpIndex earliest_window(const Gap& gap) const;
@@ -133,6 +134,13 @@ bool IntervalScheduler::inside_one_interval(const Gap& gap) const {
   return !gap.wraps && interval_of(gap.previous_use) == interval_of(gap.next_use);
 }
 
+// By the interval of the last use, or by the next one.
+bool IntervalScheduler::needed_soon(const Gap& gap) const {
+  const int count = static_cast<int>(cut_.intervals.size());
+  const int next = interval_of(gap.next_use) + (gap.wraps ? count : 0);
+  return next <= interval_of(gap.previous_use) + 1;
+}
+
 bool IntervalScheduler::keep_if_fits(Gap& gap, Bytes headroom) {
   if (gap.must_cut) return false;
   const auto ranges = gap_ranges(gap, problem_.graph.op_count());
@@ -151,7 +159,9 @@ void IntervalScheduler::keep_short_gaps() {
   for (std::size_t i = 0; i < order.size(); ++i)
     key[i] = {!inside_one_interval(gaps_[i]), duration(gaps_[i]) / saving(gaps_[i])};
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
-  for (const std::size_t i : order) keep_if_fits(gaps_[i], key[i].first ? options_.headroom : 0);
+  for (const std::size_t i : order) {
+    if (options_.staying || needed_soon(gaps_[i])) keep_if_fits(gaps_[i], key[i].first ? options_.headroom : 0);
+  }
 }
 
 void IntervalScheduler::mark_all_writes() {
@@ -280,7 +290,7 @@ std::optional<IntervalSchedule> schedule_intervals(const ScheduleProblem& proble
   scheduler.keep_short_gaps();
   scheduler.give_tails();
   scheduler.give_windows();
-  scheduler.keep_what_still_fits();
+  if (options.staying) scheduler.keep_what_still_fits();
   return scheduler.schedules();
 }
 

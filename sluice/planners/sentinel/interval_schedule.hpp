@@ -28,7 +28,8 @@ enum class PrefetchOrder { kHottestFirst, kSoonestFirst };
 
 struct ScheduleOptions {
   int interval_length = 1;
-  Bytes headroom = 0;                     // kept free by step 2
+  bool staying = true;  // off: step 2 keeps only what this interval or the next one needs, and there is no step 5
+  Bytes headroom = 0;   // kept free by step 2
   Bytes small_bytes = kSmallTensorBytes;  // smaller units never move
   bool move_short_lived = false;          // the paper's rule is that they stay
   PrefetchOrder order = PrefetchOrder::kHottestFirst;

@@ -24,38 +24,64 @@ double lane_price(const CostModel& costs, LinkId link, const std::vector<double>
   return costs.interference(link) + prices[at(op)];
 }
 
-}  // namespace
+// All gaps, `cut` where the candidate's plan has its units leave.
+std::vector<Gap> gaps_of(const CandidateBuilder& builder, const Candidate& candidate) {
+  const ScheduleProblem& problem = builder.problem();
+  std::vector<Gap> gaps = find_gaps(problem.units, problem.graph.op_count(), candidate.options.small_bytes,
+                                    candidate.options.move_short_lived);
+  for (Gap& gap : gaps) {
+    gap.cut = !gap.may_leave || candidate.options.left_out.contains(key_of(gap)) ||
+              std::ranges::binary_search(candidate.prefetches, key_of(gap));
+  }
+  return gaps;
+}
 
-std::vector<PrefetchKey> prefetches_dearer_than_use(const CandidateBuilder& builder, const Candidate& candidate) {
+// What the unit's uses take longer when each finds it in the slow tier.
+Seconds seconds_in_place(const CandidateBuilder& builder, const MovingUnit& unit, const std::vector<Use>& uses) {
+  Seconds seconds = 0;
+  for (const Use& use : uses) {
+    const auto tiers = tiers_with_unit_in(builder.slow().id, builder.problem().graph.op(use.op), unit);
+    seconds += builder.costs().op_seconds(use.op, tiers) - builder.costs().op_seconds(use.op);
+  }
+  return seconds;
+}
+
+// What the copy in costs, and the copy out that it causes when the unit is written: in place it need not be written
+// back.
+Seconds seconds_copied(const CandidateBuilder& builder, const Forecast& forecast, const Gap& gap, bool written) {
   const ScheduleProblem& problem = builder.problem();
   const CostModel& costs = builder.costs();
-  Forecast forecast = forecast_compute(problem.graph, costs);
+  const Seconds in = costs.transfer_seconds(problem.inward, gap.bytes) *
+                     lane_price(costs, problem.inward, forecast.inward_price, gap.next_use);
+  if (!written) return in;
+  return in + costs.transfer_seconds(problem.outward, gap.bytes) *
+                  lane_price(costs, problem.outward, forecast.outward_price, gap.next_use);
+}
+
+}  // namespace
+
+std::vector<DearPrefetch> prefetches_dearer_than_use(const CandidateBuilder& builder, const Candidate& candidate) {
+  const ScheduleProblem& problem = builder.problem();
+  Forecast forecast = forecast_compute(problem.graph, builder.costs());
   constexpr int kForgetFirstPrices = 5;  // each time moves prices half-way to what the timeline shows
   for (int i = 0; i < kForgetFirstPrices; ++i) {
     learn_forecast(forecast, candidate.program, candidate.timeline, problem.outward, problem.inward);
   }
-  const std::vector<Gap> gaps = find_gaps(problem.units, problem.graph.op_count(), candidate.options.small_bytes,
-                                          candidate.options.move_short_lived);
-  std::vector<PrefetchKey> dearer;
+  const std::vector<Gap> gaps = gaps_of(builder, candidate);
+  std::vector<DearPrefetch> dear;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     if (!std::ranges::binary_search(candidate.prefetches, key_of(gaps[i]))) continue;
     const MovingUnit& unit = problem.units[gaps[i].unit];
-    Seconds in_place = 0;
-    bool writes = false;
-    for (const Use& use : uses_behind(gaps, i, unit.uses)) {
-      const auto tiers = tiers_with_unit_in(builder.slow().id, problem.graph.op(use.op), unit);
-      in_place += costs.op_seconds(use.op, tiers) - costs.op_seconds(use.op);
-      writes = writes || use.writes;
-    }
-    Seconds copied = costs.transfer_seconds(problem.inward, gaps[i].bytes) *
-                     lane_price(costs, problem.inward, forecast.inward_price, gaps[i].next_use);
-    if (writes) {  // written in place, it need not be written back
-      copied += costs.transfer_seconds(problem.outward, gaps[i].bytes) *
-                lane_price(costs, problem.outward, forecast.outward_price, gaps[i].next_use);
-    }
-    if (in_place < copied) dearer.push_back(key_of(gaps[i]));
+    const Stay stay = stay_behind(gaps, i, unit.uses);
+    const bool written = std::ranges::any_of(stay.uses, &Use::writes);
+    const Seconds gain =
+        seconds_copied(builder, forecast, gaps[i], written) - seconds_in_place(builder, unit, stay.uses);
+    if (gain <= 0) continue;
+    dear.push_back({.keys = {}, .gain = gain});
+    for (const std::size_t gap : stay.gaps) dear.back().keys.push_back(key_of(gaps[gap]));
   }
-  return dearer;
+  std::ranges::stable_sort(dear, std::ranges::greater{}, &DearPrefetch::gain);
+  return dear;
 }
 
 std::vector<LateInterval> late_intervals(const CandidateBuilder& builder, const Candidate& candidate,

@@ -10,9 +10,15 @@
 
 namespace sluice {
 
-// The candidate's prefetches that cost more than using the tensor in place, by the cost model, and with a busy lane's
-// time at what its simulated stalls say.
-std::vector<PrefetchKey> prefetches_dearer_than_use(const CandidateBuilder& builder, const Candidate& candidate);
+// A prefetch that costs more than all it is made for: the uses up to where the unit leaves again.
+struct DearPrefetch {
+  std::vector<PrefetchKey> keys;  // to leave out: its own, and those of the gaps that the unit would stay over
+  Seconds gain = 0;
+};
+
+// The candidate's, by the cost model, and with a busy lane's time at what its simulated stalls say. Those that cost most
+// too much first.
+std::vector<DearPrefetch> prefetches_dearer_than_use(const CandidateBuilder& builder, const Candidate& candidate);
 
 // An occurrence of case 3: an interval that had to wait for prefetches, and which ones.
 struct LateInterval {

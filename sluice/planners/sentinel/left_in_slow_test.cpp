@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "sluice/memory/presets.hpp"
 #include "sluice/plan/verify/verifier.hpp"
+#include "sluice/planners/sentinel/by_halves.hpp"
 #include "sluice/planners/sentinel/test_and_trial.hpp"
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random_graph.hpp"
@@ -51,6 +54,41 @@ TEST(LeftInSlow, UsesBehindAGapReachToTheNextOne) {
   EXPECT_THAT(ops(0), ::testing::ElementsAre(4, 5));
   EXPECT_THAT(ops(1), ::testing::ElementsAre(8));
   EXPECT_THAT(ops(2), ::testing::ElementsAre(1, 2));
+}
+
+TEST(LeftInSlow, AStayReachesToTheNextGapThatIsCut) {
+  std::vector<Gap> gaps = three_gaps();
+  gaps[0].cut = gaps[2].cut = true;  // between 4 and 8 it stays
+  const auto ops = [&](std::size_t gap) {
+    std::vector<OpIndex> result;
+    for (const Use& use : stay_behind(gaps, gap, kUses).uses) result.push_back(use.op);
+    return result;
+  };
+  EXPECT_THAT(ops(0), ::testing::ElementsAre(4, 8));
+  EXPECT_THAT(stay_behind(gaps, 0, kUses).gaps, ::testing::ElementsAre(0, 1));
+  EXPECT_THAT(ops(2), ::testing::ElementsAre(1));
+  gaps[2].cut = false;  // nor does it leave at the step's end
+  EXPECT_THAT(ops(0), ::testing::ElementsAre(4, 8, 1));
+}
+
+TEST(ByHalves, KeepsEveryChangeButTheBadOnes) {
+  std::vector<int> changes(40);
+  std::iota(changes.begin(), changes.end(), 0);
+  std::vector<int> kept;
+  const auto adopt = [&](std::span<const int> some) {
+    if (std::ranges::any_of(some, [](int change) { return change == 7 || change == 31; })) return false;
+    kept.insert(kept.end(), some.begin(), some.end());
+    return true;
+  };
+  int trials = 100;
+  EXPECT_TRUE(adopt_by_halves(std::span<const int>(changes), adopt, trials));
+  EXPECT_EQ(kept.size(), 38U);
+  EXPECT_GT(trials, 70) << "or one by one would have done";
+  kept.clear();
+  trials = 3;
+  adopt_by_halves(std::span<const int>(changes), adopt, trials);
+  EXPECT_EQ(trials, 0);
+  EXPECT_LT(kept.size(), 38U);
 }
 
 TEST(LeftInSlow, WhatIsWrittenInPlaceIsNotWrittenBack) {

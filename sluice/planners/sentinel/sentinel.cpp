@@ -1,6 +1,6 @@
 // Sentinel (Ren et al., HPCA 2021): layer-based migration intervals, a reserved region for short-lived tensors,
 // prefetch one interval ahead, eviction as soon as the interval is done with a tensor, and test and trial for what
-// comes late. docs/planners/sentinel.md says what is the paper's and what is ours.
+// comes late. docs/planners/sentinel.md says what is the paper's and what is ours; each of ours can be switched off.
 //
 // The offline search: lengths that satisfy equation 1, best first by equation 2, are turned into whole plans and
 // *simulated*; then the free room kept for migrations and the prefetch order are chosen the same way, the clock is
@@ -10,12 +10,17 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/sentinel/by_halves.hpp"
+#include "sluice/planners/sentinel/sentinel_additions.hpp"
 #include "sluice/planners/sentinel/test_and_trial.hpp"
 
 namespace sluice {
 namespace {
+
+constexpr double kClearlyFaster = 0.999;  // of the best one's time
 
 class Search {
  public:
@@ -33,9 +38,10 @@ class Search {
   void choose_order();
   void refine_forecast();
   void leave_out_dear_prefetches();
-  bool try_options(const ScheduleOptions& options, const Forecast& forecast);
+  bool try_options(const ScheduleOptions& options, const Forecast& forecast, double needed = kClearlyFaster);
   bool try_options(const ScheduleOptions& options) { return try_options(options, forecast_); }
   bool good_enough() const;
+  bool has(SentinelAddition addition) const { return builder_.request().additions.has(addition); }
 
   CandidateBuilder& builder_;
   Forecast forecast_;
@@ -52,6 +58,7 @@ IntervalEstimate estimate(const CandidateBuilder& builder, const IntervalCut& cu
 
 // Lengths to turn into plans: those equation 1 allows, the best by equation 2 and then ever shorter ones. When the
 // budget is too small for equation 1 altogether, single layers: room then decides when prefetches start (case 2).
+// Where the equations decide alone, only the first.
 std::vector<int> Search::promising_lengths() {
   std::vector<std::pair<Seconds, int>> allowed;
   const int spans = static_cast<int>(builder_.liveness().spans.size());
@@ -61,6 +68,7 @@ std::vector<int> Search::promising_lengths() {
     allowed.push_back({estimated.goal_seconds, length});
   }
   std::sort(allowed.begin(), allowed.end());
+  if (!has(SentinelAddition::kChoice)) return {allowed.empty() ? 1 : allowed.front().second};
   std::vector<int> lengths;
   for (int length = allowed.empty() ? 1 : allowed.front().second; length > 1; length = length * 2 / 3) {
     lengths.push_back(length);
@@ -69,14 +77,14 @@ std::vector<int> Search::promising_lengths() {
   return lengths;
 }
 
-// True when the candidate is at least one part in a thousand faster than the best so far.
-bool Search::try_options(const ScheduleOptions& options, const Forecast& forecast) {
+// True when the candidate takes less than `needed` of the time of the best so far.
+bool Search::try_options(const ScheduleOptions& options, const Forecast& forecast, double needed) {
   Result<Candidate> candidate = builder_.build(options, forecast);
   if (!candidate.ok()) {
     if (!failure_) failure_ = candidate.error();
     return false;
   }
-  if (best_ && candidate->timeline.step_seconds > 0.999 * best_->timeline.step_seconds) return false;
+  if (best_ && candidate->timeline.step_seconds >= needed * best_->timeline.step_seconds) return false;
   best_ = std::move(candidate).value();
   used_ = forecast;
   return true;
@@ -86,8 +94,9 @@ bool Search::try_options(const ScheduleOptions& options, const Forecast& forecas
 bool Search::good_enough() const { return best_ && best_->timeline.step_seconds < 1.005 * forecast_.start.back(); }
 
 void Search::choose_length() {
+  const bool staying = has(SentinelAddition::kStaying);
   for (const int length : promising_lengths()) {
-    try_options({.interval_length = length, .headroom = builder_.budget() / 5});
+    try_options({.interval_length = length, .staying = staying, .headroom = staying ? builder_.budget() / 5 : 0});
   }
 }
 
@@ -129,36 +138,50 @@ void Search::refine_forecast() {
   }
 }
 
-// In rounds, because what is left out makes room for other tensors to stay.
+// In rounds, because what is left out makes room for other tensors to stay; and by halves, because one that had better
+// been made would spoil what the others gain.
 void Search::leave_out_dear_prefetches() {
-  constexpr int kRounds = 4;
-  for (int round = 0; round < kRounds; ++round) {
-    const std::vector<PrefetchKey> dear = prefetches_dearer_than_use(builder_, *best_);
-    if (dear.empty()) return;
+  const auto leave_out = [&](std::span<const DearPrefetch> dear) {
     ScheduleOptions options = best_->options;
-    options.left_out.insert(dear.begin(), dear.end());
-    if (!try_options(options, used_)) return;
+    for (const DearPrefetch& each : dear) options.left_out.insert(each.keys.begin(), each.keys.end());
+    return try_options(options, used_, 1.0);
+  };
+  int trials = 64;
+  bool gained = true;
+  while (gained) {
+    const std::vector<DearPrefetch> dear = prefetches_dearer_than_use(builder_, *best_);
+    gained = adopt_by_halves(std::span(dear), leave_out, trials);
   }
 }
 
 Status Search::run() {
   choose_length();
+  const bool staying = has(SentinelAddition::kStaying);
   if (!best_) {
     // Tensors small enough to stay put may be what does not fit: let everything move.
-    try_options({.interval_length = 1, .headroom = 0, .small_bytes = 0});
+    try_options({.staying = staying, .small_bytes = 0});
   }
   if (!best_) {
     // A layer may be larger than the budget, as a vocabulary's is, with a gradient that lives within it.
-    try_options({.interval_length = 1, .headroom = 0, .small_bytes = 0, .move_short_lived = true});
+    try_options({.staying = staying, .small_bytes = 0, .move_short_lived = true});
   }
   if (!best_) return *failure_;
-  const bool addressable = builder_.request().machine.tier(builder_.slow().id).addressable;
-  if (addressable && !good_enough()) leave_out_dear_prefetches();
-  if (!good_enough()) choose_headroom();
-  if (!good_enough()) choose_order();
-  if (!good_enough()) refine_forecast();
-  if (addressable && !good_enough()) leave_out_dear_prefetches();
+  const bool leaves_out =
+      has(SentinelAddition::kInPlace) && builder_.request().machine.tier(builder_.slow().id).addressable;
+  if (leaves_out && !good_enough()) leave_out_dear_prefetches();
+  if (has(SentinelAddition::kChoice)) {
+    if (staying && !good_enough()) choose_headroom();
+    if (!good_enough()) choose_order();
+    if (!good_enough()) refine_forecast();
+    if (leaves_out && !good_enough()) leave_out_dear_prefetches();
+  }
   return {};
+}
+
+std::vector<PlannerAddition> sentinel_additions() {
+  return {{"choice", "simulated steps choose interval, order and room, instead of equations 1 and 2 alone"},
+          {"staying", "what fits stays in fast memory, instead of leaving when two intervals do not need it"},
+          {"in-place", "prefetches that are dearer than using the tensor where it lies are not made"}};
 }
 
 void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan& plan) {
@@ -178,6 +201,7 @@ void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan&
       {"equation_1_room_bytes", fmt::format("{}", estimated.room_bytes)},
       {"equation_2_goal_seconds", fmt::format("{:.6f}", estimated.goal_seconds)},
       {"equation_2_exposed_seconds", fmt::format("{:.6f}", estimated.exposed_seconds)},
+      {"additions", names_of_additions(builder.request().additions, sentinel_additions())},
       {"prefetches", fmt::format("{}", candidate.prefetches.size())},
       {"prefetches_left_out", fmt::format("{}", options.left_out.size())},
       {"candidates_simulated", fmt::format("{}", builder.built())},
@@ -210,7 +234,8 @@ PlannerEntry sentinel_planner() {
           .summary = "prefetch a migration interval ahead, evict early (Sentinel, HPCA 2021)",
           .plan = plan_sentinel,
           .search = search_sentinel,
-          .keeps_short_lived_fast = true};
+          .keeps_short_lived_fast = true,
+          .additions = sentinel_additions()};
 }
 
 }  // namespace sluice

@@ -1,0 +1,193 @@
+// Planners with some of our additions switched off: sound plans, and each switch does what it says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "sluice/graph/in_place.hpp"
+#include "sluice/graph/liveness.hpp"
+#include "sluice/memory/presets.hpp"
+#include "sluice/models/model.hpp"
+#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/schedule/intervals.hpp"
+#include "sluice/planners/schedule/moving_units.hpp"
+#include "sluice/testing/program_oracle.hpp"
+#include "sluice/testing/random_graph.hpp"
+
+namespace sluice {
+namespace {
+
+struct Problem {
+  Problem(Graph step, const std::string& slow, BytesPerSecond link)
+      : graph(std::move(step)),
+        machine(make_machine({.threads = 1, .slow_tier = slow, .link_bandwidth = link}).value()) {
+    for (const Op& op : graph.ops()) {
+      double bytes = 0;
+      for (const TensorId id : distinct_operands(op)) bytes += static_cast<double>(graph.tensor(id).bytes);
+      profile.op_seconds.push_back(bytes / 4e9);
+    }
+  }
+
+  PlanRequest request(double share) const {
+    const auto fast = static_cast<Bytes>(share * static_cast<double>(fast_only_bytes(graph)));
+    return {graph, profile, machine, {align_down(fast, kTensorAlignment), Bytes{1} << 40}};
+  }
+
+  Graph graph;
+  Machine machine;
+  Profile profile;
+};
+
+Graph model(const std::string& name, std::int64_t batch, std::int64_t image) {
+  Graph graph = std::move(build_training_model(name, {.batch = batch, .image_size = image})).value();
+  set_in_place_candidates(graph);
+  merge_in_place(graph);
+  return graph;
+}
+
+std::string config_of(const Plan& plan, const std::string& key) {
+  for (const auto& [name, value] : plan.planner_config) {
+    if (name == key) return value;
+  }
+  ADD_FAILURE() << "no " << key;
+  return "0";
+}
+
+// Every subset of every planner's additions, as the user would write it.
+std::vector<std::string> variants() {
+  std::vector<std::string> names;
+  for (const PlannerEntry& entry : planners()) {
+    for (unsigned subset = 0; !entry.additions.empty() && subset + 1 < 1U << entry.additions.size(); ++subset) {
+      AdditionSet set = AdditionSet::none();
+      for (std::size_t i = 0; i < entry.additions.size(); ++i) {
+        if ((subset >> i & 1U) != 0) set.add(i);
+      }
+      names.push_back(std::string(entry.name) + ":additions=" + names_of_additions(set, entry.additions));
+    }
+  }
+  return names;
+}
+
+TEST(Ablation, EveryVariantIsRightOnRandomGraphs) {
+  std::map<std::string, int> accepted;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Problem problem(testing::random_graph(seed), seed % 3 == 0 ? "pcie3" : "optane", 1e9);
+    for (const std::string& variant : variants()) {
+      SCOPED_TRACE(variant);
+      for (const double share : {0.4, 0.7}) {
+        const Result<Plan> plan = make_plan(variant, problem.request(share));  // verifies it
+        if (!plan.ok()) {
+          EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible) << plan.error().message;
+          continue;
+        }
+        ++accepted[variant];
+        EXPECT_EQ(plan->planner, variant);
+        const Program program = lower_plan(problem.graph, problem.machine, *plan);
+        EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
+      }
+    }
+  }
+  for (const std::string& variant : variants()) EXPECT_GE(accepted[variant], 30) << variant;
+}
+
+TEST(Ablation, AllAdditionsNamedArePlainPlanners) {
+  const Problem problem(model("resnet20", 8, 32), "optane", 2e9);
+  for (const PlannerEntry& entry : planners()) {
+    if (entry.additions.empty()) continue;
+    const std::string all = std::string(entry.name) + ":additions=" + names_of_additions({}, entry.additions);
+    const auto named = make_plan(all, problem.request(0.3));
+    const auto plain = make_plan(entry.name, problem.request(0.3));
+    ASSERT_TRUE(named.ok() && plain.ok());
+    EXPECT_EQ(named->residencies, plain->residencies);
+    EXPECT_EQ(named->migrations, plain->migrations);
+    const auto none = make_plan(std::string(entry.name) + ":additions=none", problem.request(0.3));
+    ASSERT_TRUE(none.ok());
+    EXPECT_NE(none->residencies, plain->residencies) << entry.name << ": or this shows nothing";
+  }
+}
+
+TEST(SentinelAsPublished, TheEquationsAloneChooseTheInterval) {
+  for (const double share : {0.3, 0.5, 0.7}) {
+    SCOPED_TRACE(share);
+    const Problem problem(model("resnet32", 16, 32), "optane", 2e9);
+    const auto plan = make_plan("sentinel:additions=none", problem.request(share));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const Liveness liveness = analyze_liveness(problem.graph);
+    const CostModel costs(problem.graph, problem.profile, problem.machine);
+    int best = 1;
+    Seconds goal = 1e9;
+    for (int length = 1; length <= static_cast<int>(liveness.spans.size()) / 2; ++length) {
+      const auto figures = estimate_intervals(problem.graph, liveness, costs, cut_into_intervals(liveness, length),
+                                              plan->budgets[kFastTier], 2e9);
+      if (!figures.space_ok) break;
+      if (figures.goal_seconds >= goal) continue;
+      goal = figures.goal_seconds;
+      best = length;
+    }
+    EXPECT_EQ(std::stoi(config_of(*plan, "interval_length")), best);
+    EXPECT_GT(best, 1) << "or this shows little";
+  }
+}
+
+// Ops for which a tensor that is not needed in this interval or the next is in fast memory without having to be.
+int idle_stays(const Problem& problem, const Plan& plan) {
+  const Liveness liveness = analyze_liveness(problem.graph);
+  const IntervalCut cut = cut_into_intervals(liveness, std::stoi(config_of(plan, "interval_length")));
+  int stays = 0;
+  for (const MovingUnit& unit : find_moving_units(problem.graph, liveness)) {
+    if (!unit.may_move || unit.moved_bytes < kSmallTensorBytes) continue;
+    for (std::size_t i = 0; i + 1 < unit.uses.size(); ++i) {
+      const OpIndex from = unit.uses[i].op;
+      const OpIndex to = unit.uses[i + 1].op;
+      const auto interval = [&](OpIndex op) { return cut.interval_of_op[static_cast<std::size_t>(op)]; };
+      if (from < unit.complete_after || interval(to) <= interval(from) + 1) continue;
+      for (const Residency& each : plan.residencies) {
+        if (each.tensor != unit.tensors.front() || each.tier != kFastTier) continue;
+        stays += each.ops.begin <= from && each.ops.end > to ? 1 : 0;
+      }
+    }
+  }
+  return stays;
+}
+
+TEST(SentinelAsPublished, WhatTwoIntervalsDoNotNeedLeaves) {
+  const Problem problem(model("resnet32", 16, 32), "optane", 2e9);
+  const auto published = make_plan("sentinel:additions=none", problem.request(0.5));
+  const auto staying = make_plan("sentinel:additions=staying", problem.request(0.5));
+  ASSERT_TRUE(published.ok() && staying.ok());
+  EXPECT_EQ(idle_stays(problem, *published), 0);
+  EXPECT_GT(idle_stays(problem, *staying), 0);
+}
+
+TEST(SentinelAsPublished, LeavesPrefetchesOutOnlyByTrial) {
+  const Problem problem(model("resnet32", 16, 32), "optane", 100e9);  // copies so fast that nothing is late
+  const auto plan = make_plan("sentinel:additions=none", problem.request(0.4));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(config_of(*plan, "prefetches_left_out"), "0");
+  EXPECT_NE(config_of(*plan, "prefetches"), "0");
+}
+
+TEST(RedlAsPublished, TheConstraintsAloneChooseThePeriod) {
+  const Problem problem(model("resnet32", 16, 32), "pmbd", 4e9);
+  const auto published = make_plan("redl:additions=stretches+prices", problem.request(0.5));
+  const auto searched = make_plan("redl", problem.request(0.5));
+  ASSERT_TRUE(published.ok() && searched.ok());
+  EXPECT_LT(std::stoll(config_of(*published, "constraint_4_period_bytes")),
+            std::stoll(config_of(*published, "constraint_4_room_bytes")));
+  EXPECT_EQ(config_of(*published, "search_steps"), "1");
+  EXPECT_GT(std::stoi(config_of(*searched, "search_steps")), 1);
+}
+
+TEST(RedlAsPublished, OneTierATensorLosesMoreThanOneAStretch) {
+  const Problem problem(model("resnet32", 16, 32), "pmbd", 8e9);
+  const auto lost = [&](const std::string& planner) {
+    const auto plan = make_plan(planner, problem.request(0.2));
+    EXPECT_TRUE(plan.ok());
+    return std::stod(config_of(*plan, "placement_lost_seconds"));
+  };
+  EXPECT_GT(lost("redl:additions=prices+search"), lost("redl"));
+}
+
+}  // namespace
+}  // namespace sluice

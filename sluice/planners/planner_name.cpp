@@ -1,0 +1,81 @@
+#include "sluice/planners/planner_name.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+constexpr char kBeforeSettings = ':';
+constexpr std::string_view kSetting = "additions=";
+constexpr char kBetweenAdditions = '+';
+constexpr std::string_view kNone = "none";
+
+std::string_view name_in(std::string_view text) { return text.substr(0, text.find(kBeforeSettings)); }
+
+template <typename Entries>
+std::string names_of(const Entries& entries) {
+  std::vector<std::string_view> names;
+  for (const auto& entry : entries) names.push_back(entry.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Error unknown_planner(std::string_view text) {
+  return {ErrorCode::kBadInput,
+          fmt::format("unknown planner '{}'; known planners: {}", name_in(text), names_of(planners()))};
+}
+
+Error bad_setting(std::string_view text, const PlannerEntry& entry) {
+  if (entry.additions.empty()) {
+    return {ErrorCode::kBadInput, fmt::format("planner '{}': {} has no settings", text, entry.name)};
+  }
+  return {ErrorCode::kBadInput,
+          fmt::format("planner '{}': write {}:additions=none, or {}:additions=A+B with some of {}", text, entry.name,
+                      entry.name, names_of(entry.additions))};
+}
+
+// "choice+staying" as a set; nothing when one of them is not among the planner's additions.
+std::optional<AdditionSet> parse_additions(std::string_view list, const PlannerEntry& entry) {
+  AdditionSet chosen = AdditionSet::none();
+  if (list == kNone) return chosen;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(kBetweenAdditions, begin), list.size());
+    const auto known = std::ranges::find(entry.additions, list.substr(begin, end - begin), &PlannerAddition::name);
+    if (known == entry.additions.end()) return std::nullopt;
+    chosen.add(static_cast<std::size_t>(known - entry.additions.begin()));
+    begin = end + 1;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+const PlannerEntry* find_planner(std::string_view text) {
+  const auto found = std::ranges::find(planners(), name_in(text), &PlannerEntry::name);
+  return found == planners().end() ? nullptr : &*found;
+}
+
+std::string names_of_additions(AdditionSet set, std::span<const PlannerAddition> known) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (set.has(i)) names.push_back(known[i].name);
+  }
+  return names.empty() ? std::string(kNone)
+                       : fmt::format("{}", fmt::join(names, std::string_view(&kBetweenAdditions, 1)));
+}
+
+Result<ChosenPlanner> choose_planner(std::string_view text) {
+  const PlannerEntry* entry = find_planner(text);
+  if (entry == nullptr) return unknown_planner(text);
+  const std::size_t colon = text.find(kBeforeSettings);
+  if (colon == std::string_view::npos) return ChosenPlanner{entry, {}};
+  const std::string_view setting = text.substr(colon + 1);
+  if (entry->additions.empty() || !setting.starts_with(kSetting)) return bad_setting(text, *entry);
+  const std::optional<AdditionSet> additions = parse_additions(setting.substr(kSetting.size()), *entry);
+  if (!additions) return bad_setting(text, *entry);
+  return ChosenPlanner{entry, *additions};
+}
+
+}  // namespace sluice

@@ -1,0 +1,20 @@
+// A planner as the user writes it: its name, and which of our additions to the published algorithm it makes use of.
+//
+//   sentinel                             all of them
+//   sentinel:additions=none              as published
+//   sentinel:additions=choice+staying    with these two
+#pragma once
+
+#include "sluice/planners/planner.hpp"
+
+namespace sluice {
+
+struct ChosenPlanner {
+  const PlannerEntry* entry = nullptr;
+  AdditionSet additions;
+};
+
+// kBadInput for a planner, setting or addition that there is not; the message lists those that there are.
+Result<ChosenPlanner> choose_planner(std::string_view text);
+
+}  // namespace sluice

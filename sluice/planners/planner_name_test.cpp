@@ -1,0 +1,50 @@
+#include "sluice/planners/planner_name.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PlannerName, AloneHasAllAdditions) {
+  const auto chosen = choose_planner("sentinel");
+  ASSERT_TRUE(chosen.ok());
+  EXPECT_EQ(chosen->entry->name, "sentinel");
+  EXPECT_EQ(names_of_additions(chosen->additions, find_planner("sentinel")->additions), "choice+staying+in-place");
+}
+
+TEST(PlannerName, SettingsSwitchAdditionsOn) {
+  EXPECT_EQ(names_of_additions(choose_planner("redl:additions=none")->additions, find_planner("redl")->additions),
+            "none");
+  const AdditionSet two = choose_planner("sentinel:additions=in-place+choice")->additions;
+  EXPECT_EQ(names_of_additions(two, find_planner("sentinel")->additions), "choice+in-place");
+}
+
+TEST(PlannerName, EverySettingThatAPlannerListsIsAccepted) {
+  for (const PlannerEntry& entry : planners()) {
+    for (std::size_t i = 0; i < entry.additions.size(); ++i) {
+      const std::string text = std::string(entry.name) + ":additions=" + std::string(entry.additions[i].name);
+      const auto chosen = choose_planner(text);
+      ASSERT_TRUE(chosen.ok()) << chosen.error().message;
+      for (std::size_t k = 0; k < entry.additions.size(); ++k) EXPECT_EQ(chosen->additions.has(k), k == i) << text;
+    }
+  }
+}
+
+TEST(PlannerName, IsRefusedWithTheReason) {
+  const auto message = [](std::string_view text) {
+    const auto chosen = choose_planner(text);
+    return chosen.ok() ? std::string("accepted") : chosen.error().message;
+  };
+  EXPECT_THAT(message("oracle:additions=none"), HasSubstr("unknown planner 'oracle'; known planners: fast-only"));
+  EXPECT_THAT(message("fast-only:additions=none"), HasSubstr("fast-only has no settings"));
+  for (const char* text : {"sentinel:", "sentinel:additions", "sentinel:additions=", "sentinel:additions=luck",
+                           "sentinel:additions=choice+", "sentinel:additions=choice,staying", "sentinel:page=4KiB"}) {
+    EXPECT_THAT(message(text), HasSubstr("sentinel:additions=A+B with some of choice, staying, in-place")) << text;
+  }
+}
+
+}  // namespace
+}  // namespace sluice
