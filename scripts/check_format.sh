@@ -9,10 +9,8 @@ mapfile -t files < <(git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh')
 case ${1:-} in
   --fix) clang-format -i "${files[@]}" ;;
   "")
-    wrong=()
-    for file in "${files[@]}"; do
-      clang-format --dry-run --Werror "$file" 2>/dev/null || wrong+=("$file")
-    done
+    mapfile -t wrong < <(printf '%s\0' "${files[@]}" |
+      xargs -0 -n 32 -P "$(nproc)" clang-format --dry-run --Werror 2>&1 | sed -nE 's/^([^: ]+):[0-9]+:[0-9]+: error: .*/\1/p' | sort -u)
     if ((${#wrong[@]})); then
       printf '%s\n' "${wrong[@]}"
       echo "check_format: ${#wrong[@]} of ${#files[@]} files differ from .clang-format; run scripts/check_format.sh --fix" >&2

@@ -3,10 +3,14 @@
 #
 #   scripts/check_tidy.sh [--full] [--changed [BASE]] [--build DIR]
 #
-#   (default)          names only (readability-identifier-naming), every source file: what test.sh runs
+#   (default)          names only (readability-identifier-naming), every source file
 #   --full             every check of .clang-tidy
-#   --changed [BASE]   only source files that differ from BASE (default HEAD), and headers' own sources with them
+#   --changed [BASE]   only source files that differ from BASE, and a source of each header that does; every file when the
+#                      rules differ. BASE is, by default, where this branch left main, and on main the commit before:
+#                      what test.sh runs
 #   --build DIR        a configured build folder with compile_commands.json (default build/release)
+#
+# Files are read without precompiled headers, so a forgotten #include shows here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -17,11 +21,12 @@ while (($#)); do
   case $1 in
     --full) checks=() ;;
     --changed)
-      base=HEAD
+      base=$(git merge-base HEAD main 2>/dev/null || true)
+      if [[ -z $base || $base == $(git rev-parse HEAD) ]]; then base=$(git rev-parse -q --verify HEAD~1 || git rev-parse HEAD); fi
       if [[ ${2:-} != "" && ${2:-} != --* ]]; then base=$2; shift; fi
       ;;
     --build) build=${2:?--build needs a folder}; shift ;;
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "check_tidy: unknown option '$1' (see --help)" >&2; exit 2 ;;
   esac
   shift
@@ -33,9 +38,14 @@ if [[ ! -f $build/compile_commands.json ]]; then
   exit 2
 fi
 
-if [[ -n $base ]]; then
-  mapfile -t files < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp' '*.hpp' |
-    sed 's/\.hpp$/.cpp/' | sort -u | while read -r file; do [[ -f $file ]] && echo "$file"; done)
+if [[ -n $base ]] && git diff --quiet "$base" -- .clang-tidy scripts/check_tidy.sh; then
+  # A header is read through its own source, or through one that includes it.
+  mapfile -t files < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp' '*.hpp' | while read -r file; do
+    source=${file%.hpp}
+    source=${source%.cpp}.cpp
+    [[ -f $source ]] || source=$(git grep -lF "\"$file\"" -- '*.cpp' | head -n 1)
+    [[ -z $source ]] || echo "$source"
+  done | sort -u)
 else
   mapfile -t files < <(git ls-files 'sluice/**.cpp' 'tools/**.cpp' 'tests/**.cpp')
 fi
@@ -46,11 +56,15 @@ if ((${#files[@]} == 0)); then
   exit 0
 fi
 
+# GCC's precompiled headers are none of clang's.
+mkdir -p "$build/tidy"
+sed -E 's/ -fpch-preprocess//; s/ -Winvalid-pch -include [^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" \
+  >"$build/tidy/compile_commands.json"
 # GCC's omp.h lives in GCC's own folder, which clang does not search; and clang does not know all of GCC's warnings.
 omp=$(dirname "$(g++ -print-file-name=include/omp.h)")
 for_clang=(--extra-arg=-idirafter --extra-arg="$omp" --extra-arg=-Wno-unknown-warning-option)
 if printf '%s\0' "${files[@]}" |
-  xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet "${checks[@]}" "${for_clang[@]}" \
+  xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$build/tidy" --quiet "${checks[@]}" "${for_clang[@]}" \
     2> >(grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -header-filter' >&2); then
   echo "check_tidy: ${#files[@]} files, no findings"
 else

@@ -8,7 +8,7 @@
 #   build     release build of the libraries, the command and all tests
 #   tests     every test of that build: unit, CLI, end to end, install, include directions
 #   format    layout against .clang-format
-#   names     names against .clang-tidy
+#   names     names against .clang-tidy, in the files that changed (scripts/check_tidy.sh reads all of them)
 #   docs      runs the examples of the README and docs/
 #   asan      memory, access, plan, exec and train tests under the address and undefined-behaviour sanitizers
 #   tsan      the tests of the transfer lanes and of access counting under the thread sanitizer
@@ -66,7 +66,7 @@ stage_packages() { scripts/install_packages.sh test; count $?; }
 stage_build() { build release; count $?; }
 stage_tests() { run_ctest build/release -LE '^numa$'; }
 stage_format() { scripts/check_format.sh; count $?; }
-stage_names() { configure release && scripts/check_tidy.sh; count $?; }
+stage_names() { configure release && scripts/check_tidy.sh --changed; count $?; }
 stage_docs() { scripts/check_docs.sh; count $?; }
 
 stage_asan() {

@@ -1,8 +1,7 @@
 #include "sluice/base/units.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include <string>
 
 namespace sluice {
 namespace {
@@ -22,7 +21,7 @@ TEST(ParseBytes, RejectsWhatIsNotASizeAndQuotesIt) {
     const Result<Bytes> bytes = parse_bytes(text);
     ASSERT_FALSE(bytes.ok()) << text;
     EXPECT_EQ(bytes.error().code, ErrorCode::kBadInput);
-    EXPECT_NE(bytes.error().message.find("'" + std::string(text) + "'"), std::string::npos) << bytes.error().message;
+    EXPECT_NE(bytes.error().message.find(fmt::format("'{}'", text)), std::string::npos) << bytes.error().message;
   }
 }
 

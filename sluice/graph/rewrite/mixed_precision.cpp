@@ -1,5 +1,7 @@
 #include "sluice/graph/rewrite/mixed_precision.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -130,7 +132,7 @@ class Converter {
     const std::string suffix = wanted == kHalf ? ".bf16" : ".f32";
     const int earlier = casts_[id]++;
     Tensor tensor;
-    tensor.name = source.name + suffix + (earlier == 0 ? "" : "_" + std::to_string(earlier + 1));
+    tensor.name = source.name + suffix + (earlier == 0 ? "" : fmt::format("_{}", earlier + 1));
     tensor.shape = source.shape;
     tensor.dtype = wanted;
     tensor.role = source.role == Role::kActivationGradient ? source.role : Role::kActivation;
