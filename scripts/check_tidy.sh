@@ -38,7 +38,7 @@ if [[ ! -f $build/compile_commands.json ]]; then
   exit 2
 fi
 
-if [[ -n $base ]] && git diff --quiet "$base" -- .clang-tidy scripts/check_tidy.sh; then
+if [[ -n $base ]] && git diff --quiet "$base" -- .clang-tidy; then
   # A header is read through its own source, or through one that includes it.
   mapfile -t files < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp' '*.hpp' | while read -r file; do
     source=${file%.hpp}
