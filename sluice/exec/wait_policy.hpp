@@ -78,8 +78,8 @@ Seconds queued_for_others(const ThreadTimes::Sums& times, Seconds elapsed, int p
 // tried: if that goes wrong at once, the next trial waits for twice as many quiet readings.
 class WaitDecider {
  public:
-  static constexpr double kBusyShare = 0.10;  // of a reading's time, over all threads
-  static constexpr double kQuietShare = 0.03;
+  static constexpr double kBusyShare = 0.25;  // of a reading's time, over all threads
+  static constexpr double kQuietShare = 0.08;
   static constexpr int kBusyReadings = 2;
   static constexpr int kQuietReadings = 20, kMostQuietReadings = 320;
   static constexpr int kTrialReadings = 40;  // spinning that lasts longer went well
