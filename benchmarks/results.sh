@@ -4,7 +4,7 @@
 #   benchmarks/results.sh              all experiments (one to three minutes each on two idle cores)
 #   benchmarks/results.sh NAME...      only these; --list names them
 #
-# Needs the release build. Run it on an otherwise idle machine: the kernels' barriers spin.
+# Needs the release build. Run it on an otherwise idle machine.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 sluice=build/release/tools/sluice
@@ -147,6 +147,7 @@ because a process for each planner holds all of the model in this machine's 24 G
       note="images of 75 x 75, the smallest that the network takes; the paper trains it on MNIST" \
         pmbd inception_v3 64 --image-size 75 --classes 10
       ;;
+    busy_machine) keep "$1" benchmarks/busy_machine.py --spill-dir "$spill" --json "$out/$1.json" ;;
     kernel_swap) keep "$1" benchmarks/rivals/kernel_swap.py --spill-dir "$spill" --json "$out/$1.json" ;;
     sentinel_ablation)  # the workloads of optane_sentinel
       local chain=sentinel:additions=none,sentinel:additions=choice,sentinel:additions=choice+staying,sentinel

@@ -137,7 +137,7 @@ def sluice_plan(options, settings, planner, budget, folder, extra=()):
     if not os.path.exists(machine):
         run_quietly([options.binary, "machine", *slow, "--json", machine])
     run_quietly([options.binary, "plan", settings["model"], *slow, "--planner", planner, "--output", plan,
-                 *(f"--{name}={value}" for name, value in settings.items() if name != "model"),
+                 *(f"--{name.replace('_', '-')}={value}" for name, value in settings.items() if name != "model"),
                  *(["--fast", budget] if budget else []), *extra])
     with open(machine) as file:
         return {"machine": json.load(file), "plan": plan, "seed": 1, "data": "synthetic",

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "sluice/exec/backends/onednn/lowering.hpp"
+#include "sluice/exec/wait_policy.hpp"
 
 namespace sluice {
 namespace {
@@ -58,6 +59,7 @@ class OnednnGraph : public CompiledGraph {
   dnnl::engine engine_;
   LoweredGraph lowered_;
   int threads_;
+  std::shared_ptr<WaitPolicy> waiting_ = WaitPolicy::of_process();  // as long as its ops may run
 };
 
 class OnednnBackend : public Backend {
