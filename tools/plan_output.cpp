@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sluice/data/input_tensors.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
@@ -38,7 +39,7 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
   fields.emplace_back("fast arena",
                       fmt::format("{} of a budget of {} ({:.1f} % of everything)", format_bytes(plan.arena_bytes[0]),
                                   format_bytes(plan.budgets[0]), 100 * static_cast<double>(plan.budgets[0]) / whole));
-  if (const auto asked = raised_from(plan)) {
+  if (const auto asked = plan.raised_from) {
     fields.emplace_back(
         "raised", fmt::format("from the {} asked for, which {} cannot do with", format_bytes(*asked), plan.planner));
   }
@@ -73,7 +74,7 @@ nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, con
                           {"planner_config", plan.planner_config},
                           {"fast_only_bytes", fast_only_bytes(graph)},
                           {"budgets", plan.budgets},
-                          {"asked_budget_bytes", raised_from(plan).value_or(plan.budgets.at(0))},
+                          {"asked_budget_bytes", plan.raised_from.value_or(plan.budgets.at(0))},
                           {"arena_bytes", plan.arena_bytes},
                           {"fast_arena_bytes", plan.arena_bytes.at(0)},
                           {"migrations", plan.migrations.size()},

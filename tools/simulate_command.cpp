@@ -37,12 +37,10 @@ Result<Plan> obtain_plan(const Arguments& arguments, const Prepared& prepared) {
     return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast,
                          prepared.access_counts());
   }
-  SLUICE_ASSIGN(Plan plan, read_plan(arguments.plan));
-  SLUICE_RETURN_IF_ERROR(check_plan(prepared.workload.graph(), prepared.machine, plan));
-  return plan;
+  return read_plan(arguments.plan);
 }
 
-std::string describe_timeline(const Machine& machine, const Timeline& timeline, const LocalityCount& locality) {
+std::string describe_timeline(const Machine& machine, const StepTimes& timeline, const LocalityCount& locality) {
   std::vector<std::pair<std::string, std::string>> fields{{"step", format_seconds(timeline.step_seconds)},
                                                           {"stall", format_seconds(timeline.stall_seconds)},
                                                           {"locality", describe_locality(locality)}};
@@ -60,7 +58,7 @@ Result<int> run(const Arguments& arguments) {
                 prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared));
   const Graph& graph = prepared.workload.graph();
-  const Program program = lower_plan(graph, prepared.machine, plan);
+  SLUICE_ASSIGN(const Program program, lower_plan(graph, prepared.machine, plan));
   SLUICE_ASSIGN(const StepPrediction prediction,
                 predict_step(graph, prepared.machine, prepared.profile, plan, program));
   const auto& [timeline, locality, policy] = prediction;
@@ -78,7 +76,7 @@ Result<int> run(const Arguments& arguments) {
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
   }
   if (!arguments.trace.empty()) {
-    const std::vector<TracedStep> steps{{0, to_step_trace(timeline)}};
+    const std::vector<TracedStep> steps{{0, timeline}};
     SLUICE_RETURN_IF_ERROR(
         write_json_file(arguments.trace, chrome_trace(graph, prepared.machine, plan, program, steps)));
   }

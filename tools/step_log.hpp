@@ -30,7 +30,7 @@ class StepLog {
 
   bool empty() const { return step_seconds_.empty(); }
   float last_loss() const { return last_loss_; }
-  const StepTrace& last_step() const { return last_step_; }
+  const StepTimes& last_step() const { return last_step_; }
   Spread step_seconds() const { return spread_of(step_seconds_); }
   Spread stall_seconds() const { return spread_of(stall_seconds_); }
   const std::vector<TracedStep>& traced() const { return traced_; }
@@ -49,7 +49,7 @@ class StepLog {
   std::vector<double> step_seconds_;
   std::vector<double> stall_seconds_;
   float last_loss_ = 0;
-  StepTrace last_step_;
+  StepTimes last_step_;
 };
 
 // Runs the training loop until its end or Ctrl-C, with everything noted in `log`.

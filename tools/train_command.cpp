@@ -125,8 +125,8 @@ Result<int> run(const TrainArguments& arguments) {
   Run run;
   SLUICE_RETURN_IF_ERROR(arguments.plan.empty() ? plan_run(arguments, run) : read_run(arguments, run));
   fmt::print("{}\n{}", describe_graph(run.workload.graph()),
-             policy_run(run.plan) ? describe_policy_run(run.machine, run.plan)
-                                  : describe_plan(run.workload.graph(), run.machine, run.plan, run.baseline));
+             run.plan.policy ? describe_policy_run(run.machine, run.plan)
+                             : describe_plan(run.workload.graph(), run.machine, run.plan, run.baseline));
   std::fflush(stdout);
   SessionOptions session_options = arguments.session;
   session_options.validate = arguments.validates();

@@ -42,7 +42,7 @@ class ProgramExecutor : public Executor {
     return {};
   }
 
-  Result<StepTrace> run_step(const StepContext& context) override {
+  Result<StepTimes> run_step(const StepContext& context) override {
     SLUICE_RETURN_IF_ERROR(usable_);
     // Until the step has ended well: an exception from an op leaves the tensors as undefined as an error does.
     usable_ = Error{ErrorCode::kIo, "a step of this executor was abandoned: make a new executor from a checkpoint"};
@@ -189,7 +189,7 @@ class ProgramExecutor : public Executor {
   Progress progress_;
   DelayInjector delays_;
   OpObserver* observer_ = nullptr;
-  StepTrace trace_;  // of the running step; lanes write their transfers' entries
+  StepTimes trace_;  // of the running step; lanes write their transfers' entries
   std::vector<std::unique_ptr<Lane>> lanes_;
   Status usable_;
 };

@@ -13,10 +13,10 @@
 
 #include "sluice/exec/backends/backend.hpp"
 #include "sluice/exec/op_observer.hpp"
-#include "sluice/exec/trace.hpp"
 #include "sluice/exec/transfer/engine_factory.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/program/program.hpp"
+#include "sluice/program/step_times.hpp"
 
 namespace sluice {
 
@@ -34,7 +34,7 @@ class Executor {
   virtual ~Executor() = default;
 
   // Runs one step. After an error the tensors are undefined and the executor refuses further steps.
-  virtual Result<StepTrace> run_step(const StepContext& context) = 0;
+  virtual Result<StepTimes> run_step(const StepContext& context) = 0;
 
   // Contents of a persistent tensor between steps, or of an output after a step, in its executable layout.
   virtual Status read_tensor(TensorId tensor, std::span<std::byte> bytes) = 0;

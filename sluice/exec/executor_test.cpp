@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "sluice/testing/failing_engine.hpp"
+#include "sluice/testing/lane_order.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 
 namespace sluice {
@@ -138,8 +139,8 @@ TEST(Executor, RecordsWhatHappened) {
   ASSERT_TRUE(trace.ok()) << trace.error().message;
 
   EXPECT_EQ(trace->link_bytes, (std::vector<Bytes>{2 * kTensorBytes, 2 * kTensorBytes}));
-  for (const TraceSpan& op : trace->ops) EXPECT_GE(op.end - op.begin, kOpSeconds);
-  for (const TraceSpan& transfer : trace->transfers) {
+  for (const Span& op : trace->ops) EXPECT_GE(op.end - op.begin, kOpSeconds);
+  for (const Span& transfer : trace->transfers) {
     EXPECT_GE(transfer.end - transfer.begin, 0.9 * kTransferSeconds);
   }
   EXPECT_GE(trace->ops[0].begin, trace->transfers[0].end);
@@ -147,6 +148,54 @@ TEST(Executor, RecordsWhatHappened) {
   EXPECT_GE(trace->transfers[2].begin, trace->transfers[1].end);
   EXPECT_GE(trace->ops[2].begin, trace->transfers[2].end);
   EXPECT_GE(trace->step_seconds, 4 * 0.9 * kTransferSeconds + 3 * kOpSeconds);
+}
+
+// Does what another engine does, and says so backwards: of those under way together, the last one is reported first.
+class BackwardsEngine final : public TransferEngine {
+ public:
+  explicit BackwardsEngine(std::unique_ptr<TransferEngine> inner) : inner_(std::move(inner)) {}
+
+  void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override {
+    inner_->submit(transfer, from_offset, to_offset, bytes);
+  }
+  void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override {
+    if (held_.empty() || inner_->in_flight() > 0) inner_->wait(deadline, held_);
+    if (held_.empty() || inner_->in_flight() > 0) return;
+    finished.push_back(held_.back());
+    held_.pop_back();
+  }
+  void wake() override { inner_->wake(); }
+  int in_flight() const override { return inner_->in_flight() + static_cast<int>(held_.size()); }
+
+ private:
+  std::unique_ptr<TransferEngine> inner_;
+  std::vector<FinishedTransfer> held_;
+};
+
+TEST(Executor, ALinkServesOneTransferAtATimeWhateverItsEngineDoes) {
+  Fixture fixture;
+  const Location slow0{kSlow, 0}, slow1{kSlow, kTensorBytes};
+  const Location fast0{kFastTier, 0}, fast2{kFastTier, 2 * kTensorBytes};
+  fixture.program.transfers = {{fixture.p, kPrefetch, slow0, fast0, kTensorBytes, kStepStart, {}},
+                               {fixture.x, kPrefetch, slow1, fast2, kTensorBytes, kStepStart, {}}};
+  fixture.program.lanes = {{}, {0, 1}};
+  for (const std::size_t op : {0U, 1U}) fixture.program.compute[op].waits.clear();
+  fixture.program.compute[2].waits = {0, 1};
+  testing::MixingGraph compiled(fixture.graph);
+  auto executor = fixture.make(
+      compiled,
+      [](const Machine& machine, LinkId link, const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
+        SLUICE_ASSIGN(auto engine, make_engine(machine, link, storages));
+        return std::unique_ptr<TransferEngine>(std::make_unique<BackwardsEngine>(std::move(engine)));
+      });
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  for (int step = 0; step < 3; ++step) {
+    const auto trace = (*executor)->run_step({});
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    EXPECT_EQ(testing::find_out_of_turn(fixture.program, *trace), std::nullopt);
+    EXPECT_EQ(trace->transfers[1].begin, trace->transfers[0].end) << "it had joined before";
+    EXPECT_GE(trace->ops[2].begin, trace->transfers[1].end);
+  }
 }
 
 TEST(Executor, RecordsHowLongComputeWaited) {

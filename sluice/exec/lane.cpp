@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <algorithm>
+
 #include "sluice/exec/cpu_affinity.hpp"
 
 namespace sluice {
@@ -53,6 +55,7 @@ void Lane::start_head() {
   const auto index = static_cast<std::size_t>(head());
   const TransferInstruction& transfer = context_.program.transfers[index];
   context_.transfers[index].begin = context_.progress.seconds_since_step_start();
+  under_way_.push_back({head()});
   engine_->submit(head(), transfer.from.offset, transfer.to.offset, transfer.bytes);
   if (++next_ == order_.size()) {
     next_ = 0;
@@ -66,10 +69,22 @@ void Lane::report() {
       context_.progress.fail(describe(done.transfer, done.status.error()));
       continue;
     }
-    context_.transfers[static_cast<std::size_t>(done.transfer)].end = context_.progress.seconds_since_step_start();
-    context_.progress.finish_transfer(done.transfer);
+    std::ranges::find(under_way_, done.transfer, &UnderWay::transfer)->finished = true;
   }
   finished_.clear();
+  report_in_order();
+}
+
+void Lane::report_in_order() {
+  while (!under_way_.empty() && under_way_.front().finished) {
+    const TransferIndex done = under_way_.front().transfer;
+    under_way_.pop_front();
+    const Seconds now = context_.progress.seconds_since_step_start();
+    context_.transfers[static_cast<std::size_t>(done)].end = now;
+    // What is under way behind it has waited for its turn.
+    if (!under_way_.empty()) context_.transfers[static_cast<std::size_t>(under_way_.front().transfer)].begin = now;
+    context_.progress.finish_transfer(done);
+  }
 }
 
 void Lane::name_thread() const {

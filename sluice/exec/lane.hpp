@@ -1,5 +1,8 @@
-// One transfer lane: a thread that owns the engine of one link and starts the link's transfers in program order, each
-// as soon as its op and its earlier transfers are done; several may be under way at once.
+// One transfer lane: a thread that owns the engine of one link. It hands the lane's transfers to the engine in program
+// order, each as soon as it may join the queue (program.hpp), so that the link never rests for want of this thread.
+//
+// To everybody else the link serves one transfer at a time, whatever its engine does: a transfer that the engine
+// finishes before an earlier one of the lane is reported behind that one, and its time begins where that one's ended.
 //
 // The thread is asleep in TransferEngine::wait() whenever nothing can be started or reported, so a lane takes no time
 // from compute but what its engine needs. It resets its CPU affinity: threads started after OpenMP has bound its own
@@ -9,13 +12,14 @@
 // a step is stopped the lane lets what its engine has under way run out, and its thread ends.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "sluice/exec/progress.hpp"
-#include "sluice/exec/trace.hpp"
 #include "sluice/exec/transfer/transfer_engine.hpp"
+#include "sluice/program/step_times.hpp"
 
 namespace sluice {
 
@@ -25,7 +29,7 @@ struct LaneContext {
   const Machine& machine;
   const Program& program;
   Progress& progress;
-  std::vector<TraceSpan>& transfers;  // by TransferIndex: each lane writes its own entries
+  std::vector<Span>& transfers;  // by TransferIndex: each lane writes its own entries
 };
 
 class Lane {
@@ -47,9 +51,15 @@ class Lane {
   bool head_may_start();
   void start_head();
   void report();
+  void report_in_order();
   void name_thread() const;
   Error describe(TransferIndex transfer, const Error& cause) const;
   TransferIndex head() const { return order_[next_]; }
+
+  struct UnderWay {
+    TransferIndex transfer = 0;
+    bool finished = false;  // by the engine
+  };
 
   std::size_t number_;
   LinkId link_;
@@ -59,6 +69,7 @@ class Lane {
   std::size_t next_ = 0;   // position in order_ of the transfer to start next
   std::int64_t step_ = 0;  // the step that transfer belongs to
   std::vector<FinishedTransfer> finished_;
+  std::deque<UnderWay> under_way_;  // handed to the engine and not reported, in order
   std::thread thread_;
 };
 

@@ -11,6 +11,7 @@
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/failing_engine.hpp"
 #include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/lane_order.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 #include "sluice/testing/random_graph.hpp"
 #include "sluice/testing/random_plan.hpp"
@@ -36,7 +37,8 @@ struct RandomRun {
   }
 
   Result<std::unique_ptr<Executor>> make_executor(const EngineFactory& engines = make_engine) {
-    return Executor::create(compiled, machine, lower_plan(compiled.graph(), machine, plan), plan.budgets, engines);
+    program = lower_plan(compiled.graph(), machine, plan).value();
+    return Executor::create(compiled, machine, program, plan.budgets, engines);
   }
 
   std::vector<TensorId> tensors_with(auto&& role_wanted) const {
@@ -50,6 +52,7 @@ struct RandomRun {
   testing::MixingGraph compiled;
   Machine machine;
   Plan plan;
+  Program program;
 };
 
 std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
@@ -81,6 +84,7 @@ TEST_P(SameBits, UnderRandomPlans) {
     for (StepContext context; context.step < kSteps; ++context.step) {
       const auto trace = (*executor)->run_step(context);
       ASSERT_TRUE(trace.ok()) << trace.error().message;
+      ASSERT_EQ(testing::find_out_of_turn(run.program, *trace), std::nullopt);
       runner.run_step(context);
       for (const TensorId id : kept) {
         std::vector<std::byte> bytes(static_cast<std::size_t>(graph.tensor(id).bytes));

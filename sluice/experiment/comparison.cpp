@@ -100,7 +100,7 @@ class Comparison {
     SLUICE_ASSIGN(contestant.worker,
                   WorkerProcess::start(options_.worker, {workload_.options, options_.session, machine_, file}));
     contestant.row.notes = contestant.worker->notes();
-    if (policy_run(contestant.row.plan)) contestant.row.policy.emplace();
+    if (contestant.row.plan.policy) contestant.row.policy.emplace();
     return {};
   }
 

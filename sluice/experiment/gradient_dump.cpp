@@ -37,7 +37,7 @@ class WatchedStep : public Executor {
     return std::unique_ptr<WatchedStep>(new WatchedStep(*workload.compiled, plan, std::move(arena), std::move(watch)));
   }
 
-  Result<StepTrace> run_step(const StepContext& context) override {
+  Result<StepTimes> run_step(const StepContext& context) override {
     std::vector<void*> operands;
     for (OpIndex index = 0; index < graph().op_count(); ++index) {
       const Op& op = graph().op(index);
@@ -47,7 +47,7 @@ class WatchedStep : public Executor {
       for (const TensorId id : op.outputs) operands.push_back(at(id));
       SLUICE_RETURN_IF_ERROR(compiled_.run(index, operands, context));
     }
-    return StepTrace{};
+    return StepTimes{};
   }
 
   Status read_tensor(TensorId tensor, std::span<std::byte> bytes) override {

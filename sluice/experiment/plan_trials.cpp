@@ -106,7 +106,7 @@ Status PlanTrials::start(const Plan& proposal) {
   return {};
 }
 
-void PlanTrials::observe(const StepTrace& trace) {
+void PlanTrials::observe(const StepTimes& trace) {
   search_->observe({.seconds = trace.step_seconds, .stalls = trace.stalls});
   ++record_.trial_steps;
   record_.plans[running_].steps.push_back(trace.step_seconds);

@@ -89,7 +89,7 @@ class PlanTrials : public Training {
 
   Status start_wanted_plan();
   Status start(const Plan& proposal);
-  void observe(const StepTrace& trace);
+  void observe(const StepTimes& trace);
   void note_outcome();
   const Plan& plan_to_keep() const;              // as far as is known
   std::size_t index_of(const Plan& plan) const;  // in record_.plans; their number where it has not been run

@@ -138,7 +138,7 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
   std::vector<StepObservation> seen_;
   // Of each step of run().
   std::vector<std::string> variants_;
-  std::vector<StepTrace> traces_;
+  std::vector<StepTimes> traces_;
   std::vector<Plan> running_;
 };
 

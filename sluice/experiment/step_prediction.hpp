@@ -7,7 +7,7 @@
 namespace sluice {
 
 struct StepPrediction {
-  Timeline timeline;  // of one step
+  StepTimes timeline;  // of one step
   Locality locality;
   std::optional<PolicyTimeline> policy;  // all steps, where a policy decides; the others are of its last one
 

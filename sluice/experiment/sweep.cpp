@@ -17,8 +17,8 @@ constexpr int kBudgetsBelowTried = 3;  // of the grid, below the smallest one fo
 
 void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const CostModel& costs,
                          const Plan& plan) {
-  const Program program = lower_plan(graph, machine, plan);
-  const Timeline timeline = simulate(program, costs);
+  const Program program = lower_plan(graph, machine, plan).value();
+  const StepTimes timeline = simulate(program, costs);
   point.step_seconds = timeline.step_seconds;
   point.stall_seconds = timeline.stall_seconds;
   point.locality = measure_locality(graph, program, timeline).step;
@@ -30,8 +30,8 @@ void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& m
 
 // A policy's step once it has found its balance.
 Status add_policy_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const CostModel& costs,
-                             const PolicyRun& run) {
-  SLUICE_ASSIGN(const PolicyTimeline timeline, predict_policy(run.policy, graph, costs, machine, run.fast_bytes));
+                             const PolicyRequest& policy) {
+  SLUICE_ASSIGN(const PolicyTimeline timeline, predict_policy(policy, graph, costs, machine));
   const PolicyStep step = timeline.steady();
   point.step_seconds = step.step_seconds;
   point.stall_seconds = step.stall_seconds;
@@ -85,8 +85,8 @@ SweepPoint BudgetSweep::predict(std::string_view planner, Bytes budget) {
     return point;
   }
   const CostModel costs(workload_.graph(), profile_, machine_);
-  if (const auto run = policy_run(*plan)) {
-    const Status predicted = add_policy_prediction(point, workload_.graph(), machine_, costs, *run);
+  if (plan->policy) {
+    const Status predicted = add_policy_prediction(point, workload_.graph(), machine_, costs, *plan->policy);
     if (!predicted.ok()) {
       fail(point, predicted.error());
       return point;

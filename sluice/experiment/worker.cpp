@@ -95,7 +95,7 @@ class WorkerServer {
 
   Workload workload_;
   std::unique_ptr<Session> session_;
-  StepTrace last_step_;
+  StepTimes last_step_;
 };
 
 json failed(const Error& error) {

@@ -20,6 +20,7 @@
 // before op 0. It must end the step with a valid copy at the same tier and offset.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ inline constexpr OpIndex kStepStart = -1;  // Migration::issue_after: before op 
 struct Residency {
   TensorId tensor = 0;
   TierId tier = 0;
-  Bytes offset = 0;  // in the tier's arena, multiple of its room's alignment (below)
+  Bytes offset = 0;  // in the tier's arena, multiple of its room's alignment (rooms.hpp)
   Interval<OpIndex> ops;
   bool operator==(const Residency&) const = default;
 };
@@ -67,17 +68,37 @@ struct Block {
 };
 
 struct OpPlacement {
+  // Into Op::implementations. The format has room for a choice that nothing executes yet: what is not 0 can be saved
+  // and verified, and lower_plan() refuses it.
   std::int32_t implementation = 0;
   std::vector<TierId> operand_tiers;  // inputs then outputs
   bool operator==(const OpPlacement&) const = default;
+};
+
+// What a policy (policies/policy.hpp) is to do otherwise than by default.
+struct PolicySetting {
+  std::string name;  // "page", "period", ... (policy_settings.hpp)
+  double value = 0;  // bytes, seconds or a count
+  bool operator==(const PolicySetting&) const = default;
+};
+
+// The policy that decides, as accesses happen, in a step that otherwise keeps everything in the fast tier. The plan's
+// budgets and arenas are what that step really takes.
+struct PolicyRequest {
+  std::string name;  // registry name
+  std::vector<PolicySetting> settings;
+  Bytes fast_bytes = 0;  // the fast memory that the policy may use
+  bool operator==(const PolicyRequest&) const = default;
 };
 
 struct Plan {
   std::string graph_name;
   std::string graph_fingerprint;
   std::string machine_fingerprint;
-  std::string planner;                                              // registry name
+  std::string planner;                                              // registry name; or the policy, as users write it
   std::vector<std::pair<std::string, std::string>> planner_config;  // what the planner was told and what it chose
+  std::optional<PolicyRequest> policy;                              // to run the step under; none for most plans
+  std::optional<Bytes> raised_from;  // the fast budget asked for, where the planner could not do with it
   std::string solver_status = "heuristic";
   std::vector<Bytes> budgets;      // by TierId
   std::vector<Bytes> arena_bytes;  // by TierId: highest byte any residency uses
@@ -90,48 +111,5 @@ struct Plan {
   // In issue order: ascending issue_after, ties in the order to be issued.
   IdVector<MigrationIndex, Migration> migrations;
 };
-
-// What a transfer of a tensor moves, and the room it takes where it comes from or goes to: whole pages, so that no page
-// or disk block holds anything that does not move with it.
-inline Bytes stored_bytes(const Tensor& tensor) { return align_up(tensor.bytes, kTensorAlignment); }
-
-// What ops ask of their operands: a cache line.
-inline constexpr Bytes kOperandAlignment = 64;
-
-// What a residency takes of its tier, and what its offset is a multiple of.
-struct Room {
-  Bytes bytes = 0;
-  Bytes alignment = kTensorAlignment;
-};
-
-// Outside blocks: whole pages; but a tensor smaller than a page that stays in the fast tier, neither brought nor taken
-// away by a migration, shares pages with others of its kind (Sentinel §IV-B packs small tensors).
-inline Room room_for(const Tensor& tensor, TierId tier, bool migrates) {
-  const bool shares = tier == kFastTier && !migrates && tensor.bytes < kTensorAlignment;
-  const Bytes alignment = shares ? kOperandAlignment : kTensorAlignment;
-  return {align_up(tensor.bytes, alignment), alignment};
-}
-
-// By ResidencyIndex: whether a migration begins or ends there. Indices that do not exist are passed over.
-std::vector<bool> migrating_residencies(const Plan& plan);
-
-// By ResidencyIndex. Tensors must exist, and blocks be well-formed.
-std::vector<Room> residency_rooms(const Graph& graph, const Plan& plan);
-
-// Which member of which block a residency is: -1 for none.
-struct BlockPlace {
-  std::int32_t block = -1;
-  std::size_t member = 0;
-};
-
-// By ResidencyIndex. Indices that do not exist are passed over.
-std::vector<BlockPlace> block_places(const Plan& plan);
-
-// By member: the distance from the block's first byte; and behind them the whole block's bytes.
-std::vector<Bytes> block_offsets(const Graph& graph, const Plan& plan, const Block& block);
-
-// By TensorId, for persistent tensors: the residencies that contain op 0 and that no migration fills before op 0.
-// A sound plan has exactly one for each.
-std::vector<std::vector<ResidencyIndex>> start_residencies(const Graph& graph, const Plan& plan);
 
 }  // namespace sluice

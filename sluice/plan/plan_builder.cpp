@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sluice/memory/offset_allocator.hpp"
+#include "sluice/plan/rooms.hpp"
 
 namespace sluice {
 namespace {

@@ -20,6 +20,8 @@ constexpr const char* kKeys[] = {"format",
                                  "machine",
                                  "planner",
                                  "planner_config",
+                                 "policy",
+                                 "raised_from",
                                  "solver_status",
                                  "predicted_step_seconds",
                                  "lower_bound_seconds",
@@ -69,6 +71,14 @@ json migrations_to_json(const Graph& graph, const Plan& plan) {
                     {"needed_by", m.needed_by}});
   }
   return list;
+}
+
+json policy_to_json(const PolicyRequest& policy) {
+  json settings = json::array();
+  for (const PolicySetting& setting : policy.settings) {
+    settings.push_back({{"name", setting.name}, {"value", setting.value}});
+  }
+  return {{"name", policy.name}, {"settings", std::move(settings)}, {"fast_bytes", policy.fast_bytes}};
 }
 
 Result<OpPlacement> read_op(const JsonReader& object) {
@@ -129,6 +139,41 @@ Result<int> check_format(const JsonReader& document) {
                                                kOldestPlanFormatVersion, kPlanFormatVersion, version));
 }
 
+Result<PolicySetting> read_setting(const JsonReader& object) {
+  PolicySetting setting;
+  SLUICE_RETURN_IF_ERROR(object.read("name", setting.name));
+  SLUICE_RETURN_IF_ERROR(object.read("value", setting.value));
+  return setting;
+}
+
+Result<PolicyRequest> read_policy(const JsonReader& object) {
+  PolicyRequest policy;
+  SLUICE_RETURN_IF_ERROR(object.read("name", policy.name));
+  SLUICE_RETURN_IF_ERROR(read_entries(object, "settings", read_setting, policy.settings));
+  SLUICE_RETURN_IF_ERROR(object.read("fast_bytes", policy.fast_bytes));
+  if (policy.fast_bytes <= 0) return object.error("fast_bytes", "a policy needs some fast memory");
+  return policy;
+}
+
+// Keys that most plans do not have.
+Status read_options(const json& document, const JsonReader& reader, Plan& plan) {
+  if (document.contains("policy")) {
+    SLUICE_ASSIGN(const JsonReader object, reader.object("policy"));
+    SLUICE_ASSIGN(plan.policy, read_policy(object));
+  }
+  if (!document.contains("raised_from")) return {};
+  return reader.read("raised_from", plan.raised_from.emplace());
+}
+
+// Before version 3 a policy was text in planner_config. Without it the plan would run as a planner's.
+Status check_no_old_policy(const JsonReader& document, const Plan& plan) {
+  for (const auto& [key, value] : plan.planner_config) {
+    if (key != "fast memory of the policy") continue;
+    return document.error("planner_config", "a plan under a policy, in the form of version 2: plan again");
+  }
+  return {};
+}
+
 Status read_heading(const JsonReader& document, Plan& plan) {
   SLUICE_ASSIGN(const JsonReader graph, document.object("graph"));
   SLUICE_RETURN_IF_ERROR(graph.read("name", plan.graph_name));
@@ -147,6 +192,7 @@ Status read_heading(const JsonReader& document, Plan& plan) {
 std::string to_text(const json& document) {
   std::string text = "{\n";
   for (const char* key : kKeys) {
+    if (!document.contains(key)) continue;
     const json& value = document.at(key);
     const bool one_line_each = value.is_array() && !value.empty() && value.front().is_object();
     if (text.size() > 2) text += ",\n";
@@ -164,21 +210,24 @@ std::string to_text(const json& document) {
 }  // namespace
 
 json plan_to_json(const Graph& graph, const Plan& plan) {
-  return {{"format", kFormatName},
-          {"version", kPlanFormatVersion},
-          {"graph", {{"name", plan.graph_name}, {"fingerprint", plan.graph_fingerprint}}},
-          {"machine", {{"fingerprint", plan.machine_fingerprint}}},
-          {"planner", plan.planner},
-          {"planner_config", plan.planner_config},
-          {"solver_status", plan.solver_status},
-          {"predicted_step_seconds", plan.predicted_step_seconds},
-          {"lower_bound_seconds", plan.lower_bound_seconds},
-          {"budgets", plan.budgets},
-          {"arena_bytes", plan.arena_bytes},
-          {"ops", ops_to_json(graph, plan)},
-          {"residencies", residencies_to_json(graph, plan)},
-          {"blocks", blocks_to_json(plan)},
-          {"migrations", migrations_to_json(graph, plan)}};
+  json document = {{"format", kFormatName},
+                   {"version", kPlanFormatVersion},
+                   {"graph", {{"name", plan.graph_name}, {"fingerprint", plan.graph_fingerprint}}},
+                   {"machine", {{"fingerprint", plan.machine_fingerprint}}},
+                   {"planner", plan.planner},
+                   {"planner_config", plan.planner_config},
+                   {"solver_status", plan.solver_status},
+                   {"predicted_step_seconds", plan.predicted_step_seconds},
+                   {"lower_bound_seconds", plan.lower_bound_seconds},
+                   {"budgets", plan.budgets},
+                   {"arena_bytes", plan.arena_bytes},
+                   {"ops", ops_to_json(graph, plan)},
+                   {"residencies", residencies_to_json(graph, plan)},
+                   {"blocks", blocks_to_json(plan)},
+                   {"migrations", migrations_to_json(graph, plan)}};
+  if (plan.policy) document["policy"] = policy_to_json(*plan.policy);
+  if (plan.raised_from) document["raised_from"] = *plan.raised_from;
+  return document;
 }
 
 Result<Plan> plan_from_json(const json& document) {
@@ -189,6 +238,7 @@ Result<Plan> plan_from_json(const json& document) {
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "ops", read_op, plan.ops));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "residencies", read_residency, plan.residencies));
   if (version > 1) SLUICE_RETURN_IF_ERROR(read_entries(reader, "blocks", read_block, plan.blocks));
+  SLUICE_RETURN_IF_ERROR(version > 2 ? read_options(document, reader, plan) : check_no_old_policy(reader, plan));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "migrations", read_migration, plan.migrations));
   return plan;
 }

@@ -24,7 +24,7 @@ bool equal(const Plan& a, const Plan& b) {
          a.planner_config == b.planner_config && a.solver_status == b.solver_status && a.budgets == b.budgets &&
          a.arena_bytes == b.arena_bytes && a.predicted_step_seconds == b.predicted_step_seconds &&
          a.lower_bound_seconds == b.lower_bound_seconds && a.ops == b.ops && a.residencies == b.residencies &&
-         a.blocks == b.blocks && a.migrations == b.migrations;
+         a.blocks == b.blocks && a.migrations == b.migrations && a.policy == b.policy && a.raised_from == b.raised_from;
 }
 
 class PlanFileTest : public ::testing::Test {
@@ -58,6 +58,9 @@ TEST_F(PlanFileTest, ReadsWhatItWrote) {
     plan.planner_config = {{"interval", "4"}, {"a \"quoted\" key", ""}};
     plan.predicted_step_seconds = 0.1 + 1e-17 * static_cast<double>(seed);
     plan.lower_bound_seconds = 1.0 / 3;
+    plan.ops.back().implementation = static_cast<std::int32_t>(seed % 3);
+    if (seed % 2 == 0) plan.raised_from = 12345 * kKiB;
+    if (seed % 3 == 0) plan.policy = PolicyRequest{"um", {{"page", 2.0 * kMiB}, {"fault", 5e-5}}, 7 * kTensorAlignment};
     ASSERT_TRUE(write_plan(folder_ / "plan.json", graph, plan).ok());
     EXPECT_TRUE(equal(plan, read_plan(folder_ / "plan.json").value()));
   }
@@ -139,6 +142,36 @@ TEST_F(PlanFileTest, NamesEveryMissingKey) {
   }
 }
 
+TEST_F(PlanFileTest, NamesWhatIsWrongWithAPolicy) {
+  step_.plan.policy = PolicyRequest{"um", {{"page", 4096}, {"fault", 5e-5}}, kMiB};
+  step_.plan.raised_from = 4096;
+  const json whole = plan_to_json(step_.graph, step_.plan);
+  ASSERT_EQ(error_of(whole), "no error");
+  const auto with = [&](const char* pointer, const json& value) {
+    json document = whole;
+    document[json::json_pointer(pointer)] = value;
+    return error_of(document);
+  };
+  EXPECT_EQ(with("/policy", "um"), "/policy: expected an object, found \"um\"");
+  EXPECT_EQ(with("/policy/name", 3), "/policy/name: expected text, found 3");
+  EXPECT_EQ(with("/policy/fast_bytes", "much"), "/policy/fast_bytes: expected a whole number, found \"much\"");
+  EXPECT_EQ(with("/policy/fast_bytes", 0), "/policy/fast_bytes: a policy needs some fast memory");
+  EXPECT_EQ(with("/policy/settings/1/value", "2MiB"), "/policy/settings/1/value: expected a number, found \"2MiB\"");
+  EXPECT_EQ(with("/raised_from", "much"), "/raised_from: expected a whole number, found \"much\"");
+  json unnamed = whole;
+  unnamed["policy"]["settings"][0].erase("name");
+  EXPECT_EQ(error_of(unnamed), "/policy/settings/0/name: missing");
+}
+
+// Readers of version 2 know no policies and would run such a plan as a planner's; and theirs were text.
+TEST_F(PlanFileTest, PoliciesNeedVersion3) {
+  json document = plan_to_json(step_.graph, step_.plan);
+  document["version"] = 2;
+  EXPECT_EQ(error_of(document), "no error");
+  document["planner_config"].push_back({"fast memory of the policy", "4096"});
+  EXPECT_THAT(error_of(document), HasSubstr("/planner_config: a plan under a policy, in the form of version 2"));
+}
+
 TEST_F(PlanFileTest, NamesEveryWrongType) {
   const json whole = plan_to_json(step_.graph, step_.plan);
   for (const auto& [key, value] : whole.items()) {
@@ -164,7 +197,7 @@ TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
   EXPECT_EQ(with("/ops/2/operand_tiers/1", nullptr), "/ops/2/operand_tiers/1: expected a whole number, found null");
   EXPECT_EQ(with("/planner_config/0", {"one"}), "/planner_config/0: expected [key, value], found [\"one\"]");
   EXPECT_EQ(with("/format", "another"), "/format: expected \"sluice-plan\"");
-  EXPECT_THAT(with("/version", 3), HasSubstr("/version: this build reads versions 1 to 2, and the plan has 3"));
+  EXPECT_THAT(with("/version", 4), HasSubstr("/version: this build reads versions 1 to 3, and the plan has 4"));
   EXPECT_THAT(with("/version", 1), "no error") << "before small tensors could share pages";
   EXPECT_EQ(error_of(json::array()), "/: expected an object, found []");
 }

@@ -83,7 +83,7 @@ TEST(Ablation, EveryVariantIsRightOnRandomGraphs) {
         }
         ++accepted[variant];
         EXPECT_EQ(plan->planner, variant);
-        const Program program = lower_plan(problem.graph, problem.machine, *plan);
+        const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
         EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
       }
     }

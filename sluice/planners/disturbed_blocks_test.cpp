@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sluice/memory/presets.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random_graph.hpp"

@@ -1,5 +1,6 @@
 // First-touch NUMA allocation: a tensor is placed where there is room when it is first written (persistent tensors
 // before the step, in graph order) and never moves. Later tensors find the fast tier full and live in the slow one.
+#include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/in_place_use.hpp"
 #include "sluice/planners/schedule/pack.hpp"

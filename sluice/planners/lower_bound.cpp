@@ -5,6 +5,7 @@
 #include "sluice/base/id_vector.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan_builder.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/profile/cost_model.hpp"
 
 namespace sluice {

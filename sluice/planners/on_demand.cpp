@@ -10,6 +10,7 @@
 #include <set>
 
 #include "sluice/base/id_vector.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"

@@ -10,6 +10,7 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/models/model.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/pack.hpp"
@@ -51,9 +52,9 @@ Graph model(const std::string& name, std::int64_t batch, std::int64_t image) {
   return graph;
 }
 
-Timeline simulated(const Problem& problem, const Plan& plan) {
+StepTimes simulated(const Problem& problem, const Plan& plan) {
   const CostModel costs(problem.graph, problem.profile, problem.machine);
-  return simulate(lower_plan(problem.graph, problem.machine, plan), costs);
+  return simulate(lower_plan(problem.graph, problem.machine, plan).value(), costs);
 }
 
 class EveryPlanner : public ::testing::TestWithParam<std::string> {};
@@ -73,7 +74,7 @@ TEST_P(EveryPlanner, IsRightOnRandomGraphsAtEveryBudgetItAccepts) {
       }
       ++accepted;
       EXPECT_LE(plan->arena_bytes[kFastTier], request.budgets[kFastTier]);
-      const Program program = lower_plan(problem.graph, problem.machine, *plan);
+      const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
       EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
     }
   }
@@ -212,7 +213,7 @@ TEST(SentinelPlanner, MovesSmallTensorsInBlocks) {
     for (const double share : {0.4, 0.7}) {
       const auto plan = make_plan("sentinel", problem.request(share));
       if (!plan.ok()) continue;
-      const Program program = lower_plan(problem.graph, problem.machine, *plan);
+      const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
       for (std::uint64_t order = 0; order < 4; ++order) {
         EXPECT_EQ(testing::find_race(problem.graph, program, 4 * seed + order), std::nullopt);
       }

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/planner_name.hpp"
@@ -83,11 +82,9 @@ Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const 
 
 Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan) {
   plan.planner = planner;
-  const std::vector<Violation> violations = verify_plan(request.graph, request.machine, plan);
-  SLUICE_CHECK(violations.empty(), fmt::format("planner {} broke rule {}: {}", planner,
-                                               to_string(violations.front().rule), violations.front().message));
+  const Program program = lower_plan(request.graph, request.machine, plan).value();
   const CostModel costs(request.graph, request.profile, request.machine);
-  plan.predicted_step_seconds = simulate(lower_plan(request.graph, request.machine, plan), costs).step_seconds;
+  plan.predicted_step_seconds = simulate(program, costs).step_seconds;
   plan.lower_bound_seconds = step_lower_bound(request);
   return plan;
 }

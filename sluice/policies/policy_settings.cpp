@@ -6,81 +6,124 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <concepts>
+#include <limits>
 
 namespace sluice {
 namespace {
 
 constexpr char kBetween = ':';
 
-template <typename Number>
-Result<Number> parse_number(std::string_view text) {
-  Number number{};
+Result<double> parse_number(std::string_view text) {
+  double number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool finite = std::isfinite(static_cast<double>(number));
-  if (failure == std::errc() && end == text.data() + text.size() && finite) return number;
+  if (failure == std::errc() && end == text.data() + text.size() && std::isfinite(number)) return number;
   return Error{ErrorCode::kBadInput, fmt::format("'{}' is not a number", text)};
 }
 
-template <typename Value>
-Status assign(Value& setting, Result<Value> value) {
-  if (value.ok()) setting = *value;
-  return value.ok() ? Status() : Status(value.error());
+Result<double> parse_size(std::string_view text) {
+  SLUICE_ASSIGN(const Bytes bytes, parse_bytes(text));
+  return static_cast<double>(bytes);
+}
+
+Status assign(Seconds& setting, double value) {
+  if (!std::isfinite(value)) return Error{ErrorCode::kBadInput, fmt::format("{} is not a number", value)};
+  setting = value;
+  return {};
+}
+
+template <std::integral Whole>
+Status assign(Whole& setting, double value) {
+  // Beyond 2^53 a double does not hold every whole number.
+  constexpr auto kMost = static_cast<double>(std::min<std::int64_t>(std::numeric_limits<Whole>::max(), 1LL << 53));
+  if (!(std::abs(value) <= kMost) || value != std::floor(value)) {
+    return Error{ErrorCode::kBadInput, fmt::format("{} is not a whole number within range", value)};
+  }
+  setting = static_cast<Whole>(value);
+  return {};
 }
 
 struct Setting {
-  std::string_view key;
-  Status (*set)(PolicyTuning&, std::string_view);
+  std::string_view name;
+  Result<double> (*parse)(std::string_view);
+  Status (*set)(PolicyTuning&, double);
 };
 
 constexpr std::array kSettings{
-    Setting{"page", [](PolicyTuning& t, std::string_view text) { return assign(t.page_bytes, parse_bytes(text)); }},
-    Setting{"fault-bytes",
-            [](PolicyTuning& t, std::string_view text) { return assign(t.fault_bytes, parse_bytes(text)); }},
-    Setting{"period",
-            [](PolicyTuning& t, std::string_view text) { return assign(t.scan_period, parse_number<double>(text)); }},
-    Setting{"fault",
-            [](PolicyTuning& t, std::string_view text) { return assign(t.fault_seconds, parse_number<double>(text)); }},
-    Setting{"migration", [](PolicyTuning& t,
-                            std::string_view text) { return assign(t.migration_seconds, parse_number<double>(text)); }},
-    Setting{"threads",
-            [](PolicyTuning& t, std::string_view text) { return assign(t.copy_threads, parse_number<int>(text)); }},
-    Setting{"concurrent",
-            [](PolicyTuning& t, std::string_view text) {
-              return assign(t.concurrent_migrations, parse_number<int>(text));
-            }},
+    Setting{"page", parse_size, [](PolicyTuning& t, double value) { return assign(t.page_bytes, value); }},
+    Setting{"fault-bytes", parse_size, [](PolicyTuning& t, double value) { return assign(t.fault_bytes, value); }},
+    Setting{"period", parse_number, [](PolicyTuning& t, double value) { return assign(t.scan_period, value); }},
+    Setting{"fault", parse_number, [](PolicyTuning& t, double value) { return assign(t.fault_seconds, value); }},
+    Setting{"migration", parse_number,
+            [](PolicyTuning& t, double value) { return assign(t.migration_seconds, value); }},
+    Setting{"threads", parse_number, [](PolicyTuning& t, double value) { return assign(t.copy_threads, value); }},
+    Setting{"concurrent", parse_number,
+            [](PolicyTuning& t, double value) { return assign(t.concurrent_migrations, value); }},
 };
 
-Error unknown_setting(std::string_view text, std::string_view key) {
-  std::string known;
-  for (const Setting& each : kSettings) known += fmt::format("{}{}", known.empty() ? "" : ", ", each.key);
-  return {ErrorCode::kBadInput,
-          fmt::format("policy '{}': no setting '{}'; write NAME:SETTING=VALUE with one of {}", text, key, known)};
+const Setting* find_setting(std::string_view name) {
+  const auto found = std::ranges::find(kSettings, name, &Setting::name);
+  return found == kSettings.end() ? nullptr : &*found;
 }
 
-Status apply(std::string_view text, std::string_view setting, PolicyTuning& tuning) {
-  const std::size_t equals = setting.find('=');
-  const std::string_view key = setting.substr(0, equals);
-  const auto known = std::ranges::find(kSettings, key, &Setting::key);
-  if (known == kSettings.end() || equals == std::string_view::npos) return unknown_setting(text, key);
-  const Status status = known->set(tuning, setting.substr(equals + 1));
-  if (status.ok()) return {};
-  return Error{ErrorCode::kBadInput, fmt::format("policy '{}': {}: {}", text, key, status.error().message)};
+std::string known_settings() {
+  std::string known;
+  for (const Setting& each : kSettings) known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
+  return known;
+}
+
+Result<PolicySetting> parse_setting(std::string_view text, std::string_view part) {
+  const std::size_t equals = part.find('=');
+  const std::string_view name = part.substr(0, equals);
+  const Setting* setting = find_setting(name);
+  if (setting == nullptr || equals == std::string_view::npos) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("policy '{}': no setting '{}'; write NAME:SETTING=VALUE with one of {}", text, name,
+                             known_settings())};
+  }
+  const Result<double> value = setting->parse(part.substr(equals + 1));
+  PolicyTuning unused;
+  const Status fits = value.ok() ? setting->set(unused, *value) : Status(value.error());
+  if (fits.ok()) return PolicySetting{std::string(name), *value};
+  return Error{ErrorCode::kBadInput, fmt::format("policy '{}': {}: {}", text, name, fits.error().message)};
+}
+
+Error error_at(std::string_view place, const std::string& message) {
+  return {ErrorCode::kBadInput, fmt::format("/policy/{}: {}", place, message)};
 }
 
 }  // namespace
 
 const PolicyEntry* find_policy_of(std::string_view text) { return find_policy(text.substr(0, text.find(kBetween))); }
 
-Result<ChosenPolicy> choose_policy(std::string_view text) {
-  ChosenPolicy chosen{.entry = find_policy_of(text)};
-  if (chosen.entry == nullptr) return unknown_policy(text);
-  chosen.tuning = chosen.entry->defaults;
+Result<PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes) {
+  const PolicyEntry* entry = find_policy_of(text);
+  if (entry == nullptr) return unknown_policy(text);
+  PolicyRequest request{std::string(entry->name), {}, fast_bytes};
   std::size_t end = text.find(kBetween);
   while (end != std::string_view::npos) {
     const std::size_t begin = end + 1;
     end = text.find(kBetween, begin);
-    SLUICE_RETURN_IF_ERROR(
-        apply(text, text.substr(begin, end == std::string_view::npos ? end : end - begin), chosen.tuning));
+    const std::string_view part = text.substr(begin, end == std::string_view::npos ? end : end - begin);
+    SLUICE_ASSIGN(PolicySetting setting, parse_setting(text, part));
+    request.settings.push_back(std::move(setting));
+  }
+  return request;
+}
+
+Result<ChosenPolicy> choose_policy(const PolicyRequest& request) {
+  ChosenPolicy chosen{.entry = find_policy(request.name)};
+  if (chosen.entry == nullptr) return error_at("name", unknown_policy(request.name).message);
+  chosen.tuning = chosen.entry->defaults;
+  for (std::size_t i = 0; i < request.settings.size(); ++i) {
+    const PolicySetting& wanted = request.settings[i];
+    const Setting* setting = find_setting(wanted.name);
+    if (setting == nullptr) {
+      return error_at(fmt::format("settings/{}/name", i),
+                      fmt::format("no setting '{}'; there are {}", wanted.name, known_settings()));
+    }
+    const Status set = setting->set(chosen.tuning, wanted.value);
+    if (!set.ok()) return error_at(fmt::format("settings/{}/value", i), set.error().message);
   }
   return chosen;
 }

@@ -8,13 +8,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
+Result<ChosenPolicy> choose(std::string_view text) {
+  SLUICE_ASSIGN(const PolicyRequest request, parse_policy(text, kMiB));
+  return choose_policy(request);
+}
+
 TEST(PolicySettings, AreAddedToTheDefaults) {
-  const auto plain = choose_policy("ial");
+  const auto plain = choose("ial");
   ASSERT_TRUE(plain.ok());
   EXPECT_EQ(plain->entry, find_policy("ial"));
   EXPECT_EQ(plain->tuning.scan_period, find_policy("ial")->defaults.scan_period);
 
-  const auto ial = choose_policy("ial:period=0.02:threads=2:concurrent=3:migration=1e-5:page=2MiB");
+  const auto ial = choose("ial:period=0.02:threads=2:concurrent=3:migration=1e-5:page=2MiB");
   ASSERT_TRUE(ial.ok()) << ial.error().message;
   EXPECT_EQ(ial->entry, find_policy("ial"));
   EXPECT_EQ(ial->tuning.scan_period, 0.02);
@@ -23,7 +28,7 @@ TEST(PolicySettings, AreAddedToTheDefaults) {
   EXPECT_EQ(ial->tuning.migration_seconds, 1e-5);
   EXPECT_EQ(ial->tuning.page_bytes, 2 * kMiB);
 
-  const auto um = choose_policy("um:fault=5e-05:fault-bytes=64KiB");
+  const auto um = choose("um:fault=5e-05:fault-bytes=64KiB");
   ASSERT_TRUE(um.ok()) << um.error().message;
   EXPECT_EQ(um->tuning.fault_seconds, 5e-5);
   EXPECT_EQ(um->tuning.fault_bytes, 64 * kKiB);
@@ -32,7 +37,7 @@ TEST(PolicySettings, AreAddedToTheDefaults) {
 
 TEST(PolicySettings, AreRefusedWithTheReason) {
   const auto message = [](std::string_view text) {
-    const auto chosen = choose_policy(text);
+    const auto chosen = choose(text);
     return chosen.ok() ? std::string("accepted") : chosen.error().message;
   };
   EXPECT_THAT(message("lru:page=4KiB"), HasSubstr("unknown policy"));
@@ -44,6 +49,21 @@ TEST(PolicySettings, AreRefusedWithTheReason) {
   EXPECT_THAT(message("ial:period=0.1s"), HasSubstr("not a number"));
   EXPECT_THAT(message("ial:page=many"), HasSubstr("page"));
   EXPECT_THAT(message("um:fault=inf"), HasSubstr("not a number"));
+  EXPECT_THAT(message("ial:threads=1.5"), HasSubstr("threads: 1.5 is not a whole number"));
+  EXPECT_THAT(message("ial:threads=5000000000"), HasSubstr("not a whole number within range"));
+}
+
+TEST(PolicySettings, OfARequestAreRefusedWithTheirPlaceInThePlan) {
+  const auto message = [](const PolicyRequest& request) {
+    const auto chosen = choose_policy(request);
+    return chosen.ok() ? std::string("accepted") : chosen.error().message;
+  };
+  const PolicySetting page{"page", 8192};
+  EXPECT_EQ(message({"um", {page}, kMiB}), "accepted");
+  EXPECT_THAT(message({"um:page=4KiB", {}, kMiB}), HasSubstr("/policy/name: unknown policy 'um:page=4KiB'"));
+  EXPECT_THAT(message({"um", {page, {"colour", 1}}, kMiB}), HasSubstr("/policy/settings/1/name: no setting 'colour'"));
+  EXPECT_THAT(message({"um", {{"page", 0.5}}, kMiB}), HasSubstr("/policy/settings/0/value: 0.5 is not a whole number"));
+  EXPECT_THAT(message({"um", {page, {"threads", 1e300}}, kMiB}), HasSubstr("/policy/settings/1/value"));
 }
 
 TEST(PolicySettings, ANameBeforeSettingsIsFound) {

@@ -1,4 +1,4 @@
-// Which earlier transfers an access to memory must wait for, found by the bytes it touches; private to plan/.
+// Which earlier transfers an access to memory must wait for, found by the bytes it touches; private to program/.
 //
 // Accesses are entered in plan order. Per tier, an ordered map cuts the touched bytes into segments that remember the
 // transfer that wrote them last and the transfers that have read them since:

@@ -1,20 +1,32 @@
 // A verified plan lowered for running: one instruction list per lane, explicit dependencies, no times. The simulator
-// and the executor interpret the same Program, so that a prediction and a run differ only in durations.
+// and the executor interpret the same Program by the same rules, so that a prediction and a run differ only in
+// durations.
 //
-// Lanes: compute, which runs ops in order; and one per link, which *starts* its transfers in order (several may be
-// under way at once). A transfer may start when op `after_op` is done, its lane's earlier transfers have started, and
-// every transfer in `waits` is done. An op may start when the previous op and every transfer in its `waits` are done.
-// All instructions of a step finish before the next step starts.
+// Lanes: compute, which runs ops in order, and one per link.
+//   - An op starts when the previous op and every transfer in its `waits` are done.
+//   - A lane is a queue. A transfer joins it, in the lane's order, when op `after_op` and every transfer in `waits` are
+//     done: one that may not join yet holds up those behind it.
+//   - The link serves the queue first come, first served, one transfer at a time: a transfer begins when it has joined
+//     and the one before it has ended, and transfers end in the lane's order.
+//   - All instructions of a step are done before the next step starts.
+//
+//   joined       t3   t4 t5
+//   link          |--t3----|--t4--|--t5------|
+//
+// To keep its device busy an engine may move the next transfer's first bytes before the last bytes of the one before it
+// have arrived. Nobody sees that: what is finished early has ended when its turn comes (exec/lane.hpp). No wait of a
+// Program is left out because of a lane's order, so its results do not hang on this rule, only its times.
 //
 // Transfers are in the order of the plan's migrations; those of a block's members are one transfer. Every wait points
 // to an instruction that comes earlier in plan order (transfers issued after op k-1, then op k), so a Program cannot
 // deadlock. Waits are exactly what the bytes demand (hazard_tracker.hpp), without those that follow from others.
 //
-// Cost of lowering: about linear in operands and migrations (3,000 ops: a few ms).
+// Cost of lowering: about linear in operands and migrations (3,000 ops: a few ms), beside verifying (verifier.hpp).
 #pragma once
 
 #include <vector>
 
+#include "sluice/base/result.hpp"
 #include "sluice/plan/plan.hpp"
 
 namespace sluice {
@@ -59,7 +71,12 @@ struct Program {
   std::vector<Location> step_start;
 };
 
-// `plan` must have passed verify_plan() for this graph and machine.
-Program lower_plan(const Graph& graph, const Machine& machine, const Plan& plan);
+// Whether the plan can be run: kMismatch with what verify_plan() finds; kUnsupported for an implementation other than
+// the first, since nothing executes others yet.
+Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan);
+
+// The only way from a plan to a Program: checks the plan first, whoever made it and in every build. Errors: those of
+// check_plan().
+Result<Program> lower_plan(const Graph& graph, const Machine& machine, const Plan& plan);
 
 }  // namespace sluice

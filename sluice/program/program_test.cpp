@@ -14,13 +14,14 @@ namespace sluice {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::tiny_step;
 using testing::TinyStep;
 
 TEST(LowerPlan, GivesOpsTheirOperandsAndWaits) {
   const TinyStep step = tiny_step();
-  const Program program = lower_plan(step.graph, step.machine, step.plan);
+  const Program program = lower_plan(step.graph, step.machine, step.plan).value();
   EXPECT_EQ(program.arena_bytes, step.plan.arena_bytes);
   ASSERT_EQ(program.compute.size(), 5u);
   EXPECT_THAT(program.compute[0].operands, ElementsAre(Location{0, 0}, Location{0, 4096}));
@@ -31,7 +32,7 @@ TEST(LowerPlan, GivesOpsTheirOperandsAndWaits) {
 
 TEST(LowerPlan, GivesTransfersTheirLanesAndWaits) {
   const TinyStep step = tiny_step();
-  const Program program = lower_plan(step.graph, step.machine, step.plan);
+  const Program program = lower_plan(step.graph, step.machine, step.plan).value();
   ASSERT_EQ(program.transfers.size(), 2u);
   const TransferInstruction& evict = program.transfers[0];
   EXPECT_EQ(evict.from, (Location{0, 4096}));
@@ -49,7 +50,7 @@ TEST(LowerPlan, SaysWhereTensorsAreBetweenSteps) {
   step.plan.residencies[TinyStep::kWDram].offset = 20480;
   step.plan.arena_bytes[0] = step.plan.budgets[0] = 24576;
   ASSERT_THAT(verify_plan(step.graph, step.machine, step.plan), IsEmpty());
-  const Program program = lower_plan(step.graph, step.machine, step.plan);
+  const Program program = lower_plan(step.graph, step.machine, step.plan).value();
   EXPECT_EQ(program.step_start.at(TinyStep::kW), (Location{0, 20480}));
   EXPECT_EQ(program.step_start.at(TinyStep::kLoss), (Location{0, 12288}));
 }
@@ -61,8 +62,32 @@ TEST(LowerPlan, AnOpWaitsForTheRoomItWrites) {
   step.plan.residencies[TinyStep::kXDramAgain].offset = 20480;
   step.plan.arena_bytes[0] = step.plan.budgets[0] = 28672;
   ASSERT_THAT(verify_plan(step.graph, step.machine, step.plan), IsEmpty());
-  const Program program = lower_plan(step.graph, step.machine, step.plan);
+  const Program program = lower_plan(step.graph, step.machine, step.plan).value();
   EXPECT_THAT(program.compute[2].waits, ElementsAre(0));
+}
+
+TEST(LowerPlan, RefusesWhatTheVerifierDoesNotPass) {
+  TinyStep step = tiny_step();
+  step.plan.residencies[TinyStep::kNDram].offset = 4096;  // on top of x
+  const Result<Program> program = lower_plan(step.graph, step.machine, step.plan);
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.error().code, ErrorCode::kMismatch);
+  EXPECT_THAT(program.error().message, HasSubstr("no-overlap: tensor 3 'n'"));
+}
+
+// Nothing executes another one yet, so a plan that asks for it must not seem to be obeyed.
+TEST(LowerPlan, RefusesImplementationsOtherThanTheFirst) {
+  TinyStep step = tiny_step();
+  step.graph.op(3).implementations = {{"direct", 0}, {"winograd", 0}};
+  step.plan.graph_fingerprint = step.graph.fingerprint();
+  ASSERT_TRUE(lower_plan(step.graph, step.machine, step.plan).ok());
+  step.plan.ops[3].implementation = 1;
+  ASSERT_THAT(verify_plan(step.graph, step.machine, step.plan), IsEmpty());
+  const Result<Program> program = lower_plan(step.graph, step.machine, step.plan);
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(program.error().message, HasSubstr("implementation 1 ('winograd') for op 3 'use'"));
+  EXPECT_THAT(program.error().message, HasSubstr("/ops/3/implementation"));
 }
 
 // Whether `later` would wait for `wait` anyway, through another of its waits.
@@ -80,7 +105,7 @@ TEST(LowerPlan, WaitsPointBackwardsAndNoneFollowsFromAnother) {
     SCOPED_TRACE(seed);
     const Graph graph = testing::random_graph(seed);
     const Machine machine = testing::random_machine(seed);
-    const Program program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine));
+    const Program program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine)).value();
     for (std::size_t i = 0; i < program.transfers.size(); ++i) {
       const auto& waits = program.transfers[i].waits;
       for (const TransferIndex wait : waits) {
@@ -104,7 +129,7 @@ TEST(LowerPlanCost, ResNet200SizeTakesMilliseconds) {
   const Machine machine = testing::random_machine(3);
   const Plan plan = testing::random_plan(1, graph, machine);
   const std::clock_t begin = std::clock();  // processor time: machines are shared
-  const Program program = lower_plan(graph, machine, plan);
+  const Program program = lower_plan(graph, machine, plan).value();
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_EQ(program.transfers.size(), plan.migrations.size());
   EXPECT_LT(seconds, 0.5);  // about 0.01 s in a release build; sanitizers are slower

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "sluice/plan/rooms.hpp"
 #include "sluice/report/run_record.hpp"
 
 namespace sluice {
@@ -67,7 +68,7 @@ class TraceWriter {
     for (OpIndex index = 0; index < graph_.op_count(); ++index) {
       const auto at = static_cast<std::size_t>(index);
       const Op& op = graph_.op(index);
-      const TraceSpan& span = traced.trace.ops[at];
+      const Span& span = traced.trace.ops[at];
       if (traced.trace.stalls[at] > 0) {
         events_.push_back(span_event(kComputeLane, "stall", "stall", start + span.begin - traced.trace.stalls[at],
                                      start + span.begin, {{"before", op.name}}));
@@ -84,7 +85,7 @@ class TraceWriter {
   void add_transfers(const TracedStep& traced, Seconds start) {
     for (std::size_t i = 0; i < program_.transfers.size(); ++i) {
       const TransferInstruction& transfer = program_.transfers[i];
-      const TraceSpan& span = traced.trace.transfers[i];
+      const Span& span = traced.trace.transfers[i];
       const bool inward = transfer.to.tier < transfer.from.tier;
       events_.push_back(
           span_event(link_lane(transfer.link),
@@ -96,7 +97,7 @@ class TraceWriter {
   }
 
   // Residencies change what a tier holds only at op boundaries.
-  void add_counters(const StepTrace& trace, Seconds start) {
+  void add_counters(const StepTimes& trace, Seconds start) {
     std::map<std::pair<TierId, OpIndex>, Bytes> changes;
     const std::vector<Room> rooms = residency_rooms(graph_, plan_);
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
@@ -120,7 +121,7 @@ class TraceWriter {
   }
 
   // When room for an interval that begins or ends at `op` changes hands: when the op before it is done.
-  static Seconds boundary(const StepTrace& trace, OpIndex op) {
+  static Seconds boundary(const StepTimes& trace, OpIndex op) {
     return op <= 0 ? 0 : trace.ops[static_cast<std::size_t>(op) - 1].end;
   }
 
@@ -142,22 +143,6 @@ json chrome_trace(const Graph& graph, const Machine& machine, const Plan& plan, 
     start += traced.trace.step_seconds;
   }
   return writer.finish();
-}
-
-StepTrace to_step_trace(const Timeline& timeline) {
-  const auto convert = [](const std::vector<Span>& spans) {
-    std::vector<TraceSpan> converted;
-    for (const Span& span : spans) converted.push_back({span.begin, span.end});
-    return converted;
-  };
-  StepTrace trace;
-  trace.ops = convert(timeline.ops);
-  trace.stalls = timeline.stalls;
-  trace.transfers = convert(timeline.transfers);
-  trace.step_seconds = timeline.step_seconds;
-  trace.stall_seconds = timeline.stall_seconds;
-  trace.link_bytes = timeline.link_bytes;
-  return trace;
 }
 
 }  // namespace sluice

@@ -13,22 +13,18 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "sluice/exec/trace.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/program/program.hpp"
-#include "sluice/sim/simulator.hpp"
+#include "sluice/program/step_times.hpp"
 
 namespace sluice {
 
 struct TracedStep {
   std::int64_t step = 0;
-  StepTrace trace;
+  StepTimes trace;  // measured, or predicted
 };
 
 nlohmann::json chrome_trace(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program,
                             std::span<const TracedStep> steps);
-
-// A predicted step in the form of a measured one.
-StepTrace to_step_trace(const Timeline& timeline);
 
 }  // namespace sluice

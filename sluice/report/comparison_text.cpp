@@ -43,7 +43,7 @@ std::vector<std::string> cells_of(const ComparisonRow& row) {
           mebibytes(row.bytes_in),
           mebibytes(row.bytes_out),
           locality_cell(row),
-          mebibytes(usable_fast_bytes(row.plan)) + (raised_from(row.plan) ? "*" : ""),
+          mebibytes(usable_fast_bytes(row.plan)) + (row.plan.raised_from ? "*" : ""),
           mebibytes(row.plan.arena_bytes[0]),
           mebibytes(row.peak_rss_bytes),
           fmt::format("{:.6f}", row.loss(row.loss_bits.size() - 1)),
@@ -166,7 +166,7 @@ std::string comparison_text(const ComparisonHeading& heading, const ComparisonRe
       continue;
     }
     table.add_row(cells_of(row));
-    if (const auto asked = raised_from(row.plan)) notes.insert(raised_note(row, *asked, heading.graph));
+    if (const auto asked = row.plan.raised_from) notes.insert(raised_note(row, *asked, heading.graph));
     if (const auto below = below_bound_note(row, heading.graph)) notes.insert(*below);
     if (row.trials) notes.insert(trials_note(row));
     notes.insert(row.notes.begin(), row.notes.end());

@@ -99,6 +99,13 @@ Locality summarise_locality(const std::vector<LocalityCount>& ops, const std::ve
   return locality;
 }
 
+Locality measure_locality(const Graph& graph, const Program& program, const StepTimes& step) {
+  std::vector<Seconds> op_ends, transfer_ends;
+  for (const Span& span : step.ops) op_ends.push_back(span.end);
+  for (const Span& span : step.transfers) transfer_ends.push_back(span.end);
+  return summarise_locality(count_locality(graph, program, op_ends, transfer_ends), op_ends, step.step_seconds);
+}
+
 std::string describe_locality(const LocalityCount& count) {
   return fmt::format("{:.1f} % of bytes, {:.1f} % of operands found fast", 100 * count.by_bytes(),
                      100 * count.by_objects());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sluice/program/program.hpp"
+#include "sluice/program/step_times.hpp"
 
 namespace sluice {
 
@@ -50,14 +51,8 @@ std::vector<LocalityCount> count_locality(const Graph& graph, const Program& pro
 Locality summarise_locality(const std::vector<LocalityCount>& ops, const std::vector<Seconds>& op_ends,
                             Seconds step_seconds);
 
-// Of a Timeline (predicted) or a StepTrace (measured) of `program`.
-template <typename Step>
-Locality measure_locality(const Graph& graph, const Program& program, const Step& step) {
-  std::vector<Seconds> op_ends, transfer_ends;
-  for (const auto& span : step.ops) op_ends.push_back(span.end);
-  for (const auto& span : step.transfers) transfer_ends.push_back(span.end);
-  return summarise_locality(count_locality(graph, program, op_ends, transfer_ends), op_ends, step.step_seconds);
-}
+// Of a step of `program`, predicted or measured.
+Locality measure_locality(const Graph& graph, const Program& program, const StepTimes& step);
 
 // "93.1 % of bytes, 90.2 % of operands found fast"
 std::string describe_locality(const LocalityCount& count);

@@ -26,7 +26,7 @@ class TinyLocality : public ::testing::Test {
     return count_locality(step_.graph, program_, op_ends, transfer_ends);
   }
   testing::TinyStep step_ = testing::tiny_step();
-  Program program_ = lower_plan(step_.graph, step_.machine, step_.plan);
+  Program program_ = lower_plan(step_.graph, step_.machine, step_.plan).value();
 };
 
 TEST_F(TinyLocality, WhatIsBroughtInTimeIsFound) {
@@ -89,7 +89,7 @@ TEST(Locality, JsonHasTheNumbersAndTheCourse) {
 struct RandomStep {
   explicit RandomStep(std::uint64_t seed) : graph(testing::random_graph(seed)) {
     const Machine machine = testing::random_machine(seed);
-    program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine));
+    program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine)).value();
     Profile profile;
     profile.op_seconds.assign(graph.ops().size(), 3 * kMicrosecond);
     timeline = simulate(program, CostModel(graph, profile, machine));
@@ -112,7 +112,7 @@ struct RandomStep {
 
   Graph graph;
   Program program;
-  Timeline timeline;
+  StepTimes timeline;
   std::vector<Seconds> op_ends, transfer_ends;
 };
 

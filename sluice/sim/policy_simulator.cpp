@@ -83,9 +83,9 @@ Locality last_locality(const PolicyTimeline& timeline) {
   return summarise_locality(charges, op_ends, timeline.steps.back().step_seconds);
 }
 
-Timeline last_step(const PolicyTimeline& timeline, const Machine& machine) {
+StepTimes last_step(const PolicyTimeline& timeline, const Machine& machine) {
   const PolicyStep& step = timeline.steps.back();
-  Timeline last;
+  StepTimes last;
   for (const PolicyOp& op : timeline.ops) {
     last.ops.push_back(op.span);
     last.stalls.push_back(op.stall);
@@ -141,13 +141,13 @@ PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, con
   return timeline;
 }
 
-Result<PolicyTimeline> predict_policy(std::string_view text, const Graph& graph, const CostModel& costs,
-                                      const Machine& machine, Bytes fast_bytes) {
-  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(text));
+Result<PolicyTimeline> predict_policy(const PolicyRequest& request, const Graph& graph, const CostModel& costs,
+                                      const Machine& machine) {
+  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(request));
   SLUICE_ASSIGN(const PolicyTiers tiers, find_policy_tiers(*chosen.entry, machine));
   const Liveness liveness = analyze_liveness(graph);
   const PageLayout layout = allocation_order_layout(graph, liveness);
-  const PolicyMemory memory = policy_memory(machine, tiers, fast_bytes, layout.bytes);
+  const PolicyMemory memory = policy_memory(machine, tiers, request.fast_bytes, layout.bytes);
   SLUICE_ASSIGN(const std::unique_ptr<Policy> policy, make_policy(*chosen.entry, memory, chosen.tuning));
   Seconds fast_step_seconds = 0;
   for (OpIndex op = 0; op < graph.op_count(); ++op) fast_step_seconds += costs.op_seconds(op);

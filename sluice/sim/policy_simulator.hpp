@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sluice/layout/page_layout.hpp"
+#include "sluice/plan/plan.hpp"
 #include "sluice/policies/policy.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/sim/locality.hpp"
@@ -54,7 +55,7 @@ struct PolicyTimeline {
 LocalityCount locality_count(const AccessCharge& charge);
 
 // The last step as one of a Program without transfers: link_bytes hold the pages copied.
-Timeline last_step(const PolicyTimeline& timeline, const Machine& machine);
+StepTimes last_step(const PolicyTimeline& timeline, const Machine& machine);
 
 // The course of the last step, and of any other by what its ops were charged, by OpIndex.
 Locality last_locality(const PolicyTimeline& timeline);
@@ -71,9 +72,9 @@ PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, con
                                const CostModel& costs, const Machine& machine, const PolicyTiers& tiers, Policy& policy,
                                int steps);
 
-// The same for a policy as the user writes it (policy_settings.hpp), where a framework's allocator would put tensors,
-// for settling_steps(). Errors: those of choose_policy(), make_policy() and find_policy_tiers().
-Result<PolicyTimeline> predict_policy(std::string_view text, const Graph& graph, const CostModel& costs,
-                                      const Machine& machine, Bytes fast_bytes);
+// The same for the policy of a plan, where a framework's allocator would put tensors, for settling_steps(). Errors:
+// those of choose_policy(), make_policy() and find_policy_tiers().
+Result<PolicyTimeline> predict_policy(const PolicyRequest& request, const Graph& graph, const CostModel& costs,
+                                      const Machine& machine);
 
 }  // namespace sluice

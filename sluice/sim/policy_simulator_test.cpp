@@ -140,11 +140,11 @@ TEST(PolicySimulator, SettlesForAsManyStepsAsPassesTake) {
 TEST(PolicySimulator, PredictsByName) {
   const TinyRun tiny;
   const CostModel costs(tiny.step.graph, tiny.profile, tiny.machine);
-  const auto unknown = predict_policy("lru", tiny.step.graph, costs, tiny.machine, kMiB);
+  const auto unknown = predict_policy({"lru", {}, kMiB}, tiny.step.graph, costs, tiny.machine);
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, ErrorCode::kBadInput);
   EXPECT_NE(unknown.error().message.find("um-prefetch"), std::string::npos);
-  const auto tiny_budget = predict_policy("ial", tiny.step.graph, costs, tiny.machine, 100);
+  const auto tiny_budget = predict_policy({"ial", {}, 100}, tiny.step.graph, costs, tiny.machine);
   ASSERT_FALSE(tiny_budget.ok());
   EXPECT_EQ(tiny_budget.error().code, ErrorCode::kInfeasible);
 }
@@ -159,7 +159,7 @@ TEST(PolicySimulator, WithRoomForAllEveryPolicyComesToRest) {
     const CostModel costs(graph, profile, machine);
     for (const PolicyEntry& entry : policies()) {
       SCOPED_TRACE(entry.name);
-      const auto timeline = predict_policy(entry.name, graph, costs, machine, 256 * kMiB);
+      const auto timeline = predict_policy({std::string(entry.name), {}, 256 * kMiB}, graph, costs, machine);
       ASSERT_TRUE(timeline.ok()) << timeline.error().message;
       const PolicyStep step = timeline->steps.back();
       EXPECT_DOUBLE_EQ(step.locality().by_bytes(), 1);
@@ -182,7 +182,7 @@ TEST(PolicySimulator, BytesAddUpWithLittleRoom) {
     const Seconds fast = std::accumulate(profile.op_seconds.begin(), profile.op_seconds.end(), 0.0);
     for (const PolicyEntry& entry : policies()) {
       SCOPED_TRACE(entry.name);
-      const auto timeline = predict_policy(entry.name, graph, costs, machine, 64 * kKiB);
+      const auto timeline = predict_policy({std::string(entry.name), {}, 64 * kKiB}, graph, costs, machine);
       ASSERT_TRUE(timeline.ok()) << timeline.error().message;
       for (const PolicyStep& step : timeline->steps) {
         EXPECT_GE(step.step_seconds, fast * (1 - 1e-9));

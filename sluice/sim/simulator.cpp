@@ -52,7 +52,7 @@ class Simulation {
     }
   }
 
-  Timeline run() {
+  StepTimes run() {
     start();
     for (Seconds event = next_event(); event < kNever; event = next_event()) {
       now_ = event;
@@ -163,11 +163,11 @@ class Simulation {
   std::vector<TierId> operand_tiers_;
   ComputeState compute_;
   Seconds now_ = 0;
-  Timeline timeline_;
+  StepTimes timeline_;
 };
 
 }  // namespace
 
-Timeline simulate(const Program& program, const CostModel& costs) { return Simulation(program, costs).run(); }
+StepTimes simulate(const Program& program, const CostModel& costs) { return Simulation(program, costs).run(); }
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/testing/lane_order.hpp"
 #include "sluice/testing/random_graph.hpp"
 #include "sluice/testing/random_plan.hpp"
 #include "sluice/testing/tiny_step.hpp"
@@ -34,8 +35,8 @@ void expect_span(const Span& span, Seconds begin, Seconds end) {
 TEST(Simulator, FollowsTheTinyStep) {
   const testing::TinyStep step = testing::tiny_step();
   const Profile profile = profile_of({4, 3, 2, 5, 1});
-  const Timeline timeline =
-      simulate(lower_plan(step.graph, step.machine, step.plan), CostModel(step.graph, profile, step.machine));
+  const StepTimes timeline =
+      simulate(lower_plan(step.graph, step.machine, step.plan).value(), CostModel(step.graph, profile, step.machine));
   expect_span(timeline.ops[0], 0, 4);
   expect_span(timeline.ops[1], 4, 7);
   expect_span(timeline.ops[2], 7, 9);
@@ -59,8 +60,8 @@ TEST(Simulator, OpsBesideATransferTakeLonger) {
   testing::TinyStep step = testing::tiny_step();
   step.machine.links[0].interference = 0.25e-9;
   const Profile profile = profile_of({4, 3, 2, 5, 1});
-  const Timeline timeline =
-      simulate(lower_plan(step.graph, step.machine, step.plan), CostModel(step.graph, profile, step.machine));
+  const StepTimes timeline =
+      simulate(lower_plan(step.graph, step.machine, step.plan).value(), CostModel(step.graph, profile, step.machine));
   expect_span(timeline.ops[0], 0, 4);
   expect_span(timeline.ops[1], 4, 8);
   expect_span(timeline.ops[2], 8, 8 + 2 / 0.75);
@@ -91,7 +92,7 @@ TEST(Simulator, SharesALinkAndEndsWithTheLastTransfer) {
                        {0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}},
                        {0, 1, {1, 0}, {0, 0}, 10000, 0, {0}}};
   program.lanes = {{0, 1}, {2}};
-  const Timeline timeline = simulate(program, CostModel(graph, profile, machine));
+  const StepTimes timeline = simulate(program, CostModel(graph, profile, machine));
   expect_span(timeline.transfers[0], 0, 12);
   expect_span(timeline.transfers[1], 12, 24);
   expect_span(timeline.transfers[2], 17, 29);
@@ -139,7 +140,7 @@ TEST(Simulator, LinksOfOneDeviceSlowEachOtherDown) {
                                      {0, 1, {1, 0}, {0, 0}, 4000, 0, {}},
                                      {0, 0, {0, 0}, {1, 0}, 1000, kStepStart, {}}},
                                     {{0, 2}, {1}});
-  const Timeline timeline = simulate(program, CostModel(graph, profile, machine));
+  const StepTimes timeline = simulate(program, CostModel(graph, profile, machine));
   expect_span(timeline.ops[0], 0, 4);
   expect_span(timeline.transfers[0], 0, 16);
   expect_span(timeline.transfers[1], 4, 18.5);
@@ -160,7 +161,7 @@ TEST(Simulator, OneDirectionMayGiveWay) {
   const Profile profile = profile_of({1});
   const Program program = two_lanes(
       {{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}}, {0, 1, {1, 0}, {0, 0}, 4000, kStepStart, {}}}, {{0}, {1}});
-  const Timeline timeline = simulate(program, CostModel(graph, profile, machine));
+  const StepTimes timeline = simulate(program, CostModel(graph, profile, machine));
   expect_span(timeline.transfers[0], 0, 12);
   expect_span(timeline.transfers[1], 0, 4);
 }
@@ -174,7 +175,7 @@ TEST(Simulator, SlowerTransfersDisturbLess) {
   const Profile profile = profile_of({16});
   const Program program = two_lanes(
       {{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}}, {0, 1, {1, 0}, {0, 0}, 4000, kStepStart, {}}}, {{0}, {1}});
-  const Timeline timeline = simulate(program, CostModel(graph, profile, machine));
+  const StepTimes timeline = simulate(program, CostModel(graph, profile, machine));
   expect_span(timeline.ops[0], 0, 16 + (16 - 16 * 0.95 * 0.975) / 0.9);
   expect_span(timeline.transfers[0], 0, 18);
   expect_span(timeline.transfers[1], 0, 16);
@@ -202,12 +203,12 @@ TEST(Simulator, ChargesDirectSlowAccess) {
   program.compute = {{0, {{1, 0}}, {}}};
   program.lanes.resize(2);
   const Profile profile = profile_of({5});
-  const Timeline timeline = simulate(program, CostModel(graph, profile, machine));
+  const StepTimes timeline = simulate(program, CostModel(graph, profile, machine));
   expect_span(timeline.ops[0], 0, 14);
   EXPECT_EQ(timeline.stall_seconds, 0);
 }
 
-void expect_dependencies_kept(const Program& program, const Timeline& timeline) {
+void expect_dependencies_kept(const Program& program, const StepTimes& timeline) {
   const auto end_of = [&](TransferIndex i) { return timeline.transfers[static_cast<std::size_t>(i)].end; };
   Seconds last = 0, stalls = 0, previous_end = 0;
   for (const ComputeInstruction& instruction : program.compute) {
@@ -231,7 +232,7 @@ void expect_dependencies_kept(const Program& program, const Timeline& timeline) 
 }
 
 // Every transfer takes as long as its bytes need at the speeds that the busy times of the link back imply.
-void expect_every_byte_moved(const Program& program, const CostModel& costs, const Timeline& timeline) {
+void expect_every_byte_moved(const Program& program, const CostModel& costs, const StepTimes& timeline) {
   for (std::size_t i = 0; i < program.transfers.size(); ++i) {
     const TransferInstruction& transfer = program.transfers[i];
     const Span& span = timeline.transfers[i];
@@ -253,18 +254,20 @@ TEST(Simulator, KeepsEveryDependencyOfRandomPlans) {
     SCOPED_TRACE(seed);
     const Graph graph = testing::random_graph(seed);
     Machine machine = testing::random_machine(seed);
-    const Program program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine));
+    const Program program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine)).value();
     const Profile profile = profile_of(std::vector<Seconds>(graph.ops().size(), 3));
-    const Timeline alone = simulate(program, CostModel(graph, profile, machine));
+    const StepTimes alone = simulate(program, CostModel(graph, profile, machine));
     expect_dependencies_kept(program, alone);
+    ASSERT_EQ(testing::find_out_of_turn(program, alone), std::nullopt);
 
     for (std::size_t i = 0; i < machine.links.size(); ++i) {
       Link& link = machine.links[i];
       link.shared_bandwidth = link.bandwidth * (i % 2 == 0 ? 0.4 : 0.7);
     }
     const CostModel costs(graph, profile, machine);
-    const Timeline shared = simulate(program, costs);
+    const StepTimes shared = simulate(program, costs);
     expect_dependencies_kept(program, shared);
+    ASSERT_EQ(testing::find_out_of_turn(program, shared), std::nullopt);
     expect_every_byte_moved(program, costs, shared);
     EXPECT_GE(shared.step_seconds, alone.step_seconds - kTolerance);
     EXPECT_EQ(simulate(program, costs).step_seconds, shared.step_seconds);

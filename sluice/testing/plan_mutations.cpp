@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "sluice/plan/rooms.hpp"
+
 namespace sluice::testing {
 namespace {
 

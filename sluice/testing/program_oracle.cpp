@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/seeded_random.hpp"
 
@@ -287,7 +288,7 @@ std::optional<std::string> find_race(const Graph& graph, const Program& program,
 PlanTrial try_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
   PlanTrial trial{.accepted = verify_plan(graph, machine, plan).empty(), .race = std::nullopt};
   if (!trial.accepted) return trial;
-  const Program program = lower_plan(graph, machine, plan);
+  const Program program = lower_plan(graph, machine, plan).value();
   for (std::uint64_t order = 0; order < 10 && !trial.race; ++order) trial.race = find_race(graph, program, order);
   return trial;
 }

@@ -229,10 +229,6 @@ Plan random_plan(std::uint64_t seed, const Graph& graph, const Machine& machine)
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
     TensorPlacer(random, graph, machine, builder, tensor).run(liveness.uses[static_cast<std::size_t>(tensor)]);
   }
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
-    const auto count = static_cast<std::int32_t>(graph.op(op).implementations.size());
-    if (count > 0) builder.set_implementation(op, random.between(0, count - 1));
-  }
   Plan plan = builder.finish(std::vector<Bytes>(machine.tiers.size(), kPlenty)).value();
   plan.planner = "random";
   plan.budgets = plan.arena_bytes;

@@ -36,7 +36,7 @@ class ReversingGraph : public CompiledGraph {
 
 class MapExecutor : public Executor {
  public:
-  Result<StepTrace> run_step(const StepContext&) override { return StepTrace{}; }
+  Result<StepTimes> run_step(const StepContext&) override { return StepTimes{}; }
   Status read_tensor(TensorId tensor, std::span<std::byte> bytes) override {
     if (tensor == unreadable) return Error{ErrorCode::kIo, "a tensor that fails on purpose"};
     const auto& stored = tensors_.at(tensor);

@@ -124,7 +124,7 @@ Result<ValidationResult> Evaluator::run(const Machine& machine, const Plan& trai
   const Graph& graph = compiled_->graph();
   SLUICE_ASSIGN(const Plan chosen, plan(machine, training));
   SLUICE_ASSIGN(const auto executor,
-                Executor::create(*compiled_, machine, lower_plan(graph, machine, chosen), chosen.budgets));
+                Executor::create(*compiled_, machine, lower_plan(graph, machine, chosen).value(), chosen.budgets));
   {
     ParameterAccess access(*compiled_, *executor);
     SLUICE_RETURN_IF_ERROR(parameters.restore(access));

@@ -25,7 +25,7 @@ Status raise_budget(std::string_view planner, BudgetedRequest& asked) {
 }
 
 Plan with_raise(const BudgetedRequest& asked, Plan plan) {
-  if (asked.raised_from) plan.planner_config.emplace_back(kRaisedFrom, std::to_string(*asked.raised_from));
+  plan.raised_from = asked.raised_from;
   return plan;
 }
 
@@ -79,12 +79,6 @@ Seconds predicted_baseline_seconds(const Graph& graph, const Machine& machine, c
   Seconds seconds = 0;
   for (OpIndex op = 0; op < graph.op_count(); ++op) seconds += costs.op_seconds(op);
   return seconds;
-}
-
-std::optional<Bytes> raised_from(const Plan& plan) {
-  const auto entry = std::ranges::find(plan.planner_config, kRaisedFrom, &std::pair<std::string, std::string>::first);
-  if (entry == plan.planner_config.end()) return std::nullopt;
-  return std::stoll(entry->second);
 }
 
 }  // namespace sluice

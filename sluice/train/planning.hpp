@@ -34,7 +34,7 @@ Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine
                                          const AccessProfile* accesses = nullptr);
 
 // A verified plan with its prediction; for a policy the one that it runs over (policy_run.hpp). A raised budget is in
-// the plan's budgets, and its planner_config says "budget raised from".
+// the plan's budgets, and the one asked for in raised_from.
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
                            std::string_view planner, const FastBudget& fast, const AccessProfile* accesses = nullptr);
 
@@ -43,8 +43,5 @@ Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Pla
 
 // The predicted step of the baseline: op after op with everything in the fast tier.
 Seconds predicted_baseline_seconds(const Graph& graph, const Machine& machine, const Profile& profile);
-
-inline constexpr std::string_view kRaisedFrom = "budget raised from";  // key in Plan::planner_config, then bytes
-std::optional<Bytes> raised_from(const Plan& plan);
 
 }  // namespace sluice

@@ -1,9 +1,9 @@
 // Policies where planners are asked for: in training and in comparisons.
 //
 // A policy has no plan, it decides as accesses happen. What is run is fast-only's plan, and the policy over it
-// (exec/policy_executor.hpp); so that such a run can be handed about like any other, the plan carries the policy's name
-// as its planner's, and the fast memory that the policy may use in its planner_config. Its budgets and arenas are
-// fast-only's: what the run really takes.
+// (exec/policy/policy_executor.hpp); so that such a run can be handed about like any other, the plan carries the policy
+// (Plan::policy), and as its planner's name the policy as the user wrote it. Its budgets and arenas are fast-only's: what
+// the run really takes.
 #pragma once
 
 #include "sluice/exec/policy/policy_executor.hpp"
@@ -16,9 +16,6 @@ namespace sluice {
 // predict_policy().
 Result<Plan> plan_for_policy(const Workload& workload, const Machine& machine, const Profile& profile,
                              std::string_view policy, const FastBudget& fast);
-
-// The policy that a plan is to be run with; nothing for an ordinary plan.
-std::optional<PolicyRun> policy_run(const Plan& plan);
 
 // The fast memory that a planner or policy could use.
 Bytes usable_fast_bytes(const Plan& plan);

@@ -38,7 +38,7 @@ class PolicyRunTest : public ::testing::Test {
 
   std::string hash_after(const Plan& plan, int steps) {
     auto session = Session::create(workload_, machine_, plan, {}).value();
-    StepTrace last;
+    StepTimes last;
     for (int step = 0; step < steps; ++step) last = session->run_step(step, 0.05F).value().trace;
     locality_ = session->locality(last);
     return session->hash_parameters().value();
@@ -59,14 +59,14 @@ TEST_F(PolicyRunTest, ThePlanIsFastOnlysAndNamesThePolicy) {
     EXPECT_TRUE(verify_plan(workload_.graph(), machine_, *under).empty());
     EXPECT_EQ(under->residencies, fast.residencies);
     EXPECT_EQ(under->arena_bytes, fast.arena_bytes);
-    const auto run = policy_run(*under);
+    const auto& run = under->policy;
     ASSERT_TRUE(run);
-    EXPECT_EQ(run->policy, entry.name);
+    EXPECT_EQ(run->name, entry.name);
     EXPECT_EQ(run->fast_bytes, align_down(fast.budgets[kFastTier] / 5, kTensorAlignment));
     EXPECT_EQ(usable_fast_bytes(*under), run->fast_bytes);
     EXPECT_GT(under->predicted_step_seconds, fast.predicted_step_seconds);
   }
-  EXPECT_FALSE(policy_run(fast));
+  EXPECT_FALSE(fast.policy);
   EXPECT_EQ(usable_fast_bytes(fast), fast.budgets[kFastTier]);
 }
 
@@ -84,19 +84,24 @@ TEST_F(PolicyRunTest, EveryPolicyTrainsToTheSameBits) {
 
 TEST_F(PolicyRunTest, SettingsGoWithTheName) {
   const Plan coarse = plan("um:page=256KiB").value();
-  EXPECT_EQ(policy_run(coarse)->policy, "um:page=256KiB");
+  EXPECT_EQ(coarse.planner, "um:page=256KiB");
+  EXPECT_EQ(coarse.policy->name, "um");
+  EXPECT_EQ(coarse.policy->settings, (std::vector<PolicySetting>{{"page", 256.0 * kKiB}}));
   EXPECT_NE(coarse.predicted_step_seconds, plan("um").value().predicted_step_seconds);
   EXPECT_EQ(hash_after(coarse, 1), hash_after(plan("fast-only").value(), 1));
 }
 
 TEST_F(PolicyRunTest, APlanFileThatLiesIsRefused) {
   Plan plan = this->plan("ial").value();
-  plan.planner_config[0].second = "much";
+  plan.policy->fast_bytes = 1;
   const auto no_memory = Session::create(workload_, machine_, plan, {});
   ASSERT_FALSE(no_memory.ok());
   EXPECT_EQ(no_memory.error().code, ErrorCode::kInfeasible);
-  plan.planner = "oracle";
-  EXPECT_THAT(Session::create(workload_, machine_, plan, {}).error().message, HasSubstr("unknown policy 'oracle'"));
+  plan.policy->settings = {{"page", 0.5}};
+  EXPECT_THAT(Session::create(workload_, machine_, plan, {}).error().message, HasSubstr("/policy/settings/0/value"));
+  plan.policy->name = "oracle";
+  EXPECT_THAT(Session::create(workload_, machine_, plan, {}).error().message,
+              HasSubstr("/policy/name: unknown policy 'oracle'"));
 }
 
 TEST_F(PolicyRunTest, OnlyAddressableTiersAreUsedInPlaceAndOnlyEmulatedOnesRun) {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "sluice/data/data_source.hpp"
-#include "sluice/plan/verify/verifier.hpp"
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice {
@@ -19,20 +18,9 @@ std::vector<TensorId> loss_tensors(const Graph& graph) {
   return found;
 }
 
-Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
-  const std::vector<Violation> violations = verify_plan(graph, machine, plan);
-  if (violations.empty()) return {};
-  std::string message = fmt::format("the plan of '{}' for '{}' cannot be run:", plan.planner, plan.graph_name);
-  for (const Violation& violation : violations) {
-    message += fmt::format("\n  {}: {}", to_string(violation.rule), violation.message);
-  }
-  return Error{ErrorCode::kMismatch, message};
-}
-
 Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machine& machine, const Plan& plan,
                                                  const SessionOptions& options, const ParkedTensors* earlier) {
   const Graph& graph = workload.graph();
-  SLUICE_RETURN_IF_ERROR(check_plan(graph, machine, plan));
   std::unique_ptr<Session> session(new Session(workload, machine, plan, options));
   SLUICE_ASSIGN(session->data_, open_data_source(options.data, input_tensors(graph), options.seed));
   if (options.validate) {
@@ -45,11 +33,11 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machi
 }
 
 Status Session::start_executor() {
-  program_ = lower_plan(workload_.graph(), machine_, plan_);
+  SLUICE_ASSIGN(program_, lower_plan(workload_.graph(), machine_, plan_));
   under_policy_ = nullptr;
-  if (const std::optional<PolicyRun> run = policy_run(plan_)) {
+  if (plan_.policy) {
     SLUICE_ASSIGN(std::unique_ptr<PolicyExecutor> executor,
-                  PolicyExecutor::create(*workload_.compiled, machine_, program_, plan_.budgets, *run));
+                  PolicyExecutor::create(*workload_.compiled, machine_, program_, plan_.budgets, *plan_.policy));
     under_policy_ = executor.get();
     executor_ = std::move(executor);
   } else {
@@ -129,10 +117,10 @@ Status Session::change_plan(const Plan& plan) {
                                                started.error().message, again.error().message)};
 }
 
-Locality Session::locality(const StepTrace& last) const {
+Locality Session::locality(const StepTimes& last) const {
   if (under_policy_ == nullptr) return measure_locality(workload_.graph(), program_, last);
   std::vector<Seconds> op_ends;
-  for (const TraceSpan& op : last.ops) op_ends.push_back(op.end);
+  for (const Span& op : last.ops) op_ends.push_back(op.end);
   return summarise_locality(under_policy_->last_step().ops, op_ends, last.step_seconds);
 }
 

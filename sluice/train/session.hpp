@@ -56,7 +56,7 @@ class Session : public Training {
   ParameterAccess& parameters() { return *parameters_; }
 
   // What the ops of `last`, the last step, found in fast memory.
-  Locality locality(const StepTrace& last) const;
+  Locality locality(const StepTimes& last) const;
 
   // Policy::figures() of all steps; empty under a plan.
   std::vector<std::pair<std::string, double>> policy_figures() const;
@@ -90,8 +90,5 @@ class Session : public Training {
 
 // The scalar outputs that make up the loss: those whose names end in "loss".
 std::vector<TensorId> loss_tensors(const Graph& graph);
-
-// kMismatch naming every rule that the plan breaks; ok when it is safe for this graph and machine.
-Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan);
 
 }  // namespace sluice

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "sluice/base/result.hpp"
-#include "sluice/exec/trace.hpp"
+#include "sluice/program/step_times.hpp"
 #include "sluice/train/evaluation.hpp"
 
 namespace sluice {
 
 struct StepOutcome {
   float loss = 0;  // the sum, where a step has several losses
-  StepTrace trace;
+  StepTimes trace;
   std::string variant;  // which graph it was, where there are several: "size 25"
 };
 

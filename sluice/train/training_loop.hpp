@@ -29,7 +29,7 @@ struct StepReport {
   std::int64_t step = 0;
   float loss = 0;
   float learning_rate = 0;
-  const StepTrace& trace;
+  const StepTimes& trace;
   const std::string& variant;  // empty where all steps are alike
 };
 

@@ -11,6 +11,7 @@
 #include "sluice/exec/measure/sampling_recorder.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/plan/rooms.hpp"
 
 namespace sluice {
 namespace {

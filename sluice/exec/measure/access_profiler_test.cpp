@@ -32,7 +32,7 @@ struct RandomStep {
     for (Tier& tier : machine.tiers) {
       if (tier.kind == TierKind::kFile) tier.path = std::filesystem::temp_directory_path().string();
     }
-    program = lower_plan(compiled.graph(), machine, plan);
+    program = lower_plan(compiled.graph(), machine, plan).value();
     executor = Executor::create(compiled, machine, program, plan.budgets).value();
     for (TensorId id = 0; id < compiled.graph().tensor_count(); ++id) {
       if (is_persistent(compiled.graph().tensor(id).role)) start_values(id);
@@ -49,7 +49,7 @@ struct RandomStep {
 
   Result<AccessProfile> profile(const AccessCounting& counting) {
     return profile_accesses(*executor, compiled.graph(), program, machine, counting, [this]() -> Result<Seconds> {
-      SLUICE_ASSIGN(const StepTrace trace, executor->run_step(context));
+      SLUICE_ASSIGN(const StepTimes trace, executor->run_step(context));
       ++context.step;
       return trace.step_seconds;
     });

@@ -7,6 +7,7 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/memory/numa_arena.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/plan/rooms.hpp"
 
 namespace sluice {
 namespace {

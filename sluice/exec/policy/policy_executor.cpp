@@ -38,7 +38,7 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     inner_->observe(this);
   }
 
-  Result<StepTrace> run_step(const StepContext& context) override {
+  Result<StepTimes> run_step(const StepContext& context) override {
     last_.ops.clear();
     last_.charge = {};
     last_.background = {};
@@ -46,7 +46,7 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     const Bytes copied_in_before = copies_->copied_in();
     const Bytes copied_out_before = copies_->copied_out();
     step_begin_ = Clock::now();
-    SLUICE_ASSIGN(StepTrace trace, inner_->run_step(context));
+    SLUICE_ASSIGN(StepTimes trace, inner_->run_step(context));
     const Clock::time_point tail_begin = Clock::now();
     slow_delays_.settle();
     waits_.settle();
@@ -123,7 +123,7 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
   }
 
   // The inner executor knows neither of stalls nor of time that does not count: both are in its ops' spans.
-  void amend(StepTrace& trace, Seconds tail) const {
+  void amend(StepTimes& trace, Seconds tail) const {
     Seconds bookkeeping_before = 0;
     for (std::size_t op = 0; op < ops_.size(); ++op) {
       trace.ops[op].begin += ops_[op].stall - bookkeeping_before;
@@ -170,26 +170,26 @@ Status check_fast_only(const Program& program, std::string_view policy) {
 
 }  // namespace
 
-Result<PolicyTiers> check_policy_run(const Machine& machine, std::string_view policy) {
-  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(policy));
+Result<PolicyTiers> check_policy_run(const Machine& machine, const PolicyRequest& request) {
+  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(request));
   SLUICE_ASSIGN(const PolicyTiers tiers, find_policy_tiers(*chosen.entry, machine));
   const Tier& slow = machine.tier(tiers.slow);
   if (slow.emulated()) return tiers;
   return Error{ErrorCode::kUnsupported,
                fmt::format("policy {} runs on emulated slow memory only, and tier '{}' is real; name an emulated one "
                            "(--slow optane or --slow pmbd), or predict it with sluice simulate",
-                           policy, slow.name)};
+                           request.name, slow.name)};
 }
 
 Result<std::unique_ptr<PolicyExecutor>> PolicyExecutor::create(CompiledGraph& compiled, const Machine& machine,
                                                                Program program, std::span<const Bytes> budgets,
-                                                               const PolicyRun& run) {
-  SLUICE_ASSIGN(const PolicyTiers tiers, check_policy_run(machine, run.policy));
-  SLUICE_RETURN_IF_ERROR(check_fast_only(program, run.policy));
-  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(run.policy));
+                                                               const PolicyRequest& request) {
+  SLUICE_ASSIGN(const PolicyTiers tiers, check_policy_run(machine, request));
+  SLUICE_RETURN_IF_ERROR(check_fast_only(program, request.name));
+  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(request));
   const Liveness liveness = analyze_liveness(compiled.graph());
   const PageLayout layout = allocation_order_layout(compiled.graph(), liveness);
-  const PolicyMemory memory = policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
+  const PolicyMemory memory = policy_memory(machine, tiers, request.fast_bytes, layout.bytes);
   SLUICE_ASSIGN(auto policy, make_policy(*chosen.entry, memory, chosen.tuning));
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   SLUICE_ASSIGN(auto copies, PageCopies::create(machine.threads, std::min(chosen.tuning.copy_threads, cores)));
@@ -198,7 +198,7 @@ Result<std::unique_ptr<PolicyExecutor>> PolicyExecutor::create(CompiledGraph& co
       std::move(inner), step_accesses(compiled.graph(), liveness, layout), machine, tiers, std::move(policy),
       std::move(copies),
       fmt::format("{} is emulated: data stay in fast memory, its copies and delays are added to the step",
-                  run.policy)));
+                  request.name)));
 }
 
 }  // namespace sluice

@@ -18,14 +18,10 @@
 #pragma once
 
 #include "sluice/exec/executor.hpp"
+#include "sluice/plan/plan.hpp"
 #include "sluice/policies/policy.hpp"
 
 namespace sluice {
-
-struct PolicyRun {
-  std::string policy;    // as the user writes it (policy_settings.hpp)
-  Bytes fast_bytes = 0;  // for the policy; the program has what it takes
-};
 
 // What a policy did in one executed step.
 struct ExecutedCharges {
@@ -39,13 +35,13 @@ class PolicyExecutor : public Executor {
   // `program` must use the fast tier alone (kMismatch); other arguments as for Executor::create().
   static Result<std::unique_ptr<PolicyExecutor>> create(CompiledGraph& compiled, const Machine& machine,
                                                         Program program, std::span<const Bytes> budgets,
-                                                        const PolicyRun& run);
+                                                        const PolicyRequest& request);
 
   virtual const ExecutedCharges& last_step() const = 0;
   virtual std::vector<std::pair<std::string, double>> figures() const = 0;  // Policy::figures()
 };
 
 // Whether such a run is possible on this machine, and with which tiers: create()'s errors, before anything is reserved.
-Result<PolicyTiers> check_policy_run(const Machine& machine, std::string_view policy);
+Result<PolicyTiers> check_policy_run(const Machine& machine, const PolicyRequest& request);
 
 }  // namespace sluice

@@ -52,10 +52,11 @@ Program everything_fast(const Graph& graph, const Machine& machine) {
   return program;
 }
 
-Result<std::unique_ptr<PolicyExecutor>> make(CompiledGraph& compiled, const Machine& machine, const PolicyRun& run) {
+Result<std::unique_ptr<PolicyExecutor>> make(CompiledGraph& compiled, const Machine& machine,
+                                             const PolicyRequest& request) {
   Program program = everything_fast(compiled.graph(), machine);
   const std::vector<Bytes> budgets = program.arena_bytes;
-  return PolicyExecutor::create(compiled, machine, std::move(program), budgets, run);
+  return PolicyExecutor::create(compiled, machine, std::move(program), budgets, request);
 }
 
 std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
@@ -73,7 +74,7 @@ TEST(PolicyExecutor, GivesTheBitsOfThePlainStep) {
       testing::MixingGraph compiled(testing::random_graph(seed));
       testing::MixingGraph plain(compiled.graph());
       GraphRunner runner(plain);
-      auto executor = make(compiled, emulated_machine(), {std::string(entry.name), 64 * kKiB});
+      auto executor = make(compiled, emulated_machine(), {std::string(entry.name), {}, 64 * kKiB});
       ASSERT_TRUE(executor.ok()) << executor.error().message;
       const auto persistent = [&](TensorId id) { return is_persistent(plain.graph().tensor(id).role); };
       for (TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
@@ -103,14 +104,14 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
     SCOPED_TRACE(name);
     testing::MixingGraph compiled(testing::random_graph(7));
     const Machine machine = emulated_machine();
-    const PolicyRun run{name, 128 * kKiB};
+    const PolicyRequest run{name, {}, 128 * kKiB};
     auto executor = make(compiled, machine, run);
     ASSERT_TRUE(executor.ok()) << executor.error().message;
 
     const Liveness liveness = analyze_liveness(compiled.graph());
     const PageLayout layout = allocation_order_layout(compiled.graph(), liveness);
     const StepAccesses accesses = step_accesses(compiled.graph(), liveness, layout);
-    const PolicyTiers tiers = *check_policy_run(machine, name);
+    const PolicyTiers tiers = *check_policy_run(machine, run);
     const PolicyEntry& entry = *find_policy(name);
     const PolicyMemory memory = policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
     const std::unique_ptr<Policy> policy = make_policy(entry, memory, entry.defaults).value();
@@ -147,7 +148,7 @@ TEST(PolicyExecutor, RecordsStallsAheadOfOps) {
   for (const char* name : {"a", "b"}) testing::add_tiny_tensor(graph, name, Role::kParameter, kMiB);
   for (TensorId id = 0; id < 2; ++id) testing::add_tiny_op(graph, "update", {id}, {id});
   testing::MixingGraph compiled(graph, {.op_seconds = 2e-3, .failing_op = {}});
-  auto executor = make(compiled, emulated_machine(), {"um", kMiB});
+  auto executor = make(compiled, emulated_machine(), {"um", {}, kMiB});
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   for (StepContext context; context.step < 3; ++context.step) {
     const auto trace = (*executor)->run_step(context);
@@ -156,7 +157,7 @@ TEST(PolicyExecutor, RecordsStallsAheadOfOps) {
     EXPECT_GE(trace->stall_seconds, 1e-3);
     EXPECT_GE(trace->step_seconds, 4e-3 + 1e-3);
     EXPECT_GE(trace->ops[1].begin - trace->ops[0].end, 0.9 * trace->stalls[1]);
-    for (const TraceSpan& op : trace->ops) EXPECT_GE(op.end - op.begin, 2e-3);
+    for (const Span& op : trace->ops) EXPECT_GE(op.end - op.begin, 2e-3);
     EXPECT_LE(trace->ops[1].end, trace->step_seconds);
   }
 }
@@ -186,28 +187,28 @@ TEST(PolicyExecutor, CopiesInTheBackgroundWhatPassesMove) {
 TEST(PolicyExecutor, RefusesWhatItCannotEmulate) {
   testing::MixingGraph compiled(testing::random_graph(1));
   Machine machine = emulated_machine();
-  const auto refused = [&](const PolicyRun& run) { return make(compiled, machine, run).error(); };
-  EXPECT_THAT(refused({"lru", kMiB}).message, HasSubstr("numa-first-touch"));
-  EXPECT_EQ(refused({"ial", 100}).code, ErrorCode::kInfeasible);
-  EXPECT_EQ(refused({"um:page=2MiB", kMiB}).code, ErrorCode::kInfeasible);
-  EXPECT_EQ(refused({"ial:period=0", kMiB}).code, ErrorCode::kBadInput);
+  const auto refused = [&](const PolicyRequest& request) { return make(compiled, machine, request).error(); };
+  EXPECT_THAT(refused({"lru", {}, kMiB}).message, HasSubstr("numa-first-touch"));
+  EXPECT_EQ(refused({"ial", {}, 100}).code, ErrorCode::kInfeasible);
+  EXPECT_EQ(refused({"um", {{"page", 2.0 * kMiB}}, kMiB}).code, ErrorCode::kInfeasible);
+  EXPECT_EQ(refused({"ial", {{"period", 0}}, kMiB}).code, ErrorCode::kBadInput);
   machine.tiers[1].addressable = false;
-  EXPECT_EQ(refused({"ial", kMiB}).code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(make(compiled, machine, {"um", kMiB}).ok());
+  EXPECT_EQ(refused({"ial", {}, kMiB}).code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(make(compiled, machine, {"um", {}, kMiB}).ok());
   machine.tiers[1].kind = TierKind::kFile;
-  EXPECT_THAT(refused({"um", kMiB}).message, HasSubstr("emulated"));
+  EXPECT_THAT(refused({"um", {}, kMiB}).message, HasSubstr("emulated"));
 
   machine = emulated_machine();
   Program program = everything_fast(compiled.graph(), machine);
   program.compute[0].operands.at(0).tier = 1;
   const auto not_fast =
-      PolicyExecutor::create(compiled, machine, program, std::vector<Bytes>{kGiB, kGiB}, {"um", kMiB});
+      PolicyExecutor::create(compiled, machine, program, std::vector<Bytes>{kGiB, kGiB}, {"um", {}, kMiB});
   EXPECT_EQ(not_fast.error().code, ErrorCode::kMismatch);
 }
 
 TEST(PolicyExecutor, AFailingOpEndsTheStep) {
   testing::MixingGraph compiled(testing::random_graph(1), {.op_seconds = 0, .failing_op = 1});
-  auto executor = make(compiled, emulated_machine(), {"um-prefetch", kMiB});
+  auto executor = make(compiled, emulated_machine(), {"um-prefetch", {}, kMiB});
   ASSERT_TRUE(executor.ok());
   EXPECT_FALSE((*executor)->run_step({}).ok());
   EXPECT_FALSE((*executor)->run_step({}).ok());

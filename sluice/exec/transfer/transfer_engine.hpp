@@ -1,7 +1,8 @@
 // Moves bytes along one link, off the compute threads. One engine per link; each belongs to one lane thread.
 //
-// A transfer is cut into requests. submit() never blocks on the device; wait() blocks until some transfer is finished,
-// wake() is called from another thread, or the deadline passes.
+// Transfers are served first come, first served: no byte of one moves before the last byte of the one submitted ahead of
+// it is on its way. Each is cut into requests. submit() never blocks on the device; wait() blocks until some transfer is
+// finished, wake() is called from another thread, or the deadline passes.
 #pragma once
 
 #include <cstdint>

@@ -37,16 +37,16 @@ class BlockCheck {
 
   void check_places(const Block& block) {
     const Residency& first = plan_.residencies[at(block.members.front())];
-    const std::vector<Bytes> offsets = block_offsets(graph_, plan_, block);
+    const std::vector<Bytes> distances = verify::member_distances(graph_, plan_, block);
     for (std::size_t i = 1; i < block.members.size(); ++i) {
       const Residency& r = plan_.residencies[at(block.members[i])];
       if (r.tier != first.tier || r.ops != first.ops) {
         fail(r.ops.begin, fmt::format("residency {} is in another tier, or there over other ops, than residency {}",
                                       block.members[i], block.members.front()));
       }
-      if (r.offset < offsets[i] || r.offset - offsets[i] != first.offset) {
+      if (r.offset < distances[i] || r.offset - distances[i] != first.offset) {
         fail(r.ops.begin, fmt::format("residency {} is at byte {}, and belongs {} bytes behind byte {}",
-                                      block.members[i], r.offset, offsets[i], first.offset));
+                                      block.members[i], r.offset, distances[i], first.offset));
       }
     }
   }
@@ -61,13 +61,19 @@ class BlockCheck {
 class BlockMigrationCheck {
  public:
   BlockMigrationCheck(const Plan& plan, Findings& findings)
-      : plan_(plan), findings_(findings), places_(block_places(plan)) {}
+      : plan_(plan), findings_(findings), block_of_(plan.residencies.size(), -1) {
+    for (std::size_t block = 0; block < plan.blocks.size(); ++block) {
+      for (const ResidencyIndex member : plan.blocks[block].members) {
+        block_of_[at(member)] = static_cast<std::int32_t>(block);
+      }
+    }
+  }
 
   void run() {
     for (std::size_t i = 0; i < plan_.migrations.size();) {
       const Migration& m = plan_.migrations[i];
-      const std::int32_t from = places_[at(m.from)].block;
-      const std::int32_t to = places_[at(m.to)].block;
+      const std::int32_t from = block_of_[at(m.from)];
+      const std::int32_t to = block_of_[at(m.to)];
       if (from < 0 && to < 0) {
         ++i;
         continue;
@@ -102,7 +108,7 @@ class BlockMigrationCheck {
 
   const Plan& plan_;
   Findings& findings_;
-  std::vector<BlockPlace> places_;  // by ResidencyIndex
+  std::vector<std::int32_t> block_of_;  // by ResidencyIndex: -1 for none
 };
 
 }  // namespace

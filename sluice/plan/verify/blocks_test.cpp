@@ -75,7 +75,7 @@ TEST(Blocks, LieInPagesOfTheirOwnMemberBehindMember) {
 
 TEST(Blocks, MoveInOneTransfer) {
   const Step step;
-  const Program program = lower_plan(step.graph, step.machine, step.plan);
+  const Program program = lower_plan(step.graph, step.machine, step.plan).value();
   ASSERT_EQ(program.transfers.size(), 2U);
   for (const TransferInstruction& transfer : program.transfers) {
     EXPECT_EQ(transfer.tensor, Step::kA);
@@ -109,7 +109,7 @@ TEST(Blocks, AreTakenApartOnPagesOfTheirOwn) {
   const Plan apart = on_own_pages(step.graph, step.machine, step.plan);
   EXPECT_THAT(verify_plan(step.graph, step.machine, apart), IsEmpty());
   EXPECT_THAT(apart.blocks, IsEmpty());
-  EXPECT_EQ(lower_plan(step.graph, step.machine, apart).transfers.size(), 6U);
+  EXPECT_EQ(lower_plan(step.graph, step.machine, apart).value().transfers.size(), 6U);
 }
 
 struct Break {

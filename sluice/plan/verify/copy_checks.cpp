@@ -18,12 +18,12 @@ struct Copy {
 // what names the tensor, so the walk is linear in operands and migrations times the residencies of one tensor.
 class CopyWalk {
  public:
-  CopyWalk(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings)
+  CopyWalk(const Graph& graph, const Machine& machine, const Plan& plan, const Names& names, Findings& findings)
       : graph_(graph),
         machine_(machine),
         plan_(plan),
+        names_(names),
         findings_(findings),
-        names_(graph, machine, plan),
         copies_(plan.residencies.size()),
         residencies_of_(graph.tensors().size()),
         under_way_(graph.tensors().size()),
@@ -51,7 +51,7 @@ class CopyWalk {
   Copy& copy(ResidencyIndex i) { return copies_[at(i)]; }
 
   void begin_step() {
-    starts_ = start_residencies(graph_, plan_);
+    starts_ = verify::step_beginnings(graph_, plan_);
     for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
       if (!is_persistent(graph_.tensor(tensor).role)) continue;
       for (const ResidencyIndex start : starts_[at(tensor)]) copy(start) = {Copy::State::kValid, 0, 0};
@@ -185,8 +185,8 @@ class CopyWalk {
   const Graph& graph_;
   const Machine& machine_;
   const Plan& plan_;
+  const Names& names_;
   Findings& findings_;
-  Names names_;
   std::vector<Copy> copies_;                                 // by ResidencyIndex
   std::vector<std::vector<ResidencyIndex>> residencies_of_;  // by TensorId
   std::vector<std::vector<MigrationIndex>> under_way_;       // by TensorId: started, perhaps not done
@@ -196,8 +196,9 @@ class CopyWalk {
 
 }  // namespace
 
-void check_copies(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings) {
-  CopyWalk(graph, machine, plan, findings).run();
+void check_copies(const Graph& graph, const Machine& machine, const Plan& plan, const Names& names,
+                  Findings& findings) {
+  CopyWalk(graph, machine, plan, names, findings).run();
 }
 
 }  // namespace sluice

@@ -54,14 +54,14 @@ class FormCheck {
   }
 
   void check_offsets() {
-    const std::vector<Room> rooms = residency_rooms(graph_, plan_);
-    for (std::size_t i = 0; i < rooms.size(); ++i) {
+    const std::vector<verify::Extent> extents = verify::extents(graph_, plan_);
+    for (std::size_t i = 0; i < extents.size(); ++i) {
       const Residency& r = plan_.residencies[i];
       const auto error = [&](const std::string& what) { fail(r.ops.begin, fmt::format("residency {}: {}", i, what)); };
-      if (r.offset < 0 || r.offset % rooms[i].alignment != 0) {
-        error(fmt::format("offset {} is not a multiple of {}", r.offset, rooms[i].alignment));
+      if (r.offset < 0 || r.offset % extents[i].alignment != 0) {
+        error(fmt::format("offset {} is not a multiple of {}", r.offset, extents[i].alignment));
       }
-      if (r.offset > std::numeric_limits<Bytes>::max() - rooms[i].bytes) {
+      if (r.offset > std::numeric_limits<Bytes>::max() - extents[i].bytes) {
         error(fmt::format("offset {} is beyond any tier", r.offset));
       }
     }

@@ -35,7 +35,7 @@ TEST(RandomPlans, AreAcceptedAndRunRightInAnyOrder) {
     const Case c(seed);
     const auto violations = verify_plan(c.graph, c.machine, c.plan);
     ASSERT_TRUE(violations.empty()) << first_message(violations);
-    const Program program = lower_plan(c.graph, c.machine, c.plan);
+    const Program program = lower_plan(c.graph, c.machine, c.plan).value();
     for (std::uint64_t order = 0; order < 3; ++order) {
       const auto race = testing::find_race(c.graph, program, 3 * seed + order);
       ASSERT_FALSE(race) << *race;
@@ -117,7 +117,7 @@ TEST(RandomPlans, OracleFindsTheRaceWhenAWaitIsRemoved) {
   int removed = 0, caught = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Case c(seed);
-    Program program = lower_plan(c.graph, c.machine, c.plan);
+    Program program = lower_plan(c.graph, c.machine, c.plan).value();
     const auto waits = all_waits(program);
     if (waits.empty()) continue;
     const auto& [list, index] = waits[seed % waits.size()];

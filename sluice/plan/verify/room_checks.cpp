@@ -10,12 +10,9 @@ namespace {
 
 class RoomCheck {
  public:
-  RoomCheck(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings)
-      : machine_(machine),
-        plan_(plan),
-        findings_(findings),
-        names_(graph, machine, plan),
-        rooms_(residency_rooms(graph, plan)) {}
+  RoomCheck(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents, const Names& names,
+            Findings& findings)
+      : machine_(machine), plan_(plan), extents_(extents), names_(names), findings_(findings) {}
 
   void run() {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(static_cast<ResidencyIndex>(i));
@@ -27,7 +24,7 @@ class RoomCheck {
   const Residency& residency(ResidencyIndex i) const { return plan_.residencies[static_cast<std::size_t>(i)]; }
   const Migration& migration(MigrationIndex i) const { return plan_.migrations[static_cast<std::size_t>(i)]; }
   Interval<Bytes> bytes_of(ResidencyIndex i) const {
-    return {residency(i).offset, residency(i).offset + rooms_[static_cast<std::size_t>(i)].bytes};
+    return {residency(i).offset, residency(i).offset + extents_[static_cast<std::size_t>(i)].bytes};
   }
   std::string holder(ResidencyIndex i) const {
     return fmt::format("{} in {}", names_.tensor(residency(i).tensor), names_.residency(i));
@@ -111,15 +108,16 @@ class RoomCheck {
 
   const Machine& machine_;
   const Plan& plan_;
+  const std::vector<verify::Extent>& extents_;  // by ResidencyIndex
+  const Names& names_;
   Findings& findings_;
-  Names names_;
-  std::vector<Room> rooms_;  // by ResidencyIndex
 };
 
 }  // namespace
 
-void check_rooms(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings) {
-  RoomCheck(graph, machine, plan, findings).run();
+void check_rooms(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
+                 const Names& names, Findings& findings) {
+  RoomCheck(machine, plan, extents, names, findings).run();
 }
 
 }  // namespace sluice

@@ -135,7 +135,7 @@ TEST(SharedPages, AreRightInAnyOrder) {
     const Machine machine = testing::random_machine(seed);
     const Plan plan = testing::random_plan(seed, graph, machine);
     ASSERT_THAT(verify_plan(graph, machine, plan), IsEmpty());
-    ASSERT_EQ(testing::find_race(graph, lower_plan(graph, machine, plan), seed), std::nullopt);
+    ASSERT_EQ(testing::find_race(graph, lower_plan(graph, machine, plan).value(), seed), std::nullopt);
     shared += pairs_on_one_page(graph, plan);
   }
   EXPECT_GT(shared, 150) << "or this shows nothing";

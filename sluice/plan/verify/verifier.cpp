@@ -58,9 +58,8 @@ std::string Names::tier(TierId tier) const { return fmt::format("tier {} '{}'", 
 std::string Names::residency(ResidencyIndex residency) const {
   const Residency& r = plan_.residencies.at(static_cast<std::size_t>(residency));
   const auto index = static_cast<std::size_t>(residency);
-  const Room room = residency_rooms(graph_, plan_)[index];
   return fmt::format("residency {} ({}, bytes [{}, {}), ops [{}, {}))", residency, tier(r.tier), r.offset,
-                     r.offset + room.bytes, r.ops.begin, r.ops.end);
+                     r.offset + extents_[index].bytes, r.ops.begin, r.ops.end);
 }
 
 std::string Names::migration(MigrationIndex migration) const {
@@ -83,8 +82,10 @@ std::vector<Violation> verify_plan(const Graph& graph, const Machine& machine, c
   }
   if (findings.empty()) check_form(graph, machine, plan, findings);
   if (findings.empty()) {
-    check_rooms(graph, machine, plan, findings);
-    check_copies(graph, machine, plan, findings);
+    const std::vector<verify::Extent> extents = verify::extents(graph, plan);
+    const Names names(graph, machine, plan, extents);
+    check_rooms(machine, plan, extents, names, findings);
+    check_copies(graph, machine, plan, names, findings);
   }
   return std::move(findings).in_op_order();
 }

@@ -2,15 +2,18 @@
 // docs/plan-format.md for each rule in full.
 //
 // How copies come and go. Walk the step in plan order: the migrations issued after op k-1, then op k.
-//   - A copy becomes valid by an op that writes it as an output; by a migration into it, from needed_by on; or, at op 0,
-//     because the persistent tensor begins the step there. A persistent tensor begins in exactly one place, so that a
-//     program knows where to put the values before the first step.
-//   - A write invalidates every other copy of the tensor. Their rooms stay reserved, and a later migration may fill them
-//     again.
+//   - A copy becomes valid by an op that writes it as an output; by a migration into it, from needed_by on; or, at
+//     op 0, because the persistent tensor begins the step there. A persistent tensor begins in exactly one place, so
+//     that a program knows where to put the values before the first step.
+//   - A write invalidates every other copy of the tensor. Their rooms stay reserved, and a later migration may fill
+//     them again.
 //   - An output (kOutput) keeps the copy written last until the step ends: the caller reads it there.
 //   - When the step ends, all migrations are done, and each persistent tensor needs a valid copy where it began.
 // Room changes hands without a gap: a residency may begin at the op where another one ends. Then the migration that
 // still reads the old one must come earlier in issue order than one that fills the new one.
+//
+// How many bytes a residency takes is worked out here from the format's rules (geometry.hpp), with no code of those who
+// pack plans or run them.
 //
 // Checks stop at the first of these groups with a violation: fingerprints; form; everything else. Cost: about
 // O(n log n) in ops, residencies and migrations; 3,000 ops with 4,000 residencies take some 10 ms. Thread-safe.

@@ -1,9 +1,11 @@
-// The verifier's parts; private to plan/. Each check adds what it finds to Findings and needs only what is said here.
+// The verifier's parts; private to this folder. Each check adds what it finds to Findings and needs only what is said
+// here.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "sluice/plan/verify/geometry.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 
 namespace sluice {
@@ -29,7 +31,8 @@ class Findings {
 // "residency 7 (tier 1 'file', bytes [4096, 8192), ops [3, 7))", "migration 2 (issue after 3, needed by 6)".
 class Names {
  public:
-  Names(const Graph& graph, const Machine& machine, const Plan& plan) : graph_(graph), machine_(machine), plan_(plan) {}
+  Names(const Graph& graph, const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents)
+      : graph_(graph), machine_(machine), plan_(plan), extents_(extents) {}
   std::string op(OpIndex op) const;
   std::string tensor(TensorId tensor) const;
   std::string tier(TierId tier) const;
@@ -40,6 +43,7 @@ class Names {
   const Graph& graph_;
   const Machine& machine_;
   const Plan& plan_;
+  const std::vector<verify::Extent>& extents_;  // by ResidencyIndex
 };
 
 // kWellFormed. The only check that may be run on a plan of which nothing is known.
@@ -51,9 +55,10 @@ void check_blocks(const Graph& graph, const Plan& plan, Findings& findings);
 void check_block_migrations(const Plan& plan, Findings& findings);
 
 // kNoOverlap, kWithinBudget, and the part of kSourceStaysValid that concerns room. Needs a well-formed plan.
-void check_rooms(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings);
+void check_rooms(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
+                 const Names& names, Findings& findings);
 
 // All rules about which copy is valid when, and kTierAddressable, kLinkExists. Needs a well-formed plan.
-void check_copies(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings);
+void check_copies(const Graph& graph, const Machine& machine, const Plan& plan, const Names& names, Findings& findings);
 
 }  // namespace sluice

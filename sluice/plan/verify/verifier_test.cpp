@@ -272,6 +272,15 @@ TEST_F(VerifierTest, WellFormed) {
   }
 }
 
+TEST_F(VerifierTest, AcceptsEveryImplementationThatTheOpHas) {
+  step_.graph.op(0).implementations = {{"direct", 0}, {"other", 0}};
+  step_.plan.graph_fingerprint = step_.graph.fingerprint();
+  step_.plan.ops[0].implementation = 1;
+  EXPECT_TRUE(verify_plan(step_.graph, step_.machine, step_.plan).empty());
+  step_.plan.ops[0].implementation = 2;
+  expect_only("well-formed");
+}
+
 TEST_F(VerifierTest, ReportsInOpOrder) {
   residency(T::kWDram).ops.end = 4;        // op 4 updates it there
   step_.plan.ops[2].operand_tiers[0] = 1;  // m is not in the file

@@ -118,7 +118,7 @@ TEST(RedlPlanner, IsRightOnRandomGraphsWhoseOpsCannotAddressTheSlowTier) {
         continue;
       }
       ++accepted;
-      const Program program = lower_plan(problem.graph, problem.machine, *plan);
+      const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
       EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
     }
   }

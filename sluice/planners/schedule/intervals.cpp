@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sluice/plan/plan_builder.hpp"
+#include "sluice/plan/rooms.hpp"
 
 namespace sluice {
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sluice/layout/reorganize.hpp"
+#include "sluice/plan/rooms.hpp"
 
 namespace sluice {
 namespace {

@@ -1,6 +1,7 @@
 #include "sluice/planners/schedule/pack.hpp"
 
 #include "sluice/graph/liveness.hpp"
+#include "sluice/plan/rooms.hpp"
 
 namespace sluice {
 

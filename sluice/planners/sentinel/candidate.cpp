@@ -31,8 +31,8 @@ Result<Candidate> CandidateBuilder::build(const ScheduleOptions& options, const 
   SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacity_, build_at));
   // The next candidate will lose about as much to fragmentation: it need not find that out from the top.
   capacity_ = std::min(budget(), packed.capacity + packed.capacity / 32);
-  Program program = lower_plan(request_.graph, request_.machine, packed.plan);
-  Timeline timeline = simulate(program, costs_);
+  Program program = lower_plan(request_.graph, request_.machine, packed.plan).value();
+  StepTimes timeline = simulate(program, costs_);
   return Candidate{options, std::move(packed.plan), std::move(program), std::move(timeline), std::move(prefetches)};
 }
 

@@ -12,7 +12,7 @@ struct Candidate {
   ScheduleOptions options;
   Plan plan;
   Program program;
-  Timeline timeline;
+  StepTimes timeline;
   std::vector<PrefetchKey> prefetches;  // that the plan makes and could leave out
 };
 

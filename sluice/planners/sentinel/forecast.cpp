@@ -7,7 +7,7 @@ namespace sluice {
 namespace {
 
 // By TransferIndex: when the stretch of back-to-back transfers began that the transfer is part of.
-std::vector<Seconds> busy_since(const std::vector<TransferIndex>& lane, const Timeline& timeline) {
+std::vector<Seconds> busy_since(const std::vector<TransferIndex>& lane, const StepTimes& timeline) {
   constexpr Seconds kBackToBack = 1e-4;
   std::vector<Seconds> since(timeline.transfers.size(), 0);
   Seconds begin = 0;
@@ -21,7 +21,7 @@ std::vector<Seconds> busy_since(const std::vector<TransferIndex>& lane, const Ti
   return since;
 }
 
-std::optional<TransferIndex> last_awaited(const ComputeInstruction& instruction, const Timeline& timeline) {
+std::optional<TransferIndex> last_awaited(const ComputeInstruction& instruction, const StepTimes& timeline) {
   const auto ends_sooner = [&](TransferIndex a, TransferIndex b) {
     return timeline.transfers[static_cast<std::size_t>(a)].end < timeline.transfers[static_cast<std::size_t>(b)].end;
   };
@@ -30,7 +30,7 @@ std::optional<TransferIndex> last_awaited(const ComputeInstruction& instruction,
   return *last;
 }
 
-void learn_price(std::vector<double>& price, const Program& program, const Timeline& timeline, LinkId link) {
+void learn_price(std::vector<double>& price, const Program& program, const StepTimes& timeline, LinkId link) {
   constexpr double kMemory = 0.5;  // of the old price
   constexpr double kFloor = 0.02;  // an idle lane's time is cheap, not free
   std::vector<double> seen(price.size(), kFloor);
@@ -61,7 +61,7 @@ Forecast forecast_compute(const Graph& graph, const CostModel& costs) {
   return forecast;
 }
 
-void learn_forecast(Forecast& forecast, const Program& program, const Timeline& timeline, LinkId outward,
+void learn_forecast(Forecast& forecast, const Program& program, const StepTimes& timeline, LinkId outward,
                     LinkId inward) {
   for (std::size_t op = 0; op < timeline.ops.size(); ++op) forecast.start[op] = timeline.ops[op].begin;
   forecast.start.back() = timeline.step_seconds;

@@ -25,7 +25,7 @@ Forecast forecast_compute(const Graph& graph, const CostModel& costs);
 
 // Takes start times from the timeline and moves the prices half-way to what it shows: an op's stall is the fault of the
 // whole busy period of the lane that ended it, so every op in that period gets stall / period. O(ops x stalls).
-void learn_forecast(Forecast& forecast, const Program& program, const Timeline& timeline, LinkId outward,
+void learn_forecast(Forecast& forecast, const Program& program, const StepTimes& timeline, LinkId outward,
                     LinkId inward);
 
 }  // namespace sluice

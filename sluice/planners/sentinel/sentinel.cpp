@@ -120,7 +120,7 @@ void Search::refine_forecast() {
   constexpr int kPatience = 3;  // rounds without gain
   const SlowTier& slow = builder_.slow();
   Forecast forecast = used_;
-  Timeline timeline = best_->timeline;
+  StepTimes timeline = best_->timeline;
   Program program = best_->program;
   const ScheduleOptions options = best_->options;
   int without_gain = 0;

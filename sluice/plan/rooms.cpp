@@ -1,4 +1,4 @@
-#include "sluice/plan/plan.hpp"
+#include "sluice/plan/rooms.hpp"
 
 namespace sluice {
 

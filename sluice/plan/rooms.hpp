@@ -1,0 +1,54 @@
+// What bytes the parts of a plan take, for those who make plans and those who obey them. The verifier works the same out
+// by itself (verify/geometry.hpp) and must not include this: a rule that is wrong here has to be found there.
+#pragma once
+
+#include <vector>
+
+#include "sluice/plan/plan.hpp"
+
+namespace sluice {
+
+// What a transfer of a tensor moves, and the room it takes where it comes from or goes to: whole pages, so that no page
+// or disk block holds anything that does not move with it.
+inline Bytes stored_bytes(const Tensor& tensor) { return align_up(tensor.bytes, kTensorAlignment); }
+
+// What ops ask of their operands: a cache line.
+inline constexpr Bytes kOperandAlignment = 64;
+
+// What a residency takes of its tier, and what its offset is a multiple of.
+struct Room {
+  Bytes bytes = 0;
+  Bytes alignment = kTensorAlignment;
+};
+
+// Outside blocks: whole pages; but a tensor smaller than a page that stays in the fast tier, neither brought nor taken
+// away by a migration, shares pages with others of its kind (Sentinel §IV-B packs small tensors).
+inline Room room_for(const Tensor& tensor, TierId tier, bool migrates) {
+  const bool shares = tier == kFastTier && !migrates && tensor.bytes < kTensorAlignment;
+  const Bytes alignment = shares ? kOperandAlignment : kTensorAlignment;
+  return {align_up(tensor.bytes, alignment), alignment};
+}
+
+// By ResidencyIndex: whether a migration begins or ends there. Indices that do not exist are passed over.
+std::vector<bool> migrating_residencies(const Plan& plan);
+
+// By ResidencyIndex. Tensors must exist, and blocks be well-formed.
+std::vector<Room> residency_rooms(const Graph& graph, const Plan& plan);
+
+// Which member of which block a residency is: -1 for none.
+struct BlockPlace {
+  std::int32_t block = -1;
+  std::size_t member = 0;
+};
+
+// By ResidencyIndex. Indices that do not exist are passed over.
+std::vector<BlockPlace> block_places(const Plan& plan);
+
+// By member: the distance from the block's first byte; and behind them the whole block's bytes.
+std::vector<Bytes> block_offsets(const Graph& graph, const Plan& plan, const Block& block);
+
+// By TensorId, for persistent tensors: the residencies that contain op 0 and that no migration fills before op 0.
+// A sound plan has exactly one for each.
+std::vector<std::vector<ResidencyIndex>> start_residencies(const Graph& graph, const Plan& plan);
+
+}  // namespace sluice

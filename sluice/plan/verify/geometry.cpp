@@ -1,0 +1,78 @@
+#include "sluice/plan/verify/geometry.hpp"
+
+namespace sluice::verify {
+namespace {
+
+constexpr Bytes kPage = 4096;
+constexpr Bytes kLine = 64;
+constexpr TierId kFastest = 0;
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+Bytes in_whole(Bytes unit, Bytes bytes) { return (bytes + unit - 1) / unit * unit; }
+
+Bytes tensor_bytes(const Graph& graph, const Plan& plan, ResidencyIndex residency) {
+  return graph.tensor(plan.residencies[at(residency)].tensor).bytes;
+}
+
+std::vector<bool> moved(const Plan& plan) {
+  std::vector<bool> moved(plan.residencies.size(), false);
+  const auto mark = [&](ResidencyIndex side) {
+    if (side >= 0 && at(side) < moved.size()) moved[at(side)] = true;
+  };
+  for (const Migration& migration : plan.migrations) {
+    mark(migration.from);
+    mark(migration.to);
+  }
+  return moved;
+}
+
+}  // namespace
+
+std::vector<Bytes> member_distances(const Graph& graph, const Plan& plan, const Block& block) {
+  std::vector<Bytes> distances;
+  Bytes next = 0;
+  for (const ResidencyIndex member : block.members) {
+    distances.push_back(next);
+    next += in_whole(kLine, tensor_bytes(graph, plan, member));
+  }
+  return distances;
+}
+
+std::vector<Extent> extents(const Graph& graph, const Plan& plan) {
+  const std::vector<bool> moves = moved(plan);
+  std::vector<Extent> extents;
+  extents.reserve(plan.residencies.size());
+  for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Bytes bytes = tensor_bytes(graph, plan, static_cast<ResidencyIndex>(i));
+    const bool shares_pages = bytes < kPage && plan.residencies[i].tier == kFastest && !moves[i];
+    const Bytes unit = shares_pages ? kLine : kPage;
+    extents.push_back({in_whole(unit, bytes), unit});
+  }
+  for (const Block& block : plan.blocks) {
+    const std::vector<Bytes> distances = member_distances(graph, plan, block);
+    for (std::size_t i = 0; i < block.members.size(); ++i) {
+      extents[at(block.members[i])] = {in_whole(kLine, tensor_bytes(graph, plan, block.members[i])), kLine};
+    }
+    const ResidencyIndex last = block.members.back();
+    extents[at(block.members.front())].alignment = kPage;
+    extents[at(last)].bytes = in_whole(kPage, distances.back() + tensor_bytes(graph, plan, last)) - distances.back();
+  }
+  return extents;
+}
+
+std::vector<std::vector<ResidencyIndex>> step_beginnings(const Graph& graph, const Plan& plan) {
+  std::vector<std::vector<ResidencyIndex>> beginnings(graph.tensors().size());
+  for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency& residency = plan.residencies[i];
+    if (is_persistent(graph.tensor(residency.tensor).role) && residency.ops.begin == 0) {
+      beginnings[at(residency.tensor)].push_back(static_cast<ResidencyIndex>(i));
+    }
+  }
+  for (const Migration& migration : plan.migrations) {
+    if (migration.issue_after < 0) std::erase(beginnings[at(migration.tensor)], migration.to);
+  }
+  return beginnings;
+}
+
+}  // namespace sluice::verify

@@ -1,0 +1,25 @@
+// When everything in one step of a Program began and ended: predicted by the simulator (then called a timeline) or
+// measured by the executor (a trace). Both mean the same by every field, so they can be compared entry by entry.
+#pragma once
+
+#include <vector>
+
+#include "sluice/base/units.hpp"
+
+namespace sluice {
+
+struct Span {
+  Seconds begin = 0;  // since the step's start
+  Seconds end = 0;
+};
+
+struct StepTimes {
+  std::vector<Span> ops;          // by OpIndex; without the wait before the op
+  std::vector<Seconds> stalls;    // by OpIndex: how long the op waited for transfers after the previous op ended
+  std::vector<Span> transfers;    // by TransferIndex: while the lane's link served it; those of a lane do not overlap
+  Seconds step_seconds = 0;       // until the last instruction is done
+  Seconds stall_seconds = 0;      // sum of stalls, plus the wait for transfers at the end of the step
+  std::vector<Bytes> link_bytes;  // by LinkId: moved in the step
+};
+
+}  // namespace sluice

@@ -1,0 +1,43 @@
+#include "sluice/testing/lane_order.hpp"
+
+#include <fmt/format.h>
+
+namespace sluice::testing {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+std::optional<std::string> awaited_too_little(const StepTimes& step, const std::vector<TransferIndex>& waits,
+                                              Seconds begin, const std::string& what) {
+  for (const TransferIndex wait : waits) {
+    if (begin < step.transfers[at(wait)].end) return fmt::format("{} began before transfer {} ended", what, wait);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> find_out_of_turn(const Program& program, const StepTimes& step) {
+  for (const std::vector<TransferIndex>& lane : program.lanes) {
+    Seconds free = 0;
+    for (const TransferIndex index : lane) {
+      const TransferInstruction& transfer = program.transfers[at(index)];
+      const Span& span = step.transfers[at(index)];
+      const std::string name = fmt::format("transfer {}", index);
+      if (span.end < span.begin) return name + " ended before it began";
+      if (span.begin < free) return name + " began before the one ahead of it in its lane ended";
+      if (transfer.after_op >= 0 && span.begin < step.ops[at(transfer.after_op)].end) {
+        return fmt::format("{} began before op {} ended", name, transfer.after_op);
+      }
+      if (auto wrong = awaited_too_little(step, transfer.waits, span.begin, name)) return wrong;
+      free = span.end;
+    }
+  }
+  for (const ComputeInstruction& op : program.compute) {
+    const Seconds begin = step.ops[at(op.op)].begin;
+    if (auto wrong = awaited_too_little(step, op.waits, begin, fmt::format("op {}", op.op))) return wrong;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice::testing
