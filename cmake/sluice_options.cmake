@@ -26,6 +26,9 @@ endif()
 # Loops of kernels become vector code only without errno and floating-point exceptions, which nobody reads. Results stay.
 set(SLUICE_KERNEL_OPTIONS -fno-math-errno -fno-trapping-math)
 
+# Tests and the command do no work of their own that is worth a long compilation: all of it is in the libraries.
+set(SLUICE_PROGRAM_OPTIONS "$<$<CONFIG:Release>:-O1>")
+
 find_program(SLUICE_CCACHE ccache)
 if(SLUICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # What ccache needs to serve files that use a precompiled header (its manual, "Precompiled headers").

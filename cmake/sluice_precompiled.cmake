@@ -18,13 +18,17 @@ function(sluice_precompiled_set SET)
   target_compile_options(${target} PRIVATE ${ARG_OPTIONS})
   if(ARG_PROGRAM)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_compile_options(${target} PRIVATE -fPIE)
+    target_compile_options(${target} PRIVATE -fPIE ${SLUICE_PROGRAM_OPTIONS})
   endif()
   target_precompile_headers(${target} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
 endfunction()
 
 function(sluice_precompile TARGET SET)
   target_precompile_headers(${TARGET} REUSE_FROM sluice_precompiled_${SET})
+  get_target_property(type ${TARGET} TYPE)
+  if(type STREQUAL EXECUTABLE)
+    target_compile_options(${TARGET} PRIVATE ${SLUICE_PROGRAM_OPTIONS})
+  endif()
 endfunction()
 
 set(standard <algorithm> <array> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory> <numeric>

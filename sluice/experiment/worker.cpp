@@ -67,7 +67,7 @@ class WorkerServer {
   }
 
   Result<json> restart() {
-    SLUICE_CHECK(session_ != nullptr, "the worker was set up");
+    SLUICE_RETURN_IF_ERROR(check_set_up());
     SLUICE_RETURN_IF_ERROR(session_->give_initial_values());
     return json::object();
   }
