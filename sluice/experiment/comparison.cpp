@@ -154,7 +154,7 @@ class Comparison {
   // A policy that makes passes, until it has made as many as in its prediction.
   Status settle(Contestant& contestant) {
     if (!contestant.row.policy) return {};
-    SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(contestant.row.planner));
+    SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(*contestant.row.plan.policy));
     if (chosen.tuning.scan_period <= 0) return {};
     PolicyActivity& policy = *contestant.row.policy;
     policy.settling_steps = settling_steps(chosen.tuning, result_.profile.measured_seconds);
