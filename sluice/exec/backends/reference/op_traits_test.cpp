@@ -250,7 +250,9 @@ TEST(OpTraits, TreatSamplesAlone) {
     }
     for (std::size_t o = 0; o < whole.size(); ++o) {
       const char letter = letters.output(o);
-      if (letter == 'n' || letter == 'a') EXPECT_EQ(joined(parts[0][o], parts[1][o]), whole[o]) << op.name;
+      if (letter == 'n' || letter == 'a') {
+        EXPECT_EQ(joined(parts[0][o], parts[1][o]), whole[o]) << op.name;
+      }
       if (letter == 'w') expect_close(sum(parts[0][o], parts[1][o]), whole[o], op.name);
     }
     seen.insert(op.kind);
