@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sluice/report/characterization_text.hpp"
-#include "sluice/report/svg_chart.hpp"
+#include "sluice/report/charts/svg_chart.hpp"
 
 namespace sluice {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "sluice/report/line_chart.hpp"
-#include "sluice/report/svg_chart.hpp"
+#include "sluice/report/charts/line_chart.hpp"
+#include "sluice/report/charts/svg_chart.hpp"
 
 namespace sluice {
 namespace {

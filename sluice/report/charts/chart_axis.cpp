@@ -1,4 +1,4 @@
-#include "sluice/report/chart_axis.hpp"
+#include "sluice/report/charts/chart_axis.hpp"
 
 #include <fmt/format.h>
 

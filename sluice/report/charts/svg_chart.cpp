@@ -1,4 +1,4 @@
-#include "sluice/report/svg_chart.hpp"
+#include "sluice/report/charts/svg_chart.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sluice/base/check.hpp"
-#include "sluice/report/chart_drawing.hpp"
+#include "sluice/report/charts/chart_drawing.hpp"
 
 namespace sluice {
 namespace {

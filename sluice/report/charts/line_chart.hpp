@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/report/chart_drawing.hpp"
+#include "sluice/report/charts/chart_drawing.hpp"
 
 namespace sluice {
 

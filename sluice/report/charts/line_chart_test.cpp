@@ -1,4 +1,4 @@
-#include "sluice/report/line_chart.hpp"
+#include "sluice/report/charts/line_chart.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sluice/report/chart_drawing.hpp"
+#include "sluice/report/charts/chart_drawing.hpp"
 
 namespace sluice {
 

@@ -1,4 +1,4 @@
-#include "sluice/report/svg_chart.hpp"
+#include "sluice/report/charts/svg_chart.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

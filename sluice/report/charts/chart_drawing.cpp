@@ -1,4 +1,4 @@
-#include "sluice/report/chart_drawing.hpp"
+#include "sluice/report/charts/chart_drawing.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "sluice/report/chart_axis.hpp"
+#include "sluice/report/charts/chart_axis.hpp"
 
 namespace sluice {
 
