@@ -70,12 +70,12 @@ std::vector<std::string> variants() {
 
 TEST(Ablation, EveryVariantIsRightOnRandomGraphs) {
   std::map<std::string, int> accepted;
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Problem problem(testing::random_graph(seed), seed % 3 == 0 ? "pcie3" : "optane", 1e9);
     for (const std::string& variant : variants()) {
       SCOPED_TRACE(variant);
-      for (const double share : {0.4, 0.7}) {
+      for (const double share : {0.6, 0.9}) {
         const Result<Plan> plan = make_plan(variant, problem.request(share));  // verifies it
         if (!plan.ok()) {
           EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible) << plan.error().message;
@@ -88,7 +88,7 @@ TEST(Ablation, EveryVariantIsRightOnRandomGraphs) {
       }
     }
   }
-  for (const std::string& variant : variants()) EXPECT_GE(accepted[variant], 30) << variant;
+  for (const std::string& variant : variants()) EXPECT_GE(accepted[variant], 10) << variant;
 }
 
 TEST(Ablation, AllAdditionsNamedArePlainPlanners) {
@@ -168,15 +168,25 @@ TEST(SentinelAsPublished, LeavesPrefetchesOutOnlyByTrial) {
   EXPECT_NE(config_of(*plan, "prefetches"), "0");
 }
 
-TEST(RedlAsPublished, TheConstraintsAloneChooseThePeriod) {
+TEST(RedlAsPublished, TheFirstPeriodFromTheMedianThatKeepsTheConstraintsIsTaken) {
   const Problem problem(model("resnet32", 16, 32), "pmbd", 4e9);
-  const auto published = make_plan("redl:additions=stretches+prices", problem.request(0.5));
-  const auto searched = make_plan("redl", problem.request(0.5));
-  ASSERT_TRUE(published.ok() && searched.ok());
-  EXPECT_LT(std::stoll(config_of(*published, "constraint_4_period_bytes")),
-            std::stoll(config_of(*published, "constraint_4_room_bytes")));
-  EXPECT_EQ(config_of(*published, "search_steps"), "1");
-  EXPECT_GT(std::stoi(config_of(*searched, "search_steps")), 1);
+  const auto plan = make_plan("redl:additions=stretches+prices", problem.request(0.5));
+  ASSERT_TRUE(plan.ok());
+  const Liveness liveness = analyze_liveness(problem.graph);
+  const CostModel costs(problem.graph, problem.profile, problem.machine);
+  const auto keeps_both = [&](int period) {
+    const auto figures = estimate_intervals(problem.graph, liveness, costs, cut_into_intervals(liveness, period),
+                                            plan->budgets[kFastTier], 4e9);
+    return figures.space_ok && figures.exposed_seconds == 0;
+  };
+  const int median = static_cast<int>(liveness.spans.size()) / 2;
+  const int period = std::stoi(config_of(*plan, "period_layers"));
+  EXPECT_TRUE(keeps_both(period));
+  EXPECT_NE(period, median) << "or this shows little";
+  for (int distance = 0; distance < std::abs(period - median); ++distance) {
+    EXPECT_FALSE(keeps_both(median + distance) || keeps_both(median - distance)) << distance;
+  }
+  EXPECT_EQ(config_of(*plan, "search_steps"), "1");
 }
 
 TEST(RedlAsPublished, OneTierATensorLosesMoreThanOneAStretch) {

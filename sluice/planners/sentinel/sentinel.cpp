@@ -146,7 +146,7 @@ void Search::leave_out_dear_prefetches() {
     for (const DearPrefetch& each : dear) options.left_out.insert(each.keys.begin(), each.keys.end());
     return try_options(options, used_, 1.0);
   };
-  int trials = 64;
+  int trials = 32;
   bool gained = true;
   while (gained) {
     const std::vector<DearPrefetch> dear = prefetches_dearer_than_use(builder_, *best_);
