@@ -168,7 +168,7 @@ TEST(PolicyExecutor, CopiesInTheBackgroundWhatPassesMove) {
   for (const char* name : {"a", "b"}) testing::add_tiny_tensor(graph, name, Role::kParameter, kMiB);
   testing::add_tiny_op(graph, "update", {1}, {1});  // a is never used: b, which came second, takes its place
   testing::MixingGraph compiled(graph, {.op_seconds = 30e-3, .failing_op = {}});
-  auto executor = make(compiled, emulated_machine(), {"ial", kMiB});
+  auto executor = make(compiled, emulated_machine(), {"ial", {}, kMiB});
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   Bytes in = 0;
   Bytes out = 0;

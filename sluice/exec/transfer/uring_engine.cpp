@@ -53,7 +53,7 @@ Status UringEngine::set_up_ring() {
   if (made == -EINVAL) {
     made = io_uring_queue_init(entries, &ring_, 0);
     enabled_ = true;
-    notes_.push_back("io_uring without deferred completions: this kernel is older than 6.1");
+    notes_.emplace_back("io_uring without deferred completions: this kernel is older than 6.1");
   }
   if (made < 0) {
     return Error{ErrorCode::kUnsupported, fmt::format("io_uring is not available: {}", std::strerror(-made))};

@@ -160,7 +160,7 @@ class Lowering {
     const auto note = [&](std::size_t operand, TensorId logical, TensorId storage) {
       const Shape& shape = logical_.tensor(logical).shape;
       if (shape == result_.graph.tensor(storage).shape) return;
-      views += (views.empty() ? "" : " ") + std::to_string(operand) + ":" + to_string(shape);
+      views += fmt::format("{}{}:{}", views.empty() ? "" : " ", operand, to_string(shape));
     };
     for (std::size_t i = 0; i < op.inputs.size(); ++i) note(i, op.inputs[i], lowered.inputs[i]);
     for (std::size_t i = 0; i < op.outputs.size(); ++i) note(op.inputs.size() + i, op.outputs[i], lowered.outputs[i]);
@@ -214,7 +214,7 @@ class Lowering {
     const bool flows = tensor.role == Role::kActivation || tensor.role == Role::kActivationGradient;
     tensor.role = flows ? tensor.role : Role::kWorkspace;
     tensor.init = {};
-    tensor.name += "." + layout_name(stored);
+    tensor.name = fmt::format("{}.{}", tensor.name, layout_name(stored));
     return add_tensor(std::move(tensor), stored);
   }
 
