@@ -1,5 +1,7 @@
 #include "sluice/exec/backends/onednn/lowering.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
