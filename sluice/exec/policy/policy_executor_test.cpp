@@ -110,7 +110,7 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
 
     const Liveness liveness = analyze_liveness(compiled.graph());
     const PageLayout layout = allocation_order_layout(compiled.graph(), liveness);
-    const StepAccesses accesses = step_accesses(compiled.graph(), liveness, layout);
+    const StepAccesses accesses = step_accesses(compiled.graph(), liveness, layout, StepTraffic(compiled.graph(), 0));
     const PolicyTiers tiers = *check_policy_run(machine, run);
     const PolicyEntry& entry = *find_policy(name);
     const PolicyMemory memory = policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
@@ -121,7 +121,7 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
       Seconds charged = 0;
       for (OpIndex op = 0; op < compiled.graph().op_count(); ++op) {
         const AccessCharge charge = charge_op(*policy, accesses, op, 0);
-        charged += wait_seconds(machine, tiers, charge) + slow_seconds(machine, tiers.slow, charge);
+        charged += wait_seconds(machine, tiers, charge) + op_seconds_with(0, slow_seconds(machine, tiers.slow, charge));
         expected += charge;
       }
       const auto trace = (*executor)->run_step(context);
