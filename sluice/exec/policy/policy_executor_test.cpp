@@ -215,7 +215,7 @@ TEST(PolicyExecutor, AFailingOpEndsTheStep) {
 }
 
 TEST(PageCopies, CopiesWhatItIsTold) {
-  const std::unique_ptr<PageCopies> copies = PageCopies::create(2, 3).value();
+  const std::unique_ptr<PageCopies> copies = PageCopies::create(2, 3, {}, {}).value();
   copies->copy_now(10 * kMiB + 4096, 3 * kMiB);
   EXPECT_EQ(copies->copied_in(), 10 * kMiB + 4096);
   EXPECT_EQ(copies->copied_out(), 3 * kMiB);
