@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 
 #include "sluice/base/random.hpp"
@@ -224,6 +225,19 @@ TEST(PageCopies, CopiesWhatItIsTold) {
   EXPECT_EQ(copies->copied_in(), 10 * kMiB + 4096 + 50 * 64 * kKiB);
   EXPECT_EQ(copies->copied_out(), 3 * kMiB + 50 * 300 * kKiB);
   copies->drain();  // nothing is under way
+}
+
+// However many threads copy, a link's bytes pass one behind the other; a device's engine holds none of them.
+TEST(PageCopies, AreHeldAsLongAsTheEmulatedLinkTakes) {
+  Link slow{.bandwidth = 100e6, .throttled = true};
+  const auto copies = PageCopies::create(1, 2, slow, slow).value();
+  const auto begin = std::chrono::steady_clock::now();
+  copies->submit(2 * kMiB, 0);
+  copies->drain();
+  EXPECT_GE(std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - begin).count(), 2 * kMiB / 100e6);
+  EXPECT_EQ(held_bandwidth(slow), 100e6);
+  slow.copied_by = CopiedBy::kDma;
+  EXPECT_EQ(held_bandwidth(slow), 0);
 }
 
 }  // namespace
