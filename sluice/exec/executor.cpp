@@ -130,7 +130,8 @@ class ProgramExecutor : public Executor {
       return Error{status.error().code,
                    fmt::format("op {} ({}) failed: {}", op, compiled_.graph().op(op).name, status.error().message)};
     }
-    delays_.add(resolved_.delays[index]);
+    const Seconds in_fast = progress_.seconds_since_step_start() - trace_.ops[index].begin;
+    delays_.add(op_seconds_with(in_fast, resolved_.emulated[index]) - in_fast);
     trace_.ops[index].end = progress_.seconds_since_step_start();
     return {};
   }

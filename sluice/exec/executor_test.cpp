@@ -232,7 +232,7 @@ TEST(Executor, OpsWaitLongerForOperandsInAnEmulatedTier) {
   testing::MixingGraph compiled(fixture.graph);
   auto executor = fixture.make(compiled);
   ASSERT_TRUE(executor.ok()) << executor.error().message;
-  const Seconds delay = kTensorBytes * (1 / 50e6 - 1 / 50e9);
+  const Seconds delay = kTensorBytes / 50e6 - kOpSeconds;
   Seconds shortest_fast_op = delay;
   for (int step = 0; step < 5; ++step) {
     const auto trace = (*executor)->run_step({});

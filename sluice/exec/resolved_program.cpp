@@ -16,20 +16,22 @@ std::vector<void*> operand_pointers(const Machine& machine, const ComputeInstruc
   return pointers;
 }
 
-Seconds injected_delay(const Graph& graph, const Machine& machine, const ComputeInstruction& instruction) {
+MemorySeconds emulated_waits(const Graph& graph, const Machine& machine, const StepTraffic& traffic,
+                             const ComputeInstruction& instruction) {
   std::vector<TierId> tiers;
   for (const Location& operand : instruction.operands) tiers.push_back(operand.tier);
-  return injected_seconds(graph, machine, instruction.op, tiers);
+  return emulated_seconds(graph, machine, traffic, instruction.op, tiers);
 }
 
 }  // namespace
 
 ResolvedProgram resolve_program(const Graph& graph, const Machine& machine, const Program& program,
                                 const TierStorages& storages) {
+  const StepTraffic traffic(graph, machine.cache_bytes);
   ResolvedProgram resolved;
   for (const ComputeInstruction& instruction : program.compute) {
     resolved.operands.push_back(operand_pointers(machine, instruction, storages));
-    resolved.delays.push_back(injected_delay(graph, machine, instruction));
+    resolved.emulated.push_back(emulated_waits(graph, machine, traffic, instruction));
   }
   resolved.link_bytes.resize(machine.links.size());
   for (const TransferInstruction& transfer : program.transfers) {

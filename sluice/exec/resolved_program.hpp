@@ -4,13 +4,14 @@
 #include <vector>
 
 #include "sluice/exec/transfer/tier_storage.hpp"
+#include "sluice/profile/memory_time.hpp"
 #include "sluice/program/program.hpp"
 
 namespace sluice {
 
 struct ResolvedProgram {
   std::vector<std::vector<void*>> operands;  // by OpIndex: inputs then outputs
-  std::vector<Seconds> delays;               // by OpIndex: to inject for operands in emulated tiers
+  std::vector<MemorySeconds> emulated;       // by OpIndex: what it waits for operands in emulated tiers
   std::vector<Bytes> link_bytes;             // by LinkId: moved in one step
 };
 

@@ -10,6 +10,7 @@ namespace {
 constexpr std::array kTierKinds{TierKind::kDram, TierKind::kFile, TierKind::kEmulated, TierKind::kNuma};
 constexpr std::array kProvenances{Provenance::kGiven, Provenance::kMeasured, Provenance::kEmulated,
                                   Provenance::kFirmware};
+constexpr std::array kMovers{CopiedBy::kProcessor, CopiedBy::kDma};
 
 nlohmann::json tier_to_json(const Tier& tier) {
   nlohmann::json document = {{"name", tier.name},
@@ -17,7 +18,7 @@ nlohmann::json tier_to_json(const Tier& tier) {
                              {"capacity_bytes", tier.capacity},
                              {"read_bandwidth", tier.read_bandwidth},
                              {"write_bandwidth", tier.write_bandwidth},
-                             {"beside_bandwidth", tier.beside_bandwidth},
+                             {"granule_bytes", tier.granule},
                              {"latency_seconds", tier.latency},
                              {"addressable", tier.addressable},
                              {"path", tier.path},
@@ -37,6 +38,7 @@ nlohmann::json link_to_json(const Link& link) {
           {"request_bytes", link.request_bytes},
           {"queue_depth", link.queue_depth},
           {"throttled", link.throttled},
+          {"copied_by", to_string(link.copied_by)},
           {"provenance", to_string(link.provenance)}};
 }
 
@@ -48,7 +50,7 @@ Status read_json(const JsonReader& reader, Tier& tier) {
   SLUICE_RETURN_IF_ERROR(reader.read("capacity_bytes", tier.capacity));
   SLUICE_RETURN_IF_ERROR(reader.read_figure("read_bandwidth", tier.read_bandwidth));
   SLUICE_RETURN_IF_ERROR(reader.read_figure("write_bandwidth", tier.write_bandwidth));
-  SLUICE_RETURN_IF_ERROR(reader.read_figure("beside_bandwidth", tier.beside_bandwidth));
+  SLUICE_RETURN_IF_ERROR(reader.read("granule_bytes", tier.granule));
   SLUICE_RETURN_IF_ERROR(reader.read_figure("latency_seconds", tier.latency));
   SLUICE_RETURN_IF_ERROR(reader.read("addressable", tier.addressable));
   SLUICE_RETURN_IF_ERROR(reader.read("path", tier.path));
@@ -66,12 +68,14 @@ Status read_json(const JsonReader& reader, Link& link) {
   SLUICE_RETURN_IF_ERROR(reader.read("request_bytes", link.request_bytes));
   SLUICE_RETURN_IF_ERROR(reader.read("queue_depth", link.queue_depth));
   SLUICE_RETURN_IF_ERROR(reader.read("throttled", link.throttled));
+  SLUICE_RETURN_IF_ERROR(reader.read_word("copied_by", kMovers, link.copied_by));
   return reader.read_word("provenance", kProvenances, link.provenance);
 }
 
 Status read_json(const JsonReader& reader, Machine& machine) {
   SLUICE_RETURN_IF_ERROR(reader.read("cpu", machine.cpu));
   SLUICE_RETURN_IF_ERROR(reader.read("threads", machine.threads));
+  SLUICE_RETURN_IF_ERROR(reader.read("cache_bytes", machine.cache_bytes));
   SLUICE_RETURN_IF_ERROR(reader.read("tiers", machine.tiers));
   return reader.read("links", machine.links);
 }
@@ -79,6 +83,7 @@ Status read_json(const JsonReader& reader, Machine& machine) {
 nlohmann::json machine_to_json(const Machine& machine) {
   nlohmann::json document = {{"cpu", machine.cpu},
                              {"threads", machine.threads},
+                             {"cache_bytes", machine.cache_bytes},
                              {"fingerprint", machine.fingerprint()},
                              {"tiers", nlohmann::json::array()},
                              {"links", nlohmann::json::array()}};

@@ -10,6 +10,7 @@ Machine two_tiers() {
   Machine machine;
   machine.cpu = "Test CPU";
   machine.threads = 2;
+  machine.cache_bytes = 4 * kMiB;
   Tier fast;
   fast.name = "dram";
   fast.capacity = 8 * kGiB;
@@ -19,12 +20,12 @@ Machine two_tiers() {
   slow.kind = TierKind::kFile;
   slow.addressable = false;
   slow.path = "/some/where";
-  slow.beside_bandwidth = 4e9;
+  slow.granule = 256;
   slow.latency = 1e-4;
   slow.provenance = Provenance::kMeasured;
   machine.tiers = {fast, slow};
   machine.links = {{.from = 0, .to = 1, .bandwidth = 2.5e9, .shared_bandwidth = 2e9},
-                   {.from = 1, .to = 0, .bandwidth = 1e9, .queue_depth = 4}};
+                   {.from = 1, .to = 0, .bandwidth = 1e9, .queue_depth = 4, .copied_by = CopiedBy::kDma}};
   return machine;
 }
 
@@ -36,6 +37,10 @@ TEST(MachineJsonTest, SurvivesTheRoundTrip) {
   EXPECT_EQ(again->fingerprint(), machine.fingerprint());
   EXPECT_EQ(again->tiers[1].path, "/some/where");
   EXPECT_EQ(again->links[1].queue_depth, 4);
+  EXPECT_EQ(again->cache_bytes, 4 * kMiB);
+  EXPECT_EQ(again->tiers[1].granule, 256);
+  EXPECT_EQ(again->links[0].copied_by, CopiedBy::kProcessor);
+  EXPECT_EQ(again->links[1].copied_by, CopiedBy::kDma);
   EXPECT_EQ(again->links[0].shared_bandwidth, 2e9);
   EXPECT_EQ(again->links[1].shared_bandwidth, 0);
 }

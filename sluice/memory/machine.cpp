@@ -36,6 +36,16 @@ std::string_view to_string(TierKind kind) {
   return "unknown";
 }
 
+std::string_view to_string(CopiedBy copied_by) {
+  switch (copied_by) {
+    case CopiedBy::kProcessor:
+      return "processor";
+    case CopiedBy::kDma:
+      return "dma";
+  }
+  return "unknown";
+}
+
 std::string_view to_string(Provenance provenance) {
   switch (provenance) {
     case Provenance::kGiven:

@@ -31,16 +31,17 @@ enum class TierKind {
   kNuma,      // the memory of one NUMA node, and no other
 };
 
+// Who moves the bytes of a link: a processor, busy as long as it takes, or a device beside it.
+enum class CopiedBy { kProcessor, kDma };
+
 struct Tier {
   std::string name;  // "dram", "file", "optane"
   TierKind kind = TierKind::kDram;
   Bytes capacity = 0;
-  BytesPerSecond read_bandwidth = 0;  // of ops that address the tier directly
-  BytesPerSecond write_bandwidth = 0;
-  // Of the fast memory that the figures were published beside: what an emulated tier costs more is their difference,
-  // whatever this machine's own memory does. 0: beside this machine's.
-  BytesPerSecond beside_bandwidth = 0;
-  Seconds latency = 0;
+  BytesPerSecond read_bandwidth = 0;   // in order, of ops that address the tier directly
+  BytesPerSecond write_bandwidth = 0;  // in whole granules
+  Bytes granule = 64;       // that the device writes at once; a cache line that comes alone costs it a whole one
+  Seconds latency = 0;      // of one read that nothing foresees
   bool addressable = true;  // may ops use operands in place?
   std::string path = {};    // kFile: the spill file
   int node = -1;            // kNuma: which node
@@ -61,12 +62,20 @@ struct Link {
   Bytes request_bytes = 4 * kMiB;  // a transfer is cut into requests of this size
   int queue_depth = 16;            // requests in flight
   bool throttled = false;          // bandwidth is imposed by us: shown as emulated
+  CopiedBy copied_by = CopiedBy::kProcessor;
   Provenance provenance = Provenance::kGiven;
 };
+
+// The bandwidth for which whoever copies over this link is held; 0: nobody is held.
+inline BytesPerSecond held_bandwidth(const Link& link) {
+  return link.throttled && link.copied_by == CopiedBy::kProcessor ? link.bandwidth : 0;
+}
 
 struct Machine {
   std::string cpu;  // model name, cores
   int threads = 1;  // compute threads
+  // Of the caches between the compute threads and memory, what a working set can count on (profile/cache_model.hpp).
+  Bytes cache_bytes = 0;
   std::vector<Tier> tiers;
   std::vector<Link> links;
 
@@ -84,5 +93,6 @@ struct Machine {
 
 std::string_view to_string(TierKind kind);
 std::string_view to_string(Provenance provenance);
+std::string_view to_string(CopiedBy copied_by);
 
 }  // namespace sluice

@@ -33,30 +33,37 @@ constexpr Seconds kFileLatency = 100e-6;  // one small request to an NVMe disk
 // (exec/transfer/probe_beside_compute.hpp).
 constexpr Seconds kFileInterference = 30e-12;
 
+// Of the caches' nominal bytes, what an op's operands are still found in, or not yet written back from: the share that
+// explains AutoTM's kernels best (benchmarks/papers/autotm_kernels.cpp). Sets, other data and a prefetcher's guesses take
+// the rest.
+constexpr double kUsableCaches = 0.12;
+
 struct EmulatedPreset {
   const char* name;
   bool addressable;
-  BytesPerSecond read_bandwidth;  // of ops that address it directly
-  BytesPerSecond write_bandwidth;
-  BytesPerSecond beside_bandwidth;  // of the fast memory that these figures were published beside
+  BytesPerSecond read_bandwidth;   // in order
+  BytesPerSecond write_bandwidth;  // in whole granules
+  Bytes granule;
   Seconds latency;
   BytesPerSecond link_to_fast;
   BytesPerSecond link_from_fast;
   Seconds link_latency;  // of one transfer
+  CopiedBy copied_by;
 };
 
-// optane  Direct access: published kernel timings of AutoTM (artifact) cost 0.020 ns/B more to read from Optane than
-//         from DRAM and 0.188 ns/B more to write, so beside the nominal DRAM above 1/(1/50 + 0.020) = 25 GB/s and
-//         1/(1/50 + 0.188) = 4.8 GB/s. Copies: AutoTM, artifact, 29 GB/s to DRAM and 12 GB/s from it (the shape of its
-//         fig. 3: copies to Optane are limited by its writes). Its asynchronous figures, 2.0 and 2.5 GB/s, are of its
-//         copy thread, not of the memory; a link bandwidth of 2GB/s stands for them. Latency: HM-Keeper table 8.1.
-// pmbd    ReDL table I: fast memory 34 GB/s, slow memory 19 GB/s, 200 ns. Copies are limited by the slow side.
-// pcie3   A GPU's view of host memory over PCIe 3.0 x16: AutoTM section 7.2, 12 GB/s each way. 10 us to start a copy is
-//         our assumption.
+// optane  Six interleaved 128 GB modules on one socket, as AutoTM's and Sentinel's machines had them. Izraelevitz et al.,
+//         "Basic performance measurements of the Intel Optane DC persistent memory module" (2019): reads 39.4 GB/s,
+//         writes 13.9 GB/s, a quarter of that where they do not fill granules of 256 bytes, 305 ns a random read.
+//         Copies: AutoTM, artifact, by the processors' streaming instructions, 29 GB/s to DRAM and 12 GB/s from it. (Its
+//         asynchronous figures, 2.0 and 2.5 GB/s, are of its one copying thread; a link bandwidth of 2GB/s stands for
+//         them.)
+// pmbd    ReDL table I: slow memory 19 GB/s, 200 ns. Lines are written as they come. Copies are limited by it.
+// pcie3   A GPU's view of host memory over PCIe 3.0 x16: AutoTM section 7.2, 12 GB/s each way, by the GPU's own engines.
+//         10 us to start a copy is our assumption.
 constexpr std::array<EmulatedPreset, 3> kPresets{{
-    {"optane", true, 25 * kGB, 4.8 * kGB, 50 * kGB, 275e-9, 29 * kGB, 12 * kGB, 275e-9},
-    {"pmbd", true, 19 * kGB, 19 * kGB, 34 * kGB, 200e-9, 19 * kGB, 19 * kGB, 200e-9},
-    {"pcie3", false, 12 * kGB, 12 * kGB, 0, 10e-6, 12 * kGB, 12 * kGB, 10e-6},
+    {"optane", true, 39.4 * kGB, 13.9 * kGB, 256, 305e-9, 29 * kGB, 12 * kGB, 305e-9, CopiedBy::kProcessor},
+    {"pmbd", true, 19 * kGB, 19 * kGB, 64, 200e-9, 19 * kGB, 19 * kGB, 200e-9, CopiedBy::kProcessor},
+    {"pcie3", false, 12 * kGB, 12 * kGB, 64, 10e-6, 12 * kGB, 12 * kGB, 10e-6, CopiedBy::kDma},
 }};
 
 std::string cpu_model() {
@@ -67,6 +74,21 @@ std::string cpu_model() {
     if (colon != std::string::npos) return line.substr(colon + 2);
   }
   return "unknown CPU";
+}
+
+// "32768K", as the kernel says it; 0 where it says nothing.
+Bytes read_cache_size(const std::string& path) {
+  std::ifstream file(path);
+  Bytes kibibytes = 0;
+  file >> kibibytes;
+  return kibibytes * kKiB;
+}
+
+// Of the first processor: its own cache for every thread, and the shared one.
+Bytes usable_caches(int threads) {
+  const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index";
+  const Bytes all = threads * read_cache_size(folder + "2/size") + read_cache_size(folder + "3/size");
+  return static_cast<Bytes>(kUsableCaches * static_cast<double>(all));
 }
 
 Bytes memory_capacity() {
@@ -82,28 +104,29 @@ Tier emulated_tier(const EmulatedPreset& preset, Bytes capacity) {
   tier.capacity = capacity > 0 ? capacity : memory_capacity();
   tier.read_bandwidth = preset.read_bandwidth;
   tier.write_bandwidth = preset.write_bandwidth;
-  tier.beside_bandwidth = preset.beside_bandwidth;
+  tier.granule = preset.granule;
   tier.latency = preset.latency;
   tier.addressable = preset.addressable;
   tier.provenance = Provenance::kEmulated;
   return tier;
 }
 
-Link emulated_link(TierId from, TierId to, BytesPerSecond bandwidth, Seconds latency) {
+Link emulated_link(TierId from, TierId to, BytesPerSecond bandwidth, const EmulatedPreset& preset) {
   Link link;
   link.from = from;
   link.to = to;
   link.bandwidth = bandwidth;
-  link.latency = latency;
+  link.latency = preset.link_latency;
   link.throttled = true;
+  link.copied_by = preset.copied_by;
   link.provenance = Provenance::kEmulated;
   return link;
 }
 
 void add_emulated(const EmulatedPreset& preset, Bytes capacity, Machine& machine) {
   machine.tiers.push_back(emulated_tier(preset, capacity));
-  machine.links.push_back(emulated_link(1, kFastTier, preset.link_to_fast, preset.link_latency));
-  machine.links.push_back(emulated_link(kFastTier, 1, preset.link_from_fast, preset.link_latency));
+  machine.links.push_back(emulated_link(1, kFastTier, preset.link_to_fast, preset));
+  machine.links.push_back(emulated_link(kFastTier, 1, preset.link_from_fast, preset));
 }
 
 // Room for the spill file at `path`, or in the directory that would hold it.
@@ -138,6 +161,7 @@ Status add_file(const MachineOptions& options, Machine& machine) {
     link.bandwidth = kNominalFileBandwidth;
     link.latency = kFileLatency;
     link.interference = kFileInterference;
+    link.copied_by = CopiedBy::kDma;
     machine.links.push_back(link);
   }
   return {};
@@ -166,6 +190,7 @@ Machine host_machine(int threads) {
   Machine machine;
   machine.cpu = fmt::format("{}, {} cores", cpu_model(), ::sysconf(_SC_NPROCESSORS_ONLN));
   machine.threads = threads;
+  machine.cache_bytes = usable_caches(threads);
   Tier dram;
   dram.name = "dram";
   dram.capacity = memory_capacity();

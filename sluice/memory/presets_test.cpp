@@ -46,15 +46,27 @@ TEST(Presets, EveryNamedTierIsLinkedBothWays) {
 TEST(Presets, PmbdIsAsInTheTable) {
   const auto machine = make_machine({.slow_tier = "pmbd"});
   EXPECT_DOUBLE_EQ(machine->tier(1).read_bandwidth, 19e9);
-  EXPECT_DOUBLE_EQ(machine->tier(1).beside_bandwidth, 34e9);
+  EXPECT_EQ(machine->tier(1).granule, 64);
   EXPECT_DOUBLE_EQ(machine->tier(1).latency, 200e-9);
 }
 
-TEST(Presets, OptaneWritesCostNineTimesItsReads) {
+TEST(Presets, OptaneIsSixModulesOfASocket) {
   const auto machine = make_machine({.slow_tier = "optane"});
   const Tier& slow = machine->tier(1);
-  EXPECT_NEAR(1e9 / slow.read_bandwidth - 1e9 / slow.beside_bandwidth, 0.020, 0.001);
-  EXPECT_NEAR(1e9 / slow.write_bandwidth - 1e9 / slow.beside_bandwidth, 0.188, 0.001);
+  EXPECT_DOUBLE_EQ(slow.read_bandwidth, 39.4e9);
+  EXPECT_DOUBLE_EQ(slow.write_bandwidth, 13.9e9);
+  EXPECT_EQ(slow.granule, 256);
+  EXPECT_DOUBLE_EQ(slow.latency, 305e-9);
+}
+
+// A GPU has engines that copy; on the way to a memory or to a memory on a bus nobody copies but the processor.
+TEST(Presets, SayWhoCopies) {
+  for (const auto& [name, copied_by] :
+       {std::pair{"optane", CopiedBy::kProcessor}, std::pair{"pmbd", CopiedBy::kProcessor},
+        std::pair{"pcie3", CopiedBy::kDma}, std::pair{"file", CopiedBy::kDma}}) {
+    const auto machine = make_machine({.slow_tier = name, .spill_path = ::testing::TempDir()});
+    for (const Link& link : machine->links) EXPECT_EQ(link.copied_by, copied_by) << name;
+  }
 }
 
 TEST(Presets, ThrottleMarksBothLinksEmulated) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sluice/profile/cost_model.hpp"
-
 namespace sluice {
 namespace {
 
@@ -17,14 +15,14 @@ BytesPerSecond while_both_busy(const Link& link) {
 
 }  // namespace
 
-Seconds slow_seconds(const Machine& machine, TierId slow, const AccessCharge& charge) {
-  const SlowByteSeconds instead = slow_byte_seconds(machine, slow);
-  const Tier& tier = machine.tier(slow);
-  return static_cast<Seconds>(charge.slow_read) * instead.read +
-         static_cast<Seconds>(charge.slow_written) * instead.write +
-         copy_seconds(charge.extra_read, tier.read_bandwidth) +
-         copy_seconds(charge.extra_written, tier.write_bandwidth) +
-         copy_seconds(charge.filled, machine.tier(kFastTier).write_bandwidth);
+MemorySeconds slow_seconds(const Machine& machine, TierId slow, const AccessCharge& charge) {
+  const Tier& fast = machine.tier(kFastTier);
+  const MemoryTraffic traffic{.read = static_cast<double>(charge.slow_read + charge.extra_read),
+                              .written = static_cast<double>(charge.slow_written + charge.extra_written),
+                              .scattered = charge.slow_scattered};
+  MemorySeconds seconds = memory_seconds(machine.tier(slow), fast, machine.threads, traffic);
+  seconds.writing += copy_seconds(charge.filled, fast.write_bandwidth);
+  return seconds;
 }
 
 Seconds wait_seconds(const Machine& machine, const PolicyTiers& tiers, const AccessCharge& charge) {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "sluice/policies/policy.hpp"
+#include "sluice/profile/memory_time.hpp"
 
 namespace sluice {
 
-// The op takes this much longer because its bytes lie in `slow`: bytes x (1/slow bandwidth - 1/fast bandwidth) for
-// accesses that the slow tier serves (slow_byte_seconds() of profile/cost_model.hpp), bytes / bandwidth for traffic
-// beside them.
-Seconds slow_seconds(const Machine& machine, TierId slow, const AccessCharge& charge);
+// What the op waits for its bytes in `slow`, by the rule that planners' ops go by too (profile/memory_time.hpp); its
+// time is then op_seconds_with() this. Traffic beside its own accesses counts alike; what is filled into fast memory is
+// written there.
+MemorySeconds slow_seconds(const Machine& machine, TierId slow, const AccessCharge& charge);
 
 // It starts this much later: both directions copy at once, each at its link's bandwidth (at its shared one for as long
 // as both are busy); then faults.

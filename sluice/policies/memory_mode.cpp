@@ -1,5 +1,7 @@
 #include "sluice/policies/memory_mode.hpp"
 
+#include <algorithm>
+
 #include "sluice/policies/builtin.hpp"
 
 namespace sluice {
@@ -16,9 +18,12 @@ AccessCharge MemoryMode::access(std::span<const Access> accesses, Seconds /*now*
     const Bytes fetched = counted.missed * line_bytes_;
     const Bytes bytes = access.bytes.length();
     charge.add_operand(bytes, std::max<Bytes>(0, bytes - fetched));
-    (access.reads ? charge.slow_read : charge.extra_read) += fetched;
+    // What the processor's caches hold asks nothing of this one; later sweeps find what the first has fetched.
+    const Bytes asked =
+        access.traffic ? std::min(fetched, static_cast<Bytes>(access.traffic_of(fetched).read)) : fetched;
+    (access.reads ? charge.slow_read : charge.extra_read) += asked;
     charge.extra_written += counted.dirty_victims * line_bytes_;
-    charge.filled += fetched;
+    charge.filled += asked;
     if (access.writes) ops_wrote_ += bytes;
     memories_wrote_ += fetched + counted.dirty_victims * line_bytes_ + (access.writes ? bytes : 0);
   }

@@ -29,8 +29,7 @@ void charge_in_place(AccessCharge& charge, const Access& access, Bytes page_byte
   Bytes found = 0;
   for_pages(access, page_bytes, [&](PageIndex page, Bytes bytes) { found += is_fast(page) ? bytes : 0; });
   const Bytes slow = access.bytes.length() - found;
-  if (access.reads) charge.slow_read += slow;
-  if (access.writes) charge.slow_written += slow;
+  charge.add_slow(access.traffic_of(slow));
   charge.add_operand(access.bytes.length(), found);
 }
 

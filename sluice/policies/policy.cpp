@@ -11,6 +11,13 @@ constexpr Bytes kSmallestPage = 4 * kKiB;  // the processor's; a cache's lines m
 
 }  // namespace
 
+MemoryTraffic Access::traffic_of(Bytes part) const {
+  const auto of_part = static_cast<double>(part);
+  if (!traffic) return {.read = reads ? of_part : 0, .written = writes ? of_part : 0};
+  const double share = of_part / static_cast<double>(std::max<Bytes>(1, bytes.length()));
+  return {share * traffic->read, share * traffic->written, share * traffic->scattered};
+}
+
 AccessCharge& AccessCharge::operator+=(const AccessCharge& other) {
   requested += other.requested;
   found_fast += other.found_fast;
@@ -18,6 +25,7 @@ AccessCharge& AccessCharge::operator+=(const AccessCharge& other) {
   operands_found += other.operands_found;
   slow_read += other.slow_read;
   slow_written += other.slow_written;
+  slow_scattered += other.slow_scattered;
   extra_read += other.extra_read;
   extra_written += other.extra_written;
   filled += other.filled;
@@ -32,6 +40,12 @@ void AccessCharge::add_operand(Bytes bytes, Bytes found) {
   found_fast += found;
   ++operands;
   if (found == bytes) ++operands_found;
+}
+
+void AccessCharge::add_slow(const MemoryTraffic& traffic) {
+  slow_read += static_cast<Bytes>(traffic.read);
+  slow_written += static_cast<Bytes>(traffic.written);
+  slow_scattered += traffic.scattered;
 }
 
 void Policy::expect(std::span<const Access> /*upcoming*/, Seconds /*now*/) {}

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "sluice/base/interval.hpp"
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/profile/cache_model.hpp"
 
 namespace sluice {
 
@@ -31,6 +33,9 @@ struct Access {
   Interval<Bytes> bytes;
   bool reads = false;
   bool writes = false;
+  std::optional<MemoryTraffic> traffic = {};  // of all its bytes; none: each is read or written once, past the caches
+
+  MemoryTraffic traffic_of(Bytes part) const;
 };
 
 // What an op's accesses find, and what happens for it.
@@ -40,9 +45,10 @@ struct AccessCharge {
   std::int64_t operands = 0;
   std::int64_t operands_found = 0;  // of which every byte was found there
 
-  // Served by the slow tier instead of the fast one, while the op runs.
+  // Served by the slow tier instead of the fast one, while the op runs: what passes between it and the caches.
   Bytes slow_read = 0;
   Bytes slow_written = 0;
+  double slow_scattered = 0;  // reads that wait one by one
 
   // Traffic beside the op's own accesses that it waits for, line by line, while it runs: what a hardware cache does.
   Bytes extra_read = 0;     // from the slow tier: lines fetched to be overwritten
@@ -56,6 +62,7 @@ struct AccessCharge {
 
   AccessCharge& operator+=(const AccessCharge& other);
   void add_operand(Bytes bytes, Bytes found);
+  void add_slow(const MemoryTraffic& traffic);
 };
 
 // Pages that a policy's own threads have copied in a span of time.

@@ -71,17 +71,37 @@ TEST(Policies, NeedATierTheyCanUse) {
   EXPECT_EQ(find_policy_tiers(um, machine).error().code, ErrorCode::kBadInput);
 }
 
-// What the cost model says of the same operands.
+// The rule of planners and of policies is one: everything in slow memory costs every op the same, whether a plan has put
+// it there or a policy finds it there.
 TEST(Charges, SlowBytesCostWhatTheCostModelSays) {
   const TinyStep step = testing::tiny_step();
+  for (const Bytes cache : {Bytes{0}, Bytes{6000}, kMiB}) {
+    Machine machine = slow_machine();
+    machine.cache_bytes = cache;
+    Profile profile;
+    profile.op_seconds.assign(step.graph.ops().size(), 1e-6);
+    const CostModel costs(step.graph, profile, machine);
+    const Liveness liveness = analyze_liveness(step.graph);
+    const PageLayout layout = allocation_order_layout(step.graph, liveness);
+    const StepAccesses accesses = step_accesses(step.graph, liveness, layout, costs.traffic());
+    PolicyTuning tuning = find_policy("numa-first-touch")->defaults;
+    const auto policy = find_policy("numa-first-touch")->make({.fast_bytes = 0, .address_bytes = layout.bytes}, tuning);
+    for (OpIndex op = 0; op < step.graph.op_count(); ++op) {
+      const AccessCharge charge = charge_op(*policy, accesses, op, 0);
+      const Op& instruction = step.graph.op(op);
+      const std::vector<TierId> slow(instruction.inputs.size() + instruction.outputs.size(), 1);
+      EXPECT_NEAR(op_seconds_with(costs.op_seconds(op), slow_seconds(machine, 1, charge)), costs.op_seconds(op, slow),
+                  2e-9)  // a policy counts whole bytes
+          << instruction.name << " with a cache of " << cache;
+    }
+  }
+}
+
+TEST(Charges, TrafficBesideAnOpsOwnCountsAlike) {
   const Machine machine = slow_machine();
-  const std::vector<TierId> tiers{1, 1, 1};  // op 3: x, n -> loss
-  const AccessCharge charge{.slow_read = 8000 + 4096, .slow_written = 4};
-  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, charge), slow_access_seconds(step.graph, machine, 3, tiers));
-  // Traffic beside the op's own is not instead of fast accesses.
-  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.extra_read = 5000}), 1e-6);
-  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.extra_written = 2000}), 1e-6);
-  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.filled = 10000}), 1e-6);
+  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.extra_read = 5000}).reading, 1e-6);
+  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.extra_written = 2000}).writing, 1e-6 - 0.2e-6);
+  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.filled = 10000}).writing, 1e-6);
 }
 
 // Links of 1 GB/s; both at once at half of that where they share a device.
@@ -99,7 +119,7 @@ TEST(StepAccesses, AreTheOperandsWhereTheyLie) {
   const TinyStep step = testing::tiny_step();
   const Liveness liveness = analyze_liveness(step.graph);
   const PageLayout layout = allocation_order_layout(step.graph, liveness);
-  const StepAccesses accesses = step_accesses(step.graph, liveness, layout);
+  const StepAccesses accesses = step_accesses(step.graph, liveness, layout, StepTraffic(step.graph, 0));
   const auto offset = [&](TensorId id) { return layout.offsets[static_cast<std::size_t>(id)]; };
   ASSERT_EQ(accesses.ops.size(), 5U);
   ASSERT_EQ(accesses.initial.size(), 1U);  // w
@@ -119,7 +139,7 @@ TEST(StepAccesses, HintsAreTheNextLayers) {
   step.graph.op(3).layer = step.graph.op(4).layer = 1;
   const Liveness liveness = analyze_liveness(step.graph);
   const PageLayout layout = allocation_order_layout(step.graph, liveness);
-  const StepAccesses accesses = step_accesses(step.graph, liveness, layout);
+  const StepAccesses accesses = step_accesses(step.graph, liveness, layout, StepTraffic(step.graph, 0));
   EXPECT_EQ(accesses.upcoming[0].size(), 3U + 2U);       // ops 3 and 4
   EXPECT_EQ(accesses.upcoming[3].size(), 2U + 1U + 2U);  // ops 0, 1 and 2 of the next step
   EXPECT_TRUE(accesses.upcoming[1].empty());

@@ -11,7 +11,8 @@ bool contains(const std::vector<TensorId>& tensors, TensorId id) {
 
 }  // namespace
 
-StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const PageLayout& layout) {
+StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
+                           const StepTraffic& traffic) {
   StepAccesses step;
   const auto range = [&](TensorId id) {
     const Bytes begin = layout.offsets[static_cast<std::size_t>(id)];
@@ -21,10 +22,14 @@ StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const P
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (placed(id) && is_persistent(graph.tensor(id).role)) step.initial.push_back({range(id), false, true});
   }
-  for (const Op& op : graph.ops()) {
+  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+    const Op& op = graph.op(index);
     std::vector<Access>& accesses = step.ops.emplace_back();
-    for (const TensorId id : distinct_operands(op)) {
-      if (placed(id)) accesses.push_back({range(id), contains(op.inputs, id), contains(op.outputs, id)});
+    const std::vector<TensorId> operands = distinct_operands(op);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const TensorId id = operands[i];
+      if (!placed(id)) continue;
+      accesses.push_back({range(id), contains(op.inputs, id), contains(op.outputs, id), traffic.of(index)[i]});
     }
   }
   step.upcoming.resize(step.ops.size());

@@ -17,7 +17,9 @@ struct StepAccesses {
   std::vector<std::vector<Access>> upcoming;
 };
 
-StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const PageLayout& layout);
+// `traffic`: of the graph on the machine in question.
+StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
+                           const StepTraffic& traffic);
 
 // Hints first, then the op's own accesses.
 AccessCharge charge_op(Policy& policy, const StepAccesses& step, OpIndex op, Seconds now);

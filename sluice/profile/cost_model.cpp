@@ -8,55 +8,33 @@ namespace {
 // A bandwidth of 0 means that nobody measured or gave it: its bytes are then taken to cost nothing.
 Seconds seconds_per_byte(BytesPerSecond bandwidth) { return bandwidth > 0 ? 1 / bandwidth : 0; }
 
-// `operand_tiers`, with those operands in the fast tier whose own is not `kept`.
-template <typename Predicate>
-std::vector<TierId> only_tiers(std::span<const TierId> operand_tiers, Predicate kept) {
-  std::vector<TierId> tiers(operand_tiers.begin(), operand_tiers.end());
-  std::ranges::replace_if(
-      tiers, [&](TierId tier) { return !kept(tier); }, kFastTier);
+MemorySeconds seconds_in(const Graph& graph, const Machine& machine, const StepTraffic& traffic, OpIndex op,
+                         std::span<const TierId> operand_tiers, TierId tier) {
+  return memory_seconds(machine.tier(tier), machine.tier(kFastTier), machine.threads,
+                        traffic.in_tier(graph, op, operand_tiers, tier));
+}
+
+std::vector<TierId> slow_tiers_among(const Machine& machine, std::span<const TierId> operand_tiers) {
+  std::vector<TierId> tiers;
+  for (TierId tier = kFastTier + 1; tier < static_cast<TierId>(machine.tiers.size()); ++tier) {
+    if (std::ranges::find(operand_tiers, tier) != operand_tiers.end()) tiers.push_back(tier);
+  }
   return tiers;
 }
 
 }  // namespace
 
-SlowByteSeconds slow_byte_seconds(const Machine& machine, TierId tier) {
-  const Tier& slow = machine.tier(tier);
-  const Tier& fast = machine.tier(kFastTier);
-  const auto more = [](BytesPerSecond slow_bandwidth, BytesPerSecond fast_bandwidth) {
-    return std::max(0.0, seconds_per_byte(slow_bandwidth) - seconds_per_byte(fast_bandwidth));
-  };
-  const BytesPerSecond beside = slow.beside_bandwidth;
-  return {more(slow.read_bandwidth, beside > 0 ? beside : fast.read_bandwidth),
-          more(slow.write_bandwidth, beside > 0 ? beside : fast.write_bandwidth)};
-}
-
-Seconds slow_access_seconds(const Graph& graph, const Machine& machine, OpIndex op,
-                            std::span<const TierId> operand_tiers) {
-  const Op& instruction = graph.op(op);
-  SLUICE_CHECK(operand_tiers.size() == instruction.inputs.size() + instruction.outputs.size(),
-               "one tier per operand of " + instruction.name);
-  const auto bytes = [&](TensorId tensor) { return static_cast<Seconds>(graph.tensor(tensor).bytes); };
-  Seconds seconds = 0;
-  std::size_t operand = 0;
-  for (const TensorId input : instruction.inputs) {
-    const TierId tier = operand_tiers[operand++];
-    if (tier != kFastTier) seconds += bytes(input) * slow_byte_seconds(machine, tier).read;
+MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const StepTraffic& traffic, OpIndex op,
+                               std::span<const TierId> operand_tiers) {
+  MemorySeconds sum;
+  for (const TierId tier : slow_tiers_among(machine, operand_tiers)) {
+    if (machine.tier(tier).emulated()) sum += seconds_in(graph, machine, traffic, op, operand_tiers, tier);
   }
-  for (const TensorId output : instruction.outputs) {
-    const TierId tier = operand_tiers[operand++];
-    if (tier != kFastTier) seconds += bytes(output) * slow_byte_seconds(machine, tier).write;
-  }
-  return seconds;
-}
-
-Seconds injected_seconds(const Graph& graph, const Machine& machine, OpIndex op,
-                         std::span<const TierId> operand_tiers) {
-  const auto emulated = [&](TierId tier) { return machine.tier(tier).emulated(); };
-  return slow_access_seconds(graph, machine, op, only_tiers(operand_tiers, emulated));
+  return sum;
 }
 
 CostModel::CostModel(const Graph& graph, const Profile& profile, const Machine& machine)
-    : graph_(graph), machine_(machine), op_seconds_(profile.op_seconds) {
+    : graph_(graph), machine_(machine), traffic_(graph, machine.cache_bytes), op_seconds_(profile.op_seconds) {
   SLUICE_CHECK(op_seconds_.size() == graph.ops().size(), "the profile is of another graph than " + graph.name);
   placements_.resize(machine.tiers.size());
   for (const auto& times : profile.placements) {
@@ -66,25 +44,23 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Machine& 
 }
 
 Seconds CostModel::op_seconds(OpIndex op, std::span<const TierId> operand_tiers) const {
-  Seconds seconds = op_seconds(op);
-  for (TierId tier = kFastTier + 1; tier < static_cast<TierId>(machine_.tiers.size()); ++tier) {
-    if (std::ranges::find(operand_tiers, tier) == operand_tiers.end()) continue;
-    seconds += seconds_lost_to(tier, op, operand_tiers);
+  Seconds measured = op_seconds(op);
+  MemorySeconds modelled;
+  for (const TierId tier : slow_tiers_among(machine_, operand_tiers)) {
+    const std::optional<Seconds> extra = measured_extra(tier, op, operand_tiers);
+    measured += extra.value_or(0);
+    if (!extra || machine_.tier(tier).emulated()) {
+      modelled += seconds_in(graph_, machine_, traffic_, op, operand_tiers, tier);
+    }
   }
-  return std::max(op_seconds(op), seconds);
+  return op_seconds_with(std::max(op_seconds(op), measured), modelled);
 }
 
-Seconds CostModel::seconds_lost_to(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const {
-  const auto here = only_tiers(operand_tiers, [&](TierId each) { return each == tier; });
+std::optional<Seconds> CostModel::measured_extra(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const {
   const PlacementTimes* times = placements_[static_cast<std::size_t>(tier)].get();
   const OpConfigurations* configurations = times == nullptr ? nullptr : times->of(op);
-  if (configurations == nullptr) return slow_access_seconds(op, here);
-  const auto extra = extra_seconds(*configurations, operands_in(graph_.op(op), here, tier));
-  return extra ? *extra + injected_seconds(graph_, machine_, op, here) : slow_access_seconds(op, here);
-}
-
-Seconds CostModel::slow_access_seconds(OpIndex op, std::span<const TierId> operand_tiers) const {
-  return sluice::slow_access_seconds(graph_, machine_, op, operand_tiers);
+  if (configurations == nullptr) return std::nullopt;
+  return extra_seconds(*configurations, operands_in(graph_.op(op), operand_tiers, tier));
 }
 
 double CostModel::interference(LinkId link) const {

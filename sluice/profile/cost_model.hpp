@@ -1,9 +1,11 @@
 // Durations for planning and simulating: op times from the profile, transfer times from the machine's links.
 //
-// An op with operands in slow tiers takes its measured configuration (placement.hpp) where the profile has one, else
-// its time in fast memory and slow_access_seconds() beside. What was injected for an emulated tier while measuring is
-// taken out and what the executor would inject now is added, so that nothing counts twice and both go by the same
-// figures.
+// An op with operands in slow tiers takes what memory_time.hpp says, the rule that the executors inject for emulated
+// tiers. Where the profile has its measured configuration (placement.hpp) that is taken instead; in an emulated tier,
+// whose data lie in DRAM, it stands for the time in fast memory, and the rule is applied to it.
+//
+// So on emulated tiers prediction and run share the rule, and agreeing says nothing about it: what a comparison of the
+// two checks there is order, overlap, copies and the times in fast memory, which the run has measured anew.
 #pragma once
 
 #include <memory>
@@ -11,26 +13,16 @@
 #include <span>
 #include <vector>
 
+#include "sluice/profile/cache_model.hpp"
+#include "sluice/profile/memory_time.hpp"
 #include "sluice/profile/profile.hpp"
 
 namespace sluice {
 
-// What a byte costs more in tier `tier` than in the fast one, 1/its bandwidth - 1/fast bandwidth, never less than 0.
-// An emulated tier's figures are held against the fast memory that they were published beside (Tier::beside_bandwidth).
-struct SlowByteSeconds {
-  Seconds read = 0;
-  Seconds write = 0;
-};
-SlowByteSeconds slow_byte_seconds(const Machine& machine, TierId tier);
-
-// What op `op` takes longer because of the operands that `operand_tiers` (inputs then outputs, as in Plan) puts
-// outside the fast tier: each adds bytes x (1/its bandwidth - 1/fast bandwidth), by read bandwidth for inputs and by
-// write bandwidth for outputs, never less than 0.
-Seconds slow_access_seconds(const Graph& graph, const Machine& machine, OpIndex op,
-                            std::span<const TierId> operand_tiers);
-
-// The part of it that is due to emulated tiers, which the executor injects: real memory is as slow as it is.
-Seconds injected_seconds(const Graph& graph, const Machine& machine, OpIndex op, std::span<const TierId> operand_tiers);
+// What the executor emulates for op `op`, whose operands are where `operand_tiers` (inputs then outputs, as in Plan)
+// says: the waits for emulated tiers. Real memory is as slow as it is.
+MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const StepTraffic& traffic, OpIndex op,
+                               std::span<const TierId> operand_tiers);
 
 class CostModel {
  public:
@@ -40,10 +32,10 @@ class CostModel {
   // Op time with every operand in the fast tier.
   Seconds op_seconds(OpIndex op) const { return op_seconds_[static_cast<std::size_t>(op)]; }
 
-  // Op time with operands where `operand_tiers` says: as measured, else by slow_access_seconds(); never less than in
-  // the fast tier.
+  // Op time with operands where `operand_tiers` says; never less than in the fast tier.
   Seconds op_seconds(OpIndex op, std::span<const TierId> operand_tiers) const;
-  Seconds slow_access_seconds(OpIndex op, std::span<const TierId> operand_tiers) const;
+
+  const StepTraffic& traffic() const { return traffic_; }
 
   Seconds transfer_seconds(LinkId link, Bytes bytes) const;  // while the link has its device to itself
 
@@ -57,11 +49,12 @@ class CostModel {
   double interference(LinkId link) const;
 
  private:
-  // What op `op` loses to its operands in slow tier `tier` alone.
-  Seconds seconds_lost_to(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const;
+  // What op `op` was measured to take longer because of its operands in slow tier `tier`, if it was.
+  std::optional<Seconds> measured_extra(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const;
 
   const Graph& graph_;
   const Machine& machine_;
+  StepTraffic traffic_;
   std::vector<Seconds> op_seconds_;
   std::vector<std::shared_ptr<const PlacementTimes>> placements_;  // by TierId, nullptr where nothing was measured
 };

@@ -44,26 +44,27 @@ TEST_F(CostModelTest, FastOperandsCostTheProfiledTime) {
   EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kFastTier, kFastTier}), 2.0);
 }
 
-TEST_F(CostModelTest, SlowOperandsAddTheirBytesAtTheBandwidthDifference) {
+// Nothing is in a cache of no bytes: the output's lines are fetched too.
+TEST_F(CostModelTest, SlowOperandsCostWhatTheRuleSays) {
   const CostModel costs(graph_, profile_, machine_);
-  const Seconds read = 1024 * (1.0 / 250 - 1.0 / 1000);
-  const Seconds write = 2048 * (1.0 / 100 - 1.0 / 500);
-  EXPECT_DOUBLE_EQ(costs.slow_access_seconds(0, std::vector<TierId>{kSlow, kFastTier}), read);
-  EXPECT_DOUBLE_EQ(costs.slow_access_seconds(0, std::vector<TierId>{kFastTier, kSlow}), write);
-  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kSlow}), 2.0 + read + write);
+  const Seconds written = 2048 * (1.0 / 100 - 1.0 / 500);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kFastTier}), 1024 / 250.0);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kFastTier, kSlow}), 2048 / 250.0 + written);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kSlow}), 3072 / 250.0 + written);
 }
 
-TEST_F(CostModelTest, ATierFasterThanTheFastOneSavesNothing) {
-  machine_.tiers[kSlow].read_bandwidth = 2000;
+TEST_F(CostModelTest, ReadsPassWhileTheOpComputes) {
+  profile_.op_seconds = {1024 / 250.0 + 1};
   const CostModel costs(graph_, profile_, machine_);
-  EXPECT_EQ(costs.slow_access_seconds(0, std::vector<TierId>{kSlow, kFastTier}), 0);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kFastTier}), profile_.op_seconds[0]);
 }
 
-// A published difference stays what it is when this machine's memory is slower, or was measured in a bad moment.
-TEST_F(CostModelTest, PublishedFiguresAreHeldAgainstTheMemoryTheyStoodBeside) {
-  machine_.tiers[kSlow].beside_bandwidth = 2 * machine_.tiers[kSlow].read_bandwidth;
-  machine_.tiers[kFastTier].read_bandwidth = machine_.tiers[kSlow].read_bandwidth;
-  EXPECT_DOUBLE_EQ(slow_byte_seconds(machine_, kSlow).read, 1 / machine_.tiers[kSlow].beside_bandwidth);
+// From step to step the cache keeps both tensors: their traffic is none.
+TEST_F(CostModelTest, WhatTheCachesHoldCostsNothing) {
+  machine_.cache_bytes = 8192;
+  graph_.tensor(0).role = Role::kParameter;
+  const CostModel costs(graph_, profile_, machine_);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kSlow}), 2.0);
 }
 
 TEST_F(CostModelTest, TransfersCostLatencyOnceAndBytesAtTheLinkBandwidth) {
@@ -92,22 +93,20 @@ TEST_F(CostModelTest, SharingNeverMakesALinkFaster) {
   EXPECT_DOUBLE_EQ(CostModel(graph_, profile_, machine_).shared_speed(0), 1);
 }
 
-// Configurations of the op's input (bit 0) and output (bit 1), measured while 3 and 4 seconds were injected.
+// Configurations of the op's input (bit 0) and output (bit 1).
 std::shared_ptr<PlacementTimes> measured_in(const Tier& tier) {
-  const auto taking = [](OperandSet slow, Seconds seconds, Seconds injected) {
-    return ConfigurationTime{.slow = slow, .timing = {.median = seconds}, .injected = injected};
+  const auto taking = [](OperandSet slow, Seconds seconds) {
+    return ConfigurationTime{.slow = slow, .timing = {.median = seconds}};
   };
   return std::make_shared<PlacementTimes>(
       PlacementTimes{.tier = tier_key(tier),
                      .emulated = tier.emulated(),
-                     .distinct = {{taking(0, 5, 0), taking(1, 8.5, 3), taking(2, 10, 4), taking(3, 13, 7)}},
+                     .distinct = {{taking(0, 5), taking(1, 8.5), taking(2, 10), taking(3, 13)}},
                      .index = {0}});
 }
 
 TEST_F(CostModelTest, ARealTierCostsWhatItsConfigurationTook) {
-  auto times = measured_in(machine_.tiers[kSlow]);
-  for (ConfigurationTime& each : times->distinct[0]) each.injected = 0;
-  profile_.placements = {times};
+  profile_.placements = {measured_in(machine_.tiers[kSlow])};
   const CostModel costs(graph_, profile_, machine_);
   EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kFastTier, kFastTier}), 2.0);
   EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kFastTier}), 2.0 + 3.5);
@@ -115,19 +114,21 @@ TEST_F(CostModelTest, ARealTierCostsWhatItsConfigurationTook) {
   EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kSlow}), 2.0 + 8);
 }
 
-TEST_F(CostModelTest, AnEmulatedTierCostsItsConfigurationWithTodaysDelayOnce) {
+// What was measured there was measured in DRAM.
+TEST_F(CostModelTest, AnEmulatedTierCostsTheRuleOnTopOfItsConfiguration) {
   machine_.tiers[kSlow].kind = TierKind::kEmulated;
   profile_.placements = {measured_in(machine_.tiers[kSlow])};
   const CostModel costs(graph_, profile_, machine_);
-  const std::vector<TierId> input_slow{kSlow, kFastTier};
-  const Seconds delay = injected_seconds(graph_, machine_, 0, input_slow);
-  EXPECT_GT(delay, 0);
-  EXPECT_DOUBLE_EQ(delay, costs.slow_access_seconds(0, input_slow));
-  EXPECT_DOUBLE_EQ(costs.op_seconds(0, input_slow), 2.0 + (8.5 - 3 - 5) + delay);
+  const std::vector<TierId> both{kSlow, kSlow};
+  const MemorySeconds waits = emulated_seconds(graph_, machine_, costs.traffic(), 0, both);
+  EXPECT_DOUBLE_EQ(waits.reading, 3072 / 250.0);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, both), op_seconds_with(2.0 + 8, waits));
+  EXPECT_GT(costs.op_seconds(0, both), 2.0 + 8);
 }
 
-TEST_F(CostModelTest, NothingIsInjectedForRealMemory) {
-  EXPECT_EQ(injected_seconds(graph_, machine_, 0, std::vector<TierId>{kSlow, kSlow}), 0);
+TEST_F(CostModelTest, NothingIsEmulatedForRealMemory) {
+  const StepTraffic traffic(graph_, 0);
+  EXPECT_EQ(emulated_seconds(graph_, machine_, traffic, 0, std::vector<TierId>{kSlow, kSlow}), MemorySeconds{});
 }
 
 TEST_F(CostModelTest, APlacementNeverMakesAnOpFaster) {
@@ -149,12 +150,10 @@ TEST_F(CostModelTest, TimesInATierThatThisMachineHasNotAreLeftAlone) {
 TEST_F(CostModelTest, SeveralSlowTiersAddUpEachInItsOwnWay) {
   machine_.tiers.push_back(tier_with(125, 50));
   machine_.tiers.back().name = "slower";
-  auto times = measured_in(machine_.tiers[kSlow]);
-  for (ConfigurationTime& each : times->distinct[0]) each.injected = 0;
-  profile_.placements = {times};
-  const Seconds write = 2048 * (1.0 / 50 - 1.0 / 500);  // not measured there
+  profile_.placements = {measured_in(machine_.tiers[kSlow])};
+  const Seconds written = 2048 * (1.0 / 50 - 1.0 / 500);  // not measured there
   EXPECT_DOUBLE_EQ(CostModel(graph_, profile_, machine_).op_seconds(0, std::vector<TierId>{kSlow, 2}),
-                   2.0 + 3.5 + write);
+                   std::max(2.0 + 3.5, 2048 / 125.0) + written);
 }
 
 TEST_F(CostModelTest, RefusesAProfileOfAnotherGraph) {

@@ -44,13 +44,11 @@ void to_json(nlohmann::json& json, const ConfigurationTime& configuration) {
   }
   json = configuration.timing;
   json["slow_operands"] = slow;
-  json["injected_seconds"] = configuration.injected;
 }
 
 Status read_json(const JsonReader& reader, ConfigurationTime& configuration) {
   std::vector<std::size_t> slow;
   SLUICE_RETURN_IF_ERROR(reader.read(configuration.timing));
-  SLUICE_RETURN_IF_ERROR(reader.read_figure("injected_seconds", configuration.injected));
   SLUICE_RETURN_IF_ERROR(reader.read("slow_operands", slow));
   configuration.slow = 0;
   for (const std::size_t operand : slow) {

@@ -39,8 +39,7 @@ inline constexpr std::size_t kMostOperands = 64;  // an op with more is not time
 // A configuration of AutoTM (§3.5): which operands lay in a slow tier, and how long the op took, warm.
 struct ConfigurationTime {
   OperandSet slow = 0;
-  Timing timing;
-  Seconds injected = 0;  // the part of each sample that was the delay of an emulated tier
+  Timing timing;  // without delays: those of an emulated tier are computed (memory_time.hpp)
   bool operator==(const ConfigurationTime&) const = default;
 };
 

@@ -26,7 +26,7 @@ OperandSet members(const Op& op, const std::vector<TensorId>& tensors) {
 }
 
 Seconds extra_of(const OpConfigurations& configurations, const ConfigurationTime& configuration) {
-  return configuration.timing.median - configuration.injected - configurations.front().timing.median;
+  return configuration.timing.median - configurations.front().timing.median;
 }
 
 std::optional<Seconds> sum_of_single(const OpConfigurations& configurations, OperandSet slow) {

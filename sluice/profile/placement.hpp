@@ -45,8 +45,8 @@ OperandSet operands_in(const Op& op, std::span<const TierId> operand_tiers, Tier
 OperandSet read_operands(const Op& op);
 OperandSet written_operands(const Op& op);
 
-// By how much `slow` makes the op slower, without what was injected (so perhaps below 0: samples differ). Nothing when
-// the measurements do not cover its operands.
+// By how much `slow` makes the op slower (perhaps below 0: samples differ). Nothing when the measurements do not cover
+// its operands.
 std::optional<Seconds> extra_seconds(const OpConfigurations& configurations, OperandSet slow);
 
 }  // namespace sluice

@@ -16,9 +16,8 @@ Op op_of(int inputs, int outputs, bool in_place = false) {
   return op;
 }
 
-ConfigurationTime taking(OperandSet slow, Seconds seconds, Seconds injected = 0) {
-  return {
-      .slow = slow, .timing = {.median = seconds, .min = seconds, .max = seconds, .samples = 3}, .injected = injected};
+ConfigurationTime taking(OperandSet slow, Seconds seconds) {
+  return {.slow = slow, .timing = {.median = seconds, .min = seconds, .max = seconds, .samples = 3}};
 }
 
 TEST(Placement, AllConfigurationsOfFewOperandsAreMeasured) {
@@ -48,8 +47,8 @@ TEST(Placement, TiersOfOperandsAndBack) {
   EXPECT_EQ(written_operands(op), 0b110u);
 }
 
-TEST(Placement, MeasuredConfigurationsAreTakenWithoutWhatWasInjected) {
-  const OpConfigurations measured{taking(0, 10), taking(1, 13, 2), taking(2, 9, 0), taking(3, 20, 6)};
+TEST(Placement, MeasuredConfigurationsAreTaken) {
+  const OpConfigurations measured{taking(0, 10), taking(1, 11), taking(2, 9), taking(3, 14)};
   EXPECT_DOUBLE_EQ(*extra_seconds(measured, 0), 0);
   EXPECT_DOUBLE_EQ(*extra_seconds(measured, 1), 1);
   EXPECT_DOUBLE_EQ(*extra_seconds(measured, 2), -1);

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kCacheFormatVersion = 2;  // 1 had no times on cold operands
+constexpr int kCacheFormatVersion = 3;  // 1 had no times on cold operands, 2 had delays in those of placements
 
 std::string placement_key(const std::string& signature, const Tier& slow) { return signature + " @" + tier_key(slow); }
 

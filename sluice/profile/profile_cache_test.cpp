@@ -23,7 +23,7 @@ class ProfileCacheTest : public ::testing::Test {
 
 const OpMeasurement kConv{.warm = {.median = 0.002, .min = 0.001, .max = 0.003, .samples = 5},
                           .cold = {.median = 0.004, .min = 0.003, .max = 0.005, .samples = 5}};
-const OpConfigurations kPlaced{{.slow = 0, .timing = kConv.warm}, {.slow = 5, .timing = kConv.cold, .injected = 1e-3}};
+const OpConfigurations kPlaced{{.slow = 0, .timing = kConv.warm}, {.slow = 5, .timing = kConv.cold}};
 
 Tier slow_tier(BytesPerSecond write_bandwidth) {
   return {.name = "optane", .kind = TierKind::kEmulated, .read_bandwidth = 2e9, .write_bandwidth = write_bandwidth};
@@ -64,7 +64,7 @@ TEST_F(ProfileCacheTest, MeasuresAgainWhatAnOlderFormatKnew) {
   ProfileCache reopened = ProfileCache::open("cpu A", folder_);
   EXPECT_FALSE(reopened.find_op("conv"));
   ASSERT_EQ(reopened.notes().size(), 1u);
-  EXPECT_NE(reopened.notes()[0].find("format version 1, this sluice has 2: measuring again"), std::string::npos);
+  EXPECT_NE(reopened.notes()[0].find("format version 1, this sluice has 3: measuring again"), std::string::npos);
 }
 
 TEST_F(ProfileCacheTest, KeepsBandwidthsOfTiersThatHaveNoRequests) {

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-inline constexpr int kProfileFormatVersion = 1;
+inline constexpr int kProfileFormatVersion = 2;
 
 nlohmann::json profile_to_json(const Graph& graph, const Machine& machine, const Profile& profile);
 Result<Profile> profile_from_json(const nlohmann::json& document, const Graph& graph, const Machine& machine);

@@ -39,7 +39,7 @@ class ProfileFileTest : public ::testing::Test {
     profile_.placements.push_back(std::make_shared<PlacementTimes>(
         PlacementTimes{.tier = "optane(emulated,2,1)",
                        .emulated = true,
-                       .distinct = {{{.slow = 0, .timing = timing}, {.slow = 2, .timing = timing, .injected = 0.5}}},
+                       .distinct = {{{.slow = 0, .timing = timing}, {.slow = 2, .timing = timing}}},
                        .index = {0, -1, 0}}));
   }
   void TearDown() override { std::filesystem::remove(path_); }
@@ -106,7 +106,7 @@ TEST_F(ProfileFileTest, RefusesAnotherMachineOrThreadCount) {
 TEST_F(ProfileFileTest, RefusesAnotherFormatOrVersion) {
   nlohmann::json document = saved();
   document["version"] = 7;
-  EXPECT_NE(refusal(document).message.find("version is 7, this sluice reads 1"), std::string::npos);
+  EXPECT_NE(refusal(document).message.find("version is 7, this sluice reads 2"), std::string::npos);
   document["format"] = "sluice-plan";
   EXPECT_NE(refusal(document).message.find("not a saved profile"), std::string::npos);
   EXPECT_EQ(refusal(nlohmann::json::array()).code, ErrorCode::kBadInput);

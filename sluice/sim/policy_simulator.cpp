@@ -43,7 +43,8 @@ class PolicySimulation {
     done.charge = charge_op(policy_, accesses_, op, now_);
     done.stall = wait_seconds(machine_, tiers_, done.charge);
     const Seconds begin = now_ + done.stall;
-    const Seconds own_end = begin + costs_.op_seconds(op) + slow_seconds(machine_, tiers_.slow, done.charge);
+    const MemorySeconds slow = slow_seconds(machine_, tiers_.slow, done.charge);
+    const Seconds own_end = begin + op_seconds_with(costs_.op_seconds(op), slow);
     done.background = policy_.advance(begin, own_end);
     now_ = own_end + lost_seconds(machine_, tiers_, done.background);
     done.span = {begin - step_begin, now_ - step_begin};
@@ -133,7 +134,7 @@ PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, con
                                const CostModel& costs, const Machine& machine, const PolicyTiers& tiers, Policy& policy,
                                int steps) {
   SLUICE_CHECK(steps > 0, "at least one step is simulated");
-  const StepAccesses accesses = step_accesses(graph, liveness, layout);
+  const StepAccesses accesses = step_accesses(graph, liveness, layout, costs.traffic());
   PolicySimulation simulation(accesses, costs, machine, tiers, policy);
   PolicyTimeline timeline{.tiers = tiers};
   for (int step = 0; step < steps; ++step) timeline.steps.push_back(simulation.run_step(timeline.ops));

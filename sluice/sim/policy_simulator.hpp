@@ -3,7 +3,7 @@
 //
 // One clock, op after op:
 //   - the op waits for what the policy copies before it, and for its faults (wait_seconds());
-//   - it takes its time in fast memory plus what its bytes in slow memory cost (slow_seconds());
+//   - it takes its time in fast memory and waits for its bytes in slow memory (slow_seconds());
 //   - beside it the policy's threads copy pages, which costs the op their interference on top (lost_seconds()).
 // A policy's threads are held up while an op waits: the link is busy with what the op waits for.
 //

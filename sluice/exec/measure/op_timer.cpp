@@ -32,11 +32,7 @@ Result<std::unique_ptr<OpTimer>> OpTimer::make(CompiledGraph& compiled, int thre
 }
 
 OpTimer::OpTimer(CompiledGraph& compiled, int threads, std::vector<ScratchRing> rings)
-    : compiled_(compiled),
-      threads_(threads),
-      rings_(std::move(rings)),
-      delays_(threads),
-      input_(std::make_unique<ZeroInput>()) {
+    : compiled_(compiled), threads_(threads), rings_(std::move(rings)), input_(std::make_unique<ZeroInput>()) {
   set_denormals(_MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON);
 }
 
@@ -70,7 +66,7 @@ std::vector<void*> OpTimer::place(const Op& op) {
   return operands;
 }
 
-Result<Seconds> OpTimer::run(OpIndex op, Seconds delay) { return time(op, place(compiled_.graph().op(op)), delay); }
+Result<Seconds> OpTimer::run(OpIndex op) { return time(op, place(compiled_.graph().op(op))); }
 
 Result<Seconds> OpTimer::run_cold(OpIndex op) {
   const Graph& graph = compiled_.graph();
@@ -81,21 +77,19 @@ Result<Seconds> OpTimer::run_cold(OpIndex op) {
     const TensorId id = input ? instruction.inputs[i] : instruction.outputs[i - instruction.inputs.size()];
     flush_from_caches(static_cast<const std::byte*>(operands[i]), graph.tensor(id).bytes, threads_);
   }
-  return time(op, operands, 0);
+  return time(op, operands);
 }
 
-Result<Seconds> OpTimer::run_behind_others(OpIndex op, Seconds delay) {
+Result<Seconds> OpTimer::run_behind_others(OpIndex op) {
   for (OpIndex before = std::max(0, op - kOpsBefore); before < op; ++before) SLUICE_RETURN_IF_ERROR(run(before));
-  return run(op, delay);
+  return run(op);
 }
 
-Result<Seconds> OpTimer::time(OpIndex op, const std::vector<void*>& operands, Seconds delay) {
+Result<Seconds> OpTimer::time(OpIndex op, const std::vector<void*>& operands) {
   const Op& instruction = compiled_.graph().op(op);
   const StepContext context{.input = input_.get()};
   const auto begin = std::chrono::steady_clock::now();
   const Status status = compiled_.run(op, operands, context);
-  delays_.add(delay);
-  delays_.settle();
   const Seconds seconds = std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - begin).count();
   if (!status.ok()) {
     return Error{status.error().code, "measuring op " + instruction.name + " failed: " + status.error().message};

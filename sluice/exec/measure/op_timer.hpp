@@ -1,7 +1,7 @@
 // Runs single ops of a step in scratch memory and says how long each took.
 //
 // Operands lie in a scratch ring (scratch_ring.hpp), or in a second one like it that stands for a slow tier's arena:
-// for an emulated tier the data really are elsewhere in DRAM and the delay is injected as the executor does it.
+// for an emulated tier the data are elsewhere in DRAM, and what the executor waits for it is not in the times.
 // Denormals are flushed on the compute threads as long as a timer lives, because values mean nothing here. The input op
 // is run with a source of zeros. One caller at a time, on the compute thread.
 #pragma once
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sluice/exec/backends/backend.hpp"
-#include "sluice/exec/delay_injector.hpp"
 #include "sluice/exec/measure/scratch_ring.hpp"
 #include "sluice/memory/machine.hpp"
 
@@ -34,24 +33,23 @@ class OpTimer {
   // From here on these tensors, and only these, lie in the slow ring.
   void put_in_slow(std::vector<TensorId> tensors);
 
-  // Seconds of the op and of the delay injected behind it. An op's error names the op.
-  Result<Seconds> run(OpIndex op, Seconds delay = 0);
+  // Seconds of the op. An op's error names the op.
+  Result<Seconds> run(OpIndex op);
   // The same with no byte of any operand in a cache.
   Result<Seconds> run_cold(OpIndex op);
   // `op` behind the ops that precede it in the step: warm.
-  Result<Seconds> run_behind_others(OpIndex op, Seconds delay);
+  Result<Seconds> run_behind_others(OpIndex op);
 
  private:
   OpTimer(CompiledGraph& compiled, int threads, std::vector<ScratchRing> rings);
   std::vector<void*> place(const Op& op);
-  Result<Seconds> time(OpIndex op, const std::vector<void*>& operands, Seconds delay);
+  Result<Seconds> time(OpIndex op, const std::vector<void*>& operands);
   void set_denormals(unsigned mode) const;
 
   CompiledGraph& compiled_;
   int threads_;
   std::vector<ScratchRing> rings_;  // fast, slow; every op is placed in both, so that they stay alike
   std::vector<TensorId> slow_;
-  DelayInjector delays_;
   std::unique_ptr<InputSource> input_;
 };
 

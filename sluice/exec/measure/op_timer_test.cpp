@@ -107,14 +107,14 @@ TEST(OpTimer, RingsLieWhereTheTiersDo) {
   EXPECT_NE(missing.error().message.find("numa:900"), std::string::npos);
 }
 
-TEST(OpTimer, RunsTheOpsBeforeAndWaitsForTheDelayOnce) {
+TEST(OpTimer, RunsTheOpsBefore) {
   ReadingGraph compiled;
   const auto timer = OpTimer::make(compiled, 1);
   ASSERT_TRUE(timer.ok());
-  const Result<Seconds> seconds = (*timer)->run_behind_others(1, 0.02);
+  const Result<Seconds> seconds = (*timer)->run_behind_others(1);
   ASSERT_TRUE(seconds.ok());
   EXPECT_EQ(compiled.ops, (std::vector<OpIndex>{0, 1}));
-  EXPECT_GE(*seconds, 0.02);
+  EXPECT_GT(*seconds, 0);
 }
 
 TEST(OpTimer, NamesTheOpThatFails) {

@@ -8,7 +8,6 @@
 
 #include "sluice/exec/measure/op_timer.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/profile/cost_model.hpp"
 
 namespace sluice {
 namespace {
@@ -39,23 +38,19 @@ std::vector<TensorId> tensors_of(const Op& op, OperandSet set) {
   return tensors;
 }
 
-Result<OpConfigurations> measure_configurations(OpTimer& timer, const Graph& graph, const Machine& machine,
-                                                const Task& task) {
+Result<OpConfigurations> measure_configurations(OpTimer& timer, const Graph& graph, const Task& task) {
   const Op& op = graph.op(task.op);
   const std::vector<OperandSet> sets = configurations_to_measure(op);
   std::vector<std::vector<Seconds>> samples(sets.size());
   OpConfigurations configurations;
-  for (const OperandSet set : sets) {
-    const std::vector<TierId> tiers = operand_tiers(op, set, task.tier);
-    configurations.push_back({.slow = set, .injected = injected_seconds(graph, machine, task.op, tiers)});
-  }
+  for (const OperandSet set : sets) configurations.push_back({.slow = set});
   timer.put_in_slow({});
-  SLUICE_ASSIGN(const Seconds warm_up, timer.run_behind_others(task.op, 0));
+  SLUICE_ASSIGN(const Seconds warm_up, timer.run_behind_others(task.op));
   const int rounds = warm_up > kLongOp ? kLongRounds : kRounds;
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < sets.size(); ++i) {
       timer.put_in_slow(tensors_of(op, sets[i]));
-      SLUICE_ASSIGN(const Seconds seconds, timer.run_behind_others(task.op, configurations[i].injected));
+      SLUICE_ASSIGN(const Seconds seconds, timer.run_behind_others(task.op));
       samples[i].push_back(seconds);
     }
   }
@@ -89,7 +84,7 @@ Status measure_tasks(CompiledGraph& compiled, const Machine& machine, ProfileCac
       SLUICE_RETURN_IF_ERROR(timer->lie_in(machine.tier(kFastTier), machine.tier(task.tier)));
       measured_tier = task.tier;
     }
-    SLUICE_ASSIGN(OpConfigurations configurations, measure_configurations(*timer, graph, machine, task));
+    SLUICE_ASSIGN(OpConfigurations configurations, measure_configurations(*timer, graph, task));
     effort.configurations += static_cast<int>(configurations.size());
     cache.put_placement(op_signature(graph, graph.op(task.op)), machine.tier(task.tier), std::move(configurations));
     ++effort.measured;

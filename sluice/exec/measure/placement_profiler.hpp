@@ -3,8 +3,8 @@
 //
 // All configurations of an op are measured in turn, five rounds after a warm-up run (three for ops above 10 ms), so
 // that what changes on the machine meanwhile changes all of them. Operands of an emulated tier lie in DRAM outside the
-// scratch memory of the fast tier, and the executor's delay is injected inside the measured time. Needs twice the
-// profiler's memory, and up to fifteen runs of ops a configuration. Compute thread only.
+// scratch memory of the fast tier; what that tier costs more is computed, not measured (memory_time.hpp). Needs twice
+// the profiler's memory, and up to fifteen runs of ops a configuration. Compute thread only.
 #pragma once
 
 #include "sluice/exec/measure/profiler.hpp"

@@ -11,7 +11,7 @@ namespace {
 
 constexpr TierId kSlow = 1;
 constexpr Bytes kTensorBytes = 1000 * kKiB;
-constexpr Seconds kRead = 4e-3;   // what the slow tier adds to reading a tensor
+constexpr Seconds kRead = 4e-3;   // what the slow tier takes to read a tensor
 constexpr Seconds kWrite = 8e-3;  // and to writing one
 
 // Two ops of one signature and one of another, with one input and one output each.
@@ -53,7 +53,7 @@ class PlacementProfilerTest : public ::testing::Test {
                                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
-TEST_F(PlacementProfilerTest, TimesEveryConfigurationWithItsDelay) {
+TEST_F(PlacementProfilerTest, TimesEveryConfiguration) {
   ProfileCache cache = open_cache();
   auto profile = measure_profile(compiled_, machine_, cache);
   ASSERT_TRUE(profile.ok());
@@ -73,34 +73,24 @@ TEST_F(PlacementProfilerTest, TimesEveryConfigurationWithItsDelay) {
   EXPECT_EQ(times.of(0), times.of(1)) << "one signature, one measurement";
   const OpConfigurations& of_op = *times.of(2);
   ASSERT_EQ(of_op.size(), 4u);
-  const std::vector<Seconds> delays{0, kRead, kWrite, kRead + kWrite};  // nothing, input, output, both
-  for (std::size_t i = 0; i < of_op.size(); ++i) {
+  for (std::size_t i = 0; i < of_op.size(); ++i) {  // nothing, input, output, both
     EXPECT_EQ(of_op[i].slow, i);
     EXPECT_GE(of_op[i].timing.samples, 3);
-    EXPECT_NEAR(of_op[i].injected, delays[i], 1e-9);
-    EXPECT_GT(of_op[i].timing.median, delays[i] - 1e-3) << "the delay is waited for (less what was waited too long)";
   }
 }
 
-TEST_F(PlacementProfilerTest, TheCostModelCountsTheDelayOnce) {
+TEST_F(PlacementProfilerTest, TheCostModelAddsWhatTheTierIsToCost) {
   ProfileCache cache = open_cache();
   auto profile = measure_profile(compiled_, machine_, cache);
   ASSERT_TRUE(profile.ok());
   ASSERT_TRUE(measure_placements(compiled_, machine_, cache, *profile).ok());
-  // What the model gives is the measured configuration: what was injected is taken out and put back again.
   const CostModel costs(compiled_.graph(), *profile, machine_);
   const OpConfigurations& measured = *profile->placements[0]->of(2);
   const std::vector<TierId> tiers{kSlow, kSlow};
   const Seconds difference = measured[3].timing.median - measured[0].timing.median;
-  EXPECT_NEAR(costs.op_seconds(2, tiers), std::max(profile->op_seconds[2], profile->op_seconds[2] + difference), 1e-9);
-  // And when the machine's figures have changed since, what the executor injects now.
-  Machine slower = machine_;
-  slower.tiers[kSlow].write_bandwidth /= 2;
-  auto renamed = std::make_shared<PlacementTimes>(*profile->placements[0]);
-  renamed->tier = tier_key(slower.tiers[kSlow]);
-  profile->placements = {renamed};
-  EXPECT_NEAR(CostModel(compiled_.graph(), *profile, slower).op_seconds(2, tiers), costs.op_seconds(2, tiers) + kWrite,
-              1e-9);
+  const Seconds in_dram = profile->op_seconds[2] + std::max(0.0, difference);
+  // The output's lines are fetched before they are written.
+  EXPECT_NEAR(costs.op_seconds(2, tiers), std::max(in_dram, 2 * kRead) + kWrite, 1e-9);
 }
 
 TEST_F(PlacementProfilerTest, ASecondRunMeasuresNothing) {

@@ -20,16 +20,22 @@ void copy_piece(std::atomic<Bytes>& place, std::byte* to, const std::byte* from,
 
 }  // namespace
 
-Result<std::unique_ptr<PageCopies>> PageCopies::create(int compute_threads, int background_threads) {
+Result<std::unique_ptr<PageCopies>> PageCopies::create(int compute_threads, int background_threads, const Link& inward,
+                                                       const Link& outward) {
   SLUICE_ASSIGN(Arena fast, Arena::map(2 * kWindow, "page frames of fast memory"));
   SLUICE_ASSIGN(Arena slow, Arena::map(2 * kWindow, "page frames of slow memory"));
-  std::unique_ptr<PageCopies> copies(new PageCopies(std::move(fast), std::move(slow), compute_threads));
+  std::unique_ptr<PageCopies> copies(
+      new PageCopies(std::move(fast), std::move(slow), compute_threads, inward, outward));
   copies->start(background_threads);
   return copies;
 }
 
-PageCopies::PageCopies(Arena fast, Arena slow, int compute_threads)
-    : fast_(std::move(fast)), slow_(std::move(slow)), compute_threads_(compute_threads) {}
+PageCopies::PageCopies(Arena fast, Arena slow, int compute_threads, const Link& inward, const Link& outward)
+    : fast_(std::move(fast)),
+      slow_(std::move(slow)),
+      compute_threads_(compute_threads),
+      line_in_(held_bandwidth(inward)),
+      line_out_(held_bandwidth(outward)) {}
 
 void PageCopies::start(int background_threads) {
   for (int i = 0; i < background_threads; ++i) threads_.emplace_back([this] { work(); });
@@ -95,7 +101,9 @@ void PageCopies::work() {
     waiting -= bytes;
     ++busy_;
     lock.unlock();
+    const Clock::time_point end = (out ? line_out_ : line_in_).end_of(bytes);
     out ? copy_out(bytes) : copy_in(bytes);
+    MemoryLine::hold_until(end);
     lock.lock();
     --busy_;
     if (waiting_in_ + waiting_out_ == 0 && busy_ == 0) changed_.notify_all();

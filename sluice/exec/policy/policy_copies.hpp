@@ -5,6 +5,9 @@
 // So the copies take the memory bandwidth, the caches and the cores that real ones would. Each arena is a window of
 // 128 MiB, larger than a cache, half of it for either direction; it takes no memory until the first copy.
 //
+// Threads of this object are held as long as the emulated links take (memory_line.hpp), where a processor copies; the
+// wait of copy_now() is its caller's to fill up.
+//
 // Threads: copy_now() uses the compute threads, which have nothing else to do; submit() leaves the work to threads of
 // this object. One caller at a time.
 #pragma once
@@ -16,14 +19,17 @@
 #include <thread>
 #include <vector>
 
+#include "sluice/exec/transfer/memory_line.hpp"
 #include "sluice/memory/arena.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice {
 
 class PageCopies {
  public:
   // kOutOfSpace when the arenas cannot be mapped.
-  static Result<std::unique_ptr<PageCopies>> create(int compute_threads, int background_threads);
+  static Result<std::unique_ptr<PageCopies>> create(int compute_threads, int background_threads, const Link& inward,
+                                                    const Link& outward);
   ~PageCopies();
   PageCopies(const PageCopies&) = delete;
   PageCopies& operator=(const PageCopies&) = delete;
@@ -37,7 +43,7 @@ class PageCopies {
   Bytes copied_out() const { return copied_out_; }
 
  private:
-  PageCopies(Arena fast, Arena slow, int compute_threads);
+  PageCopies(Arena fast, Arena slow, int compute_threads, const Link& inward, const Link& outward);
   void start(int background_threads);
   void work();
   void copy_in(Bytes bytes);
@@ -46,6 +52,8 @@ class PageCopies {
   Arena fast_;
   Arena slow_;
   int compute_threads_;
+  MemoryLine line_in_;
+  MemoryLine line_out_;
   std::atomic<Bytes> place_in_{0};  // of the next piece, in the window
   std::atomic<Bytes> place_out_{0};
   std::atomic<Bytes> copied_in_{0};

@@ -113,7 +113,8 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
   }
 
   void after_op(OpIndex op) override {
-    slow_delays_.add(slow_seconds(machine_, tiers_.slow, charge_));
+    const Seconds in_fast = now() - op_begin_;
+    slow_delays_.add(op_seconds_with(in_fast, slow_seconds(machine_, tiers_.slow, charge_)) - in_fast);
     const Seconds end = now();
     const BackgroundWork work = outside_of_time([&] { return policy_->advance(op_begin_, end); });
     last_.background.in += work.in;
@@ -192,10 +193,12 @@ Result<std::unique_ptr<PolicyExecutor>> PolicyExecutor::create(CompiledGraph& co
   const PolicyMemory memory = policy_memory(machine, tiers, request.fast_bytes, layout.bytes);
   SLUICE_ASSIGN(auto policy, make_policy(*chosen.entry, memory, chosen.tuning));
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  SLUICE_ASSIGN(auto copies, PageCopies::create(machine.threads, std::min(chosen.tuning.copy_threads, cores)));
+  SLUICE_ASSIGN(auto copies, PageCopies::create(machine.threads, std::min(chosen.tuning.copy_threads, cores),
+                                                machine.link(tiers.inward), machine.link(tiers.outward)));
+  const StepTraffic traffic(compiled.graph(), machine.cache_bytes);
   SLUICE_ASSIGN(auto inner, Executor::create(compiled, machine, std::move(program), budgets));
   return std::unique_ptr<PolicyExecutor>(std::make_unique<ObservingExecutor>(
-      std::move(inner), step_accesses(compiled.graph(), liveness, layout), machine, tiers, std::move(policy),
+      std::move(inner), step_accesses(compiled.graph(), liveness, layout, traffic), machine, tiers, std::move(policy),
       std::move(copies),
       fmt::format("{} is emulated: data stay in fast memory, its copies and delays are added to the step",
                   request.name)));

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 
 #include "sluice/base/random.hpp"
@@ -110,7 +111,7 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
 
     const Liveness liveness = analyze_liveness(compiled.graph());
     const PageLayout layout = allocation_order_layout(compiled.graph(), liveness);
-    const StepAccesses accesses = step_accesses(compiled.graph(), liveness, layout);
+    const StepAccesses accesses = step_accesses(compiled.graph(), liveness, layout, StepTraffic(compiled.graph(), 0));
     const PolicyTiers tiers = *check_policy_run(machine, run);
     const PolicyEntry& entry = *find_policy(name);
     const PolicyMemory memory = policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
@@ -121,7 +122,7 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
       Seconds charged = 0;
       for (OpIndex op = 0; op < compiled.graph().op_count(); ++op) {
         const AccessCharge charge = charge_op(*policy, accesses, op, 0);
-        charged += wait_seconds(machine, tiers, charge) + slow_seconds(machine, tiers.slow, charge);
+        charged += wait_seconds(machine, tiers, charge) + op_seconds_with(0, slow_seconds(machine, tiers.slow, charge));
         expected += charge;
       }
       const auto trace = (*executor)->run_step(context);
@@ -215,7 +216,7 @@ TEST(PolicyExecutor, AFailingOpEndsTheStep) {
 }
 
 TEST(PageCopies, CopiesWhatItIsTold) {
-  const std::unique_ptr<PageCopies> copies = PageCopies::create(2, 3).value();
+  const std::unique_ptr<PageCopies> copies = PageCopies::create(2, 3, {}, {}).value();
   copies->copy_now(10 * kMiB + 4096, 3 * kMiB);
   EXPECT_EQ(copies->copied_in(), 10 * kMiB + 4096);
   EXPECT_EQ(copies->copied_out(), 3 * kMiB);
@@ -224,6 +225,19 @@ TEST(PageCopies, CopiesWhatItIsTold) {
   EXPECT_EQ(copies->copied_in(), 10 * kMiB + 4096 + 50 * 64 * kKiB);
   EXPECT_EQ(copies->copied_out(), 3 * kMiB + 50 * 300 * kKiB);
   copies->drain();  // nothing is under way
+}
+
+// However many threads copy, a link's bytes pass one behind the other; a device's engine holds none of them.
+TEST(PageCopies, AreHeldAsLongAsTheEmulatedLinkTakes) {
+  Link slow{.bandwidth = 100e6, .throttled = true};
+  const auto copies = PageCopies::create(1, 2, slow, slow).value();
+  const auto begin = std::chrono::steady_clock::now();
+  copies->submit(2 * kMiB, 0);
+  copies->drain();
+  EXPECT_GE(std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - begin).count(), 2 * kMiB / 100e6);
+  EXPECT_EQ(held_bandwidth(slow), 100e6);
+  slow.copied_by = CopiedBy::kDma;
+  EXPECT_EQ(held_bandwidth(slow), 0);
 }
 
 }  // namespace

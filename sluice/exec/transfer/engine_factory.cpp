@@ -53,13 +53,16 @@ Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, Link
                                                     const TierStorages& storages) {
   const Link& link = machine.link(link_id);
   std::unique_ptr<TransferEngine> engine;
-  if (storages.file(link.from) != nullptr || storages.file(link.to) != nullptr) {
+  const bool file = storages.file(link.from) != nullptr || storages.file(link.to) != nullptr;
+  if (file) {
     SLUICE_ASSIGN(engine, make_file_engine(machine, link, storages));
   } else {
     const CopyFunction copy = link.to == kFastTier ? cached_copy : streaming_copy;
-    engine = make_copy_engine(storages.base(link.from), storages.base(link.to), copy, machine.threads);
+    engine =
+        make_copy_engine(storages.base(link.from), storages.base(link.to), copy, machine.threads, held_bandwidth(link));
   }
-  if (link.throttled) engine = std::make_unique<ThrottledEngine>(std::move(engine), link.bandwidth, link.latency);
+  if (link.throttled && (file || held_bandwidth(link) == 0))
+    engine = std::make_unique<ThrottledEngine>(std::move(engine), link.bandwidth, link.latency);
   return engine;
 }
 

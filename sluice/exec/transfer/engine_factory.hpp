@@ -1,5 +1,6 @@
 // Chooses the transfer engine for a link: io_uring where one end is a file (blocking file I/O where io_uring is not
-// allowed), copies between memory tiers, and a throttle around either when the link is throttled.
+// allowed), copies between memory tiers. A throttled link's engine is slowed down: where a processor copies, it is held
+// for as long (memory_line.hpp); where a device does (Link::copied_by), only the time passes (throttled_engine.hpp).
 #pragma once
 
 #include <memory>

@@ -66,15 +66,21 @@ Status measure_numa_tiers(Machine& machine) {
 // Lanes that copy do so with the processors and the memory that compute uses.
 Status measure_copies(Machine& machine, const std::vector<LinkId>& links) {
   const auto link = [&](std::size_t i) -> Link& { return machine.links[static_cast<std::size_t>(links[i])]; };
-  const Tier& slow = machine.tier(link(0).from == kFastTier ? link(0).to : link(0).from);
-  SLUICE_ASSIGN(const CopyBesideCompute measured,
-                measure_copy_beside_compute(slow, machine.tier(kFastTier), machine.threads));
+  const auto is_inward = [&](std::size_t i) { return link(i).to == kFastTier; };
+  const Tier& slow = machine.tier(is_inward(0) ? link(0).from : link(0).to);
+  EmulatedCopies emulated;
   for (std::size_t i = 0; i < links.size(); ++i) {
-    impose(link(i), measured.one, link(i).latency);
-    link(i).interference = measured.lost_per_byte;
+    (is_inward(i) ? emulated.inward : emulated.outward) = held_bandwidth(link(i));
+  }
+  SLUICE_ASSIGN(const CopyBesideCompute measured,
+                measure_copy_beside_compute(slow, machine.tier(kFastTier), machine.threads, emulated));
+  const auto lane = [&](std::size_t i) { return is_inward(i) ? measured.inward : measured.outward; };
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    impose(link(i), lane(i).alone, link(i).latency);
+    link(i).interference = lane(i).lost_per_byte;
   }
   for (std::size_t i = 0; links.size() == 2 && i < 2; ++i) {
-    const BytesPerSecond left = left_beside(measured.one, measured.both, link(1 - i).bandwidth, measured.both);
+    const BytesPerSecond left = left_beside(lane(i).alone, lane(i).shared, link(1 - i).bandwidth, lane(1 - i).shared);
     link(i).shared_bandwidth = std::min(link(i).bandwidth, left);
   }
   return {};

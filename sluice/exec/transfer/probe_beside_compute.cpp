@@ -5,6 +5,7 @@
 #include <latch>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "sluice/exec/cpu_affinity.hpp"
@@ -78,69 +79,87 @@ class Load {
   volatile float kept_ = 0;  // so that nothing can be left out
 };
 
-// Lanes at work, from construction to destruction: the first copies into fast memory, the second back, each in a half
-// of its own, as fast as its engine does.
-class Lanes {
+// A lane at work, from construction to destruction: copies a range over and over, as fast as its engine does.
+class Lane {
  public:
-  Lanes(const ProbeArenas& arenas, int count, int threads)
-      : threads_(threads), half_(align_down(arenas.from.bytes() / 2, kTensorAlignment)), copying_(count) {
-    std::byte* const slow = arenas.from.data();
-    std::byte* const fast = arenas.to.data();
-    engines_.push_back(make_copy_engine(slow, fast, cached_copy, threads));
-    if (count == 2) engines_.push_back(make_copy_engine(fast + half_, slow + half_, streaming_copy, threads));
-    for (const auto& engine : engines_) {
-      engine->expect_help(true);
-      lanes_.emplace_back([this, &engine = *engine] { run(engine); });
-    }
+  Lane(std::unique_ptr<TransferEngine> engine, Bytes bytes) : engine_(std::move(engine)), bytes_(bytes) {
+    engine_->expect_help(true);
+    thread_ = std::jthread([this] { run(); });
     copying_.wait();
   }
-  ~Lanes() {
+  ~Lane() {
     stop_ = true;
-    for (const auto& engine : engines_) engine->expect_help(false);
+    engine_->expect_help(false);
   }
-  Lanes(const Lanes&) = delete;
-  Lanes& operator=(const Lanes&) = delete;
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
 
-  void help() {
-    for (const auto& engine : engines_) engine->help(threads_);
-  }
+  void help(int threads) { engine_->help(threads); }
   Bytes moved() const { return moved_; }
 
  private:
-  void run(TransferEngine& engine) {
+  void run() {
     allow_every_cpu();
     copying_.count_down();
-    const Bytes piece = std::min(ThrottledEngine::kPieceBytes, half_);
+    const Bytes piece = std::min(ThrottledEngine::kPieceBytes, bytes_);
     std::vector<FinishedTransfer> finished;
-    for (Bytes at = 0; !stop_; at = at + 2 * piece <= half_ ? at + piece : 0) {
-      engine.submit(0, at, at, piece);
-      while (engine.in_flight() > 0) engine.wait(std::nullopt, finished);
+    for (Bytes at = 0; !stop_; at = at + 2 * piece <= bytes_ ? at + piece : 0) {
+      engine_->submit(0, at, at, piece);
+      while (engine_->in_flight() > 0) engine_->wait(std::nullopt, finished);
       moved_ += piece;
     }
   }
 
-  int threads_;
-  Bytes half_;
-  std::latch copying_;
+  std::unique_ptr<TransferEngine> engine_;
+  Bytes bytes_;
+  std::latch copying_{1};
   std::atomic<bool> stop_{false};
   std::atomic<Bytes> moved_{0};
-  std::vector<std::unique_ptr<TransferEngine>> engines_;
-  std::vector<std::jthread> lanes_;  // ends before what it uses
+  std::jthread thread_;  // ends before what it uses
 };
+
+enum Directions : unsigned { kInward = 1, kOutward = 2 };
 
 struct Beside {
   Seconds seconds = 0;  // of the load
-  Bytes moved = 0;      // meanwhile
+  Bytes in = 0;         // moved meanwhile
+  Bytes out = 0;
 
-  BytesPerSecond bandwidth() const { return static_cast<double>(moved) / seconds; }
+  BytesPerSecond bandwidth(Bytes bytes) const { return static_cast<double>(bytes) / seconds; }
 };
 
-Beside run_beside(Load& load, const ProbeArenas& arenas, int lanes, int threads) {
-  Lanes beside(arenas, lanes, threads);
-  const Bytes before = beside.moved();
-  const Seconds seconds = load.seconds([&] { beside.help(); });
-  return {seconds, beside.moved() - before};
-}
+class Copies {
+ public:
+  Copies(const ProbeArenas& arenas, int threads, const EmulatedCopies& emulated)
+      : arenas_(arenas), threads_(threads), emulated_(emulated) {}
+
+  // The first half of both arenas is for copies inward, the second for those outward.
+  Beside run_beside(Load& load, unsigned directions) const {
+    const Bytes half = align_down(arenas_.from.bytes() / 2, kTensorAlignment);
+    std::byte* const slow = arenas_.from.data();
+    std::byte* const fast = arenas_.to.data();
+    std::unique_ptr<Lane> in, out;
+    if ((directions & kInward) != 0) {
+      in = std::make_unique<Lane>(make_copy_engine(slow, fast, cached_copy, threads_, emulated_.inward), half);
+    }
+    if ((directions & kOutward) != 0) {
+      out = std::make_unique<Lane>(
+          make_copy_engine(fast + half, slow + half, streaming_copy, threads_, emulated_.outward), half);
+    }
+    const auto moved = [](const auto& lane) { return lane ? lane->moved() : 0; };
+    const Beside before{0, moved(in), moved(out)};
+    const Seconds seconds = load.seconds([&] {
+      if (in) in->help(threads_);
+      if (out) out->help(threads_);
+    });
+    return {seconds, moved(in) - before.in, moved(out) - before.out};
+  }
+
+ private:
+  const ProbeArenas& arenas_;
+  int threads_;
+  EmulatedCopies emulated_;
+};
 
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -148,32 +167,48 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
+// What rounds have shown of one lane.
+struct LaneRounds {
+  std::vector<double> alone, shared;
+  std::vector<std::pair<Seconds, Bytes>> beside;  // how long the load took, and what was moved
+
+  LaneBesideCompute figures(Seconds load_alone) const {
+    std::vector<double> lost;
+    for (const auto& [seconds, moved] : beside) {
+      lost.push_back((seconds - load_alone) / static_cast<double>(std::max(moved, Bytes{1})));
+    }
+    LaneBesideCompute lane;
+    lane.alone = std::max(1.0, median_of(alone));
+    lane.shared = std::clamp(median_of(shared), 1.0, lane.alone);
+    lane.lost_per_byte = std::clamp(median_of(lost), 0.0, 1 / lane.alone);
+    return lane;
+  }
+};
+
 }  // namespace
 
-Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads) {
+Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads,
+                                                      const EmulatedCopies& emulated) {
   SLUICE_ASSIGN(const ProbeArenas arenas, map_probe_arenas(slow, fast, threads));
   Load load(threads);
-  std::vector<Beside> beside_one;
-  std::vector<double> one;
-  std::vector<double> both;
+  const Copies copies(arenas, threads, emulated);
+  LaneRounds inward, outward;
   Seconds alone = load.seconds();
   const auto begin = Clock::now();
   for (int round = 0; round < kRounds; ++round) {
     if (round > 0 && Clock::now() - begin > to_duration(kPatience)) break;
     alone = std::min(alone, load.seconds());
-    beside_one.push_back(run_beside(load, arenas, 1, threads));
-    one.push_back(beside_one.back().bandwidth());
-    both.push_back(run_beside(load, arenas, 2, threads).bandwidth() / 2);
+    const Beside in = copies.run_beside(load, kInward);
+    inward.alone.push_back(in.bandwidth(in.in));
+    inward.beside.emplace_back(in.seconds, in.in);
+    const Beside out = copies.run_beside(load, kOutward);
+    outward.alone.push_back(out.bandwidth(out.out));
+    outward.beside.emplace_back(out.seconds, out.out);
+    const Beside both = copies.run_beside(load, kInward | kOutward);
+    inward.shared.push_back(both.bandwidth(both.in));
+    outward.shared.push_back(both.bandwidth(both.out));
   }
-  std::vector<double> lost;
-  for (const Beside& each : beside_one) {
-    lost.push_back((each.seconds - alone) / static_cast<double>(std::max(each.moved, Bytes{1})));
-  }
-  CopyBesideCompute measured;
-  measured.one = std::max(1.0, median_of(one));
-  measured.both = std::clamp(median_of(both), 1.0, measured.one);
-  measured.lost_per_byte = std::clamp(median_of(lost), 0.0, 1 / measured.one);
-  return measured;
+  return CopyBesideCompute{inward.figures(alone), outward.figures(alone)};
 }
 
 }  // namespace sluice

@@ -4,7 +4,8 @@
 // (shared_copy_engine.hpp); where they leave one, lanes copy there, and what is left is the memory and the caches that
 // both use. So the load is a loop of parallel regions as short as ops are, with help for the lanes between them, and
 // how much longer it takes beside lanes that copy without a pause is what their bytes cost. Five rounds: alone (the
-// shortest counts, others' work only slows down), beside one lane, beside two, there and back (medians).
+// shortest counts, others' work only slows down), beside each lane, beside both (medians). Lanes of an emulated memory
+// hold their copiers here as they do in a step.
 #pragma once
 
 #include "sluice/base/result.hpp"
@@ -13,13 +14,25 @@
 
 namespace sluice {
 
-struct CopyBesideCompute {
-  BytesPerSecond one = 0;     // payload of one lane beside compute
-  BytesPerSecond both = 0;    // of each of two, not above `one`
-  Seconds lost_per_byte = 0;  // by compute, beside one lane; 0 to 1 / one: all of its time
+struct LaneBesideCompute {
+  BytesPerSecond alone = 0;   // payload, with no other lane at work
+  BytesPerSecond shared = 0;  // with both at work; not above `alone`
+  Seconds lost_per_byte = 0;  // by compute, beside this lane; 0 to 1 / alone: all of its time
 };
 
-// Takes about a second and what measure_memory() takes of each tier.
-Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads);
+struct CopyBesideCompute {
+  LaneBesideCompute inward;  // slow to fast
+  LaneBesideCompute outward;
+};
+
+// Bandwidths for which copies hold their makers (shared_copy_engine.hpp); 0: none.
+struct EmulatedCopies {
+  BytesPerSecond inward = 0;
+  BytesPerSecond outward = 0;
+};
+
+// Takes about a second and a half, and what measure_memory() takes of each tier.
+Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads,
+                                                      const EmulatedCopies& emulated);
 
 }  // namespace sluice

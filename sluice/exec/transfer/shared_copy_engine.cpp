@@ -15,7 +15,8 @@ void SharedCopyEngine::submit(TransferIndex transfer, Bytes from_offset, Bytes t
 
 // The mutex is held.
 SharedCopyEngine::Piece SharedCopyEngine::begin_piece(Submissions::iterator submission) {
-  const Piece piece{submission, submission->from, submission->to, std::min(submission->bytes, kPieceBytes)};
+  const Bytes bytes = std::min(submission->bytes, kPieceBytes);
+  const Piece piece{submission, submission->from, submission->to, bytes, line_.end_of(bytes)};
   submission->from += piece.bytes;
   submission->to += piece.bytes;
   submission->bytes -= piece.bytes;
@@ -26,6 +27,7 @@ SharedCopyEngine::Piece SharedCopyEngine::begin_piece(Submissions::iterator subm
 
 void SharedCopyEngine::run(const Piece& piece) const {
   copy_(to_ + piece.to, from_ + piece.from, static_cast<std::size_t>(piece.bytes));
+  MemoryLine::hold_until(piece.end);
 }
 
 // The mutex is held.
@@ -103,8 +105,9 @@ void SharedCopyEngine::wake() {
   changed_.notify_one();
 }
 
-std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byte* to, CopyFunction copy, int threads) {
-  return std::make_unique<SharedCopyEngine>(from, to, copy, threads >= omp_get_num_procs());
+std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byte* to, CopyFunction copy, int threads,
+                                                 BytesPerSecond emulated) {
+  return std::make_unique<SharedCopyEngine>(from, to, copy, threads >= omp_get_num_procs(), emulated);
 }
 
 }  // namespace sluice

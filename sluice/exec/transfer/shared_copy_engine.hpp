@@ -11,6 +11,8 @@
 // there; what leaves goes past them (streaming_copy.hpp). Streaming both ways costs a step more: ResNet-32 on emulated
 // Optane 1.14 to 1.15 times fast-only against 1.09 to 1.11, Inception v3 on PMBD 1.12 to 1.19 against 1.05 to 1.08.
 //
+// Of an emulated memory whoever copies is held as long as that memory would take (memory_line.hpp).
+//
 // submit(), wait(), in_flight(): lane thread. help(), expect_help(): compute thread. wake(): any.
 #pragma once
 
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "sluice/exec/transfer/deadline.hpp"
+#include "sluice/exec/transfer/memory_line.hpp"
 #include "sluice/exec/transfer/streaming_copy.hpp"
 #include "sluice/exec/transfer/transfer_engine.hpp"
 
@@ -30,9 +33,11 @@ namespace sluice {
 
 class SharedCopyEngine final : public TransferEngine {
  public:
-  // Between two arenas, by their first bytes. `helped`: do the compute threads copy too?
-  SharedCopyEngine(const std::byte* from, std::byte* to, CopyFunction copy, bool helped = true)
-      : from_(from), to_(to), copy_(copy), helped_(helped) {}
+  // Between two arenas, by their first bytes. `helped`: do the compute threads copy too? `emulated`: the bandwidth for
+  // which copies hold their makers; 0: none.
+  SharedCopyEngine(const std::byte* from, std::byte* to, CopyFunction copy, bool helped = true,
+                   BytesPerSecond emulated = 0)
+      : from_(from), to_(to), copy_(copy), helped_(helped), line_(emulated) {}
 
   void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
   void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override;
@@ -61,6 +66,7 @@ class SharedCopyEngine final : public TransferEngine {
     Bytes from = 0;
     Bytes to = 0;
     Bytes bytes = 0;
+    Clock::time_point end;  // not over before
   };
 
   Piece begin_piece(Submissions::iterator submission);
@@ -73,6 +79,7 @@ class SharedCopyEngine final : public TransferEngine {
   std::byte* to_;
   CopyFunction copy_;
   bool helped_;
+  MemoryLine line_;
   int in_flight_ = 0;             // the lane thread's own
   std::atomic<bool> due_{false};  // bytes to copy: all that the compute lane looks at between most ops
 
@@ -85,6 +92,7 @@ class SharedCopyEngine final : public TransferEngine {
 };
 
 // Helped where `threads` compute threads take every processor that this process may use.
-std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byte* to, CopyFunction copy, int threads);
+std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byte* to, CopyFunction copy, int threads,
+                                                 BytesPerSecond emulated = 0);
 
 }  // namespace sluice

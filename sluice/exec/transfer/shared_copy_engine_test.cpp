@@ -94,6 +94,27 @@ TEST(SharedCopyEngine, WithAProcessorOfItsOwnTheLaneCopiesAtOnce) {
   EXPECT_EQ(finished.size(), 1U);
 }
 
+// 2 MiB at 100 MB/s, whoever copies them; both are back no sooner, and the bytes are there.
+TEST(SharedCopyEngine, CopiesOfEmulatedMemoryHoldTheirMakers) {
+  constexpr BytesPerSecond kBandwidth = 100e6;
+  constexpr Seconds kHeld = 2 * kMiB / kBandwidth;
+  TwoMemories memories;
+  SharedCopyEngine emulated(memories.from.front().bytes, memories.to.front().bytes, cached_copy, true, kBandwidth);
+  std::vector<FinishedTransfer> finished;
+  emulated.expect_help(true);
+  emulated.submit(0, 0, 0, 2 * kMiB);
+  const auto help_begin = Clock::now();
+  emulated.help(2);
+  EXPECT_GE(Clock::now() - help_begin, to_duration(kHeld));
+  EXPECT_TRUE(memories.same(2 * kMiB));
+  emulated.expect_help(false);
+  emulated.submit(1, 2 * kMiB, 2 * kMiB, 2 * kMiB);
+  const auto wait_begin = Clock::now();
+  while (emulated.in_flight() > 0) emulated.wait(std::nullopt, finished);
+  EXPECT_GE(Clock::now() - wait_begin, to_duration(kHeld));
+  EXPECT_TRUE(memories.same(4 * kMiB));
+}
+
 // Lane and compute thread copy at the same time, whole transfers and parts, under one transfer's name and several.
 TEST(SharedCopyEngine, BothMayCopyAtOnce) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {

@@ -1,0 +1,28 @@
+#include "sluice/exec/transfer/memory_line.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+TEST(MemoryLine, LetsBytesPassOneBehindTheOther) {
+  MemoryLine line(1e6);
+  const Clock::time_point begin = Clock::now();
+  const Clock::time_point first = line.end_of(1000);
+  EXPECT_GE(first, begin + to_duration(1e-3));
+  EXPECT_EQ(line.end_of(2'000'000'000), first + to_duration(2000)) << "asked for while the first still passes";
+}
+
+TEST(MemoryLine, HoldsUntilTheEnd) {
+  const Clock::time_point end = Clock::now() + to_duration(2e-3);
+  MemoryLine::hold_until(end);
+  EXPECT_GE(Clock::now(), end);
+}
+
+TEST(MemoryLine, HoldsNobodyForRealMemory) {
+  MemoryLine line;
+  EXPECT_LE(line.end_of(1'000'000'000'000), Clock::now());
+}
+
+}  // namespace
+}  // namespace sluice
