@@ -162,7 +162,7 @@ class Comparison {
       if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the first round"};
       progress_(contestant.row.planner + " settles", step, policy.settling_steps);
       SLUICE_ASSIGN(const WorkerStep done, contestant.worker->run_step(step, rate_of(step)));
-      const StepTraffic traffic = traffic_of(done, machine_);
+      const MovedBytes traffic = traffic_of(done, machine_);
       policy.bytes_in += traffic.in;
       policy.bytes_out += traffic.out;
     }

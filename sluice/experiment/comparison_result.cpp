@@ -22,7 +22,7 @@ void compare_bits(ComparisonRow& row, const WorkerRun& run, const WorkerRun& bas
 void add_means(ComparisonRow& row, const WorkerRun& run, const Machine& machine) {
   std::vector<double> stalls;
   for (std::size_t i = kWarmupRounds; i < run.steps.size(); ++i) {
-    const StepTraffic traffic = traffic_of(run.steps[i], machine);
+    const MovedBytes traffic = traffic_of(run.steps[i], machine);
     row.bytes_in += traffic.in;
     row.bytes_out += traffic.out;
     stalls.push_back(run.steps[i].stall_seconds);
@@ -34,7 +34,7 @@ void add_means(ComparisonRow& row, const WorkerRun& run, const Machine& machine)
 
 void add_activity(PolicyActivity& policy, const WorkerRun& run, const Machine& machine) {
   for (const WorkerStep& step : run.steps) {
-    const StepTraffic traffic = traffic_of(step, machine);
+    const MovedBytes traffic = traffic_of(step, machine);
     policy.bytes_in += traffic.in;
     policy.bytes_out += traffic.out;
   }
@@ -56,8 +56,8 @@ bool ComparisonResult::same_bits() const {
   return std::ranges::all_of(rows, [](const ComparisonRow& row) { return row.failure || row.same_bits(); });
 }
 
-StepTraffic traffic_of(const WorkerStep& step, const Machine& machine) {
-  StepTraffic traffic;
+MovedBytes traffic_of(const WorkerStep& step, const Machine& machine) {
+  MovedBytes traffic;
   for (std::size_t link = 0; link < machine.links.size(); ++link) {
     const Link& each = machine.links[link];
     (each.to < each.from ? traffic.in : traffic.out) += step.link_bytes.at(link);

@@ -92,10 +92,10 @@ void add_measurements(ComparisonRow& row, const WorkerRun& run, const Comparison
                       const WorkerRun& baseline_run, const Machine& machine);
 
 // Bytes that a step moved over all links towards faster tiers, and away from them.
-struct StepTraffic {
+struct MovedBytes {
   Bytes in = 0;
   Bytes out = 0;
 };
-StepTraffic traffic_of(const WorkerStep& step, const Machine& machine);
+MovedBytes traffic_of(const WorkerStep& step, const Machine& machine);
 
 }  // namespace sluice
