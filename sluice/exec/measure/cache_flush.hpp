@@ -5,10 +5,9 @@
 #include <cstdint>
 
 #include "sluice/base/units.hpp"
+#include "sluice/profile/memory_time.hpp"
 
 namespace sluice {
-
-inline constexpr Bytes kCacheLine = 64;
 
 // Calls `flush` with the first byte of each cache line that [data, data + bytes) touches, in ascending order.
 template <typename Flush>
