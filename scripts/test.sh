@@ -10,7 +10,7 @@
 #   format    layout against .clang-format
 #   names     names against .clang-tidy, in the files that changed (scripts/check_tidy.sh reads all of them)
 #   docs      runs the examples of the README and docs/
-#   asan      memory, access, plan, exec and train tests under the address and undefined-behaviour sanitizers
+#   asan      files and JSON, memory, access, plan, exec, train and experiment tests under the address and undefined-behaviour sanitizers
 #   tsan      the tests of the transfer lanes and of access counting under the thread sanitizer
 #   numa      memory nodes as tiers, in a small virtual machine; skipped, with the reason, without QEMU or network
 #
@@ -20,7 +20,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly all_stages=(packages build tests format names docs asan tsan numa)
-readonly sanitized="memory|access|plan|exec|train"
+readonly sanitized="base|memory|access|plan|verify|program|exec|data|train|experiment"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
 readonly tsan_tests='(^|/)(TransferLanes|TransferEngines|ThrottledEngine|UringEngineTest|Executor|RandomPrograms|Progress|SameBits|PageTracker|ChunkQueue)[.]'
