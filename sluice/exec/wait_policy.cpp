@@ -1,7 +1,6 @@
 #include "sluice/exec/wait_policy.hpp"
 
 #include <fcntl.h>
-#include <omp.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -22,6 +21,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kPeriod(25);
 constexpr int kCallsPerListing = 40;
+
+// Those this process may use.
+int processor_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
 // A schedstat file begins with two numbers: nanoseconds run, and in run queues.
 std::optional<ThreadTimes::Sums> read_times(int file) {
@@ -47,9 +49,10 @@ SleepingBarriers::SleepingBarriers() : team_(std::make_unique<Team>()) {
   team_->thread = std::jthread([&team = *team_] {
     allow_every_cpu();
     // One more than there are processors, so that libgomp has too many whatever the compute threads' number is now.
-#pragma omp parallel num_threads(omp_get_num_procs() + 1)
+#pragma omp parallel num_threads(processor_count() + 1)
     {
-      if (omp_get_thread_num() == 0) team.standing.count_down();
+#pragma omp master
+      team.standing.count_down();
       team.over.wait();
     }
   });
@@ -144,7 +147,7 @@ void WaitPolicy::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex);
   Clock::time_point last = Clock::now();
   if (!times.since_last()) return;
-  const int processors = omp_get_num_procs();
+  const int processors = processor_count();
   while (!stopped.wait_for(lock, stop, kPeriod, [&] { return stop.stop_requested(); })) {
     const Clock::time_point now = Clock::now();
     const Seconds elapsed = std::chrono::duration<Seconds>(now - std::exchange(last, now)).count();
