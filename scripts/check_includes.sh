@@ -23,7 +23,7 @@ readonly vendors=(
   '^(cuda|cudnn|cublas|curand|nccl)   ^sluice/exec/(backends/cuda|transfer)/'
   '^(liburing\.h|liburing/) ^sluice/exec/transfer/'
   '^(numa|numaif)\.h       ^sluice/memory/'
-  '^omp\.h                ^sluice/(exec|train|experiment)/|_test\.cpp$'
+  '^omp\.h                ^sluice/(exec|train)/|_test\.cpp$'
   '^CLI/                  ^tools/'
   '^xxhash\.h             ^sluice/base/'
   '^(onnx|google)/         ^sluice/onnx/'
