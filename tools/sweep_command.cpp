@@ -23,7 +23,7 @@ class Sweep {
  public:
   Sweep(const SweepArguments& arguments, const SweepRequest& request)
       : arguments_(arguments), request_(request), progress_("sweeping") {
-    const auto rounds = arguments.run ? request.comparison.steps : 0;
+    const auto rounds = arguments.run ? request.comparison.steps.value_or(0) : 0;
     const auto planners = static_cast<std::int64_t>(request.planners.size());
     const auto budgets = request.no_loss ? planners : static_cast<std::int64_t>(request.budgets.size());
     total_ =

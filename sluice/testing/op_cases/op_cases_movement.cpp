@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sluice/testing/op_cases/case_builder.hpp"
@@ -18,7 +20,7 @@ OpCase concat_case(const Shape& whole, std::size_t axis, const std::vector<std::
   for (const std::int64_t extent : extents) {
     Shape shape = whole;
     shape[axis] = extent;
-    parts.push_back(builder.scaled(builder.tensor("x" + std::to_string(parts.size()), shape), 4));
+    parts.push_back(builder.scaled(builder.tensor(fmt::format("x{}", parts.size()), shape), 4));
   }
   const auto axis_attribute = static_cast<std::int64_t>(axis);
   const TensorId y = builder.tensor("y", whole);
