@@ -16,7 +16,7 @@ std::vector<void*> operand_pointers(const Machine& machine, const ComputeInstruc
   return pointers;
 }
 
-MemorySeconds emulated_waits(const Graph& graph, const Machine& machine, const StepTraffic& traffic,
+MemorySeconds emulated_waits(const Graph& graph, const Machine& machine, const OpTraffic& traffic,
                              const ComputeInstruction& instruction) {
   std::vector<TierId> tiers;
   for (const Location& operand : instruction.operands) tiers.push_back(operand.tier);
@@ -27,7 +27,7 @@ MemorySeconds emulated_waits(const Graph& graph, const Machine& machine, const S
 
 ResolvedProgram resolve_program(const Graph& graph, const Machine& machine, const Program& program,
                                 const TierStorages& storages) {
-  const StepTraffic traffic(graph, machine.cache_bytes);
+  const OpTraffic traffic(graph, machine.cache_bytes);
   ResolvedProgram resolved;
   for (const ComputeInstruction& instruction : program.compute) {
     resolved.operands.push_back(operand_pointers(machine, instruction, storages));

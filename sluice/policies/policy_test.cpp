@@ -119,7 +119,7 @@ TEST(StepAccesses, AreTheOperandsWhereTheyLie) {
   const TinyStep step = testing::tiny_step();
   const Liveness liveness = analyze_liveness(step.graph);
   const PageLayout layout = allocation_order_layout(step.graph, liveness);
-  const StepAccesses accesses = step_accesses(step.graph, liveness, layout, StepTraffic(step.graph, 0));
+  const StepAccesses accesses = step_accesses(step.graph, liveness, layout, OpTraffic(step.graph, 0));
   const auto offset = [&](TensorId id) { return layout.offsets[static_cast<std::size_t>(id)]; };
   ASSERT_EQ(accesses.ops.size(), 5U);
   ASSERT_EQ(accesses.initial.size(), 1U);  // w
@@ -139,7 +139,7 @@ TEST(StepAccesses, HintsAreTheNextLayers) {
   step.graph.op(3).layer = step.graph.op(4).layer = 1;
   const Liveness liveness = analyze_liveness(step.graph);
   const PageLayout layout = allocation_order_layout(step.graph, liveness);
-  const StepAccesses accesses = step_accesses(step.graph, liveness, layout, StepTraffic(step.graph, 0));
+  const StepAccesses accesses = step_accesses(step.graph, liveness, layout, OpTraffic(step.graph, 0));
   EXPECT_EQ(accesses.upcoming[0].size(), 3U + 2U);       // ops 3 and 4
   EXPECT_EQ(accesses.upcoming[3].size(), 2U + 1U + 2U);  // ops 0, 1 and 2 of the next step
   EXPECT_TRUE(accesses.upcoming[1].empty());

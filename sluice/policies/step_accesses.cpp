@@ -12,7 +12,7 @@ bool contains(const std::vector<TensorId>& tensors, TensorId id) {
 }  // namespace
 
 StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
-                           const StepTraffic& traffic) {
+                           const OpTraffic& traffic) {
   StepAccesses step;
   const auto range = [&](TensorId id) {
     const Bytes begin = layout.offsets[static_cast<std::size_t>(id)];

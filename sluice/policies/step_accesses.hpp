@@ -19,7 +19,7 @@ struct StepAccesses {
 
 // `traffic`: of the graph on the machine in question.
 StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
-                           const StepTraffic& traffic);
+                           const OpTraffic& traffic);
 
 // Hints first, then the op's own accesses.
 AccessCharge charge_op(Policy& policy, const StepAccesses& step, OpIndex op, Seconds now);

@@ -131,7 +131,7 @@ void CacheModel::push_out() {
   }
 }
 
-StepTraffic::StepTraffic(const Graph& graph, Bytes cache_bytes) {
+OpTraffic::OpTraffic(const Graph& graph, Bytes cache_bytes) {
   constexpr int kSteps = 3;  // one to fill the cache, the one that counts, and one that pushes out what that one wrote
   const Liveness liveness = analyze_liveness(graph);
   CacheModel cache(cache_bytes, graph.tensor_count());
@@ -152,13 +152,13 @@ StepTraffic::StepTraffic(const Graph& graph, Bytes cache_bytes) {
   first_.push_back(traffic_.size());
 }
 
-std::span<const MemoryTraffic> StepTraffic::of(OpIndex op) const {
+std::span<const MemoryTraffic> OpTraffic::of(OpIndex op) const {
   const auto index = static_cast<std::size_t>(op);
   return std::span(traffic_).subspan(first_.at(index), first_.at(index + 1) - first_.at(index));
 }
 
-MemoryTraffic StepTraffic::in_tier(const Graph& graph, OpIndex op, std::span<const TierId> operand_tiers,
-                                   TierId tier) const {
+MemoryTraffic OpTraffic::in_tier(const Graph& graph, OpIndex op, std::span<const TierId> operand_tiers,
+                                 TierId tier) const {
   const Op& instruction = graph.op(op);
   SLUICE_CHECK(operand_tiers.size() == instruction.inputs.size() + instruction.outputs.size(),
                "one tier per operand of " + instruction.name);

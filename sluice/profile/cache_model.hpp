@@ -76,9 +76,9 @@ class CacheModel {
 };
 
 // Of every op of a step in the middle of a training, by the machine's cache_bytes. O(operands).
-class StepTraffic {
+class OpTraffic {
  public:
-  StepTraffic(const Graph& graph, Bytes cache_bytes);
+  OpTraffic(const Graph& graph, Bytes cache_bytes);
 
   // By distinct operand (liveness.hpp).
   std::span<const MemoryTraffic> of(OpIndex op) const;

@@ -78,9 +78,9 @@ TEST(CacheModel, ANewTensorTakesTheLinesOfADeadOne) {
   EXPECT_DOUBLE_EQ(cache.traffic(dead).written, 100) << "nobody has written over the rest";
 }
 
-TEST(StepTraffic, WithoutCachesEveryOperandPasses) {
+TEST(OpTraffic, WithoutCachesEveryOperandPasses) {
   const testing::TinyStep step = testing::tiny_step();
-  const StepTraffic traffic(step.graph, 0);
+  const OpTraffic traffic(step.graph, 0);
   const MemoryTraffic all = traffic.in_tier(step.graph, 3, std::vector<TierId>{1, 1, 1}, 1);  // x, n -> loss
   EXPECT_DOUBLE_EQ(all.read, 8000 + 4096 + 4);
   EXPECT_DOUBLE_EQ(all.written, 4);
@@ -89,21 +89,21 @@ TEST(StepTraffic, WithoutCachesEveryOperandPasses) {
   EXPECT_DOUBLE_EQ(in_place.written, 4096);
 }
 
-TEST(StepTraffic, IsNoneWhereAllFits) {
+TEST(OpTraffic, IsNoneWhereAllFits) {
   const testing::TinyStep step = testing::tiny_step();
-  const StepTraffic traffic(step.graph, kMiB);
+  const OpTraffic traffic(step.graph, kMiB);
   for (OpIndex op = 0; op < step.graph.op_count(); ++op) {
     for (const MemoryTraffic& each : traffic.of(op)) EXPECT_EQ(each, MemoryTraffic{});
   }
 }
 
 // A larger cache never lets more bytes of a step pass.
-TEST(StepTraffic, FallsWithTheCache) {
+TEST(OpTraffic, FallsWithTheCache) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Graph graph = testing::random_graph(seed);
     double before = 1e300;
     for (Bytes cache = 0; cache <= 64 * kMiB; cache = cache * 4 + 64 * kKiB) {
-      const StepTraffic traffic(graph, cache);
+      const OpTraffic traffic(graph, cache);
       MemoryTraffic step;
       for (OpIndex op = 0; op < graph.op_count(); ++op) {
         for (const MemoryTraffic& each : traffic.of(op)) step += each;

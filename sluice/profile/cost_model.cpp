@@ -8,7 +8,7 @@ namespace {
 // A bandwidth of 0 means that nobody measured or gave it: its bytes are then taken to cost nothing.
 Seconds seconds_per_byte(BytesPerSecond bandwidth) { return bandwidth > 0 ? 1 / bandwidth : 0; }
 
-MemorySeconds seconds_in(const Graph& graph, const Machine& machine, const StepTraffic& traffic, OpIndex op,
+MemorySeconds seconds_in(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,
                          std::span<const TierId> operand_tiers, TierId tier) {
   return memory_seconds(machine.tier(tier), machine.tier(kFastTier), machine.threads,
                         traffic.in_tier(graph, op, operand_tiers, tier));
@@ -24,7 +24,7 @@ std::vector<TierId> slow_tiers_among(const Machine& machine, std::span<const Tie
 
 }  // namespace
 
-MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const StepTraffic& traffic, OpIndex op,
+MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,
                                std::span<const TierId> operand_tiers) {
   MemorySeconds sum;
   for (const TierId tier : slow_tiers_among(machine, operand_tiers)) {

@@ -21,7 +21,7 @@ namespace sluice {
 
 // What the executor emulates for op `op`, whose operands are where `operand_tiers` (inputs then outputs, as in Plan)
 // says: the waits for emulated tiers. Real memory is as slow as it is.
-MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const StepTraffic& traffic, OpIndex op,
+MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,
                                std::span<const TierId> operand_tiers);
 
 class CostModel {
@@ -35,7 +35,7 @@ class CostModel {
   // Op time with operands where `operand_tiers` says; never less than in the fast tier.
   Seconds op_seconds(OpIndex op, std::span<const TierId> operand_tiers) const;
 
-  const StepTraffic& traffic() const { return traffic_; }
+  const OpTraffic& traffic() const { return traffic_; }
 
   Seconds transfer_seconds(LinkId link, Bytes bytes) const;  // while the link has its device to itself
 
@@ -54,7 +54,7 @@ class CostModel {
 
   const Graph& graph_;
   const Machine& machine_;
-  StepTraffic traffic_;
+  OpTraffic traffic_;
   std::vector<Seconds> op_seconds_;
   std::vector<std::shared_ptr<const PlacementTimes>> placements_;  // by TierId, nullptr where nothing was measured
 };

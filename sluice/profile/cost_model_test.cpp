@@ -127,7 +127,7 @@ TEST_F(CostModelTest, AnEmulatedTierCostsTheRuleOnTopOfItsConfiguration) {
 }
 
 TEST_F(CostModelTest, NothingIsEmulatedForRealMemory) {
-  const StepTraffic traffic(graph_, 0);
+  const OpTraffic traffic(graph_, 0);
   EXPECT_EQ(emulated_seconds(graph_, machine_, traffic, 0, std::vector<TierId>{kSlow, kSlow}), MemorySeconds{});
 }
 

@@ -195,7 +195,7 @@ Result<std::unique_ptr<PolicyExecutor>> PolicyExecutor::create(CompiledGraph& co
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   SLUICE_ASSIGN(auto copies, PageCopies::create(machine.threads, std::min(chosen.tuning.copy_threads, cores),
                                                 machine.link(tiers.inward), machine.link(tiers.outward)));
-  const StepTraffic traffic(compiled.graph(), machine.cache_bytes);
+  const OpTraffic traffic(compiled.graph(), machine.cache_bytes);
   SLUICE_ASSIGN(auto inner, Executor::create(compiled, machine, std::move(program), budgets));
   return std::unique_ptr<PolicyExecutor>(std::make_unique<ObservingExecutor>(
       std::move(inner), step_accesses(compiled.graph(), liveness, layout, traffic), machine, tiers, std::move(policy),

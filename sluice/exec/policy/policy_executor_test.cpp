@@ -111,7 +111,7 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
 
     const Liveness liveness = analyze_liveness(compiled.graph());
     const PageLayout layout = allocation_order_layout(compiled.graph(), liveness);
-    const StepAccesses accesses = step_accesses(compiled.graph(), liveness, layout, StepTraffic(compiled.graph(), 0));
+    const StepAccesses accesses = step_accesses(compiled.graph(), liveness, layout, OpTraffic(compiled.graph(), 0));
     const PolicyTiers tiers = *check_policy_run(machine, run);
     const PolicyEntry& entry = *find_policy(name);
     const PolicyMemory memory = policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
