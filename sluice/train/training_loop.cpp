@@ -19,16 +19,16 @@ Result<TrainingOutcome> run_training(Training& training, const TrainingOptions& 
                                      const TrainingObserver& observer) {
   const auto validate = [&](std::int64_t next_step) -> Status {
     SLUICE_ASSIGN(const ValidationResult result, training.validate(options.validation_batches));
-    observer.validation(next_step, result);
+    if (observer.validation) observer.validation(next_step, result);
     return {};
   };
   TrainingOutcome outcome{options.first_step, false};
   while (outcome.next_step < options.end_step) {
-    outcome.interrupted = observer.stop();
+    outcome.interrupted = observer.stop && observer.stop();
     if (outcome.interrupted) break;
     const float rate = options.schedule.rate(options.learning_rate, outcome.next_step);
     SLUICE_ASSIGN(const StepOutcome step, training.run_step(outcome.next_step, rate));
-    observer.step({outcome.next_step, step.loss, rate, step.trace, step.variant});
+    if (observer.step) observer.step({outcome.next_step, step.loss, rate, step.trace, step.variant});
     ++outcome.next_step;
     if (checkpoint_due(options, outcome.next_step)) {
       SLUICE_RETURN_IF_ERROR(training.save_checkpoint(*options.checkpoint, outcome.next_step));

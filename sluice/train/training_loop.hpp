@@ -38,6 +38,7 @@ struct TrainingOutcome {
   bool interrupted = false;
 };
 
+// Each may be left empty.
 struct TrainingObserver {
   std::function<void(const StepReport&)> step;                                             // after every step
   std::function<void(std::int64_t next_step, const ValidationResult& result)> validation;  // after every validation

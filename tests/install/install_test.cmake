@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Run by CTest: BUILD is the build to install, CONSUMER the outside project, WORK a folder of our own.
 function(run what)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)

@@ -21,7 +21,8 @@ TEST(MemoryLine, HoldsUntilTheEnd) {
 
 TEST(MemoryLine, HoldsNobodyForRealMemory) {
   MemoryLine line;
-  EXPECT_LE(line.end_of(1'000'000'000'000), Clock::now());
+  const Clock::time_point end = line.end_of(1'000'000'000'000);
+  EXPECT_LE(end, Clock::now());
 }
 
 }  // namespace
