@@ -56,6 +56,8 @@ BackgroundWork ActiveLists::advance(Seconds from, Seconds to) {
   return work;
 }
 
+// One pass of the scan: pages age on both tiers, then the active ones of slow memory change places with the inactive
+// ones of fast memory (Nimble §4; Sentinel §VII calls it IAL).
 void ActiveLists::pass() {
   ++passes_;
   age(kFastActive, kFastInactive);
@@ -63,6 +65,7 @@ void ActiveLists::pass() {
   choose_moves();
 }
 
+// Second chance: not accessed since the last pass goes to the inactive list, accessed comes back.
 void ActiveLists::age(List active, List inactive) {
   for (PageIndex page = lists_.first(active); page != kNoPage;) {
     const PageIndex next = lists_.behind(page);

@@ -48,6 +48,7 @@ void HazardTracker::collect(const Access& access, std::vector<TransferIndex>& fo
   if (segment != segments.begin()) --segment;
   for (; segment != segments.end() && segment->first < access.bytes.end; ++segment) {
     if (segment->second.end <= access.bytes.begin) continue;
+    // Read after write, write after write; for a write also write after read.
     if (segment->second.writer >= 0) found.push_back(segment->second.writer);
     if (access.writes)
       std::copy(segment->second.readers.begin(), segment->second.readers.end(), std::back_inserter(found));
@@ -94,6 +95,7 @@ std::vector<TransferIndex> HazardTracker::without_implied(std::vector<TransferIn
   return found;
 }
 
+// Marks all that this transfer waits for, and what these wait for, as implied in this round.
 void HazardTracker::mark_waits_of(TransferIndex transfer) {
   std::vector<TransferIndex> stack = waits_[at(transfer)];
   while (!stack.empty()) {
@@ -105,6 +107,7 @@ void HazardTracker::mark_waits_of(TransferIndex transfer) {
   }
 }
 
+// An op that has waited for these knows that all before them are done too: nobody need wait for them again.
 void HazardTracker::settle(const std::vector<TransferIndex>& transfers) {
   std::vector<TransferIndex> stack = transfers;
   while (!stack.empty()) {

@@ -22,6 +22,7 @@ void MinimumCut::add_arc(int from, int to, std::int64_t capacity) {
   arcs_.push_back({from, 0});
 }
 
+// Breadth-first distances from the source over arcs with capacity left: the level graph of Dinic's algorithm.
 bool MinimumCut::find_levels(int source, int sink) {
   level_.assign(arcs_of_.size(), -1);
   level_[slot(source)] = 0;
@@ -65,13 +66,14 @@ std::vector<int> MinimumCut::find_way(int source, int sink) {
 void MinimumCut::use_up(const std::vector<int>& way) {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (const int index : way) most = std::min(most, arcs_[slot(index)].left);
-  for (const int index : way) {
+  for (const int index : way) {  // the arc back has the neighbouring index: index ^ 1
     arcs_[slot(index)].left -= most;
     arcs_[slot(index ^ 1)].left += most;
   }
 }
 
 std::vector<bool> MinimumCut::source_side(int source, int sink) && {
+  // Dinic: block every shortest way, then look for longer ones; what the source still reaches is its side of the cut.
   while (find_levels(source, sink)) {
     next_.assign(arcs_of_.size(), 0);
     for (std::vector<int> way; !(way = find_way(source, sink)).empty();) use_up(way);

@@ -13,6 +13,7 @@ std::vector<OpIndex> maxima_of(std::span<const LoadSpan> spans, OpIndex op_count
     ends[span.ops.end] = true;
   }
   ends.back() = true;
+  // Between two ends without a begin between them the load only falls, so a row at the first is enough.
   std::vector<OpIndex> maxima;
   bool grew = false;
   for (OpIndex op = 0; op < op_count; ++op) {
@@ -56,6 +57,7 @@ std::vector<int> add_loads(PlacementProgram& program, std::span<const LoadSpan> 
     changes[static_cast<std::size_t>(first)].add(span.column, span.size);
     changes[static_cast<std::size_t>(last)].add(span.column, -span.size);
   }
+  // Each row names the load before it and what changes since: rows of a few entries instead of one per span.
   std::vector<int> loads;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (i > 0) changes[i].add(loads.back(), 1);

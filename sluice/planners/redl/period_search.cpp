@@ -16,6 +16,7 @@ PeriodRounds::PeriodRounds(int centre, int longest, int patience, Seconds goal)
   start_round();
 }
 
+// ReDL §III-D, iterated greedy: round r tries the periods r below and r above the centre against the best so far.
 void PeriodRounds::start_round() {
   ++round_;
   best_seconds_.reset();

@@ -8,6 +8,7 @@
 namespace sluice {
 namespace {
 
+// RS of both equations: what fast memory keeps free for short-lived tensors.
 Bytes peak_short_lived(const Graph& graph, const Liveness& liveness) {
   IdVector<OpIndex, Bytes> change(graph.ops().size() + 1, 0);
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
@@ -59,7 +60,9 @@ IntervalEstimate estimate_intervals(const Graph& graph, const Liveness& liveness
   const std::vector<Bytes> bring = bytes_to_bring(graph, liveness, cut);
   estimate.tensor_bytes = *std::max_element(bring.begin(), bring.end());
   estimate.room_bytes = budget - peak_short_lived(graph, liveness);
+  // Equation 1: what an interval brings has to fit beside what is reserved.
   estimate.space_ok = estimate.tensor_bytes < estimate.room_bytes;
+  // Equation 2 as printed, and what really sticks out of the intervals.
   Seconds shortest = 0;
   for (std::size_t i = 0; i < cut.intervals.size(); ++i) {
     Seconds seconds = 0;

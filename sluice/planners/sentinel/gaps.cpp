@@ -75,6 +75,7 @@ Stay stay_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vecto
 
 void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end) {
   if (begin == end) return;
+  // A copy left in slow memory stays good until the next write: leaving again costs nothing until then.
   const bool starts_slow = (end - 1)->wraps && (end - 1)->cut;
   bool slow_valid = starts_slow;  // there since the step's start
   bool in_slow = starts_slow && (end - 1)->left_slow;
