@@ -52,7 +52,7 @@ check_edge() {
     return
   fi
   local may="base $folder ${allowed[$folder]}"
-  [[ $file == *_test.cpp ]] && may+=" $for_tests"
+  [[ $file == *_test.cpp || $file == *_for_tests.hpp ]] && may+=" $for_tests"
   if [[ " $may " != *" $target "* ]]; then
     broken="$folder may not include $target (it may include: base ${allowed[$folder]})"
   fi

@@ -4,11 +4,8 @@
 
 #include <map>
 
-#include "sluice/graph/in_place.hpp"
-#include "sluice/graph/liveness.hpp"
-#include "sluice/memory/presets.hpp"
-#include "sluice/models/model.hpp"
 #include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/problem_for_tests.hpp"
 #include "sluice/planners/schedule/intervals.hpp"
 #include "sluice/planners/schedule/moving_units.hpp"
 #include "sluice/testing/program_oracle.hpp"
@@ -16,34 +13,6 @@
 
 namespace sluice {
 namespace {
-
-struct Problem {
-  Problem(Graph step, const std::string& slow, BytesPerSecond link)
-      : graph(std::move(step)),
-        machine(make_machine({.threads = 1, .slow_tier = slow, .link_bandwidth = link}).value()) {
-    for (const Op& op : graph.ops()) {
-      double bytes = 0;
-      for (const TensorId id : distinct_operands(op)) bytes += static_cast<double>(graph.tensor(id).bytes);
-      profile.op_seconds.push_back(bytes / 4e9);
-    }
-  }
-
-  PlanRequest request(double share) const {
-    const auto fast = static_cast<Bytes>(share * static_cast<double>(fast_only_bytes(graph)));
-    return {graph, profile, machine, {align_down(fast, kTensorAlignment), Bytes{1} << 40}};
-  }
-
-  Graph graph;
-  Machine machine;
-  Profile profile;
-};
-
-Graph model(const std::string& name, std::int64_t batch, std::int64_t image) {
-  Graph graph = std::move(build_training_model(name, {.batch = batch, .image_size = image})).value();
-  set_in_place_candidates(graph);
-  merge_in_place(graph);
-  return graph;
-}
 
 std::string config_of(const Plan& plan, const std::string& key) {
   for (const auto& [name, value] : plan.planner_config) {
@@ -72,7 +41,7 @@ TEST(Ablation, EveryVariantIsRightOnRandomGraphs) {
   std::map<std::string, int> accepted;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Problem problem(testing::random_graph(seed), seed % 3 == 0 ? "pcie3" : "optane", 1e9);
+    const PlanningProblem problem(testing::random_graph(seed), seed % 3 == 0 ? "pcie3" : "optane", 1e9);
     for (const std::string& variant : variants()) {
       SCOPED_TRACE(variant);
       for (const double share : {0.6, 0.9}) {
@@ -92,7 +61,7 @@ TEST(Ablation, EveryVariantIsRightOnRandomGraphs) {
 }
 
 TEST(Ablation, AllAdditionsNamedArePlainPlanners) {
-  const Problem problem(model("resnet20", 8, 32), "optane", 2e9);
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "optane", 2e9);
   for (const PlannerEntry& entry : planners()) {
     if (entry.additions.empty()) continue;
     const std::string all = std::string(entry.name) + ":additions=" + names_of_additions({}, entry.additions);
@@ -110,7 +79,7 @@ TEST(Ablation, AllAdditionsNamedArePlainPlanners) {
 TEST(SentinelAsPublished, TheEquationsAloneChooseTheInterval) {
   for (const double share : {0.3, 0.5, 0.7}) {
     SCOPED_TRACE(share);
-    const Problem problem(model("resnet32", 16, 32), "optane", 2e9);
+    const PlanningProblem problem(merged_model("resnet32", 16, 32), "optane", 2e9);
     const auto plan = make_plan("sentinel:additions=none", problem.request(share));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     const Liveness liveness = analyze_liveness(problem.graph);
@@ -131,7 +100,7 @@ TEST(SentinelAsPublished, TheEquationsAloneChooseTheInterval) {
 }
 
 // Ops for which a tensor that is not needed in this interval or the next is in fast memory without having to be.
-int idle_stays(const Problem& problem, const Plan& plan) {
+int idle_stays(const PlanningProblem& problem, const Plan& plan) {
   const Liveness liveness = analyze_liveness(problem.graph);
   const IntervalCut cut = cut_into_intervals(liveness, std::stoi(config_of(plan, "interval_length")));
   int stays = 0;
@@ -152,7 +121,7 @@ int idle_stays(const Problem& problem, const Plan& plan) {
 }
 
 TEST(SentinelAsPublished, WhatTwoIntervalsDoNotNeedLeaves) {
-  const Problem problem(model("resnet32", 16, 32), "optane", 2e9);
+  const PlanningProblem problem(merged_model("resnet32", 16, 32), "optane", 2e9);
   const auto published = make_plan("sentinel:additions=none", problem.request(0.5));
   const auto staying = make_plan("sentinel:additions=staying", problem.request(0.5));
   ASSERT_TRUE(published.ok() && staying.ok());
@@ -161,7 +130,8 @@ TEST(SentinelAsPublished, WhatTwoIntervalsDoNotNeedLeaves) {
 }
 
 TEST(SentinelAsPublished, LeavesPrefetchesOutOnlyByTrial) {
-  const Problem problem(model("resnet32", 16, 32), "optane", 100e9);  // copies so fast that nothing is late
+  const PlanningProblem problem(merged_model("resnet32", 16, 32), "optane",
+                                100e9);  // copies so fast that nothing is late
   const auto plan = make_plan("sentinel:additions=none", problem.request(0.4));
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(config_of(*plan, "prefetches_left_out"), "0");
@@ -169,7 +139,7 @@ TEST(SentinelAsPublished, LeavesPrefetchesOutOnlyByTrial) {
 }
 
 TEST(RedlAsPublished, TheFirstPeriodFromTheMedianThatKeepsTheConstraintsIsTaken) {
-  const Problem problem(model("resnet32", 16, 32), "pmbd", 4e9);
+  const PlanningProblem problem(merged_model("resnet32", 16, 32), "pmbd", 4e9);
   const auto plan = make_plan("redl:additions=stretches+prices", problem.request(0.5));
   ASSERT_TRUE(plan.ok());
   const Liveness liveness = analyze_liveness(problem.graph);
@@ -190,7 +160,7 @@ TEST(RedlAsPublished, TheFirstPeriodFromTheMedianThatKeepsTheConstraintsIsTaken)
 }
 
 TEST(RedlAsPublished, OneTierATensorLosesMoreThanOneAStretch) {
-  const Problem problem(model("resnet32", 16, 32), "pmbd", 8e9);
+  const PlanningProblem problem(merged_model("resnet32", 16, 32), "pmbd", 8e9);
   const auto lost = [&](const std::string& planner) {
     const auto plan = make_plan(planner, problem.request(0.2));
     EXPECT_TRUE(plan.ok());

@@ -6,13 +6,10 @@
 #include <map>
 #include <set>
 
-#include "sluice/graph/in_place.hpp"
-#include "sluice/graph/liveness.hpp"
-#include "sluice/memory/presets.hpp"
-#include "sluice/models/model.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/problem_for_tests.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
@@ -22,37 +19,7 @@
 namespace sluice {
 namespace {
 
-// A problem with made-up op times: bytes over a bandwidth, so that transfers and compute are of one order.
-struct Problem {
-  Graph graph;
-  Machine machine;
-  Profile profile;
-
-  PlanRequest request(double share) const {
-    const auto fast = static_cast<Bytes>(share * static_cast<double>(fast_only_bytes(graph)));
-    return {graph, profile, machine, {align_down(fast, kTensorAlignment), Bytes{1} << 40}};
-  }
-};
-
-Problem problem_of(Graph graph, const std::string& slow, BytesPerSecond link) {
-  MachineOptions options{.threads = 1, .slow_tier = slow, .link_bandwidth = link};
-  Problem problem{std::move(graph), std::move(make_machine(options)).value(), {}};
-  for (const Op& op : problem.graph.ops()) {
-    double bytes = 0;
-    for (const TensorId id : distinct_operands(op)) bytes += static_cast<double>(problem.graph.tensor(id).bytes);
-    problem.profile.op_seconds.push_back(bytes / 4e9);
-  }
-  return problem;
-}
-
-Graph model(const std::string& name, std::int64_t batch, std::int64_t image) {
-  Graph graph = std::move(build_training_model(name, {.batch = batch, .image_size = image})).value();
-  set_in_place_candidates(graph);
-  merge_in_place(graph);
-  return graph;
-}
-
-StepTimes simulated(const Problem& problem, const Plan& plan) {
+StepTimes simulated(const PlanningProblem& problem, const Plan& plan) {
   const CostModel costs(problem.graph, problem.profile, problem.machine);
   return simulate(lower_plan(problem.graph, problem.machine, plan).value(), costs);
 }
@@ -64,7 +31,7 @@ TEST_P(EveryPlanner, IsRightOnRandomGraphsAtEveryBudgetItAccepts) {
   int accepted = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Problem problem = problem_of(testing::random_graph(seed), "pmbd", 1e9);
+    const PlanningProblem problem(testing::random_graph(seed), "pmbd", 1e9);
     for (const double share : {0.35, 0.6, 0.9, 1.2}) {
       const PlanRequest request = problem.request(share);
       const Result<Plan> plan = make_plan(GetParam(), request);
@@ -82,7 +49,7 @@ TEST_P(EveryPlanner, IsRightOnRandomGraphsAtEveryBudgetItAccepts) {
 }
 
 TEST_P(EveryPlanner, PlansTwiceTheSame) {
-  const Problem problem = problem_of(model("resnet20", 4, 32), "optane", 1e9);
+  const PlanningProblem problem(merged_model("resnet20", 4, 32), "optane", 1e9);
   const auto first = make_plan(GetParam(), problem.request(GetParam() == "fast-only" ? 1.0 : 0.4));
   const auto second = make_plan(GetParam(), problem.request(GetParam() == "fast-only" ? 1.0 : 0.4));
   ASSERT_TRUE(first.ok()) << first.error().message;
@@ -102,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryPlanner, ::testing::ValuesIn([] {
                          });
 
 TEST(FastOnly, NeverMovesAndPacksCloseToThePeak) {
-  const Problem problem = problem_of(model("resnet32", 8, 32), "file", 1e9);
+  const PlanningProblem problem(merged_model("resnet32", 8, 32), "file", 1e9);
   const auto plan = make_plan("fast-only", problem.request(1.0));
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->migrations.empty());
@@ -121,7 +88,7 @@ TEST(FastOnly, NeverMovesAndPacksCloseToThePeak) {
 }
 
 TEST(FirstTouch, KeepsEarlyTensorsFastAndNeverMoves) {
-  const Problem problem = problem_of(model("resnet20", 8, 32), "optane", 1e9);
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "optane", 1e9);
   const auto plan = make_plan("first-touch", problem.request(0.3));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->migrations.empty());
@@ -136,7 +103,7 @@ TEST(FirstTouch, KeepsEarlyTensorsFastAndNeverMoves) {
 }
 
 TEST(SlowTiersThatOpsCannotAddress, AreRefusedByPlannersThatUseThemInPlace) {
-  const Problem problem = problem_of(model("resnet20", 2, 32), "file", 1e9);
+  const PlanningProblem problem(merged_model("resnet20", 2, 32), "file", 1e9);
   for (const char* planner : {"slow-only", "first-touch"}) {
     const auto plan = make_plan(planner, problem.request(0.5));
     ASSERT_FALSE(plan.ok());
@@ -146,7 +113,7 @@ TEST(SlowTiersThatOpsCannotAddress, AreRefusedByPlannersThatUseThemInPlace) {
 }
 
 TEST(OnDemand, FetchesOnlyWhatTheNextOpNeeds) {
-  const Problem problem = problem_of(model("resnet20", 8, 32), "file", 1e9);
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 1e9);
   const auto plan = make_plan("on-demand", problem.request(0.3));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   int prefetches = 0;
@@ -170,7 +137,7 @@ class Sentinel : public ::testing::TestWithParam<SpeedCase> {};
 
 TEST_P(Sentinel, BeatsOnDemandAndRespectsTheBound) {
   const SpeedCase& tested = GetParam();
-  const Problem problem = problem_of(model(tested.model, tested.batch, tested.image), "file", tested.link);
+  const PlanningProblem problem(merged_model(tested.model, tested.batch, tested.image), "file", tested.link);
   for (const double share : {0.25, 0.5, 0.8}) {
     SCOPED_TRACE(share);
     const auto sentinel = make_plan("sentinel", problem.request(share));
@@ -190,8 +157,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Sentinel,
 
 // A disk that gives each direction 60 % of its bandwidth while both are busy.
 TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
-  const Problem alone = problem_of(model("resnet20", 16, 32), "file", 1e9);
-  Problem shared = alone;
+  const PlanningProblem alone(merged_model("resnet20", 16, 32), "file", 1e9);
+  PlanningProblem shared = alone;
   for (Link& link : shared.machine.links) link.shared_bandwidth = 0.6 * link.bandwidth;
   const auto unaware = make_plan("sentinel", alone.request(0.25));
   const auto aware = make_plan("sentinel", shared.request(0.25));
@@ -209,7 +176,7 @@ TEST(SentinelPlanner, MovesSmallTensorsInBlocks) {
   std::size_t saved = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Problem problem = problem_of(testing::random_graph(seed, {.most_bytes = 3000}), "file", 1e9);
+    const PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 3000}), "file", 1e9);
     for (const double share : {0.4, 0.7}) {
       const auto plan = make_plan("sentinel", problem.request(share));
       if (!plan.ok()) continue;
@@ -226,21 +193,21 @@ TEST(SentinelPlanner, MovesSmallTensorsInBlocks) {
 }
 
 TEST(SentinelPlanner, MovesNothingWhenEverythingFits) {
-  const Problem problem = problem_of(model("resnet20", 4, 32), "file", 1e9);
+  const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9);
   const auto plan = make_plan("sentinel", problem.request(1.0));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->migrations.empty());
 }
 
 TEST(SentinelPlanner, PlansResnet200WithinSecondsEvenUnderSanitizers) {
-  const Problem problem = problem_of(model("resnet200", 2, 224), "file", 2e9);
+  const PlanningProblem problem(merged_model("resnet200", 2, 224), "file", 2e9);
   const std::clock_t begin = std::clock();
   ASSERT_TRUE(make_plan("sentinel", problem.request(0.2)).ok());
   EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 4.0);
 }
 
 TEST(Registry, UnknownPlannerListsTheKnownOnes) {
-  const Problem problem = problem_of(model("resnet20", 1, 32), "file", 1e9);
+  const PlanningProblem problem(merged_model("resnet20", 1, 32), "file", 1e9);
   const auto plan = make_plan("oracle", problem.request(0.5));
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::kBadInput);
@@ -249,7 +216,7 @@ TEST(Registry, UnknownPlannerListsTheKnownOnes) {
 }
 
 TEST(Registry, TooSmallABudgetNamesTheSmallestThatWorks) {
-  const Problem problem = problem_of(model("resnet20", 4, 32), "file", 1e9);
+  const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9);
   for (const char* planner : {"fast-only", "on-demand", "sentinel"}) {
     SCOPED_TRACE(planner);
     const auto plan = make_plan(planner, problem.request(0.01));
@@ -263,7 +230,7 @@ TEST(Registry, TooSmallABudgetNamesTheSmallestThatWorks) {
 TEST(Working, SetIsTheLargestOpsOperands) {
   for (const std::uint64_t seed : {7, 8, 9}) {
     SCOPED_TRACE(seed);
-    Problem problem = problem_of(testing::random_graph(seed), "file", 1e9);
+    PlanningProblem problem(testing::random_graph(seed), "file", 1e9);
     Bytes expected = 0;
     for (const Op& each : problem.graph.ops()) {
       std::set<TensorId> operands(each.inputs.begin(), each.inputs.end());

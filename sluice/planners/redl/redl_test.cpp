@@ -3,46 +3,14 @@
 
 #include <ctime>
 
-#include "sluice/graph/in_place.hpp"
-#include "sluice/graph/liveness.hpp"
-#include "sluice/memory/presets.hpp"
-#include "sluice/models/model.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/plan_search.hpp"
+#include "sluice/planners/problem_for_tests.hpp"
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random_graph.hpp"
 
 namespace sluice {
 namespace {
-
-// Op times are bytes over a bandwidth, so that copies and compute are of one order.
-struct Problem {
-  Problem(Graph step, const std::string& slow, BytesPerSecond link, BytesPerSecond compute)
-      : graph(std::move(step)),
-        machine(make_machine({.threads = 1, .slow_tier = slow, .link_bandwidth = link}).value()) {
-    for (const Op& op : graph.ops()) {
-      double bytes = 0;
-      for (const TensorId id : distinct_operands(op)) bytes += static_cast<double>(graph.tensor(id).bytes);
-      profile.op_seconds.push_back(bytes / compute);
-    }
-  }
-
-  PlanRequest request(double share) const {
-    const auto fast = static_cast<Bytes>(share * static_cast<double>(fast_only_bytes(graph)));
-    return {graph, profile, machine, {align_down(fast, kTensorAlignment), Bytes{1} << 40}};
-  }
-
-  Graph graph;
-  Machine machine;
-  Profile profile;
-};
-
-Graph model(const std::string& name, std::int64_t batch, std::int64_t image) {
-  Graph graph = std::move(build_training_model(name, {.batch = batch, .image_size = image})).value();
-  set_in_place_candidates(graph);
-  merge_in_place(graph);
-  return graph;
-}
 
 struct Case {
   const char* model;
@@ -55,7 +23,7 @@ class Redl : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Redl, BeatsOnDemandAndRespectsTheBound) {
   const Case& tested = GetParam();
-  const Problem problem(model(tested.model, tested.batch, tested.image), tested.slow, tested.link, 4e9);
+  const PlanningProblem problem(merged_model(tested.model, tested.batch, tested.image), tested.slow, tested.link, 4e9);
   for (const double share : {0.25, 0.6}) {
     SCOPED_TRACE(share);
     const auto redl = make_plan("redl", problem.request(share));
@@ -75,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Redl,
                          [](const auto& tested) { return std::string(tested.param.model) + "_" + tested.param.slow; });
 
 TEST(RedlPlanner, IsWithinATenthOfFastOnlyOnPmbdAtAFifthOfTheMemory) {
-  const Problem problem(model("resnet32", 32, 32), "pmbd", 0, 10e9);
+  const PlanningProblem problem(merged_model("resnet32", 32, 32), "pmbd", 0, 10e9);
   const auto redl = make_plan("redl", problem.request(0.2));
   const auto fast = make_plan("fast-only", problem.request(1.0));
   ASSERT_TRUE(redl.ok() && fast.ok());
@@ -83,7 +51,7 @@ TEST(RedlPlanner, IsWithinATenthOfFastOnlyOnPmbdAtAFifthOfTheMemory) {
 }
 
 TEST(RedlPlanner, MovesNothingWhenEverythingFits) {
-  const Problem problem(model("resnet20", 4, 32), "pmbd", 1e9, 4e9);
+  const PlanningProblem problem(merged_model("resnet20", 4, 32), "pmbd", 1e9, 4e9);
   const auto plan = make_plan("redl", problem.request(1.0));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->migrations.empty());
@@ -92,14 +60,14 @@ TEST(RedlPlanner, MovesNothingWhenEverythingFits) {
 
 // Where ops can use tensors in place even the largest op's operands need not be in fast memory.
 TEST(RedlPlanner, NeedsHardlyAnyFastMemoryWhereOpsCanAddressTheSlowTier) {
-  const Problem problem(model("resnet20", 4, 32), "optane", 1e9, 4e9);
+  const PlanningProblem problem(merged_model("resnet20", 4, 32), "optane", 1e9, 4e9);
   const auto plan = make_plan("redl", problem.request(0.02));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_LE(plan->arena_bytes[kFastTier], plan->budgets[kFastTier]);
 }
 
 TEST(RedlPlanner, TooSmallABudgetNamesTheSmallestThatWorks) {
-  const Problem problem(model("resnet20", 4, 32), "file", 1e9, 4e9);
+  const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9, 4e9);
   const auto plan = make_plan("redl", problem.request(0.01));
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
@@ -110,7 +78,7 @@ TEST(RedlPlanner, IsRightOnRandomGraphsWhoseOpsCannotAddressTheSlowTier) {
   int accepted = 0;
   for (std::uint64_t seed = 0; seed < 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Problem problem(testing::random_graph(seed), seed % 2 == 0 ? "file" : "pcie3", 1e9, 4e9);
+    const PlanningProblem problem(testing::random_graph(seed), seed % 2 == 0 ? "file" : "pcie3", 1e9, 4e9);
     for (const double share : {0.45, 0.8}) {
       const auto plan = make_plan("redl", problem.request(share));
       if (!plan.ok()) {
@@ -129,7 +97,7 @@ int period_of(const Plan& plan) { return std::stoi(plan.planner_config.front().s
 
 // Step times from outside decide, whatever the simulator would say; every plan proposed is sound.
 TEST(RedlSearch, SettlesOnThePeriodThatStepsAreFastestWith) {
-  const Problem problem(model("resnet20", 8, 32), "pmbd", 1e9, 4e9);
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "pmbd", 1e9, 4e9);
   const PlanRequest request = problem.request(0.4);
   auto search = make_search("redl", request);
   ASSERT_TRUE(search.ok() && *search);
@@ -150,7 +118,7 @@ TEST(RedlSearch, SettlesOnThePeriodThatStepsAreFastestWith) {
 }
 
 TEST(RedlSearch, GivenUpHalfWayTheBestSoFarIsKept) {
-  const Problem problem(model("resnet20", 8, 32), "pmbd", 1e9, 4e9);
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "pmbd", 1e9, 4e9);
   auto search = make_search("redl", problem.request(0.4));
   ASSERT_TRUE(search.ok() && *search);
   const int first = period_of((*search)->best());
@@ -162,7 +130,7 @@ TEST(RedlSearch, GivenUpHalfWayTheBestSoFarIsKept) {
 }
 
 TEST(RedlSearch, NeedsASlowTier) {
-  Problem problem(model("resnet20", 1, 32), "file", 1e9, 4e9);
+  PlanningProblem problem(merged_model("resnet20", 1, 32), "file", 1e9, 4e9);
   problem.machine.tiers.resize(1);
   problem.machine.links.clear();
   PlanRequest request = problem.request(1.0);
@@ -171,7 +139,7 @@ TEST(RedlSearch, NeedsASlowTier) {
 }
 
 TEST(RedlPlanner, PlansResnet200WithinSeconds) {
-  const Problem problem(model("resnet200", 2, 224), "pmbd", 0, 10e9);
+  const PlanningProblem problem(merged_model("resnet200", 2, 224), "pmbd", 0, 10e9);
   const std::clock_t begin = std::clock();
   ASSERT_TRUE(make_plan("redl", problem.request(0.2)).ok());
   EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 20.0) << "a few seconds; sanitizers take more";
