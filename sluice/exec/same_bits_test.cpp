@@ -8,6 +8,7 @@
 
 #include "sluice/base/random.hpp"
 #include "sluice/exec/executor.hpp"
+#include "sluice/exec/transfer/shared_copy_engine.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/failing_engine.hpp"
 #include "sluice/testing/graph_runner.hpp"
@@ -63,36 +64,61 @@ std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
   return bytes;
 }
 
+// The plan of `seed` for some steps, beside the same graph with nothing ever moved.
+void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = make_engine) {
+  RandomRun run(seed);
+  const Graph& graph = run.compiled.graph();
+  ASSERT_TRUE(verify_plan(graph, run.machine, run.plan).empty());
+  auto executor = run.make_executor(engines);
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  testing::MixingGraph plain(graph);
+  GraphRunner runner(plain);
+  for (const TensorId id : run.tensors_with(is_persistent)) {
+    const std::vector<std::byte> bytes = start_bytes(graph.tensor(id), id);
+    ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
+    std::memcpy(runner.data(id), bytes.data(), bytes.size());
+  }
+  const auto kept = run.tensors_with([](Role role) { return is_persistent(role) || role == Role::kOutput; });
+  for (StepContext context; context.step < kSteps; ++context.step) {
+    const auto trace = (*executor)->run_step(context);
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    ASSERT_EQ(testing::find_out_of_turn(run.program, *trace), std::nullopt);
+    runner.run_step(context);
+    for (const TensorId id : kept) {
+      std::vector<std::byte> bytes(static_cast<std::size_t>(graph.tensor(id).bytes));
+      ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
+      ASSERT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0)
+          << graph.tensor(id).name << " after step " << context.step;
+    }
+  }
+}
+
 class SameBits : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(SameBits, UnderRandomPlans) {
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    RandomRun run(seed);
-    const Graph& graph = run.compiled.graph();
-    ASSERT_TRUE(verify_plan(graph, run.machine, run.plan).empty());
-    auto executor = run.make_executor();
-    ASSERT_TRUE(executor.ok()) << executor.error().message;
-    testing::MixingGraph plain(graph);
-    GraphRunner runner(plain);
-    for (const TensorId id : run.tensors_with(is_persistent)) {
-      const std::vector<std::byte> bytes = start_bytes(graph.tensor(id), id);
-      ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
-      std::memcpy(runner.data(id), bytes.data(), bytes.size());
+    expect_same_bits(seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Copies between memories that the compute thread helps with, also on a host that has processors to spare for the lanes
+// (make_copy_engine() would not let it help there).
+TEST_P(SameBits, WhereTheComputeThreadHelpsToCopy) {
+  const auto helped = [](const Machine& machine, LinkId id,
+                         const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
+    const Link& link = machine.link(id);
+    if (storages.file(link.from) != nullptr || storages.file(link.to) != nullptr) {
+      return make_engine(machine, id, storages);
     }
-    const auto kept = run.tensors_with([](Role role) { return is_persistent(role) || role == Role::kOutput; });
-    for (StepContext context; context.step < kSteps; ++context.step) {
-      const auto trace = (*executor)->run_step(context);
-      ASSERT_TRUE(trace.ok()) << trace.error().message;
-      ASSERT_EQ(testing::find_out_of_turn(run.program, *trace), std::nullopt);
-      runner.run_step(context);
-      for (const TensorId id : kept) {
-        std::vector<std::byte> bytes(static_cast<std::size_t>(graph.tensor(id).bytes));
-        ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
-        ASSERT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0)
-            << graph.tensor(id).name << " after step " << context.step;
-      }
-    }
+    return std::unique_ptr<TransferEngine>(
+        std::make_unique<SharedCopyEngine>(storages.base(link.from), storages.base(link.to), streaming_copy));
+  };
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 25; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    expect_same_bits(seed, helped);
+    if (HasFatalFailure()) return;
   }
 }
 
