@@ -17,7 +17,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   inception_v3_b8 inception_v4_b8 densenet121_b16 densenet264_b8 mobilenet_v1_b32 mobilenet_v2_b32 squeezenet1_1_b32
   googlenet_b16 vgg16_b8 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128
   resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert
-  optane_sentinel pmbd_redl sentinel_ablation redl_ablation kernel_swap)
+  optane_sentinel pmbd_redl kernel_swap busy_machine)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -49,18 +49,18 @@ at_feasible() {  # NAME MODEL BATCH ARG...: a fifth of the memory, or the least 
   compare "$1" "$2" "$3" fast-only,sentinel --smallest-feasible "${@:4}"
 }
 
+# A planner as published, with each of our additions in turn, and whole.
+sentinel_chain=sentinel:additions=none,sentinel:additions=choice,sentinel:additions=choice+staying,sentinel
+redl_chain=redl:additions=none,redl:additions=search,redl:additions=stretches+search,redl
+
 optane() {  # MODEL BATCH PLANNERS ARG...: beside the rivals of Sentinel's figures 7 and 8
   compare "optane_sentinel_$1_b$2${part:-}" "$1" "$2" "$3" --slow optane --smallest-feasible "${@:4}"
 }
 
 # Beside the rivals of ReDL's figure 8. OIM twice: with a pass every 5 s, as published, and with passes within a step.
 pmbd() {  # MODEL BATCH ARG...
-  compare "pmbd_redl_$1_b$2" "$1" "$2" redl,sentinel,first-touch,oim,oim:period=0.05,slow-only --slow pmbd \
+  compare "pmbd_redl_$1_b$2" "$1" "$2" $redl_chain,sentinel,first-touch,oim,oim:period=0.05,slow-only --slow pmbd \
     --smallest-feasible "${@:3}"
-}
-
-ablation() {  # NAME PLANNERS TIER MODEL BATCH ARG...: a planner as published, and with each of our additions in turn
-  compare "$1_$4_b$5" "$4" "$5" "$2" --slow "$3" --smallest-feasible "${@:6}"
 }
 
 keep() {  # NAME COMMAND...: the command (and what went `ahead`), the commit and what it printed, after the `note`
@@ -94,7 +94,7 @@ lengths() {  # NAME MODEL BATCH LENGTHS: every step another length, in all of th
 
 experiment() {
   local three=fast-only,on-demand,sentinel
-  local rivals=sentinel,ial,first-touch,memory-mode,on-demand,slow-only
+  local rivals=$sentinel_chain,ial,first-touch,memory-mode,on-demand,slow-only
   case $1 in
     resnet50_b16) compare "$1" resnet50 16 $three ;;
     resnet50_b32) compare "$1" resnet50 32 $three ;;
@@ -137,8 +137,8 @@ experiment() {
       optane mobilenet_v1 128 $rivals --image-size 32 --classes 10
       local part why="batch 2 where the paper has 32: a step of 32 takes half a minute on two cores; in two parts,
 because a process for each planner holds all of the model in this machine's 24 GiB"
-      part=_1 note=$why optane bert_large 2 sentinel,ial,first-touch
-      part=_2 note=$why optane bert_large 2 memory-mode,on-demand,slow-only
+      part=_1 note=$why optane bert_large 2 $sentinel_chain
+      part=_2 note=$why optane bert_large 2 sentinel,ial,first-touch,memory-mode,slow-only
       ;;
     pmbd_redl)  # ReDL's table II; all batches are the paper's
       pmbd resnet50_v2 128 --image-size 32 --classes 10
@@ -149,21 +149,6 @@ because a process for each planner holds all of the model in this machine's 24 G
       ;;
     busy_machine) keep "$1" benchmarks/busy_machine.py --spill-dir "$spill" --json "$out/$1.json" ;;
     kernel_swap) keep "$1" benchmarks/rivals/kernel_swap.py --spill-dir "$spill" --json "$out/$1.json" ;;
-    sentinel_ablation)  # the workloads of optane_sentinel
-      local chain=sentinel:additions=none,sentinel:additions=choice,sentinel:additions=choice+staying,sentinel
-      ablation "$1" $chain optane resnet32 128
-      ablation "$1" $chain optane lstm 20
-      ablation "$1" $chain optane dcgan 128
-      ablation "$1" $chain optane mobilenet_v1 128 --image-size 32 --classes 10
-      ablation "$1" $chain optane bert_large 2
-      ;;
-    redl_ablation)  # the workloads of pmbd_redl
-      local chain=redl:additions=none,redl:additions=search,redl:additions=stretches+search,redl
-      ablation "$1" $chain pmbd resnet50_v2 128 --image-size 32 --classes 10
-      ablation "$1" $chain pmbd lstm 20
-      ablation "$1" $chain pmbd vgg19 64 --image-size 32 --classes 10 --lr 0.001
-      ablation "$1" $chain pmbd inception_v3 64 --image-size 75 --classes 10
-      ;;
     vgg16_b8) at_feasible "$1" vgg16 8 --lr 0.001 ;;  # without norms it diverges at the usual rate
     inception_v?_b* | densenet*_b* | mobilenet_v?_b* | squeezenet1_1_b* | googlenet_b* | lstm_b* | bert_*_b* | dcgan_b*)
       at_feasible "$1" "${1%_b*}" "${1##*_b}" ;;

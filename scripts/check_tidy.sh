@@ -8,13 +8,14 @@
 #   --changed [BASE]   only source files that differ from BASE, and a source of each header that does; every file when the
 #                      rules differ. BASE is, by default, where this branch left main, and on main the commit before:
 #                      what test.sh runs
-#   --build DIR        a configured build folder with compile_commands.json (default build/release)
+#   --build DIR        a configured build folder with compile_commands.json (default: build/tidy, configured here; the
+#                      presets that compile several files at once do not know the flags of each)
 #
 # Files are read without precompiled headers, so a forgotten #include shows here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-build=build/release
+build=""
 checks=(--checks='-*,readability-identifier-naming')
 base=""
 while (($#)); do
@@ -26,15 +27,19 @@ while (($#)); do
       if [[ ${2:-} != "" && ${2:-} != --* ]]; then base=$2; shift; fi
       ;;
     --build) build=${2:?--build needs a folder}; shift ;;
-    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "check_tidy: unknown option '$1' (see --help)" >&2; exit 2 ;;
   esac
   shift
 done
 
 command -v clang-tidy >/dev/null || { echo "check_tidy: clang-tidy is not installed (apt: clang-tidy)" >&2; exit 2; }
+if [[ -z $build ]]; then
+  build=build/tidy
+  cmake --preset release -B $build -DSLUICE_BUILD_TESTS=ON -DCMAKE_UNITY_BUILD=OFF >/dev/null
+fi
 if [[ ! -f $build/compile_commands.json ]]; then
-  echo "check_tidy: $build/compile_commands.json is missing; configure first: cmake --preset release" >&2
+  echo "check_tidy: $build/compile_commands.json is missing; configure that folder first" >&2
   exit 2
 fi
 
@@ -58,7 +63,7 @@ fi
 
 # GCC's precompiled headers are none of clang's.
 mkdir -p "$build/tidy"
-sed -E 's/ -fpch-preprocess//; s/ -Winvalid-pch -include [^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" \
+sed -E 's/ -fpch-preprocess//; s/ --param=ggc[^ ]*//; s/ -Winvalid-pch -include [^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" \
   >"$build/tidy/compile_commands.json"
 # GCC's omp.h lives in GCC's own folder, which clang does not search; and clang does not know all of GCC's warnings.
 omp=$(dirname "$(g++ -print-file-name=include/omp.h)")

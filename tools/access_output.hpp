@@ -2,12 +2,15 @@
 // in JSON results.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "sluice/experiment/access_profiling.hpp"
 #include "sluice/graph/graph.hpp"
+
+namespace CLI {
+class App;  // of CLI11, whose header takes two seconds to compile
+}
 
 namespace sluice {
 

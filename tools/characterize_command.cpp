@@ -1,6 +1,7 @@
 // sluice characterize: what the papers observe about a training step, for any model.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -22,7 +23,7 @@ namespace {
 
 constexpr double kUsualFastShare = 0.2;  // of what everything takes: the papers' experiments
 
-struct Arguments {
+struct CharacterizeArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   std::string fast;
@@ -110,7 +111,7 @@ Status write_pictures(const std::filesystem::path& folder, const Graph& graph, c
   return {};
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_characterize(const CharacterizeArguments& arguments) {
   std::optional<MemorySize> fast;
   if (!arguments.fast.empty()) {
     SLUICE_ASSIGN(fast, parse_memory_size(arguments.fast));
@@ -142,7 +143,7 @@ Result<int> run(const Arguments& arguments) {
 void add_characterize_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("characterize", "Show how tensors live and are accessed: what planners can make use of");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CharacterizeArguments>();
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   command->add_option(
@@ -157,7 +158,7 @@ void add_characterize_command(CLI::App& app, Action& action) {
       "Example: sluice characterize resnet32 --batch 128\n"
       "         sluice characterize resnet50 --batch 16 --no-accesses --svg pictures\n"
       "         sluice characterize --onnx model.onnx --json findings.json");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_characterize(*arguments); }; });
 }
 
 }  // namespace sluice

@@ -2,10 +2,13 @@
 // for, it leaves what is to be done in `action`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 
 #include "sluice/base/result.hpp"
+
+namespace CLI {
+class App;  // of CLI11, whose header takes two seconds to compile
+}
 
 namespace sluice {
 

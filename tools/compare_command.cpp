@@ -1,6 +1,7 @@
 // sluice compare: several planners on the same steps, one row each.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "sluice/exec/measure/profiler.hpp"
@@ -16,7 +17,7 @@
 namespace sluice {
 namespace {
 
-struct Arguments {
+struct CompareArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   BudgetArguments budget;
@@ -27,7 +28,7 @@ struct Arguments {
   ComparisonOptions comparison;
 };
 
-Result<int> run(Arguments arguments) {
+Result<int> run_compare(CompareArguments arguments) {
   SLUICE_RETURN_IF_ERROR(check_planner_names(arguments.comparison.planners));
   SLUICE_RETURN_IF_ERROR(check_trials(arguments.comparison.trials));
   SLUICE_ASSIGN(arguments.comparison.fast, arguments.budget.budget());
@@ -66,7 +67,7 @@ Result<int> run(Arguments arguments) {
 
 void add_compare_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("compare", "Run planners side by side, a process each, step by step in turn");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CompareArguments>();
   ComparisonOptions& comparison = arguments->comparison;
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
@@ -87,7 +88,7 @@ void add_compare_command(CLI::App& app, Action& action) {
   command->add_option("--schedule", arguments->schedule, "As for sluice train")->capture_default_str();
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice compare resnet50 --batch 16 --fast 20% --planners on-demand,sentinel --steps 12");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_compare(*arguments); }; });
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 // sluice gradients: one step's parameters, data and gradients as files, for comparison with another framework.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "sluice/experiment/gradient_dump.hpp"
@@ -10,7 +11,7 @@
 namespace sluice {
 namespace {
 
-struct Arguments {
+struct GradientsArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   SessionOptions session;
@@ -18,7 +19,7 @@ struct Arguments {
   GradientDumpOptions dump;
 };
 
-Result<int> run(Arguments arguments) {
+Result<int> run_gradients(GradientsArguments arguments) {
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(threads));
   SLUICE_ASSIGN(Workload workload, build_workload(options));
@@ -35,7 +36,7 @@ Result<int> run(Arguments arguments) {
 void add_gradients_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("gradients", "Write one step's parameters, data and gradients to a folder");
   command->group("");  // hidden: for benchmarks/rivals
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<GradientsArguments>();
   arguments->workload.add_to(*command);
   arguments->machine.add_threads_to(*command);
   add_data_options(*command, arguments->session);
@@ -47,7 +48,7 @@ void add_gradients_command(CLI::App& app, Action& action) {
   command->add_option("--parameters", arguments->dump.parameters, "Start from the parameter files of this folder")
       ->check(CLI::ExistingDirectory);
   command->footer("Example: sluice gradients resnet50 --batch 2 --output gradients");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_gradients(*arguments); }; });
 }
 
 }  // namespace sluice

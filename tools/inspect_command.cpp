@@ -1,6 +1,7 @@
 // sluice inspect: what a model or an ONNX file is made of, before anything is measured or trained.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -19,7 +20,7 @@
 namespace sluice {
 namespace {
 
-struct Arguments {
+struct InspectArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   std::int64_t ops = 20;
@@ -84,7 +85,7 @@ std::string ops_table(const Graph& graph, std::int64_t most) {
   return text;
 }
 
-struct Findings {
+struct ModelFindings {
   GraphSummary forward, step;
   Bytes activations = 0;  // kept or made in a step
   Bytes everything = 0;
@@ -105,11 +106,11 @@ Result<Bytes> smallest_budget(const Graph& graph, const Machine& machine) {
 }
 
 // Work is counted in the logical graph, whose tensors have the shapes that ops see; bytes in the executable one.
-Result<Findings> find(const Workload& workload, const Machine& machine) {
+Result<ModelFindings> find(const Workload& workload, const Machine& machine) {
   const WorkloadOptions& options = workload.options;
   const Graph logical = prepare_training_graph(workload.forward, options.optimizer, options.precision);
   const Graph& step = workload.graph();
-  Findings found{summarize(workload.forward), summarize(logical)};
+  ModelFindings found{summarize(workload.forward), summarize(logical)};
   for (const Tensor& tensor : step.tensors()) {
     const bool made = tensor.role == Role::kActivation || tensor.role == Role::kActivationGradient;
     if (made) found.activations += tensor.bytes;
@@ -122,7 +123,7 @@ Result<Findings> find(const Workload& workload, const Machine& machine) {
   return found;
 }
 
-std::string findings_text(const Findings& found) {
+std::string findings_text(const ModelFindings& found) {
   return format_fields({
       {"parameters", fmt::format("{} in {}", found.forward.parameters,
                                  format_bytes(found.forward.parameters * size_of(DType::kF32)))},
@@ -138,7 +139,7 @@ std::string findings_text(const Findings& found) {
   });
 }
 
-nlohmann::json findings_json(const Graph& forward, const Findings& found, const std::vector<std::string>& notes) {
+nlohmann::json findings_json(const Graph& forward, const ModelFindings& found, const std::vector<std::string>& notes) {
   nlohmann::json kinds = nlohmann::json::object();
   for (const auto& [kind, totals] : totals_by_kind(forward)) {
     kinds[kind] = {{"ops", totals.ops}, {"flops", totals.flops}, {"result_bytes", totals.results}};
@@ -164,7 +165,7 @@ nlohmann::json findings_json(const Graph& forward, const Findings& found, const 
           {"notes", notes}};
 }
 
-Result<int> run(Arguments arguments) {
+Result<int> run_inspect(InspectArguments arguments) {
   WorkloadArguments& asked = arguments.workload;
   if (std::filesystem::exists(asked.model) || asked.model.ends_with(".onnx")) std::swap(asked.model, asked.onnx);
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
@@ -172,7 +173,7 @@ Result<int> run(Arguments arguments) {
   SLUICE_ASSIGN(const Workload workload, build_workload(options));
   const Graph& forward = workload.forward;
   SLUICE_ASSIGN(const Machine machine, arguments.machine.machine());
-  SLUICE_ASSIGN(const Findings found, find(workload, machine));
+  SLUICE_ASSIGN(const ModelFindings found, find(workload, machine));
   fmt::print("{}\n{}", describe_graph(workload.graph()), findings_text(found));
   for (const std::string& note : workload.notes) fmt::print("note: {}\n", note);
   fmt::print("\n{}\n{}", kinds_table(forward), ops_table(forward, arguments.ops));
@@ -186,13 +187,13 @@ Result<int> run(Arguments arguments) {
 
 void add_inspect_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("inspect", "Show what a model or an ONNX file is made of, and what it takes");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectArguments>();
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   command->add_option("--ops", arguments->ops, "How many ops to list")->capture_default_str();
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice inspect model.onnx --batch 8");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_inspect(*arguments); }; });
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 // sluice machine: tiers and links, measured, and which of them are emulated.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "sluice/experiment/machine_json.hpp"
@@ -12,7 +13,7 @@
 namespace sluice {
 namespace {
 
-struct Arguments {
+struct MachineCommandArguments {
   MachineArguments machine;
   std::string json;
 };
@@ -59,7 +60,7 @@ std::string link_table(const Machine& machine) {
   return table.text();
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_machine(const MachineCommandArguments& arguments) {
   SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
   ProfileCache cache = arguments.machine.open_cache(machine);
   SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kMeasure));
@@ -77,11 +78,11 @@ Result<int> run(const Arguments& arguments) {
 
 void add_machine_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("machine", "Measure this machine's tiers and links");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<MachineCommandArguments>();
   arguments->machine.add_to(*command);
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice machine --slow file --link-bandwidth 1GB/s");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_machine(*arguments); }; });
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 // sluice: plans and runs neural-network training inside a fast-memory budget.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 

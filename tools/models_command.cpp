@@ -1,6 +1,7 @@
 // sluice models: what can be trained.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "sluice/models/model.hpp"
@@ -78,7 +79,7 @@ nlohmann::json to_json(const ModelEntry& entry) {
   return record;
 }
 
-Result<int> run(const std::string& json_path) {
+Result<int> run_models(const std::string& json_path) {
   for (const Section& section : sections()) fmt::print("{}", section_text(section));
   fmt::print("The figures are the defaults; an option marked - is not one of that model's.\n");
   nlohmann::json list = nlohmann::json::array();
@@ -94,7 +95,7 @@ void add_models_command(CLI::App& app, Action& action) {
   auto json = std::make_shared<std::string>();
   add_json_option(*command, *json);
   command->footer("Example: sluice models");
-  command->callback([json, &action] { action = [json] { return run(*json); }; });
+  command->callback([json, &action] { action = [json] { return run_models(*json); }; });
 }
 
 }  // namespace sluice

@@ -1,7 +1,6 @@
 // Options that several subcommands share, and what they stand for.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +10,10 @@
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
 #include "sluice/train/workload.hpp"
+
+namespace CLI {
+class App;  // of CLI11, whose header takes two seconds to compile
+}
 
 namespace sluice {
 

@@ -1,6 +1,7 @@
 // sluice plan: asks a planner and writes what it decided.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "sluice/plan/plan_file.hpp"
@@ -15,7 +16,7 @@
 namespace sluice {
 namespace {
 
-struct Arguments {
+struct PlanArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   BudgetArguments budget;
@@ -25,7 +26,7 @@ struct Arguments {
   std::string json;
 };
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_plan(const PlanArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(check_is_planner(arguments.planner));
   SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
   SLUICE_ASSIGN(const Prepared prepared,
@@ -52,7 +53,7 @@ Result<int> run(const Arguments& arguments) {
 
 void add_plan_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("plan", "Decide what lives where, and write the plan");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PlanArguments>();
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
@@ -61,7 +62,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->add_option("-o,--output", arguments->output, "Write the plan to this file");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice plan resnet50 --batch 16 --fast 20% -o plan.json");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_plan(*arguments); }; });
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 // sluice profile: how long every op of a model takes on this machine.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "sluice/profile/access_profile_file.hpp"
@@ -16,7 +17,7 @@
 namespace sluice {
 namespace {
 
-struct Arguments {
+struct ProfileCommandArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   std::size_t top = 20;
@@ -38,14 +39,14 @@ nlohmann::json profile_json(const Prepared& prepared) {
           {"placements", placements_json(graph, prepared.machine, prepared.profile)}};
 }
 
-Result<PlacementEffort> add_placements(const Arguments& arguments, Prepared& prepared) {
+Result<PlacementEffort> add_placements(const ProfileCommandArguments& arguments, Prepared& prepared) {
   ProfileCache cache = arguments.machine.open_cache(prepared.machine);
   ProgressLine progress("measuring ops by placement");
   return measure_placements(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
                             [&](int measured, int total) { progress.update(measured, total); });
 }
 
-Result<AccessProfile> count_accesses(const Arguments& arguments, Prepared& prepared) {
+Result<AccessProfile> count_accesses(const ProfileCommandArguments& arguments, Prepared& prepared) {
   SLUICE_ASSIGN(const AccessOptions options, arguments.accesses.options());
   ProfileCache cache = arguments.machine.open_cache(prepared.machine);
   return measure_access_profile(prepared.workload, prepared.machine, {}, options, cache);
@@ -59,7 +60,7 @@ Status save(const std::string& path, const Prepared& prepared, const std::option
   return {};
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_profile(const ProfileCommandArguments& arguments) {
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache));
   const Graph& graph = prepared.workload.graph();
   const Machine& machine = prepared.machine;
@@ -86,7 +87,7 @@ Result<int> run(const Arguments& arguments) {
 
 void add_profile_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("profile", "Measure how long every op of a model takes");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ProfileCommandArguments>();
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   command->add_option("--top", arguments->top, "How many of the slowest ops to show")->capture_default_str();
@@ -99,7 +100,7 @@ void add_profile_command(CLI::App& app, Action& action) {
       "Write the profile to this file, to plan with: --profile FILE, and with access counts --accesses FILE");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice profile resnet50 --batch 16");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_profile(*arguments); }; });
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 // sluice simulate: what a step would take, without running it.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "sluice/experiment/step_prediction.hpp"
@@ -20,7 +21,7 @@
 namespace sluice {
 namespace {
 
-struct Arguments {
+struct SimulateArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   BudgetArguments budget;
@@ -31,7 +32,7 @@ struct Arguments {
   std::string json;
 };
 
-Result<Plan> obtain_plan(const Arguments& arguments, const Prepared& prepared) {
+Result<Plan> obtain_plan(const SimulateArguments& arguments, const Prepared& prepared) {
   if (arguments.plan.empty()) {
     SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
     return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast,
@@ -53,7 +54,7 @@ std::string describe_timeline(const Machine& machine, const StepTimes& timeline,
   return format_fields(fields);
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_simulate(const SimulateArguments& arguments) {
   SLUICE_ASSIGN(const Prepared prepared,
                 prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared));
@@ -87,7 +88,7 @@ Result<int> run(const Arguments& arguments) {
 
 void add_simulate_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("simulate", "Predict the time, stalls and traffic of a step");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SimulateArguments>();
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
@@ -98,7 +99,7 @@ void add_simulate_command(CLI::App& app, Action& action) {
   command->add_option("--trace", arguments->trace, "Write the predicted step as a Chrome/Perfetto trace");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice simulate resnet50 --batch 16 --fast 20% --link-bandwidth 1GB/s");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_simulate(*arguments); }; });
 }
 
 }  // namespace sluice

@@ -9,6 +9,10 @@
 #include "sluice/planners/planner.hpp"
 #include "tools/options.hpp"
 
+namespace CLI {
+class App;  // of CLI11, whose header takes two seconds to compile
+}
+
 namespace sluice {
 
 struct SweepRequest {

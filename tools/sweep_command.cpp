@@ -1,6 +1,7 @@
 // sluice sweep: slowdown over fast budgets, for several models and planners.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "benchmarks/papers/sweep_claims.hpp"
@@ -130,7 +131,7 @@ class Sweep {
   std::vector<SweptModel> models_;
 };
 
-Result<int> run(const SweepArguments& arguments) {
+Result<int> run_sweep(const SweepArguments& arguments) {
   SLUICE_ASSIGN(const SweepRequest request, arguments.request());
   return Sweep(arguments, request).run();
 }
@@ -144,7 +145,7 @@ void add_sweep_command(CLI::App& app, Action& action) {
   command->footer(
       "Example: sluice sweep resnet50:16 mobilenet_v2:16 --planners sentinel,on-demand --fast 20%,40%,60%\n"
       "         sluice sweep resnet20 resnet32 resnet110 --batch 128 --no-loss --svg curve.svg");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_sweep(*arguments); }; });
 }
 
 }  // namespace sluice

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include "sluice/data/data_source.hpp"
 
 namespace sluice {

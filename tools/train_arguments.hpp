@@ -8,6 +8,10 @@
 #include "sluice/train/training_loop.hpp"
 #include "tools/options.hpp"
 
+namespace CLI {
+class App;  // of CLI11, whose header takes two seconds to compile
+}
+
 namespace sluice {
 
 struct TrainArguments {

@@ -1,6 +1,7 @@
 // sluice train: trains a model inside a fast-memory budget.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "sluice/experiment/plan_trials.hpp"
@@ -119,7 +120,7 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const Sess
   return write_json_file(arguments.json, document);
 }
 
-Result<int> run(const TrainArguments& arguments) {
+Result<int> run_train(const TrainArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(arguments.check());
   if (!arguments.sequences.empty()) return train_sequences(arguments);
   Run run;
@@ -158,7 +159,7 @@ void add_train_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<TrainArguments>();
   arguments->add_to(*command);
   command->footer("Example: sluice train resnet20 --batch 32 --fast 30% --steps 100 --trace trace.json");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_train(*arguments); }; });
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 // sluice verify: whether a plan is safe for a model on this machine, and if not, which rules it breaks.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "sluice/plan/plan_file.hpp"
@@ -12,14 +13,14 @@
 namespace sluice {
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   std::string plan;
   WorkloadArguments workload;
   MachineArguments machine;
   std::string json;
 };
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_verify(const VerifyArguments& arguments) {
   SLUICE_ASSIGN(const Plan plan, read_plan(arguments.plan));
   SLUICE_ASSIGN(const Machine machine, arguments.machine.machine());
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
@@ -46,13 +47,13 @@ Result<int> run(const Arguments& arguments) {
 
 void add_verify_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("verify", "Check a plan file and name the rules it breaks");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<VerifyArguments>();
   command->add_option("plan", arguments->plan, "Plan file")->required()->check(CLI::ExistingFile);
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice verify plan.json resnet50 --batch 16");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_verify(*arguments); }; });
 }
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
 // sluice worker: the other side of sluice compare. Speaks JSON lines on standard input and output.
+#include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "sluice/experiment/worker.hpp"

@@ -9,7 +9,7 @@ namespace {
 
 double real(std::int64_t number) { return static_cast<double>(number); }
 
-std::string megabytes(Bytes bytes) { return fmt::format("{:.0f} MB", real(bytes) / 1e6); }
+std::string rounded_megabytes(Bytes bytes) { return fmt::format("{:.0f} MB", real(bytes) / 1e6); }
 
 std::string temporaries(const Graph& graph, const Liveness& liveness, const Lifetimes& lifetimes) {
   std::int64_t reorders = 0;
@@ -51,7 +51,7 @@ std::string bytes(const Characterization& found) {
       "at most {} live at once. Forward ReLUs are part of other ops, results are written in place, and norms' "
       "outputs are not kept. Table III has 14.10 GB for the same model and batch; the paper does not say what the "
       "rest is.",
-      megabytes(all), megabytes(found.live.peak));
+      rounded_megabytes(all), rounded_megabytes(found.live.peak));
 }
 
 std::string counting(const FalseSharing& sharing) {
@@ -60,7 +60,7 @@ std::string counting(const FalseSharing& sharing) {
       "here a page counts again once it has left a software TLB, and large tensors may be tracked in chunks. By "
       "page, this run's allocator puts tensors one after the other on the same addresses, so that their accesses "
       "add up: {} of {} mis-classed for that reason alone.",
-      megabytes(sharing.misclassed - sharing.misclassed_together), megabytes(sharing.misclassed));
+      rounded_megabytes(sharing.misclassed - sharing.misclassed_together), rounded_megabytes(sharing.misclassed));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Bytes kPage = kSmallestChunk;
+constexpr Bytes kTrackedPage = kSmallestChunk;
 
 struct Touch {
   Bytes offset = 0;
@@ -44,7 +44,8 @@ class ReferenceTlb {
   void touch(const Touch& touch) {
     const Bytes chunk = touch.offset / chunk_;
     const auto [entry, missed] = written_.try_emplace(chunk, false);
-    if (missed || (touch.write && !entry->second)) (touch.write ? counts.writes : counts.reads) += bytes(chunk) / kPage;
+    if (missed || (touch.write && !entry->second))
+      (touch.write ? counts.writes : counts.reads) += bytes(chunk) / kTrackedPage;
     entry->second |= touch.write;
     if (!missed) return;
     order_.push_back(chunk);
@@ -96,8 +97,8 @@ void expect_as_reference(const std::vector<Touch>& touches, Bytes reach, Bytes r
   EXPECT_GT(counted.reads + counted.writes, 0);
 }
 
-constexpr Bytes kRange = 100 * kPage;
-constexpr Bytes kReach = 16 * kPage;
+constexpr Bytes kRange = 100 * kTrackedPage;
+constexpr Bytes kReach = 16 * kTrackedPage;
 
 std::vector<Touch> sweep(Bytes stride, int rounds, bool write) {
   std::vector<Touch> touches;
@@ -108,27 +109,28 @@ std::vector<Touch> sweep(Bytes stride, int rounds, bool write) {
 }
 
 TEST(PageTracker, CountsSweepsAsTheReference) {
-  for (const Bytes stride : {Bytes{512}, kPage, 3 * kPage + 64}) {
+  for (const Bytes stride : {Bytes{512}, kTrackedPage, 3 * kTrackedPage + 64}) {
     for (const bool write : {false, true}) {
       SCOPED_TRACE(std::to_string(stride) + (write ? " write" : " read"));
-      expect_as_reference(sweep(stride, 3, write), kReach, kRange, kPage);
+      expect_as_reference(sweep(stride, 3, write), kReach, kRange, kTrackedPage);
     }
   }
 }
 
 TEST(PageTracker, ASweepReadsEveryPageOnce) {
-  const PageTouches counted = count(sweep(64, 1, false), kReach, kRange, kPage);
+  const PageTouches counted = count(sweep(64, 1, false), kReach, kRange, kTrackedPage);
   EXPECT_EQ(counted, (PageTouches{.reads = 100, .writes = 0}));
 }
 
 TEST(PageTracker, WhatFitsTheReachIsCountedOnce) {
-  const PageTouches counted = count(sweep(kPage, 5, true), kRange, kRange, kPage);
+  const PageTouches counted = count(sweep(kTrackedPage, 5, true), kRange, kRange, kTrackedPage);
   EXPECT_EQ(counted, (PageTouches{.reads = 0, .writes = 100}));
 }
 
 TEST(PageTracker, AReadThenAWriteAreOneOfEach) {
   const PageTouches counted =
-      count({{0, false}, {8, true}, {16, false}, {24, true}, {kPage, true}, {kPage, false}}, kReach, kRange, kPage);
+      count({{0, false}, {8, true}, {16, false}, {24, true}, {kTrackedPage, true}, {kTrackedPage, false}}, kReach,
+            kRange, kTrackedPage);
   EXPECT_EQ(counted, (PageTouches{.reads = 1, .writes = 2}));
 }
 
@@ -140,40 +142,41 @@ TEST(PageTracker, CountsRandomTouchesAsTheReference) {
       touches.push_back({static_cast<Bytes>(random_bits(seed, 0, i) % static_cast<std::uint64_t>(kRange)),
                          random_bits(seed, 1, i) % 3 == 0});
     }
-    const Bytes chunk = kPage << (seed % 3);
-    expect_as_reference(touches, std::max(kReach, 8 * chunk) + static_cast<Bytes>(seed) * kPage, kRange, chunk);
+    const Bytes chunk = kTrackedPage << (seed % 3);
+    expect_as_reference(touches, std::max(kReach, 8 * chunk) + static_cast<Bytes>(seed) * kTrackedPage, kRange, chunk);
   }
 }
 
 TEST(PageTracker, AChunkCountsItsPagesAndTheLastOneOnlyWhatItHas) {
-  const PageTouches counted = count({{0, false}, {99 * kPage, true}}, 64 * kPage, kRange, 8 * kPage);
+  const PageTouches counted =
+      count({{0, false}, {99 * kTrackedPage, true}}, 64 * kTrackedPage, kRange, 8 * kTrackedPage);
   EXPECT_EQ(counted, (PageTouches{.reads = 8, .writes = 4}));
 }
 
 TEST(PageTracker, TracksLargeRangesInChunks) {
-  EXPECT_EQ(PageTracker::chunk_of(kPage, 64 * kPage), kPage);
-  EXPECT_EQ(PageTracker::chunk_of(31 * kPage, 64 * kPage), kPage);
-  EXPECT_EQ(PageTracker::chunk_of(32 * kPage, 64 * kPage), 2 * kPage);
-  EXPECT_EQ(PageTracker::chunk_of(100 * kPage, 64 * kPage), 4 * kPage);
-  EXPECT_EQ(PageTracker::chunk_of(5000 * kPage, 64 * kPage), 64 * kPage);
+  EXPECT_EQ(PageTracker::chunk_of(kTrackedPage, 64 * kTrackedPage), kTrackedPage);
+  EXPECT_EQ(PageTracker::chunk_of(31 * kTrackedPage, 64 * kTrackedPage), kTrackedPage);
+  EXPECT_EQ(PageTracker::chunk_of(32 * kTrackedPage, 64 * kTrackedPage), 2 * kTrackedPage);
+  EXPECT_EQ(PageTracker::chunk_of(100 * kTrackedPage, 64 * kTrackedPage), 4 * kTrackedPage);
+  EXPECT_EQ(PageTracker::chunk_of(5000 * kTrackedPage, 64 * kTrackedPage), 64 * kTrackedPage);
 }
 
 TEST(PageTracker, RefusesChunksThatLeaveNoRoomForOthers) {
-  EXPECT_TRUE(PageTracker::check_chunk(4 * kPage, 64 * kPage, 2).ok());
-  for (const Bytes bad : {Bytes{0}, Bytes{-4096}, kPage / 2, 3 * kPage, 8 * kPage}) {
-    EXPECT_FALSE(PageTracker::check_chunk(bad, 64 * kPage, 2).ok()) << bad;
+  EXPECT_TRUE(PageTracker::check_chunk(4 * kTrackedPage, 64 * kTrackedPage, 2).ok());
+  for (const Bytes bad : {Bytes{0}, Bytes{-4096}, kTrackedPage / 2, 3 * kTrackedPage, 8 * kTrackedPage}) {
+    EXPECT_FALSE(PageTracker::check_chunk(bad, 64 * kTrackedPage, 2).ok()) << bad;
   }
 }
 
 TEST(PageTracker, TheTlbKeepsWhatItHoldsWhileTheRangeIsNotWatched) {
   Memory memory(kRange);
   const auto tracker = start(kReach);
-  const auto range = *tracker->add_range(memory.arena.data(), kRange, kPage);
+  const auto range = *tracker->add_range(memory.arena.data(), kRange, kTrackedPage);
   for (int round = 0; round < 3; ++round) {
     ASSERT_TRUE(tracker->watch(range).ok());
-    for (Bytes page = 0; page < 10; ++page) perform(memory.arena.data(), {page * kPage, false});
+    for (Bytes page = 0; page < 10; ++page) perform(memory.arena.data(), {page * kTrackedPage, false});
     tracker->unwatch(range);
-    for (Bytes page = 0; page < 100; ++page) perform(memory.arena.data(), {page * kPage, true});  // not counted
+    for (Bytes page = 0; page < 100; ++page) perform(memory.arena.data(), {page * kTrackedPage, true});  // not counted
   }
   EXPECT_EQ(tracker->take_counts(range), (PageTouches{.reads = 10, .writes = 0}));
 }
@@ -181,12 +184,12 @@ TEST(PageTracker, TheTlbKeepsWhatItHoldsWhileTheRangeIsNotWatched) {
 TEST(PageTracker, RangesShareTheReach) {
   Memory memory(kRange);
   const auto tracker = start(kReach);
-  const auto first = *tracker->add_range(memory.arena.data(), 16 * kPage, kPage);
-  const auto second = *tracker->add_range(memory.arena.data() + 16 * kPage, 16 * kPage, kPage);
+  const auto first = *tracker->add_range(memory.arena.data(), 16 * kTrackedPage, kTrackedPage);
+  const auto second = *tracker->add_range(memory.arena.data() + 16 * kTrackedPage, 16 * kTrackedPage, kTrackedPage);
   ASSERT_TRUE(tracker->watch(first).ok());
   ASSERT_TRUE(tracker->watch(second).ok());
   for (int round = 0; round < 2; ++round) {
-    for (Bytes page = 0; page < 32; ++page) perform(memory.arena.data(), {page * kPage, false});
+    for (Bytes page = 0; page < 32; ++page) perform(memory.arena.data(), {page * kTrackedPage, false});
   }
   EXPECT_EQ(tracker->take_counts(first).reads, 32);
   EXPECT_EQ(tracker->take_counts(second).reads, 32);
@@ -196,12 +199,12 @@ TEST(PageTracker, RangesShareTheReach) {
 TEST(PageTracker, WhatASystemCallFillsIsCountedAndHeld) {
   Memory memory(kRange);
   const auto tracker = start(kReach);
-  const auto range = *tracker->add_range(memory.arena.data(), 20 * kPage, kPage);
+  const auto range = *tracker->add_range(memory.arena.data(), 20 * kTrackedPage, kTrackedPage);
   tracker->count_written(range);
   EXPECT_EQ(tracker->take_counts(range).writes, 20);
   ASSERT_TRUE(tracker->watch(range).ok());
-  perform(memory.arena.data(), {19 * kPage, true});  // held
-  perform(memory.arena.data(), {4 * kPage, false});  // held
+  perform(memory.arena.data(), {19 * kTrackedPage, true});  // held
+  perform(memory.arena.data(), {4 * kTrackedPage, false});  // held
   EXPECT_EQ(tracker->take_counts(range), (PageTouches{}));
   perform(memory.arena.data(), {0, false});  // left
   EXPECT_EQ(tracker->take_counts(range), (PageTouches{.reads = 1, .writes = 0}));
@@ -211,7 +214,7 @@ TEST(PageTracker, LeavesTheBytesAsTheyWere) {
   Memory memory(kRange);
   for (Bytes i = 0; i < kRange; ++i) memory.arena.data()[i] = static_cast<std::byte>(random_bits(1, 2, i));
   const auto tracker = start(kReach);
-  const auto range = *tracker->add_range(memory.arena.data(), kRange, kPage);
+  const auto range = *tracker->add_range(memory.arena.data(), kRange, kTrackedPage);
   ASSERT_TRUE(tracker->watch(range).ok());
   int different = 0;
   for (Bytes i = 0; i < kRange; ++i)
@@ -232,15 +235,15 @@ void run_together(int threads, const std::function<void(int)>& body) {
 
 // Two threads sweep memory of their own, larger than the reach, the first reading and the second writing.
 PageTouches count_two_sweeps(int rounds, Bytes pages) {
-  const Bytes each = pages * kPage;
+  const Bytes each = pages * kTrackedPage;
   Memory memory(2 * each);
   const auto tracker = start(kReach, 2);
-  const auto range = *tracker->add_range(memory.arena.data(), 2 * each, kPage);
+  const auto range = *tracker->add_range(memory.arena.data(), 2 * each, kTrackedPage);
   EXPECT_TRUE(tracker->watch(range).ok());
   run_together(2, [&](int thread) {
     for (int round = 0; round < rounds; ++round) {
       for (Bytes page = 0; page < pages; ++page) {
-        perform(memory.arena.data(), {thread * each + page * kPage, thread == 1});
+        perform(memory.arena.data(), {thread * each + page * kTrackedPage, thread == 1});
       }
     }
   });
@@ -268,11 +271,11 @@ TEST(PageTracker, ThreadsThatRaceForTheSamePagesAreCountedOnce) {
   for (int round = 0; round < 20; ++round) {
     Memory memory(kRange);
     const auto tracker = start(kRange, kThreads);
-    const auto range = *tracker->add_range(memory.arena.data(), kRange, kPage);
+    const auto range = *tracker->add_range(memory.arena.data(), kRange, kTrackedPage);
     ASSERT_TRUE(tracker->watch(range).ok());
     for (const bool write : {false, true}) {
       run_together(kThreads, [&](int) {
-        for (Bytes page = 0; page < 100; ++page) perform(memory.arena.data(), {page * kPage, write});
+        for (Bytes page = 0; page < 100; ++page) perform(memory.arena.data(), {page * kTrackedPage, write});
       });
     }
     EXPECT_EQ(tracker->take_counts(range), (PageTouches{.reads = 100, .writes = 100}));
@@ -284,13 +287,13 @@ TEST(PageTracker, SurvivesThreadsThatRaceBeyondTheReach) {
   constexpr int kThreads = 4;
   constexpr int kSteps = 4000;
   Memory memory(kRange);
-  const auto tracker = start(32 * kPage, kThreads);
-  const auto range = *tracker->add_range(memory.arena.data(), kRange, kPage);
+  const auto tracker = start(32 * kTrackedPage, kThreads);
+  const auto range = *tracker->add_range(memory.arena.data(), kRange, kTrackedPage);
   ASSERT_TRUE(tracker->watch(range).ok());
   run_together(kThreads, [&](int thread) {
     for (int step = 0; step < kSteps; ++step) {
       const auto page = random_bits(7, static_cast<std::uint64_t>(thread), static_cast<std::uint64_t>(step)) % 100;
-      auto& counter = reinterpret_cast<std::atomic<int>*>(memory.arena.data() + page * kPage)[thread];
+      auto& counter = reinterpret_cast<std::atomic<int>*>(memory.arena.data() + page * kTrackedPage)[thread];
       counter.fetch_add(1);
     }
   });
@@ -302,14 +305,14 @@ TEST(PageTracker, SurvivesThreadsThatRaceBeyondTheReach) {
   int sum = 0;
   for (Bytes page = 0; page < 100; ++page) {
     for (int thread = 0; thread < kThreads; ++thread) {
-      sum += reinterpret_cast<std::atomic<int>*>(memory.arena.data() + page * kPage)[thread].load();
+      sum += reinterpret_cast<std::atomic<int>*>(memory.arena.data() + page * kTrackedPage)[thread].load();
     }
   }
   EXPECT_EQ(sum, kThreads * kSteps);
 }
 
 TEST(PageTracker, RefusesAReachOutOfRange) {
-  const auto small = PageTracker::start({.reach = 4 * kPage, .threads = 1});
+  const auto small = PageTracker::start({.reach = 4 * kTrackedPage, .threads = 1});
   ASSERT_FALSE(small.ok());
   EXPECT_THAT(small.error().message, HasSubstr("at least 32.0 KiB"));
   const auto large = PageTracker::start({.reach = 64 * kGiB, .threads = 1});
@@ -330,8 +333,8 @@ TEST(PageTracker, RefusesMoreRangesThanItHasRoomFor) {
   Memory memory(kRange);
   const auto tracker = PageTracker::start({.reach = kReach, .threads = 1, .most_ranges = 1, .most_watched = 1});
   ASSERT_TRUE(tracker.ok());
-  ASSERT_TRUE((*tracker)->add_range(memory.arena.data(), kPage, kPage).ok());
-  const auto second = (*tracker)->add_range(memory.arena.data(), kPage, kPage);
+  ASSERT_TRUE((*tracker)->add_range(memory.arena.data(), kTrackedPage, kTrackedPage).ok());
+  const auto second = (*tracker)->add_range(memory.arena.data(), kTrackedPage, kTrackedPage);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, ErrorCode::kBadInput);
 }

@@ -10,8 +10,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Bytes kPage = 4 * kKiB;
-constexpr TrainingProfileOptions kSmallTlb{.threads = 1, .tlb_reach = 32 * kPage};
+constexpr Bytes kCountedPage = 4 * kKiB;
+constexpr TrainingProfileOptions kSmallTlb{.threads = 1, .tlb_reach = 32 * kCountedPage};
 
 class Buffer {
  public:
@@ -34,13 +34,13 @@ class Buffer {
 };
 
 TEST(TrainingProfile, RecordsLifeAndAccessesOfEveryBuffer) {
-  const Buffer weights(40 * kPage, "weights");
+  const Buffer weights(40 * kCountedPage, "weights");
   weights.write();
   ASSERT_TRUE(start_profile(kSmallTlb).ok());
   weights.read();
   add_layer();
   {
-    const Buffer activation(10 * kPage - 100, "activation");
+    const Buffer activation(10 * kCountedPage - 100, "activation");
     activation.write();
     add_layer();
     weights.read();
@@ -54,7 +54,7 @@ TEST(TrainingProfile, RecordsLifeAndAccessesOfEveryBuffer) {
   ASSERT_EQ(profile->buffers.size(), 3U);
   const BufferRecord& first = profile->buffers[0];
   EXPECT_EQ(first.name, "weights");
-  EXPECT_EQ(first.bytes, 40 * kPage);
+  EXPECT_EQ(first.bytes, 40 * kCountedPage);
   EXPECT_EQ(first.first_layer, 0);
   EXPECT_EQ(first.end_layer, 3);
   EXPECT_EQ(first.reads, 80);
@@ -76,14 +76,14 @@ TEST(TrainingProfile, RecordsLifeAndAccessesOfEveryBuffer) {
 TEST(TrainingProfile, BuffersAreZeroAndOnPagesOfTheirOwn) {
   const Buffer first(1, "first");
   const Buffer second(1, "second");
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.bytes()) % kPage, 0U);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second.bytes()) % kPage, 0U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.bytes()) % kCountedPage, 0U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second.bytes()) % kCountedPage, 0U);
   EXPECT_NE(first.bytes(), second.bytes());
-  EXPECT_EQ(first.bytes()[kPage - 1], 0);
+  EXPECT_EQ(first.bytes()[kCountedPage - 1], 0);
 }
 
 TEST(TrainingProfile, AProfileStartsAfresh) {
-  const Buffer buffer(kPage, "buffer");
+  const Buffer buffer(kCountedPage, "buffer");
   for (int round = 0; round < 3; ++round) {
     ASSERT_TRUE(start_profile(kSmallTlb).ok());
     buffer.write();
@@ -97,13 +97,13 @@ TEST(TrainingProfile, AProfileStartsAfresh) {
 
 // A TLB that holds all 800 pages: a thread may lose the processor in the middle of a page, and would find it closed.
 TEST(TrainingProfile, ThreadsMayAllocateAndRelease) {
-  ASSERT_TRUE(start_profile({.threads = 4, .tlb_reach = 1024 * kPage}).ok());
+  ASSERT_TRUE(start_profile({.threads = 4, .tlb_reach = 1024 * kCountedPage}).ok());
   {
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < 4; ++thread) {
       threads.emplace_back([] {
         for (int round = 0; round < 50; ++round) {
-          const Buffer buffer(4 * kPage, "scratch");
+          const Buffer buffer(4 * kCountedPage, "scratch");
           buffer.write();
         }
       });

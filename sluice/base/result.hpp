@@ -28,6 +28,8 @@ struct Error {
   std::string message;
 };
 
+inline Error bad_input(std::string message) { return {ErrorCode::kBadInput, std::move(message)}; }
+
 template <typename T>
 class [[nodiscard]] Result {
  public:

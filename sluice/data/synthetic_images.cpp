@@ -9,7 +9,8 @@
 namespace sluice {
 namespace {
 
-constexpr float kNoise = 0.5F;  // noise is uniform in [-kNoise, kNoise); the waves have amplitude 1
+constexpr float kNoiseAmplitude =
+    0.5F;  // noise is uniform in [-kNoiseAmplitude, kNoiseAmplitude); the waves have amplitude 1
 
 enum Stream : std::uint64_t { kLabel, kPattern, kShift, kNoiseBase };
 
@@ -34,7 +35,7 @@ void fill_wave(std::vector<float>& wave, float frequency, float phase, float shi
 
 // Two pixels' noise from each 64-bit draw.
 void fill_row(float* row, const std::vector<float>& columns, float scale, float bias, std::uint64_t noise_key) {
-  constexpr float kUnit = kNoise * 0x1p-31F;
+  constexpr float kUnit = kNoiseAmplitude * 0x1p-31F;
   const std::size_t width = columns.size();
   for (std::size_t x = 0; x < width; x += 2) {
     const std::uint64_t bits = mix64(noise_key + 0x9e3779b97f4a7c15ULL * (x + 1));

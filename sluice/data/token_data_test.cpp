@@ -30,10 +30,10 @@ std::vector<InputTensor> masked_inputs(std::int64_t vocabulary) {
           ids("hidden", Content::kHiddenTokens, vocabulary)};
 }
 
-using Batch = std::vector<std::vector<std::int32_t>>;
+using TokenBatch = std::vector<std::vector<std::int32_t>>;
 
-Batch batch_at(InputSource& source, std::size_t tensors, std::int64_t step) {
-  Batch batch(tensors, std::vector<std::int32_t>(kBatch * kSequence));
+TokenBatch batch_at(InputSource& source, std::size_t tensors, std::int64_t step) {
+  TokenBatch batch(tensors, std::vector<std::int32_t>(kBatch * kSequence));
   std::vector<std::span<std::byte>> spans;
   for (auto& values : batch) spans.push_back(std::as_writable_bytes(std::span(values)));
   const Status status = source.fill(step, spans);
@@ -41,16 +41,16 @@ Batch batch_at(InputSource& source, std::size_t tensors, std::int64_t step) {
   return batch;
 }
 
-std::unique_ptr<BatchSource> open(const std::string& text, const std::vector<InputTensor>& inputs,
-                                  Split split = Split::kTraining) {
+std::unique_ptr<BatchSource> open_text(const std::string& text, const std::vector<InputTensor>& inputs,
+                                       Split split = Split::kTraining) {
   auto source = open_data_source(text, inputs, 3, split);
   EXPECT_TRUE(source.ok()) << (source.ok() ? "" : source.error().message);
   return source.ok() ? std::move(*source) : nullptr;
 }
 
 TEST(SyntheticLanguageTest, NextTokensFollowTokens) {
-  const auto source = open("synthetic", next_token_inputs(100));
-  const Batch batch = batch_at(*source, 2, 5);
+  const auto source = open_text("synthetic", next_token_inputs(100));
+  const TokenBatch batch = batch_at(*source, 2, 5);
   EXPECT_EQ(batch, batch_at(*source, 2, 5));
   EXPECT_NE(batch, batch_at(*source, 2, 6));
   for (std::size_t row = 0; row < kBatch; ++row) {
@@ -62,10 +62,10 @@ TEST(SyntheticLanguageTest, NextTokensFollowTokens) {
 }
 
 TEST(SyntheticLanguageTest, KnowingTheLastTokenHelps) {
-  const auto source = open("synthetic", next_token_inputs(50));
+  const auto source = open_text("synthetic", next_token_inputs(50));
   std::map<std::int32_t, std::map<std::int32_t, int>> successors;
   for (std::int64_t step = 0; step < 200; ++step) {
-    const Batch batch = batch_at(*source, 2, step);
+    const TokenBatch batch = batch_at(*source, 2, step);
     for (std::size_t i = 0; i < batch[0].size(); ++i) ++successors[batch[0][i]][batch[1][i]];
   }
   double entropy = 0;
@@ -81,13 +81,13 @@ TEST(SyntheticLanguageTest, KnowingTheLastTokenHelps) {
 
 TEST(BatchSourceTest, HidesFifteenPercentOfTheTokens) {
   const std::int64_t vocabulary = 64;
-  const auto source = open("synthetic", masked_inputs(vocabulary));
-  const auto plain = open("synthetic", {ids("tokens", Content::kTokens, vocabulary - 1)});
+  const auto source = open_text("synthetic", masked_inputs(vocabulary));
+  const auto plain = open_text("synthetic", {ids("tokens", Content::kTokens, vocabulary - 1)});
   int hidden = 0;
   const int steps = 200;
   for (int step = 0; step < steps; ++step) {
-    const Batch batch = batch_at(*source, 3, step);
-    const Batch tokens = batch_at(*plain, 1, step);
+    const TokenBatch batch = batch_at(*source, 3, step);
+    const TokenBatch tokens = batch_at(*plain, 1, step);
     for (std::size_t i = 0; i < batch[0].size(); ++i) {
       const bool hides = batch[0][i] == vocabulary - 1;
       EXPECT_EQ(batch[2][i], hides ? tokens[0][i] : -1);
@@ -104,7 +104,7 @@ TEST(BatchSourceTest, HidesFifteenPercentOfTheTokens) {
 }
 
 TEST(BatchSourceTest, SegmentsChangeOnce) {
-  const Batch batch = batch_at(*open("synthetic", masked_inputs(64)), 3, 0);
+  const TokenBatch batch = batch_at(*open_text("synthetic", masked_inputs(64)), 3, 0);
   for (std::size_t row = 0; row < kBatch; ++row) {
     const auto first = batch[1].begin() + static_cast<std::ptrdiff_t>(row * kSequence);
     EXPECT_TRUE(std::is_sorted(first, first + kSequence));
@@ -114,7 +114,7 @@ TEST(BatchSourceTest, SegmentsChangeOnce) {
 
 TEST(BatchSourceTest, NoiseIsNormalAndOfItsStep) {
   const std::vector<InputTensor> inputs{{"z", Content::kNoise, {64, 100}, 0}};
-  const auto source = open("synthetic", inputs);
+  const auto source = open_text("synthetic", inputs);
   std::vector<float> noise(6400);
   const std::vector<std::span<std::byte>> spans{std::as_writable_bytes(std::span(noise))};
   ASSERT_TRUE(source->fill(0, spans).ok());
@@ -156,18 +156,18 @@ TEST_F(TextTest, WindowsRunAcrossFilesInTheOrderOfTheirNames) {
   for (int i = 0; i < 1700; ++i) all += static_cast<char>('a' + i % 26);
   write("2.txt", all.substr(700));
   write("1.txt", all.substr(0, 700));
-  const auto source = open("tokens:" + folder_.string(), next_token_inputs(256), Split::kValidation);
+  const auto source = open_text("tokens:" + folder_.string(), next_token_inputs(256), Split::kValidation);
   EXPECT_EQ(source->sample_count(), (170 - 1) / kSequence);
-  const Batch batch = batch_at(*source, 2, 0);
+  const TokenBatch batch = batch_at(*source, 2, 0);
   for (std::size_t i = 0; i < batch[0].size(); ++i) {
     EXPECT_EQ(batch[0][i], all[1530 + i]);
     EXPECT_EQ(batch[1][i], all[1530 + i + 1]);
   }
-  const auto training = open("tokens:" + folder_.string(), next_token_inputs(300));
+  const auto training = open_text("tokens:" + folder_.string(), next_token_inputs(300));
   EXPECT_EQ(training->sample_count(), (1530 - 1) / kSequence);
   std::set<std::int32_t> starts;
   for (std::int64_t step = 0; step < 24; ++step) {
-    const Batch shuffled = batch_at(*training, 2, step);
+    const TokenBatch shuffled = batch_at(*training, 2, step);
     for (std::size_t i = 1; i < kSequence; ++i) EXPECT_EQ(shuffled[0][i], 'a' + (shuffled[0][i - 1] - 'a' + 1) % 26);
   }
 }

@@ -15,8 +15,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSeed = 31;
-constexpr int kSteps = 3;
+constexpr std::uint64_t kAgreementSeed = 31;
+constexpr int kAgreeingSteps = 3;
 
 struct Training {
   std::vector<float> losses;
@@ -27,11 +27,11 @@ Training train(const std::unique_ptr<Backend>& backend, const Graph& graph) {
   const auto compiled = backend->compile(graph, 2);
   SLUICE_CHECK(compiled.ok(), compiled.error().message);
   GraphRunner runner(**compiled);
-  runner.initialise(kSeed);
+  runner.initialise(kAgreementSeed);
   WaveInput input(runner.graph());
   Training result;
-  for (int step = 0; step < kSteps; ++step) {
-    runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kSeed});
+  for (int step = 0; step < kAgreeingSteps; ++step) {
+    runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kAgreementSeed});
     for (TensorId id = 0; id < runner.graph().tensor_count(); ++id)
       if (runner.graph().tensor(id).role == Role::kOutput) result.losses.push_back(runner.plain(id).at(0));
   }

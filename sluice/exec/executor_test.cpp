@@ -19,9 +19,9 @@ using ::testing::HasSubstr;
 constexpr TierId kSlow = 1;
 constexpr LinkId kEvict = 0;
 constexpr LinkId kPrefetch = 1;
-constexpr Bytes kTensorBytes = kMiB;
+constexpr Bytes kMovedBytes = kMiB;
 constexpr BytesPerSecond kLinkBandwidth = 100e6;
-constexpr Seconds kTransferSeconds = kTensorBytes / kLinkBandwidth;  // 10.5 ms
+constexpr Seconds kTransferSeconds = kMovedBytes / kLinkBandwidth;  // 10.5 ms
 constexpr Seconds kOpSeconds = 2e-3;
 
 //   op              0: p -> x      1: p -> loss      2: loss, x, p -> p
@@ -38,7 +38,7 @@ struct Fixture {
       Tensor tensor;
       tensor.name = name;
       tensor.role = role;
-      tensor.shape = {kTensorBytes / 4};
+      tensor.shape = {kMovedBytes / 4};
       graph.add_tensor(tensor);
     }
     add_op("forward", {p}, {x});
@@ -57,15 +57,15 @@ struct Fixture {
     machine.links = {throttled(kFastTier, kSlow), throttled(kSlow, kFastTier)};
 
     const Location fast0{kFastTier, 0};
-    const Location fast1{kFastTier, kTensorBytes};
-    const Location fast2{kFastTier, 2 * kTensorBytes};
+    const Location fast1{kFastTier, kMovedBytes};
+    const Location fast2{kFastTier, 2 * kMovedBytes};
     const Location slow0{kSlow, 0};
-    const Location slow1{kSlow, kTensorBytes};
-    program.arena_bytes = {3 * kTensorBytes, 2 * kTensorBytes};
-    program.transfers = {{p, kPrefetch, slow0, fast0, kTensorBytes, kStepStart, {}},
-                         {x, kEvict, fast1, slow1, kTensorBytes, 0, {}},
-                         {x, kPrefetch, slow1, fast2, kTensorBytes, 1, {1}},
-                         {p, kEvict, fast0, slow0, kTensorBytes, 2, {}}};
+    const Location slow1{kSlow, kMovedBytes};
+    program.arena_bytes = {3 * kMovedBytes, 2 * kMovedBytes};
+    program.transfers = {{p, kPrefetch, slow0, fast0, kMovedBytes, kStepStart, {}},
+                         {x, kEvict, fast1, slow1, kMovedBytes, 0, {}},
+                         {x, kPrefetch, slow1, fast2, kMovedBytes, 1, {1}},
+                         {p, kEvict, fast0, slow0, kMovedBytes, 2, {}}};
     program.compute = {{0, {fast0, fast1}, {0}}, {1, {fast0, fast1}, {1}}, {2, {fast1, fast2, fast0, fast0}, {2}}};
     program.lanes = {{1, 3}, {0, 2}};
     program.step_start = {slow0, {}, fast1};
@@ -96,7 +96,7 @@ struct Fixture {
 };
 
 std::vector<std::byte> read(Executor& executor, TensorId tensor) {
-  std::vector<std::byte> bytes(kTensorBytes);
+  std::vector<std::byte> bytes(kMovedBytes);
   EXPECT_TRUE(executor.read_tensor(tensor, bytes).ok());
   return bytes;
 }
@@ -104,7 +104,7 @@ std::vector<std::byte> read(Executor& executor, TensorId tensor) {
 // The same step without any executor.
 std::vector<std::byte> parameter_after(int steps, const Graph& graph) {
   testing::MixingGraph ops(graph);
-  std::vector<std::byte> p(kTensorBytes), x(kTensorBytes), loss(kTensorBytes);
+  std::vector<std::byte> p(kMovedBytes), x(kMovedBytes), loss(kMovedBytes);
   for (StepContext context; context.step < steps; ++context.step) {
     EXPECT_TRUE(ops.run(0, std::vector<void*>{p.data(), x.data()}, context).ok());
     EXPECT_TRUE(ops.run(1, std::vector<void*>{p.data(), loss.data()}, context).ok());
@@ -125,7 +125,7 @@ TEST(Executor, ComputesWhatTheOpsComputeByThemselves) {
   testing::MixingGraph compiled(fixture.graph);
   auto executor = fixture.make(compiled);
   ASSERT_TRUE(executor.ok()) << executor.error().message;
-  ASSERT_TRUE((*executor)->write_tensor(fixture.p, std::vector<std::byte>(kTensorBytes)).ok());
+  ASSERT_TRUE((*executor)->write_tensor(fixture.p, std::vector<std::byte>(kMovedBytes)).ok());
   ASSERT_TRUE(run_steps(**executor, 3).ok());
   EXPECT_TRUE(read(**executor, fixture.p) == parameter_after(3, fixture.graph));
 }
@@ -138,7 +138,7 @@ TEST(Executor, RecordsWhatHappened) {
   const auto trace = (*executor)->run_step({});
   ASSERT_TRUE(trace.ok()) << trace.error().message;
 
-  EXPECT_EQ(trace->link_bytes, (std::vector<Bytes>{2 * kTensorBytes, 2 * kTensorBytes}));
+  EXPECT_EQ(trace->link_bytes, (std::vector<Bytes>{2 * kMovedBytes, 2 * kMovedBytes}));
   for (const Span& op : trace->ops) EXPECT_GE(op.end - op.begin, kOpSeconds);
   for (const Span& transfer : trace->transfers) {
     EXPECT_GE(transfer.end - transfer.begin, 0.9 * kTransferSeconds);
@@ -174,10 +174,10 @@ class BackwardsEngine final : public TransferEngine {
 
 TEST(Executor, ALinkServesOneTransferAtATimeWhateverItsEngineDoes) {
   Fixture fixture;
-  const Location slow0{kSlow, 0}, slow1{kSlow, kTensorBytes};
-  const Location fast0{kFastTier, 0}, fast2{kFastTier, 2 * kTensorBytes};
-  fixture.program.transfers = {{fixture.p, kPrefetch, slow0, fast0, kTensorBytes, kStepStart, {}},
-                               {fixture.x, kPrefetch, slow1, fast2, kTensorBytes, kStepStart, {}}};
+  const Location slow0{kSlow, 0}, slow1{kSlow, kMovedBytes};
+  const Location fast0{kFastTier, 0}, fast2{kFastTier, 2 * kMovedBytes};
+  fixture.program.transfers = {{fixture.p, kPrefetch, slow0, fast0, kMovedBytes, kStepStart, {}},
+                               {fixture.x, kPrefetch, slow1, fast2, kMovedBytes, kStepStart, {}}};
   fixture.program.lanes = {{}, {0, 1}};
   for (const std::size_t op : {1U, 2U}) fixture.program.compute[op].waits.clear();
   fixture.program.compute[0].waits = {0, 1};  // ops use what both bring
@@ -232,7 +232,7 @@ TEST(Executor, OpsWaitLongerForOperandsInAnEmulatedTier) {
   testing::MixingGraph compiled(fixture.graph);
   auto executor = fixture.make(compiled);
   ASSERT_TRUE(executor.ok()) << executor.error().message;
-  const Seconds delay = kTensorBytes / 50e6 - kOpSeconds;
+  const Seconds delay = kMovedBytes / 50e6 - kOpSeconds;
   Seconds shortest_fast_op = delay;
   for (int step = 0; step < 5; ++step) {
     const auto trace = (*executor)->run_step({});
@@ -246,7 +246,7 @@ TEST(Executor, OpsWaitLongerForOperandsInAnEmulatedTier) {
 TEST(Executor, RefusesABudgetBelowThePlan) {
   Fixture fixture;
   testing::MixingGraph compiled(fixture.graph);
-  const std::vector<Bytes> budgets = {3 * kTensorBytes - kTensorAlignment, 2 * kTensorBytes};
+  const std::vector<Bytes> budgets = {3 * kMovedBytes - kTensorAlignment, 2 * kMovedBytes};
   const auto executor = Executor::create(compiled, fixture.machine, fixture.program, budgets);
   ASSERT_FALSE(executor.ok());
   EXPECT_EQ(executor.error().code, ErrorCode::kInfeasible);
@@ -264,7 +264,7 @@ TEST(Executor, AFailingOpEndsTheStepAndTheExecutor) {
   const int ops_run = compiled.ops_run();
   EXPECT_FALSE((*executor)->run_step({}).ok());
   EXPECT_EQ(compiled.ops_run(), ops_run);
-  std::vector<std::byte> bytes(kTensorBytes);
+  std::vector<std::byte> bytes(kMovedBytes);
   EXPECT_FALSE((*executor)->read_tensor(fixture.p, bytes).ok()) << "undefined contents must not pass for a result";
 }
 

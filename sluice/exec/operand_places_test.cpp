@@ -7,7 +7,7 @@ namespace {
 
 constexpr Location kHere{0, 0};
 constexpr Location kThere{0, 8192};
-constexpr Location kSlow{1, 0};
+constexpr Location kSlowPlace{1, 0};
 
 Graph four_uses() {
   Graph graph;
@@ -54,20 +54,20 @@ TEST(OperandPlaces, ATensorThatDoesNotMoveStays) {
 }
 
 TEST(OperandPlaces, AnotherPlaceIsAnotherStay) {
-  EXPECT_EQ(stays(program_at({kHere, kHere, kThere, kSlow}, {})), (std::vector<std::size_t>{0, 0, 1, 2}));
+  EXPECT_EQ(stays(program_at({kHere, kHere, kThere, kSlowPlace}, {})), (std::vector<std::size_t>{0, 0, 1, 2}));
 }
 
 TEST(OperandPlaces, ComingBackIsAnotherStay) {
   const Program program =
-      program_at({kHere, kHere, kHere, kHere}, {{.tensor = 0, .from = kHere, .to = kSlow, .after_op = 1},
-                                                {.tensor = 0, .from = kSlow, .to = kHere, .after_op = 1},
-                                                {.tensor = 1, .from = kSlow, .to = kHere, .after_op = 2}});
+      program_at({kHere, kHere, kHere, kHere}, {{.tensor = 0, .from = kHere, .to = kSlowPlace, .after_op = 1},
+                                                {.tensor = 0, .from = kSlowPlace, .to = kHere, .after_op = 1},
+                                                {.tensor = 1, .from = kSlowPlace, .to = kHere, .after_op = 2}});
   EXPECT_EQ(stays(program), (std::vector<std::size_t>{0, 0, 1, 1}));
 }
 
 TEST(OperandPlaces, ACopyLeftBehindKeepsTheStay) {
   const Program program =
-      program_at({kHere, kHere, kHere, kHere}, {{.tensor = 0, .from = kHere, .to = kSlow, .after_op = 0}});
+      program_at({kHere, kHere, kHere, kHere}, {{.tensor = 0, .from = kHere, .to = kSlowPlace, .after_op = 0}});
   EXPECT_EQ(stays(program), (std::vector<std::size_t>{0, 0, 0, 0}));
 }
 

@@ -87,17 +87,17 @@ TEST(Progress, FailureWakesEverybodyAndKeepsTheFirstError) {
 
 // Two threads hand a turn to and fro as compute and a lane do; a single lost wake-up would hang it.
 TEST(Progress, LosesNoWakeUp) {
-  constexpr int kSteps = 5000;
+  constexpr int kShownSteps = 5000;
   Progress progress(1, 1, 1);
   std::counting_semaphore<> awake(0);
   progress.set_wake(0, [&] { awake.release(); });
   std::thread lane([&] {
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kShownSteps; ++step) {
       while (!progress.op_done(0, step, 0)) awake.acquire();
       progress.finish_transfer(0);
     }
   });
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kShownSteps; ++step) {
     progress.begin_step();
     progress.finish_op(0);
     ASSERT_TRUE(progress.wait_for_transfer(0));

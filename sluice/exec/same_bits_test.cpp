@@ -20,7 +20,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSteps = 3;
+constexpr int kComparedSteps = 3;
 
 struct RandomRun {
   explicit RandomRun(std::uint64_t seed)
@@ -79,7 +79,7 @@ void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = make_en
     std::memcpy(runner.data(id), bytes.data(), bytes.size());
   }
   const auto kept = run.tensors_with([](Role role) { return is_persistent(role) || role == Role::kOutput; });
-  for (StepContext context; context.step < kSteps; ++context.step) {
+  for (StepContext context; context.step < kComparedSteps; ++context.step) {
     const auto trace = (*executor)->run_step(context);
     ASSERT_TRUE(trace.ok()) << trace.error().message;
     ASSERT_EQ(testing::find_out_of_turn(run.program, *trace), std::nullopt);

@@ -6,7 +6,7 @@
 namespace sluice {
 namespace {
 
-Machine two_tiers() {
+Machine described_machine() {
   Machine machine;
   machine.cpu = "Test CPU";
   machine.threads = 2;
@@ -30,7 +30,7 @@ Machine two_tiers() {
 }
 
 TEST(MachineJsonTest, SurvivesTheRoundTrip) {
-  const Machine machine = two_tiers();
+  const Machine machine = described_machine();
   const auto again = machine_from_json(machine_to_json(machine));
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(machine_to_json(*again), machine_to_json(machine));
@@ -46,7 +46,7 @@ TEST(MachineJsonTest, SurvivesTheRoundTrip) {
 }
 
 TEST(MachineJsonTest, KeepsMemoryNodes) {
-  Machine machine = two_tiers();
+  Machine machine = described_machine();
   machine.tiers[1] = {.name = "numa:3", .kind = TierKind::kNuma, .node = 3, .provenance = Provenance::kFirmware};
   nlohmann::json document = machine_to_json(machine);
   const auto again = machine_from_json(document);
@@ -59,7 +59,7 @@ TEST(MachineJsonTest, KeepsMemoryNodes) {
 }
 
 TEST(MachineJsonTest, ReadsFilesFromBeforeLinksShared) {
-  nlohmann::json document = machine_to_json(two_tiers());
+  nlohmann::json document = machine_to_json(described_machine());
   for (auto& link : document["links"]) link.erase("shared_bandwidth");
   const auto machine = machine_from_json(document);
   ASSERT_TRUE(machine.ok()) << machine.error().message;
@@ -68,13 +68,13 @@ TEST(MachineJsonTest, ReadsFilesFromBeforeLinksShared) {
 }
 
 TEST(MachineJsonTest, NamesWhatIsMissingOrUnknown) {
-  nlohmann::json document = machine_to_json(two_tiers());
+  nlohmann::json document = machine_to_json(described_machine());
   document["tiers"][1]["kind"] = "tape";
   const auto error = [&] { return machine_from_json(document).error().message; };
   EXPECT_EQ(error(), "not a machine description: /tiers/1/kind: unknown word 'tape'");
   document["tiers"][1].erase("kind");
   EXPECT_EQ(error(), "not a machine description: /tiers/1/kind: missing");
-  document = machine_to_json(two_tiers());
+  document = machine_to_json(described_machine());
   document["links"][1]["bandwidth"] = "fast";
   EXPECT_EQ(error(), "not a machine description: /links/1/bandwidth: expected a number, found \"fast\"");
   document["links"] = 3;

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr TensorId kNoTensor = -1;
+constexpr TensorId kNoInput = -1;
 constexpr float kRunningMomentum = 0.1F;
 
 Attributes convolution_attributes(const Conv2dOptions& options) {
@@ -45,7 +45,7 @@ TensorId GraphBuilder::input(std::int64_t batch, std::int64_t channels, std::int
 }
 
 TensorId GraphBuilder::conv2d(TensorId x, const Conv2dOptions& options) {
-  if (!usable({x})) return kNoTensor;
+  if (!usable({x})) return kNoInput;
   const Attributes attributes = convolution_attributes(options);
   const Shape& shape = graph_.tensor(x).shape;
   const std::int64_t channels = shape.size() == 4 ? shape[1] : 0;
@@ -59,7 +59,7 @@ TensorId GraphBuilder::conv2d(TensorId x, const Conv2dOptions& options) {
 
 // An output pixel sees about kernel / stride pixels of the input along each side.
 TensorId GraphBuilder::conv_transpose2d(TensorId x, const Conv2dOptions& options) {
-  if (!usable({x})) return kNoTensor;
+  if (!usable({x})) return kNoInput;
   const Attributes attributes = convolution_attributes(options);
   const Shape& shape = graph_.tensor(x).shape;
   const std::int64_t channels = shape.size() == 4 ? shape[1] : 0;
@@ -74,7 +74,7 @@ TensorId GraphBuilder::conv_transpose2d(TensorId x, const Conv2dOptions& options
 }
 
 TensorId GraphBuilder::batch_norm(TensorId x, Activation activation, float epsilon) {
-  if (!usable({x})) return kNoTensor;
+  if (!usable({x})) return kNoInput;
   const Shape& shape = graph_.tensor(x).shape;
   const Shape per_channel = {2, shape.size() == 4 ? shape[1] : 0};
   Attributes attributes;
@@ -87,7 +87,7 @@ TensorId GraphBuilder::batch_norm(TensorId x, Activation activation, float epsil
 }
 
 TensorId GraphBuilder::layer_norm(TensorId x, float epsilon) {
-  if (!usable({x})) return kNoTensor;
+  if (!usable({x})) return kNoInput;
   const Shape& shape = graph_.tensor(x).shape;
   Attributes attributes;
   attributes.epsilon = epsilon;
@@ -97,7 +97,7 @@ TensorId GraphBuilder::layer_norm(TensorId x, float epsilon) {
 }
 
 TensorId GraphBuilder::dense(TensorId x, std::int64_t out_features, bool bias) {
-  if (!usable({x})) return kNoTensor;
+  if (!usable({x})) return kNoInput;
   const std::int64_t in_features = row_features(graph_.tensor(x).shape);
   std::vector<TensorId> inputs = {x, add_weight("weight", {out_features, in_features}, in_features)};
   if (bias) inputs.push_back(add_parameter("bias", {out_features}, {}));
@@ -105,36 +105,36 @@ TensorId GraphBuilder::dense(TensorId x, std::int64_t out_features, bool bias) {
 }
 
 TensorId GraphBuilder::dense_with(TensorId x, TensorId weight) {
-  return usable({x, weight}) ? add_op(OpKind::kDense, {}, {x, weight}) : kNoTensor;
+  return usable({x, weight}) ? add_op(OpKind::kDense, {}, {x, weight}) : kNoInput;
 }
 
 TensorId GraphBuilder::embedding(TensorId ids, std::int64_t vocabulary, std::int64_t features) {
-  if (!usable({ids})) return kNoTensor;
+  if (!usable({ids})) return kNoInput;
   return add_op(OpKind::kEmbedding, {}, {ids, add_weight("weight", {vocabulary, features}, features)});
 }
 
 TensorId GraphBuilder::embedding_with(TensorId ids, TensorId weight) {
-  return usable({ids, weight}) ? add_op(OpKind::kEmbedding, {}, {ids, weight}) : kNoTensor;
+  return usable({ids, weight}) ? add_op(OpKind::kEmbedding, {}, {ids, weight}) : kNoInput;
 }
 
 LstmState GraphBuilder::lstm_cell(TensorId gates, const LstmState& earlier, TensorId weight) {
   if (!usable({gates})) return {};
   Attributes attributes;
-  attributes.state = earlier.h != kNoTensor;
+  attributes.state = earlier.h != kNoInput;
   std::vector<TensorId> inputs = {gates};
   if (attributes.state) inputs.insert(inputs.end(), {earlier.h, earlier.c, weight});
   const TensorId h = add_op(OpKind::kLstmCell, attributes, std::move(inputs));
-  if (h == kNoTensor) return {};
+  if (h == kNoInput) return {};
   return {h, graph_.op(graph_.op_count() - 1).outputs[1]};
 }
 
 TensorId GraphBuilder::lstm(TensorId x, std::int64_t hidden) {
-  if (!usable({x})) return kNoTensor;
+  if (!usable({x})) return kNoInput;
   const Shape shape = graph_.tensor(x).shape;
   if (shape.size() != 3 || hidden < 1) {
     fail(fmt::format("lstm: expects an input [T, B, features] and hidden features, got {} and {}", to_string(shape),
                      hidden));
-    return kNoTensor;
+    return kNoInput;
   }
   const auto [steps, batch] = std::pair(shape[0], shape[1]);
   const Init init = init_of(Init::Kind::kUniform, 1 / std::sqrt(static_cast<float>(hidden)));
@@ -150,24 +150,24 @@ TensorId GraphBuilder::lstm(TensorId x, std::int64_t hidden) {
     state = lstm_cell(reshape(slice(gates, 0, t, t + 1), {batch, 4 * hidden}), state, recurrent);
     outputs.push_back(reshape(state.h, {1, batch, hidden}));
   }
-  return error_ ? kNoTensor : concat(outputs, 0);
+  return error_ ? kNoInput : concat(outputs, 0);
 }
 
 TensorId GraphBuilder::softmax_cross_entropy(TensorId logits) {
-  if (!usable({logits})) return kNoTensor;
+  if (!usable({logits})) return kNoInput;
   if (!labels_) {
     fail("softmax_cross_entropy: expects an input op with labels before it");
-    return kNoTensor;
+    return kNoInput;
   }
   return softmax_cross_entropy(logits, *labels_);
 }
 
 TensorId GraphBuilder::softmax_cross_entropy(TensorId logits, TensorId labels) {
-  return usable({logits, labels}) ? add_op(OpKind::kSoftmaxCrossEntropy, {}, {logits, labels}) : kNoTensor;
+  return usable({logits, labels}) ? add_op(OpKind::kSoftmaxCrossEntropy, {}, {logits, labels}) : kNoInput;
 }
 
 TensorId GraphBuilder::sigmoid_cross_entropy(TensorId logits, float target) {
-  if (!usable({logits})) return kNoTensor;
+  if (!usable({logits})) return kNoInput;
   Attributes attributes;
   attributes.alpha = target;
   return add_op(OpKind::kSigmoidCrossEntropy, attributes, {logits});

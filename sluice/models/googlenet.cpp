@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kUsualWidth = 64;
+constexpr std::int64_t kGooglenetWidth = 64;
 
 // 3x3, stride 2; also where only part of the window is on the map.
 TensorId shrink(GraphBuilder& builder, const std::string& layer, TensorId x) {
@@ -39,8 +39,9 @@ class Modules {
   Modules(GraphBuilder& builder, std::int64_t width) : builder_(builder), width_(width) {}
 
   TensorId conv(const std::string& layer, TensorId x, std::int64_t channels, std::int64_t kernel) {
-    return conv_relu(builder_, layer, x,
-                     {.out_channels = scaled(channels, width_, kUsualWidth), .kernel = kernel, .padding = kernel / 2});
+    return conv_relu(
+        builder_, layer, x,
+        {.out_channels = scaled(channels, width_, kGooglenetWidth), .kernel = kernel, .padding = kernel / 2});
   }
 
   TensorId add(const Module& module, TensorId x) {

@@ -34,7 +34,7 @@ TensorId module_a(InceptionBranches& net, const std::string& block, TensorId x) 
 }
 
 // Figure 7 with k, l, m, n = 192, 224, 256, 384.
-TensorId reduction_a(InceptionBranches& net, const std::string& block, TensorId x) {
+TensorId v4_reduction_a(InceptionBranches& net, const std::string& block, TensorId x) {
   net.begin(block, x);
   net.branch({{"conv3x3", 384, 3, 2}});
   net.branch({{"conv3x3dbl_1", 192, 1}, {"conv3x3dbl_2", 224, 3}, {"conv3x3dbl_3", 256, 3, 2}});
@@ -57,7 +57,7 @@ TensorId module_b(InceptionBranches& net, const std::string& block, TensorId x) 
 }
 
 // Figure 8.
-TensorId reduction_b(InceptionBranches& net, const std::string& block, TensorId x) {
+TensorId v4_reduction_b(InceptionBranches& net, const std::string& block, TensorId x) {
   net.begin(block, x);
   net.branch({{"conv3x3_1", 192, 1}, {"conv3x3_2", 192, 3, 2}});
   net.branch(
@@ -67,7 +67,7 @@ TensorId reduction_b(InceptionBranches& net, const std::string& block, TensorId 
 }
 
 // Figure 6.
-TensorId module_c(InceptionBranches& net, const std::string& block, TensorId x) {
+TensorId v4_module_c(InceptionBranches& net, const std::string& block, TensorId x) {
   net.begin(block, x);
   net.branch({{"conv1x1", 256, 1}});
   net.forked_branch({{"conv3x3_1", 384, 1}}, row("conv3x3_2a", 256, 3), column("conv3x3_2b", 256, 3));
@@ -84,10 +84,10 @@ Result<Graph> build_inception_v4(const std::string& name, const ModelOptions& op
   InceptionBranches net(builder, options.width, false);
   TensorId x = stem(net, image_input(builder, options.batch, options.image_size, options.classes));
   for (int i = 0; i < 4; ++i) x = module_a(net, fmt::format("inception_a{}", i + 1), x);
-  x = reduction_a(net, "reduction_a", x);
+  x = v4_reduction_a(net, "reduction_a", x);
   for (int i = 0; i < 7; ++i) x = module_b(net, fmt::format("inception_b{}", i + 1), x);
-  x = reduction_b(net, "reduction_b", x);
-  for (int i = 0; i < 3; ++i) x = module_c(net, fmt::format("inception_c{}", i + 1), x);
+  x = v4_reduction_b(net, "reduction_b", x);
+  for (int i = 0; i < 3; ++i) x = v4_module_c(net, fmt::format("inception_c{}", i + 1), x);
   pooled_classifier(builder, x, options.classes, options.dropout);
   return builder.finish();
 }

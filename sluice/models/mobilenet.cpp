@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kUsualWidth = 32;
+constexpr std::int64_t kMobilenetWidth = 32;
 
 Conv2dOptions depthwise(std::int64_t channels, std::int64_t stride) {
   return {.out_channels = channels, .kernel = 3, .stride = stride, .padding = 1, .groups = channels};
@@ -18,8 +18,8 @@ Conv2dOptions depthwise(std::int64_t channels, std::int64_t stride) {
 // Sandler et al. 2018: channels are multiples of 8, never more than 10% below the exact number.
 std::int64_t rounded_channels(std::int64_t channels, std::int64_t width) {
   const std::int64_t exact = channels * width;
-  const std::int64_t rounded = std::max<std::int64_t>(8, (exact / kUsualWidth + 4) / 8 * 8);
-  return 10 * rounded * kUsualWidth < 9 * exact ? rounded + 8 : rounded;
+  const std::int64_t rounded = std::max<std::int64_t>(8, (exact / kMobilenetWidth + 4) / 8 * 8);
+  return 10 * rounded * kMobilenetWidth < 9 * exact ? rounded + 8 : rounded;
 }
 
 struct Bottleneck {
@@ -65,7 +65,7 @@ Result<Graph> build_mobilenet_v1(const std::string& name, const ModelOptions& op
   for (std::size_t i = 0; i < kLayers.size(); ++i) {
     const std::string block = fmt::format("block{}", i + 1);
     x = conv_norm(builder, block + ".depthwise", x, depthwise(channels, kLayers[i].stride), Activation::kRelu);
-    channels = scaled(kLayers[i].out_channels, options.width, kUsualWidth);
+    channels = scaled(kLayers[i].out_channels, options.width, kMobilenetWidth);
     x = conv_norm(builder, block + ".pointwise", x, {.out_channels = channels}, Activation::kRelu);
   }
   pooled_classifier(builder, x, options.classes, options.dropout);
@@ -91,7 +91,7 @@ Result<Graph> build_mobilenet_v2(const std::string& name, const ModelOptions& op
     }
   }
   // The last convolution is not made narrower, as in the paper.
-  const std::int64_t last = rounded_channels(1280, std::max(options.width, kUsualWidth));
+  const std::int64_t last = rounded_channels(1280, std::max(options.width, kMobilenetWidth));
   x = conv_norm(builder, "conv_last", x, {.out_channels = last}, Activation::kRelu6);
   pooled_classifier(builder, x, options.classes, options.dropout);
   return builder.finish();

@@ -10,11 +10,11 @@
 namespace sluice {
 namespace {
 
-Graph build(std::string_view name, const ModelOptions& options = {}) {
+Graph build_or_die(std::string_view name, const ModelOptions& options = {}) {
   return std::move(build_model(name, options)).value();
 }
 
-std::int64_t count(const Graph& graph, OpKind kind) { return std::ranges::count(graph.ops(), kind, &Op::kind); }
+std::int64_t ops_of_kind(const Graph& graph, OpKind kind) { return std::ranges::count(graph.ops(), kind, &Op::kind); }
 
 std::vector<Shape> results_of(const Graph& graph, OpKind kind) {
   std::vector<Shape> shapes;
@@ -35,7 +35,7 @@ std::vector<Content> contents(const Graph& graph) {
 }
 
 TEST(Lstm, UnrollsEachLayerOverTheSequence) {
-  const Graph graph = build("lstm", {.batch = 4, .classes = 50, .sequence = 6, .width = 8, .depth = 3});
+  const Graph graph = build_or_die("lstm", {.batch = 4, .classes = 50, .sequence = 6, .width = 8, .depth = 3});
   EXPECT_EQ(results_of(graph, OpKind::kLstmCell), std::vector<Shape>(3 * 6, Shape{4, 8}));
   EXPECT_EQ(results_of(graph, OpKind::kEmbedding), (std::vector<Shape>{{4, 6, 8}}));
   EXPECT_EQ(graph.tensor(graph.ops().back().inputs[0]).shape, (Shape{4, 6, 50}));
@@ -43,15 +43,15 @@ TEST(Lstm, UnrollsEachLayerOverTheSequence) {
 }
 
 TEST(Lstm, DropsBeforeAndAfterEachLayer) {
-  EXPECT_EQ(count(build("lstm"), OpKind::kDropout), 3);
-  EXPECT_EQ(count(build("lstm", {.dropout = 0}), OpKind::kDropout), 0);
+  EXPECT_EQ(ops_of_kind(build_or_die("lstm"), OpKind::kDropout), 3);
+  EXPECT_EQ(ops_of_kind(build_or_die("lstm", {.dropout = 0}), OpKind::kDropout), 0);
 }
 
 TEST(Bert, KeepsScoreMatricesAsTensors) {
-  const Graph graph = build("bert_base", {.batch = 2});
+  const Graph graph = build_or_die("bert_base", {.batch = 2});
   EXPECT_EQ(results_of(graph, OpKind::kSoftmax), std::vector<Shape>(12, Shape{2, 12, 128, 128}));
-  EXPECT_EQ(count(graph, OpKind::kMatMul), 2 * 12);
-  EXPECT_EQ(count(graph, OpKind::kLayerNorm), 1 + 2 * 12 + 1);
+  EXPECT_EQ(ops_of_kind(graph, OpKind::kMatMul), 2 * 12);
+  EXPECT_EQ(ops_of_kind(graph, OpKind::kLayerNorm), 1 + 2 * 12 + 1);
   EXPECT_EQ(contents(graph), (std::vector{Content::kMaskedTokens, Content::kSegments, Content::kHiddenTokens}));
   for (const Op& op : graph.ops()) {
     if (op.kind != OpKind::kSoftmax) continue;
@@ -61,7 +61,7 @@ TEST(Bert, KeepsScoreMatricesAsTensors) {
 }
 
 TEST(Bert, DecodesWithTheWordEmbeddingsAndABias) {
-  const Graph graph = build("bert_large", {.classes = 100, .sequence = 16, .depth = 1});
+  const Graph graph = build_or_die("bert_large", {.classes = 100, .sequence = 16, .depth = 1});
   const Op& loss = graph.ops().back();
   const Op& decoder = graph.op(graph.op_count() - 2);
   ASSERT_EQ(decoder.kind, OpKind::kDense);
@@ -71,11 +71,11 @@ TEST(Bert, DecodesWithTheWordEmbeddingsAndABias) {
 }
 
 TEST(Bert, DropsAfterEmbeddingsScoresAndBothProjections) {
-  EXPECT_EQ(count(build("bert_base"), OpKind::kDropout), 1 + 3 * 12);
+  EXPECT_EQ(ops_of_kind(build_or_die("bert_base"), OpKind::kDropout), 1 + 3 * 12);
 }
 
 TEST(Gpt2, SeesOnlyEarlierTokens) {
-  const Graph graph = build("gpt2_small", {.batch = 2, .sequence = 64});
+  const Graph graph = build_or_die("gpt2_small", {.batch = 2, .sequence = 64});
   EXPECT_EQ(results_of(graph, OpKind::kSoftmax), std::vector<Shape>(12, Shape{2, 12, 64, 64}));
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::kSoftmax) {
@@ -90,7 +90,7 @@ TEST(Gpt2, SeesOnlyEarlierTokens) {
 }
 
 TEST(Gpt2, DecodesWithTheEmbeddings) {
-  const Graph graph = build("gpt2_small", {.classes = 100, .sequence = 16, .depth = 1});
+  const Graph graph = build_or_die("gpt2_small", {.classes = 100, .sequence = 16, .depth = 1});
   const Op& decoder = graph.op(graph.op_count() - 2);
   ASSERT_EQ(decoder.kind, OpKind::kDense);
   ASSERT_EQ(decoder.inputs.size(), 2U);
@@ -98,7 +98,7 @@ TEST(Gpt2, DecodesWithTheEmbeddings) {
 }
 
 TEST(Gpt2, StartsResidualProjectionsSmallerTheDeeperItIs) {
-  const Graph graph = build("gpt2_small", {.depth = 8});
+  const Graph graph = build_or_die("gpt2_small", {.depth = 8});
   EXPECT_FLOAT_EQ(tensor_named(graph, "layer0.query.weight").init.stddev, 0.02F);
   EXPECT_FLOAT_EQ(tensor_named(graph, "layer0.attention_output.weight").init.stddev, 0.02F / 4);
   EXPECT_FLOAT_EQ(tensor_named(graph, "layer7.output.weight").init.stddev, 0.02F / 4);
@@ -115,7 +115,7 @@ TEST(Gpt2, SizesOfZeroOffloadHaveTheParametersOfTheirShapes) {
     const ModelOptions& shape = entry.defaults;
     const std::int64_t h = shape.width;
     const std::int64_t expected = shape.depth * (12 * h * h + 13 * h) + (shape.classes + shape.sequence) * h + 2 * h;
-    const std::int64_t parameters = summarize(build(entry.name)).parameters;
+    const std::int64_t parameters = summarize(build_or_die(entry.name)).parameters;
     EXPECT_EQ(parameters, expected) << entry.name;
     EXPECT_EQ(parameters / 1'000'000'000, std::stoll(entry.name.substr(5))) << "the name is in whole billions";
     ++checked;
@@ -124,7 +124,7 @@ TEST(Gpt2, SizesOfZeroOffloadHaveTheParametersOfTheirShapes) {
 }
 
 TEST(Dcgan, TrainsDiscriminatorThenGenerator) {
-  const Graph forward = build("dcgan", {.batch = 2});
+  const Graph forward = build_or_die("dcgan", {.batch = 2});
   ASSERT_EQ(forward.stages.size(), 2U);
   EXPECT_EQ(forward.stages[0].trained_prefix, "discriminator.");
   EXPECT_EQ(forward.stages[1].trained_prefix, "generator.");
@@ -144,7 +144,7 @@ TEST(Dcgan, TrainsDiscriminatorThenGenerator) {
 }
 
 TEST(Dcgan, HasThreeLosses) {
-  const Graph graph = build("dcgan");
+  const Graph graph = build_or_die("dcgan");
   std::vector<float> targets;
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::kSigmoidCrossEntropy) targets.push_back(op.attributes.alpha);
@@ -156,11 +156,11 @@ TEST(Dcgan, HasThreeLosses) {
 TEST(Dcgan, MakesImagesOfTheAskedSize) {
   for (const std::int64_t side : {8, 32, 64, 128}) {
     const std::vector<Shape> maps =
-        results_of(build("dcgan", {.batch = 2, .image_size = side}), OpKind::kConvTranspose2d);
+        results_of(build_or_die("dcgan", {.batch = 2, .image_size = side}), OpKind::kConvTranspose2d);
     EXPECT_EQ(maps.front()[3], 4);
     EXPECT_EQ(maps.back(), (Shape{2, 3, side, side}));
   }
-  EXPECT_EQ(results_of(build("dcgan"), OpKind::kConvTranspose2d).front(), (Shape{1, 512, 4, 4}));
+  EXPECT_EQ(results_of(build_or_die("dcgan"), OpKind::kConvTranspose2d).front(), (Shape{1, 512, 4, 4}));
 }
 
 }  // namespace

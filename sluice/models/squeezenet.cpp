@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kUsualWidth = 64;
+constexpr std::int64_t kSqueezenetWidth = 64;
 constexpr float kLastStddev = 0.01F;
 
 // A 1x1 convolution to few channels, then 1x1 and 3x3 convolutions of it side by side.
@@ -47,8 +47,8 @@ Result<Graph> build_squeezenet(const std::string& name, const ModelOptions& opti
       builder.begin_layer(fmt::format("pool{}", ++pools));
       x = builder.max_pool(x, {.kernel = 3, .stride = 2});
     }
-    x = fire(builder, fmt::format("fire{}", i + 2), x, scaled(shape.squeezed, options.width, kUsualWidth),
-             scaled(shape.expanded, options.width, kUsualWidth));
+    x = fire(builder, fmt::format("fire{}", i + 2), x, scaled(shape.squeezed, options.width, kSqueezenetWidth),
+             scaled(shape.expanded, options.width, kSqueezenetWidth));
   }
   builder.begin_layer("conv10");
   builder.weight_init(kLastStddev);

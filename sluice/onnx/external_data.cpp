@@ -7,13 +7,11 @@
 namespace sluice {
 namespace {
 
-Error bad(const std::string& message) { return {ErrorCode::kBadInput, message}; }
-
 Result<std::int64_t> entry_number(const std::string& key, const std::string& text) {
   std::int64_t number = 0;
   const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (wrong != std::errc{} || end != text.data() + text.size() || number < 0) {
-    return bad(fmt::format("its external data has the {} '{}'", key, text));
+    return bad_input(fmt::format("its external data has the {} '{}'", key, text));
   }
   return number;
 }
@@ -28,7 +26,7 @@ Result<std::filesystem::path> external_file(const std::filesystem::path& folder,
   const std::filesystem::path base = std::filesystem::weakly_canonical(folder.empty() ? "." : folder, wrong);
   const std::filesystem::path file = std::filesystem::weakly_canonical(base / location, wrong);
   if (location.empty() || location.find('\0') != std::string::npos || !is_inside(file, base)) {
-    return bad(fmt::format("its external data is at '{}', outside the model's folder", location));
+    return bad_input(fmt::format("its external data is at '{}', outside the model's folder", location));
   }
   if (!std::filesystem::is_regular_file(file, wrong)) {
     return Error{ErrorCode::kIo, fmt::format("its external data is missing: no file {}", file.string())};
@@ -53,14 +51,14 @@ Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int
     }
   }
   if (length != bytes) {
-    return bad(fmt::format("takes {} bytes, but its external data says {}", bytes, length));
+    return bad_input(fmt::format("takes {} bytes, but its external data says {}", bytes, length));
   }
   SLUICE_ASSIGN(source.file, external_file(folder, location));
   std::error_code wrong;
   const auto available = static_cast<std::int64_t>(std::filesystem::file_size(source.file, wrong));
   if (wrong || source.offset > available || bytes > available - source.offset) {
-    return bad(fmt::format("needs bytes {} to {} of {}, which has {}", source.offset, source.offset + bytes,
-                           source.file.string(), available));
+    return bad_input(fmt::format("needs bytes {} to {} of {}, which has {}", source.offset, source.offset + bytes,
+                                 source.file.string(), available));
   }
   return source;
 }

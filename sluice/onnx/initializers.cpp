@@ -14,8 +14,6 @@ namespace {
 
 using onnx::TensorProto;
 
-Error bad(const std::string& message) { return {ErrorCode::kBadInput, message}; }
-
 // Bytes of an element in raw data; 0 for types that Sluice does not read.
 std::int64_t element_bytes(int type) {
   switch (type) {
@@ -126,11 +124,11 @@ Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesyste
   source.shape.assign(proto.dims().begin(), proto.dims().end());
   const std::int64_t size = element_bytes(proto.data_type());
   if (size == 0) {
-    return bad(fmt::format("has the type {}; Sluice reads FLOAT, DOUBLE, FLOAT16, INT64, INT32 and BOOL",
-                           type_name(proto.data_type())));
+    return bad_input(fmt::format("has the type {}; Sluice reads FLOAT, DOUBLE, FLOAT16, INT64, INT32 and BOOL",
+                                 type_name(proto.data_type())));
   }
   const std::optional<std::int64_t> count = checked_count(source.shape);
-  if (!count) return bad(fmt::format("has the impossible shape {}", to_string(source.shape)));
+  if (!count) return bad_input(fmt::format("has the impossible shape {}", to_string(source.shape)));
   source.count = *count;
   if (proto.data_location() == TensorProto::EXTERNAL) {
     SLUICE_ASSIGN(ExternalData data, find_external_data(proto, source.count * size, folder));
@@ -142,16 +140,16 @@ Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesyste
   const std::int64_t got = raw ? static_cast<std::int64_t>(proto.raw_data().size()) : typed_count(proto);
   const std::int64_t expected = raw ? *count * size : *count;
   if (got != expected) {
-    return bad(fmt::format("has the shape {}, which takes {} {}, but holds {}", to_string(source.shape), expected,
-                           raw ? "bytes" : "elements", got));
+    return bad_input(fmt::format("has the shape {}, which takes {} {}, but holds {}", to_string(source.shape), expected,
+                                 raw ? "bytes" : "elements", got));
   }
   return source;
 }
 
 Result<HostArray> read_array(const TensorSource& source) {
   if (source.count > kMostArrayElements) {
-    return bad(fmt::format("a constant of {} elements is computed with; Sluice folds at most {}", source.count,
-                           kMostArrayElements));
+    return bad_input(fmt::format("a constant of {} elements is computed with; Sluice folds at most {}", source.count,
+                                 kMostArrayElements));
   }
   HostArray array;
   array.shape = source.shape;
@@ -184,7 +182,8 @@ Result<HostArray> read_array(const TensorSource& source) {
 Status read_floats(const TensorSource& source, std::int64_t first, std::span<float> values) {
   const auto count = static_cast<std::int64_t>(values.size());
   if (source.is_integer() || first < 0 || count > source.count - first) {
-    return bad(fmt::format("'{}' has no floating-point elements {} to {}", source.proto->name(), first, first + count));
+    return bad_input(
+        fmt::format("'{}' has no floating-point elements {} to {}", source.proto->name(), first, first + count));
   }
   if (!is_raw(source)) {
     for (std::int64_t i = 0; i < count; ++i) {

@@ -5,8 +5,6 @@
 namespace sluice {
 namespace {
 
-Error bad(const std::string& message) { return {ErrorCode::kBadInput, message}; }
-
 Result<LossPlan> plan_token_loss(const ModelInputs& inputs, const Shape& logits, OnnxLoss asked) {
   const ModelInput& tokens = inputs.data();
   const std::int64_t batch = inputs.batch;
@@ -14,8 +12,8 @@ Result<LossPlan> plan_token_loss(const ModelInputs& inputs, const Shape& logits,
   const bool rows = logits.size() == 2 && logits[0] == batch * length;
   const bool sequences = logits.size() == 3 && logits[0] == tokens.shape[0] && logits[1] == tokens.shape[1];
   if (!rows && !sequences) {
-    return bad(fmt::format("the first output {} has not one row of classes for each of the tokens {}",
-                           to_string(logits), to_string(tokens.shape)));
+    return bad_input(fmt::format("the first output {} has not one row of classes for each of the tokens {}",
+                                 to_string(logits), to_string(tokens.shape)));
   }
   LossPlan plan;
   const bool masked = asked == OnnxLoss::kMaskedToken;
@@ -31,7 +29,7 @@ Result<LossPlan> plan_class_loss(const Shape& logits) {
   plan.shape = logits;
   if (logits.size() == 4 && logits[2] == 1 && logits[3] == 1) plan.shape = {logits[0], logits[1]};
   if (plan.shape.size() != 2) {
-    return bad(fmt::format("cross-entropy needs a first output [N, classes], got {}", to_string(logits)));
+    return bad_input(fmt::format("cross-entropy needs a first output [N, classes], got {}", to_string(logits)));
   }
   plan.labels = {"labels", Content::kLabels, {plan.shape[0]}, plan.shape[1]};
   return plan;
@@ -46,13 +44,13 @@ bool has_row_per_token(const ModelInputs& inputs, const Shape& logits) {
 }  // namespace
 
 Result<LossPlan> plan_loss(const ModelInputs& inputs, const Shape& logits, OnnxLoss asked) {
-  if (logits.empty()) return bad("the first output is a single number, not logits");
+  if (logits.empty()) return bad_input("the first output is a single number, not logits");
   if (asked == OnnxLoss::kAuto) {
     const bool per_token = inputs.has_tokens() && has_row_per_token(inputs, logits);
     asked = per_token ? OnnxLoss::kNextToken : OnnxLoss::kCrossEntropy;
   }
   if (asked == OnnxLoss::kCrossEntropy) return plan_class_loss(logits);
-  if (!inputs.has_tokens()) return bad("a next-token or masked-token loss needs an input of token ids");
+  if (!inputs.has_tokens()) return bad_input("a next-token or masked-token loss needs an input of token ids");
   return plan_token_loss(inputs, logits, asked);
 }
 

@@ -12,8 +12,6 @@ namespace {
 constexpr std::int64_t kDefaultSequence = 128;
 constexpr std::int64_t kDefaultImage = 224;
 
-Error bad(const std::string& message) { return {ErrorCode::kBadInput, message}; }
-
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
@@ -49,15 +47,16 @@ Result<Declared> declared(const onnx::ValueInfoProto& info) {
   Declared result;
   result.name = info.name();
   if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) {
-    return bad(fmt::format("input '{}' is not a tensor with a shape", info.name()));
+    return bad_input(fmt::format("input '{}' is not a tensor with a shape", info.name()));
   }
   const onnx::TypeProto_Tensor& tensor = info.type().tensor_type();
   result.type = tensor.elem_type();
   const bool known = result.is_integer() || result.type == onnx::TensorProto::FLOAT ||
                      result.type == onnx::TensorProto::DOUBLE || result.type == onnx::TensorProto::FLOAT16;
   if (!known) {
-    return bad(fmt::format("input '{}' has the type {}; Sluice reads floating-point numbers, INT64, INT32 and BOOL",
-                           info.name(), result.type));
+    return bad_input(
+        fmt::format("input '{}' has the type {}; Sluice reads floating-point numbers, INT64, INT32 and BOOL",
+                    info.name(), result.type));
   }
   for (const onnx::TensorShapeProto_Dimension& dimension : tensor.shape().dim()) {
     Extent extent;
@@ -66,7 +65,8 @@ Result<Declared> declared(const onnx::ValueInfoProto& info) {
       extent.value = dimension.dim_value();
       if (extent.value == -1) extent.value = 0;  // some exporters write -1 for an open extent
       if (extent.value < 0 || dimension.dim_value() == 0) {
-        return bad(fmt::format("input '{}' has an extent of {}; it must be at least 1", info.name(), extent.value));
+        return bad_input(
+            fmt::format("input '{}' has an extent of {}; it must be at least 1", info.name(), extent.value));
       }
     }
     result.extents.push_back(extent);
@@ -83,7 +83,7 @@ class InputFinder {
     // Token ids before masks, segments and positions; everything else in the file's order.
     const auto is_data = [](const Declared& input) { return !mentions(input.name, {"mask", "type", "seg", "pos"}); };
     const auto first = std::find_if(all.begin(), all.end(), is_data);
-    if (all.empty()) return bad("the model has no inputs");
+    if (all.empty()) return bad_input("the model has no inputs");
     std::rotate(all.begin(), first == all.end() ? all.begin() : first, first == all.end() ? all.begin() : first + 1);
     SLUICE_RETURN_IF_ERROR(all.front().is_integer() ? add_tokens(all.front()) : add_image(all.front()));
     for (std::size_t i = 1; i < all.size(); ++i) SLUICE_RETURN_IF_ERROR(add_other(all[i]));
@@ -101,8 +101,8 @@ class InputFinder {
   Result<std::int64_t> sequence(const Declared& input, const Extent& extent) {
     if (!extent.is_open()) {
       if (options_.sequence > 0 && options_.sequence != extent.value) {
-        return bad(fmt::format("input '{}' has {} tokens in the file; {} were asked for", input.name, extent.value,
-                               options_.sequence));
+        return bad_input(fmt::format("input '{}' has {} tokens in the file; {} were asked for", input.name,
+                                     extent.value, options_.sequence));
       }
       return extent.value;
     }
@@ -112,7 +112,8 @@ class InputFinder {
   }
 
   Status add_tokens(const Declared& input) {
-    if (input.extents.size() != 2) return bad(fmt::format("input '{}' must be tokens [batch, sequence]", input.name));
+    if (input.extents.size() != 2)
+      return bad_input(fmt::format("input '{}' must be tokens [batch, sequence]", input.name));
     const auto& [first, second] = std::pair(input.extents[0], input.extents[1]);
     const bool first_is_sequence = first.is_sequence() && !second.is_sequence();
     const bool only_second_open = !first.is_open() && second.is_open() && !second.is_sequence();
@@ -129,8 +130,8 @@ class InputFinder {
 
   Status add_image(const Declared& input) {
     if (input.extents.size() < 2 || input.extents.size() > 4) {
-      return bad(fmt::format("input '{}' has {} dimensions; images have 4, series 3, rows of features 2", input.name,
-                             input.extents.size()));
+      return bad_input(fmt::format("input '{}' has {} dimensions; images have 4, series 3, rows of features 2",
+                                   input.name, input.extents.size()));
     }
     ModelInput made;
     made.name = input.name;
@@ -166,17 +167,19 @@ class InputFinder {
         std::iota(made.constant.ints.begin(), made.constant.ints.end(), 0);
         note(input.name, "0, 1, 2, ...");
       } else {
-        return bad(
+        return bad_input(
             fmt::format("input '{}' is neither tokens, segments, positions nor a mask, by its name", input.name));
       }
       return add(std::move(made));
     }
     if (input.is_integer() || input.extents.size() > 3) {
-      return bad(fmt::format("input '{}' is a second source of data; Sluice fills one, '{}'", input.name, data.name));
+      return bad_input(
+          fmt::format("input '{}' is a second source of data; Sluice fills one, '{}'", input.name, data.name));
     }
     for (const Extent& extent : input.extents)
       made.shape.push_back(extent.is_open() ? open_extent(extent) : extent.value);
-    if (!checked_count(made.shape, kMostArrayElements)) return bad(fmt::format("input '{}' is too large", input.name));
+    if (!checked_count(made.shape, kMostArrayElements))
+      return bad_input(fmt::format("input '{}' is too large", input.name));
     const bool mask = mentions(input.name, {"mask"});
     made.constant = filled(made.shape, mask ? 1.0F : 0.0F);
     note(input.name, mask ? "all ones: every token is attended to" : "zero in every step");
@@ -194,7 +197,7 @@ class InputFinder {
 
   Status add(ModelInput input) {
     if (checked_count(input.shape).value_or(0) == 0) {
-      return bad(fmt::format("input '{}' has the impossible shape {}", input.name, to_string(input.shape)));
+      return bad_input(fmt::format("input '{}' has the impossible shape {}", input.name, to_string(input.shape)));
     }
     result_.list.push_back(std::move(input));
     return {};
@@ -218,7 +221,7 @@ class InputFinder {
         }
       }
     }
-    return bad(fmt::format("input '{}' has integers, but no Gather looks them up in a table of the file", ids));
+    return bad_input(fmt::format("input '{}' has integers, but no Gather looks them up in a table of the file", ids));
   }
 
   const Network& network_;

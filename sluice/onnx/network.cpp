@@ -10,8 +10,6 @@ namespace {
 
 using onnx::NodeProto;
 
-Error bad(const std::string& message) { return {ErrorCode::kBadInput, message}; }
-
 bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -27,7 +25,7 @@ Result<Network> Network::of(const onnx::GraphProto& graph) {
     for (const std::string& output : node.output()) {
       const auto [made, fresh] = network.makers_.emplace(output, &node);
       if (!output.empty() && !fresh) {
-        return bad(
+        return bad_input(
             fmt::format("value '{}' is made twice: by {} and by {}", output, describe(*made->second), describe(node)));
       }
     }
@@ -91,7 +89,7 @@ Result<std::vector<const NodeProto*>> Network::order_for(const std::string& valu
   std::vector<const NodeProto*> order;
   std::vector<std::pair<const NodeProto*, int>> stack;  // and the next input to visit
   const NodeProto* last = maker(value);
-  if (last == nullptr) return bad(fmt::format("the model's output '{}' is made by no node", value));
+  if (last == nullptr) return bad_input(fmt::format("the model's output '{}' is made by no node", value));
   stack.emplace_back(last, 0);
   marks[last] = Mark::kOpen;
   while (!stack.empty()) {
@@ -107,14 +105,15 @@ Result<std::vector<const NodeProto*>> Network::order_for(const std::string& valu
     const NodeProto* before = given ? nullptr : maker(input);
     if (given) continue;
     if (before == nullptr) {
-      return bad(fmt::format("node {} reads '{}', which no node, input or initializer makes", describe(*node), input));
+      return bad_input(
+          fmt::format("node {} reads '{}', which no node, input or initializer makes", describe(*node), input));
     }
     const auto mark = marks.find(before);
     if (mark == marks.end()) {
       marks[before] = Mark::kOpen;
       stack.emplace_back(before, 0);
     } else if (mark->second == Mark::kOpen) {
-      return bad(fmt::format("the graph has a cycle through {} and {}", describe(*before), describe(*node)));
+      return bad_input(fmt::format("the graph has a cycle through {} and {}", describe(*before), describe(*node)));
     }
   }
   return order;

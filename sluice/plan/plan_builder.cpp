@@ -6,13 +6,12 @@
 #include <numeric>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/offset_allocator.hpp"
 #include "sluice/plan/rooms.hpp"
 
 namespace sluice {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 // When a migration goes, among those issued at the same moment. One that passes on what another brings at that moment
 // cannot go first.
@@ -63,8 +62,8 @@ IdVector<ResidencyIndex, ResidencyIndex> cycle_partners(const Graph& graph, cons
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
     if (residency.ops.end != graph.op_count()) continue;
-    for (const ResidencyIndex start : starts[at(residency.tensor)]) {
-      if (at(start) != i && plan.residencies[start].tier == residency.tier) partners[i] = start;
+    for (const ResidencyIndex start : starts[as_index(residency.tensor)]) {
+      if (as_index(start) != i && plan.residencies[start].tier == residency.tier) partners[i] = start;
     }
   }
   return partners;
@@ -93,9 +92,9 @@ TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const
   TierItems result;
   result.item_of.assign(plan.residencies.size(), -1);
   const auto join = [&](std::size_t i, std::int32_t index) {
-    OffsetItem& item = result.items[at(index)];
+    OffsetItem& item = result.items[as_index(index)];
     Bytes bytes = rooms[i].bytes;
-    if (places[i].block >= 0) bytes = block_offsets(graph, plan, plan.blocks[at(places[i].block)]).back();
+    if (places[i].block >= 0) bytes = block_offsets(graph, plan, plan.blocks[as_index(places[i].block)]).back();
     item.bytes = std::max(item.bytes, bytes);
     item.alignment = std::max(item.alignment, rooms[i].alignment);
     item.live.push_back(packing_interval(plan.residencies[i], kept[i]));
@@ -140,7 +139,7 @@ PlanBuilder::PlanBuilder(const Graph& graph, const Machine& machine) : graph_(gr
 
 ResidencyIndex PlanBuilder::add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops) {
   SLUICE_CHECK(tensor >= 0 && tensor < graph_.tensor_count(), fmt::format("no tensor {}", tensor));
-  SLUICE_CHECK(tier >= 0 && at(tier) < machine_.tiers.size(), fmt::format("no tier {}", tier));
+  SLUICE_CHECK(tier >= 0 && as_index(tier) < machine_.tiers.size(), fmt::format("no tier {}", tier));
   plan_.residencies.push_back({tensor, tier, 0, ops});
   return static_cast<ResidencyIndex>(plan_.residencies.size()) - 1;
 }
@@ -215,9 +214,9 @@ Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>
   const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_, rooms);
   const OffsetAssignment assignment = assign_offsets(packed.items, budget);
   const Bytes height = align_up(assignment.height, kTensorAlignment);
-  plan.arena_bytes[at(tier)] = height;
+  plan.arena_bytes[as_index(tier)] = height;
   for (std::size_t i = 0; i < packed.item_of.size(); ++i) {
-    if (packed.item_of[i] >= 0) plan.residencies[i].offset = assignment.offsets[at(packed.item_of[i])];
+    if (packed.item_of[i] >= 0) plan.residencies[i].offset = assignment.offsets[as_index(packed.item_of[i])];
   }
   for (const Block& block : plan.blocks) {
     const std::vector<Bytes> offsets = block_offsets(graph_, plan, block);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/policy.hpp"
 
 namespace sluice {
@@ -44,24 +45,24 @@ class PageLists {
 
   void append(std::size_t list, PageIndex page) {
     Ends& ends = ends_[list];
-    before_[at(page)] = ends.last;
-    behind_[at(page)] = kNoPage;
-    (ends.last == kNoPage ? ends.first : behind_[at(ends.last)]) = page;
+    before_[as_index(page)] = ends.last;
+    behind_[as_index(page)] = kNoPage;
+    (ends.last == kNoPage ? ends.first : behind_[as_index(ends.last)]) = page;
     ends.last = page;
     ++ends.size;
   }
 
   void remove(std::size_t list, PageIndex page) {
     Ends& ends = ends_[list];
-    const PageIndex before = before_[at(page)];
-    const PageIndex behind = behind_[at(page)];
-    (before == kNoPage ? ends.first : behind_[at(before)]) = behind;
-    (behind == kNoPage ? ends.last : before_[at(behind)]) = before;
+    const PageIndex before = before_[as_index(page)];
+    const PageIndex behind = behind_[as_index(page)];
+    (before == kNoPage ? ends.first : behind_[as_index(before)]) = behind;
+    (behind == kNoPage ? ends.last : before_[as_index(behind)]) = before;
     --ends.size;
   }
 
   PageIndex first(std::size_t list) const { return ends_[list].first; }
-  PageIndex behind(PageIndex page) const { return behind_[at(page)]; }
+  PageIndex behind(PageIndex page) const { return behind_[as_index(page)]; }
   PageIndex size(std::size_t list) const { return ends_[list].size; }
 
  private:
@@ -70,7 +71,6 @@ class PageLists {
     PageIndex last = kNoPage;
     PageIndex size = 0;
   };
-  static std::size_t at(PageIndex page) { return static_cast<std::size_t>(page); }
 
   std::vector<PageIndex> before_;
   std::vector<PageIndex> behind_;

@@ -12,22 +12,22 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kPage = 4 * kKiB;
+constexpr Bytes kFaultPage = 4 * kKiB;
 
-Access read_pages(PageIndex begin, PageIndex end) { return {{begin * kPage, end * kPage}, true, false}; }
+Access read_pages(PageIndex begin, PageIndex end) { return {{begin * kFaultPage, end * kFaultPage}, true, false}; }
 
-UnifiedMemory make(PageIndex frames, PageIndex pages, Prefetching prefetching = Prefetching::kNone,
-                   BytesPerSecond bandwidth = 0, PageIndex pages_by_fault = 1) {
-  return {{.fast_bytes = frames * kPage,
-           .address_bytes = pages * kPage,
+UnifiedMemory make_unified_memory(PageIndex frames, PageIndex pages, Prefetching prefetching = Prefetching::kNone,
+                                  BytesPerSecond bandwidth = 0, PageIndex pages_by_fault = 1) {
+  return {{.fast_bytes = frames * kFaultPage,
+           .address_bytes = pages * kFaultPage,
            .bandwidth_in = bandwidth,
            .bandwidth_out = bandwidth},
-          {.page_bytes = kPage, .fault_seconds = 1, .fault_bytes = pages_by_fault * kPage},
+          {.page_bytes = kFaultPage, .fault_seconds = 1, .fault_bytes = pages_by_fault * kFaultPage},
           prefetching};
 }
 
 TEST(UnifiedMemory, APageWithoutDataIsNotCopied) {
-  UnifiedMemory um = make(2, 3);
+  UnifiedMemory um = make_unified_memory(2, 3);
   const AccessCharge first = um.access(std::array{read_pages(0, 2)}, 0);
   EXPECT_EQ(first.copied_in, 0);
   EXPECT_EQ(first.copied_out, 0);
@@ -35,16 +35,16 @@ TEST(UnifiedMemory, APageWithoutDataIsNotCopied) {
   EXPECT_EQ(first.fault_seconds, 2);
   const AccessCharge second = um.access(std::array{read_pages(2, 3)}, 0);  // in place of page 0
   EXPECT_EQ(second.copied_in, 0);
-  EXPECT_EQ(second.copied_out, kPage);
+  EXPECT_EQ(second.copied_out, kFaultPage);
   const AccessCharge third = um.access(std::array{read_pages(0, 1)}, 0);  // in place of page 1
-  EXPECT_EQ(third.copied_in, kPage);
-  EXPECT_EQ(third.copied_out, kPage);
+  EXPECT_EQ(third.copied_in, kFaultPage);
+  EXPECT_EQ(third.copied_out, kFaultPage);
   EXPECT_FALSE(um.is_fast(1));
   EXPECT_TRUE(um.is_fast(2));
 }
 
 TEST(UnifiedMemory, OneFaultBringsAdjacentPages) {
-  UnifiedMemory um = make(16, 16, Prefetching::kNone, 0, 4);
+  UnifiedMemory um = make_unified_memory(16, 16, Prefetching::kNone, 0, 4);
   um.access(std::array{read_pages(2, 3)}, 0);
   // Missing: 0 and 1, then 3 to 9: one fault, then 4 pages and 3.
   EXPECT_EQ(um.access(std::array{read_pages(0, 10)}, 0).fault_seconds, 3);
@@ -52,41 +52,41 @@ TEST(UnifiedMemory, OneFaultBringsAdjacentPages) {
 }
 
 TEST(UnifiedMemory, AnOpThatDoesNotFitEvictsItself) {
-  UnifiedMemory um = make(2, 4);
+  UnifiedMemory um = make_unified_memory(2, 4);
   const AccessCharge charge = um.access(std::array{read_pages(0, 4)}, 0);
-  EXPECT_EQ(charge.copied_out, 2 * kPage);
+  EXPECT_EQ(charge.copied_out, 2 * kFaultPage);
   EXPECT_EQ(charge.fault_seconds, 4);
-  EXPECT_EQ(um.access(std::array{read_pages(0, 4)}, 0).found_fast, 2 * kPage);
+  EXPECT_EQ(um.access(std::array{read_pages(0, 4)}, 0).found_fast, 2 * kFaultPage);
 }
 
 TEST(UnifiedMemory, AHintBringsPagesInTheBackground) {
-  UnifiedMemory um = make(4, 8, Prefetching::kHints, kPage);
+  UnifiedMemory um = make_unified_memory(4, 8, Prefetching::kHints, kFaultPage);
   um.access(std::array{read_pages(0, 4)}, 0);
   um.access(std::array{read_pages(4, 6)}, 0);  // pages 0 and 1 are out
   um.expect(std::array{read_pages(0, 2)}, 0);
   EXPECT_EQ(um.advance(0, 0.5), BackgroundWork{});
-  EXPECT_EQ(um.advance(0.5, 1.25), (BackgroundWork{kPage, kPage}));  // page 0 took a second; 2 went for it
+  EXPECT_EQ(um.advance(0.5, 1.25), (BackgroundWork{kFaultPage, kFaultPage}));  // page 0 took a second; 2 went for it
   EXPECT_TRUE(um.is_fast(0));
   EXPECT_FALSE(um.is_fast(2));
   const AccessCharge charge = um.access(std::array{read_pages(0, 2)}, 2);
-  EXPECT_EQ(charge.found_fast, kPage);
-  EXPECT_EQ(charge.copied_in, kPage);  // page 1 was not there in time
+  EXPECT_EQ(charge.found_fast, kFaultPage);
+  EXPECT_EQ(charge.copied_in, kFaultPage);  // page 1 was not there in time
   EXPECT_EQ(charge.fault_seconds, 1);
   EXPECT_EQ(um.advance(2, 9), BackgroundWork{});  // nothing left to bring
 }
 
 TEST(UnifiedMemory, AHintTakesNoRoomFromWhatIsInUse) {
-  UnifiedMemory um = make(2, 4, Prefetching::kHints, kPage);
+  UnifiedMemory um = make_unified_memory(2, 4, Prefetching::kHints, kFaultPage);
   um.access(std::array{read_pages(0, 4)}, 0);  // 2 and 3 are there
   um.expect(std::array{read_pages(0, 2)}, 0);
   um.access(std::array{read_pages(2, 4)}, 0);
   EXPECT_EQ(um.advance(0, 10), BackgroundWork{});
   um.expect(std::array{read_pages(0, 2)}, 10);
-  EXPECT_EQ(um.advance(10, 20), (BackgroundWork{2 * kPage, 2 * kPage}));
+  EXPECT_EQ(um.advance(10, 20), (BackgroundWork{2 * kFaultPage, 2 * kFaultPage}));
 }
 
 TEST(UnifiedMemory, IgnoresHintsUnlessAskedToPrefetch) {
-  UnifiedMemory um = make(1, 2, Prefetching::kNone, kPage);
+  UnifiedMemory um = make_unified_memory(1, 2, Prefetching::kNone, kFaultPage);
   um.access(std::array{read_pages(0, 2)}, 0);
   um.expect(std::array{read_pages(0, 1)}, 0);
   EXPECT_EQ(um.advance(0, 10), BackgroundWork{});
@@ -106,20 +106,20 @@ struct ReferenceLru {
 
   void access(const std::vector<Access>& accesses) {
     for (const Access& access : accesses) {
-      for (PageIndex page = access.bytes.begin / kPage; page <= (access.bytes.end - 1) / kPage; ++page) {
+      for (PageIndex page = access.bytes.begin / kFaultPage; page <= (access.bytes.end - 1) / kFaultPage; ++page) {
         if (!holds(page)) continue;
-        hits += std::min(access.bytes.end, (page + 1) * kPage) - std::max(access.bytes.begin, page * kPage);
+        hits += std::min(access.bytes.end, (page + 1) * kFaultPage) - std::max(access.bytes.begin, page * kFaultPage);
         by_use.remove(page);
         by_use.push_back(page);
       }
     }
     for (const Access& access : accesses) {
-      for (PageIndex page = access.bytes.begin / kPage; page <= (access.bytes.end - 1) / kPage; ++page) {
+      for (PageIndex page = access.bytes.begin / kFaultPage; page <= (access.bytes.end - 1) / kFaultPage; ++page) {
         if (holds(page)) continue;
-        if (!with_data.insert(page).second) in += kPage;
+        if (!with_data.insert(page).second) in += kFaultPage;
         if (by_use.size() == frames) {
           by_use.pop_front();
-          out += kPage;
+          out += kFaultPage;
         }
         by_use.push_back(page);
       }
@@ -133,14 +133,14 @@ TEST(UnifiedMemory, EvictsAsAReferenceLruDoes) {
   testing::SeededRandom random(kSeed);
   const auto below = [&](Bytes limit) { return random.between<Bytes>(0, limit - 1); };
   constexpr PageIndex kPages = 60;
-  UnifiedMemory um = make(20, kPages);
+  UnifiedMemory um = make_unified_memory(20, kPages);
   ReferenceLru reference{.frames = 20};
   AccessCharge charged;
   for (int op = 0; op < 2000; ++op) {
     std::vector<Access> accesses;
     for (Bytes i = below(3); i >= 0; --i) {
-      const Bytes begin = below(kPages * kPage - 1);
-      accesses.push_back({{begin, std::min(kPages * kPage, begin + 1 + below(12 * kPage))}, true, false});
+      const Bytes begin = below(kPages * kFaultPage - 1);
+      accesses.push_back({{begin, std::min(kPages * kFaultPage, begin + 1 + below(12 * kFaultPage))}, true, false});
     }
     charged += um.access(accesses, op);
     reference.access(accesses);
@@ -148,7 +148,7 @@ TEST(UnifiedMemory, EvictsAsAReferenceLruDoes) {
     ASSERT_EQ(charged.copied_out, reference.out) << "op " << op;
     ASSERT_EQ(charged.found_fast, reference.hits) << "op " << op;
   }
-  EXPECT_GT(reference.in, 1000 * kPage);
+  EXPECT_GT(reference.in, 1000 * kFaultPage);
 }
 
 }  // namespace

@@ -6,16 +6,16 @@ namespace sluice {
 namespace {
 
 const Tier kFast{.name = "fast", .read_bandwidth = 100, .write_bandwidth = 100, .latency = 1};
-const Tier kSlow{.name = "slow", .read_bandwidth = 10, .write_bandwidth = 20, .granule = 256, .latency = 50};
+const Tier kEmulated{.name = "slow", .read_bandwidth = 10, .write_bandwidth = 20, .granule = 256, .latency = 50};
 
 TEST(MemoryTime, ReadsAndWritesGoAtTheirOwnBandwidths) {
-  const MemorySeconds seconds = memory_seconds(kSlow, kFast, 1, {.read = 1000, .written = 400});
+  const MemorySeconds seconds = memory_seconds(kEmulated, kFast, 1, {.read = 1000, .written = 400});
   EXPECT_DOUBLE_EQ(seconds.reading, 100);
   EXPECT_DOUBLE_EQ(seconds.writing, 400 * 4 / 20.0 - 400 / 100.0) << "a line costs the granule that it is in";
 }
 
 TEST(MemoryTime, ScatteredReadsWaitAsManyAtATimeAsTheCoresCan) {
-  EXPECT_DOUBLE_EQ(memory_seconds(kSlow, kFast, 2, {.scattered = 400}).reading, 400 * 50.0 / 20);
+  EXPECT_DOUBLE_EQ(memory_seconds(kEmulated, kFast, 2, {.scattered = 400}).reading, 400 * 50.0 / 20);
 }
 
 TEST(MemoryTime, WritesThatCostNoMoreThanInFastMemoryCostNothing) {

@@ -5,7 +5,7 @@
 namespace sluice {
 namespace {
 
-constexpr TierId kSlow = 1;
+constexpr TierId kSlowTier = 1;
 
 // An op of `inputs` inputs, then `outputs` outputs; the first output is the last input when `in_place`.
 Op op_of(int inputs, int outputs, bool in_place = false) {
@@ -37,11 +37,11 @@ TEST(Placement, OfManyOperandsEachAloneAllInputsAllOutputsAndAll) {
 
 TEST(Placement, TiersOfOperandsAndBack) {
   const Op op = op_of(2, 2, true);  // operands 0, 1 and 1, 2
-  EXPECT_EQ(operand_tiers(op, 0b010, kSlow), (std::vector<TierId>{0, kSlow, kSlow, 0}));
-  EXPECT_EQ(operand_tiers(op, 0b101, kSlow), (std::vector<TierId>{kSlow, 0, 0, kSlow}));
+  EXPECT_EQ(operand_tiers(op, 0b010, kSlowTier), (std::vector<TierId>{0, kSlowTier, kSlowTier, 0}));
+  EXPECT_EQ(operand_tiers(op, 0b101, kSlowTier), (std::vector<TierId>{kSlowTier, 0, 0, kSlowTier}));
   for (const OperandSet set : configurations_to_measure(op)) {
-    EXPECT_EQ(operands_in(op, operand_tiers(op, set, kSlow), kSlow), set);
-    EXPECT_EQ(operands_in(op, operand_tiers(op, set, kSlow), kSlow + 1), 0u);
+    EXPECT_EQ(operands_in(op, operand_tiers(op, set, kSlowTier), kSlowTier), set);
+    EXPECT_EQ(operands_in(op, operand_tiers(op, set, kSlowTier), kSlowTier + 1), 0u);
   }
   EXPECT_EQ(read_operands(op), 0b011u);
   EXPECT_EQ(written_operands(op), 0b110u);

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<TransferIndex> HazardTracker::enter_op(const std::vector<Access>& accesses) {
   std::vector<TransferIndex> found;
@@ -28,8 +26,8 @@ std::vector<TransferIndex> HazardTracker::enter_transfer(TransferIndex transfer,
   collect(destination, found);
   record_read(source, transfer);
   record_write(destination, transfer);
-  waits_[at(transfer)] = without_implied(std::move(found));
-  return waits_[at(transfer)];
+  waits_[as_index(transfer)] = without_implied(std::move(found));
+  return waits_[as_index(transfer)];
 }
 
 // Makes `position` a boundary, if it lies inside a segment.
@@ -43,7 +41,7 @@ void HazardTracker::split(Segments& segments, Bytes position) {
 }
 
 void HazardTracker::collect(const Access& access, std::vector<TransferIndex>& found) {
-  Segments& segments = tiers_[at(access.tier)];
+  Segments& segments = tiers_[as_index(access.tier)];
   auto segment = segments.upper_bound(access.bytes.begin);
   if (segment != segments.begin()) --segment;
   for (; segment != segments.end() && segment->first < access.bytes.end; ++segment) {
@@ -57,7 +55,7 @@ void HazardTracker::collect(const Access& access, std::vector<TransferIndex>& fo
 
 void HazardTracker::record_read(const Access& access, TransferIndex transfer) {
   if (access.bytes.empty()) return;
-  Segments& segments = tiers_[at(access.tier)];
+  Segments& segments = tiers_[as_index(access.tier)];
   split(segments, access.bytes.begin);
   split(segments, access.bytes.end);
   Bytes position = access.bytes.begin;
@@ -66,7 +64,7 @@ void HazardTracker::record_read(const Access& access, TransferIndex transfer) {
       const Bytes gap_end = next == segments.end() ? access.bytes.end : std::min(next->first, access.bytes.end);
       next = segments.emplace_hint(next, position, Segment{gap_end, -1, {}});
     }
-    std::erase_if(next->second.readers, [&](TransferIndex reader) { return settled_[at(reader)]; });
+    std::erase_if(next->second.readers, [&](TransferIndex reader) { return settled_[as_index(reader)]; });
     next->second.readers.push_back(transfer);
     position = next->second.end;
     ++next;
@@ -76,7 +74,7 @@ void HazardTracker::record_read(const Access& access, TransferIndex transfer) {
 // An op's write (transfer -1) leaves nothing to wait for: the op itself has waited.
 void HazardTracker::record_write(const Access& access, TransferIndex transfer) {
   if (access.bytes.empty()) return;
-  Segments& segments = tiers_[at(access.tier)];
+  Segments& segments = tiers_[as_index(access.tier)];
   split(segments, access.bytes.begin);
   split(segments, access.bytes.end);
   segments.erase(segments.lower_bound(access.bytes.begin), segments.lower_bound(access.bytes.end));
@@ -85,25 +83,25 @@ void HazardTracker::record_write(const Access& access, TransferIndex transfer) {
 
 // Ascending, each once, without those settled and those that another one waits for anyway.
 std::vector<TransferIndex> HazardTracker::without_implied(std::vector<TransferIndex> found) {
-  std::erase_if(found, [&](TransferIndex transfer) { return settled_[at(transfer)]; });
+  std::erase_if(found, [&](TransferIndex transfer) { return settled_[as_index(transfer)]; });
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   if (found.size() < 2) return found;
   ++round_;
   for (const TransferIndex transfer : found) mark_waits_of(transfer);
-  std::erase_if(found, [&](TransferIndex transfer) { return mark_[at(transfer)] == round_; });
+  std::erase_if(found, [&](TransferIndex transfer) { return mark_[as_index(transfer)] == round_; });
   return found;
 }
 
 // Marks all that this transfer waits for, and what these wait for, as implied in this round.
 void HazardTracker::mark_waits_of(TransferIndex transfer) {
-  std::vector<TransferIndex> stack = waits_[at(transfer)];
+  std::vector<TransferIndex> stack = waits_[as_index(transfer)];
   while (!stack.empty()) {
     const TransferIndex next = stack.back();
     stack.pop_back();
-    if (settled_[at(next)] || mark_[at(next)] == round_) continue;
-    mark_[at(next)] = round_;
-    stack.insert(stack.end(), waits_[at(next)].begin(), waits_[at(next)].end());
+    if (settled_[as_index(next)] || mark_[as_index(next)] == round_) continue;
+    mark_[as_index(next)] = round_;
+    stack.insert(stack.end(), waits_[as_index(next)].begin(), waits_[as_index(next)].end());
   }
 }
 
@@ -113,9 +111,9 @@ void HazardTracker::settle(const std::vector<TransferIndex>& transfers) {
   while (!stack.empty()) {
     const TransferIndex next = stack.back();
     stack.pop_back();
-    if (settled_[at(next)]) continue;
-    settled_[at(next)] = true;
-    stack.insert(stack.end(), waits_[at(next)].begin(), waits_[at(next)].end());
+    if (settled_[as_index(next)]) continue;
+    settled_[as_index(next)] = true;
+    stack.insert(stack.end(), waits_[as_index(next)].begin(), waits_[as_index(next)].end());
   }
 }
 

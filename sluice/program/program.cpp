@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/program/hazard_tracker.hpp"
 
 namespace sluice {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 class Lowering {
  public:
@@ -22,7 +21,8 @@ class Lowering {
         hazards_(machine.tiers.size(), plan.migrations.size()),
         block_places_(block_places(plan)),
         residencies_of_(graph.tensors().size()) {
-    for (const Residency& residency : plan.residencies) residencies_of_[at(residency.tensor)].push_back(&residency);
+    for (const Residency& residency : plan.residencies)
+      residencies_of_[as_index(residency.tensor)].push_back(&residency);
   }
 
   Program run() {
@@ -46,7 +46,7 @@ class Lowering {
   static Interval<Bytes> bytes_at(const Location& place, Bytes bytes) { return {place.offset, place.offset + bytes}; }
 
   Location operand_location(OpIndex op, TensorId tensor, TierId tier) const {
-    const std::vector<const Residency*>& candidates = residencies_of_[at(tensor)];
+    const std::vector<const Residency*>& candidates = residencies_of_[as_index(tensor)];
     const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Residency* residency) {
       return residency->tier == tier && residency->ops.contains(op);
     });
@@ -56,7 +56,7 @@ class Lowering {
 
   void lower_op(OpIndex index) {
     const Op& op = graph_.op(index);
-    const std::vector<TierId>& tiers = plan_.ops[at(index)].operand_tiers;
+    const std::vector<TierId>& tiers = plan_.ops[as_index(index)].operand_tiers;
     ComputeInstruction instruction{index, {}, {}};
     std::vector<HazardTracker::Access> accesses;
     const auto add = [&](TensorId tensor, bool writes) {
@@ -73,31 +73,31 @@ class Lowering {
 
   // The first of a run moves the whole block.
   void lower_migration(const Migration& migration) {
-    const BlockPlace place = block_places_[at(migration.from)];
+    const BlockPlace place = block_places_[as_index(migration.from)];
     if (place.member > 0) return;
     const auto index = static_cast<TransferIndex>(program_.transfers.size());
     TransferInstruction transfer;
     transfer.tensor = migration.tensor;
-    transfer.from = location(plan_.residencies[at(migration.from)]);
-    transfer.to = location(plan_.residencies[at(migration.to)]);
+    transfer.from = location(plan_.residencies[as_index(migration.from)]);
+    transfer.to = location(plan_.residencies[as_index(migration.to)]);
     const auto link = machine_.link_between(transfer.from.tier, transfer.to.tier);
     SLUICE_CHECK(link.has_value(), "a verified plan migrates only along links");
     transfer.link = *link;
     if (place.block < 0) {
       transfer.bytes = stored_bytes(graph_.tensor(migration.tensor));
     } else {
-      const Block& block = plan_.blocks[at(place.block)];
+      const Block& block = plan_.blocks[as_index(place.block)];
       const std::vector<Bytes> offsets = block_offsets(graph_, plan_, block);
       transfer.bytes = offsets.back();
       for (std::size_t i = 1; i < block.members.size(); ++i) {
-        transfer.others.push_back({plan_.residencies[at(block.members[i])].tensor, offsets[i]});
+        transfer.others.push_back({plan_.residencies[as_index(block.members[i])].tensor, offsets[i]});
       }
     }
     transfer.after_op = migration.issue_after;
     transfer.waits =
         hazards_.enter_transfer(index, {transfer.from.tier, bytes_at(transfer.from, transfer.bytes), false},
                                 {transfer.to.tier, bytes_at(transfer.to, transfer.bytes), true});
-    program_.lanes[at(transfer.link)].push_back(index);
+    program_.lanes[as_index(transfer.link)].push_back(index);
     program_.transfers.push_back(std::move(transfer));
   }
 
@@ -105,13 +105,13 @@ class Lowering {
     const auto starts = start_residencies(graph_, plan_);
     for (std::size_t tensor = 0; tensor < starts.size(); ++tensor) {
       if (starts[tensor].empty()) continue;
-      program_.step_start[tensor] = location(plan_.residencies[at(starts[tensor].front())]);
+      program_.step_start[tensor] = location(plan_.residencies[as_index(starts[tensor].front())]);
     }
     for (const ComputeInstruction& instruction : program_.compute) {  // the last write of an output stays
       const Op& op = graph_.op(instruction.op);
       for (std::size_t i = 0; i < op.outputs.size(); ++i) {
         if (graph_.tensor(op.outputs[i]).role != Role::kOutput) continue;
-        program_.step_start[at(op.outputs[i])] = instruction.operands[op.inputs.size() + i];
+        program_.step_start[as_index(op.outputs[i])] = instruction.operands[op.inputs.size() + i];
       }
     }
   }

@@ -10,9 +10,9 @@
 namespace sluice {
 namespace {
 
-double real(std::int64_t number) { return static_cast<double>(number); }
+double chart_number(std::int64_t number) { return static_cast<double>(number); }
 
-std::vector<double> real(const std::vector<Bytes>& bytes) { return {bytes.begin(), bytes.end()}; }
+std::vector<double> chart_number(const std::vector<Bytes>& bytes) { return {bytes.begin(), bytes.end()}; }
 
 NamedPicture draw_lifetimes(const Characterization& found, const std::string& subject, Quantity quantity) {
   const bool count = quantity == Quantity::kCount;
@@ -25,8 +25,8 @@ NamedPicture draw_lifetimes(const Characterization& found, const std::string& su
   for (const Lifetimes::Row& row : found.lifetimes.rows) {
     chart.categories.push_back(row.bucket.name);
     const BySize& tensors = row.tensors;
-    chart.series[0].values.push_back(real(count ? tensors.small.tensors : tensors.small.bytes));
-    chart.series[1].values.push_back(real(count ? tensors.large.tensors : tensors.large.bytes));
+    chart.series[0].values.push_back(chart_number(count ? tensors.small.tensors : tensors.small.bytes));
+    chart.series[1].values.push_back(chart_number(count ? tensors.large.tensors : tensors.large.bytes));
   }
   return {count ? "lifetimes.svg" : "lifetime_bytes.svg", draw_bars(chart)};
 }
@@ -39,7 +39,7 @@ NamedPicture draw_distances(const Characterization& found, const std::string& su
       .series = {{counted ? "accesses" : "uses", {}}}};
   const auto add = [&](const Distances::Row& row) {
     chart.categories.push_back(row.bucket.name);
-    chart.series[0].values.push_back(real(counted ? row.accesses : row.uses));
+    chart.series[0].values.push_back(chart_number(counted ? row.accesses : row.uses));
   };
   std::ranges::for_each(found.distances.rows, add);
   add(found.distances.first_uses);
@@ -53,8 +53,8 @@ NamedPicture draw_heat(const HotAndCold& heat, const std::string& subject) {
                  .stacked = false};
   for (std::size_t i = 0; i < kHeats; ++i) {
     chart.categories.emplace_back(to_string(static_cast<Heat>(i)));
-    chart.series[0].values.push_back(real(heat.rows[i].tensors.bytes));
-    chart.series[1].values.push_back(real(heat.rows[i].peak));
+    chart.series[0].values.push_back(chart_number(heat.rows[i].tensors.bytes));
+    chart.series[1].values.push_back(chart_number(heat.rows[i].peak));
   }
   return {"hot_and_cold.svg", draw_bars(chart)};
 }
@@ -68,7 +68,7 @@ NamedPicture draw_false_sharing(const FalseSharing& sharing, const std::string& 
   for (std::size_t i = 0; i < kHeats; ++i) {
     chart.categories.emplace_back(to_string(static_cast<Heat>(i)));
     for (std::size_t page = 0; page < kHeats; ++page) {
-      chart.series[page].values.push_back(real(sharing.bytes_of[i][page]));
+      chart.series[page].values.push_back(chart_number(sharing.bytes_of[i][page]));
     }
   }
   return {"false_sharing.svg", draw_bars(chart)};
@@ -78,15 +78,15 @@ NamedPicture draw_live_bytes(const Graph& graph, const Liveness& liveness, const
                              const std::string& subject) {
   const LiveBytes& live = found.live;
   StepCurve curve{.text = {"Live bytes over the step", subject, "ops of the step, in order", "live bytes"},
-                  .series = {{"persistent", real(live.persistent)},
-                             {"other long-lived", real(live.long_lived)},
-                             {"short-lived", real(live.short_lived)}}};
+                  .series = {{"persistent", chart_number(live.persistent)},
+                             {"other long-lived", chart_number(live.long_lived)},
+                             {"short-lived", chart_number(live.short_lived)}}};
   const auto backward = std::ranges::find_if(liveness.spans, &LayerSpan::backward);
-  if (backward != liveness.spans.end()) curve.marks.push_back({real(backward->ops.begin), "backward begins"});
+  if (backward != liveness.spans.end()) curve.marks.push_back({chart_number(backward->ops.begin), "backward begins"});
   curve.marks.push_back(
-      {real(live.peak_op), fmt::format("peak {}: {}", format_bytes(live.peak), graph.op(live.peak_op).name)});
-  curve.levels.push_back(
-      {real(found.bound.bytes()), fmt::format("lower bound on fast memory, {}", format_bytes(found.bound.bytes()))});
+      {chart_number(live.peak_op), fmt::format("peak {}: {}", format_bytes(live.peak), graph.op(live.peak_op).name)});
+  curve.levels.push_back({chart_number(found.bound.bytes()),
+                          fmt::format("lower bound on fast memory, {}", format_bytes(found.bound.bytes()))});
   return {"live_bytes.svg", draw_curve(curve)};
 }
 

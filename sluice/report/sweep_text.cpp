@@ -9,10 +9,10 @@
 namespace sluice {
 namespace {
 
-double real(std::int64_t number) { return static_cast<double>(number); }
+double as_double(std::int64_t number) { return static_cast<double>(number); }
 
-std::string mebibytes(Bytes bytes) { return fmt::format("{:.1f}", real(bytes) / real(kMiB)); }
-std::string milliseconds(Seconds seconds) { return fmt::format("{:.1f}", seconds * 1e3); }
+std::string mib_text(Bytes bytes) { return fmt::format("{:.1f}", as_double(bytes) / as_double(kMiB)); }
+std::string ms_text(Seconds seconds) { return fmt::format("{:.1f}", seconds * 1e3); }
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 std::vector<std::string> measured_cells(const SweepPoint& point) {
@@ -24,11 +24,11 @@ std::vector<std::string> measured_cells(const SweepPoint& point) {
 }
 
 std::vector<std::string> point_cells(const SweptModel& swept, const SweepPoint& point, bool measured) {
-  std::vector<std::string> cells{point.planner, percent(swept.share(point)), mebibytes(point.budget)};
+  std::vector<std::string> cells{point.planner, percent(swept.share(point)), mib_text(point.budget)};
   if (point.feasible()) {
-    cells.insert(cells.end(), {fmt::format("{:.3f}x", point.slowdown), milliseconds(point.step_seconds),
-                               milliseconds(point.stall_seconds), mebibytes(point.bytes_in), mebibytes(point.bytes_out),
-                               percent(point.locality.by_bytes())});
+    cells.insert(cells.end(),
+                 {fmt::format("{:.3f}x", point.slowdown), ms_text(point.step_seconds), ms_text(point.stall_seconds),
+                  mib_text(point.bytes_in), mib_text(point.bytes_out), percent(point.locality.by_bytes())});
   } else {
     cells.insert(cells.end(), {"infeasible", "", "", "", "", ""});
   }
@@ -45,7 +45,7 @@ std::string failures_text(const SweptModel& swept) {
     const std::string reason = point.smallest_feasible
                                    ? fmt::format("{}: the smallest budget it can use is {} ({:.1f} %)", point.planner,
                                                  format_bytes(*point.smallest_feasible),
-                                                 100 * real(*point.smallest_feasible) / real(swept.whole))
+                                                 100 * as_double(*point.smallest_feasible) / as_double(swept.whole))
                                    : fmt::format("{}: {}", point.planner, point.failure);
     if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(reason);
   }
@@ -89,8 +89,8 @@ std::string describe_no_loss(std::span<const SweptModel> models) {
       const SweepPoint& point = found.point;
       if (!point.feasible()) failures += fmt::format("{}: {}\n", swept.model, point.failure);
       const auto cell = [&](const std::string& text) { return point.feasible() ? text : "-"; };
-      table.add_row({swept.model, fmt::format("{}", swept.batch), point.planner, mebibytes(swept.whole),
-                     cell(mebibytes(point.budget)), cell(percent(swept.share(point))),
+      table.add_row({swept.model, fmt::format("{}", swept.batch), point.planner, mib_text(swept.whole),
+                     cell(mib_text(point.budget)), cell(percent(swept.share(point))),
                      cell(fmt::format("{:.3f}x", point.slowdown)),
                      point.measured ? fmt::format("{:.3f}x", point.measured->slowdown) : "",
                      fmt::format("{}", found.budgets_tried)});

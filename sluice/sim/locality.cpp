@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 double share(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
@@ -27,9 +27,9 @@ std::vector<std::vector<Fill>> find_fills(const Graph& graph, const Program& pro
     const TransferInstruction& transfer = program.transfers[i];
     if (transfer.to.tier != kFastTier) continue;
     const auto index = static_cast<TransferIndex>(i);
-    fills[at(transfer.tensor)].push_back({transfer.to.offset, index});
+    fills[as_index(transfer.tensor)].push_back({transfer.to.offset, index});
     for (const TransferPart& part : transfer.others) {
-      fills[at(part.tensor)].push_back({transfer.to.offset + part.offset, index});
+      fills[as_index(part.tensor)].push_back({transfer.to.offset + part.offset, index});
     }
   }
   return fills;
@@ -40,9 +40,9 @@ bool is_there(const std::vector<Fill>& fills, const Program& program, const Loca
               const std::vector<Seconds>& transfer_ends) {
   if (place.tier != kFastTier) return false;
   const auto fill = std::find_if(fills.rbegin(), fills.rend(), [&](const Fill& each) {
-    return each.offset == place.offset && program.transfers[at(each.transfer)].after_op < op;
+    return each.offset == place.offset && program.transfers[as_index(each.transfer)].after_op < op;
   });
-  return fill == fills.rend() || transfer_ends[at(fill->transfer)] <= now;
+  return fill == fills.rend() || transfer_ends[as_index(fill->transfer)] <= now;
 }
 
 }  // namespace
@@ -72,12 +72,12 @@ std::vector<LocalityCount> count_locality(const Graph& graph, const Program& pro
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
       const TensorId tensor = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
       if (!seen.insert(tensor).second) continue;
-      const bool found =
-          is_there(fills[at(tensor)], program, instruction.operands[i], instruction.op, previous_end, transfer_ends);
+      const bool found = is_there(fills[as_index(tensor)], program, instruction.operands[i], instruction.op,
+                                  previous_end, transfer_ends);
       const Bytes bytes = graph.tensor(tensor).bytes;
       count.add({bytes, found ? bytes : 0, 1, found ? 1 : 0});
     }
-    previous_end = op_ends[at(instruction.op)];
+    previous_end = op_ends[as_index(instruction.op)];
     counts.push_back(count);
   }
   return counts;

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr Seconds kMicrosecond = 1e-6;
+constexpr Seconds kLocalMicrosecond = 1e-6;
 
 using T = testing::TinyStep;
 
@@ -91,7 +91,7 @@ struct RandomStep {
     const Machine machine = testing::random_machine(seed);
     program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine)).value();
     Profile profile;
-    profile.op_seconds.assign(graph.ops().size(), 3 * kMicrosecond);
+    profile.op_seconds.assign(graph.ops().size(), 3 * kLocalMicrosecond);
     timeline = simulate(program, CostModel(graph, profile, machine));
     for (const Span& span : timeline.ops) op_ends.push_back(span.end);
     for (const Span& span : timeline.transfers) transfer_ends.push_back(span.end);

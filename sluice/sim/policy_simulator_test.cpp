@@ -11,8 +11,8 @@
 namespace sluice {
 namespace {
 
-constexpr Seconds kMicrosecond = 1e-6;
-constexpr Seconds kTolerance = 1e-12;
+constexpr Seconds kPolicyMicrosecond = 1e-6;
+constexpr Seconds kPolicyTolerance = 1e-12;
 
 // Links of 1 GB/s; slow reads cost 1 ns a byte more, slow writes 3.
 Machine slow_machine() {
@@ -23,9 +23,9 @@ Machine slow_machine() {
   return machine;
 }
 
-Profile profile_of(const std::vector<Seconds>& microseconds) {
+Profile policy_profile_of(const std::vector<Seconds>& microseconds) {
   Profile profile;
-  for (const Seconds time : microseconds) profile.op_seconds.push_back(time * kMicrosecond);
+  for (const Seconds time : microseconds) profile.op_seconds.push_back(time * kPolicyMicrosecond);
   return profile;
 }
 
@@ -34,7 +34,7 @@ struct TinyRun {
       : machine(std::move(machine_in)),
         liveness(analyze_liveness(step.graph)),
         layout(allocation_order_layout(step.graph, liveness)),
-        profile(profile_of({4, 3, 2, 5, 1})) {}
+        profile(policy_profile_of({4, 3, 2, 5, 1})) {}
 
   PolicyTimeline run(Policy& policy, int steps) {
     return simulate_policy(step.graph, liveness, layout, CostModel(step.graph, profile, machine), machine, tiers,
@@ -85,12 +85,12 @@ TEST(PolicySimulator, AddsWaitsAndSlowAccesses) {
                          .slow_written = 500,
                          .copied_in = 3000,
                          .copied_out = 2000,
-                         .fault_seconds = 1 * kMicrosecond});
+                         .fault_seconds = 1 * kPolicyMicrosecond});
   const PolicyTimeline timeline = tiny.run(policy, 2);
   ASSERT_EQ(timeline.ops.size(), 5U);
   const auto expect_span = [&](std::size_t op, Seconds begin, Seconds end) {
-    EXPECT_NEAR(timeline.ops[op].span.begin, begin * kMicrosecond, kTolerance) << op;
-    EXPECT_NEAR(timeline.ops[op].span.end, end * kMicrosecond, kTolerance) << op;
+    EXPECT_NEAR(timeline.ops[op].span.begin, begin * kPolicyMicrosecond, kPolicyTolerance) << op;
+    EXPECT_NEAR(timeline.ops[op].span.end, end * kPolicyMicrosecond, kPolicyTolerance) << op;
   };
   expect_span(0, 0, 4);
   expect_span(1, 4, 7);
@@ -98,13 +98,13 @@ TEST(PolicySimulator, AddsWaitsAndSlowAccesses) {
   expect_span(3, 14.5, 19.5);
   expect_span(4, 19.5, 20.5);
   for (const PolicyStep& step : timeline.steps) {
-    EXPECT_NEAR(step.step_seconds, 20.5 * kMicrosecond, kTolerance);
-    EXPECT_NEAR(step.stall_seconds, 4 * kMicrosecond, kTolerance);
+    EXPECT_NEAR(step.step_seconds, 20.5 * kPolicyMicrosecond, kPolicyTolerance);
+    EXPECT_NEAR(step.stall_seconds, 4 * kPolicyMicrosecond, kPolicyTolerance);
     EXPECT_EQ(step.bytes_in(), 3000);
     EXPECT_EQ(step.bytes_out(), 2000);
     EXPECT_DOUBLE_EQ(step.locality().by_bytes(), 500.0 / 700);
   }
-  EXPECT_NEAR(policy.times[6], 20.5 * kMicrosecond, kTolerance);  // one clock over all steps
+  EXPECT_NEAR(policy.times[6], 20.5 * kPolicyMicrosecond, kPolicyTolerance);  // one clock over all steps
 }
 
 TEST(PolicySimulator, BackgroundCopiesCostTheirInterference) {
@@ -113,8 +113,8 @@ TEST(PolicySimulator, BackgroundCopiesCostTheirInterference) {
   TinyRun tiny(machine);
   ScriptedPolicy policy({}, 1e9);
   const PolicyTimeline timeline = tiny.run(policy, 1);
-  EXPECT_NEAR(timeline.ops[0].span.end, 5 * kMicrosecond, kTolerance);
-  EXPECT_NEAR(timeline.steps[0].step_seconds, 15 * 1.25 * kMicrosecond, kTolerance);
+  EXPECT_NEAR(timeline.ops[0].span.end, 5 * kPolicyMicrosecond, kPolicyTolerance);
+  EXPECT_NEAR(timeline.steps[0].step_seconds, 15 * 1.25 * kPolicyMicrosecond, kPolicyTolerance);
   EXPECT_EQ(timeline.steps[0].background.in, 15000);
 }
 
@@ -155,7 +155,7 @@ TEST(PolicySimulator, WithRoomForAllEveryPolicyComesToRest) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Graph graph = testing::random_graph(seed);
     const Machine machine = slow_machine();
-    const Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kMicrosecond)};
+    const Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kPolicyMicrosecond)};
     const CostModel costs(graph, profile, machine);
     for (const PolicyEntry& entry : policies()) {
       SCOPED_TRACE(entry.name);
@@ -177,7 +177,7 @@ TEST(PolicySimulator, BytesAddUpWithLittleRoom) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Graph graph = testing::random_graph(seed);
     const Machine machine = slow_machine();
-    const Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kMicrosecond)};
+    const Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kPolicyMicrosecond)};
     const CostModel costs(graph, profile, machine);
     const Seconds fast = std::accumulate(profile.op_seconds.begin(), profile.op_seconds.end(), 0.0);
     for (const PolicyEntry& entry : policies()) {

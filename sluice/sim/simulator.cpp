@@ -4,12 +4,12 @@
 #include <limits>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
 namespace {
 
 constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 // One link, which carries one transfer at a time. `end` holds while `speed` does.
 struct LaneState {
@@ -67,7 +67,7 @@ class Simulation {
 
  private:
   bool all_done(const std::vector<TransferIndex>& waits, std::size_t& met) const {
-    while (met < waits.size() && transfer_done_[at(waits[met])]) ++met;
+    while (met < waits.size() && transfer_done_[as_index(waits[met])]) ++met;
     return met == waits.size();
   }
 
@@ -100,22 +100,24 @@ class Simulation {
     LaneState& lane = lanes_[link];
     if (lane.started == program_.lanes[link].size()) return;
     const TransferIndex index = program_.lanes[link][lane.started];
-    const TransferInstruction& transfer = program_.transfers[at(index)];
+    const TransferInstruction& transfer = program_.transfers[as_index(index)];
     if (!op_done(transfer.after_op) || !all_done(transfer.waits, lane.waits_met)) return;
     ++lane.started;
     lane.waits_met = 0;
     lane.busy = true;
     lane.speed = 1;
     lane.end = now_ + costs_.transfer_seconds(transfer.link, transfer.bytes);
-    timeline_.transfers[at(index)].begin = now_;
+    timeline_.transfers[as_index(index)].begin = now_;
     timeline_.link_bytes[link] += transfer.bytes;
   }
 
-  bool op_done(OpIndex op) const { return op == kStepStart || at(op) + (compute_.busy ? 1 : 0) < compute_.started; }
+  bool op_done(OpIndex op) const {
+    return op == kStepStart || as_index(op) + (compute_.busy ? 1 : 0) < compute_.started;
+  }
 
   void set_speed(LaneState& lane) const {
     if (!lane.busy || !lane.shares_with) return;
-    const double speed = lanes_[at(*lane.shares_with)].busy ? lane.shared_speed : 1;
+    const double speed = lanes_[as_index(*lane.shares_with)].busy ? lane.shared_speed : 1;
     if (speed == lane.speed) return;
     lane.end = now_ + (lane.end - now_) * lane.speed / speed;
     lane.speed = speed;
@@ -146,8 +148,8 @@ class Simulation {
       if (!lane.busy || lane.end > now_) continue;
       lane.busy = false;
       const TransferIndex index = program_.lanes[link][lane.started - 1];
-      timeline_.transfers[at(index)].end = now_;
-      transfer_done_[at(index)] = true;
+      timeline_.transfers[as_index(index)].end = now_;
+      transfer_done_[as_index(index)] = true;
     }
   }
 

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::testing {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 std::optional<std::string> awaited_too_little(const StepTimes& step, const std::vector<TransferIndex>& waits,
                                               Seconds begin, const std::string& what) {
   for (const TransferIndex wait : waits) {
-    if (begin < step.transfers[at(wait)].end) return fmt::format("{} began before transfer {} ended", what, wait);
+    if (begin < step.transfers[as_index(wait)].end) return fmt::format("{} began before transfer {} ended", what, wait);
   }
   return std::nullopt;
 }
@@ -21,12 +21,12 @@ std::optional<std::string> find_out_of_turn(const Program& program, const StepTi
   for (const std::vector<TransferIndex>& lane : program.lanes) {
     Seconds free = 0;
     for (const TransferIndex index : lane) {
-      const TransferInstruction& transfer = program.transfers[at(index)];
-      const Span& span = step.transfers[at(index)];
+      const TransferInstruction& transfer = program.transfers[as_index(index)];
+      const Span& span = step.transfers[as_index(index)];
       const std::string name = fmt::format("transfer {}", index);
       if (span.end < span.begin) return name + " ended before it began";
       if (span.begin < free) return name + " began before the one ahead of it in its lane ended";
-      if (transfer.after_op >= 0 && span.begin < step.ops[at(transfer.after_op)].end) {
+      if (transfer.after_op >= 0 && span.begin < step.ops[as_index(transfer.after_op)].end) {
         return fmt::format("{} began before op {} ended", name, transfer.after_op);
       }
       if (auto wrong = awaited_too_little(step, transfer.waits, span.begin, name)) return wrong;
@@ -34,7 +34,7 @@ std::optional<std::string> find_out_of_turn(const Program& program, const StepTi
     }
   }
   for (const ComputeInstruction& op : program.compute) {
-    const Seconds begin = step.ops[at(op.op)].begin;
+    const Seconds begin = step.ops[as_index(op.op)].begin;
     if (auto wrong = awaited_too_little(step, op.waits, begin, fmt::format("op {}", op.op))) return wrong;
   }
   return std::nullopt;

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/rooms.hpp"
 
 namespace sluice::testing {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 // One operand of one op, with the residency it is found in.
 struct OperandUse {
@@ -31,7 +30,7 @@ std::vector<OperandUse> operand_uses(const PlanCase& c) {
   std::vector<OperandUse> uses;
   for (OpIndex index = 0; index < c.graph.op_count(); ++index) {
     const Op& op = c.graph.op(index);
-    const auto& tiers = c.plan.ops[at(index)].operand_tiers;
+    const auto& tiers = c.plan.ops[as_index(index)].operand_tiers;
     const auto add = [&](TensorId tensor, TierId tier, bool writes) {
       uses.push_back({index, tensor, tier, residency_at(c.plan, tensor, tier, index).value(), writes});
     };
@@ -51,7 +50,7 @@ bool written_between(const PlanCase& c, TensorId tensor, OpIndex first, OpIndex 
 
 void set_tensor_tier(PlanCase& c, OpIndex index, TensorId tensor, TierId tier) {
   const Op& op = c.graph.op(index);
-  auto& tiers = c.plan.ops[at(index)].operand_tiers;
+  auto& tiers = c.plan.ops[as_index(index)].operand_tiers;
   for (std::size_t i = 0; i < tiers.size(); ++i) {
     const TensorId operand = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
     if (operand == tensor) tiers[i] = tier;
@@ -94,7 +93,7 @@ bool change_machine(PlanCase& c) {
 
 bool shorten_residency(PlanCase& c) {
   const OperandUse use = c.random.pick(operand_uses(c));
-  Residency& residency = c.plan.residencies[at(use.residency)];
+  Residency& residency = c.plan.residencies[as_index(use.residency)];
   if (residency.ops.begin == use.op || filled_after(c.plan, use.residency, use.op)) return false;
   residency.ops.end = use.op;
   return true;
@@ -108,7 +107,7 @@ bool delete_only_fill(PlanCase& c) {
                                      [&](const Migration& m) { return m.to == to; });
     const auto first = std::find_if(uses.begin(), uses.end(), [&](const OperandUse& u) { return u.residency == to; });
     if (fills != 1 || first == uses.end() || first->writes) continue;
-    const bool would_begin_there = c.plan.residencies[at(to)].ops.begin == 0;
+    const bool would_begin_there = c.plan.residencies[as_index(to)].ops.begin == 0;
     if (first->op < c.plan.migrations[i].needed_by || would_begin_there) continue;
     delete_migration(c.plan, i);
     return true;
@@ -150,7 +149,7 @@ bool shrink_budget(PlanCase& c) {
 bool cut_source(PlanCase& c) {
   if (c.plan.migrations.empty()) return false;
   const Migration& m = c.random.pick(c.plan.migrations);
-  Residency& source = c.plan.residencies[at(m.from)];
+  Residency& source = c.plan.residencies[as_index(m.from)];
   if (m.needed_by - 1 <= source.ops.begin || filled_after(c.plan, m.from, m.needed_by - 1)) return false;
   source.ops.end = m.needed_by - 1;
   return true;
@@ -158,7 +157,7 @@ bool cut_source(PlanCase& c) {
 
 bool copy_across_a_write(PlanCase& c) {
   for (Migration& m : c.plan.migrations) {
-    for (OpIndex op = m.needed_by; op < c.plan.residencies[at(m.to)].ops.end; ++op) {
+    for (OpIndex op = m.needed_by; op < c.plan.residencies[as_index(m.to)].ops.end; ++op) {
       if (!written_between(c, m.tensor, op, op + 1)) continue;
       m.needed_by = op + 1;
       return true;
@@ -206,8 +205,8 @@ std::vector<ResidencyIndex> closing_residencies(const PlanCase& c) {
   const auto starts = start_residencies(c.graph, c.plan);
   for (std::size_t i = 0; i < c.plan.residencies.size(); ++i) {
     const Residency& r = c.plan.residencies[i];
-    if (r.ops.end != c.graph.op_count() || starts[at(r.tensor)].empty()) continue;
-    const Residency& start = c.plan.residencies[at(starts[at(r.tensor)].front())];
+    if (r.ops.end != c.graph.op_count() || starts[as_index(r.tensor)].empty()) continue;
+    const Residency& start = c.plan.residencies[as_index(starts[as_index(r.tensor)].front())];
     if (start.tier == r.tier && !(start == r)) closing.push_back(static_cast<ResidencyIndex>(i));
   }
   return closing;
@@ -226,7 +225,7 @@ bool drop_write_back(PlanCase& c) {
 bool end_elsewhere(PlanCase& c) {
   const auto closing = closing_residencies(c);
   if (closing.empty()) return false;
-  c.plan.residencies[at(c.random.pick(closing))].offset += kTensorAlignment;
+  c.plan.residencies[as_index(c.random.pick(closing))].offset += kTensorAlignment;
   return true;
 }
 
@@ -244,7 +243,7 @@ bool begin_twice(PlanCase& c) {
 bool remove_link(PlanCase& c) {
   if (c.plan.migrations.empty()) return false;
   const Migration& m = c.random.pick(c.plan.migrations);
-  const TierId from = c.plan.residencies[at(m.from)].tier, to = c.plan.residencies[at(m.to)].tier;
+  const TierId from = c.plan.residencies[as_index(m.from)].tier, to = c.plan.residencies[as_index(m.to)].tier;
   std::erase_if(c.machine.links, [&](const Link& link) { return link.from == from && link.to == to; });
   c.plan.machine_fingerprint = c.machine.fingerprint();
   return true;

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/seeded_random.hpp"
 
 namespace sluice::testing {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 constexpr TensorId kNobody = -1;
 constexpr TensorId kBeingWritten = -2;  // `version` says by whom
@@ -33,7 +32,7 @@ class AdversarialRun {
     cells_.resize(program.arena_bytes.size());
     cut_into_cells();
     for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-      if (is_persistent(graph.tensor(tensor).role)) fill(tensor, program.step_start[at(tensor)], 0);
+      if (is_persistent(graph.tensor(tensor).role)) fill(tensor, program.step_start[as_index(tensor)], 0);
     }
     hold_transfers_ = random_.pick(std::vector<double>{0, 0.2, 0.6, 1});
     hold_compute_ = random_.chance(0.3);
@@ -52,7 +51,7 @@ class AdversarialRun {
     for (TensorId tensor = 0; tensor < graph_.tensor_count() && !wrong_; ++tensor) {
       const Role role = graph_.tensor(tensor).role;
       if (!is_persistent(role) && role != Role::kOutput) continue;
-      expect(tensor, program_.step_start[at(tensor)], written_[at(tensor)], "after the step, the caller");
+      expect(tensor, program_.step_start[as_index(tensor)], written_[as_index(tensor)], "after the step, the caller");
     }
     return wrong_;
   }
@@ -72,8 +71,8 @@ class AdversarialRun {
   // A cell begins wherever something that the program touches begins or ends.
   void cut_into_cells() {
     const auto cut = [&](const Location& place, Bytes bytes) {
-      cells_[at(place.tier)][place.offset];
-      cells_[at(place.tier)][place.offset + bytes];
+      cells_[as_index(place.tier)][place.offset];
+      cells_[as_index(place.tier)][place.offset + bytes];
     };
     for (const ComputeInstruction& instruction : program_.compute) {
       std::vector<TensorId> operands = graph_.op(instruction.op).inputs;
@@ -88,7 +87,7 @@ class AdversarialRun {
       }
     }
     for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
-      if (is_persistent(graph_.tensor(tensor).role)) cut(program_.step_start[at(tensor)], bytes_of(tensor));
+      if (is_persistent(graph_.tensor(tensor).role)) cut(program_.step_start[as_index(tensor)], bytes_of(tensor));
     }
   }
 
@@ -103,13 +102,13 @@ class AdversarialRun {
       for (; issued < transfers_.size() && program_.transfers[issued].after_op < op; ++issued) {
         transfers_[issued] = {Progress::kWaiting, {}, random_.chance(hold_transfers_), random_.chance(hold_transfers_)};
         for (const TransferPart& part : parts_of(program_.transfers[issued])) {
-          transfers_[issued].versions.push_back(versions[at(part.tensor)]);
+          transfers_[issued].versions.push_back(versions[as_index(part.tensor)]);
         }
       }
     };
     for (const Op& op : graph_.ops()) {
       issue_before(static_cast<OpIndex>(&op - graph_.ops().data()));
-      for (const TensorId output : op.outputs) ++versions[at(output)];
+      for (const TensorId output : op.outputs) ++versions[as_index(output)];
     }
     issue_before(graph_.op_count());
   }
@@ -122,22 +121,22 @@ class AdversarialRun {
 
   bool all_done(const std::vector<TransferIndex>& waits) const {
     return std::all_of(waits.begin(), waits.end(),
-                       [&](TransferIndex wait) { return transfers_[at(wait)].progress == Progress::kDone; });
+                       [&](TransferIndex wait) { return transfers_[as_index(wait)].progress == Progress::kDone; });
   }
 
   std::vector<Event> possible_events() const {
     std::vector<Event> events;
     if (op_running_) {
       events.push_back({-1, false, hold_compute_});
-    } else if (next_op_ < graph_.op_count() && all_done(program_.compute[at(next_op_)].waits)) {
+    } else if (next_op_ < graph_.op_count() && all_done(program_.compute[as_index(next_op_)].waits)) {
       events.push_back({-1, true, hold_compute_});
     }
     for (std::size_t lane = 0; lane < program_.lanes.size(); ++lane) {
       if (lane_next_[lane] == program_.lanes[lane].size()) continue;
       const TransferIndex next = program_.lanes[lane][lane_next_[lane]];
-      const TransferInstruction& transfer = program_.transfers[at(next)];
+      const TransferInstruction& transfer = program_.transfers[as_index(next)];
       const bool issued = transfer.after_op < next_op_;
-      if (issued && all_done(transfer.waits)) events.push_back({next, true, transfers_[at(next)].hold_start});
+      if (issued && all_done(transfer.waits)) events.push_back({next, true, transfers_[as_index(next)].hold_start});
     }
     for (std::size_t i = 0; i < transfers_.size(); ++i) {
       if (transfers_[i].progress != Progress::kRunning) continue;
@@ -155,7 +154,7 @@ class AdversarialRun {
     op_running_ = true;
     read_inputs();
     const Op& op = graph_.op(next_op_);
-    const auto& operands = program_.compute[at(next_op_)].operands;
+    const auto& operands = program_.compute[as_index(next_op_)].operands;
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
       mark(op.outputs[i], operands[op.inputs.size() + i], op_writer());
     }
@@ -163,12 +162,12 @@ class AdversarialRun {
 
   void finish_op() {
     const Op& op = graph_.op(next_op_);
-    const auto& operands = program_.compute[at(next_op_)].operands;
+    const auto& operands = program_.compute[as_index(next_op_)].operands;
     read_inputs();
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
       const Location& place = operands[op.inputs.size() + i];
       expect_marked(op.outputs[i], place, op_writer());
-      fill(op.outputs[i], place, ++written_[at(op.outputs[i])]);
+      fill(op.outputs[i], place, ++written_[as_index(op.outputs[i])]);
     }
     op_running_ = false;
     ++next_op_;
@@ -177,24 +176,24 @@ class AdversarialRun {
   // Inputs that the op updates in place are its own from the start on.
   void read_inputs() {
     const Op& op = graph_.op(next_op_);
-    const auto& operands = program_.compute[at(next_op_)].operands;
+    const auto& operands = program_.compute[as_index(next_op_)].operands;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const bool updated = std::find(op.outputs.begin(), op.outputs.end(), op.inputs[i]) != op.outputs.end();
       if (updated && first_cell(operands[i]) == being_written(op_writer(), 0)) continue;
-      expect(op.inputs[i], operands[i], written_[at(op.inputs[i])], fmt::format("op {}", next_op_));
+      expect(op.inputs[i], operands[i], written_[as_index(op.inputs[i])], fmt::format("op {}", next_op_));
     }
   }
 
   void start_transfer(TransferIndex index) {
-    const TransferInstruction& transfer = program_.transfers[at(index)];
-    transfers_[at(index)].progress = Progress::kRunning;
-    ++lane_next_[at(transfer.link)];
+    const TransferInstruction& transfer = program_.transfers[as_index(index)];
+    transfers_[as_index(index)].progress = Progress::kRunning;
+    ++lane_next_[as_index(transfer.link)];
     expect_parts(index, fmt::format("transfer {}", index));
     for_cells(transfer.to, transfer.bytes, [&](Label& cell, Bytes part) { cell = being_written(index, part); });
   }
 
   void finish_transfer(TransferIndex index) {
-    const TransferInstruction& transfer = program_.transfers[at(index)];
+    const TransferInstruction& transfer = program_.transfers[as_index(index)];
     expect_parts(index, fmt::format("running transfer {}", index));
     for_cells(transfer.to, transfer.bytes, [&](Label& cell, Bytes part) {
       check(cell, being_written(index, part), transfer.to, "the writer");
@@ -203,19 +202,19 @@ class AdversarialRun {
     const std::vector<TransferPart> parts = parts_of(transfer);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [tensor, offset] = parts[i];
-      fill(tensor, behind(transfer.to, offset), transfers_[at(index)].versions[i]);
+      fill(tensor, behind(transfer.to, offset), transfers_[as_index(index)].versions[i]);
     }
-    transfers_[at(index)].progress = Progress::kDone;
+    transfers_[as_index(index)].progress = Progress::kDone;
   }
 
   std::int64_t op_writer() const { return -1 - std::int64_t{next_op_}; }
   static Label being_written(std::int64_t writer, Bytes part) { return {kBeingWritten, writer, part}; }
-  const Label& first_cell(const Location& place) const { return cells_[at(place.tier)].at(place.offset); }
+  const Label& first_cell(const Location& place) const { return cells_[as_index(place.tier)].at(place.offset); }
 
   // The tensor's cells at a place, each with its distance from the place's offset.
   template <typename Visit>
   void for_cells(const Location& place, Bytes bytes, const Visit& visit) {
-    std::map<Bytes, Label>& cells = cells_[at(place.tier)];
+    std::map<Bytes, Label>& cells = cells_[as_index(place.tier)];
     for (auto cell = cells.lower_bound(place.offset); cell != cells.end() && cell->first < place.offset + bytes;
          ++cell) {
       visit(cell->second, cell->first - place.offset);
@@ -237,11 +236,11 @@ class AdversarialRun {
   static Location behind(const Location& place, Bytes distance) { return {place.tier, place.offset + distance}; }
 
   void expect_parts(TransferIndex index, const std::string& who) {
-    const TransferInstruction& transfer = program_.transfers[at(index)];
+    const TransferInstruction& transfer = program_.transfers[as_index(index)];
     const std::vector<TransferPart> parts = parts_of(transfer);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [tensor, offset] = parts[i];
-      expect(tensor, behind(transfer.from, offset), transfers_[at(index)].versions[i], who);
+      expect(tensor, behind(transfer.from, offset), transfers_[as_index(index)].versions[i], who);
     }
   }
 

@@ -38,7 +38,7 @@ struct VariantRun {
 };
 
 // Op times are given, by the bytes that an op touches, so that nothing has to be timed.
-Profile given_profile(const Graph& graph) {
+Profile profile_by_bytes(const Graph& graph) {
   Profile profile;
   profile.graph_fingerprint = graph.fingerprint();
   profile.provenance = Provenance::kGiven;
@@ -57,7 +57,7 @@ class VariantTrainingTest : public ::testing::TestWithParam<int> {
     VariantSettings settings;
     settings.key_of = [keys](std::int64_t step) { return keys.at(static_cast<std::size_t>(step)); };
     settings.build = std::move(build);
-    settings.profile = [](Workload& workload) { return given_profile(workload.graph()); };
+    settings.profile = [](Workload& workload) { return profile_by_bytes(workload.graph()); };
     settings.reference = *std::ranges::max_element(keys, {}, &VariantKey::size);
     return settings;
   }
@@ -189,7 +189,7 @@ TEST_P(VariantTrainingTest, ChangingBetweenEqualGraphsChangesNothing) {
   auto workload = build({"", 12});
   ASSERT_TRUE(workload.ok());
   const Machine machine = file_machine(GetParam());
-  const auto plan = plan_workload(*workload, machine, given_profile(workload->graph()), "fast-only", {});
+  const auto plan = plan_workload(*workload, machine, profile_by_bytes(workload->graph()), "fast-only", {});
   ASSERT_TRUE(plan.ok());
   auto session = Session::create(*workload, machine, *plan, {});
   ASSERT_TRUE(session.ok());

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kSteps = 2;
+constexpr std::int64_t kFamilySteps = 2;
 
 struct Family {
   const char* name;
@@ -30,7 +30,8 @@ class FamiliesTest : public ::testing::TestWithParam<Family> {};
 TEST_P(FamiliesTest, SameBitsOverPlannersBudgetsAndTiers) {
   Workload workload = test_workload(GetParam().options);
   const Machine host = test_machine(1, "file");
-  const TrainedRun expected = train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kSteps, 0.01F);
+  const TrainedRun expected =
+      train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kFamilySteps, 0.01F);
   ASSERT_TRUE(std::isfinite(expected.losses.back()));
   ASSERT_NE(expected.losses.front(), expected.losses.back());
   int moving = 0;
@@ -46,7 +47,7 @@ TEST_P(FamiliesTest, SameBitsOverPlannersBudgetsAndTiers) {
               << plan.error().message;
           continue;
         }
-        const TrainedRun run = train(workload, machine, *plan, kSteps, 0.01F);
+        const TrainedRun run = train(workload, machine, *plan, kFamilySteps, 0.01F);
         EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected.losses));
         EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
         moving += run.bytes_moved > 0 ? 1 : 0;

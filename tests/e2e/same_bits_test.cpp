@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kSteps = 3;
+constexpr std::int64_t kComparedSteps = 3;
 
 struct Case {
   std::string model;
@@ -33,7 +33,7 @@ class SameBitsTest : public ::testing::TestWithParam<Case> {};
 TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
   Workload workload = small_workload(GetParam().model, 4, GetParam().threads);
   const Machine host = test_machine(GetParam().threads, "file");
-  const TrainedRun expected = train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kSteps);
+  const TrainedRun expected = train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kComparedSteps);
   ASSERT_TRUE(std::isfinite(expected.losses.back()));
   ASSERT_NE(expected.losses.front(), expected.losses.back());
   int runs = 0;
@@ -50,7 +50,7 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
               << plan.error().message;
           continue;
         }
-        const TrainedRun run = train(workload, machine, *plan, kSteps);
+        const TrainedRun run = train(workload, machine, *plan, kComparedSteps);
         EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected.losses));
         EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
         ++runs;

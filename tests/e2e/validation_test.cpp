@@ -54,12 +54,12 @@ class ValidationTest : public ::testing::Test {
 TEST_F(ValidationTest, AccuracyBeatsChanceAndTrainingGoesOnUndisturbed) {
   Workload workload = small_workload("resnet20", 16, 1);
   const Plan plan = *test_plan(workload, machine_, "sentinel", "30%");
-  constexpr std::int64_t kSteps = 40;
-  const TrainedRun undisturbed = train(workload, machine_, plan, kSteps, 0.02F, options(false));
+  constexpr std::int64_t kTrainedSteps = 40;
+  const TrainedRun undisturbed = train(workload, machine_, plan, kTrainedSteps, 0.02F, options(false));
   auto session = Session::create(workload, machine_, plan, options());
   ASSERT_TRUE(session.ok()) << session.error().message;
   std::vector<ValidationResult> results;
-  for (std::int64_t step = 0; step < kSteps; ++step) {
+  for (std::int64_t step = 0; step < kTrainedSteps; ++step) {
     if (step % 20 == 0) results.push_back((*session)->validate(0).value());
     const auto outcome = (*session)->run_step(step, 0.02F);
     ASSERT_TRUE(outcome.ok()) << outcome.error().message;

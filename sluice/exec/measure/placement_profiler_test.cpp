@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 constexpr TierId kSlow = 1;
-constexpr Bytes kTensorBytes = 1000 * kKiB;
+constexpr Bytes kPlacedBytes = 1000 * kKiB;
 constexpr Seconds kRead = 4e-3;   // what the slow tier takes to read a tensor
 constexpr Seconds kWrite = 8e-3;  // and to writing one
 
@@ -18,7 +18,7 @@ constexpr Seconds kWrite = 8e-3;  // and to writing one
 Graph three_ops() {
   Graph graph;
   Tensor tensor;
-  tensor.shape = {kTensorBytes / 4};
+  tensor.shape = {kPlacedBytes / 4};
   TensorId last = graph.add_tensor(tensor);
   for (int i = 0; i < 3; ++i) {
     Op op;
@@ -34,7 +34,7 @@ Graph three_ops() {
 class PlacementProfilerTest : public ::testing::Test {
  protected:
   PlacementProfilerTest() {
-    constexpr auto kBytes = static_cast<double>(kTensorBytes);
+    constexpr auto kBytes = static_cast<double>(kPlacedBytes);
     machine_.tiers = {{.name = "dram", .read_bandwidth = 1e30, .write_bandwidth = 1e30},
                       {.name = "slow",
                        .kind = TierKind::kEmulated,

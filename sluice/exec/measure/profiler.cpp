@@ -14,7 +14,7 @@ namespace {
 constexpr int kEnoughPasses = 3;
 constexpr std::size_t kEnoughSamples = 5;
 constexpr std::size_t kEnoughLongSamples = 3;
-constexpr Seconds kLongOp = 0.1;
+constexpr Seconds kOpRarelyRepeated = 0.1;
 constexpr int kMostBatches = 3;  // of samples, while they are noisy
 
 struct OpSamples {
@@ -25,7 +25,7 @@ using Samples = std::map<std::string, OpSamples>;  // by signature, what the cac
 
 bool enough(const std::vector<Seconds>& samples, int passes) {
   if (passes < kEnoughPasses) return false;
-  const bool is_long = *std::min_element(samples.begin(), samples.end()) > kLongOp;
+  const bool is_long = *std::min_element(samples.begin(), samples.end()) > kOpRarelyRepeated;
   return samples.size() >= (is_long ? kEnoughLongSamples : kEnoughSamples);
 }
 

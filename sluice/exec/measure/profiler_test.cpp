@@ -9,7 +9,7 @@ namespace sluice {
 namespace {
 
 // Two ops of one signature and one of another.
-Graph three_ops() {
+Graph three_small_ops() {
   Graph graph;
   Tensor tensor;
   tensor.shape = {1000};
@@ -40,7 +40,7 @@ class ProfilerTest : public ::testing::Test {
 };
 
 TEST_F(ProfilerTest, MeasuresEveryOp) {
-  testing::MixingGraph compiled(three_ops(), {.op_seconds = 2e-3, .failing_op = {}});
+  testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 2e-3, .failing_op = {}});
   ProfileCache cache = open_cache();
   int last_measured = 0;
   int last_total = 0;
@@ -70,7 +70,7 @@ TEST_F(ProfilerTest, MeasuresEveryOp) {
 }
 
 TEST_F(ProfilerTest, ASecondRunMeasuresNothing) {
-  testing::MixingGraph compiled(three_ops());
+  testing::MixingGraph compiled(three_small_ops());
   ProfileCache first_cache = open_cache();
   const auto first = measure_profile(compiled, machine_, first_cache);
   ASSERT_TRUE(first.ok());
@@ -86,10 +86,10 @@ TEST_F(ProfilerTest, ASecondRunMeasuresNothing) {
 }
 
 TEST_F(ProfilerTest, KnownTimesAreReplacedWhenAsked) {
-  testing::MixingGraph compiled(three_ops());
+  testing::MixingGraph compiled(three_small_ops());
   ProfileCache cache = open_cache();
   ASSERT_TRUE(measure_profile(compiled, machine_, cache).ok());
-  testing::MixingGraph slower(three_ops(), {.op_seconds = 2e-3, .failing_op = {}});
+  testing::MixingGraph slower(three_small_ops(), {.op_seconds = 2e-3, .failing_op = {}});
   const auto again = measure_profile(slower, machine_, cache, {}, KnownTimes::kReplace);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->measured_ops, 2);
@@ -101,7 +101,7 @@ TEST_F(ProfilerTest, KnownTimesAreReplacedWhenAsked) {
 // A batch is three passes over both signatures, of which one has two ops, and two more over the other, each behind two
 // ops; every timed op is run warm and cold.
 TEST_F(ProfilerTest, ANoisyMomentIsMeasuredThreeTimesAndNoMore) {
-  testing::MixingGraph compiled(three_ops(), {.op_seconds = 1e-3, .failing_op = {}, .uneven = true});
+  testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 1e-3, .failing_op = {}, .uneven = true});
   ProfileCache cache = open_cache();
   const auto profile = measure_profile(compiled, machine_, cache);
   ASSERT_TRUE(profile.ok());
@@ -111,7 +111,7 @@ TEST_F(ProfilerTest, ANoisyMomentIsMeasuredThreeTimesAndNoMore) {
 }
 
 TEST_F(ProfilerTest, NamesTheOpThatFails) {
-  testing::MixingGraph compiled(three_ops(), {.op_seconds = 0, .failing_op = 2});
+  testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 0, .failing_op = 2});
   ProfileCache cache = open_cache();
   const auto profile = measure_profile(compiled, machine_, cache);
   ASSERT_FALSE(profile.ok());

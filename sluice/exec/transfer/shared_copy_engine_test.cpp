@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kRoom = 16 * kMiB;
+constexpr Bytes kSharedRoom = 16 * kMiB;
 
 struct alignas(64) Line {
   std::byte bytes[64];
@@ -19,7 +19,7 @@ struct alignas(64) Line {
 
 // Two memories, and an engine from one to the other.
 struct TwoMemories {
-  std::vector<Line> from{kRoom / 64}, to{kRoom / 64};
+  std::vector<Line> from{kSharedRoom / 64}, to{kSharedRoom / 64};
   SharedCopyEngine engine{from.front().bytes, to.front().bytes, streaming_copy};
 
   TwoMemories() {
@@ -53,11 +53,11 @@ TEST(SharedCopyEngine, TheLaneWaitsForHelpOnlySoLong) {
   TwoMemories memories;
   memories.engine.expect_help(true);
   const auto begin = Clock::now();
-  memories.engine.submit(1, 0, 0, kRoom);
+  memories.engine.submit(1, 0, 0, kSharedRoom);
   const auto finished = memories.wait(10);
   ASSERT_EQ(finished.size(), 1U);
   EXPECT_EQ(finished[0].transfer, 1);
-  EXPECT_TRUE(memories.same(kRoom));
+  EXPECT_TRUE(memories.same(kSharedRoom));
   EXPECT_GE(std::chrono::duration<Seconds>(Clock::now() - begin).count(), SharedCopyEngine::kPatience);
 }
 
@@ -126,9 +126,9 @@ TEST(SharedCopyEngine, BothMayCopyAtOnce) {
     std::thread lane([&] {
       Bytes at = 0;
       std::size_t submitted = 0;
-      for (std::uint64_t i = 0; at < kRoom; ++i, ++submitted) {
-        const Bytes bytes =
-            std::min(kRoom - at, align_up(static_cast<Bytes>(random_bits(seed, 0, i) % (3 * kMiB)) + 1, 4 * kKiB));
+      for (std::uint64_t i = 0; at < kSharedRoom; ++i, ++submitted) {
+        const Bytes bytes = std::min(kSharedRoom - at,
+                                     align_up(static_cast<Bytes>(random_bits(seed, 0, i) % (3 * kMiB)) + 1, 4 * kKiB));
         memories.engine.submit(static_cast<TransferIndex>(i / 2), at, at, bytes);
         at += bytes;
         reported += memories.wait(1e-4).size();
@@ -139,7 +139,7 @@ TEST(SharedCopyEngine, BothMayCopyAtOnce) {
     });
     while (!done) memories.engine.help(2);
     lane.join();
-    EXPECT_TRUE(memories.same(kRoom));
+    EXPECT_TRUE(memories.same(kSharedRoom));
   }
 }
 

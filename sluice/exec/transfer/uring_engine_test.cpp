@@ -21,21 +21,21 @@ namespace {
 using ::testing::HasSubstr;
 using Direction = UringEngine::Direction;
 
-constexpr Bytes kRoom = 8 * kMiB;
+constexpr Bytes kFileRoom = 8 * kMiB;
 
 class UringEngineTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Machine machine = make_machine({.spill_path = ::testing::TempDir()}).value();
-    storages_ = TierStorages::open(machine, std::vector<Bytes>{kRoom, kRoom}).value();
-    for (Bytes i = 0; i < kRoom; ++i) content_.push_back(static_cast<std::byte>(i * 7 >> 5));
+    storages_ = TierStorages::open(machine, std::vector<Bytes>{kFileRoom, kFileRoom}).value();
+    for (Bytes i = 0; i < kFileRoom; ++i) content_.push_back(static_cast<std::byte>(i * 7 >> 5));
   }
 
   UringEngine::Config config(Direction direction) const {
     UringEngine::Config made;
     made.direction = direction;
     made.arena = storages_.base(0);
-    made.arena_bytes = kRoom;
+    made.arena_bytes = kFileRoom;
     made.descriptor = storages_.file(1)->descriptor();
     made.tier = "file";
     made.request_bytes = 256 * kKiB;
@@ -55,7 +55,7 @@ class UringEngineTest : public ::testing::Test {
     auto altered = config(direction);
     altered.alter_result = std::move(alter);
     auto engine = UringEngine::create(std::move(altered)).value();
-    engine->submit(0, 0, 0, kRoom);
+    engine->submit(0, 0, 0, kFileRoom);
     return drain(*engine).at(0).status;
   }
 
@@ -151,7 +151,7 @@ TEST_F(UringEngineTest, WrongDescriptorIsAnErrorNotACrash) {
   auto broken = config(Direction::kToFile);
   broken.descriptor = -1;
   auto engine = UringEngine::create(std::move(broken)).value();
-  engine->submit(0, 0, 0, kRoom);
+  engine->submit(0, 0, 0, kFileRoom);
   const auto finished = drain(*engine);
   ASSERT_FALSE(finished.at(0).status.ok());
   EXPECT_THAT(finished.at(0).status.error().message, HasSubstr("Bad file descriptor"));
@@ -164,14 +164,14 @@ TEST_F(UringEngineTest, RefusedRegistrationFallsBackAndSaysSo) {
   auto engine = UringEngine::create(std::move(larger)).value();
   ASSERT_EQ(engine->notes().size(), 1U);
   EXPECT_THAT(engine->notes()[0], HasSubstr("unregistered buffers"));
-  engine->submit(0, 0, 0, kRoom);
+  engine->submit(0, 0, 0, kFileRoom);
   EXPECT_TRUE(drain(*engine).at(0).status.ok());
   EXPECT_TRUE(file_holds_content());
 }
 
 TEST_F(UringEngineTest, TransfersOutsideTheArenaAreOurMistake) {
   auto engine = UringEngine::create(config(Direction::kFromFile)).value();
-  EXPECT_THROW(engine->submit(0, 0, kRoom - 4096, 8192), std::logic_error);
+  EXPECT_THROW(engine->submit(0, 0, kFileRoom - 4096, 8192), std::logic_error);
   EXPECT_THROW(engine->submit(0, 0, 0, 100), std::logic_error);
 }
 

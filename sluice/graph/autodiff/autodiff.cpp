@@ -5,14 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/gradients.hpp"
 #include "sluice/graph/autodiff/recompute.hpp"
 #include "sluice/graph/in_place.hpp"
 
 namespace sluice {
 namespace {
-
-std::size_t slot(TensorId id) { return static_cast<std::size_t>(id); }
 
 Graph tensors_of(const Graph& forward) {
   Graph graph;
@@ -53,16 +52,16 @@ class TrainingStep {
   }
 
   void append_backward(OpIndex begin, const Stage& stage) {
-    tape_.begin_stage(std::span(forward_.ops()).first(slot(stage.end)), stage.trained_prefix);
+    tape_.begin_stage(std::span(forward_.ops()).first(as_index(stage.end)), stage.trained_prefix);
     std::vector<int> pending_uses(forward_.tensors().size());
     for (OpIndex index = 0; index < stage.end; ++index) {
-      for (const TensorId id : forward_.op(index).inputs) ++pending_uses[slot(id)];
+      for (const TensorId id : forward_.op(index).inputs) ++pending_uses[as_index(id)];
     }
     for (OpIndex index = stage.end - 1; index >= 0; --index) {
       const Op& op = forward_.op(index);
       if (index >= begin || !is_loss(op.kind)) differentiate_with_old_values(op, index < begin);
       for (const TensorId id : op.inputs) {
-        if (--pending_uses[slot(id)] == 0 && forward_.tensor(id).role == Role::kParameter) update(op, id);
+        if (--pending_uses[as_index(id)] == 0 && forward_.tensor(id).role == Role::kParameter) update(op, id);
       }
     }
   }

@@ -3,14 +3,13 @@
 #include <numeric>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/gradients.hpp"
 
 namespace sluice {
 namespace {
 
 using Permutation = std::vector<std::int64_t>;
-
-std::size_t slot(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 TensorId scaled(GradientTape& tape, const Op& op, TensorId x, float factor) {
   Attributes attributes;
@@ -27,7 +26,7 @@ TensorId combined(GradientTape& tape, const Op& op, BinaryFunction function, Ten
 
 TensorId summed(GradientTape& tape, const Op& op, TensorId x, std::vector<std::int64_t> axes) {
   Shape shape = tape.shape(x);
-  for (const std::int64_t axis : axes) shape[slot(axis)] = 1;
+  for (const std::int64_t axis : axes) shape[as_index(axis)] = 1;
   Attributes attributes;
   attributes.reduce = ReduceFunction::kSum;
   attributes.axes = std::move(axes);
@@ -100,7 +99,7 @@ Permutation normalised(const Permutation& axes) { return axes == identity(axes.s
 
 Permutation inverse(const Permutation& axes) {
   Permutation result(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) result[slot(axes[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < axes.size(); ++i) result[as_index(axes[i])] = static_cast<std::int64_t>(i);
   return normalised(result);
 }
 
@@ -166,7 +165,7 @@ void differentiate_concat(GradientTape& tape, const Op& op, TensorId dy) {
   attributes.axis = op.attributes.axis;
   for (const TensorId part : op.inputs) {
     attributes.out_begin = attributes.out_end;
-    attributes.out_end += tape.shape(part)[slot(attributes.axis)];
+    attributes.out_end += tape.shape(part)[as_index(attributes.axis)];
     if (!tape.needs(part)) continue;
     tape.give(op, part, tape.emit_one(op, OpKind::kSlice, attributes, {dy}, tape.shape(part)));
   }

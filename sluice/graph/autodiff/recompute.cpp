@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
@@ -37,8 +38,8 @@ class Recomputation {
   explicit Recomputation(Graph& graph)
       : graph_(graph), before_(graph.ops().size()), readers_(graph.tensors().size()), writers_(graph.tensors().size()) {
     for (OpIndex index = 0; index < graph.op_count(); ++index) {
-      for (const TensorId id : graph.op(index).inputs) readers_[slot(id)].push_back(index);
-      for (const TensorId id : graph.op(index).outputs) writers_[slot(id)].push_back(index);
+      for (const TensorId id : graph.op(index).inputs) readers_[as_index(id)].push_back(index);
+      for (const TensorId id : graph.op(index).outputs) writers_[as_index(id)].push_back(index);
     }
   }
 
@@ -52,14 +53,13 @@ class Recomputation {
     result.layers = graph_.layers;
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) result.add_tensor(std::move(graph_.tensor(id)));
     for (OpIndex index = 0; index < graph_.op_count(); ++index) {
-      for (Op& op : before_[slot(index)]) result.add_op(std::move(op));
+      for (Op& op : before_[as_index(index)]) result.add_op(std::move(op));
       result.add_op(std::move(graph_.op(index)));
     }
     graph_ = std::move(result);
   }
 
  private:
-  static std::size_t slot(std::int32_t id) { return static_cast<std::size_t>(id); }
   bool backward(OpIndex index) const { return graph_.op(index).phase != Phase::kForward; }
 
   void consider(OpIndex index) {
@@ -74,14 +74,14 @@ class Recomputation {
       id = graph_.add_tensor(std::move(copy));
     }
     redirect(y, op.outputs[0]);
-    for (const TensorId id : op.inputs) readers_[slot(id)].push_back(*place);
-    auto& here = before_[slot(*place)];
+    for (const TensorId id : op.inputs) readers_[as_index(id)].push_back(*place);
+    auto& here = before_[as_index(*place)];
     here.insert(here.begin(), std::move(op));
   }
 
   std::optional<OpIndex> first_backward_reader(TensorId id) const {
     std::optional<OpIndex> first;
-    for (const OpIndex reader : readers_[slot(id)]) {
+    for (const OpIndex reader : readers_[as_index(id)]) {
       if (backward(reader) && (!first || reader < *first)) first = reader;
     }
     return first;
@@ -89,11 +89,11 @@ class Recomputation {
 
   // Nothing keeps the activation until then, its operands are kept until then, and they still are what they were.
   bool worthwhile(OpIndex index, TensorId y, OpIndex place) const {
-    const auto& readers = readers_[slot(y)];
+    const auto& readers = readers_[as_index(y)];
     if (std::any_of(readers.begin(), readers.end(), [&](OpIndex i) { return i > place && !backward(i); })) return false;
     for (const TensorId id : again(graph_.op(index)).inputs) {
-      const auto& uses = readers_[slot(id)];
-      const auto& writes = writers_[slot(id)];
+      const auto& uses = readers_[as_index(id)];
+      const auto& writes = writers_[as_index(id)];
       const bool kept = is_persistent(graph_.tensor(id).role) ||
                         std::any_of(uses.begin(), uses.end(), [&](OpIndex i) { return i >= place; });
       const bool changed = std::any_of(writes.begin(), writes.end(), [&](OpIndex i) { return i > index && i < place; });
@@ -104,10 +104,10 @@ class Recomputation {
 
   // All backward readers, inserted ones included, read `to` instead.
   void redirect(TensorId from, TensorId to) {
-    for (const OpIndex reader : readers_[slot(from)]) {
+    for (const OpIndex reader : readers_[as_index(from)]) {
       if (!backward(reader)) continue;
       std::replace(graph_.op(reader).inputs.begin(), graph_.op(reader).inputs.end(), from, to);
-      for (Op& op : before_[slot(reader)]) std::replace(op.inputs.begin(), op.inputs.end(), from, to);
+      for (Op& op : before_[as_index(reader)]) std::replace(op.inputs.begin(), op.inputs.end(), from, to);
     }
   }
 

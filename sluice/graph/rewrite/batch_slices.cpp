@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/minimum_cut.hpp"
@@ -11,8 +12,6 @@
 
 namespace sluice {
 namespace {
-
-std::size_t slot(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 // Bytes that an op moves more in `slices` slices than whole: weights are read by each slice, gradients of weights are
 // written by each and added. The parts of a batch norm read twice what the whole may still find in a cache: it
@@ -39,7 +38,7 @@ void add_neighbours(const Graph& graph, BatchSlices& slices) {
   std::map<TensorId, std::pair<int, int>> ends;  // of the tensor's own arc, which is cut when its ops differ
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
     const Op& op = graph.op(index);
-    if (slices.ops[slot(index)]) {
+    if (slices.ops[as_index(index)]) {
       cut.add_arc(sliced, index, MinimumCut::kNever);
     } else {
       const bool possible = separable(graph, op);
@@ -68,7 +67,7 @@ BatchSlices choose_batch_slices(const Graph& logical, Bytes limit) {
   BatchSlices slices;
   Bytes largest = 0;
   for (OpIndex index = 0; index < logical.op_count(); ++index) {
-    const Bytes bytes = footprint.operands[slot(index)];
+    const Bytes bytes = footprint.operands[as_index(index)];
     slices.ops.push_back(bytes > limit && separable(logical, logical.op(index)));
     if (slices.ops.back()) largest = std::max(largest, bytes);
   }
@@ -86,7 +85,7 @@ Bytes batch_slice_limit(const Graph& logical) {
   const Footprint footprint = measure_footprint(logical);
   Bytes limit = std::max(kSmallestSliceLimit, footprint.peak / kLimitsInPeak);
   for (OpIndex index = 0; index < logical.op_count(); ++index) {
-    if (!separable(logical, logical.op(index))) limit = std::max(limit, footprint.operands[slot(index)]);
+    if (!separable(logical, logical.op(index))) limit = std::max(limit, footprint.operands[as_index(index)]);
   }
   return limit;
 }

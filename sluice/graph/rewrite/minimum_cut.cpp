@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
-namespace {
-
-std::size_t slot(int index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 int MinimumCut::add_node() {
   arcs_of_.emplace_back();
@@ -16,48 +14,48 @@ int MinimumCut::add_node() {
 }
 
 void MinimumCut::add_arc(int from, int to, std::int64_t capacity) {
-  arcs_of_[slot(from)].push_back(static_cast<int>(arcs_.size()));
+  arcs_of_[as_index(from)].push_back(static_cast<int>(arcs_.size()));
   arcs_.push_back({to, capacity});
-  arcs_of_[slot(to)].push_back(static_cast<int>(arcs_.size()));
+  arcs_of_[as_index(to)].push_back(static_cast<int>(arcs_.size()));
   arcs_.push_back({from, 0});
 }
 
 // Breadth-first distances from the source over arcs with capacity left: the level graph of Dinic's algorithm.
 bool MinimumCut::find_levels(int source, int sink) {
   level_.assign(arcs_of_.size(), -1);
-  level_[slot(source)] = 0;
+  level_[as_index(source)] = 0;
   std::vector<int> reached{source};
   for (std::size_t i = 0; i < reached.size(); ++i) {
-    for (const int index : arcs_of_[slot(reached[i])]) {
-      const Arc& arc = arcs_[slot(index)];
-      if (arc.left == 0 || level_[slot(arc.to)] >= 0) continue;
-      level_[slot(arc.to)] = level_[slot(reached[i])] + 1;
+    for (const int index : arcs_of_[as_index(reached[i])]) {
+      const Arc& arc = arcs_[as_index(index)];
+      if (arc.left == 0 || level_[as_index(arc.to)] >= 0) continue;
+      level_[as_index(arc.to)] = level_[as_index(reached[i])] + 1;
       reached.push_back(arc.to);
     }
   }
-  return level_[slot(sink)] >= 0;
+  return level_[as_index(sink)] >= 0;
 }
 
 // The arcs of a way to the sink, each leading to the next level; none when there is no way left.
 std::vector<int> MinimumCut::find_way(int source, int sink) {
   std::vector<int> way;
   for (int node = source; node != sink;) {
-    std::size_t& next = next_[slot(node)];
-    const std::vector<int>& arcs = arcs_of_[slot(node)];
+    std::size_t& next = next_[as_index(node)];
+    const std::vector<int>& arcs = arcs_of_[as_index(node)];
     const auto leads_on = [&](int index) {
-      const Arc& arc = arcs_[slot(index)];
-      return arc.left > 0 && level_[slot(arc.to)] == level_[slot(node)] + 1;
+      const Arc& arc = arcs_[as_index(index)];
+      return arc.left > 0 && level_[as_index(arc.to)] == level_[as_index(node)] + 1;
     };
     while (next < arcs.size() && !leads_on(arcs[next])) ++next;
     if (next < arcs.size()) {
       way.push_back(arcs[next]);
-      node = arcs_[slot(arcs[next])].to;
+      node = arcs_[as_index(arcs[next])].to;
     } else if (way.empty()) {
       break;
     } else {
-      node = arcs_[slot(way.back() ^ 1)].to;
+      node = arcs_[as_index(way.back() ^ 1)].to;
       way.pop_back();
-      ++next_[slot(node)];
+      ++next_[as_index(node)];
     }
   }
   return way;
@@ -65,10 +63,10 @@ std::vector<int> MinimumCut::find_way(int source, int sink) {
 
 void MinimumCut::use_up(const std::vector<int>& way) {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  for (const int index : way) most = std::min(most, arcs_[slot(index)].left);
+  for (const int index : way) most = std::min(most, arcs_[as_index(index)].left);
   for (const int index : way) {  // the arc back has the neighbouring index: index ^ 1
-    arcs_[slot(index)].left -= most;
-    arcs_[slot(index ^ 1)].left += most;
+    arcs_[as_index(index)].left -= most;
+    arcs_[as_index(index ^ 1)].left += most;
   }
 }
 

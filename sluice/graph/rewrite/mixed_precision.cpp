@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
@@ -22,7 +23,7 @@ class Converter {
     result_.name = graph_.name;
     result_.layers = graph_.layers;
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-      if (is_persistent(graph_.tensor(id).role)) new_ids_[slot(id)] = result_.add_tensor(graph_.tensor(id));
+      if (is_persistent(graph_.tensor(id).role)) new_ids_[as_index(id)] = result_.add_tensor(graph_.tensor(id));
     }
     for (const Op& op : graph_.ops()) emit(op);
     return std::move(result_);
@@ -34,19 +35,17 @@ class Converter {
     bool forward = false;
   };
 
-  static std::size_t slot(TensorId id) { return static_cast<std::size_t>(id); }
-
   // Logits are what losses read, and the same bytes under other shapes.
   void mark_logits() {
     logits_.resize(graph_.tensors().size(), false);
     for (OpIndex index = graph_.op_count() - 1; index >= 0; --index) {
       const Op& op = graph_.op(index);
-      if (is_loss(op.kind) || (op.kind == OpKind::kReshape && logits_[slot(op.outputs[0])]))
-        logits_[slot(op.inputs[0])] = true;
+      if (is_loss(op.kind) || (op.kind == OpKind::kReshape && logits_[as_index(op.outputs[0])]))
+        logits_[as_index(op.inputs[0])] = true;
     }
   }
 
-  DType now(TensorId id) const { return result_.tensor(new_ids_[slot(id)]).dtype; }
+  DType now(TensorId id) const { return result_.tensor(new_ids_[as_index(id)]).dtype; }
 
   // What the letters of an op's kind (op_traits.hpp) say of this op.
   class Formats {
@@ -93,7 +92,7 @@ class Converter {
   };
 
   bool product_full(const Op& op) const {
-    return logits_[slot(op.outputs[0])] || graph_.tensor(op.outputs[0]).role == Role::kGradient;
+    return logits_[as_index(op.outputs[0])] || graph_.tensor(op.outputs[0]).role == Role::kGradient;
   }
 
   bool reads_full(const Op& op) const {
@@ -124,7 +123,7 @@ class Converter {
   // The tensor in the wanted format: itself, or a copy that is made here unless there is one already.
   TensorId in_format(TensorId id, DType wanted, const Op& reader) {
     const Tensor& source = graph_.tensor(id);
-    if (source.dtype != kFull || now(id) == wanted) return new_ids_[slot(id)];
+    if (source.dtype != kFull || now(id) == wanted) return new_ids_[as_index(id)];
     // A layer that is sliced with its loss runs forward among backward ops (slice_loss.hpp).
     const bool forward = reader.phase == Phase::kForward || reader.kind == OpKind::kDense;
     Copy& copy = copies_[id];
@@ -140,7 +139,7 @@ class Converter {
     const Tensor& made = result_.tensor(copy.id);
     result_.add_op({.name = made.name + ".cast",
                     .kind = OpKind::kCast,
-                    .inputs = {new_ids_[slot(id)]},
+                    .inputs = {new_ids_[as_index(id)]},
                     .outputs = {copy.id},
                     .layer = reader.layer,
                     .phase = reader.phase == Phase::kForward ? Phase::kForward : Phase::kBackward});
@@ -148,7 +147,7 @@ class Converter {
   }
 
   TensorId made(TensorId id, DType format) {
-    TensorId& made = new_ids_[slot(id)];
+    TensorId& made = new_ids_[as_index(id)];
     if (made >= 0) return made;
     Tensor tensor = graph_.tensor(id);
     if (tensor.dtype == kFull && tensor.dtype != format) {

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
-namespace {
-
-std::size_t slot(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 GraphRewrite::GraphRewrite(const Graph& graph)
     : graph_(graph), living_(graph.ops().size(), true), readers_(graph.tensors().size()), maker_(readers_.size()) {
@@ -18,23 +16,23 @@ GraphRewrite::GraphRewrite(const Graph& graph)
 
 void GraphRewrite::attach(OpIndex index) {
   for (const TensorId id : op(index).inputs) {
-    std::vector<OpIndex>& readers = readers_[slot(id)];
+    std::vector<OpIndex>& readers = readers_[as_index(id)];
     const auto place = std::lower_bound(readers.begin(), readers.end(), index);
     if (place == readers.end() || *place != index) readers.insert(place, index);
   }
   for (const TensorId id : op(index).outputs) {
-    if (!is_persistent(tensor(id).role)) maker_[slot(id)] = index;
+    if (!is_persistent(tensor(id).role)) maker_[as_index(id)] = index;
   }
 }
 
 void GraphRewrite::detach(OpIndex index) {
-  for (const TensorId id : op(index).inputs) std::erase(readers_[slot(id)], index);
+  for (const TensorId id : op(index).inputs) std::erase(readers_[as_index(id)], index);
   for (const TensorId id : op(index).outputs) {
-    if (maker_[slot(id)] == index) maker_[slot(id)].reset();
+    if (maker_[as_index(id)] == index) maker_[as_index(id)].reset();
   }
 }
 
-std::optional<OpIndex> GraphRewrite::maker(TensorId id) const { return maker_[slot(id)]; }
+std::optional<OpIndex> GraphRewrite::maker(TensorId id) const { return maker_[as_index(id)]; }
 
 std::optional<OpIndex> GraphRewrite::only_reader(TensorId id) const {
   if (readers(id).size() != 1 || tensor(id).role == Role::kOutput) return std::nullopt;
@@ -57,7 +55,7 @@ void GraphRewrite::replace(OpIndex index, Op op) {
 
 void GraphRewrite::remove(OpIndex index) {
   detach(index);
-  living_[slot(index)] = false;
+  living_[as_index(index)] = false;
 }
 
 void GraphRewrite::read_instead(TensorId old, TensorId replacement) {
@@ -93,11 +91,11 @@ Graph GraphRewrite::finish() && {
   for (OpIndex index = 0; index < op_count(); ++index) {
     if (!living(index)) continue;
     for (const auto* operands : {&op(index).inputs, &op(index).outputs}) {
-      for (const TensorId id : *operands) named[slot(id)] = true;
+      for (const TensorId id : *operands) named[as_index(id)] = true;
     }
   }
   for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-    if (named[slot(id)]) new_ids[slot(id)] = result.add_tensor(graph_.tensor(id));
+    if (named[as_index(id)]) new_ids[as_index(id)] = result.add_tensor(graph_.tensor(id));
   }
   for (OpIndex index = 0; index < op_count(); ++index) {
     for (const Stage& stage : graph_.stages) {
@@ -106,7 +104,7 @@ Graph GraphRewrite::finish() && {
     if (!living(index)) continue;
     Op op = graph_.op(index);
     for (auto* operands : {&op.inputs, &op.outputs}) {
-      for (TensorId& id : *operands) id = *new_ids[slot(id)];
+      for (TensorId& id : *operands) id = *new_ids[as_index(id)];
     }
     result.add_op(std::move(op));
   }

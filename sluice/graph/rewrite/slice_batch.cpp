@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/rewrite/batch_slices.hpp"
 #include "sluice/graph/rewrite/split_batch_norm.hpp"
 #include "sluice/graph/samples.hpp"
@@ -31,11 +32,10 @@ class BatchSlicer {
   void place(TensorId id, std::size_t slice, const Op& writer);
   void accumulate(TensorId gradient, std::size_t slice, const Op& writer);
   std::string suffix(std::size_t slice) const { return fmt::format("[{}:{}]", cuts_[slice].begin, cuts_[slice].end); }
-  bool is_sliced(OpIndex index) const { return sliced_[slot(index)]; }
+  bool is_sliced(OpIndex index) const { return sliced_[as_index(index)]; }
   bool carries_samples(TensorId id) const { return has_samples(graph_.tensor(id), batch_); }
   bool is_gathered(const Op& op, TensorId id) const;
   Interval<OpIndex> find_run(OpIndex begin) const;
-  static std::size_t slot(std::int32_t index) { return static_cast<std::size_t>(index); }
 
   const Graph& graph_;
   const std::vector<Samples>& cuts_;
@@ -59,23 +59,23 @@ BatchSlicer::BatchSlicer(const SplitGraph& split, const std::vector<Samples>& cu
   for (OpIndex index = 0; index < graph_.op_count(); ++index) {
     const Op& op = graph_.op(index);
     if (is_sliced(index)) {
-      for (const TensorId id : op.outputs) made_sliced_[slot(id)] = true;
+      for (const TensorId id : op.outputs) made_sliced_[as_index(id)] = true;
     }
     for (const TensorId id : op.inputs) {
-      if (!is_sliced(index) && !is_gathered(op, id)) last_whole_read_[slot(id)] = index;
+      if (!is_sliced(index) && !is_gathered(op, id)) last_whole_read_[as_index(id)] = index;
     }
   }
 }
 
 // The statistics that a norm's merge takes, one from each slice. They are neither added nor placed.
 bool BatchSlicer::is_gathered(const Op& op, TensorId id) const {
-  return op.kind == OpKind::kBatchNormMerge && id == op.inputs[0] && made_sliced_[slot(id)];
+  return op.kind == OpKind::kBatchNormMerge && id == op.inputs[0] && made_sliced_[as_index(id)];
 }
 
 void BatchSlicer::copy_tensors() {
   for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
     const bool summed = graph_.tensor(id).role == Role::kGradient;
-    const bool parts_only = made_sliced_[slot(id)] && !summed && last_whole_read_[slot(id)] < 0;
+    const bool parts_only = made_sliced_[as_index(id)] && !summed && last_whole_read_[as_index(id)] < 0;
     whole_.push_back(parts_only ? -1 : result_.add_tensor(graph_.tensor(id)));
   }
 }
@@ -94,13 +94,13 @@ TensorId BatchSlicer::part(TensorId id, std::size_t slice) {
 }
 
 TensorId BatchSlicer::input_part(TensorId id, std::size_t slice, const Op& reader) {
-  if (!carries_samples(id)) return whole_[slot(id)];
+  if (!carries_samples(id)) return whole_[as_index(id)];
   if (parts_.contains({id, slice})) return part(id, slice);
   const TensorId taken = part(id, slice);
   result_.add_op({.name = graph_.tensor(id).name + ".slice" + suffix(slice),
                   .kind = OpKind::kSliceBatch,
                   .attributes = {.out_begin = cuts_[slice].begin, .out_end = cuts_[slice].end},
-                  .inputs = {whole_[slot(id)]},
+                  .inputs = {whole_[as_index(id)]},
                   .outputs = {taken},
                   .layer = reader.layer,
                   .phase = reader.phase});
@@ -108,7 +108,7 @@ TensorId BatchSlicer::input_part(TensorId id, std::size_t slice, const Op& reade
 }
 
 void BatchSlicer::place(TensorId id, std::size_t slice, const Op& writer) {
-  const TensorId whole = whole_[slot(id)];
+  const TensorId whole = whole_[as_index(id)];
   Op op{.name = graph_.tensor(id).name + ".place" + suffix(slice),
         .kind = OpKind::kPlaceBatch,
         .attributes = {.out_begin = cuts_[slice].begin, .out_end = cuts_[slice].end, .partial = slice > 0},
@@ -124,7 +124,7 @@ void BatchSlicer::place(TensorId id, std::size_t slice, const Op& writer) {
 void BatchSlicer::accumulate(TensorId gradient, std::size_t slice, const Op& writer) {
   TensorId& sum = sums_.try_emplace(gradient, part(gradient, 0)).first->second;
   if (slice == 0) return;
-  TensorId total = whole_[slot(gradient)];
+  TensorId total = whole_[as_index(gradient)];
   if (slice + 1 < cuts_.size()) {
     Tensor tensor = graph_.tensor(gradient);
     tensor.name += fmt::format("[0:{}]", cuts_[slice].end);
@@ -149,7 +149,7 @@ void BatchSlicer::emit_slice(const Op& original, std::size_t slice) {
   for (const TensorId id : original.outputs) {
     if (graph_.tensor(id).role == Role::kGradient) {
       accumulate(id, slice, original);
-    } else if (whole_[slot(id)] >= 0) {
+    } else if (whole_[as_index(id)] >= 0) {
       place(id, slice, original);
     }
   }
@@ -160,12 +160,12 @@ void BatchSlicer::emit_whole(const Op& original) {
   op.inputs.clear();
   for (const TensorId id : original.inputs) {
     if (!is_gathered(original, id)) {
-      op.inputs.push_back(whole_[slot(id)]);
+      op.inputs.push_back(whole_[as_index(id)]);
     } else {
       for (std::size_t slice = 0; slice < cuts_.size(); ++slice) op.inputs.push_back(part(id, slice));
     }
   }
-  for (TensorId& id : op.outputs) id = whole_[slot(id)];
+  for (TensorId& id : op.outputs) id = whole_[as_index(id)];
   result_.add_op(std::move(op));
 }
 
@@ -190,7 +190,7 @@ Interval<OpIndex> BatchSlicer::find_run(OpIndex begin) const {
 // All ops of the run for one slice, then for the next. Updates among them come last.
 void BatchSlicer::emit_run(Interval<OpIndex> run) {
   // What stays whole for later anyway is not kept in parts, too.
-  std::erase_if(parts_, [&](const auto& part) { return last_whole_read_[slot(part.first.first)] >= run.begin; });
+  std::erase_if(parts_, [&](const auto& part) { return last_whole_read_[as_index(part.first.first)] >= run.begin; });
   for (std::size_t slice = 0; slice < cuts_.size(); ++slice) {
     for (OpIndex index = run.begin; index < run.end; ++index) {
       if (is_sliced(index)) emit_slice(graph_.op(index), slice);

@@ -15,7 +15,7 @@ namespace sluice {
 namespace {
 
 // conv1 (8 x 16 x 16 a sample, 8 KiB) and pool1 are big at batch 6; conv2 (2 KiB a sample) is not.
-Graph network() {
+Graph sliceable_network() {
   GraphBuilder builder("net");
   builder.begin_layer("input");
   TensorId x = builder.input(6, 3, 16, 16, 10);
@@ -31,7 +31,7 @@ Graph network() {
 
 constexpr Bytes kLimit = 33 * kKiB;  // the largest op is the backward ReLU of conv1: 96 KiB, so three slices
 
-int count(const Graph& graph, OpKind kind) {
+int ops_of_kind(const Graph& graph, OpKind kind) {
   return static_cast<int>(
       std::count_if(graph.ops().begin(), graph.ops().end(), [&](const Op& op) { return op.kind == kind; }));
 }
@@ -49,21 +49,21 @@ Bytes largest_separable(const Graph& graph) {
 }
 
 TEST(SliceBatch, MakesValidGraphsWhoseOpsFitTheLimit) {
-  const Graph sliced = slice_batch(network(), kLimit);
+  const Graph sliced = slice_batch(sliceable_network(), kLimit);
   ASSERT_TRUE(validate(sliced).ok()) << validate(sliced).error().message;
-  EXPECT_GT(largest_separable(network()), kLimit);
+  EXPECT_GT(largest_separable(sliceable_network()), kLimit);
   EXPECT_LE(largest_separable(sliced), kLimit);
 }
 
 TEST(SliceBatch, SlicesAreTheFewestThatDivideTheBatch) {
-  const Graph sliced = slice_batch(network(), kLimit);
-  EXPECT_EQ(count(sliced, OpKind::kConv2d), 3 + 1);
-  EXPECT_EQ(count(sliced, OpKind::kMaxPool), 3);
-  EXPECT_EQ(count(sliced, OpKind::kMaxPoolBackward), 3);
+  const Graph sliced = slice_batch(sliceable_network(), kLimit);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kConv2d), 3 + 1);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kMaxPool), 3);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kMaxPoolBackward), 3);
 }
 
 TEST(SliceBatch, RunsOneSliceThroughAllOpsOfARunBeforeTheNext) {
-  const Graph sliced = slice_batch(network(), kLimit);
+  const Graph sliced = slice_batch(sliceable_network(), kLimit);
   std::vector<std::string> forward;
   for (const Op& op : sliced.ops()) {
     if (op.phase == Phase::kForward && op.attributes.out_end == 0 && op.layer == 1) forward.push_back(op.name);
@@ -74,19 +74,20 @@ TEST(SliceBatch, RunsOneSliceThroughAllOpsOfARunBeforeTheNext) {
 }
 
 TEST(SliceBatch, SumsWeightGradientsInSampleOrderBeforeTheOneUpdate) {
-  const Graph sliced = slice_batch(network(), kLimit);
-  EXPECT_EQ(count(sliced, OpKind::kSgdUpdate), count(network(), OpKind::kSgdUpdate));
-  EXPECT_EQ(count(sliced, OpKind::kAdd), 2 * 2);  // two sums of three slices each, for conv1's weight and bias
+  const Graph sliced = slice_batch(sliceable_network(), kLimit);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kSgdUpdate), ops_of_kind(sliceable_network(), OpKind::kSgdUpdate));
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kAdd), 2 * 2);  // two sums of three slices each, for conv1's weight and bias
 }
 
 TEST(SliceBatch, MeetsTheRestOfTheGraphInCopies) {
-  const Graph sliced = slice_batch(network(), kLimit);
-  EXPECT_EQ(count(sliced, OpKind::kPlaceBatch), 3);      // the pooled activation, read whole by conv2
-  EXPECT_EQ(count(sliced, OpKind::kSliceBatch), 3 + 3);  // the images, and the gradient that pooling's backward reads
+  const Graph sliced = slice_batch(sliceable_network(), kLimit);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kPlaceBatch), 3);  // the pooled activation, read whole by conv2
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kSliceBatch),
+            3 + 3);  // the images, and the gradient that pooling's backward reads
 }
 
 TEST(SliceBatch, LeavesSmallGraphsAlone) {
-  EXPECT_EQ(slice_batch(network(), kMiB).fingerprint(), network().fingerprint());
+  EXPECT_EQ(slice_batch(sliceable_network(), kMiB).fingerprint(), sliceable_network().fingerprint());
 }
 
 Graph trained(GraphBuilder& builder, TensorId x) {
@@ -109,21 +110,21 @@ TEST(SliceBatch, SlicesWhatTreatsSamplesAlone) {
   const Graph sliced = slice_batch(branches(), 100 * kKiB);  // the concat: 384 KiB, so four slices, but 6 divides by 6
   ASSERT_TRUE(validate(sliced).ok()) << validate(sliced).error().message;
   for (const OpKind kind : {OpKind::kConcat, OpKind::kUnary, OpKind::kUnaryBackward, OpKind::kReluBackward}) {
-    EXPECT_EQ(count(sliced, kind) % 6, 0) << to_string(kind);
-    EXPECT_GT(count(sliced, kind), 0) << to_string(kind);
+    EXPECT_EQ(ops_of_kind(sliced, kind) % 6, 0) << to_string(kind);
+    EXPECT_GT(ops_of_kind(sliced, kind), 0) << to_string(kind);
   }
-  EXPECT_EQ(count(sliced, OpKind::kConv2d), 12) << "beside what is sliced";
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kConv2d), 12) << "beside what is sliced";
 }
 
 TEST(SliceBatch, MergesTheStatisticsOfAllSlicesOfABatchNorm) {
   const Graph sliced = slice_batch(branches(), 100 * kKiB);
-  EXPECT_EQ(count(sliced, OpKind::kBatchNorm), 0);
-  EXPECT_EQ(count(sliced, OpKind::kBatchNormBackward), 0);
-  EXPECT_EQ(count(sliced, OpKind::kBatchNormStatistics), 6);
-  EXPECT_EQ(count(sliced, OpKind::kBatchNormApply), 6);
-  EXPECT_EQ(count(sliced, OpKind::kBatchNormBackwardSums), 6);
-  EXPECT_EQ(count(sliced, OpKind::kBatchNormBackwardApply), 6);
-  ASSERT_EQ(count(sliced, OpKind::kBatchNormMerge), 1);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kBatchNorm), 0);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kBatchNormBackward), 0);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kBatchNormStatistics), 6);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kBatchNormApply), 6);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kBatchNormBackwardSums), 6);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kBatchNormBackwardApply), 6);
+  ASSERT_EQ(ops_of_kind(sliced, OpKind::kBatchNormMerge), 1);
   const auto merge = std::find_if(sliced.ops().begin(), sliced.ops().end(),
                                   [](const Op& op) { return op.kind == OpKind::kBatchNormMerge; });
   ASSERT_EQ(merge->inputs.size(), 7U);
@@ -163,7 +164,7 @@ TEST(SliceBatch, CopiesNothingBetweenBlocksOfNormsAndShortcuts) {
   }
   const Graph sliced = slice_batch(trained(builder, x), 70 * kKiB);
   ASSERT_TRUE(validate(sliced).ok()) << validate(sliced).error().message;
-  EXPECT_EQ(count(sliced, OpKind::kBatchNorm), 0);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kBatchNorm), 0);
   for (const Op& op : sliced.ops()) {
     if (op.kind != OpKind::kPlaceBatch && op.kind != OpKind::kSliceBatch) continue;
     const bool images = sliced.tensor(op.inputs[0]).role == Role::kInput;
@@ -180,7 +181,7 @@ TEST(SliceBatch, CopiesNoBigTensorForAnOpJustUnderTheLimit) {
   TensorId x = builder.conv2d(builder.input(4, 3, 16, 16, 10), {.out_channels = 16, .kernel = 3, .padding = 1});
   const Graph sliced = slice_batch(trained(builder, builder.max_pool(builder.relu(x), {})), 65 * kKiB);
   ASSERT_TRUE(validate(sliced).ok()) << validate(sliced).error().message;
-  EXPECT_EQ(count(sliced, OpKind::kRelu), 2);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kRelu), 2);
   for (const Op& op : sliced.ops()) {
     if (op.kind != OpKind::kPlaceBatch) continue;
     EXPECT_LT(sliced.tensor(op.outputs[0]).bytes, 64 * kKiB) << op.name;
@@ -199,7 +200,7 @@ TEST(SliceBatch, KeepsComputedWeightsWhole) {
   const Graph whole = trained(builder, y);
   const Graph sliced = slice_batch(whole, 8 * kKiB);
   ASSERT_TRUE(validate(sliced).ok()) << validate(sliced).error().message;
-  EXPECT_EQ(count(sliced, OpKind::kConv2d), 1);
+  EXPECT_EQ(ops_of_kind(sliced, OpKind::kConv2d), 1);
 }
 
 // Two stages train one weight after the other: the second must run with what the first has made of it.
@@ -217,16 +218,16 @@ TEST(SliceBatch, UpdatesWeightsBeforeALaterStageReadsThem) {
   }
   const Graph sliced = slice_batch(build_training_graph(*builder.finish(), {}), 16 * kKiB);
   ASSERT_TRUE(validate(sliced).ok()) << validate(sliced).error().message;
-  EXPECT_GT(count(sliced, OpKind::kConv2d), 2);
+  EXPECT_GT(ops_of_kind(sliced, OpKind::kConv2d), 2);
   OpIndex first_update = 0;
   while (sliced.op(first_update).kind != OpKind::kSgdUpdate) ++first_update;
   int before = 0;
   for (OpIndex i = 0; i < first_update; ++i) before += sliced.op(i).kind == OpKind::kConv2d ? 1 : 0;
-  EXPECT_EQ(2 * before, count(sliced, OpKind::kConv2d));
+  EXPECT_EQ(2 * before, ops_of_kind(sliced, OpKind::kConv2d));
 }
 
 TEST(SliceBatch, LimitsGoByThePeakAndTheLargestWholeOp) {
-  EXPECT_EQ(batch_slice_limit(network()), kSmallestSliceLimit);
+  EXPECT_EQ(batch_slice_limit(sliceable_network()), kSmallestSliceLimit);
   const auto limit = [](bool with_dropout) {
     GraphBuilder builder("net");
     builder.begin_layer("net");

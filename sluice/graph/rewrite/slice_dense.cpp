@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/interval.hpp"
 #include "sluice/graph/op_traits.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 using Features = Interval<std::int64_t>;
 
-std::vector<Features> cut(std::int64_t features, Bytes bytes_per_feature, Bytes limit) {
+std::vector<Features> feature_parts(std::int64_t features, Bytes bytes_per_feature, Bytes limit) {
   const std::int64_t fitting = std::max<std::int64_t>(1, limit / bytes_per_feature);
   const std::int64_t unit = fitting >= 16 ? 16 : 1;
   const std::int64_t units = (features + unit - 1) / unit;
@@ -68,7 +69,7 @@ bool meet(const std::vector<TensorId>& a, const std::vector<TensorId>& b) {
 // Everything that must be cut when `weight` is; nothing when an op stands against it.
 std::optional<Group> find_group(const Graph& graph, TensorId weight, Bytes limit) {
   const Tensor& tensor = graph.tensor(weight);
-  Group group{cut(tensor.shape[0], tensor.bytes / tensor.shape[0], limit), {weight}};
+  Group group{feature_parts(tensor.shape[0], tensor.bytes / tensor.shape[0], limit), {weight}};
   for (std::size_t before = 0; before != group.tensors.size();) {
     before = group.tensors.size();
     for (const Op& op : graph.ops()) {
@@ -96,7 +97,7 @@ class Slicer {
   Slicer(const Graph& graph, Bytes limit) : graph_(graph), group_of_op_(graph.ops().size(), kNone) {
     for (OpIndex index = 0; index < graph.op_count(); ++index) {
       const Op& op = graph.op(index);
-      const bool whole = op.attributes.out_end == 0 && group_of_op_[slot(index)] == kNone;
+      const bool whole = op.attributes.out_end == 0 && group_of_op_[as_index(index)] == kNone;
       if (!whole || (op.kind != OpKind::kDense && op.kind != OpKind::kEmbedding)) continue;
       const Tensor& weight = graph.tensor(op.inputs[1]);
       if (weight.role != Role::kParameter || weight.bytes <= limit || weight.shape[0] < 2) continue;
@@ -109,12 +110,12 @@ class Slicer {
     result_.layers = graph_.layers;
     copy_tensors();
     for (OpIndex index = 0; index < graph_.op_count();) {
-      if (group_of_op_[slot(index)] == kNone) {
+      if (group_of_op_[as_index(index)] == kNone) {
         emit_whole(index++);
         continue;
       }
       const Run run = find_run(index);
-      emit_slices(groups_[slot(group_of_op_[slot(index)])], run.ops);
+      emit_slices(groups_[as_index(group_of_op_[as_index(index)])], run.ops);
       for (const OpIndex later : run.put_off) emit_whole(later);
       index = run.end;
     }
@@ -123,11 +124,10 @@ class Slicer {
 
  private:
   static constexpr int kNone = -1;
-  static std::size_t slot(std::int32_t index) { return static_cast<std::size_t>(index); }
 
   void add_group(Group group) {
     for (OpIndex index = 0; index < graph_.op_count(); ++index) {
-      if (names_any(graph_.op(index), group)) group_of_op_[slot(index)] = static_cast<int>(groups_.size());
+      if (names_any(graph_.op(index), group)) group_of_op_[as_index(index)] = static_cast<int>(groups_.size());
     }
     groups_.push_back(std::move(group));
   }
@@ -165,11 +165,11 @@ class Slicer {
     run.end = begin;
     for (OpIndex index = begin; index < graph_.op_count(); ++index) {
       const Op& op = graph_.op(index);
-      if (group_of_op_[slot(index)] == group_of_op_[slot(begin)]) {
+      if (group_of_op_[as_index(index)] == group_of_op_[as_index(begin)]) {
         if (!joins(run, op)) break;
         run.ops.push_back(index);
         run.end = index + 1;
-      } else if (group_of_op_[slot(index)] == kNone && op.phase != Phase::kForward &&
+      } else if (group_of_op_[as_index(index)] == kNone && op.phase != Phase::kForward &&
                  op.layer == graph_.op(begin).layer) {
         run.put_off.push_back(index);
       } else {
@@ -227,7 +227,7 @@ class Slicer {
   void rename(Op& op, std::size_t slice) const {
     for (auto* operands : {&op.inputs, &op.outputs}) {
       for (TensorId& id : *operands) {
-        const std::vector<TensorId>& ids = new_ids_[slot(id)];
+        const std::vector<TensorId>& ids = new_ids_[as_index(id)];
         id = ids.size() == 1 ? ids[0] : ids[slice];
       }
     }

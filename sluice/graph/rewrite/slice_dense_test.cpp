@@ -17,7 +17,7 @@ namespace {
 
 constexpr Bytes kFeatureBytes = 256;  // of weights: fc1 has 100 features of 64 inputs
 
-Graph network(bool residual = false) {
+Graph dense_network(bool residual = false) {
   GraphBuilder builder("net");
   builder.begin_layer("input");
   TensorId x = builder.input(2, 4, 4, 4, 10);
@@ -55,7 +55,7 @@ std::map<Role, Bytes> persistent_bytes(const Graph& graph) {
 }
 
 TEST(SliceDense, CutsFeaturesInMultiplesOfSixteenWithinTheLimit) {
-  const Graph graph = slice_dense(build_training_graph(network(), {}), 40 * kFeatureBytes);
+  const Graph graph = slice_dense(build_training_graph(dense_network(), {}), 40 * kFeatureBytes);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   const auto forward = ops_of(graph, OpKind::kDense);
   ASSERT_EQ(forward.size(), 4U);  // 40 features fit, so 32 a slice: 7 units of 16 in 4 slices
@@ -70,7 +70,7 @@ TEST(SliceDense, CutsFeaturesInMultiplesOfSixteenWithinTheLimit) {
 }
 
 TEST(SliceDense, EverySliceButTheFirstAddsToWhatIsThere) {
-  const Graph graph = slice_dense(build_training_graph(network(), {}), 40 * kFeatureBytes);
+  const Graph graph = slice_dense(build_training_graph(dense_network(), {}), 40 * kFeatureBytes);
   for (const OpKind kind : {OpKind::kDense, OpKind::kDenseBackwardData}) {
     const auto ops = ops_of(graph, kind);
     ASSERT_EQ(ops.size(), 4U);
@@ -86,7 +86,7 @@ TEST(SliceDense, EverySliceButTheFirstAddsToWhatIsThere) {
 }
 
 TEST(SliceDense, FinishesOneSliceBeforeTheNext) {
-  const Graph whole = build_training_graph(network(), {});
+  const Graph whole = build_training_graph(dense_network(), {});
   const Graph graph = slice_dense(whole, 40 * kFeatureBytes);
   std::vector<std::string> names;
   for (const Op& op : graph.ops()) {
@@ -106,7 +106,7 @@ TEST(SliceDense, FinishesOneSliceBeforeTheNext) {
 }
 
 TEST(SliceDense, SlicesStartWithTheValuesOfTheWhole) {
-  const Graph whole = build_training_graph(network(), {});
+  const Graph whole = build_training_graph(dense_network(), {});
   const Graph graph = slice_dense(whole, 40 * kFeatureBytes);
   const Tensor* original = find(whole, "fc1.weight");
   const Tensor* slice = find(graph, "fc1.weight[16:48]");
@@ -124,7 +124,7 @@ TEST(SliceDense, SlicesStartWithTheValuesOfTheWhole) {
 }
 
 TEST(SliceDense, KeepsParametersBytesAndWork) {
-  const Graph whole = build_training_graph(network(), {});
+  const Graph whole = build_training_graph(dense_network(), {});
   const Graph graph = slice_dense(whole, 40 * kFeatureBytes);
   EXPECT_EQ(summarize(graph).parameters, summarize(whole).parameters);
   EXPECT_EQ(persistent_bytes(graph), persistent_bytes(whole));
@@ -132,20 +132,20 @@ TEST(SliceDense, KeepsParametersBytesAndWork) {
 }
 
 TEST(SliceDense, LeavesSmallLayersAlone) {
-  const Graph whole = build_training_graph(network(), {});
+  const Graph whole = build_training_graph(dense_network(), {});
   EXPECT_EQ(slice_dense(whole).fingerprint(), whole.fingerprint());
   EXPECT_EQ(slice_dense(whole, 100 * kFeatureBytes).fingerprint(), whole.fingerprint());
   EXPECT_NE(slice_dense(whole, 100 * kFeatureBytes - 1).fingerprint(), whole.fingerprint());
 }
 
 TEST(SliceDense, CutsSingleFeaturesWhenSixteenDoNotFit) {
-  const Graph graph = slice_dense(build_training_graph(network(), {}), 3 * kFeatureBytes);
+  const Graph graph = slice_dense(build_training_graph(dense_network(), {}), 3 * kFeatureBytes);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   EXPECT_EQ(ops_of(graph, OpKind::kDense).size(), 34U + 10U);  // 100 by 3; fc2's of 400 bytes, one each
 }
 
 TEST(SliceDense, HandlesTwoLayersOnOneInputWithSummedGradients) {
-  const Graph graph = slice_dense(build_training_graph(network(true), {}), 40 * kFeatureBytes);
+  const Graph graph = slice_dense(build_training_graph(dense_network(true), {}), 40 * kFeatureBytes);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   EXPECT_EQ(ops_of(graph, OpKind::kDenseBackwardData).size(), 8U);
   // The sum reads each layer's gradient only when all its slices have contributed.
@@ -158,7 +158,7 @@ TEST(SliceDense, HandlesTwoLayersOnOneInputWithSummedGradients) {
 }
 
 TEST(SliceDense, SlicesAForwardGraphToo) {
-  const Graph graph = slice_dense(network(), 40 * kFeatureBytes);
+  const Graph graph = slice_dense(dense_network(), 40 * kFeatureBytes);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   EXPECT_EQ(ops_of(graph, OpKind::kDense).size(), 4U);
 }
@@ -223,7 +223,7 @@ TEST(SliceDense, SlicesATiedWeightInAllItsOps) {
 }
 
 TEST(SliceDense, SlicesAdamsMomentsToo) {
-  const Graph whole = build_training_graph(network(), {.optimizer = Optimizer::kAdam});
+  const Graph whole = build_training_graph(dense_network(), {.optimizer = Optimizer::kAdam});
   const Graph graph = slice_dense(whole, 40 * kFeatureBytes);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   ASSERT_NE(find(graph, "fc1.weight.moment2[16:48]"), nullptr);
@@ -260,7 +260,7 @@ TEST(SliceDense, LeavesAWeightWholeThatAnotherOpReads) {
 }
 
 TEST(SliceDense, LimitsGoByTheModelsSize) {
-  EXPECT_EQ(dense_slice_limit(network()), 4 * kMiB);
+  EXPECT_EQ(dense_slice_limit(dense_network()), 4 * kMiB);
   GraphBuilder builder("big");
   builder.begin_layer("net");
   builder.sigmoid_cross_entropy(builder.dense(builder.input(2, 3, 64, 64, 10), 20000), 1);

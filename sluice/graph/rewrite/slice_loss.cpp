@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/interval.hpp"
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/rewrite/slice_loss_chain.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 using Rows = Interval<std::int64_t>;
 
-std::vector<Rows> cut(std::int64_t rows, Bytes bytes, Bytes limit) {
+std::vector<Rows> vocabulary_parts(std::int64_t rows, Bytes bytes, Bytes limit) {
   const std::int64_t slices = std::min<std::int64_t>(rows, (bytes + limit - 1) / limit);
   const std::int64_t length = (rows + slices - 1) / slices;
   std::vector<Rows> cuts;
@@ -33,7 +34,7 @@ class LossSlicer {
       if (op.kind != OpKind::kSoftmaxCrossEntropy || graph.tensor(op.inputs[0]).bytes <= limit) continue;
       const std::optional<LossChain> chain = finder.find(index);
       if (!chain) continue;
-      for (const OpIndex part : chain->ops) replaced_[slot(part)] = true;
+      for (const OpIndex part : chain->ops) replaced_[as_index(part)] = true;
       chains_.emplace(chain->middle(), *chain);
     }
     finder.add_needless(replaced_);
@@ -46,7 +47,7 @@ class LossSlicer {
     result_.layers = graph_.layers;
     for (OpIndex index = 0; index < graph_.op_count(); ++index) {
       if (const auto found = chains_.find(index); found != chains_.end()) emit_chain(found->second);
-      if (!replaced_[slot(index)]) emit_whole(graph_.op(index));
+      if (!replaced_[as_index(index)]) emit_whole(graph_.op(index));
     }
     return std::move(result_);
   }
@@ -61,12 +62,11 @@ class LossSlicer {
     TensorId dx;  // of result_: all rows; -1 when nobody wants it
   };
 
-  static std::size_t slot(std::int32_t index) { return static_cast<std::size_t>(index); }
   static std::string suffix(const Rows& rows) { return fmt::format("[{}:{}]", rows.begin, rows.end); }
   const Op& op(OpIndex index) const { return graph_.op(index); }
 
   TensorId renamed(TensorId id) {
-    TensorId& made = new_ids_[slot(id)];
+    TensorId& made = new_ids_[as_index(id)];
     if (made < 0) made = result_.add_tensor(graph_.tensor(id));
     return made;
   }
@@ -140,7 +140,7 @@ class LossSlicer {
       dx_rows = as_rows(op(product).outputs[0], matrix);
       dx = renamed(op(product).outputs[0]);
     }
-    for (const Rows& part : cut(rows, logits.bytes, limit_)) {
+    for (const Rows& part : vocabulary_parts(rows, logits.bytes, limit_)) {
       emit_rows(chain, {.rows = part, .phase = phase, .first = part.begin == 0, .x = x_rows, .dx = dx_rows});
     }
     if (dx != dx_rows) emit_view(chain.dense, phase, dx_rows, dx);

@@ -51,13 +51,13 @@ class LanguageModel {
   std::vector<TensorId> data_;
 };
 
-Graph language_model(bool tied = false) {
+Graph vocabulary_network(bool tied = false) {
   LanguageModel model;
   const TensorId logits = model.logits(tied);
   return model.finish(logits);
 }
 
-std::vector<const Op*> ops_of(const Graph& graph, OpKind kind) {
+std::vector<const Op*> all_of_kind(const Graph& graph, OpKind kind) {
   std::vector<const Op*> ops;
   for (const Op& op : graph.ops()) {
     if (op.kind == kind) ops.push_back(&op);
@@ -83,7 +83,7 @@ void expect_valid(const Graph& graph) {
 }
 
 TEST(SliceLoss, FinishesOneSliceOfRowsBeforeTheNext) {
-  const Graph graph = slice_loss(build_training_graph(language_model(), {}), 5 * kRowBytes);
+  const Graph graph = slice_loss(build_training_graph(vocabulary_network(), {}), 5 * kRowBytes);
   expect_valid(graph);
   EXPECT_THAT(
       names_in(graph, "[5:10]"),
@@ -99,7 +99,7 @@ TEST(SliceLoss, FinishesOneSliceOfRowsBeforeTheNext) {
 }
 
 TEST(SliceLoss, NeverHoldsAllLogits) {
-  const Graph graph = slice_loss(build_training_graph(language_model(), {}), 3 * kRowBytes);
+  const Graph graph = slice_loss(build_training_graph(vocabulary_network(), {}), 3 * kRowBytes);
   expect_valid(graph);
   for (const Tensor& tensor : graph.tensors()) {
     if (tensor.role == Role::kActivation || tensor.role == Role::kActivationGradient) {
@@ -107,14 +107,14 @@ TEST(SliceLoss, NeverHoldsAllLogits) {
     }
   }
   std::vector<std::int64_t> ends;
-  for (const Op* op : ops_of(graph, OpKind::kSoftmaxCrossEntropy)) ends.push_back(op->attributes.out_end);
+  for (const Op* op : all_of_kind(graph, OpKind::kSoftmaxCrossEntropy)) ends.push_back(op->attributes.out_end);
   EXPECT_THAT(ends, ElementsAre(3, 6, 9, 10)) << "equal slices, the last smaller";
 }
 
 TEST(SliceLoss, LossAndWeightGradientsAreSummedInPlace) {
-  const Graph graph = slice_loss(build_training_graph(language_model(), {}), 5 * kRowBytes);
+  const Graph graph = slice_loss(build_training_graph(vocabulary_network(), {}), 5 * kRowBytes);
   for (const OpKind kind : {OpKind::kSoftmaxCrossEntropy, OpKind::kDenseBackwardWeights}) {
-    std::vector<const Op*> ops = ops_of(graph, kind);
+    std::vector<const Op*> ops = all_of_kind(graph, kind);
     std::erase_if(ops, [](const Op* op) { return op->name.find("decoder") == std::string::npos; });
     ASSERT_EQ(ops.size(), 2U) << to_string(kind);
     EXPECT_FALSE(ops[0]->attributes.accumulate);
@@ -123,11 +123,11 @@ TEST(SliceLoss, LossAndWeightGradientsAreSummedInPlace) {
     EXPECT_EQ(ops[1]->inputs[2], ops[0]->outputs[0]);
     EXPECT_EQ(ops[1]->outputs[0], ops[0]->outputs[0]);
   }
-  EXPECT_EQ(graph.tensor(ops_of(graph, OpKind::kSoftmaxCrossEntropy)[0]->outputs[0]).role, Role::kOutput);
+  EXPECT_EQ(graph.tensor(all_of_kind(graph, OpKind::kSoftmaxCrossEntropy)[0]->outputs[0]).role, Role::kOutput);
 }
 
 TEST(SliceLoss, ALossThatIsAddedToMustBeAnOperand) {
-  Graph graph = slice_loss(build_training_graph(language_model(), {}), 5 * kRowBytes);
+  Graph graph = slice_loss(build_training_graph(vocabulary_network(), {}), 5 * kRowBytes);
   const auto second = std::ranges::find(graph.ops(), "decoder.softmax_cross_entropy[5:10]", &Op::name);
   Op& op = graph.op(static_cast<OpIndex>(second - graph.ops().begin()));
   op.inputs.pop_back();
@@ -141,7 +141,7 @@ TEST(SliceLoss, ALossThatIsAddedToMustBeAnOperand) {
 }
 
 TEST(SliceLoss, ReadsTheInputThatIsThereInsteadOfMakingItAgain) {
-  const Graph whole = build_training_graph(language_model(), {});
+  const Graph whole = build_training_graph(vocabulary_network(), {});
   ASSERT_EQ(names_in(whole, "layer_norm.again").size(), 1U) << "so that the next line means something";
   const Graph graph = slice_loss(whole, 5 * kRowBytes);
   EXPECT_TRUE(names_in(graph, "layer_norm.again").empty());
@@ -150,7 +150,7 @@ TEST(SliceLoss, ReadsTheInputThatIsThereInsteadOfMakingItAgain) {
 }
 
 TEST(SliceLoss, KeepsParametersAndWork) {
-  const Graph whole = build_training_graph(language_model(), {.optimizer = Optimizer::kAdam});
+  const Graph whole = build_training_graph(vocabulary_network(), {.optimizer = Optimizer::kAdam});
   const Graph graph = slice_loss(whole, 3 * kRowBytes);
   EXPECT_EQ(summarize(graph).parameters, summarize(whole).parameters);
   EXPECT_EQ(summarize(graph).bytes[Role::kOptimizerState], summarize(whole).bytes[Role::kOptimizerState]);
@@ -159,7 +159,7 @@ TEST(SliceLoss, KeepsParametersAndWork) {
 }
 
 TEST(SliceLoss, LowersThePeakAndTheLargestOp) {
-  const Graph whole = build_training_graph(language_model(true), {});
+  const Graph whole = build_training_graph(vocabulary_network(true), {});
   const Footprint before = measure_footprint(whole);
   const Footprint after = measure_footprint(slice_loss(whole, kRowBytes));
   EXPECT_LE(after.peak, before.peak - 5 * kRowBytes);
@@ -177,7 +177,7 @@ TEST(SliceLoss, LowersThePeakAndTheLargestOp) {
 // Weights are then cut by features inside each slice of rows; where they are complete, they are updated at once.
 TEST(SliceLoss, AndWeightsAreSlicedInsideOfIt) {
   for (const bool tied : {false, true}) {
-    const Graph whole = build_training_graph(language_model(tied), {.optimizer = Optimizer::kAdamW});
+    const Graph whole = build_training_graph(vocabulary_network(tied), {.optimizer = Optimizer::kAdamW});
     const Graph graph = slice_dense(slice_loss(whole, 5 * kRowBytes), 64 * 64);
     expect_valid(graph);
     EXPECT_EQ(names_in(graph, "decoder.dense[0:5][").size(), 2U);
@@ -187,7 +187,7 @@ TEST(SliceLoss, AndWeightsAreSlicedInsideOfIt) {
                             "decoder.dense.dense_backward_weights[5:10][48:100]"));
     EXPECT_EQ(summarize(graph).parameters, summarize(whole).parameters);
   }
-  const Graph graph = slice_dense(slice_loss(build_training_graph(language_model(), {}), 5 * kRowBytes), 64 * 64);
+  const Graph graph = slice_dense(slice_loss(build_training_graph(vocabulary_network(), {}), 5 * kRowBytes), 64 * 64);
   const auto first = std::ranges::find(graph.ops(), "decoder.dense.dense_backward_weights[5:10][0:48]", &Op::name);
   EXPECT_EQ((first + 1)->name, "decoder.weight.update[0:48]");
 }
@@ -198,8 +198,8 @@ TEST(SliceLoss, FollowsViewsOfTheLogits) {
   const Graph whole = build_training_graph(model.finish(model.builder().reshape(y, {2, 5, kWords})), {});
   const Graph graph = slice_loss(whole, 5 * kRowBytes);
   expect_valid(graph);
-  EXPECT_EQ(ops_of(graph, OpKind::kSoftmaxCrossEntropy).size(), 2U);
-  EXPECT_EQ(ops_of(graph, OpKind::kReshape).size(), 2U) << "those of the layer's input; it has rows already";
+  EXPECT_EQ(all_of_kind(graph, OpKind::kSoftmaxCrossEntropy).size(), 2U);
+  EXPECT_EQ(all_of_kind(graph, OpKind::kReshape).size(), 2U) << "those of the layer's input; it has rows already";
 }
 
 // The gradient of an earlier loss is made long after it, behind the rest of the network.
@@ -219,14 +219,14 @@ TEST(SliceLoss, SlicesEachLossWhereItsGradientIsMade) {
 }
 
 TEST(SliceLoss, SlicesTheForwardHalfOfAnEvaluationGraph) {
-  const Graph graph = slice_loss(build_evaluation_graph(language_model()), 5 * kRowBytes);
+  const Graph graph = slice_loss(build_evaluation_graph(vocabulary_network()), 5 * kRowBytes);
   expect_valid(graph);
-  EXPECT_EQ(ops_of(graph, OpKind::kSoftmaxCrossEntropy).size(), 2U);
+  EXPECT_EQ(all_of_kind(graph, OpKind::kSoftmaxCrossEntropy).size(), 2U);
   EXPECT_TRUE(std::ranges::all_of(graph.ops(), [](const Op& op) { return op.phase == Phase::kForward; }));
 }
 
 TEST(SliceLoss, LeavesSmallLogitsAlone) {
-  const Graph whole = build_training_graph(language_model(), {});
+  const Graph whole = build_training_graph(vocabulary_network(), {});
   EXPECT_EQ(slice_loss(whole, 10 * kRowBytes).fingerprint(), whole.fingerprint());
   EXPECT_NE(slice_loss(whole, 10 * kRowBytes - 1).fingerprint(), whole.fingerprint());
 }
@@ -250,11 +250,11 @@ TEST(SliceLoss, LeavesProbabilitiesWholeThatTheCallerReads) {
   EXPECT_EQ(slice_loss(evaluation, 40).fingerprint(), evaluation.fingerprint());
   const Graph training = slice_loss(build_training_graph(forward, {}), 40);
   expect_valid(training);
-  EXPECT_EQ(ops_of(training, OpKind::kSoftmaxCrossEntropy).size(), 4U) << "a row of an image is all of it";
+  EXPECT_EQ(all_of_kind(training, OpKind::kSoftmaxCrossEntropy).size(), 4U) << "a row of an image is all of it";
 }
 
 TEST(SliceLoss, LimitsGoByThePeak) {
-  const Graph small = build_training_graph(language_model(), {});
+  const Graph small = build_training_graph(vocabulary_network(), {});
   EXPECT_EQ(loss_slice_limit(small), 4 * kMiB);
   EXPECT_THROW(slice_loss(small, 0), std::exception);
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kChannelElements = 6 * 5 * 7;
 
 // Two norms; the second with a residual that is added before its ReLU.
-Graph network() {
+Graph normalized_network() {
   GraphBuilder builder("net");
   builder.begin_layer("net");
   const TensorId x = builder.conv2d(builder.input(6, 3, 5, 7, 10), {.out_channels = 8});
@@ -44,14 +44,14 @@ SplitGraph split_all(const Graph& graph) {
 }
 
 TEST(SplitBatchNorm, LeavesWhatIsNotSlicedAlone) {
-  const Graph graph = network();
+  const Graph graph = normalized_network();
   const SplitGraph split = split_batch_norms(graph, std::vector<bool>(graph.ops().size(), false));
   EXPECT_EQ(split.graph.fingerprint(), graph.fingerprint());
   EXPECT_EQ(split.sliced, std::vector<bool>(graph.ops().size(), false));
 }
 
 TEST(SplitBatchNorm, MakesAValidGraphOfPartsThatAreSlicedButForMerges) {
-  const SplitGraph split = split_all(network());
+  const SplitGraph split = split_all(normalized_network());
   ASSERT_TRUE(validate(split.graph).ok()) << validate(split.graph).error().message;
   ASSERT_EQ(split.sliced.size(), split.graph.ops().size());
   EXPECT_TRUE(ops(split.graph, OpKind::kBatchNorm).empty());
@@ -64,7 +64,7 @@ TEST(SplitBatchNorm, MakesAValidGraphOfPartsThatAreSlicedButForMerges) {
 }
 
 TEST(SplitBatchNorm, PartsNameTheOperandsOfTheNorm) {
-  const Graph graph = network();
+  const Graph graph = normalized_network();
   const SplitGraph split = split_all(graph);
   const Op& norm = *ops(graph, OpKind::kBatchNorm)[1];
   const Op& statistics = *ops(split.graph, OpKind::kBatchNormStatistics)[1];
@@ -82,7 +82,7 @@ TEST(SplitBatchNorm, PartsNameTheOperandsOfTheNorm) {
 }
 
 TEST(SplitBatchNorm, GradientsKeepTheActivationAndTheOrder) {
-  const Graph graph = network();
+  const Graph graph = normalized_network();
   const SplitGraph split = split_all(graph);
   const Op& norm = *ops(graph, OpKind::kBatchNormBackward)[1];  // of the first norm
   const Op& sums = *ops(split.graph, OpKind::kBatchNormBackwardSums)[1];
@@ -100,24 +100,24 @@ TEST(SplitBatchNorm, GradientsKeepTheActivationAndTheOrder) {
 }
 
 TEST(SplitBatchNorm, KeepsStatisticsFullInMixedPrecision) {
-  const Graph graph = to_mixed_precision(split_all(network()).graph);
+  const Graph graph = to_mixed_precision(split_all(normalized_network()).graph);
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   const auto dtypes = [&](const std::vector<TensorId>& operands) {
     std::vector<DType> result;
     for (const TensorId id : operands) result.push_back(graph.tensor(id).dtype);
     return result;
   };
-  constexpr DType kFull = DType::kF32;
-  constexpr DType kHalf = DType::kBF16;
-  using DTypes = std::vector<DType>;
-  EXPECT_EQ(dtypes(ops(graph, OpKind::kBatchNormStatistics)[0]->inputs), DTypes{kHalf});
-  EXPECT_EQ(dtypes(ops(graph, OpKind::kBatchNormStatistics)[0]->outputs), DTypes{kFull});
-  EXPECT_EQ(dtypes(ops(graph, OpKind::kBatchNormMerge)[0]->inputs), (DTypes{kFull, kFull}));
-  EXPECT_EQ(dtypes(ops(graph, OpKind::kBatchNormMerge)[0]->outputs), (DTypes{kFull, kFull}));
-  EXPECT_EQ(dtypes(ops(graph, OpKind::kBatchNormBackwardSums)[0]->outputs), DTypes{kFull});
+  constexpr DType kSingle = DType::kF32;
+  constexpr DType kBrain = DType::kBF16;
+  using Types = std::vector<DType>;
+  EXPECT_EQ(dtypes(ops(graph, OpKind::kBatchNormStatistics)[0]->inputs), Types{kBrain});
+  EXPECT_EQ(dtypes(ops(graph, OpKind::kBatchNormStatistics)[0]->outputs), Types{kSingle});
+  EXPECT_EQ(dtypes(ops(graph, OpKind::kBatchNormMerge)[0]->inputs), (Types{kSingle, kSingle}));
+  EXPECT_EQ(dtypes(ops(graph, OpKind::kBatchNormMerge)[0]->outputs), (Types{kSingle, kSingle}));
+  EXPECT_EQ(dtypes(ops(graph, OpKind::kBatchNormBackwardSums)[0]->outputs), Types{kSingle});
   const Op& apply = *ops(graph, OpKind::kBatchNormBackwardApply)[0];
-  EXPECT_EQ(dtypes(apply.inputs), (DTypes{kHalf, kHalf, kFull, kFull, kFull}));
-  EXPECT_EQ(dtypes(apply.outputs), DTypes{kHalf});
+  EXPECT_EQ(dtypes(apply.inputs), (Types{kBrain, kBrain, kSingle, kSingle, kSingle}));
+  EXPECT_EQ(dtypes(apply.outputs), Types{kBrain});
 }
 
 }  // namespace

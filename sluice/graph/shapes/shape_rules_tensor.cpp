@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/shapes/shape_rule.hpp"
 
 namespace sluice {
 namespace {
-
-std::size_t slot(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 // [out_begin, out_end) lies within `extent`.
 Status expect_part(const ShapeRule& rule, std::int64_t extent) {
@@ -45,7 +44,7 @@ Result<Shapes> reduce_shapes(const ShapeRule& rule) {
     if (i > 0 && axes[i] <= axes[i - 1]) {
       return rule.error(fmt::format("expects ascending axes, got [{}]", fmt::join(axes, ", ")));
     }
-    y[slot(axes[i])] = 1;
+    y[as_index(axes[i])] = 1;
   }
   return Shapes{std::move(y)};
 }
@@ -86,9 +85,9 @@ Result<Shapes> concat_shapes(const ShapeRule& rule) {
   for (std::size_t i = 1; i < rule.inputs.size(); ++i) {
     Shape expected = rule.inputs[0];
     SLUICE_RETURN_IF_ERROR(rule.expect_rank(i, expected.size(), fmt::format("like {}", to_string(expected))));
-    expected[slot(axis)] = rule.inputs[i][slot(axis)];
+    expected[as_index(axis)] = rule.inputs[i][as_index(axis)];
     SLUICE_RETURN_IF_ERROR(rule.expect_shape(fmt::format("input {}", i), rule.inputs[i], expected));
-    y[slot(axis)] += expected[slot(axis)];
+    y[as_index(axis)] += expected[as_index(axis)];
   }
   return Shapes{std::move(y)};
 }
@@ -97,7 +96,7 @@ Result<Shapes> slice_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
   SLUICE_RETURN_IF_ERROR(rule.expect_axis(rule.attributes.axis));
   Shape y = rule.inputs[0];
-  std::int64_t& extent = y[slot(rule.attributes.axis)];
+  std::int64_t& extent = y[as_index(rule.attributes.axis)];
   SLUICE_RETURN_IF_ERROR(expect_part(rule, extent));
   extent = rule.attributes.out_end - rule.attributes.out_begin;
   return Shapes{std::move(y)};
@@ -110,9 +109,9 @@ Result<Shapes> pad_shapes(const ShapeRule& rule) {
   if (y.size() != rule.inputs[0].size()) {
     return rule.error(fmt::format("cannot pad {} to {}", to_string(rule.inputs[0]), to_string(y)));
   }
-  SLUICE_RETURN_IF_ERROR(expect_part(rule, y[slot(rule.attributes.axis)]));
+  SLUICE_RETURN_IF_ERROR(expect_part(rule, y[as_index(rule.attributes.axis)]));
   Shape part = y;
-  part[slot(rule.attributes.axis)] = rule.attributes.out_end - rule.attributes.out_begin;
+  part[as_index(rule.attributes.axis)] = rule.attributes.out_end - rule.attributes.out_begin;
   SLUICE_RETURN_IF_ERROR(rule.expect_shape("an input", rule.inputs[0], part));
   return Shapes{y};
 }

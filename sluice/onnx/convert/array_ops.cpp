@@ -7,12 +7,10 @@
 #include <limits>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
 namespace {
-
-Error bad(const std::string& message) { return {ErrorCode::kBadInput, message}; }
-
-std::size_t slot(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 // The elements of x at `places`, as an array of `shape`.
 HostArray picked(const HostArray& x, Shape shape, const std::vector<std::int64_t>& places) {
@@ -21,9 +19,9 @@ HostArray picked(const HostArray& x, Shape shape, const std::vector<std::int64_t
   result.is_integer = x.is_integer;
   for (const std::int64_t place : places) {
     if (x.is_integer) {
-      result.ints.push_back(x.ints[slot(place)]);
+      result.ints.push_back(x.ints[as_index(place)]);
     } else {
-      result.floats.push_back(x.floats[slot(place)]);
+      result.floats.push_back(x.floats[as_index(place)]);
     }
   }
   return result;
@@ -32,18 +30,18 @@ HostArray picked(const HostArray& x, Shape shape, const std::vector<std::int64_t
 // The elements of x at the given positions of one axis, in that order.
 Result<HostArray> picked_along(const HostArray& x, std::int64_t axis, const std::vector<std::int64_t>& positions,
                                Shape shape) {
-  if (!checked_count(shape, kMostArrayElements)) return bad("a constant would have too many elements");
+  if (!checked_count(shape, kMostArrayElements)) return bad_input("a constant would have too many elements");
   const Shape& from = x.shape;
   std::int64_t outer = 1;
   std::int64_t inner = 1;
   for (std::size_t d = 0; d < from.size(); ++d) {
-    if (d < slot(axis)) outer *= from[d];
-    if (d > slot(axis)) inner *= from[d];
+    if (d < as_index(axis)) outer *= from[d];
+    if (d > as_index(axis)) inner *= from[d];
   }
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < outer; ++i) {
     for (const std::int64_t position : positions) {
-      for (std::int64_t j = 0; j < inner; ++j) places.push_back((i * from[slot(axis)] + position) * inner + j);
+      for (std::int64_t j = 0; j < inner; ++j) places.push_back((i * from[as_index(axis)] + position) * inner + j);
     }
   }
   return picked(x, std::move(shape), places);
@@ -113,7 +111,7 @@ Result<HostArray> computed_binary(const std::string& op, Binary function, const 
   result.is_integer = is_comparison(op) || (a.is_integer && b.is_integer);
   const bool divides_integers = function == quotient && result.is_integer;
   for (std::int64_t i = 0; i < x.count(); ++i) {
-    if (divides_integers && y.at(i) == 0) return bad("divides an integer by zero");
+    if (divides_integers && y.at(i) == 0) return bad_input("divides an integer by zero");
     append(result, function(x.at(i), y.at(i)));
   }
   return result;
@@ -136,11 +134,11 @@ Result<Shape> broadcast_shape(const Shape& a, const Shape& b) {
     std::int64_t& extent = result[result.size() - 1 - i];
     const std::int64_t second = other[other.size() - 1 - i];
     if (extent != second && extent != 1 && second != 1) {
-      return bad(fmt::format("cannot combine {} and {}", to_string(a), to_string(b)));
+      return bad_input(fmt::format("cannot combine {} and {}", to_string(a), to_string(b)));
     }
     if (extent == 1) extent = second;
   }
-  if (!checked_count(result, kMostArrayElements)) return bad("a constant would have too many elements");
+  if (!checked_count(result, kMostArrayElements)) return bad_input("a constant would have too many elements");
   return result;
 }
 
@@ -163,12 +161,12 @@ Result<HostArray> broadcast_to(const HostArray& x, const Shape& shape) {
 }
 
 Result<HostArray> gathered(const HostArray& x, const HostArray& indices, std::int64_t axis) {
-  if (!indices.is_integer) return bad("needs integers as indices");
+  if (!indices.is_integer) return bad_input("needs integers as indices");
   std::vector<std::int64_t> positions = indices.ints;
-  const std::int64_t extent = x.shape[slot(axis)];
+  const std::int64_t extent = x.shape[as_index(axis)];
   for (std::int64_t& position : positions) {
     if (position < 0) position += extent;
-    if (position < 0 || position >= extent) return bad(fmt::format("takes element {} of {}", position, extent));
+    if (position < 0 || position >= extent) return bad_input(fmt::format("takes element {} of {}", position, extent));
   }
   Shape shape = x.shape;
   shape.erase(shape.begin() + axis);
@@ -180,24 +178,26 @@ Result<HostArray> joined(const std::vector<HostArray>& parts, std::int64_t axis)
   Shape shape = parts[0].shape;
   std::int64_t extent = 0;
   std::int64_t outer = 1;
-  for (std::size_t d = 0; d < slot(axis); ++d) outer *= shape[d];
+  for (std::size_t d = 0; d < as_index(axis); ++d) outer *= shape[d];
   for (const HostArray& part : parts) {
     Shape expected = part.shape;
-    if (expected.size() != shape.size()) return bad("joins constants of different dimensions");
-    extent += expected[slot(axis)];
-    expected[slot(axis)] = shape[slot(axis)];
-    if (expected != shape || part.is_integer != parts[0].is_integer) return bad("joins constants of different shapes");
+    if (expected.size() != shape.size()) return bad_input("joins constants of different dimensions");
+    extent += expected[as_index(axis)];
+    expected[as_index(axis)] = shape[as_index(axis)];
+    if (expected != shape || part.is_integer != parts[0].is_integer)
+      return bad_input("joins constants of different shapes");
   }
-  shape[slot(axis)] = extent;
-  if (!checked_count(shape, kMostArrayElements)) return bad("a constant would have too many elements");
+  shape[as_index(axis)] = extent;
+  if (!checked_count(shape, kMostArrayElements)) return bad_input("a constant would have too many elements");
   HostArray result;
   result.is_integer = parts[0].is_integer;
   for (std::int64_t i = 0; i < outer; ++i) {
     for (const HostArray& part : parts) {
       const std::int64_t row = part.count() / outer;
-      for (std::int64_t j = 0; j < row && result.is_integer; ++j) result.ints.push_back(part.ints[slot(i * row + j)]);
+      for (std::int64_t j = 0; j < row && result.is_integer; ++j)
+        result.ints.push_back(part.ints[as_index(i * row + j)]);
       for (std::int64_t j = 0; j < row && !result.is_integer; ++j) {
-        result.floats.push_back(part.floats[slot(i * row + j)]);
+        result.floats.push_back(part.floats[as_index(i * row + j)]);
       }
     }
   }
@@ -207,8 +207,8 @@ Result<HostArray> joined(const std::vector<HostArray>& parts, std::int64_t axis)
 
 Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t start, std::int64_t end,
                          std::int64_t step) {
-  const std::int64_t extent = x.shape[slot(axis)];
-  if (step == 0) return bad("slices with a step of 0");
+  const std::int64_t extent = x.shape[as_index(axis)];
+  if (step == 0) return bad_input("slices with a step of 0");
   std::vector<std::int64_t> positions;
   if (extent > 0) {
     const std::int64_t first = start < 0 ? start + extent : start;
@@ -219,12 +219,12 @@ Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t sta
     for (std::int64_t i = from; step > 0 ? i < to : i > to; i += stride) positions.push_back(i);
   }
   Shape shape = x.shape;
-  shape[slot(axis)] = static_cast<std::int64_t>(positions.size());
+  shape[as_index(axis)] = static_cast<std::int64_t>(positions.size());
   return picked_along(x, axis, positions, std::move(shape));
 }
 
 Result<HostArray> triangle(const HostArray& x, bool upper, std::int64_t diagonal) {
-  if (x.shape.size() < 2) return bad("needs a matrix");
+  if (x.shape.size() < 2) return bad_input("needs a matrix");
   const std::int64_t columns = x.shape.back();
   const std::int64_t rows = x.shape[x.shape.size() - 2];
   HostArray result = x;
@@ -232,9 +232,9 @@ Result<HostArray> triangle(const HostArray& x, bool upper, std::int64_t diagonal
     const std::int64_t beyond = i % columns - i / columns % rows;
     if (upper ? beyond >= diagonal : beyond <= diagonal) continue;
     if (result.is_integer) {
-      result.ints[slot(i)] = 0;
+      result.ints[as_index(i)] = 0;
     } else {
-      result.floats[slot(i)] = 0;
+      result.floats[as_index(i)] = 0;
     }
   }
   return result;
@@ -258,7 +258,7 @@ Result<HostArray> computed_elementwise(const std::string& op, const std::vector<
     for (std::int64_t i = 0; i < inputs[0].count(); ++i) append(result, unary->second(inputs[0].at(i)));
     return result;
   }
-  if (inputs.size() < 2) return bad(fmt::format("{} has {} inputs", op, inputs.size()));
+  if (inputs.size() < 2) return bad_input(fmt::format("{} has {} inputs", op, inputs.size()));
   HostArray result = inputs[0];
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     SLUICE_ASSIGN(result, computed_binary(op, binary_ops().at(op), result, inputs[i]));

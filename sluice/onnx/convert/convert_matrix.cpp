@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 
 namespace sluice {
 namespace {
 
 using Kind = Value::Kind;
-
-std::size_t slot(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 // The other operand of an Add after the node, when it is a vector from the file: a bias of `features`.
 Weights bias_after(Node& node, std::int64_t features, const onnx::NodeProto*& add) {
@@ -187,13 +186,13 @@ Result<std::vector<std::pair<std::int64_t, std::int64_t>>> runs_of(Node& node, c
 
 // Elements of `x` at known places along an axis.
 Status convert_selection(Node& node, const HostArray& indices, std::int64_t axis, const Shape& shape) {
-  SLUICE_ASSIGN(const auto runs, runs_of(node, indices, shape[slot(axis)]));
+  SLUICE_ASSIGN(const auto runs, runs_of(node, indices, shape[as_index(axis)]));
   Shape y = shape;
   y.erase(y.begin() + axis);
   y.insert(y.begin() + axis, indices.shape.begin(), indices.shape.end());
   if (y.empty()) y = {1};
   const Value x = node.value(0);
-  const bool whole = runs.size() == 1 && runs[0].first == 0 && runs[0].second == shape[slot(axis)];
+  const bool whole = runs.size() == 1 && runs[0].first == 0 && runs[0].second == shape[as_index(axis)];
   if (x.kind == Kind::kWeights && (whole || !indices.from_shape)) {
     std::vector<Weights> parts;
     for (const auto& [begin, end] : runs) parts.push_back(sliced_weights(x.weights, axis, begin, end));

@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 
 namespace sluice {
 namespace {
 
 using Kind = Value::Kind;
-
-std::size_t slot(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 Status set_reshaped(Node& node, const Shape& shape) {
   const Value x = node.value(0);
@@ -50,7 +49,7 @@ std::optional<Shape> completed(Shape target, const Shape& x, bool zero_is_zero) 
     }
   }
   const std::int64_t count = element_count(x);
-  if (open >= 0) target[slot(open)] = count / known;
+  if (open >= 0) target[as_index(open)] = count / known;
   return element_count(target) == count ? std::optional<Shape>(target) : std::nullopt;
 }
 
@@ -85,7 +84,7 @@ Status convert_flatten(Node& node) {
   if (stated < -rank || stated > rank) return node.error(fmt::format("has the axis {} for {}", stated, to_string(x)));
   const std::int64_t axis = stated < 0 ? stated + rank : stated;
   Shape y = {1, 1};
-  for (std::int64_t d = 0; d < rank; ++d) y[d < axis ? 0 : 1] *= x[slot(d)];
+  for (std::int64_t d = 0; d < rank; ++d) y[d < axis ? 0 : 1] *= x[as_index(d)];
   return set_reshaped(node, y);
 }
 
@@ -104,8 +103,8 @@ Status convert_squeeze(Node& node) {
   for (std::size_t d = 0; d < x.size() && !axes; ++d) dropped[d] = x[d] == 1;
   for (const std::int64_t stated : axes.value_or(std::vector<std::int64_t>{})) {
     SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated, x.size()));
-    if (x[slot(axis)] != 1) return node.error(fmt::format("cannot drop axis {} of {}", axis, to_string(x)));
-    dropped[slot(axis)] = true;
+    if (x[as_index(axis)] != 1) return node.error(fmt::format("cannot drop axis {} of {}", axis, to_string(x)));
+    dropped[as_index(axis)] = true;
   }
   Shape y;
   for (std::size_t d = 0; d < x.size(); ++d) {
@@ -122,8 +121,8 @@ Status convert_unsqueeze(Node& node) {
   std::vector<bool> added(rank);
   for (const std::int64_t stated : *axes) {
     SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated, rank));
-    if (added[slot(axis)]) return node.error(fmt::format("adds axis {} twice", axis));
-    added[slot(axis)] = true;
+    if (added[as_index(axis)]) return node.error(fmt::format("adds axis {} twice", axis));
+    added[as_index(axis)] = true;
   }
   Shape y;
   auto next = x.begin();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 
 namespace sluice {
@@ -11,15 +12,13 @@ namespace {
 
 using Kind = Value::Kind;
 
-std::size_t slot(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
 Status convert_concat(Node& node) {
   SLUICE_ASSIGN(const Shape first, node.shape(0));
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), first.size()));
   std::vector<Weights> weights;
   for (int i = 0; i < node.inputs(); ++i) {
     SLUICE_ASSIGN(Shape shape, node.shape(i));
-    if (shape.size() == first.size()) shape[slot(axis)] = first[slot(axis)];
+    if (shape.size() == first.size()) shape[as_index(axis)] = first[as_index(axis)];
     if (shape != first) return node.error(fmt::format("joins {} and another shape as input {}", to_string(first), i));
     if (node.is_weights(i)) weights.push_back(node.value(i).weights);
   }
@@ -52,7 +51,7 @@ Status set_part(Node& node, const Value& x, std::int64_t axis, std::int64_t begi
     return {};
   }
   SLUICE_ASSIGN(const TensorId tensor, node.conversion.tensor(x, node.name()));
-  const bool whole = begin == 0 && end == node.builder.shape(tensor)[slot(axis)];
+  const bool whole = begin == 0 && end == node.builder.shape(tensor)[as_index(axis)];
   node.set(whole ? tensor : node.builder.slice(tensor, axis, begin, end), output);
   return {};
 }
@@ -101,12 +100,12 @@ Status convert_slice(Node& node) {
   Value x = node.value(0);
   for (std::size_t i = 0; i < bounds.starts.size(); ++i) {
     SLUICE_ASSIGN(const std::int64_t axis, positive_axis(bounds.axes[i], shape.size()));
-    const std::int64_t begin = clamped(bounds.starts[i], shape[slot(axis)]);
-    const std::int64_t end = clamped(bounds.ends[i], shape[slot(axis)]);
+    const std::int64_t begin = clamped(bounds.starts[i], shape[as_index(axis)]);
+    const std::int64_t end = clamped(bounds.ends[i], shape[as_index(axis)]);
     if (bounds.steps[i] != 1)
       return node.error(fmt::format("takes every {}th element; it must take all", bounds.steps[i]));
     if (begin >= end) {
-      return node.error(fmt::format("takes nothing: {} to {} of {}", begin, end, shape[slot(axis)]));
+      return node.error(fmt::format("takes nothing: {} to {} of {}", begin, end, shape[as_index(axis)]));
     }
     SLUICE_RETURN_IF_ERROR(set_part(node, x, axis, begin, end, bounds.literal));
     x = node.conversion.value(node.proto.output(0));
@@ -123,15 +122,16 @@ Status convert_split(Node& node) {
     SLUICE_ASSIGN(sizes, node.integers(1));
   }
   const auto outputs = static_cast<std::int64_t>(node.proto.output_size());
-  if (sizes.empty()) sizes.assign(slot(outputs), shape[slot(axis)] / std::max<std::int64_t>(outputs, 1));
+  if (sizes.empty()) sizes.assign(as_index(outputs), shape[as_index(axis)] / std::max<std::int64_t>(outputs, 1));
   std::int64_t at = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] < 1 || sizes[i] > shape[slot(axis)] - at) return node.error("splits into sizes that do not fit");
+    if (sizes[i] < 1 || sizes[i] > shape[as_index(axis)] - at) return node.error("splits into sizes that do not fit");
     const Value x = node.value(0);
     SLUICE_RETURN_IF_ERROR(set_part(node, x, axis, at, at + sizes[i], true, static_cast<int>(i)));
     at += sizes[i];
   }
-  if (at != shape[slot(axis)] || sizes.size() != slot(outputs)) return node.error("splits into sizes that do not fit");
+  if (at != shape[as_index(axis)] || sizes.size() != as_index(outputs))
+    return node.error("splits into sizes that do not fit");
   return {};
 }
 

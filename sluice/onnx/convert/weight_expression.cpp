@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
 namespace {
 
 using Kind = WeightExpression::Kind;
-
-std::size_t slot(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 Weights make(Kind kind, Shape shape, std::vector<Weights> parts, std::int64_t axis = 0, std::int64_t begin = 0,
              std::vector<std::int64_t> axes = {}) {
@@ -40,9 +40,9 @@ bool is_identity(const std::vector<std::int64_t>& axes) {
 // `b` continues `a` where both are slices of one thing: the slice of both, else null.
 Weights merged(const Weights& a, const Weights& b, std::int64_t axis) {
   const bool slices = a->kind == Kind::kSlice && b->kind == Kind::kSlice && a->axis == axis && b->axis == axis;
-  if (!slices || a->begin + a->shape[slot(axis)] != b->begin) return nullptr;
+  if (!slices || a->begin + a->shape[as_index(axis)] != b->begin) return nullptr;
   if (a->parts[0]->text() != b->parts[0]->text()) return nullptr;
-  return sliced_weights(a->parts[0], axis, a->begin, b->begin + b->shape[slot(axis)]);
+  return sliced_weights(a->parts[0], axis, a->begin, b->begin + b->shape[as_index(axis)]);
 }
 
 // The parts of a concatenation that overlap [begin, end) of its axis.
@@ -50,7 +50,7 @@ Weights slice_of_join(const WeightExpression& join, std::int64_t begin, std::int
   std::vector<Weights> parts;
   std::int64_t at = 0;
   for (const Weights& part : join.parts) {
-    const std::int64_t extent = part->shape[slot(join.axis)];
+    const std::int64_t extent = part->shape[as_index(join.axis)];
     const std::int64_t from = std::max(begin, at) - at;
     const std::int64_t to = std::min(end, at + extent) - at;
     if (from < to) parts.push_back(sliced_weights(part, join.axis, from, to));
@@ -75,7 +75,7 @@ std::string WeightExpression::text() const {
     case Kind::kReshape:
       return fmt::format("reshape({},{})", inner, fmt::join(shape, "/"));
     case Kind::kSlice:
-      return fmt::format("slice({},{},{}:{})", inner, axis, begin, begin + shape[slot(axis)]);
+      return fmt::format("slice({},{},{}:{})", inner, axis, begin, begin + shape[as_index(axis)]);
     case Kind::kConcat:
       return fmt::format("join({},{})", inner, axis);
     case Kind::kSum:
@@ -107,12 +107,12 @@ Weights literal_weights(std::vector<float> values, Shape shape) {
 Weights transposed_weights(const Weights& x, std::vector<std::int64_t> axes) {
   if (x == nullptr) return nullptr;
   if (x->kind == Kind::kTranspose) {
-    for (std::int64_t& axis : axes) axis = x->axes[slot(axis)];
+    for (std::int64_t& axis : axes) axis = x->axes[as_index(axis)];
     return transposed_weights(x->parts[0], std::move(axes));
   }
   if (is_identity(axes)) return x;
   Shape shape;
-  for (const std::int64_t axis : axes) shape.push_back(x->shape[slot(axis)]);
+  for (const std::int64_t axis : axes) shape.push_back(x->shape[as_index(axis)]);
   return make(Kind::kTranspose, std::move(shape), {x}, 0, 0, std::move(axes));
 }
 
@@ -123,13 +123,13 @@ Weights reshaped_weights(const Weights& x, Shape shape) {
 }
 
 Weights sliced_weights(const Weights& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {
-  if (x == nullptr || (begin == 0 && end == x->shape[slot(axis)])) return x;
+  if (x == nullptr || (begin == 0 && end == x->shape[as_index(axis)])) return x;
   if (x->kind == Kind::kSlice && x->axis == axis) {
     return sliced_weights(x->parts[0], axis, x->begin + begin, x->begin + end);
   }
   if (x->kind == Kind::kConcat && x->axis == axis) return slice_of_join(*x, begin, end);
   Shape shape = x->shape;
-  shape[slot(axis)] = end - begin;
+  shape[as_index(axis)] = end - begin;
   return make(Kind::kSlice, std::move(shape), {x}, axis, begin);
 }
 
@@ -149,8 +149,8 @@ Weights joined_weights(const std::vector<Weights>& parts, std::int64_t axis) {
   }
   if (flat.size() == 1) return flat.front();
   Shape shape = flat.front()->shape;
-  shape[slot(axis)] = 0;
-  for (const Weights& piece : flat) shape[slot(axis)] += piece->shape[slot(axis)];
+  shape[as_index(axis)] = 0;
+  for (const Weights& piece : flat) shape[as_index(axis)] += piece->shape[as_index(axis)];
   return make(Kind::kConcat, std::move(shape), std::move(flat), axis);
 }
 

@@ -1,6 +1,7 @@
 // Evaluates weight expressions, forwards and backwards.
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/weight_expression.hpp"
 #include "sluice/onnx/host_array.hpp"
 
@@ -10,8 +11,6 @@ namespace {
 using Kind = WeightExpression::Kind;
 using Values = std::vector<float>;
 
-std::size_t slot(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
 // A part of a tensor along one axis: rows of `length` elements, every `stride` elements from `begin`.
 struct Rows {
   std::int64_t count = 1, length = 1, stride = 1, begin = 0;
@@ -19,11 +18,11 @@ struct Rows {
 
 Rows rows_of(const Shape& whole, const Shape& part, std::int64_t axis, std::int64_t begin) {
   Rows rows;
-  for (std::size_t d = 0; d < slot(axis); ++d) rows.count *= whole[d];
+  for (std::size_t d = 0; d < as_index(axis); ++d) rows.count *= whole[d];
   std::int64_t below = 1;
-  for (std::size_t d = slot(axis) + 1; d < whole.size(); ++d) below *= whole[d];
-  rows.length = part[slot(axis)] * below;
-  rows.stride = whole[slot(axis)] * below;
+  for (std::size_t d = as_index(axis) + 1; d < whole.size(); ++d) below *= whole[d];
+  rows.length = part[as_index(axis)] * below;
+  rows.stride = whole[as_index(axis)] * below;
   rows.begin = begin * below;
   return rows;
 }
@@ -48,7 +47,7 @@ Result<Values> joined_value(const WeightExpression& x, const ReadInitializer& re
   for (const Weights& part : x.parts) {
     SLUICE_ASSIGN(const Values value, whole_value(*part, read));
     put_rows(rows_of(x.shape, part->shape, x.axis, at), value, result);
-    at += part->shape[slot(x.axis)];
+    at += part->shape[as_index(x.axis)];
   }
   return result;
 }
@@ -75,7 +74,7 @@ Result<Values> whole_value(const WeightExpression& x, const ReadInitializer& rea
 
 std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& axes) {
   std::vector<std::int64_t> result(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) result[slot(axes[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < axes.size(); ++i) result[as_index(axes[i])] = static_cast<std::int64_t>(i);
   return result;
 }
 
@@ -94,7 +93,7 @@ void write_back_join(const WeightExpression& x, const Values& values, Initialize
     Values piece(static_cast<std::size_t>(element_count(part->shape)));
     take_rows(rows_of(x.shape, part->shape, x.axis, at), values, piece);
     write_back_weights(*part, std::move(piece), initializers);
-    at += part->shape[slot(x.axis)];
+    at += part->shape[as_index(x.axis)];
   }
 }
 

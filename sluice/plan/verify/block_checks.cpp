@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
 namespace sluice {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 class BlockCheck {
  public:
@@ -26,20 +25,20 @@ class BlockCheck {
   void check(const Block& block) {
     if (block.members.size() < 2) return fail(kStepStart, fmt::format("{} members", block.members.size()));
     for (const ResidencyIndex member : block.members) {
-      if (member < 0 || at(member) >= plan_.residencies.size()) {
+      if (member < 0 || as_index(member) >= plan_.residencies.size()) {
         return fail(kStepStart, fmt::format("no residency {}", member));
       }
-      if (taken_[at(member)]) fail(kStepStart, fmt::format("residency {} is in a block already", member));
-      taken_[at(member)] = true;
+      if (taken_[as_index(member)]) fail(kStepStart, fmt::format("residency {} is in a block already", member));
+      taken_[as_index(member)] = true;
     }
     check_places(block);
   }
 
   void check_places(const Block& block) {
-    const Residency& first = plan_.residencies[at(block.members.front())];
+    const Residency& first = plan_.residencies[as_index(block.members.front())];
     const std::vector<Bytes> distances = verify::member_distances(graph_, plan_, block);
     for (std::size_t i = 1; i < block.members.size(); ++i) {
-      const Residency& r = plan_.residencies[at(block.members[i])];
+      const Residency& r = plan_.residencies[as_index(block.members[i])];
       if (r.tier != first.tier || r.ops != first.ops) {
         fail(r.ops.begin, fmt::format("residency {} is in another tier, or there over other ops, than residency {}",
                                       block.members[i], block.members.front()));
@@ -64,7 +63,7 @@ class BlockMigrationCheck {
       : plan_(plan), findings_(findings), block_of_(plan.residencies.size(), -1) {
     for (std::size_t block = 0; block < plan.blocks.size(); ++block) {
       for (const ResidencyIndex member : plan.blocks[block].members) {
-        block_of_[at(member)] = static_cast<std::int32_t>(block);
+        block_of_[as_index(member)] = static_cast<std::int32_t>(block);
       }
     }
   }
@@ -72,16 +71,16 @@ class BlockMigrationCheck {
   void run() {
     for (std::size_t i = 0; i < plan_.migrations.size();) {
       const Migration& m = plan_.migrations[i];
-      const std::int32_t from = block_of_[at(m.from)];
-      const std::int32_t to = block_of_[at(m.to)];
+      const std::int32_t from = block_of_[as_index(m.from)];
+      const std::int32_t to = block_of_[as_index(m.to)];
       if (from < 0 && to < 0) {
         ++i;
         continue;
       }
-      if (from < 0 || to < 0 || !is_run(i, plan_.blocks[at(from)], plan_.blocks[at(to)])) {
+      if (from < 0 || to < 0 || !is_run(i, plan_.blocks[as_index(from)], plan_.blocks[as_index(to)])) {
         return fail(i, m);
       }
-      i += plan_.blocks[at(from)].members.size();
+      i += plan_.blocks[as_index(from)].members.size();
     }
   }
 

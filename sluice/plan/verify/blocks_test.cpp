@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/own_pages.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/plan_file.hpp"
@@ -53,19 +54,17 @@ struct Step {
     const auto kept = add(1, {1, 4});
     const auto back = add(0, {3, 5});
     builder.add_residency(kBig, 0, {2, 3});
-    for (const TensorId id : {kA, kB, kC}) builder.add_migration(id, made[at(id)], kept[at(id)], 0, 2);
-    for (const TensorId id : {kA, kB, kC}) builder.add_migration(id, kept[at(id)], back[at(id)], 2, 4);
+    for (const TensorId id : {kA, kB, kC}) builder.add_migration(id, made[as_index(id)], kept[as_index(id)], 0, 2);
+    for (const TensorId id : {kA, kB, kC}) builder.add_migration(id, kept[as_index(id)], back[as_index(id)], 2, 4);
     return builder;
   }
-
-  static std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 };
 
 TEST(Blocks, LieInPagesOfTheirOwnMemberBehindMember) {
   const Step step;
   EXPECT_THAT(verify_plan(step.graph, step.machine, step.plan), IsEmpty());
   EXPECT_EQ(step.plan.arena_bytes[0], 8192) << "5,312 bytes, up to two pages";
-  const auto offset = [&](ResidencyIndex i) { return step.plan.residencies[Step::at(i)].offset; };
+  const auto offset = [&](ResidencyIndex i) { return step.plan.residencies[as_index(i)].offset; };
   for (const ResidencyIndex first : {Step::kFastA, Step::kSlowA, Step::kBackA}) {
     EXPECT_EQ(offset(first) % kTensorAlignment, 0);
     EXPECT_EQ(offset(first + 1), offset(first) + 128);
@@ -145,7 +144,7 @@ const Break kBreaks[] = {
     {"WrongOrder", [](Step& s) { std::swap(s.plan.blocks[0].members[0], s.plan.blocks[0].members[1]); }, "belongs"},
     {"InsideAPage",
      [](Step& s) {
-       for (const auto i : {Step::kBackA, Step::kBackB, Step::kBackC}) s.plan.residencies[Step::at(i)].offset += 64;
+       for (const auto i : {Step::kBackA, Step::kBackB, Step::kBackC}) s.plan.residencies[as_index(i)].offset += 64;
      },
      "offset 64 is not a multiple of 4096"},
     {"PageSharedWithAnother",

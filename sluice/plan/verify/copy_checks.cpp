@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
 namespace sluice {
@@ -29,7 +30,7 @@ class CopyWalk {
         under_way_(graph.tensors().size()),
         written_last_(graph.tensors().size(), -1) {
     for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
-      residencies_of_[at(plan.residencies[i].tensor)].push_back(static_cast<ResidencyIndex>(i));
+      residencies_of_[as_index(plan.residencies[i].tensor)].push_back(static_cast<ResidencyIndex>(i));
     }
   }
 
@@ -46,25 +47,24 @@ class CopyWalk {
   }
 
  private:
-  static std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-  const Residency& residency(ResidencyIndex i) const { return plan_.residencies[at(i)]; }
-  Copy& copy(ResidencyIndex i) { return copies_[at(i)]; }
+  const Residency& residency(ResidencyIndex i) const { return plan_.residencies[as_index(i)]; }
+  Copy& copy(ResidencyIndex i) { return copies_[as_index(i)]; }
 
   void begin_step() {
     starts_ = verify::step_beginnings(graph_, plan_);
     for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
       if (!is_persistent(graph_.tensor(tensor).role)) continue;
-      for (const ResidencyIndex start : starts_[at(tensor)]) copy(start) = {Copy::State::kValid, 0, 0};
-      if (starts_[at(tensor)].size() == 1) continue;
+      for (const ResidencyIndex start : starts_[as_index(tensor)]) copy(start) = {Copy::State::kValid, 0, 0};
+      if (starts_[as_index(tensor)].size() == 1) continue;
       findings_.add(Rule::kCycleClosed, kStepStart,
                     fmt::format("{} must be in one place when the step starts, and {} residencies contain op 0 without "
                                 "a migration that fills them before it",
-                                names_.tensor(tensor), starts_[at(tensor)].size()));
+                                names_.tensor(tensor), starts_[as_index(tensor)].size()));
     }
   }
 
   void start_migration(MigrationIndex index) {
-    const Migration& m = plan_.migrations[at(index)];
+    const Migration& m = plan_.migrations[as_index(index)];
     const TierId from = residency(m.from).tier, to = residency(m.to).tier;
     if (!machine_.link_between(from, to)) {
       findings_.add(Rule::kLinkExists, m.issue_after,
@@ -73,11 +73,11 @@ class CopyWalk {
     }
     check_source(index);
     copy(m.to) = {Copy::State::kValid, m.needed_by, 0};
-    under_way_[at(m.tensor)].push_back(index);
+    under_way_[as_index(m.tensor)].push_back(index);
   }
 
   void check_source(MigrationIndex index) {
-    const Migration& m = plan_.migrations[at(index)];
+    const Migration& m = plan_.migrations[as_index(index)];
     const Residency& source = residency(m.from);
     const Copy& held = copy(m.from);
     const auto fail = [&](Rule rule, const std::string& what) {
@@ -99,7 +99,7 @@ class CopyWalk {
 
   void run_op(OpIndex index) {
     const Op& op = graph_.op(index);
-    const std::vector<TierId>& tiers = plan_.ops[at(index)].operand_tiers;
+    const std::vector<TierId>& tiers = plan_.ops[as_index(index)].operand_tiers;
     for (std::size_t i = 0; i < tiers.size(); ++i) check_addressable(index, tiers[i]);
     for (std::size_t i = 0; i < op.inputs.size(); ++i) read(index, op.inputs[i], tiers[i]);
     for (std::size_t i = 0; i < op.outputs.size(); ++i) write(index, op.outputs[i], tiers[op.inputs.size() + i]);
@@ -113,7 +113,7 @@ class CopyWalk {
 
   // The tensor's residency in `tier` at `op`, or -1 after reporting that there is none.
   ResidencyIndex operand(OpIndex op, TensorId tensor, TierId tier) {
-    for (const ResidencyIndex i : residencies_of_[at(tensor)]) {
+    for (const ResidencyIndex i : residencies_of_[as_index(tensor)]) {
       if (residency(i).tier == tier && residency(i).ops.contains(op)) return i;
     }
     findings_.add(Rule::kOperandResident, op,
@@ -142,30 +142,33 @@ class CopyWalk {
 
   void write(OpIndex op, TensorId tensor, TierId tier) {
     const ResidencyIndex found = operand(op, tensor, tier);
-    std::erase_if(under_way_[at(tensor)], [&](MigrationIndex i) { return plan_.migrations[at(i)].needed_by <= op; });
-    for (const MigrationIndex i : under_way_[at(tensor)]) {
+    std::erase_if(under_way_[as_index(tensor)],
+                  [&](MigrationIndex i) { return plan_.migrations[as_index(i)].needed_by <= op; });
+    for (const MigrationIndex i : under_way_[as_index(tensor)]) {
       findings_.add(
           Rule::kSourceStaysValid, op,
           fmt::format("{} writes {} while {} copies it", names_.op(op), names_.tensor(tensor), names_.migration(i)));
     }
-    for (const ResidencyIndex i : residencies_of_[at(tensor)]) {
+    for (const ResidencyIndex i : residencies_of_[as_index(tensor)]) {
       if (copy(i).state == Copy::State::kValid) copy(i) = {Copy::State::kStale, 0, op};
     }
     if (found >= 0) copy(found) = {Copy::State::kValid, op, 0};
-    written_last_[at(tensor)] = found;
+    written_last_[as_index(tensor)] = found;
   }
 
   void end_step() {
     for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
       const Role role = graph_.tensor(tensor).role;
-      if (is_persistent(role) && starts_[at(tensor)].size() == 1) check_cycle(tensor, starts_[at(tensor)].front());
-      if (role == Role::kOutput && written_last_[at(tensor)] >= 0) check_output(tensor, written_last_[at(tensor)]);
+      if (is_persistent(role) && starts_[as_index(tensor)].size() == 1)
+        check_cycle(tensor, starts_[as_index(tensor)].front());
+      if (role == Role::kOutput && written_last_[as_index(tensor)] >= 0)
+        check_output(tensor, written_last_[as_index(tensor)]);
     }
   }
 
   void check_cycle(TensorId tensor, ResidencyIndex start) {
     const Residency& began = residency(start);
-    for (const ResidencyIndex i : residencies_of_[at(tensor)]) {
+    for (const ResidencyIndex i : residencies_of_[as_index(tensor)]) {
       const Residency& r = residency(i);
       const bool same_place = r.tier == began.tier && r.offset == began.offset;
       if (same_place && r.ops.end == graph_.op_count() && copy(i).state == Copy::State::kValid) return;

@@ -1,5 +1,7 @@
 #include "sluice/plan/verify/geometry.hpp"
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::verify {
 namespace {
 
@@ -7,18 +9,16 @@ constexpr Bytes kPage = 4096;
 constexpr Bytes kLine = 64;
 constexpr TierId kFastest = 0;
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 Bytes in_whole(Bytes unit, Bytes bytes) { return (bytes + unit - 1) / unit * unit; }
 
 Bytes tensor_bytes(const Graph& graph, const Plan& plan, ResidencyIndex residency) {
-  return graph.tensor(plan.residencies[at(residency)].tensor).bytes;
+  return graph.tensor(plan.residencies[as_index(residency)].tensor).bytes;
 }
 
 std::vector<bool> moved(const Plan& plan) {
   std::vector<bool> moved(plan.residencies.size(), false);
   const auto mark = [&](ResidencyIndex side) {
-    if (side >= 0 && at(side) < moved.size()) moved[at(side)] = true;
+    if (side >= 0 && as_index(side) < moved.size()) moved[as_index(side)] = true;
   };
   for (const Migration& migration : plan.migrations) {
     mark(migration.from);
@@ -52,11 +52,12 @@ std::vector<Extent> extents(const Graph& graph, const Plan& plan) {
   for (const Block& block : plan.blocks) {
     const std::vector<Bytes> distances = member_distances(graph, plan, block);
     for (std::size_t i = 0; i < block.members.size(); ++i) {
-      extents[at(block.members[i])] = {in_whole(kLine, tensor_bytes(graph, plan, block.members[i])), kLine};
+      extents[as_index(block.members[i])] = {in_whole(kLine, tensor_bytes(graph, plan, block.members[i])), kLine};
     }
     const ResidencyIndex last = block.members.back();
-    extents[at(block.members.front())].alignment = kPage;
-    extents[at(last)].bytes = in_whole(kPage, distances.back() + tensor_bytes(graph, plan, last)) - distances.back();
+    extents[as_index(block.members.front())].alignment = kPage;
+    extents[as_index(last)].bytes =
+        in_whole(kPage, distances.back() + tensor_bytes(graph, plan, last)) - distances.back();
   }
   return extents;
 }
@@ -66,11 +67,11 @@ std::vector<std::vector<ResidencyIndex>> step_beginnings(const Graph& graph, con
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
     if (is_persistent(graph.tensor(residency.tensor).role) && residency.ops.begin == 0) {
-      beginnings[at(residency.tensor)].push_back(static_cast<ResidencyIndex>(i));
+      beginnings[as_index(residency.tensor)].push_back(static_cast<ResidencyIndex>(i));
     }
   }
   for (const Migration& migration : plan.migrations) {
-    if (migration.issue_after < 0) std::erase(beginnings[at(migration.tensor)], migration.to);
+    if (migration.issue_after < 0) std::erase(beginnings[as_index(migration.tensor)], migration.to);
   }
   return beginnings;
 }

@@ -13,7 +13,7 @@ namespace {
 using testing::RedlStep;
 using testing::step_of_uses;
 
-constexpr StretchRules kFine{.small_bytes = 0, .short_gaps = true};
+constexpr StretchRules kAllCandidates{.small_bytes = 0, .short_gaps = true};
 constexpr SolveLimits kExact{.seconds = 30, .nodes = 100000, .gap = 0};
 constexpr Capacities kRoomy{.fast = kGiB, .slow = kGiB};
 
@@ -61,7 +61,7 @@ TEST(PlacementIlp, IsAsGoodAsTryingEverything) {
     for (const TierKind slow : {TierKind::kEmulated, TierKind::kFile}) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       const RedlStep step(step_of_uses(random_uses(seed), kMiB), slow);
-      const auto units = find_stretches(step.problem, kFine);
+      const auto units = find_stretches(step.problem, kAllCandidates);
       const Capacities capacities{.fast = 2 * kMiB, .slow = kGiB};
       const auto program = write_program(step.problem, units, capacities);
       const auto placement = place(step.problem, units, capacities, kExact);
@@ -81,7 +81,7 @@ TEST(PlacementIlp, IsAsGoodAsTryingEverything) {
 
 TEST(PlacementIlp, EverythingIsFastWhereEverythingFits) {
   const RedlStep step(step_of_uses({"w.....r", ".w...r."}, kMiB), TierKind::kEmulated);
-  const auto placement = place(step.problem, find_stretches(step.problem, kFine), kRoomy, kExact);
+  const auto placement = place(step.problem, find_stretches(step.problem, kAllCandidates), kRoomy, kExact);
   ASSERT_TRUE(placement);
   EXPECT_EQ(placement->status, "optimal");
   for (const UnitPlacement& unit : placement->units) {
@@ -92,7 +92,7 @@ TEST(PlacementIlp, EverythingIsFastWhereEverythingFits) {
 
 TEST(PlacementIlp, WhatCannotLeaveMustFit) {
   const RedlStep step(step_of_uses({"wr", "wr"}, kMiB), TierKind::kFile);
-  const auto units = find_stretches(step.problem, kFine);
+  const auto units = find_stretches(step.problem, kAllCandidates);
   EXPECT_FALSE(place(step.problem, units, {.fast = 2 * kMiB - 4096, .slow = kGiB}, kExact));
   EXPECT_TRUE(place(step.problem, units, {.fast = 2 * kMiB, .slow = kGiB}, kExact));
 }
@@ -102,7 +102,7 @@ TEST(PlacementIlp, PrefersTheOutputInFastMemoryWhereWritesAreSlower) {
   RedlStep step(step_of_uses({"w......r.......", ".......w......r"}, kMiB), TierKind::kEmulated);
   step.machine.tiers[1].write_bandwidth = 1e8;
   for (Link& link : step.machine.links) link.bandwidth = 1e7;  // copying is no way out
-  const auto units = find_stretches(step.problem, kFine);
+  const auto units = find_stretches(step.problem, kAllCandidates);
   const auto placement = place(step.problem, units, {.fast = kMiB, .slow = kGiB}, kExact);
   ASSERT_TRUE(placement);
   EXPECT_FALSE(placement->units[step.unit_of(0)].fast[1]) << "the input of op 7";
@@ -130,7 +130,7 @@ TEST(PlacementIlp, ReckonsWithMeasuredConfigurations) {
   const RedlProblem problem{step.graph,        step.machine, step.liveness,
                             step.units,        costs,        SlowTier{.id = 1, .outward = 0, .inward = 1},
                             step.problem.start};
-  const std::vector<StretchedUnit> units = find_stretches(problem, kFine);
+  const std::vector<StretchedUnit> units = find_stretches(problem, kAllCandidates);
   const auto program = write_program(problem, units, {.fast = kMiB, .slow = kGiB});
   ASSERT_TRUE(program);
   ASSERT_EQ(program->configurations.size(), 1U);
@@ -147,7 +147,7 @@ TEST(PlacementIlp, ReckonsWithMeasuredConfigurations) {
 // Constraint (3): no more is ever in the slow tier than fits there.
 TEST(PlacementIlp, RespectsTheSlowTiersCapacity) {
   const RedlStep step(step_of_uses({"w.......r", ".w.....r.", "..w...r..", "...w.r..."}, kMiB), TierKind::kEmulated);
-  const auto units = find_stretches(step.problem, kFine);
+  const auto units = find_stretches(step.problem, kAllCandidates);
   for (const int slow_tensors : {2, 3}) {
     const auto placement =
         place(step.problem, units, {.fast = (4 - slow_tensors) * kMiB, .slow = slow_tensors * kMiB}, kExact);

@@ -14,7 +14,7 @@ using Ops = Interval<OpIndex>;
 using testing::RedlStep;
 using testing::step_of_uses;
 
-constexpr StretchRules kFine{.small_bytes = 0, .short_gaps = true};
+constexpr StretchRules kEveryStretch{.small_bytes = 0, .short_gaps = true};
 
 std::vector<Ops> ops_of(const StretchedUnit& unit) {
   std::vector<Ops> result;
@@ -24,7 +24,7 @@ std::vector<Ops> ops_of(const StretchedUnit& unit) {
 
 TEST(Stretches, AreRunsOfUsesAndAPersistentUnitWrapsAround) {
   const RedlStep step(step_of_uses({"*..rr...u.", "wr....r..."}, kMiB), TierKind::kEmulated);
-  const auto units = find_stretches(step.problem, kFine);
+  const auto units = find_stretches(step.problem, kEveryStretch);
   const StretchedUnit& parameter = units[step.unit_of(0)];
   EXPECT_THAT(ops_of(parameter), ::testing::ElementsAre(Ops{2, 4}, Ops{7, 8}));
   EXPECT_EQ(parameter.gap_count(), 2U);
@@ -54,10 +54,10 @@ TEST(Stretches, AreUsedInPlaceOnlyWhereOpsCanAddressTheTier) {
   const Graph graph = step_of_uses({"w.....r"}, kMiB);
   const RedlStep memory(graph, TierKind::kEmulated);
   const RedlStep file(graph, TierKind::kFile);
-  const auto in_memory = find_stretches(memory.problem, kFine);
+  const auto in_memory = find_stretches(memory.problem, kEveryStretch);
   EXPECT_TRUE(in_memory[0].in_place);
   EXPECT_NEAR(in_memory[0].stretches[1].slow_seconds, kMiB / 1e9 - kOpSeconds, 1e-9) << "the rest hides behind the op";
-  const auto in_file = find_stretches(file.problem, kFine);
+  const auto in_file = find_stretches(file.problem, kEveryStretch);
   EXPECT_FALSE(in_file[0].in_place);
   EXPECT_TRUE(in_file[0].may_leave);
 }

@@ -4,12 +4,11 @@
 #include <span>
 #include <tuple>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/schedule/reservation_table.hpp"
 
 namespace sluice {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 // How often the ops of one interval access the unit's average page; without counts, how many of them use it.
 double accesses_within(const ScheduleProblem& problem, std::size_t unit, Interval<OpIndex> ops) {
@@ -125,9 +124,9 @@ double IntervalScheduler::copy_price(LinkId link, double lane_price) const {
 
 // What keeping the gap saves, a byte. A parameter that was only read so far this step leaves without a copy.
 double IntervalScheduler::saving(const Gap& gap) const {
-  const double inward = copy_price(problem_.inward, forecast_.inward_price[at(gap.next_use)]);
+  const double inward = copy_price(problem_.inward, forecast_.inward_price[as_index(gap.next_use)]);
   if (problem_.units[gap.unit].persistent && !gap.wraps) return inward;
-  return inward + copy_price(problem_.outward, forecast_.outward_price[at(gap.previous_use)]);
+  return inward + copy_price(problem_.outward, forecast_.outward_price[as_index(gap.previous_use)]);
 }
 
 bool IntervalScheduler::inside_one_interval(const Gap& gap) const {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 // Where `op` finds its operands when those of `unit` are in the slow tier and the others are not.
 std::vector<TierId> tiers_with_unit_in(TierId slow, const Op& op, const MovingUnit& unit) {
@@ -21,7 +21,7 @@ std::vector<TierId> tiers_with_unit_in(TierId slow, const Op& op, const MovingUn
 
 // What one second of a lane's time costs at op `op`: compute time lost beside it, and stalls.
 double lane_price(const CostModel& costs, LinkId link, const std::vector<double>& prices, OpIndex op) {
-  return costs.interference(link) + prices[at(op)];
+  return costs.interference(link) + prices[as_index(op)];
 }
 
 // All gaps, `cut` where the candidate's plan has its units leave.
@@ -89,7 +89,7 @@ std::vector<LateInterval> late_intervals(const CandidateBuilder& builder, const 
   const IntervalCut cut = cut_into_intervals(builder.liveness(), candidate.options.interval_length);
   std::map<int, LateInterval> late;
   for (const PrefetchKey& key : candidate.prefetches) {
-    const Seconds stall = stalls.empty() ? 0 : stalls[at(key.next_use)];
+    const Seconds stall = stalls.empty() ? 0 : stalls[as_index(key.next_use)];
     if (stall < step / 1000) continue;
     const int interval = cut.interval_of_op[key.next_use];
     late[interval].interval = interval;
@@ -97,8 +97,8 @@ std::vector<LateInterval> late_intervals(const CandidateBuilder& builder, const 
   }
   std::vector<LateInterval> result;
   for (auto& [interval, each] : late) {
-    const Interval<OpIndex> ops = cut.intervals[at(interval)];
-    for (OpIndex op = ops.begin; op < ops.end; ++op) each.waited += stalls[at(op)];
+    const Interval<OpIndex> ops = cut.intervals[as_index(interval)];
+    for (OpIndex op = ops.begin; op < ops.end; ++op) each.waited += stalls[as_index(op)];
     result.push_back(std::move(each));
   }
   std::ranges::stable_sort(result, std::ranges::greater{}, &LateInterval::waited);

@@ -5,14 +5,14 @@
 namespace sluice {
 namespace {
 
-std::string name_of(Activation activation) {
+std::string suffix_of(Activation activation) {
   return activation == Activation::kNone ? "" : activation == Activation::kRelu ? " relu" : " relu6";
 }
 
 // Batch norm, made again from the kept statistics (y_again), and its gradient. Outputs reach beyond 6 where the
 // activation is cut there.
 OpCase batch_norm_case(const Shape& shape, Activation activation) {
-  CaseBuilder builder("batch norm " + to_string(shape) + name_of(activation));
+  CaseBuilder builder("batch norm " + to_string(shape) + suffix_of(activation));
   const Attributes attributes{.activation = activation, .epsilon = 1e-5F, .momentum = 0.1F};
   const Shape per_channel{2, shape[1]};
   const TensorId x = builder.tensor("x", shape);
@@ -32,7 +32,7 @@ OpCase batch_norm_case(const Shape& shape, Activation activation) {
 
 // With a residual, the activation's backward op comes before the norm's and its result is the residual's gradient too.
 OpCase residual_norm_case(const Shape& shape, Activation activation) {
-  CaseBuilder builder("batch norm residual " + to_string(shape) + name_of(activation));
+  CaseBuilder builder("batch norm residual " + to_string(shape) + suffix_of(activation));
   const Attributes attributes{.activation = activation, .epsilon = 1e-5F, .momentum = 0.1F};
   const Shape per_channel{2, shape[1]};
   const TensorId x = builder.tensor("x", shape);
@@ -62,7 +62,7 @@ OpCase residual_norm_case(const Shape& shape, Activation activation) {
 class NormInParts {
  public:
   NormInParts(const Shape& shape, Activation activation, std::int64_t slices)
-      : builder_("batch norm of " + std::to_string(slices) + " slices " + to_string(shape) + name_of(activation)),
+      : builder_("batch norm of " + std::to_string(slices) + " slices " + to_string(shape) + suffix_of(activation)),
         shape_(shape),
         part_(shape),
         attributes_{

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSeed = 20240611;
+constexpr std::uint64_t kOpSeed = 20240611;
 
 float largest(const std::vector<float>& values) {
   float result = 0;
@@ -21,7 +21,7 @@ float largest(const std::vector<float>& values) {
   return result;
 }
 
-void expect_close(const std::vector<float>& actual, const std::vector<float>& expected) {
+void expect_close_to_reference(const std::vector<float>& actual, const std::vector<float>& expected) {
   ASSERT_EQ(actual.size(), expected.size());
   const float tolerance = 1e-4F * std::max(largest(expected), 1e-3F);
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -33,20 +33,20 @@ void expect_close(const std::vector<float>& actual, const std::vector<float>& ex
 class OnednnOps : public testing::TestWithParam<OpCase> {};
 
 TEST_P(OnednnOps, MatchesReference) {
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(testing::Message() << "seed " << kOpSeed);
   const Graph& logical = GetParam().graph;
   const auto fast = compiled(make_onednn_backend(), logical);
   const auto slow = compiled(make_reference_backend(), logical);
   GraphRunner fast_runner(*fast);
   GraphRunner slow_runner(*slow);
-  const NamedValues leaves = leaf_values(logical, kSeed);
+  const NamedValues leaves = leaf_values(logical, kOpSeed);
   const StepContext context{.learning_rate = 0.1F};
   const NamedValues actual = run_case(logical, fast_runner, leaves, context);
   const NamedValues expected = run_case(logical, slow_runner, leaves, context);
   ASSERT_EQ(actual.size(), expected.size());
   for (const auto& [name, values] : expected) {
     SCOPED_TRACE(name);
-    expect_close(actual.at(name), values);
+    expect_close_to_reference(actual.at(name), values);
   }
 }
 
@@ -66,9 +66,9 @@ std::vector<std::byte> bits_after_run(CompiledGraph& graph, const NamedValues& l
 }
 
 TEST_P(OnednnOps, GivesTheSameBitsAtAnyAddressAndOverAnyGarbage) {
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(testing::Message() << "seed " << kOpSeed);
   const Graph& logical = GetParam().graph;
-  const NamedValues leaves = leaf_values(logical, kSeed);
+  const NamedValues leaves = leaf_values(logical, kOpSeed);
   for (const int threads : {1, 2}) {
     SCOPED_TRACE(threads);
     const auto graph = compiled(make_onednn_backend(), logical, threads);
@@ -116,11 +116,11 @@ std::vector<std::byte> output_bits(GraphRunner& runner, OpIndex op, const InPlac
 }
 
 TEST_P(OnednnOps, GivesTheSameBitsInPlace) {
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(testing::Message() << "seed " << kOpSeed);
   const Graph& logical = GetParam().graph;
   const auto graph = compiled(make_onednn_backend(), logical);
   GraphRunner runner(*graph);
-  set_leaves(runner, leaf_values(logical, kSeed));
+  set_leaves(runner, leaf_values(logical, kOpSeed));
   for (OpIndex op = 0; op < graph->graph().op_count(); ++op) {
     SCOPED_TRACE(graph->graph().op(op).name);
     for (const InPlace& pair : graph->graph().op(op).in_place) {
@@ -141,11 +141,11 @@ std::vector<std::byte> outputs_of(GraphRunner& runner, OpIndex op) {
 }
 
 TEST_P(OnednnOps, GivesTheSameBitsAgainWhereRepeatable) {
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(testing::Message() << "seed " << kOpSeed);
   const Graph& logical = GetParam().graph;
   const auto graph = compiled(make_onednn_backend(), logical);
   GraphRunner runner(*graph);
-  set_leaves(runner, leaf_values(logical, kSeed));
+  set_leaves(runner, leaf_values(logical, kOpSeed));
   for (OpIndex op = 0; op < graph->graph().op_count(); ++op) {
     runner.run_op(op, {.learning_rate = 0.1F});
     if (!repeatable(graph->graph().op(op))) continue;
@@ -158,7 +158,7 @@ TEST_P(OnednnOps, GivesTheSameBitsAgainWhereRepeatable) {
 TEST_P(OnednnOps, PlainFormRoundTrips) {
   const auto graph = compiled(make_onednn_backend(), GetParam().graph);
   GraphRunner runner(*graph);
-  for (const auto& [name, values] : leaf_values(GetParam().graph, kSeed)) {
+  for (const auto& [name, values] : leaf_values(GetParam().graph, kOpSeed)) {
     const TensorId id = runner.find(name);
     if (graph->graph().tensor(id).dtype != DType::kF32) continue;
     runner.set_plain(id, values);

@@ -13,9 +13,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSeed = 20240611;
+constexpr std::uint64_t kSequenceSeed = 20240611;
 
-Graph finish(GraphBuilder builder) {
+Graph finished(GraphBuilder builder) {
   auto graph = builder.finish();
   EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().message);
   return std::move(graph).value();
@@ -49,7 +49,7 @@ Graph transformer() {
   x = builder.add(x, builder.dense(builder.gelu(builder.dense(builder.layer_norm(x), 700)), kFeatures));
   builder.begin_layer("loss");
   builder.softmax_cross_entropy(builder.dense(x, kVocabulary), data[1]);
-  return finish(std::move(builder));
+  return finished(std::move(builder));
 }
 
 Graph recurrent() {
@@ -64,7 +64,7 @@ Graph recurrent() {
   x = builder.transpose(builder.lstm(builder.lstm(x, kHidden), kHidden), {1, 0, 2});
   builder.begin_layer("loss");
   builder.softmax_cross_entropy(builder.dense(x, kVocabulary), data[1]);
-  return finish(std::move(builder));
+  return finished(std::move(builder));
 }
 
 // Squeeze and excitation on blocked images: means of pixels, functions of channels, products of images and channels.
@@ -83,7 +83,7 @@ Graph squeeze_and_excitation() {
   x = builder.dropout(x, 0.3F);
   builder.begin_layer("loss");
   builder.softmax_cross_entropy(builder.dense(x, 10));
-  return finish(std::move(builder));
+  return finished(std::move(builder));
 }
 
 struct Network {
@@ -95,7 +95,7 @@ class SequenceKernels : public testing::TestWithParam<Network> {};
 
 TEST_P(SequenceKernels, TrainAsTheReference) {
   const Graph graph = prepare_training_graph(GetParam().build(), {.optimizer = Optimizer::kSgd});
-  const TrainingRun run{.steps = 2, .learning_rate = 0.05F, .seed = kSeed};
+  const TrainingRun run{.steps = 2, .learning_rate = 0.05F, .seed = kSequenceSeed};
   const NamedValues actual = trained(*compiled(make_onednn_backend(), graph, 2), run);
   EXPECT_EQ(farthest(actual, trained(*compiled(make_reference_backend(), graph, 1), run), 2e-4), "");
 }
@@ -107,9 +107,9 @@ TEST_P(SequenceKernels, LoopsGiveTheSameBitsOnAnyNumberOfThreads) {
   const auto three = compiled(make_onednn_backend(), graph, 3);
   GraphRunner first(*one);
   GraphRunner second(*three);
-  first.initialise(kSeed);
+  first.initialise(kSequenceSeed);
   WaveInput input(one->graph());
-  const StepContext context{.step = 1, .learning_rate = 0.05F, .input = &input, .seed = kSeed};
+  const StepContext context{.step = 1, .learning_rate = 0.05F, .input = &input, .seed = kSequenceSeed};
   ASSERT_EQ(one->graph().op_count(), three->graph().op_count());
   for (OpIndex index = 0; index < one->graph().op_count(); ++index) {
     const Op& op = one->graph().op(index);

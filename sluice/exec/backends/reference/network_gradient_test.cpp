@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSeed = 77;
+constexpr std::uint64_t kNetworkSeed = 77;
 
 bool is_update(const Op& op) { return op.kind == OpKind::kSgdUpdate || op.kind == OpKind::kAdamUpdate; }
 
@@ -59,14 +59,14 @@ class Networks : public ::testing::TestWithParam<SmallNetwork> {
 
 // A learning rate of zero: a later stage then sees the parameters that the differences start from.
 TEST_P(Networks, GradientsOfEveryParameterEqualDifferencesOfTheLoss) {
-  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  SCOPED_TRACE("seed " + std::to_string(kNetworkSeed));
   Graph training = build_training_graph(forward(), {});
   const std::vector<TrainedParameter> parameters = trained_parameters(training);
   std::vector<std::string> totals;
   totals.reserve(parameters.size());
   for (const TrainedParameter& parameter : parameters) totals.push_back(total_loss(training, parameter.losses));
   WaveInput input(training);
-  DifferenceCheck check(training, {.input = &input, .seed = kSeed}, leaf_values(training, kSeed));
+  DifferenceCheck check(training, {.input = &input, .seed = kNetworkSeed}, leaf_values(training, kNetworkSeed));
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     SCOPED_TRACE(parameters[i].name);
     check.expect_gradient({totals[i], "", parameters[i].name, parameters[i].gradient}, 2e-3F, 2e-2, 5);
@@ -84,11 +84,11 @@ struct TrainedValues {
 TrainedValues train(const Graph& training, int steps) {
   const auto compiled = make_reference_backend()->compile(training, 1).value();
   GraphRunner runner(*compiled);
-  runner.initialise(kSeed);
+  runner.initialise(kNetworkSeed);
   WaveInput input(training);
   TrainedValues values;
   for (int step = 0; step < steps; ++step) {
-    runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kSeed});
+    runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kNetworkSeed});
     for (TensorId id = 0; id < runner.graph().tensor_count(); ++id)
       if (runner.graph().tensor(id).role == Role::kOutput) values.losses.push_back(runner.plain(id).at(0));
   }

@@ -16,9 +16,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSeed = 20241107;
+constexpr std::uint64_t kTraitsSeed = 20241107;
 constexpr std::byte kGarbage{0x5a};
-const StepContext kContext{.step = 3, .learning_rate = 0.1F, .seed = kSeed};
+const StepContext kContext{.step = 3, .learning_rate = 0.1F, .seed = kTraitsSeed};
 
 using Buffer = std::vector<std::byte>;
 using Buffers = std::vector<Buffer>;
@@ -68,8 +68,8 @@ void for_each_op(const Visit& visit) {
     const bool full = std::none_of(graph.tensors().begin(), graph.tensors().end(),
                                    [](const Tensor& tensor) { return tensor.dtype == DType::kBF16; });
     if (!full) continue;
-    SCOPED_TRACE(testing::Message() << tested.name << ", seed " << kSeed);
-    const NamedValues leaves = leaf_values(graph, kSeed);
+    SCOPED_TRACE(testing::Message() << tested.name << ", seed " << kTraitsSeed);
+    const NamedValues leaves = leaf_values(graph, kTraitsSeed);
     Buffers values(graph.tensors().size());
     for (TensorId id = 0; id < graph.tensor_count(); ++id) {
       const auto leaf = leaves.find(graph.tensor(id).name);

@@ -23,22 +23,22 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSeed = 17;
+constexpr std::uint64_t kSlicedLossSeed = 17;
 constexpr int kSteps = 3;
 constexpr Bytes kRow = 40 * 4;  // of logits, in models of small_options()
 
-using Values = std::map<std::string, std::vector<float>>;
+using ValuesByName = std::map<std::string, std::vector<float>>;
 
 // The loss of every step, and at the end all that outlives a step.
-Values run(const std::unique_ptr<Backend>& backend, const Graph& graph) {
+ValuesByName run(const std::unique_ptr<Backend>& backend, const Graph& graph) {
   EXPECT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   const auto compiled = backend->compile(graph, 2).value();
   GraphRunner runner(*compiled);
-  runner.initialise(kSeed);
+  runner.initialise(kSlicedLossSeed);
   WaveInput input(graph);
-  Values values;
+  ValuesByName values;
   for (int step = 0; step < kSteps; ++step) {
-    runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kSeed});
+    runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kSlicedLossSeed});
     for (TensorId id = 0; id < runner.graph().tensor_count(); ++id) {
       const Tensor& tensor = runner.graph().tensor(id);
       if (tensor.role == Role::kOutput) values["loss"].push_back(runner.plain(id).at(0));
@@ -48,7 +48,7 @@ Values run(const std::unique_ptr<Backend>& backend, const Graph& graph) {
   return values;
 }
 
-void expect_near(const Values& actual, const Values& expected, float tolerance) {
+void expect_near(const ValuesByName& actual, const ValuesByName& expected, float tolerance) {
   ASSERT_EQ(actual.size(), expected.size());
   for (const auto& [name, values] : expected) {
     SCOPED_TRACE(name);
@@ -70,7 +70,7 @@ class SlicedLosses : public ::testing::TestWithParam<std::tuple<std::string, std
 TEST_P(SlicedLosses, TrainAlike) {
   for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdamW}) {
     const Graph whole = build_training_graph(folded(), {.optimizer = optimizer});
-    const Values expected = run(backend(), whole);
+    const ValuesByName expected = run(backend(), whole);
     const float tolerance = optimizer == Optimizer::kSgd ? 1e-4F : 2e-3F;
     for (const std::int64_t rows : {1, 5}) {
       expect_near(run(backend(), slice_loss(whole, rows * kRow)), expected, tolerance);
@@ -81,13 +81,13 @@ TEST_P(SlicedLosses, TrainAlike) {
 // Weights in parts too: compared by their losses, for they have other names.
 TEST_P(SlicedLosses, TrainAlikeWithWeightsSlicedByFeatures) {
   const Graph whole = build_training_graph(folded(), {});
-  const Values sliced = run(backend(), slice_dense(slice_loss(whole, 6 * kRow), 16 * 64 * 4));
+  const ValuesByName sliced = run(backend(), slice_dense(slice_loss(whole, 6 * kRow), 16 * 64 * 4));
   EXPECT_THAT(sliced.at("loss"), ::testing::Pointwise(::testing::FloatNear(1e-4F), run(backend(), whole).at("loss")));
 }
 
 TEST_P(SlicedLosses, TrainAlikeInBf16) {
   const Graph whole = build_training_graph(folded(), {});
-  const Values sliced = run(backend(), to_mixed_precision(slice_loss(whole, 6 * kRow)));
+  const ValuesByName sliced = run(backend(), to_mixed_precision(slice_loss(whole, 6 * kRow)));
   EXPECT_THAT(sliced.at("loss"),
               ::testing::Pointwise(::testing::FloatNear(0.02F), run(backend(), to_mixed_precision(whole)).at("loss")));
 }

@@ -18,18 +18,18 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSeed = 91;
-constexpr int kSteps = 3;
+constexpr std::uint64_t kSlicedNetworkSeed = 91;
+constexpr int kNetworkSteps = 3;
 
 std::vector<float> losses(const Graph& graph) {
   EXPECT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   const auto compiled = make_reference_backend()->compile(graph, 1).value();
   GraphRunner runner(*compiled);
-  runner.initialise(kSeed);
+  runner.initialise(kSlicedNetworkSeed);
   WaveInput input(graph);
   std::vector<float> losses;
-  for (int step = 0; step < kSteps; ++step) {
-    runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kSeed});
+  for (int step = 0; step < kNetworkSteps; ++step) {
+    runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kSlicedNetworkSeed});
     for (TensorId id = 0; id < runner.graph().tensor_count(); ++id) {
       const Tensor& tensor = runner.graph().tensor(id);
       if (tensor.role == Role::kOutput && tensor.shape == Shape{1}) losses.push_back(runner.plain(id).at(0));

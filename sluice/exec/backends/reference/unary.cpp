@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kRootTwoOverPi = 0.7978845608028654;
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 // The argument of kGeluTanh's tanh.
 double gelu_argument(double x) { return kRootTwoOverPi * (x + 0.044715 * x * x * x); }
@@ -25,11 +25,11 @@ double value_at(UnaryFunction function, double x, double alpha, double beta) {
     case UnaryFunction::kElu:
       return x > 0 ? x : alpha * std::expm1(x);
     case UnaryFunction::kSigmoid:
-      return sigmoid(x);
+      return logistic(x);
     case UnaryFunction::kTanh:
       return std::tanh(x);
     case UnaryFunction::kSilu:
-      return x * sigmoid(x);
+      return x * logistic(x);
     case UnaryFunction::kHardSigmoid:
       return std::clamp(alpha * x + beta, 0.0, 1.0);
     case UnaryFunction::kHardSwish:
@@ -92,7 +92,7 @@ double slope_from_input(UnaryFunction function, double x, double alpha) {
     case UnaryFunction::kLinear:
       return alpha;
     case UnaryFunction::kSilu:
-      return sigmoid(x) * (1 + x * (1 - sigmoid(x)));
+      return logistic(x) * (1 + x * (1 - logistic(x)));
     case UnaryFunction::kHardSwish:
       return x <= -3 ? 0 : x >= 3 ? 1 : x / 3 + 0.5;
     case UnaryFunction::kGelu:

@@ -21,15 +21,15 @@ SLUICE_VECTOR_CLONES float row_sum(const float* values, std::int64_t count) { re
 SLUICE_VECTOR_CLONES float row_sum(const BFloat16* values, std::int64_t count) { return sum(values, count); }
 
 template <typename T>
-SLUICE_FORCE_INLINE void add(const T* values, std::int64_t count, float* totals) {
+SLUICE_FORCE_INLINE void add_values(const T* values, std::int64_t count, float* totals) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) totals[i] += load(values, i);
 }
-SLUICE_VECTOR_CLONES void add_row(const float* values, std::int64_t count, float* totals) {
-  add(values, count, totals);
+SLUICE_VECTOR_CLONES void add_to_totals(const float* values, std::int64_t count, float* totals) {
+  add_values(values, count, totals);
 }
-SLUICE_VECTOR_CLONES void add_row(const BFloat16* values, std::int64_t count, float* totals) {
-  add(values, count, totals);
+SLUICE_VECTOR_CLONES void add_to_totals(const BFloat16* values, std::int64_t count, float* totals) {
+  add_values(values, count, totals);
 }
 
 // Offsets in x of all indices of some dimensions, in row-major order.
@@ -97,7 +97,7 @@ void sum_columns(const Reduction& reduction, const X* x, Y* y) {
     const X* const first = x + reduction.kept.at(index / parts) + column;
     float totals[kColumns] = {};
     for (std::int64_t row = 0; row < reduction.reduced.count(); ++row)
-      add_row(first + reduction.reduced.at(row), count, totals);
+      add_to_totals(first + reduction.reduced.at(row), count, totals);
     Y* const to = y + index / parts * extent + column;
     for (std::int64_t i = 0; i < count; ++i) store(to, i, totals[i] * reduction.factor);
   });
