@@ -26,7 +26,7 @@ count_accesses() {  # FILE MODEL BATCH ARG...: those of compare
   shift 3
   while (($#)); do
     case $1 in
-      --lr) shift ;;
+      --lr | --steps) shift ;;
       --smallest-feasible) ;;
       optane | pmbd) arguments+=("$1" --placements) ;;
       *) arguments+=("$1") ;;
@@ -94,7 +94,7 @@ lengths() {  # NAME MODEL BATCH LENGTHS: every step another length, in all of th
 
 experiment() {
   local three=fast-only,on-demand,sentinel
-  local rivals=$sentinel_chain,ial,first-touch,memory-mode,on-demand,slow-only
+  local rivals=$sentinel_chain,ial,first-touch,memory-mode,slow-only
   case $1 in
     resnet50_b16) compare "$1" resnet50 16 $three ;;
     resnet50_b32) compare "$1" resnet50 32 $three ;;
@@ -131,10 +131,10 @@ experiment() {
     lengths_lstm) lengths "$1" lstm 20 20,25,30,35,40,27 ;;
     lengths_bert) lengths "$1" bert_base 2 32,48,64,96,128,56 ;;
     optane_sentinel)  # Sentinel's table III, small batches
-      optane resnet32 128 $rivals
-      optane lstm 20 $rivals
-      note="images of 64 x 64 in colour, the network's own; the paper trains it on MNIST" optane dcgan 128 $rivals
-      optane mobilenet_v1 128 $rivals --image-size 32 --classes 10
+      optane resnet32 128 $rivals --steps 42
+      optane lstm 20 $rivals --steps 42
+      note="images of 64 x 64 in colour, the network's own; the paper trains it on MNIST" optane dcgan 128 $rivals --steps 42
+      optane mobilenet_v1 128 $rivals --image-size 32 --classes 10 --steps 42
       local part why="batch 2 where the paper has 32: a step of 32 takes half a minute on two cores; in two parts,
 because a process for each planner holds all of the model in this machine's 24 GiB"
       part=_1 note=$why optane bert_large 2 $sentinel_chain
@@ -142,8 +142,8 @@ because a process for each planner holds all of the model in this machine's 24 G
       ;;
     pmbd_redl)  # ReDL's table II; all batches are the paper's
       pmbd resnet50_v2 128 --image-size 32 --classes 10
-      pmbd lstm 20
-      pmbd vgg19 64 --image-size 32 --classes 10 --lr 0.001
+      pmbd lstm 20 --steps 42
+      pmbd vgg19 64 --image-size 32 --classes 10 --lr 0.001 --steps 42
       note="images of 75 x 75, the smallest that the network takes; the paper trains it on MNIST" \
         pmbd inception_v3 64 --image-size 75 --classes 10
       ;;
