@@ -131,10 +131,10 @@ experiment() {
     lengths_lstm) lengths "$1" lstm 20 20,25,30,35,40,27 ;;
     lengths_bert) lengths "$1" bert_base 2 32,48,64,96,128,56 ;;
     optane_sentinel)  # Sentinel's table III, small batches
-      optane resnet32 128 $rivals --steps 42
-      optane lstm 20 $rivals --steps 42
-      note="images of 64 x 64 in colour, the network's own; the paper trains it on MNIST" optane dcgan 128 $rivals --steps 42
-      optane mobilenet_v1 128 $rivals --image-size 32 --classes 10 --steps 42
+      optane resnet32 128 $rivals
+      optane lstm 20 $rivals
+      note="images of 64 x 64 in colour, the network's own; the paper trains it on MNIST" optane dcgan 128 $rivals
+      optane mobilenet_v1 128 $rivals --image-size 32 --classes 10
       local part why="batch 2 where the paper has 32: a step of 32 takes half a minute on two cores; in two parts,
 because a process for each planner holds all of the model in this machine's 24 GiB"
       part=_1 note=$why optane bert_large 2 $sentinel_chain
@@ -142,8 +142,8 @@ because a process for each planner holds all of the model in this machine's 24 G
       ;;
     pmbd_redl)  # ReDL's table II; all batches are the paper's
       pmbd resnet50_v2 128 --image-size 32 --classes 10
-      pmbd lstm 20 --steps 42
-      pmbd vgg19 64 --image-size 32 --classes 10 --lr 0.001 --steps 42
+      pmbd lstm 20
+      pmbd vgg19 64 --image-size 32 --classes 10 --lr 0.001
       note="images of 75 x 75, the smallest that the network takes; the paper trains it on MNIST" \
         pmbd inception_v3 64 --image-size 75 --classes 10
       ;;

@@ -40,6 +40,7 @@ class Reorganizer {
 
   const Interval<OpIndex>& range(TensorId id) const { return liveness_.ranges[id]; }
 
+  // Sentinel's rules (§IV-B): what lives in the same layers shares pages, short- and long-lived never do.
   TensorBlock& group_for(TensorId id) {
     const Role role = graph_.tensor(id).role;
     if (is_persistent(role) && options_.persistent == PersistentTensors::kByLayersOfUse) {
@@ -70,6 +71,7 @@ class Reorganizer {
     block.bytes = align_up(block.bytes, options_.page_bytes);
   }
 
+  // Descending accesses, so that the first pages of a block are its hottest.
   void put_hottest_first(TensorBlock& block) const {
     std::stable_sort(block.tensors.begin(), block.tensors.end(),
                      [&](TensorId a, TensorId b) { return accesses(a) > accesses(b); });
@@ -79,6 +81,7 @@ class Reorganizer {
     }
   }
 
+  // Short-lived tensors follow one another through the same pages: best fit in the order of their births.
   void reuse_room(TensorBlock& block) const {
     std::stable_sort(block.tensors.begin(), block.tensors.end(),
                      [&](TensorId a, TensorId b) { return range(a).begin < range(b).begin; });

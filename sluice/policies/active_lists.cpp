@@ -1,6 +1,6 @@
 #include "sluice/policies/active_lists.hpp"
 
-#include "sluice/policies/builtin.hpp"
+#include "sluice/policies/policy.hpp"
 
 namespace sluice {
 
@@ -131,12 +131,24 @@ std::vector<std::pair<std::string, double>> ActiveLists::figures() const {
           {"pages demoted", static_cast<double>(demotions_)}};
 }
 
-MadePolicy make_ial(const PolicyMemory& memory, const PolicyTuning& tuning) {
-  return std::make_unique<ActiveLists>(memory, tuning, true);
+PolicyEntry ial_policy() {
+  return {"ial",
+          "active and inactive lists of pages, exchanged in short passes (Nimble, as in Sentinel VII)",
+          true,
+          {.scan_period = 0.05, .copy_threads = 4, .concurrent_migrations = 8},
+          [](const PolicyMemory& memory, const PolicyTuning& tuning) {
+            return std::make_unique<ActiveLists>(memory, tuning, true);
+          }};
 }
 
-MadePolicy make_oim(const PolicyMemory& memory, const PolicyTuning& tuning) {
-  return std::make_unique<ActiveLists>(memory, tuning, false);
+PolicyEntry oim_policy() {
+  return {"oim",
+          "the same lists, one pass every 5 s, no exchange (Nimble, as in ReDL IV)",
+          true,
+          {.scan_period = 5, .copy_threads = 4, .concurrent_migrations = 8},
+          [](const PolicyMemory& memory, const PolicyTuning& tuning) {
+            return std::make_unique<ActiveLists>(memory, tuning, false);
+          }};
 }
 
 }  // namespace sluice

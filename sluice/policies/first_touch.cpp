@@ -4,8 +4,8 @@
 //
 // What a framework's allocator frees it keeps for itself: the page remains where it is, and the next tensor on those
 // addresses finds it there. (The planner first-touch places whole tensors and knows when each is dead.)
-#include "sluice/policies/builtin.hpp"
 #include "sluice/policies/pages.hpp"
+#include "sluice/policies/policy.hpp"
 
 namespace sluice {
 namespace {
@@ -43,8 +43,14 @@ class FirstTouch final : public Policy {
 
 }  // namespace
 
-MadePolicy make_first_touch(const PolicyMemory& memory, const PolicyTuning& tuning) {
-  return std::make_unique<FirstTouch>(memory, tuning);
+PolicyEntry numa_first_touch_policy() {
+  return {"numa-first-touch",
+          "a page goes to fast memory while there is room, and stays where it is",
+          true,
+          {},
+          [](const PolicyMemory& memory, const PolicyTuning& tuning) {
+            return std::make_unique<FirstTouch>(memory, tuning);
+          }};
 }
 
 }  // namespace sluice

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sluice/policies/builtin.hpp"
+#include "sluice/policies/policy.hpp"
 
 namespace sluice {
 
@@ -83,8 +83,14 @@ std::vector<std::pair<std::string, double>> MemoryMode::figures() const {
   return {{"write amplification", static_cast<double>(memories_wrote_) / static_cast<double>(ops_wrote_)}};
 }
 
-MadePolicy make_memory_mode(const PolicyMemory& memory, const PolicyTuning& tuning) {
-  return std::make_unique<MemoryMode>(memory, tuning);
+PolicyEntry memory_mode_policy() {
+  return {"memory-mode",
+          "fast memory as a direct-mapped hardware cache of 64-byte lines",
+          true,
+          {.page_bytes = 64},
+          [](const PolicyMemory& memory, const PolicyTuning& tuning) {
+            return std::make_unique<MemoryMode>(memory, tuning);
+          }};
 }
 
 }  // namespace sluice

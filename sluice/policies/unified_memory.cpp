@@ -1,6 +1,6 @@
 #include "sluice/policies/unified_memory.hpp"
 
-#include "sluice/policies/builtin.hpp"
+#include "sluice/policies/policy.hpp"
 
 namespace sluice {
 
@@ -18,6 +18,7 @@ void UnifiedMemory::use(PageIndex page) {
   page_at(page).used_since = hint_;
 }
 
+// Least recently used goes; true if a page had to go.
 bool UnifiedMemory::bring(PageIndex page) {
   const bool full = by_use_.size(kByUse) >= frames_;
   if (full) {
@@ -45,6 +46,7 @@ AccessCharge UnifiedMemory::access(std::span<const Access> accesses, Seconds /*n
   return charge;
 }
 
+// One fault brings adjacent missing pages, up to fault_bytes; a page that is there ends the run.
 void UnifiedMemory::access_range(const Access& access, AccessCharge& charge) {
   Bytes missing = 0;  // of the fault that adjacent pages may still join
   for_pages(access, tuning_.page_bytes, [&](PageIndex page, Bytes /*bytes*/) {
@@ -80,6 +82,7 @@ void UnifiedMemory::expect(std::span<const Access> upcoming, Seconds /*now*/) {
   }
 }
 
+// Prefetches in the order asked for, until the oldest page is one that the same hint wants kept.
 BackgroundWork UnifiedMemory::advance(Seconds from, Seconds to) {
   BackgroundWork work;
   for (Seconds now = from; next_asked_ < asked_for_.size();) {
@@ -105,12 +108,28 @@ std::vector<std::pair<std::string, double>> UnifiedMemory::figures() const {
   return {{"faults", static_cast<double>(faults_)}, {"pages prefetched", static_cast<double>(prefetched_)}};
 }
 
-MadePolicy make_um(const PolicyMemory& memory, const PolicyTuning& tuning) {
-  return std::make_unique<UnifiedMemory>(memory, tuning, Prefetching::kNone);
+namespace {
+
+PolicyEntry unified_memory_policy(std::string_view name, std::string_view summary, Prefetching prefetching) {
+  return {name,
+          summary,
+          false,
+          {.page_bytes = 64 * kKiB, .fault_seconds = 30e-6, .fault_bytes = 2 * kMiB},
+          [prefetching](const PolicyMemory& memory, const PolicyTuning& tuning) {
+            return std::make_unique<UnifiedMemory>(memory, tuning, prefetching);
+          }};
 }
 
-MadePolicy make_um_prefetch(const PolicyMemory& memory, const PolicyTuning& tuning) {
-  return std::make_unique<UnifiedMemory>(memory, tuning, Prefetching::kHints);
+}  // namespace
+
+PolicyEntry um_policy() {
+  return unified_memory_policy("um", "unified memory: fault on demand, evict the least recently used",
+                               Prefetching::kNone);
+}
+
+PolicyEntry um_prefetch_policy() {
+  return unified_memory_policy("um-prefetch", "the same, the next layer's operands asked for ahead",
+                               Prefetching::kHints);
 }
 
 }  // namespace sluice

@@ -25,6 +25,8 @@ class Lowering {
       residencies_of_[as_index(residency.tensor)].push_back(&residency);
   }
 
+  // In the order in which things are issued: a migration after the op it follows, so that the tracker sees each access to
+  // a byte after all those that it must wait for.
   Program run() {
     program_.arena_bytes = plan_.arena_bytes;
     program_.lanes.resize(machine_.links.size());
@@ -101,6 +103,7 @@ class Lowering {
     program_.transfers.push_back(std::move(transfer));
   }
 
+  // Where the next step finds a tensor is where this one leaves it: the first residency of what survives the step.
   void find_boundary_locations() {
     const auto starts = start_residencies(graph_, plan_);
     for (std::size_t tensor = 0; tensor < starts.size(); ++tensor) {

@@ -38,6 +38,8 @@ class PolicySimulation {
   }
 
  private:
+  // Faults first, then the op with what it finds slow, while the policy's own threads work; what these take from the
+  // processors is added at the end.
   PolicyOp run_op(OpIndex op, Seconds step_begin) {
     PolicyOp done;
     done.charge = charge_op(policy_, accesses_, op, now_);
@@ -99,6 +101,7 @@ StepTimes last_step(const PolicyTimeline& timeline, const Machine& machine) {
   return last;
 }
 
+// The mean of the second half: policies that learn have settled by then (settling_steps()).
 PolicyStep PolicyTimeline::steady() const {
   SLUICE_CHECK(!steps.empty(), "a timeline has steps");
   const std::size_t first = steps.size() / 2;

@@ -57,6 +57,7 @@ class TrainingStep {
     for (OpIndex index = 0; index < stage.end; ++index) {
       for (const TensorId id : forward_.op(index).inputs) ++pending_uses[as_index(id)];
     }
+    // Reverse mode. A parameter is updated as soon as its last gradient is there, so that the gradient dies at once.
     for (OpIndex index = stage.end - 1; index >= 0; --index) {
       const Op& op = forward_.op(index);
       if (index >= begin || !is_loss(op.kind)) differentiate_with_old_values(op, index < begin);

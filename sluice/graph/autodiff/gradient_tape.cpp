@@ -100,6 +100,7 @@ void GradientTape::give_slice(const Op& consumer, TensorId to, TensorId gradient
   if (needs(to)) total(to).slices.push_back({consumer, gradient});
 }
 
+// Slices that cover the whole become one concatenation; others are padded with zeros and added.
 void GradientTape::join_slices(const Op& at, TensorId id) {
   std::vector<SliceGradient> slices = std::exchange(total(id).slices, {});
   std::stable_sort(slices.begin(), slices.end(), [](const SliceGradient& a, const SliceGradient& b) {
@@ -133,6 +134,7 @@ TensorId GradientTape::join_rows(const Op& at, std::vector<TensorId> parts) {
   return emit_one(at, OpKind::kConcat, {}, std::move(parts), rows);
 }
 
+// Weights used in several places (time steps): one product of the rows put together, not a sum of products.
 void GradientTape::join_products(const Op& at, TensorId id) {
   std::vector<TensorId> x;
   std::vector<TensorId> dy;
@@ -145,6 +147,7 @@ void GradientTape::join_products(const Op& at, TensorId id) {
   give(at, id, emit_one(at, OpKind::kDenseBackwardWeights, {}, rows, shape(id)));
 }
 
+// Adds to the sums in place where nobody else holds them: no second buffer, no add op.
 bool GradientTape::accumulate(const Op& forward, OpKind kind, Attributes attributes, std::vector<TensorId> inputs,
                               const std::vector<TensorId>& targets) {
   const bool possible =

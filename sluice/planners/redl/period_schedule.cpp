@@ -67,6 +67,7 @@ std::vector<PeriodScheduler::Item> PeriodScheduler::long_lived_items() const {
   return items;
 }
 
+// Stretches before gaps, each by what it saves for the bytes and the time that it holds.
 void PeriodScheduler::place_long_lived() {
   std::vector<Item> items = long_lived_items();
   std::ranges::stable_sort(items, [](const Item& a, const Item& b) {
@@ -89,6 +90,7 @@ void PeriodScheduler::take(const Item& item) {
   }
 }
 
+// When each op begins if nothing more is brought: what lies in the slow tier is used there and makes its op longer.
 void PeriodScheduler::forecast() {
   IdVector<OpIndex, std::vector<std::size_t>> slow(op_count_);
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -128,6 +130,7 @@ std::optional<PeriodSchedule> schedule_periods(const RedlProblem& problem, const
     scheduler.keep_everything();
     return std::move(scheduler).result();
   }
+  // The order is Dynamic Migration's: short-lived first, then long-lived while there is room, then what periods bring.
   if (!scheduler.reserve_what_must_be_fast()) return std::nullopt;
   scheduler.place_short_lived();
   scheduler.place_long_lived();
