@@ -24,7 +24,7 @@ struct WorkloadArguments {
   std::optional<std::int64_t> batch, image_size, classes, sequence, width, depth;
   std::optional<float> dropout;
   std::string optimizer = "sgd";
-  OptimizerOptions update;  // but for which optimizer
+  OptimizerOptions update;  // all but which optimizer it is
   bool keep_norm_outputs = false;
   std::string precision = "fp32";
 
@@ -62,8 +62,8 @@ struct BudgetArguments {
   Result<FastBudget> budget() const;
 };
 
-// What was measured before (`sluice profile --save`). Without a file, times are measured or known, and planners do
-// without access counts.
+// Files with what was measured before (`sluice profile --save`). Without a file, times come from the cache or are
+// measured, and planners work without access counts.
 struct ProfileArguments {
   std::string times;
   std::string accesses;

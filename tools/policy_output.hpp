@@ -11,7 +11,7 @@ namespace sluice {
 // In place of describe_plan(): which policy, and how much fast memory it may use.
 std::string describe_policy_run(const Machine& machine, const Plan& plan);
 
-// What a step in balance takes, and what the policy says of itself: the lines beside those of the last step.
+// What a step in balance takes, and the policy's own figures: lines beside those of the last step.
 std::string describe_policy_timeline(const PolicyTimeline& timeline);
 
 nlohmann::json policy_timeline_json(const PolicyTimeline& timeline);

@@ -25,7 +25,7 @@ class StepLog {
   void note(const StepReport& report);
   void note(std::int64_t next_step, const ValidationResult& result);
   void print(const std::string& line);
-  // Another plan from the next step on: traces and times are of that one alone.
+  // Notes that another plan runs from the next step on: traces and times are then of that plan alone.
   void note_change(const std::string& line);
 
   bool empty() const { return step_seconds_.empty(); }

@@ -25,7 +25,7 @@ struct SweepRequest {
 
 struct SweepArguments {
   std::vector<std::string> models;  // NAME or NAME:BATCH
-  WorkloadArguments workload;       // but for the model
+  WorkloadArguments workload;       // all but the model
   MachineArguments machine;
   std::vector<std::string> planners{std::string(kDefaultPlanner)};
   std::vector<std::string> fast;
@@ -37,7 +37,7 @@ struct SweepArguments {
   std::string svg;
 
   void add_to(CLI::App& command);
-  // Everything checked that can be without measuring: names, lists, models.
+  // Checks everything that can be checked without measuring: names, lists, models.
   Result<SweepRequest> request() const;
 };
 

@@ -5,7 +5,7 @@
 
 namespace sluice {
 
-// `arguments` were checked and name lengths. Returns the exit code.
+// `arguments` have been checked, and they name lengths. Returns the exit code.
 Result<int> train_sequences(const TrainArguments& arguments);
 
 }  // namespace sluice

@@ -4,9 +4,9 @@
 // slot is taken by one compare-and-swap. push() and pop() allocate nothing and may run in signal handlers. Entries
 // leave in the order in which their pushes took their slots.
 //
-// A thread that loses the processor between taking a slot and filling or emptying it holds up those who need that very
-// slot: they wait for it. Not waiting would be worse than late: with the oldest entry in the hands of a thread that
-// does not run, nothing could be forgotten, the TLB would outgrow its reach and accesses would go uncounted.
+// A thread can lose the processor after it has taken a slot and before it has filled or emptied it. Threads that need
+// that very slot then wait for it. To go on without waiting would be worse: while a thread that does not run holds the
+// oldest entry, nothing could be forgotten, so the TLB would outgrow its reach and accesses would go uncounted.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// What else may be watching this process, so that its counts or times are not what they seem.
+// Finds what may make this process's counts and times differ from what they seem: a debugger, or a sanitizer in the
+// build.
 #pragma once
 
 #include <string>
@@ -6,8 +7,8 @@
 
 namespace sluice {
 
-// One sentence each: a debugger (it sees every fault first, and may keep it), a sanitizer this build was made with (its
-// own accesses to memory count too, and everything is slower). Empty when there is none.
+// One sentence for each disturbance: a debugger (it sees every fault first, and may keep it), or a sanitizer that this
+// build was made with (its own accesses to memory count too, and everything is slower). Empty when there is none.
 std::vector<std::string> counting_disturbances();
 
 // The same from the text of /proc/self/status.

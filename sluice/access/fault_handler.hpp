@@ -1,7 +1,8 @@
 // The process's SIGSEGV handler while a PageTracker is there.
 //
-// Faults that the tracker does not know go to whoever had the signal before. Where nobody had, the handler steps aside
-// and the instruction faults again: the process ends as it would have, with its own address in the core file.
+// A fault that the tracker does not know goes to the handler that had the signal before. If there was none, this
+// handler restores the default action and the instruction faults again: the process ends as it would have without a
+// tracker, and the core file has the address of that instruction.
 #pragma once
 
 namespace sluice {

@@ -1,10 +1,10 @@
 // Memory accesses as the processor itself samples them (Intel's PEBS, AMD's IBS, through perf_event_open): next to no
 // slowdown, but a sample of accesses instead of all of them, and only where there is such hardware. Virtual machines
-// usually have none, and Debian's kernels let ordinary users sample only with kernel.perf_event_paranoid <= 2: open()
-// then says which of these it is.
+// usually have none, and Debian's kernels let ordinary users sample only with kernel.perf_event_paranoid <= 2.
+// open_hardware_sampler() then says which of the two is the reason.
 //
-// Counted are loads and stores that missed the TLB, each standing for as many as the sampling period. Samples are taken
-// of the threads that the process has when open() is called.
+// The sampler counts loads and stores that missed the TLB. Each sample stands for as many of them as the sampling
+// period. It samples the threads that the process has when open_hardware_sampler() is called.
 #pragma once
 
 #include <memory>

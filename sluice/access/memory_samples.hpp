@@ -18,13 +18,13 @@ struct MemorySample {
   bool operator==(const MemorySample&) const = default;
 };
 
-// Where samples come from: HardwareSampler, or a test's own. Calling thread only.
+// Where samples come from: the processor (hardware_sampling.hpp), or a test's own source. Calling thread only.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
   virtual void start() = 0;
   virtual void stop() = 0;
-  virtual std::vector<MemorySample> drain() = 0;  // taken since the last call; between stop() and start()
+  virtual std::vector<MemorySample> drain() = 0;  // those since the last call; only between stop() and start()
   virtual std::vector<std::string> notes() const = 0;
 };
 
@@ -36,8 +36,8 @@ struct DecodedSamples {
 // `records` begin and end at a record's border and carry address, period and data source.
 DecodedSamples decode_samples(std::span<const std::byte> records);
 
-// What perf_event_open() is told of an event that sysfs describes as "event=0xcd,umask=0x1,ldlat=3"; nothing for terms
-// other than these three.
+// The codes that perf_event_open() takes for an event that sysfs describes as "event=0xcd,umask=0x1,ldlat=3".
+// parse_event() returns nothing for a description with terms other than these three.
 struct EventCode {
   std::uint64_t config = 0;
   std::uint64_t config1 = 0;

@@ -2,11 +2,12 @@
 // table entries): watched memory is protected, every touch of it is a fault, and the fault's handler counts it and
 // opens the chunk that was touched.
 //
-// A bounded FIFO of open chunks plays the TLB: touches of what it holds cost nothing and are not counted; when its
-// reach is exceeded the oldest chunk is protected again. The first load of a closed chunk opens it for reading and
-// counts a read of its pages; a store opens it for writing and counts a write, also of a chunk so far only read. (An
-// instruction that loads and stores at once counts a write.) With chunks of one page the count is that of every TLB
-// miss of a FIFO TLB; larger chunks bound the cost and count a swept range the same, a sparsely touched one too high.
+// A bounded FIFO of open chunks plays the TLB. Touches of chunks in it cost nothing and are not counted. When the open
+// chunks exceed its reach, the oldest one is protected again. The first load from a closed chunk opens it for reading
+// and counts a read of its pages. The first store opens it for writing and counts a write, even if the chunk was open
+// for reading. (An instruction that loads and stores at once counts a write.) With chunks of one page, the count is
+// that of every TLB miss of a FIFO TLB. Larger chunks bound the cost: they count a swept range the same, and a sparsely
+// touched one too high.
 //
 // Cost (measured, 2 cores, virtual): 4 to 5 us of processor time for a touch of a page, 12 for 64 KiB, 35 for 256 KiB;
 // two threads that fault at once wait for each other inside the kernel. Each open chunk may split a mapping in three:
@@ -15,11 +16,11 @@
 // While a range is watched, system calls that are given its addresses fail with EFAULT: watch it only while nothing but
 // plain loads and stores touches it.
 //
-// Threads: any number may touch watched memory, those that run generated code with a stack for faults
-// (fault_stack.hpp). The other calls are for one thread at a time, and that thread has to keep others from a range that
-// it begins or ceases to watch. One tracker a process at a time: it owns SIGSEGV, and passes on faults that are not its
-// own (fault_handler.hpp). The handler allocates nothing and takes no mutex; it waits
-// for other threads only in the middle of a few instructions or of one system call (wait_briefly.hpp).
+// Threads: any number may touch watched memory. Those that run generated code need a stack for faults
+// (fault_stack.hpp). The other calls are for one thread at a time, and that thread must keep others away from a range
+// while it starts or stops watching it. A process has one tracker at a time: the tracker owns SIGSEGV, and passes on
+// faults that are not its own (fault_handler.hpp). The handler allocates nothing and takes no mutex. It waits for other
+// threads only while they are in the middle of a few instructions or of one system call (wait_briefly.hpp).
 #pragma once
 
 #include <cstddef>
@@ -59,27 +60,27 @@ class PageTracker {
   PageTracker(const PageTracker&) = delete;
   PageTracker& operator=(const PageTracker&) = delete;
 
-  // The largest chunk that leaves every thread eight chunks: fewer, and an instruction that touches several at once
-  // might never find them all open.
+  // The largest chunk of which every thread can have eight within the reach. With fewer, an instruction that touches
+  // several chunks at once might never find them all open.
   static Bytes largest_chunk(Bytes reach, int threads);
-  // kBadInput unless it is a power of two from a page to largest_chunk().
+  // kBadInput unless `chunk` is a power of two from a page to largest_chunk().
   static Status check_chunk(Bytes chunk, Bytes reach, int threads);
-  // For a range of so many bytes: a sixteenth of it, from a page to `largest`. Small ranges are counted page by page,
-  // and the error of large ones stays within a sixteenth where they are touched sparsely.
+  // The chunk for a range of `range_bytes`: a sixteenth of it, from a page to `largest`. So small ranges are counted
+  // page by page, and the error of a large range stays within a sixteenth of it where it is touched sparsely.
   static Bytes chunk_of(Bytes range_bytes, Bytes largest);
 
-  // A range that may be watched from now on: whole pages, readable and writable. Its state in the software TLB is
-  // empty, and kept while it is not watched. A range may lie where another one lies that is no longer watched.
-  // kBadInput when there are most_ranges already.
+  // Adds a range that may be watched from now on: whole pages, readable and writable. At first the software TLB holds
+  // nothing of it; what the TLB holds later, it keeps while the range is not watched. A range may lie in the same place
+  // as another one that is no longer watched. kBadInput when there are most_ranges already.
   Result<RangeId> add_range(std::byte* begin, Bytes bytes, Bytes chunk);
 
-  // Protects what the software TLB does not hold of the range, which overlaps no other watched one. kOutOfSpace when
-  // the kernel refuses.
+  // Protects the parts of the range that the software TLB does not hold. The range must not overlap another watched
+  // one. kBadInput when most_watched ranges are watched already, kOutOfSpace when the kernel refuses.
   Status watch(RangeId range);
   // Opens the range; what the software TLB holds of it stays there.
   void unwatch(RangeId range);
 
-  // As if a thread had written the range from end to end: for memory that a system call fills.
+  // Counts as if a thread had written the range from end to end: for memory that a system call fills.
   void count_written(RangeId range);
 
   // Counted since the last call.
@@ -99,17 +100,17 @@ class PageTracker {
     bool write = false;
     bool operator==(const Access&) const = default;
   };
-  // What a thread touched last that opened a chunk.
+  // A thread's last access that opened a chunk.
   struct CountedAccess {
     Access access;
-    std::int64_t watch = 0;  // of the range: what begins to be watched again is touched anew
+    std::int64_t watch = 0;  // of the range: after another watch() the same access counts again
     bool operator==(const CountedAccess&) const = default;
   };
-  // For the fault's handler: opens the chunk, and counts the touch unless `last`, this thread's, is the very same. For
-  // a thread may lose the processor between the opening of a chunk and its access, others may close the chunk
-  // meanwhile, and its next fault is then no new access. With several threads this leaves out a real repeat: the same
-  // instruction touching the same address twice in a row, where others closed the chunk in between. With one thread no
-  // other closes anything in between, and counts are exact.
+  // For the fault's handler: opens the chunk, and counts the touch unless it is the very same as `last`, this thread's
+  // last one. The reason: a thread may lose the processor after its chunk was opened and before its access. If other
+  // threads close the chunk meanwhile, the thread faults again, but that is no new access. With several threads this
+  // leaves out a real repeat: the same instruction touches the same address twice in a row, and others closed the chunk
+  // in between. With one thread nobody else closes anything in between, and counts are exact.
   Touch touch(const Access& access, CountedAccess& last);
 
  private:

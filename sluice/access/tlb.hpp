@@ -1,8 +1,9 @@
 // How much memory the processor's translation look-aside buffer covers: the default size of the software TLB.
 //
-// Entries for 4 KiB pages of the last data TLB of one core, from CPUID: AMD's leaf 0x80000006, Intel's 0x18 and, where
-// that says nothing, the descriptors of leaf 2. Virtual machines may hide all of them (seen: zeros); then 1536 entries
-// are assumed, what server cores had from Skylake and Zen on, and `source` says so.
+// The entries are those for 4 KiB pages in the last data TLB of one core. CPUID tells their number: AMD's leaf
+// 0x80000006, Intel's 0x18 and, where that says nothing, the descriptors of leaf 2. Virtual machines may hide all of
+// these (seen: zeros). Then 1536 entries are assumed, as server cores had from Skylake and Zen on, and `source` says
+// so.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // One range of memory whose touches are counted, cut into chunks of equal size (the last may be shorter).
 //
-// Every chunk has one atomic byte. A thread that changes a chunk's protection first sets kBusy in it, so that the byte
-// and the pages change as one; whoever finds the bit set waits for that one system call. Nobody holds two chunks at
-// once, so nobody waits in a circle.
+// Every chunk has one atomic byte. A thread that changes a chunk's protection first sets kBusy in this byte, so that
+// the byte and the pages change as one. A thread that finds kBusy set waits for that one system call. No thread holds
+// two chunks at once, so there is no deadlock.
 #pragma once
 
 #include <atomic>
@@ -50,7 +50,7 @@ class TrackedRange {
   bool overlaps(const TrackedRange& other) const { return contains(other.begin_) || other.contains(begin_); }
   Bytes chunk_at(std::uintptr_t address) const { return static_cast<Bytes>(address - begin_) / chunk_; }
   std::byte* chunk_begin(Bytes chunk) const { return begin() + chunk * chunk_; }
-  // Of `count` chunks from `chunk` on, as far as the range goes.
+  // The bytes of `count` chunks from `chunk` on, cut off at the end of the range.
   Bytes chunk_bytes(Bytes chunk, Bytes count = 1) const {
     const Bytes rest = bytes_ - chunk * chunk_;
     return rest < count * chunk_ ? rest : count * chunk_;

@@ -1,6 +1,6 @@
-// Profiles any training loop, not only Sluice's: which of its buffers are touched how often in main memory, and over
-// which layers they live. These are the three calls of Sentinel (§VI), and allocation through Sluice, which puts every
-// buffer on pages of its own so that page counts are buffer counts (§III-A).
+// Profiles any training loop, not only Sluice's: how often each of its buffers is touched in main memory, and over
+// which layers it lives. It offers the three calls of Sentinel (§VI), and allocation through Sluice. Allocation puts
+// every buffer on pages of its own, so that page counts are buffer counts (§III-A).
 //
 //   void* weights = allocate_tracked(bytes, "weights").value();
 //   ... a few steps, so that caches and thread pools are warm ...
@@ -17,8 +17,8 @@
 //
 // Threads that run generated code (oneDNN's kernels, say) call give_fault_stack() of fault_stack.hpp first.
 //
-// Any thread may touch buffers, allocate and release; no other thread may touch a tracked buffer while
-// start_profile() or end_profile() runs, and nobody a buffer that is being released. One profile a process at a time.
+// Any thread may touch buffers, allocate and release. While start_profile() or end_profile() runs, no other thread may
+// touch a tracked buffer. No thread may touch a buffer that is being released. A process has one profile at a time.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct TrainingProfileOptions {
 struct BufferRecord {
   std::string name;
   Bytes bytes = 0;
-  int first_layer = 0;  // lives over layers [first_layer, end_layer); those that outlive the profile end with it
+  int first_layer = 0;  // lives over layers [first_layer, end_layer); a buffer that outlives the profile ends with it
   int end_layer = 0;
   std::int64_t reads = 0;  // in pages of 4 KiB
   std::int64_t writes = 0;
@@ -62,7 +62,7 @@ Result<void*> allocate_tracked(Bytes bytes, std::string name);
 // kBadInput for what allocate_tracked() did not return.
 Status release_tracked(void* buffer);
 
-Status start_profile(const TrainingProfileOptions& options = {});  // kBadInput while one is under way
+Status start_profile(const TrainingProfileOptions& options = {});  // kBadInput: one is under way, or bad options
 void add_layer();                                                  // the layer ends here; nothing without a profile
 Result<TrainingProfile> end_profile();                             // kBadInput without a start
 

@@ -1,3 +1,5 @@
+// Turns an id or an axis, which is signed, into the index of a vector, which is not. IdVector does this by itself for a
+// vector that is indexed by one kind of id.
 #pragma once
 
 #include <cstddef>
@@ -5,8 +7,6 @@
 
 namespace sluice {
 
-// An id or an axis, which are signed, as the index of a vector, which is not. Where a whole vector is indexed by one kind
-// of id, IdVector does this by itself.
 constexpr std::size_t as_index(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 }  // namespace sluice

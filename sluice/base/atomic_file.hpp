@@ -23,7 +23,8 @@
 
 namespace sluice {
 
-// For what is too large to hold twice. Dropped before commit(), it removes what it has written.
+// For what is too large to hold in memory twice. An object that is destroyed before commit() removes what it has
+// written.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::filesystem::path& path);

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// kBadInput when the text is no JSON or only the beginning of one: the byte where it goes wrong.
+// kBadInput when the text is no JSON or only the beginning of a document; the error names the byte where it goes wrong.
 Result<nlohmann::json> parse_json(std::string_view text);
 
 // The same of a whole file, named in the error; kIo when it cannot be read.

@@ -2,7 +2,7 @@
 // number, found "far""). All of Sluice reads JSON by this: what is missing, of another type or out of range is a
 // kBadInput error and nothing throws. A reader points into the document, which must outlive it.
 //
-// A type of one's own is read like the built-in ones, within lists and maps too, once this stands beside it:
+// Other types are read like the built-in ones, within lists and maps too, if a function like this stands beside them:
 //
 //   Status read_json(const JsonReader& reader, Timing& timing) {
 //     SLUICE_RETURN_IF_ERROR(reader.read_figure("median_seconds", timing.median));

@@ -1,4 +1,4 @@
-// How repeated measurements lie: what tables show of rounds.
+// How repeated measurements are spread: the figures that tables show for several rounds.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// A file of a data set, open for reading where its bytes lie (pread), so that a set costs no memory of its own beyond
-// the kernel's page cache. Move-only; read() may be called from several threads at once.
+// A file of a data set, open for reading. Its bytes are read where they lie (pread), so a set costs no memory of its
+// own beyond the kernel's page cache. Move-only; read() may be called from several threads at once.
 #pragma once
 
 #include <cstdint>

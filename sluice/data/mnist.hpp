@@ -3,10 +3,11 @@
 //   train-images-idx3-ubyte, train-labels-idx1-ubyte    training
 //   t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte      validation
 //
-// An image is put in the middle of the model's (28 or 32 pixels a side: 32 adds two black pixels around) and repeated
-// in each of the model's channels (1 or 3). Pixels are scaled to [0, 1] and normalised by MNIST's mean and deviation.
-// Errors: a missing file, a wrong magic number or extent, a size that is not what the header says, images and labels
-// of different counts, a label above 9.
+// An image is put in the middle of the model's image (28 or 32 pixels a side: 32 adds two black pixels on every side)
+// and repeated in each of the model's channels (1 or 3). Pixels are scaled to [0, 1] and normalised by MNIST's mean and
+// deviation.
+// Errors: a missing file, a wrong magic number or extent, a size that is not what the header says, images and labels of
+// different counts, a label above 9.
 #pragma once
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 // A synthetic language that a model can really learn: a Markov chain over the vocabulary, made on the fly from a seed.
 //
-// After a token follows one of its four usual successors, each half as likely as the one before, or, one time in
-// eight, any token; tokens themselves are drawn with common and rare ones. Perplexity starts near the vocabulary's
-// size and can fall below 10. There are `kSamples` sequences.
+// After each token comes one of its four usual successors, with probabilities 1/2, 1/4, 1/8 and 1/8. One time in eight
+// any token comes instead. Some tokens are common and others rare. Perplexity starts near the vocabulary's size and can
+// fall below 10. There are `kSamples` sequences.
 #pragma once
 
 #include "sluice/data/sample_sets.hpp"

@@ -1,8 +1,8 @@
 // Emulates slow addressable memory: makes the compute threads wait as long as the slow accesses would have taken.
 //
-// All compute threads wait together (an idle core would let transfers run faster than they could beside a busy one),
-// and the debt is carried over ops until it reaches a quantum, because many short waits lose more to starting and
-// stopping than they wait. Waiting too long is credited to the next wait. Compute thread only.
+// All compute threads wait together (an idle core would let transfers run faster than they could beside a busy one).
+// The debt is carried over ops until it reaches a quantum, because many short waits lose more to starting and stopping
+// than they wait. What a wait takes too long is deducted from the next one. Compute thread only.
 #pragma once
 
 #include "sluice/base/units.hpp"

@@ -40,7 +40,8 @@ class Executor {
   virtual Status read_tensor(TensorId tensor, std::span<std::byte> bytes) = 0;
   virtual Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) = 0;
 
-  // From the next step on; nullptr: nobody. The observer outlives the steps that it sees.
+  // Shows every op to `observer`, from the next step on; nullptr: to nobody. The observer outlives the steps that it
+  // sees.
   virtual void observe(OpObserver* observer) {
     SLUICE_CHECK(observer == nullptr, "this executor shows its ops to nobody");
   }

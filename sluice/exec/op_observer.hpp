@@ -1,4 +1,4 @@
-// Somebody who wants to see a step op by op, at the addresses where the ops find their operands.
+// An observer that sees a step op by op, at the addresses where the ops find their operands.
 //
 // Called on the compute lane. While an observer is there, every transfer that could be under way during an op has
 // ended before before_op(): nothing but the op's own threads touches its operands until after_op() returns. That takes

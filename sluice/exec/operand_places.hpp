@@ -1,8 +1,9 @@
 // Where a program's ops find their operands, as ranges of whole pages that can be watched.
 //
 // A tensor stays in a place until a transfer brings it somewhere else, or back from elsewhere. Two ops that use it
-// during one stay touch the same pages; between stays the bytes were copied, so that no processor could still have the
-// pages in its TLB. Pages that a tensor fills only in part it may share with others: there the page is what stays.
+// during one stay touch the same pages. Between two stays the bytes were copied, so no processor can still have the
+// pages in its TLB. A page that a tensor fills only in part may be shared with other tensors: there the page itself is
+// what stays.
 #pragma once
 
 #include <vector>

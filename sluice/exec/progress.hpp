@@ -1,8 +1,8 @@
 // How far the running step is: what the compute thread and the lanes tell each other.
 //
 // Why no condition variable: a step has thousands of ops and transfers, and every needless wake-up takes time from the
-// compute threads. So progress is a set of counters that are only ever raised, a sleeper first publishes the one thing
-// it needs, and whoever makes that thing happen wakes exactly that sleeper, once. Publishing and raising are both
+// compute threads. So progress is a set of counters that are only ever raised. A sleeper first publishes the one thing
+// it needs. Whoever makes that thing happen wakes exactly that sleeper, once. Publishing and raising are both
 // sequentially consistent: either the sleeper sees the event before it sleeps, or the other side sees the need.
 //
 // Nothing is reset between steps: ops are counted by a clock that runs on over all steps, and every transfer counts the

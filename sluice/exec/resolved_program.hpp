@@ -11,7 +11,7 @@ namespace sluice {
 
 struct ResolvedProgram {
   std::vector<std::vector<void*>> operands;  // by OpIndex: inputs then outputs
-  std::vector<MemorySeconds> emulated;       // by OpIndex: what it waits for operands in emulated tiers
+  std::vector<MemorySeconds> emulated;       // by OpIndex: how long the op waits for operands in emulated tiers
   std::vector<Bytes> link_bytes;             // by LinkId: moved in one step
 };
 

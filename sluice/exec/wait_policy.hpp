@@ -23,9 +23,9 @@
 
 namespace sluice {
 
-// While one exists, whatever waits in libgomp (barriers, the dock between parallel regions) spins for microseconds only
-// and then sleeps in the kernel. libgomp waits so by itself when it keeps more threads than there are processors: so
-// this keeps a team of them, asleep. Others' OpenMP libraries take no notice.
+// While one exists, whatever waits in libgomp (barriers, the dock between parallel regions) spins only for microseconds
+// and then sleeps in the kernel. libgomp waits in this way when it keeps more threads than there are processors, so
+// this object keeps a team of that many threads, asleep. Other OpenMP libraries take no notice.
 class SleepingBarriers {
  public:
   SleepingBarriers();
@@ -67,15 +67,15 @@ class ThreadTimes {
   int calls_ = 0;
 };
 
-// The part of the queueing that other programs can be blamed for: threads of our own that copy queue for the same
-// processors, but what other programs took of these we did not run.
+// The part of the queueing that other programs can be blamed for. Our own copying threads queue for the same
+// processors, but other programs can have taken only the processor time that we did not run.
 Seconds queued_for_others(const ThreadTimes::Sums& times, Seconds elapsed, int processors);
 
 // Decides from readings at regular times. No clocks, no threads.
 //
 // Threads go to sleep after two busy readings in a row, so that one hiccup changes nothing, and spin again after some
-// quiet ones. Asleep they leave processors to others and may queue little though others are there, so spinning is
-// tried: if that goes wrong at once, the next trial waits for twice as many quiet readings.
+// quiet ones. While they sleep they leave processors to others, and may queue little even if others are there. So
+// spinning is a trial: if it goes wrong at once, the next trial waits for twice as many quiet readings.
 class WaitDecider {
  public:
   static constexpr double kBusyShare = 0.25;  // of a reading's time, over all threads
@@ -97,7 +97,8 @@ class WaitDecider {
 // The thread that reads, decides and switches.
 class WaitPolicy {
  public:
-  // The process' one: started by the first who asks, stopped when the last has let go. Whoever computes holds it.
+  // The one of this process. The first who asks starts it, and it stops when the last holder lets go. Whoever computes
+  // holds it.
   static std::shared_ptr<WaitPolicy> of_process();
 
   WaitPolicy();

@@ -4,7 +4,7 @@
 // The profiled step runs under a plan that adds nothing to fast memory: everything in the slow tier where ops can
 // address it (slow-only), else everything in fast memory when that fits the budget (fast-only), else on-demand inside
 // the budget. It costs about ten normal steps the first time and nothing afterwards: profiles are kept beside the
-// profile cache, one file a graph, tier arrangement and options.
+// profile cache, one file for each graph, tier arrangement and set of options.
 #pragma once
 
 #include "sluice/profile/access_profile.hpp"

@@ -1,18 +1,19 @@
 // Several planners side by side on the same steps: the measurement behind `sluice compare`.
 //
-// Each planner has a process of its own (worker.hpp) that runs as `sluice train` would and is stopped while it is not
-// its turn. They take steps in turn in an order that rotates, A B C, B C A, C A B, so that drift of the machine and
-// what one leaves in the caches meet all alike; a slowdown is the median over rounds of this planner's step time over
-// the baseline's of the same round. The first two rounds are warm-up: trained but not timed. The baseline, fast-only,
-// is added when it is not asked for. A planner that cannot run has the reason in its row; the others go on.
+// Each planner has a process of its own (worker.hpp). It runs as `sluice train` would, and it is stopped while it is
+// not its turn. The planners take steps in turn, in an order that rotates: A B C, B C A, C A B. So drift of the
+// machine, and what one planner leaves in the caches, meet all of them alike. A slowdown is the median over rounds of
+// this planner's step time divided by the baseline's step time of the same round. The first two rounds are warm-up:
+// trained but not timed. The baseline, fast-only, is added when it is not asked for. A planner that cannot run has the
+// reason in its row; the others go on.
 //
 // Ahead of the rounds:
-//   - the baseline takes a few steps. Where its prediction is off by more than kProfileTolerance, op times are of
-//     another moment (a busy minute, a slower clock): they are measured again, once, and all plans are made with the
-//     new ones;
+//   - the baseline takes a few steps. If its prediction is off by more than kProfileTolerance, the op times belong to
+//     another moment (a busy minute, a slower clock). They are then measured again, once, and all plans are made with
+//     the new ones;
 //   - a planner that decides by trials makes them in this process, and takes part with the plan it kept;
-//   - a policy that looks at pages in passes runs for as many steps as its prediction does, until it has made several
-//     passes (settling_steps()): what is compared is the policy at work, not the placement it began with.
+//   - a policy that looks at pages in passes runs until it has made several passes, for as many steps as in its
+//     prediction (settling_steps()). So the policy at work is compared, not the placement that it began with.
 // Then every contestant begins again with the initial parameters.
 #pragma once
 
@@ -31,8 +32,8 @@ namespace sluice {
 
 inline constexpr double kProfileTolerance = 0.05;
 
-// Rounds in all, warm-up included, where nobody says how many: twenty timed ones of steps below half a second, eight of
-// longer ones.
+// The number of rounds, warm-up included, where nobody gives one: twenty timed rounds if a step takes less than half a
+// second, eight if it takes longer.
 std::int64_t default_rounds(Seconds fast_only_step);
 
 struct ComparisonOptions {
@@ -45,7 +46,7 @@ struct ComparisonOptions {
   const AccessProfile* accesses = nullptr;  // for planners that go by them
   // Most steps that a planner with a search may spend on trials, as start_planning() takes it; others make none.
   std::optional<std::int64_t> trials;
-  // Measures all op times anew. Empty: they were given, and are kept whatever they predict.
+  // Measures all op times again. Empty: the op times were given, and are kept whatever they predict.
   std::function<Result<Profile>()> measure_again;
   std::filesystem::path worker = "/proc/self/exe";  // run with the argument "worker"
 };
@@ -53,8 +54,10 @@ struct ComparisonOptions {
 // What is being done, and how many parts of it are done: for progress.
 using ComparisonProgress = std::function<void(std::string_view what, std::int64_t done, std::int64_t total)>;
 
-// Rows in the order asked for, baseline first when it was added. Fails as a whole only when the baseline cannot run or
-// `stop` says so (kInterrupted).
+// Rows in the order asked for, with the baseline first when it was added. One planner's failure goes into its row. The
+// comparison as a whole fails when the baseline cannot run, for bad input (kBadInput: the caller's mistake, no
+// planner's), when op times cannot be measured again, when there is no place for the plans' files (kIo), or when `stop`
+// says so (kInterrupted).
 Result<ComparisonResult> compare_planners(const Workload& workload, const Machine& machine, const Profile& profile,
                                           const ComparisonOptions& options, const ComparisonProgress& progress,
                                           const std::function<bool()>& stop);

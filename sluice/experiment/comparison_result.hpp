@@ -3,8 +3,8 @@
 // Predictions are compared as ratios: a plan's predicted step over fast-only's predicted step, beside the measured step
 // over fast-only's measured step of the same rounds. Drift of the machine between the measurement of op times and the
 // rounds changes both steps of a ratio alike; what is left is the error of the model. The absolute error stands beside
-// it. Likewise the bound: it is a sum of op times of another moment, so it is scaled by what fast-only measured over
-// what it was predicted.
+// it. The bound is handled in the same way: it is a sum of op times of another moment, so it is multiplied by
+// fast-only's measured step over fast-only's predicted step.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -36,7 +36,7 @@ struct PolicyActivity {
   Bytes bytes_out = 0;
   std::vector<std::pair<std::string, double>> figures;  // Policy::figures(): passes over the lists, faults, ...
 
-  // Over the accessed bits; nothing where the policy makes none.
+  // Passes over the accessed bits; nothing where the policy makes no passes.
   std::optional<double> passes() const;
 };
 
@@ -45,11 +45,11 @@ struct ComparisonRow {
   std::optional<Error> failure;  // why there is nothing else in this row
   Plan plan;
   Spread step_seconds;
-  Spread slowdown;                // over rounds, of the step by the baseline's step of the same round
-  double predicted_slowdown = 1;  // by the baseline's prediction
+  Spread slowdown;                // over rounds: the step divided by the baseline's of the same round
+  double predicted_slowdown = 1;  // predicted step divided by the baseline's
   Seconds bound_seconds = 0;      // the plan's lower bound, scaled to the moment of the rounds
   Seconds stall_seconds = 0;      // median
-  Bytes bytes_in = 0;             // a timed step, on average, towards the fast tier
+  Bytes bytes_in = 0;             // average of the timed steps, towards the fast tier
   Bytes bytes_out = 0;
   Bytes peak_rss_bytes = 0;
   nlohmann::json locality;               // locality_json() of the last step; null: not known
@@ -58,7 +58,7 @@ struct ComparisonRow {
   bool same_losses = false;  // as the baseline's, bit for bit, at every step
   bool same_parameters = false;
   std::vector<Seconds> rounds;           // step times after warm-up
-  std::optional<TrialRecord> trials;     // that chose the plan
+  std::optional<TrialRecord> trials;     // the trials that chose the plan
   std::optional<PolicyActivity> policy;  // where a policy decided
   std::vector<std::string> notes;
 
@@ -71,11 +71,11 @@ struct ComparisonRow {
 // How op times were judged before anything was planned with them: fast-only's prediction is nothing but their sum.
 struct ProfileCheck {
   Seconds measured_seconds = 0;         // fast-only's step, before the first round
-  double error = 0;                     // of its prediction then
-  bool measured_again = false;          // op times were, because of that error
+  double error = 0;                     // of its prediction at that time
+  bool measured_again = false;          // op times were measured again because of that error
   std::optional<double> error_after;    // of the prediction with the new op times
   bool with_accesses = false;           // planners were given counted main-memory accesses
-  std::vector<std::string> placements;  // slow tiers of which op times by placement were known
+  std::vector<std::string> placements;  // slow tiers for which op times by placement were known
 };
 
 struct ComparisonResult {

@@ -8,8 +8,9 @@
 //                     "inputs": [{"name", "content", "shape", "dtype", "bound", "file"}]}
 //   *.bin            values, little-endian, row-major: fp32, or int32 where an input's dtype says so
 //
-// Sliced parameters are joined: names and shapes are those of the whole. Gradients die inside a step; each is copied
-// when the op that updates its parameter is about to run. A batch norm's scale and shift are one parameter [2, C].
+// Sliced parameters are joined: names and shapes are those of the whole. A gradient does not live to the end of the
+// step, so it is copied when the op that updates its parameter is about to run. A batch norm's scale and shift are one
+// parameter [2, C].
 // Errors: kBadInput for data that does not fit, kIo and kOutOfSpace for the folder, whatever stops an op.
 #pragma once
 

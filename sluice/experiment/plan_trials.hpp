@@ -1,17 +1,18 @@
 // Training that decides between plans by running steps with them: Sentinel's test and trial for tensors that arrive too
-// late (§IV-D, case 3), ReDL's search for the period (§III-D). A planner's search (planners/plan_search.hpp) proposes;
-// this runs the steps and tells it what they took.
+// late (§IV-D, case 3), ReDL's search for the period (§III-D). A planner's search (planners/plan_search.hpp) proposes
+// plans. PlanTrials runs steps with them and tells the search how long each step took.
 //
 //   session --step--> trace --observe()--> search --plan()--> another plan? --> session.change_plan() before the next
 //
-// Trial steps are steps of the training like all others: loss and parameters are the same bits whatever is tried. They
-// count at most twice an occasion in Sentinel; beside them every change of plan costs one step that is run but not
-// observed (kWarmupSteps says why), and the writing and reading of the parameters, which is not part of any step's
-// time. All three are counted apart.
+// Trial steps are steps of the training like all others: loss and parameters are the same bits whatever is tried. In
+// Sentinel there are at most two trial steps for each occasion. In addition, every change of plan costs one step that
+// is run but not observed (kWarmupSteps says why), and the time to write and read the parameters, which is part of no
+// step's time. All three are counted separately.
 //
-// The last word is the search's: the best plan observed. A plan that cannot be started ends the trials with the best of
-// those before it, and a note. A run that ends in between loses nothing: its checkpoint does not depend on the plan,
-// and kept_plan() is the best so far. One caller at a time. A proposal that breaks a rule is our bug: std::logic_error.
+// At the end the search decides: the best plan observed is kept. If a plan cannot be started, the trials end with the
+// best plan before it, and a note says so. A run that ends in between loses nothing: its checkpoint does not depend on
+// the plan, and kept_plan() is the best so far. One caller at a time. A proposal that breaks a rule is our bug:
+// std::logic_error.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,10 @@
 
 namespace sluice {
 
-// Steps of a plan that are not observed, after the session began to obey it. The first one touches the pages of new
-// arenas, some hundred page faults, which take 5 to 10 % of a step's processor time (ResNet-20 and ResNet-50 on an
-// emulated tier); the first of a process makes kernels too and takes half as long again. The second has no faults, and
-// its time is that of those after it.
+// How many steps are not observed after the session has begun to obey another plan. The first step touches the pages of
+// new arenas: some hundred page faults, which take 5 to 10 % of a step's processor time (ResNet-20 and ResNet-50 on an
+// emulated tier). The first step of a process makes kernels too and takes half as long again. The second step has no
+// such faults and takes as long as those after it.
 inline constexpr int kWarmupSteps = 1;
 
 struct TriedPlan {
@@ -42,11 +43,11 @@ struct TriedPlan {
 struct TrialRecord {
   std::vector<TriedPlan> plans;   // in the order of their first steps; the first is what the session began with
   std::size_t kept = 0;           // of these: the best so far
-  int profiling_steps = 0;        // before the run: counting accesses takes one, where they were given
+  int profiling_steps = 0;        // before the run: one where accesses were given, to count them
   std::int64_t trial_steps = 0;   // observed
   std::int64_t warmup_steps = 0;  // run between them and not observed
   std::int64_t changes = 0;       // of plan
-  Seconds change_seconds = 0;     // what these took, outside all steps
+  Seconds change_seconds = 0;     // what the changes took, outside all steps
   bool complete = false;          // the search has made up its mind; else it was cut short, or is under way
   SearchReport search;
   std::vector<std::string> notes;
@@ -58,8 +59,8 @@ struct TrialOptions {
   std::function<void(const TriedPlan& plan)> on_change = {};  // may be empty: told of every change of plan
 };
 
-// How a run begins: with a plan, and where plans are to be tried with the search that goes on proposing. The search
-// refers to `asked`, and that to the workload's graph, the profile and the machine.
+// How a run begins: with a plan and, where plans are to be tried, with the search that proposes further ones. The
+// search refers to `asked`, and `asked` refers to the workload's graph, the profile and the machine.
 struct PlannedStart {
   Plan plan;
   std::unique_ptr<BudgetedRequest> asked;  // both nullptr: there is nothing to try
@@ -104,10 +105,10 @@ class PlanTrials : public Training {
   TrialRecord record_;
 };
 
-// plan_workload(), or the first plan of the planner's search where trials are wanted. `most_steps`: none at 0; when it
-// is missing, trials are made where the planner has a search and ops can use slow memory in place, because elsewhere a
-// late tensor can only be waited for (Sentinel §V). kBadInput when trials are asked for and the planner has none to
-// make; otherwise plan_workload()'s errors.
+// Plans a workload: where trials are wanted, with the first plan of the planner's search, else with plan_workload().
+// `most_steps`: 0 means no trials. When it is missing, trials are made where the planner has a search and ops can use
+// slow memory in place, because elsewhere a late tensor can only be waited for (Sentinel §V). kBadInput when trials are
+// asked for and the planner has none to make; otherwise plan_workload()'s errors.
 Result<PlannedStart> start_planning(const Workload& workload, const Machine& machine, const Profile& profile,
                                     std::string_view planner, const FastBudget& fast, const AccessProfile* accesses,
                                     const std::optional<std::int64_t>& most_steps);

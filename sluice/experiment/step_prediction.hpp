@@ -9,7 +9,7 @@ namespace sluice {
 struct StepPrediction {
   StepTimes timeline;  // of one step
   Locality locality;
-  std::optional<PolicyTimeline> policy;  // all steps, where a policy decides; the others are of its last one
+  std::optional<PolicyTimeline> policy;  // where a policy decides: all steps; the fields above are of the last
 
   // Of a step in balance.
   Seconds step_seconds() const { return policy ? policy->steady().step_seconds : timeline.step_seconds; }

@@ -1,8 +1,8 @@
 // Slowdown over fast budget for one workload: the curves of Sentinel's figures 10 and 11, and ReDL's figure 11.
 //
-// A point is planned and simulated; measure() also runs the planners of one budget beside the baseline, as
-// comparison.hpp does. The profile is given once and serves every budget. What a planner cannot do is a failure in its
-// point, never one of the sweep.
+// A point is planned and simulated. measure() also runs the planners of one budget beside the baseline, as
+// comparison.hpp does. The profile is given once and serves every budget. When a planner cannot do something, its point
+// says so; the sweep itself does not fail.
 #pragma once
 
 #include <map>
@@ -20,16 +20,18 @@ class BudgetSweep {
   // Nothing swept yet: names and what everything takes.
   SweptModel begin(std::string_view model) const;
 
-  // Plans and simulates once; once too small a budget was met, smaller ones are known not to do.
+  // Plans and simulates once. When a budget was too small, the planner's smallest feasible one is remembered, and
+  // smaller budgets fail without planning.
   SweepPoint predict(std::string_view planner, Bytes budget);
 
   // The smallest budget on a grid of hundredths of everything with a predicted loss of at most `allowed`, by bisection:
-  // about seven budgets, and as many to find the smallest feasible one. More memory can do what less can, so the loss
-  // is taken to fall with the budget; planners are heuristics, so budgets just below the one found are tried as well.
+  // about seven budgets, and as many to find the smallest feasible one. Bisection takes for granted that the loss falls
+  // as the budget grows, because more memory can do what less can. Planners are heuristics, so budgets just below the
+  // one found are tried as well.
   NoLossPoint find_no_loss(std::string_view planner, double allowed);
 
-  // Runs the feasible points, all of one budget, and fills what is measured. `options` but for planners and budget.
-  // Errors: kInterrupted where `stop` says so, and those of the baseline.
+  // Runs the feasible points, all of one budget, and fills in what is measured. Planners and budget come from the
+  // points, everything else from `options`. Errors: kInterrupted where `stop` says so, and those of the baseline.
   Status measure(std::span<SweepPoint* const> points, ComparisonOptions options, const ComparisonProgress& progress,
                  const std::function<bool()>& stop) const;
 

@@ -1,4 +1,4 @@
-// What a sweep over fast budgets finds, as data: train/sweep.hpp makes it, report/sweep_*.hpp show it.
+// What a sweep over fast budgets finds, as data: sweep.hpp makes it, report/sweep_*.hpp show it.
 //
 // Shares are of everything: the arena of the fast-only plan (peak memory). Slowdowns are step times over fast-only's:
 // predicted over predicted, measured over measured in the same round.
@@ -26,10 +26,10 @@ struct MeasuredPoint {
 struct SweepPoint {
   std::string planner;
   Bytes budget = 0;
-  std::string failure;                     // why there is nothing below; empty where there is
+  std::string failure;                     // why there are no results below; empty where there are
   std::optional<Bytes> smallest_feasible;  // where the budget is too small
 
-  Seconds step_seconds = 0;  // predicted, as all that follows
+  Seconds step_seconds = 0;  // predicted, as are the fields below
   double slowdown = 0;
   Seconds stall_seconds = 0;
   Bytes bytes_in = 0;  // per step, towards the fast tier

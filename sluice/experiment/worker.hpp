@@ -1,8 +1,8 @@
 // One planner's run in a process of its own, so that its resident size is its own: `sluice compare` starts one
 // `sluice worker` for each planner and has them take steps in turn.
 //
-// The two speak JSON, one object a line: the parent writes to the worker's standard input, the worker answers each line
-// with one line on its standard output.
+// Parent and worker speak JSON, one object a line: the parent writes to the worker's standard input, the worker answers
+// each line with one line on its standard output.
 //
 //   {"command": "setup", "workload": {...}, "machine": {...}, "plan": "FILE", "seed": 1, "data": "synthetic"}
 //     -> {"ok": true, "notes": [...]}          the workload as in workload_json.hpp
@@ -72,7 +72,7 @@ class WorkerProcess {
  public:
   // `program` is run with the argument "worker".
   static Result<std::unique_ptr<WorkerProcess>> start(const std::filesystem::path& program, const WorkerSetup& setup);
-  ~WorkerProcess();  // lets the worker end, and kills it when it has not in ten seconds
+  ~WorkerProcess();  // lets the worker end, and kills it when it has not ended within ten seconds
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 

@@ -1,8 +1,8 @@
 // What a kernel asks of an operand's bytes: which of them, how often, and whether in order.
 //
-// Kernels of almost all kinds go once over their operands, whole and in order. The others are the cases of
-// access_pattern.cpp, each with its reason. That a convolution or product comes back to what a core's cache still holds
-// is no second sweep. Pure functions. Thread-safe.
+// Kernels of almost all kinds go over their operands once, whole and in order. The others are the cases of
+// access_pattern.cpp, each with its reason. A convolution or product comes back to bytes that a core's cache still
+// holds; this does not count as a second sweep. Pure functions. Thread-safe.
 #pragma once
 
 #include "sluice/graph/graph.hpp"

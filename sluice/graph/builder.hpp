@@ -11,9 +11,9 @@
 //
 // Errors are kept: the first wrong shape makes every later call a no-op, and finish() returns it with the layer's name.
 // Names follow the layer: "conv1.weight", "conv1.bias", "conv1.bn.scale_shift", "conv1.bn.running"; a second op of
-// one kind in a layer gets "_2". Weights start as He et al. 2015: normal with variance 2 / fan_in; biases at zero;
-// with weight_init() from another distribution. Importers name parameters themselves (named_parameter) and build any
-// op through add().
+// one kind in a layer gets "_2". Weights start as He et al. 2015: normal with variance 2 / fan_in; weight_init()
+// chooses another distribution. Biases start at zero. Importers name parameters themselves (named_parameter) and build
+// any op through add().
 #pragma once
 
 #include <map>
@@ -62,8 +62,8 @@ class GraphBuilder {
   explicit GraphBuilder(std::string name) { graph_.name = std::move(name); }
 
   void begin_layer(std::string name);
-  // The op being built, and everything before it since the last stage, is trained with the parameters of this prefix
-  // before what follows runs (Graph::stages).
+  // Ends a stage: all ops since the last stage are differentiated, and the parameters whose names begin with this
+  // prefix are updated, before what follows runs (Graph::stages).
   void end_stage(std::string trained_prefix);
   // Weights made from here on: normal with this standard deviation; nothing: He et al. again.
   void weight_init(std::optional<float> stddev) { stddev_ = stddev; }
@@ -101,8 +101,8 @@ class GraphBuilder {
   TensorId dropout(TensorId x, float rate);                            // x itself when the rate is 0
   TensorId embedding(TensorId ids, std::int64_t vocabulary, std::int64_t features);
   TensorId embedding_with(TensorId ids, TensorId weight);
-  // x [T, B, in] through one LSTM layer, unrolled: a projection of all steps, then a cell op a step; [T, B, hidden].
-  // Parameters as PyTorch's, but with its two biases as one.
+  // x [T, B, in] through one LSTM layer, unrolled: a projection of all steps, then one cell op per step; [T, B,
+  // hidden]. Parameters as PyTorch's, but with its two biases as one.
   TensorId lstm(TensorId x, std::int64_t hidden);
 
   // Mean over the batch (over all labels that are not -1).

@@ -1,9 +1,9 @@
 // Sentinel section IV-E: how much fast memory a step should have at least.
 //
-// Below the peak of short-lived tensors plus the largest long-lived tensor, short-lived tensors would have to move or a
-// long-lived one finds no room; the paper expects that to cost more than a fifth of the step time. It is no limit of
-// what can be planned. The peak of short-lived bytes is the same for every interval length, because the paper takes the
-// largest of all intervals. Bytes are the tensors' own, not rounded to pages.
+// The bound is the peak of short-lived tensors plus the largest long-lived tensor. With less, short-lived tensors would
+// have to move, or a long-lived one would find no room; the paper expects that to cost more than a fifth of the step
+// time. The bound is not a limit of what can be planned. The peak of short-lived bytes is the same for every interval
+// length, because the paper takes the largest of all intervals. Bytes are the tensors' own, not rounded to pages.
 #pragma once
 
 #include "sluice/graph/liveness.hpp"

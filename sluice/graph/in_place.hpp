@@ -14,10 +14,10 @@ namespace sluice {
 // Fills Op::in_place of every op by its kind, in order of preference. Pairs already there are replaced.
 void set_in_place_candidates(Graph& graph);
 
-// Makes an output the same tensor as an input, where that input is last used by this op, first written nowhere else,
-// not persistent, not a step input or output, and of equal bytes, dtype, shape and layout. The op then lists one id
-// among its inputs and its outputs; order and number of ops and operand positions stay. A gradient shared by several
-// consumers is overwritten by the last of them only.
+// Makes an output the same tensor as an input, where this op is the last to use the input and the first to use the
+// output, neither is persistent or a step input or output, and both have equal bytes, dtype, shape and layout. The op
+// then lists one id among its inputs and its outputs; order and number of ops and operand positions stay. A gradient
+// shared by several consumers is overwritten by the last of them only.
 // Renumbers the tensors so that none is left over, and returns the new id by old id (merged tensors share one).
 std::vector<TensorId> merge_in_place(Graph& executable);
 

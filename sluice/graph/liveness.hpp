@@ -25,7 +25,7 @@ struct LayerSpan {
 };
 
 struct Liveness {
-  IdVector<TensorId, std::vector<Use>> uses;     // ascending op, one entry an op
+  IdVector<TensorId, std::vector<Use>> uses;     // ascending op, one entry per op
   IdVector<TensorId, Interval<OpIndex>> ranges;  // persistent tensors and kOutput: see below
   IdVector<int, LayerSpan> spans;                // in execution order, covering all ops
   IdVector<OpIndex, int> span_of_op;

@@ -76,21 +76,22 @@
 //
 // Batch norms in parts (split_batch_norm.hpp): kBatchNorm is kBatchNormStatistics of equally many samples each, their
 // kBatchNormMerge, and kBatchNormApply; kBatchNormBackward is ...BackwardSums, added up over the samples, and
-// ...BackwardApply. Merge and ...BackwardApply see not all of x: their `size` is the elements of one channel in the
-// whole batch, N H W. Attributes are otherwise as in the op they come from.
+// ...BackwardApply. Merge and ...BackwardApply do not see all of x, so their `size` is the number of elements of one
+// channel in the whole batch, N H W. Attributes are otherwise as in the op they come from.
 //
 // Fused activations: `activation` (kRelu, kRelu6) of kConv2d, kConvTranspose2d, kBatchNorm(+Apply), kAdd, kConcat and
-// kMaxPool (kRelu only) is applied last. The gradient of a batch norm's is inside kBatchNormBackward, which makes the
-// pre-activation again from x; with a residual, and for the others, autodiff puts a kReluBackward or kUnaryBackward
-// before.
+// kMaxPool (kRelu only) is applied last. The gradient of a batch norm's activation is computed inside
+// kBatchNormBackward, which makes the pre-activation again from x. For a batch norm with a residual, and for the other
+// kinds, autodiff puts a kReluBackward or kUnaryBackward before the backward op.
 //
 // Slices. A sliced dense op or embedding (out_begin, out_end) works with those output features or vocabulary rows only;
 // its weights are that part. In kDense and kEmbedding `partial` means: other parts of y were written before and stay;
 // in kDenseBackwardData: the slice's contribution is added to dx. dbias of a slice has the slice's length. In
 // kSliceBatch and kPlaceBatch the same two attributes count samples of x (slice_batch.hpp); in kSlice they bound x
 // along `axis`, in kPad they say where x lies in y. `accumulate`: the contribution is added to the gradient, in place.
-// In kSoftmaxCrossEntropy and its gradient out_begin and out_end say which of the labels, counted row-major, the logits
-// are of: the labels are all labels, and so is the mean (slice_loss.hpp). There `accumulate` is of the loss alone.
+// In kSoftmaxCrossEntropy and its gradient, out_begin and out_end say which of the labels, counted row-major, the
+// logits belong to. The labels operand still holds all labels, and the mean is over all of them (slice_loss.hpp). There
+// `accumulate` applies to the loss alone.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What holds of a kind of op by itself, in whatever graph it stands: one line a kind, in op_traits.cpp. Rewrites,
-// lowering and planners ask here instead of listing kinds, so a new kind is added in one place.
+// What is true of a kind of op by itself, in any graph. op_traits.cpp has one line per kind. Rewrites, lowering and
+// planners ask here instead of listing kinds, so a new kind is added in one place.
 //
 //   name        as printed and as part of an op's signature
 //   in place    which output may overwrite which input, best first: kernels that go through their operands element by
@@ -11,8 +11,8 @@
 //   repeat      whether running it again, on the same operands, gives the same bits, and why
 //   again       whether making its result again costs little beside keeping it (recompute.hpp)
 //
-// The three in the middle have a letter for each operand, as in "hhf>h": inputs, then outputs, in the order of the
-// table in op.hpp; the last letter of a side stands for all that follow. An empty text means: never.
+// "samples", "features" and "precision" have a letter for each operand, as in "hhf>h": inputs, then outputs, in the
+// order of the table in op.hpp; the last letter of a side stands for all that follow. An empty text means: never.
 //
 //   samples     n  samples along its first dimension
 //               w  weights, or a gradient of weights: no samples; what slices add to it is summed
@@ -77,8 +77,8 @@ struct OpTraits {
 
 const OpTraits& traits(OpKind kind);
 
-// Whether running the op again gives the same bits: as its kind says, and it overwrites nothing that it reads (an op
-// that adds to its output, or was merged in place, has lost its operands).
+// Whether running the op again gives the same bits: its kind says so, and the op overwrites nothing that it reads (an
+// op that adds to its output, or was merged in place, has lost its operands).
 bool repeatable(const Op& op);
 
 // The ops of optimizers.

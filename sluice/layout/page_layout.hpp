@@ -1,5 +1,5 @@
-// Where each tensor of a step lies in virtual memory, to be looked at by pages: which tensors share one, and what a
-// system that sees only pages makes of them (Sentinel §III-B, observation 3).
+// Where each tensor of a step lies in virtual memory. It shows which tensors share a page, and what a system that sees
+// only pages makes of them (Sentinel §III-B, observation 3).
 //
 // A tensor has one offset for all of its live range; tensors that are never live together may lie on the same bytes.
 #pragma once
@@ -18,10 +18,10 @@ struct PageLayout {
   Bytes bytes = 0;                    // one past the highest byte of any tensor
 };
 
-// What a framework's allocator gives that knows neither lifetimes nor layers (TensorFlow's BFC in spirit):
-//   - persistent tensors first, by TensorId, one behind the other: they are allocated before training;
+// The layout by a framework's allocator that knows neither lifetimes nor layers (TensorFlow's BFC in spirit):
+//   - persistent tensors first, by TensorId, one after the other: they are allocated before training;
 //   - then op by op: what the op uses first is allocated, in operand order, inputs first; what it uses last is freed
-//     behind it;
+//     after it;
 //   - ranges come from a best-fit heap in units of 64 bytes (best_fit_heap.hpp).
 // So small and large, short- and long-lived tensors are mixed on pages. O(n log n) in tensors. Thread-safe.
 PageLayout allocation_order_layout(const Graph& graph, const Liveness& liveness);

@@ -1,15 +1,15 @@
-// A *simulated* system that moves pages, not tensors, between fast and slow memory: what it costs that tensors of
-// different lives share pages (Sentinel §III-B, observation 3).
+// A *simulated* system that moves pages, not tensors, between fast and slow memory. It shows the cost of pages shared
+// by tensors of different lives (Sentinel §III-B, observation 3).
 //
 //   - A page is in one tier. An op needs every page of its operands in fast memory: a page in slow memory that holds
 //     data is moved in; one that holds none is new, and nothing moves.
-//   - Behind each layer span (Sentinel's interval, of one layer), a page that no op of the next span touches leaves
-//     fast memory, and is moved out if it holds data.
+//   - After each layer span (Sentinel's interval, of one layer), a page that no op of the next span touches leaves fast
+//     memory, and is moved out if it holds data.
 //   - When fast memory is full, the page touched longest ago that the op does not need is moved out.
 // Which pages hold data? A kernel under a framework's allocator cannot tell (FreedData::kUnknown): the allocator keeps
-// what was freed for itself, so a page holds data from its first touch on. Told of every range that is freed
-// (kKnown), the system gives a page up for nothing, but only when all of it is dead: one live tensor is enough to have
-// it moved, however little of the page it has.
+// what was freed for itself, so a page holds data from its first touch on. A system that is told of every freed range
+// (kKnown) gives a page up for nothing, but only when all of the page is dead: one live tensor, however little of the
+// page it has, is enough to have the page moved.
 //
 // Persistent tensors are live between steps. Bytes are those of a step in steady state (the second one). Cost: linear
 // in pages touched by ops; 2 GiB of tensors in 4 KiB pages take about 0.1 s. Thread-safe.
@@ -42,9 +42,9 @@ struct PageSystem {
 Result<PageTraffic> simulate_page_migration(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
                                             const PageSystem& system);
 
-// The same step in three ways. Between the first two lies what it is worth to know what is dead, between the last two
-// what it is worth, beyond that, not to mix lives on a page. Reorganisation brings both: pages of a block die together,
-// and the runtime that makes the blocks knows when.
+// The same step in three ways. The difference between the first two is what it is worth to know which data are dead.
+// The difference between the last two is what it is worth, beyond that, not to mix lives on a page. Reorganisation
+// brings both: pages of a block die together, and the runtime that makes the blocks knows when.
 struct PageMigrationComparison {
   PageTraffic allocation_order;  // where a framework's allocator puts tensors; freed data unknown
   PageTraffic freed_known;       // the same places; every freed range known

@@ -2,7 +2,7 @@
 // and freed together.
 //
 //   (1) short-lived tensors of one layer share pages;
-//   (2) long-lived tensors that live in exactly the same layers lie one behind the other, those with most accesses
+//   (2) long-lived tensors that live in exactly the same layers lie one after the other, those with most accesses
 //       first;
 //   (3) other long-lived tensors never share a page;
 //   (4) long- and short-lived tensors never share a page.
@@ -31,7 +31,7 @@ enum class BlockKind {
 // Tensors that lie together on pages of their own.
 struct TensorBlock {
   BlockKind kind = BlockKind::kAlone;
-  Interval<OpIndex> ops;          // from the first op that uses one of them to behind the last; persistent: all
+  Interval<OpIndex> ops;          // from the first op that uses one of them to after the last; persistent: all
   std::vector<TensorId> tensors;  // short-lived: by first use; long-lived: most accesses first
   std::vector<Bytes> offsets;     // of each, from the block's begin: multiples of 64
   Bytes bytes = 0;                // whole pages
@@ -48,7 +48,7 @@ struct ReorganizeOptions {
   PersistentTensors persistent = PersistentTensors::kByLayersOfUse;
 };
 
-// Every tensor that has bytes and is used, in one block. `accesses` by TensorId, or empty: then the number of ops that
+// Each tensor that has bytes and is used is in one block. `accesses` by TensorId, or empty: then the number of ops that
 // use a tensor stands for its accesses. O(n log n).
 std::vector<TensorBlock> reorganize(const Graph& graph, const Liveness& liveness,
                                     std::span<const TensorAccesses> accesses, const ReorganizeOptions& options);

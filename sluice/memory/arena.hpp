@@ -1,9 +1,9 @@
 // One contiguous range of memory of exactly the bytes asked for: a tier's arena.
 //
-// Mapped once and kept: a fresh 4 KiB page costs 0.1 us to touch, eight times as much per byte as a 2 MiB page, and
-// giving pages back during a step would pay that again. The start is 2 MiB-aligned and the kernel is asked for huge
+// Mapped once and kept: a fresh 4 KiB page costs 0.1 us to touch, eight times as much per byte as a 2 MiB page, and a
+// step that gave pages back would have to pay that again. The start is 2 MiB-aligned and the kernel is asked for huge
 // pages; where the system forbids them, notes() says so. Nothing is touched at construction, so resident size grows
-// with use. Move-only; the mapping itself is thread-safe, its bytes are whoever's the plan says.
+// with use. Move-only; the mapping itself is thread-safe; the plan says who uses which of its bytes.
 #pragma once
 
 #include <cstddef>

@@ -40,7 +40,7 @@ struct Tier {
   Bytes capacity = 0;
   BytesPerSecond read_bandwidth = 0;   // in order, of ops that address the tier directly
   BytesPerSecond write_bandwidth = 0;  // in whole granules
-  Bytes granule = 64;       // that the device writes at once; a cache line that comes alone costs it a whole one
+  Bytes granule = 64;       // what the device writes at once; a single cache line costs it a whole granule
   Seconds latency = 0;      // of one read that nothing foresees
   bool addressable = true;  // may ops use operands in place?
   std::string path = {};    // kFile: the spill file
@@ -66,7 +66,7 @@ struct Link {
   Provenance provenance = Provenance::kGiven;
 };
 
-// The bandwidth for which whoever copies over this link is held; 0: nobody is held.
+// The bandwidth that copies over this link are slowed down to; 0: they are not slowed down.
 inline BytesPerSecond held_bandwidth(const Link& link) {
   return link.throttled && link.copied_by == CopiedBy::kProcessor ? link.bandwidth : 0;
 }
@@ -74,7 +74,8 @@ inline BytesPerSecond held_bandwidth(const Link& link) {
 struct Machine {
   std::string cpu;  // model name, cores
   int threads = 1;  // compute threads
-  // Of the caches between the compute threads and memory, what a working set can count on (profile/cache_model.hpp).
+  // The bytes of the caches between the compute threads and memory that a working set can count on
+  // (profile/cache_model.hpp).
   Bytes cache_bytes = 0;
   std::vector<Tier> tiers;
   std::vector<Link> links;

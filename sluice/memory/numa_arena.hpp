@@ -1,14 +1,14 @@
 // Arenas in the memory of one NUMA node, and nowhere else.
 //
-// Memory that is strictly bound to a node and is first touched when the node is full ends the process: the kernel
-// finds nothing else to free. So the pages are touched here, once, with a preference for the node that lets the kernel
-// fall back to others; where they really lie is then asked for, what lies elsewhere is moved (which makes the kernel
-// give up file caches on the node), and a page that cannot be moved is an error with figures. Only then are they bound,
-// so that they stay through swapping and are left alone by the kernel's automatic balancing.
+// If memory is strictly bound to a node and first touched when the node is full, the kernel ends the process, because
+// it finds nothing else to free. So the pages are touched here once, with a preference for the node that lets the
+// kernel fall back to others. Then the kernel is asked where they really lie, and pages that lie elsewhere are moved,
+// which makes the kernel give up file caches on the node. A page that cannot be moved is an error with figures. Only
+// then are the pages bound, so that they stay through swapping and the kernel's automatic balancing leaves them alone.
 //
-// Cost: all pages are touched, 0.05 s per GiB in huge pages, and asked for, 0.1 s per GiB. Threads: not while others
-// use the arena. Errors: kOutOfSpace with what could be had, kUnsupported where the system forbids mbind or move_pages,
-// kBadInput for a node that does not exist.
+// Cost: touching all pages takes 0.05 s per GiB in huge pages, and asking where they lie takes 0.1 s per GiB. Threads:
+// not while others use the arena. Errors: kOutOfSpace with what could be had, kUnsupported where the system forbids
+// mbind or move_pages, kBadInput for a node that does not exist.
 #pragma once
 
 #include <string>

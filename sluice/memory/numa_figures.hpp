@@ -1,9 +1,9 @@
 // What a machine's firmware says of the speed of its memory nodes: the kernel's rendering of the ACPI HMAT table,
 // /sys/devices/system/node/nodeN/access*/initiators/.
 //
-// The files hold what the processors nearest to the node see of it. They say nothing of a node's memory as seen from
-// elsewhere, which on a machine with two sockets is the case of interest, so the figures are taken only where the nodes
-// that compute are among those initiators. Bandwidths are in MB/s there (10^6), latencies in ns.
+// The files hold what the processors nearest to the node see of it. They say nothing about a node's memory as seen from
+// elsewhere, and on a machine with two sockets that is the case of interest. So the figures are used only where the
+// nodes that compute are among those initiators. Bandwidths are in MB/s there (10^6), latencies in ns.
 #pragma once
 
 #include <filesystem>

@@ -23,7 +23,7 @@ struct NumaRequest {
   Bytes slow_capacity = 0;  // 0: what is free
 };
 
-// Does `--slow` ask for a memory node? "numa", "numa:1", "numa:" and all that begins like it.
+// Does `--slow` ask for a memory node? "numa", "numa:1", "numa:" and anything else that begins like that.
 bool is_numa_request(std::string_view slow_tier);
 
 // kBadInput for anything but numa:N and numa:FAST,SLOW.

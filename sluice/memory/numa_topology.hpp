@@ -1,7 +1,7 @@
 // The machine's memory nodes as this process may use them.
 //
-// From libnuma, which also knows cpusets and containers. Data, so that what is decided from it can be tested on
-// machines that do not exist. Sizes are of the moment: free memory changes.
+// The description comes from libnuma, which also knows cpusets and containers. It is plain data, so that decisions
+// based on it can be tested for machines that do not exist. Sizes are those of the moment: free memory changes.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,9 @@
 // Where pages of this process lie among the machine's memory nodes, and moving them in place: their addresses and
 // contents stay, other threads may use them meanwhile.
 //
-// What the kernel says while it moves is not believed: when a node fills up it reports failure without a word on the
-// pages that it did move, and for parts of a 2 MiB page it reports that they are busy though they move with the whole.
-// So pages are moved in batches of kMoveBatch and their real places are asked for afterwards.
+// What the kernel reports while it moves pages cannot be trusted. When a node fills up, it reports failure and does not
+// say which pages it did move. For parts of a 2 MiB page it reports that they are busy, although they move with the
+// whole page. So pages are moved in batches of kMoveBatch, and afterwards the kernel is asked where they really are.
 //
 // Cost: one system call to move and two to ask for every batch with a page elsewhere; a moved 4 KiB page takes about a
 // microsecond. Threads: any. Errors: kUnsupported where the system forbids move_pages (containers do), kBadInput for a

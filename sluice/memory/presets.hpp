@@ -30,7 +30,7 @@ struct MachineOptions {
   std::optional<BytesPerSecond> link_bandwidth = {};  // imposed on both links
 };
 
-// $TMPDIR, else /var/tmp, which by convention is on a disk where /tmp may be memory.
+// $TMPDIR, else /var/tmp, which by convention is on a disk, whereas /tmp may be in memory.
 std::string default_spill_path();
 
 // The host's DRAM and the slow tier asked for, joined by a link each way.

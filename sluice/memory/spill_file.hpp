@@ -6,8 +6,8 @@
 //   a new file        the same, in the file's directory;
 //   a file *.spill    kept and reused, because preallocating and deleting tens of GiB takes seconds; locked while open,
 //                     so that two runs never share it. Any other existing file is refused: it may be the user's data.
-// Preallocated, because appending costs ten times the CPU, and because a full disk then shows before training starts.
-// Where the file system refuses O_DIRECT or preallocation, notes() says what is done instead.
+// The file is preallocated, because appending costs ten times the CPU, and because a full disk then shows before
+// training starts. Where the file system refuses O_DIRECT or preallocation, notes() says what is done instead.
 //
 // read() and write() are synchronous, for start-up and checkpoints: any offset and length, any thread, through an
 // aligned buffer of 1 MiB. Steps use io_uring on descriptor() (exec/transfer/uring_engine.hpp).

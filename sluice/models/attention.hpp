@@ -23,7 +23,8 @@ struct SelfAttention {
 // last one stays open, for what follows the output projection. One head for every 64 features.
 TensorId self_attention(GraphBuilder& builder, const std::string& block, TensorId x, const SelfAttention& options);
 
-// A learned vector a position, the same for every sample: x [B, S, C] + [S, C]. The parameter is "<layer>.positions".
+// A learned vector for each position, the same for every sample: x [B, S, C] + [S, C]. The parameter is
+// "<layer>.positions".
 TensorId add_positions(GraphBuilder& builder, const std::string& layer, TensorId x, float stddev);
 
 }  // namespace sluice

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// Inclusive, where the model has the option.
+// Limits of a model's options, inclusive. A limit counts only if the model has the option.
 struct OptionLimits {
   std::int64_t smallest_image = 1;
   std::int64_t image_multiple = 1;

@@ -43,7 +43,7 @@ class InceptionBranches {
   void begin(const std::string& block, TensorId x);
   void branch(const std::vector<InceptionConv>& convs) { parts_.push_back(chain(convs)); }
   void forked_branch(const std::vector<InceptionConv>& convs, const InceptionConv& left, const InceptionConv& right);
-  void pooled_branch(const InceptionConv& conv);  // behind a 3x3 average pool of stride 1
+  void pooled_branch(const InceptionConv& conv);  // after a 3x3 average pool of stride 1
   void max_pool_branch();                         // 3x3, stride 2
   TensorId end();
 

@@ -27,8 +27,8 @@ struct ImageNetResnet {
 // reads the pre-activated input.
 Result<Graph> build_imagenet_resnet(const std::string& name, const ModelOptions& options, const ImageNetResnet& net);
 
-// Simonyan and Zisserman 2014: 3x3 convolutions with biases and ReLU, a stage's count in `convolutions` and `depth`
-// more, a 2x2 max pool after each stage, three dense layers with dropout between them. No batch norm.
+// Simonyan and Zisserman 2014: 3x3 convolutions with biases and ReLU (each stage has its count in `convolutions`, and
+// `depth` more), a 2x2 max pool after each stage, three dense layers with dropout between them. No batch norm.
 Result<Graph> build_vgg(const std::string& name, const ModelOptions& options, const std::vector<int>& convolutions);
 
 // Szegedy et al. 2014, table 1, without the auxiliary classifiers: biases and local response norms, no batch norm.
@@ -61,11 +61,11 @@ Result<Graph> build_lstm(const std::string& name, const ModelOptions& options);
 
 // Devlin et al. 2018: post-layer-norm encoder with learned positions and segments, masked-token loss through a
 // transform and the tied word embeddings with a bias. Without next-sentence loss and its pooler. As many positions as
-// the sequence is long. One head a 64 features.
+// the sequence is long. One head per 64 features.
 Result<Graph> build_bert(const std::string& name, const ModelOptions& options);
 
 // Radford et al. 2019: pre-layer-norm decoder with learned positions, next-token loss by the tied word embeddings.
-// As many positions as the sequence is long. One head a 64 features.
+// As many positions as the sequence is long. One head per 64 features.
 Result<Graph> build_gpt2(const std::string& name, const ModelOptions& options);
 
 // Radford et al. 2015: a generator of transposed convolutions and a discriminator of strided ones, for images whose

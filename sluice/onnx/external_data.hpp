@@ -1,4 +1,4 @@
-// Where the data of an initializer lie that are not inside the model: a file beside it, an offset, a length.
+// Where an initializer's data lie when they are not inside the model: in a file beside it, with an offset and a length.
 #pragma once
 
 #include <filesystem>

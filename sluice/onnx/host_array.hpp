@@ -2,7 +2,7 @@
 // (weight_expression.hpp).
 //
 // All integer types and booleans are 64-bit integers here, all floating-point types single precision. Arrays are
-// limited in size, so that a lying model cannot ask for the machine's memory.
+// limited in size, so that a model with false sizes cannot ask for all of the machine's memory.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ struct OnnxOptions {
   std::int64_t batch = 0;     // of the first input; 0: the file's, or 1 where it is a name
   std::int64_t sequence = 0;  // of token inputs with a symbolic length; 0: the file's, or 128
   OnnxLoss loss =
-      OnnxLoss::kAuto;  // kAuto: kNextToken for a token input with one output row a token, else cross-entropy
+      OnnxLoss::kAuto;  // kAuto: kNextToken for a token input with one output row per token, else cross-entropy
 };
 
 struct OnnxModel {

@@ -12,7 +12,7 @@ struct LossPlan {
   Shape shape;                        // of the logits when they are read as rows
 };
 
-// Errors (kBadInput): logits that have not one row a label.
+// Errors (kBadInput): logits that do not have one row per label.
 Result<LossPlan> plan_loss(const ModelInputs& inputs, const Shape& logits, OnnxLoss asked);
 
 TensorId add_loss(GraphBuilder& builder, const LossPlan& plan, TensorId logits, TensorId labels);

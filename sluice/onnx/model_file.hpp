@@ -1,5 +1,5 @@
-// Reads an .onnx file into protobuf classes and checks what everything after relies on: that it is one whole model, of
-// an opset that the importer knows, with a graph. Nothing is believed about tensors yet (initializers.hpp).
+// Reads an .onnx file into protobuf classes and checks what all later code relies on: that it is one whole model, of an
+// opset that the importer knows, with a graph. Tensors are not checked yet (initializers.hpp).
 //
 // Cost: one pass over the file; embedded initializers are then in memory until the model is dropped. Protobuf holds at
 // most 2 GiB; larger models keep their initializers in external data. Thread safety: none needed, a pure function.

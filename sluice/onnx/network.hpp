@@ -25,9 +25,10 @@ class Network {
 
   // The node that makes a value; null for inputs and initializers.
   const onnx::NodeProto* maker(const std::string& value) const;
-  // Who reads it; a node that reads it twice is there twice.
+  // The nodes that read a value; a node that reads it twice is there twice.
   const std::vector<const onnx::NodeProto*>& readers(const std::string& value) const;
-  // The node that reads it when nobody else does, once, and it is no output of the model.
+  // The node that reads a value, if it is the only reader, reads it once, and the value is no output of the model; else
+  // null.
   const onnx::NodeProto* only_reader(const std::string& value) const;
 
   // Makes `value` with a new node; the old one stays for whoever reads its other outputs.

@@ -1,5 +1,5 @@
-// From the nodes of a model to a forward graph with a loss: two walks, because the labels, which come first, have the
-// shape of the logits, which come last; the second also knows which weights are shared.
+// From the nodes of a model to a forward graph with a loss. It takes two walks: the labels come first, but they have
+// the shape of the logits, which come last. The second walk also knows which weights are shared.
 #pragma once
 
 #include "sluice/onnx/model_inputs.hpp"

@@ -1,5 +1,5 @@
-// A plan laid out anew so that no two tensors share a page at one time: for counting accesses by page, when a page must
-// stand for one tensor (Sentinel section III-A).
+// Lays out a plan anew so that no two tensors share a page at the same time. This is for counting accesses by page,
+// where a page must stand for one tensor (Sentinel section III-A).
 #pragma once
 
 #include "sluice/base/result.hpp"
@@ -7,9 +7,9 @@
 
 namespace sluice {
 
-// The same residencies, migrations and operand tiers at other offsets; blocks are taken apart. Needs little more room
-// than the plan did: budgets that are too small for it are raised to what it takes. `plan` must have passed
-// verify_plan(). Thread-safe.
+// The same residencies, migrations and operand tiers at other offsets; blocks are taken apart. The new plan needs
+// little more room than the old one; budgets that are too small for it are raised to what it needs. `plan` must have
+// passed verify_plan(). Thread-safe.
 Plan on_own_pages(const Graph& graph, const Machine& machine, const Plan& plan);
 
 }  // namespace sluice

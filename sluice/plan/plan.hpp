@@ -1,4 +1,4 @@
-// The plan: the waist between those who decide (planners) and those who obey (simulator, executor, report).
+// The plan: the one interface between those who decide (planners) and those who obey (simulator, executor, report).
 //
 // Time in a plan is counted in ops: index k means "when op k starts". A step has ops [0, n). The step boundary is a
 // barrier: every transfer of a step is finished before the next step starts.
@@ -16,7 +16,7 @@
 // A copy left behind in the source after the migration stays valid until the tensor is written. A migration with
 // needed_by == issue_after + 1 has no op to hide under: op needed_by waits for it.
 //
-// A persistent tensor is, when the step starts, in the one residency that contains op 0 and that no migration fills
+// When the step starts, a persistent tensor is in the one residency that contains op 0 and that no migration fills
 // before op 0. It must end the step with a valid copy at the same tier and offset.
 #pragma once
 
@@ -53,37 +53,38 @@ struct Migration {
   bool operator==(const Migration&) const = default;
 };
 
-// Residencies in one tier over the same ops that lie one behind the other in whole pages of their own, and that one
-// transfer fills or empties: small tensors with one life (Sentinel section IV-B).
+// Residencies in one tier over the same ops. They lie one after the other in whole pages of their own, and one transfer
+// fills or empties all of them. Blocks are for small tensors with the same life (Sentinel section IV-B).
 //
 //   offset   0            64        128          1664      4096
 //            | stats (64) | scale (64) | labels (1,500) | to the page's end: nothing
 //
-// The first begins at a multiple of kTensorAlignment, each other one where the one before it ends, up to a multiple of
-// kOperandAlignment; the room of the last reaches to the end of its page. A migration from or to a member is one of a
-// run: one for every member, in order, with equal times, from all members of one block to all of another.
+// The first member begins at a multiple of kTensorAlignment. Each other member begins where the one before it ends,
+// rounded up to a multiple of kOperandAlignment. The room of the last one reaches to the end of its page. A migration
+// from or to a member belongs to a run of migrations: one for every member, in order, with equal times, from all
+// members of one block to all members of another.
 struct Block {
   std::vector<ResidencyIndex> members;  // two or more, of different tensors
   bool operator==(const Block&) const = default;
 };
 
 struct OpPlacement {
-  // Into Op::implementations. The format has room for a choice that nothing executes yet: what is not 0 can be saved
-  // and verified, and lower_plan() refuses it.
+  // An index into Op::implementations. The format has room for a choice that nothing executes yet: a value other than 0
+  // can be saved and verified, but lower_plan() refuses it.
   std::int32_t implementation = 0;
   std::vector<TierId> operand_tiers;  // inputs then outputs
   bool operator==(const OpPlacement&) const = default;
 };
 
-// What a policy (policies/policy.hpp) is to do otherwise than by default.
+// A setting of a policy (policies/policy.hpp) that differs from its default.
 struct PolicySetting {
   std::string name;  // "page", "period", ... (policy_settings.hpp)
   double value = 0;  // bytes, seconds or a count
   bool operator==(const PolicySetting&) const = default;
 };
 
-// The policy that decides, as accesses happen, in a step that otherwise keeps everything in the fast tier. The plan's
-// budgets and arenas are what that step really takes.
+// The policy to run a step under; it decides as accesses happen. Apart from that, the step keeps everything in the fast
+// tier, and the plan's budgets and arenas are what such a step really takes.
 struct PolicyRequest {
   std::string name;  // registry name
   std::vector<PolicySetting> settings;

@@ -9,13 +9,14 @@
 // gets the offset of the one it began the step in (same tensor and tier): the cycle has to close. A planner that
 // places by itself fixes offsets with fix_offset().
 //
-// Order. Migrations are issued by issue_after; those issued at the same moment go in this order: those without width
-// (needed_by == issue_after + 1) that leave the fast tier, the others without width, then those that take their time;
-// each in the order they were added. So a prefetch may take the fast room that an eviction issued after the same op
-// leaves, whatever order they were added in. In the other tiers a room that is left by a migration without width is not
-// given away at that same op, since no order could make every such exchange safe. (A migration that passes on what
-// another brings at the same moment stays behind it. What the verifier rejects is a persistent tensor that leaves its
-// place without width and is brought back to it at that very moment: keep it there instead.)
+// Order. Migrations are issued in the order of issue_after. Those issued at the same moment go in this order: first
+// those without width (needed_by == issue_after + 1) that leave the fast tier, then the others without width, then
+// those with width. Each of these groups keeps the order in which its migrations were added. So a prefetch may take the
+// fast room that an eviction issued after the same op leaves, whatever order they were added in. In the other tiers a
+// room that is left by a migration without width is not given away at that same op, since no order could make every
+// such exchange safe. (A migration that passes on what another one brings at the same moment is issued after it. The
+// verifier rejects a persistent tensor that leaves its place without width and is brought back to it at the same
+// moment: keep it there instead.)
 //
 // Cost: linear apart from packing. Not thread-safe. Errors: see finish().
 #pragma once
@@ -45,8 +46,8 @@ class PlanBuilder {
   MigrationIndex add_migration(TensorId tensor, ResidencyIndex from, ResidencyIndex to, OpIndex issue_after,
                                OpIndex needed_by);
 
-  // Packs the residencies as a block, in this order: see Block. Their migrations must be added one behind the other,
-  // in the same order.
+  // Packs the residencies as a block, in this order: see Block. Their migrations must be added one after the other, in
+  // the same order.
   void add_block(std::vector<ResidencyIndex> members);
 
   // `operand` counts inputs, then outputs. The second form sets every operand of the op that is this tensor.
@@ -54,7 +55,8 @@ class PlanBuilder {
   void set_tensor_tier(OpIndex op, TensorId tensor, TierId tier);
   void set_implementation(OpIndex op, std::int32_t implementation);
 
-  // A residency's end is often known only later; its begin, when a migration into it is advanced.
+  // Changes the ops of a residency: its end is often known only later, and its begin changes when a migration into it
+  // is moved to an earlier time.
   void set_residency_ops(ResidencyIndex residency, Interval<OpIndex> ops);
   void fix_offset(ResidencyIndex residency, Bytes offset);
   // Every residency gets pages of its own; without this, small tensors that stay in the fast tier share some.

@@ -1,5 +1,5 @@
-// What bytes the parts of a plan take, for those who make plans and those who obey them. The verifier works the same out
-// by itself (verify/geometry.hpp) and must not include this: a rule that is wrong here has to be found there.
+// How many bytes the parts of a plan take, for those who make plans and those who obey them. The verifier works this
+// out by itself (verify/geometry.hpp) and must not include this header, so that it finds a rule that is wrong here.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace sluice {
 // or disk block holds anything that does not move with it.
 inline Bytes stored_bytes(const Tensor& tensor) { return align_up(tensor.bytes, kTensorAlignment); }
 
-// What ops ask of their operands: a cache line.
+// The alignment that ops need for their operands: a cache line.
 inline constexpr Bytes kOperandAlignment = 64;
 
 // What a residency takes of its tier, and what its offset is a multiple of.
@@ -21,8 +21,9 @@ struct Room {
   Bytes alignment = kTensorAlignment;
 };
 
-// Outside blocks: whole pages; but a tensor smaller than a page that stays in the fast tier, neither brought nor taken
-// away by a migration, shares pages with others of its kind (Sentinel §IV-B packs small tensors).
+// The room of a residency outside blocks: whole pages. But a tensor that is smaller than a page and stays in the fast
+// tier, neither brought nor taken away by a migration, shares pages with others of its kind (Sentinel §IV-B packs small
+// tensors).
 inline Room room_for(const Tensor& tensor, TierId tier, bool migrates) {
   const bool shares = tier == kFastTier && !migrates && tensor.bytes < kTensorAlignment;
   const Bytes alignment = shares ? kOperandAlignment : kTensorAlignment;
@@ -44,7 +45,7 @@ struct BlockPlace {
 // By ResidencyIndex. Indices that do not exist are passed over.
 std::vector<BlockPlace> block_places(const Plan& plan);
 
-// By member: the distance from the block's first byte; and behind them the whole block's bytes.
+// By member: the distance from the block's first byte. One more entry at the end: the bytes of the whole block.
 std::vector<Bytes> block_offsets(const Graph& graph, const Plan& plan, const Block& block);
 
 // By TensorId, for persistent tensors: the residencies that contain op 0 and that no migration fills before op 0.

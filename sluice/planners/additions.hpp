@@ -1,5 +1,5 @@
-// Additions of ours to a planner's published algorithm. Each can be switched off, so that measurements show the paper's
-// algorithm apart from ours.
+// What we added to a planner's published algorithm. Each addition can be switched off, so that measurements can show
+// the paper's algorithm without our additions.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct PlannerAddition {
   std::string_view summary;  // one line for --help
 };
 
-// Which of one planner's additions are on: all of them to begin with. A planner numbers its own with an enum, in the
-// order of its PlannerEntry's list.
+// The set of one planner's additions that are on. To begin with, all of them are. Each planner numbers its additions
+// with an enum, in the order of PlannerEntry::additions.
 class AdditionSet {
  public:
   static AdditionSet none() {

@@ -3,7 +3,7 @@
 // iterated greedy search for the period).
 //
 // Who runs the steps is the caller's business: training runs real ones, settle_in_simulation() simulated ones. Every
-// plan proposed is a finished one, but not yet verified. One caller at a time.
+// proposed plan is complete, but not yet verified. One caller at a time.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace sluice {
 
-// What a step told about the plan it ran.
+// What running a step showed about its plan.
 struct StepObservation {
   Seconds seconds = 0;
   std::vector<Seconds> stalls;  // by OpIndex: what each op waited for transfers
@@ -24,7 +24,7 @@ struct StepObservation {
 // What a search has cost and found out so far: Sentinel's table III.
 struct SearchReport {
   int steps = 0;        // observed
-  int occasions = 0;    // that called for a trial: occurrences of case 3, rounds of the greedy search
+  int occasions = 0;    // for a trial: occurrences of case 3, rounds of the greedy search
   std::string summary;  // in words: "period 7 of 34 layers after 3 rounds"
 };
 
@@ -32,14 +32,16 @@ class PlanSearch {
  public:
   virtual ~PlanSearch() = default;
 
-  // The plan for the next step. When done(), the one to keep: the best so far, also when a search is given up half-way.
+  // The plan for the next step. When done(), the plan to keep: the best so far, even when the search was given up
+  // half-way.
   virtual const Plan& plan() const = 0;
   virtual bool done() const = 0;
 
-  // What the step with plan() took; afterwards plan() may be another one. Not when done().
+  // Tells the search what the step with plan() took. Afterwards plan() may be another one. Must not be called when
+  // done().
   virtual void observe(const StepObservation& observation) = 0;
 
-  // The best plan of those observed, or the first one.
+  // The best of the plans observed so far; the first plan when none was observed yet.
   virtual const Plan& best() const = 0;
 
   virtual SearchReport report() const = 0;

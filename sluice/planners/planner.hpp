@@ -1,5 +1,5 @@
-// Offline planners: functions of graph, profile, machine and budgets to a Plan. A new planner is one file, which defines
-// its PlannerEntry, and one line in registry.cpp. Planners know nothing of how plans are run.
+// Offline planners: functions from graph, profile, machine and budgets to a Plan. A new planner takes one file that
+// defines its PlannerEntry, and one line in registry.cpp. Planners do not know how plans are run.
 #pragma once
 
 #include <functional>
@@ -21,10 +21,11 @@ struct PlanRequest {
   const Profile& profile;
   const Machine& machine;
   std::vector<Bytes> budgets;  // by TierId
-  // Main-memory accesses of one step; nullptr where nobody counted them: planners that order tensors by accesses then
-  // go by the ops that use them.
+  // Main-memory accesses of one step; nullptr when nobody counted them. Planners that order tensors by accesses then
+  // count the ops that use a tensor instead.
   const AccessProfile* accesses = nullptr;
-  // Of ours to the planner's published algorithm; make_plan() and make_search() set it from the planner's name.
+  // What we added to the planner's published algorithm and is on; make_plan() and make_search() set it from the
+  // planner's name.
   AdditionSet additions = {};
 };
 
@@ -39,15 +40,16 @@ struct PlannerEntry {
   std::string_view name;
   std::string_view summary;  // one line for --help and docs
   std::function<Result<Plan>(const PlanRequest&)> plan;
-  // Planners that go on planning while training runs; else empty. What the request refers to must outlive the search.
+  // For planners that go on planning while training runs; empty for the others. What the request refers to must outlive
+  // the search.
   std::function<Result<std::unique_ptr<PlanSearch>>(const PlanRequest&)> search = {};
   // Its plans keep short-lived tensors in the fast tier, so that graph/fast_memory_bound.hpp bounds their budgets.
   bool keeps_short_lived_fast = false;
-  std::vector<PlannerAddition> additions = {};  // that can be switched off
+  std::vector<PlannerAddition> additions = {};  // each can be switched off
 };
 
 const std::vector<PlannerEntry>& planners();
-// By its name, with or without settings; nullptr: unknown.
+// Finds a planner by its name, with or without settings; nullptr when the name is unknown.
 const PlannerEntry* find_planner(std::string_view text);
 
 // Planners are named as the user writes them, settings included (planner_name.hpp).
@@ -63,8 +65,8 @@ Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const 
 Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan);
 
 // The smallest budget of the fast tier, to about one per cent, for which the planner finds a plan; the other budgets
-// are the request's. Plans about seven times. An unknown name or a planner that cannot plan for this machine at all
-// gives make_plan()'s error.
+// are the request's. It runs the planner about seven times. An unknown name or a planner that cannot plan for this
+// machine at all gives make_plan()'s error.
 Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanRequest& request);
 
 // Arena bytes of the fast-only plan: what "100 %" of a budget means.

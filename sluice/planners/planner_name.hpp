@@ -1,4 +1,4 @@
-// A planner as the user writes it: its name, and which of our additions to the published algorithm it makes use of.
+// A planner as the user writes it: its name, and which of our additions to the published algorithm it uses.
 //
 //   sentinel                             all of them
 //   sentinel:additions=none              as published
@@ -14,7 +14,7 @@ struct ChosenPlanner {
   AdditionSet additions;
 };
 
-// kBadInput for a planner, setting or addition that there is not; the message lists those that there are.
+// kBadInput for an unknown planner, setting or addition; the message lists the known ones.
 Result<ChosenPlanner> choose_planner(std::string_view text);
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// What a planner is asked, for tests: a graph, a machine and made-up op times.
+// A planning problem for tests: a graph, a machine and made-up op times.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@
 
 namespace sluice {
 
-// Op times are bytes over a bandwidth, so that copies and compute are of one order.
+// An op's time is the bytes of its operands divided by a bandwidth, so that copies and compute are of the same order of
+// magnitude.
 struct PlanningProblem {
   PlanningProblem(Graph step, const std::string& slow, BytesPerSecond link, BytesPerSecond compute = 4e9)
       : graph(std::move(step)),

@@ -3,23 +3,24 @@
 // calls OIM).
 //
 //   - A page touched first gets a fast frame while there is one, else a slow one, and joins its tier's inactive list.
-//   - The processor sets a page's accessed bit. That is all a pass sees: touched since the last pass or not, not how
-//     often, not by whom. A pass much longer than a step finds every page touched, those of tensors that are dead half
-//     of the time included; a pass shorter than a layer sees the layer.
+//   - The processor sets a page's accessed bit. A pass sees only whether a page was touched since the last pass, not
+//     how often or by whom. If passes are much further apart than a step, a pass finds every page touched, even those
+//     of tensors that are dead half of the time. If they are closer together than a layer is long, a pass sees the
+//     layer.
 //   - A pass, every `scan_period`: an active page whose bit is not set goes to the end of its inactive list; an
-//   inactive
-//     page whose bit is set goes to the end of its active list; bits are cleared. Then active pages of the slow tier,
-//     in list order, are to be promoted: into free frames first, then each in place of the first inactive page of the
-//     fast tier, which is demoted. None are left inactive: no more is moved. What an earlier pass wanted and was not
-//     done is forgotten.
+//     inactive page whose bit is set goes to the end of its active list; bits are cleared. Then active pages of the
+//     slow tier, in list order, are to be promoted: into free frames first, then each in place of the first inactive
+//     page of the fast tier, which is demoted. When no inactive page is left there, no more is moved. What an earlier
+//     pass wanted and was not done yet is forgotten.
 //   - Batches of `concurrent_migrations` pages are moved together by `copy_threads` threads in the background. A page
 //     is where it was until its batch is done; then it is at the end of its new tier's list, active if promoted.
 // Ops use a page wherever it is. Cost: a pass is linear in pages.
 //
 // Defaults: 4 threads and 8 concurrent migrations, and for `oim` a pass every 5 s, as ReDL §IV-A gives them. Sentinel
-// gives no period for IAL, but 0.55 to 3.1 GB moved a step (table IV): passes within a step. `ial` takes 50 ms.
-// Sentinel's is the improved one with exchange (both directions of a swap at once); `oim` demotes, then promotes.
-// `migration_seconds`: 290 to 600 us for 2 MiB in 4 KiB pages by userfaultfd, about 1 us a page (measured here).
+// gives no period for IAL, but says that 0.55 to 3.1 GB move per step (table IV), so there are passes within a step.
+// `ial` takes 50 ms. Sentinel's is the improved one with exchange (both directions of a swap at once); `oim` demotes,
+// then promotes. `migration_seconds`: 290 to 600 us for 2 MiB in 4 KiB pages by userfaultfd, about 1 us a page
+// (measured here).
 #pragma once
 
 #include <deque>

@@ -6,13 +6,13 @@
 
 namespace sluice {
 
-// What the op waits for its bytes in `slow`, by the rule that planners' ops go by too (profile/memory_time.hpp); its
-// time is then op_seconds_with() this. Traffic beside its own accesses counts alike; what is filled into fast memory is
-// written there.
+// How long the op waits for its bytes in `slow`, by the rule that is also used with planners (profile/memory_time.hpp).
+// op_seconds_with() of the result is the op's time. Traffic beside the op's own accesses counts in the same way; what
+// is filled into fast memory is written there.
 MemorySeconds slow_seconds(const Machine& machine, TierId slow, const AccessCharge& charge);
 
-// It starts this much later: both directions copy at once, each at its link's bandwidth (at its shared one for as long
-// as both are busy); then faults.
+// How much later the op starts. Both directions copy at once, each at its link's bandwidth (at its shared one for as
+// long as both are busy); then come the faults.
 Seconds wait_seconds(const Machine& machine, const PolicyTiers& tiers, const AccessCharge& charge);
 
 // Compute time lost to pages copied beside it (Link::interference).

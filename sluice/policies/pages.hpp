@@ -24,7 +24,7 @@ void for_pages(const Access& access, Bytes page_bytes, const Visit& visit) {
   }
 }
 
-// Adds an access that is used where it is: is_fast(page).
+// Adds an access whose pages are used where they are; is_fast(page) says whether that is in fast memory.
 template <typename IsFast>
 void charge_in_place(AccessCharge& charge, const Access& access, Bytes page_bytes, const IsFast& is_fast) {
   Bytes found = 0;

@@ -1,12 +1,12 @@
 // Policies (online): they react to accesses as they happen, where a planner decides ahead.
 //
 // A policy stands for what moves memory underneath a framework: the kernel, the hardware, a GPU's driver. It sees pages
-// (or cache lines) of a virtual address space, never tensors: which of them share a page, and what was freed, it does
-// not know. Simulator and executor drive the same object and hand it the time, simulated or by the wall clock; a policy
+// (or cache lines) of a virtual address space, never tensors. It does not know which of them share a page, nor what was
+// freed. Simulator and executor drive the same object and hand it the time, simulated or by the wall clock; a policy
 // has no clock, no thread and no randomness of its own, so equal calls give equal answers.
 //
 // Nothing here moves a byte. A policy says what an access finds and what has to be copied; its caller charges the time
-// (charge.hpp) or performs the copies (exec/policy_executor.hpp).
+// (charge.hpp) or performs the copies (exec/policy/policy_executor.hpp).
 //
 // Addresses: bytes from 0 to PolicyMemory::address_bytes, as layout/page_layout.hpp places tensors. Fast frames are
 // interchangeable, so only their number counts. One thread at a time.
@@ -76,17 +76,17 @@ class Policy {
  public:
   virtual ~Policy() = default;
 
-  // An op is about to run that accesses these.
+  // An op that accesses these is about to run.
   virtual AccessCharge access(std::span<const Access> accesses, Seconds now) = 0;
 
-  // A hint: these will be accessed soon (`upcoming`: of the next layer). Most know of no hints.
+  // A hint: these will be accessed soon (`upcoming`: of the next layer). Most policies ignore hints.
   virtual void expect(std::span<const Access> upcoming, Seconds now);
 
   // Time in which its own threads may work. Calls follow one another without overlap; a gap between them is time in
   // which they are held up.
   virtual BackgroundWork advance(Seconds from, Seconds to);
 
-  // What is particular to this policy, since it was made: "faults", 12.
+  // Figures of this kind of policy alone, counted since it was made: "faults", 12.
   virtual std::vector<std::pair<std::string, double>> figures() const;
 };
 
@@ -98,8 +98,8 @@ struct PolicyMemory {
   BytesPerSecond bandwidth_out = 0;  // fast to slow
 };
 
-// What can be set. Each policy has its own defaults (PolicyEntry) and says in its file where they come from; it uses
-// what it has a use for.
+// What can be set. Each policy has its own defaults (PolicyEntry), says in its file where they come from, and ignores
+// settings that it has no use for.
 struct PolicyTuning {
   Bytes page_bytes = 4 * kKiB;                  // unit of placement; of a hardware cache: its line
   Seconds scan_period = 0;                      // between two passes over the accessed bits; 0: it makes none

@@ -1,4 +1,4 @@
-// A policy as the user writes it: its name, and what is to differ from its defaults.
+// A policy as the user writes it: its name, and the settings that differ from its defaults.
 //
 //   ial                          as it is
 //   ial:period=0.02              a pass every 20 ms
@@ -15,7 +15,8 @@ namespace sluice {
 // find_policy() of the part ahead of the settings.
 const PolicyEntry* find_policy_of(std::string_view text);
 
-// Text as a request for `fast_bytes` of fast memory. kBadInput for a policy, setting or value that there is not.
+// Reads a text as a request for `fast_bytes` of fast memory. kBadInput for an unknown policy or setting, or a value
+// that cannot be read.
 Result<PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes);
 
 struct ChosenPolicy {
@@ -23,8 +24,8 @@ struct ChosenPolicy {
   PolicyTuning tuning;
 };
 
-// kBadInput, with the place in the plan ("/policy/settings/0/name"), for a policy, setting or value that there is not:
-// a request may come from a plan file. Whether a value makes sense, make_policy() says.
+// kBadInput, with the place in the plan ("/policy/settings/0/name"), for an unknown policy or setting, or a value out
+// of range: a request may come from a plan file. make_policy() checks whether a value makes sense.
 Result<ChosenPolicy> choose_policy(const PolicyRequest& request);
 
 }  // namespace sluice

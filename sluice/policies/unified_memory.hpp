@@ -1,18 +1,18 @@
-// Unified memory: an op finds every page in fast memory, because a page that is not is brought on a fault, in place of
-// the least recently used one ("automatically moves tensors from CPU to GPU in the event of a GPU page fault, and moves
-// least-used pages from GPU to CPU", Sentinel §VII-C).
+// Unified memory: an op finds every page in fast memory, because a page that is not there is brought on a fault, in
+// place of the least recently used one ("automatically moves tensors from CPU to GPU in the event of a GPU page fault,
+// and moves least-used pages from GPU to CPU", Sentinel §VII-C).
 //
 //   - A page holds data from its first touch on; before, it takes a frame and nothing is copied. What is freed is not
 //     known, so a dead page is copied out and in like any other.
-//   - The pages of an op that are there count as used before the first fault, so that they do not go for each other; an
-//     op whose operands do not fit evicts its own pages and never fails.
+//   - Those pages of an op that are in fast memory count as used before its first fault, so that they are not evicted
+//     for each other. An op whose operands do not fit evicts its own pages and never fails.
 //   - Adjacent missing pages of an operand are brought by one fault, up to `fault_bytes`.
 //   - The op waits for faults and copies; both directions of the link copy at once.
-// With prefetching, every hint (the next layer's operands) becomes a list of missing pages, copied in the background
-// while the layer runs, least recently used pages going out for them, but none that was used or asked for since the
-// hint. An op that comes to a page too early faults on it.
+// With prefetching, every hint (the next layer's operands) becomes a list of missing pages. They are copied in the
+// background while the layer runs. Least recently used pages go out for them, but no page that was used or asked for
+// since the hint. An op that comes to a page too early faults on it.
 //
-// Defaults: pages of 64 KiB and 2 MiB a fault, NVIDIA's driver on x86: it migrates 64 KiB at least and its tree
+// Defaults: pages of 64 KiB and 2 MiB per fault, like NVIDIA's driver on x86: it migrates 64 KiB at least and its tree
 // prefetcher grows a fault to 2 MiB at most. 30 us a fault: published figures for its handling lie between 20 and 50.
 // Simplified: the driver only learns of uses through faults and evicts 2 MiB blocks; here the order is true LRU by
 // page.

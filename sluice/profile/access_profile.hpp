@@ -1,8 +1,8 @@
 // Main-memory accesses of one step, by op and tensor (Sentinel §III-A): how often the pages of each tensor were touched
 // while they were not among the pages that a processor's TLB would have held.
 //
-// Counts are in pages of 4 KiB: a tensor of 100 pages that is read once from end to end has 100 reads, so one access a
-// page. Large tensors may be tracked in chunks of several pages, to bound the cost: the touch of a chunk of n pages
+// Counts are in pages of 4 KiB: a tensor of 100 pages that is read once from end to end has 100 reads, so one access
+// per page. Large tensors may be tracked in chunks of several pages, to bound the cost: the touch of a chunk of n pages
 // then counts n. A page that is first read and then written while the TLB holds it counts one read and one write.
 #pragma once
 
@@ -33,7 +33,7 @@ struct AccessProfile {
   std::string method;                                 // "page protection", "hardware sampling"
   Bytes tlb_reach = 0;                                // of the software TLB, or of the machine's when sampled
   Bytes largest_chunk = kPageBytes;                   // no tensor was tracked in larger chunks
-  IdVector<OpIndex, std::vector<TensorTouches>> ops;  // one entry a distinct operand, inputs first
+  IdVector<OpIndex, std::vector<TensorTouches>> ops;  // one entry per distinct operand, inputs first
   Seconds normal_step = 0;                            // the same step without tracking
   Seconds profiled_step = 0;
   Provenance provenance = Provenance::kMeasured;

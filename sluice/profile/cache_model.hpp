@@ -1,13 +1,15 @@
 // Which bytes of an op's operands reach main memory: those that the caches do not hold.
 //
-// One cache of the compute threads' capacity, which keeps what was used last, in bytes of tensors (not in lines):
-//   - what an earlier op left of an operand is found there; the rest of the first sweep is fetched, written operands
-//     too (write-allocate), and of every further sweep what the op itself pushes out meanwhile;
-//   - an op leaves all it used, or where that is more than the cache, of each operand its share of the capacity;
-//   - what was written goes to memory when it is pushed out, and counts as traffic of the op that wrote it; written
-//     again before that, it has cost nothing;
-//   - the addresses of a tensor that is dead are the next that a new tensor gets, as in an arena, with the lines that
-//     are still in the cache.
+// The model is one cache with the capacity of the compute threads' caches. It keeps what was used last, and counts
+// bytes of tensors, not lines:
+//   - an op finds there what an earlier op left of an operand. It fetches the rest of the first sweep, of written
+//     operands too (write-allocate). Of every further sweep it fetches what it has itself pushed out meanwhile;
+//   - an op leaves all that it used; if that is more than the cache holds, it leaves of each operand its share of the
+//     capacity;
+//   - what was written goes to memory when it is pushed out, and counts as traffic of the op that wrote it; if it is
+//     written again before that, it has cost nothing;
+//   - a new tensor gets the addresses of a dead one next, as in an arena, with those of its lines that are still in the
+//     cache.
 // Hardware counters would say the same, but guests of a hypervisor mostly have none.
 //
 // Cost: O(uses) each time. Pure; one thread at a time.
@@ -41,15 +43,15 @@ struct CacheUse {
   int sweeps = 1;
   std::int64_t scattered = 0;
   bool first = false;  // of a tensor that begins here
-  bool last = false;   // of a tensor that is dead behind it
+  bool last = false;   // of a tensor that is dead after this op
 };
 
 class CacheModel {
  public:
   explicit CacheModel(Bytes capacity, TensorId tensors = 0);
 
-  // The uses of one op. Their traffic is that of the records from the returned one on; what they wrote is added to it
-  // as it leaves the cache.
+  // Runs the uses of one op. Their traffic is in one record each, from the returned record on; what they wrote is added
+  // when it leaves the cache.
   std::size_t run(std::span<const CacheUse> uses);
   const MemoryTraffic& traffic(std::size_t record) const { return records_.at(record); }
 
@@ -75,7 +77,7 @@ class CacheModel {
   std::vector<MemoryTraffic> records_;
 };
 
-// Of every op of a step in the middle of a training, by the machine's cache_bytes. O(operands).
+// The traffic of every op of a step in the middle of training, for the machine's cache_bytes. O(operands).
 class OpTraffic {
  public:
   OpTraffic(const Graph& graph, Bytes cache_bytes);

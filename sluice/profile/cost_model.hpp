@@ -1,11 +1,12 @@
 // Durations for planning and simulating: op times from the profile, transfer times from the machine's links.
 //
-// An op with operands in slow tiers takes what memory_time.hpp says, the rule that the executors inject for emulated
-// tiers. Where the profile has its measured configuration (placement.hpp) that is taken instead; in an emulated tier,
-// whose data lie in DRAM, it stands for the time in fast memory, and the rule is applied to it.
+// An op with operands in slow tiers takes as long as memory_time.hpp says; executors delay ops by the same rule for
+// emulated tiers. Where the profile has the op's measured configuration (placement.hpp), that is taken instead. In an
+// emulated tier, whose data lie in DRAM, the measurement stands for the time in fast memory, and the rule is applied to
+// it.
 //
-// So on emulated tiers prediction and run share the rule, and agreeing says nothing about it: what a comparison of the
-// two checks there is order, overlap, copies and the times in fast memory, which the run has measured anew.
+// So on emulated tiers prediction and run share the rule, and their agreement says nothing about it. There a comparison
+// of the two checks order, overlap, copies and the times in fast memory, which the run has measured anew.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,7 @@
 namespace sluice {
 
 // What the executor emulates for op `op`, whose operands are where `operand_tiers` (inputs then outputs, as in Plan)
-// says: the waits for emulated tiers. Real memory is as slow as it is.
+// says: the waits for emulated tiers. A tier of real memory adds nothing: it is as slow as it is.
 MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,
                                std::span<const TierId> operand_tiers);
 
@@ -44,12 +45,13 @@ class CostModel {
   std::optional<LinkId> shares_with(LinkId link) const;
   double shared_speed(LinkId link) const;
 
-  // Compute time lost while the link carries data, by second of its time at full speed (Link::interference x
+  // Compute time lost while the link carries data, per second of its time at full speed (Link::interference x
   // bandwidth).
   double interference(LinkId link) const;
 
  private:
-  // What op `op` was measured to take longer because of its operands in slow tier `tier`, if it was.
+  // How much longer op `op` was measured to take because of its operands in slow tier `tier`; nothing if it was not
+  // measured.
   std::optional<Seconds> measured_extra(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const;
 
   const Graph& graph_;

@@ -9,13 +9,13 @@
 //
 // Why. Reads are asked for ahead, by the processor and by its prefetchers, and pass while the op computes: the longer
 // of both counts (a roofline). What is written leaves the caches line by line, in no order; a device that writes
-// granules of several lines then writes a whole one for each line. Such writes do not pass behind compute: the queue
+// granules of several lines then writes a whole one for each line. Such writes do not hide behind compute: the queue
 // before the device is short, and when it is full reads wait too. `in_fast` holds what the same writes take in fast
-// memory, so that much is taken out.
+// memory, so that much is subtracted.
 //
 // Checked against 28,045 kernels timed on Optane by AutoTM's authors: benchmarks/papers/autotm_kernels.cpp, with its
-// result in docs/results/emulation_autotm.txt. Not in the model: what ops and copies that use one device at a time take
-// from each other, and the order in which a kernel comes back to a block.
+// result in docs/results/emulation_autotm.txt. Not in the model: what ops and copies take from each other when they use
+// one device at the same time, and the order in which a kernel comes back to a block.
 #pragma once
 
 #include "sluice/memory/machine.hpp"

@@ -1,8 +1,8 @@
 // What was measured of one op, with its form in JSON: the same in the profile cache and in saved profiles.
 //
-// Warm is behind the ops that precede it in the step, so with its inputs perhaps still in a cache; cold is with no byte
-// of any operand in a cache. The sum of warm times is the time of a step. The difference says how much of an op's time
-// is waiting for memory, whichever memory that is.
+// A warm time is measured after the ops that precede it in the step, so its inputs may still be in a cache. A cold time
+// is measured with no byte of any operand in a cache. The sum of warm times is the time of a step. The difference says
+// how much of an op's time is waiting for memory, whichever memory that is.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,8 @@ struct ConfigurationTime {
   bool operator==(const ConfigurationTime&) const = default;
 };
 
-// Of one op and one slow tier, measured in turn with each other; the one with nothing in the slow tier is the first.
+// The configurations of one op and one slow tier, measured in turn with each other. The one with nothing in the slow
+// tier is the first.
 using OpConfigurations = std::vector<ConfigurationTime>;
 
 void to_json(nlohmann::json& json, const Timing& timing);

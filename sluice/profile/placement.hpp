@@ -1,10 +1,10 @@
 // Op times by where the operands lie: AutoTM's configurations (§3.5), n_{k,c} in its equation (6).
 //
-// Every configuration of an op's distinct operands over the fast tier and one slow tier is measured where the op has at
-// most four; of ops with more, each operand alone in the slow tier, all inputs, all outputs, and all. What was not
-// measured is the sum over its operands of what each costs alone, but not less than any part of it that was measured.
-// Nothing counts more than any configuration with more in the slow tier: what disturbs a measurement only prolongs it.
-// Operands in several slow tiers cost the sum over the tiers.
+// If an op has at most four distinct operands, every configuration of them over the fast tier and one slow tier is
+// measured. If it has more, these are measured: each operand alone in the slow tier, all inputs, all outputs, and all
+// operands. A configuration that was not measured costs the sum of what each of its operands costs alone, but not less
+// than any part of it that was measured. No configuration counts more than one with more in the slow tier: what
+// disturbs a measurement only prolongs it. Operands in several slow tiers cost the sum over the tiers.
 #pragma once
 
 #include <memory>
@@ -29,8 +29,8 @@ struct PlacementTimes {
   const OpConfigurations* of(OpIndex op) const;
 };
 
-// What makes a tier's op times its own: "optane(emulated,25000000000,4800000000)". A NUMA node is what it is:
-// "numa:1(numa)"; bandwidths measured anew would only hide what is known of it.
+// What a tier's op times are stored under: "optane(emulated,25000000000,4800000000)". A NUMA node has no bandwidths
+// here, "numa:1(numa)": if they were measured anew, that would only hide the times that are known.
 std::string tier_key(const Tier& tier);
 
 // The configurations to measure, the one with nothing in the slow tier first; none for an op of more than

@@ -17,7 +17,7 @@ namespace sluice {
 struct Profile {
   std::string graph_fingerprint;
   std::string compute_fingerprint;          // of the Machine it was measured on
-  IdVector<OpIndex, Seconds> op_seconds;    // warm, behind the ops before it
+  IdVector<OpIndex, Seconds> op_seconds;    // warm, after the ops before it
   IdVector<OpIndex, Seconds> cold_seconds;  // or empty: no operand in a cache
   // By slow tier; shared, because profiles are copied and these are large.
   std::vector<std::shared_ptr<const PlacementTimes>> placements;

@@ -1,8 +1,8 @@
 // The profile cache: measured op times and link figures of one machine, kept on disk between runs, so that the second
 // run of a model measures nothing and models share the ops they have in common.
 //
-// Keys are op signatures (graph.hpp), for times by placement with the slow tier's figures behind them. A file of an
-// older format version is not read: what it knew is measured again, and notes() says so.
+// Keys are op signatures (graph.hpp). For times by placement, the slow tier's key (tier_key()) follows the signature. A
+// file of an older format version is not read: what it knew is measured again, and notes() says so.
 //
 // One JSON file per machine fingerprint, in $XDG_CACHE_HOME/sluice, else ~/.cache/sluice, unless a folder is given.
 // save() merges with what other processes have written since and replaces the file atomically. A file that cannot be
@@ -66,7 +66,8 @@ class ProfileCache {
   std::vector<std::string> notes_;
 };
 
-// What the cache knows of ops with operands in the machine's slow tiers: one entry a tier of which it knows any.
+// What the cache knows of ops with operands in the machine's slow tiers: one entry for each tier for which it knows
+// any.
 std::vector<std::shared_ptr<const PlacementTimes>> known_placements(const Graph& graph, const Machine& machine,
                                                                     const ProfileCache& cache);
 

@@ -9,9 +9,9 @@
 //
 //   a read waits for the writer (RAW); a write waits for the writer (WAW) and the readers (WAR).
 //
-// Ops run in order, and a transfer starts only after the op it is issued after; so only transfers need remembering,
-// and a transfer that an op has waited for is settled for everything entered later. Waits that follow from other waits
-// are left out. Cost: logarithmic in the segments, plus the segments touched.
+// Ops run in order, and a transfer starts only after the op it is issued after; so only transfers need to be
+// remembered. Once an op has waited for a transfer, that transfer is settled: no later entry has to wait for it. Waits
+// that follow from other waits are left out. Cost: logarithmic in the segments, plus the segments touched.
 #pragma once
 
 #include <map>

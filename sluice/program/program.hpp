@@ -14,14 +14,16 @@
 //   link          |--t3----|--t4--|--t5------|
 //
 // To keep its device busy an engine may move the next transfer's first bytes before the last bytes of the one before it
-// have arrived. Nobody sees that: what is finished early has ended when its turn comes (exec/lane.hpp). No wait of a
-// Program is left out because of a lane's order, so its results do not hang on this rule, only its times.
+// have arrived. This is not visible: a transfer that is finished early counts as ended when its turn comes
+// (exec/lane.hpp). No wait of a Program is left out because of a lane's order, so only its times depend on this rule,
+// not its results.
 //
 // Transfers are in the order of the plan's migrations; those of a block's members are one transfer. Every wait points
 // to an instruction that comes earlier in plan order (transfers issued after op k-1, then op k), so a Program cannot
 // deadlock. Waits are exactly what the bytes demand (hazard_tracker.hpp), without those that follow from others.
 //
-// Cost of lowering: about linear in operands and migrations (3,000 ops: a few ms), beside verifying (verifier.hpp).
+// Cost of lowering: about linear in operands and migrations (3,000 ops: a few ms), in addition to verifying
+// (verifier.hpp).
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // When everything in one step of a Program began and ended: predicted by the simulator (then called a timeline) or
-// measured by the executor (a trace). Both mean the same by every field, so they can be compared entry by entry.
+// measured by the executor (a trace). Every field means the same in both, so they can be compared entry by entry.
 #pragma once
 
 #include <vector>

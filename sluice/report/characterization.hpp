@@ -63,7 +63,7 @@ struct Distances {
   struct Row {
     LayerBucket bucket;  // the first one holds uses in the same layer: distance 0
     std::int64_t uses = 0;
-    Bytes bytes = 0;            // of the tensors used, once a use
+    Bytes bytes = 0;            // of the tensors used, once per use
     std::int64_t accesses = 0;  // of those uses; 0 without a profile
   };
   std::vector<Row> rows;
@@ -84,14 +84,15 @@ struct HotAndCold {
   std::array<Row, kHeats> rows;  // by Heat
 };
 
-// Observation 3: what a system sees that counts by page, when tensors lie where a framework's allocator puts them. The
-// accesses of a page are those of all tensors that lie on it during the step, so a page seems at least as hot as any of
-// its tensors. (Two tensors touched while the TLB holds their page would be one access of it: this is the most.)
+// Observation 3: what a system that counts accesses by page sees when tensors lie where a framework's allocator puts
+// them. The accesses of a page are those of all tensors that lie on it during the step, so a page seems at least as hot
+// as any of its tensors. (Two tensors touched while the TLB holds their page would count as one access to it, so these
+// counts are upper bounds.)
 struct FalseSharing {
   std::array<Bytes, kHeats> tensor_bytes{};                  // by the tensors' own heat
   std::array<Bytes, kHeats> page_bytes{};                    // by the pages' heat; whole pages
   std::array<std::array<Bytes, kHeats>, kHeats> bytes_of{};  // [heat of the tensor][heat of its page]
-  Bytes misclassed = 0;                                      // bytes of tensors whose page has another heat than they
+  Bytes misclassed = 0;                                      // bytes of tensors whose page has another heat
   Bytes misclassed_together = 0;  // because of tensors that live on the page at the same time; the others because
                                   // the page was used again for tensors that come later
 };

@@ -1,4 +1,4 @@
-// What was compared.
+// What was compared: the graph, the machine and the fast budget that head the output of `sluice compare`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Which processor results were obtained on. A hypervisor may hide the model's name; family, model and stepping remain.
+// The processor that results were obtained on. A hypervisor may hide the model's name; family, model and stepping
+// remain.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -8,10 +8,10 @@
 
 namespace sluice {
 
-// One row a planner and budget. Columns of measurements only where something was measured.
+// One row per planner and budget. Columns of measurements are there only if something was measured.
 std::string describe_sweep(const SweptModel& swept);
 
-// One row a model and planner: the smallest budget without loss beside everything.
+// One row per model and planner: the smallest budget without loss beside everything.
 std::string describe_no_loss(std::span<const SweptModel> models);
 
 }  // namespace sluice

@@ -24,7 +24,7 @@ class TextTable {
  public:
   explicit TextTable(std::vector<TableColumn> columns) : columns_(std::move(columns)) {}
 
-  void add_row(std::vector<std::string> cells);  // one cell a column
+  void add_row(std::vector<std::string> cells);  // one cell per column
   std::string text() const;                      // header, rule and rows; no trailing spaces
 
  private:

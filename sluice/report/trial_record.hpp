@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// "plan 2: prefetches 61, predicted 12.1 ms": what a plan to try has otherwise than the first one.
+// "plan 2: prefetches 61, predicted 12.1 ms": how a plan to try differs from the first one.
 std::string describe_change(const TrialRecord& record, const TriedPlan& tried);
 
 // Steps for profiling, trials and warm-ups, the occasions that called for trials, and every plan tried with what its

@@ -1,11 +1,12 @@
-// Data locality of a step: the share of what ops request that they find in the fast tier (ReDL section IV-D: "the
-// percentage of requested data objects in the fast memory").
+// Data locality of a step: of all the data that ops request, the share that they find in the fast tier (ReDL section
+// IV-D: "the percentage of requested data objects in the fast memory").
 //
-// An op requests each of its distinct operands once, whole. One is found fast when the op uses it in the fast tier and,
-// where a transfer brought it there, that transfer had ended when the op before ended: the op did not have to wait for
-// it. What a step begins with, and what an op makes, no transfer brings. Operands used in place in a slow tier are not
-// found. So a plan that prefetches in time has a locality of 1 however much it moves, and one that fetches on demand
-// has as many misses as fetches. (The paper counts objects; bytes say how much had to be fetched or was far away.)
+// An op requests each of its distinct operands once, whole. An operand counts as found when the op uses it in the fast
+// tier and did not have to wait for it: if a transfer brought it there, that transfer had ended when the op before
+// ended. No transfer brings what a step begins with or what an op makes. Operands used in place in a slow tier do not
+// count as found. So a plan that prefetches in time has a locality of 1 however much it moves, and one that fetches on
+// demand has as many misses as fetches. (The paper counts objects; bytes say how much had to be fetched or was far
+// away.)
 //
 // One definition for predicted and measured steps. Pure functions, O(operands + transfers). Thread-safe.
 #pragma once

@@ -1,5 +1,5 @@
 // Predicts steps under a policy, which decides as accesses happen: there is no plan and no Program, so this is no
-// part of simulator.hpp. The policy is the very object that the executor would drive (exec/policy_executor.hpp).
+// part of simulator.hpp. The policy is the very object that the executor would drive (exec/policy/policy_executor.hpp).
 //
 // One clock, op after op:
 //   - the op waits for what the policy copies before it, and for its faults (wait_seconds());
@@ -51,7 +51,8 @@ struct PolicyTimeline {
   PolicyStep steady() const;  // their mean
 };
 
-// What an op or a step found in fast memory when it asked: a page that the policy brings then is not found.
+// What an op or a step found in fast memory when it asked for it. A page that the policy brings only then does not
+// count as found.
 LocalityCount locality_count(const AccessCharge& charge);
 
 // The last step as one of a Program without transfers: link_bytes hold the pages copied.
@@ -62,18 +63,19 @@ Locality last_locality(const PolicyTimeline& timeline);
 Locality summarise_locality(std::span<const AccessCharge> ops, const std::vector<Seconds>& op_ends,
                             Seconds step_seconds);
 
-// Steps after which a policy repeats itself: pages are where first touch put them after one step, a cache or LRU order
-// is that of the step before after two, lists move pages for a few passes. 8 steps, and as many more as it takes to see
-// 8 passes, at most 1000: then whatever a longer period would bring is not in the figures.
+// The number of steps after which a policy repeats itself. After one step, pages are where first touch put them. After
+// two, the order of a cache or an LRU list is that of the step before. Lists move pages for a few passes. So it is at
+// least 8 steps, enough steps to see 8 passes, and at most 1000; whatever a still longer period would bring is not in
+// the figures.
 int settling_steps(const PolicyTuning& tuning, Seconds fast_step_seconds);
 
-// Everything outlives the call. `steps` at least 1. `policy` is a new one, for this layout's bytes.
+// All that is passed must outlive the call. `steps` at least 1. `policy` is a new one, for this layout's bytes.
 PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
                                const CostModel& costs, const Machine& machine, const PolicyTiers& tiers, Policy& policy,
                                int steps);
 
-// The same for the policy of a plan, where a framework's allocator would put tensors, for settling_steps(). Errors:
-// those of choose_policy(), make_policy() and find_policy_tiers().
+// The same for the policy of a plan, with tensors where a framework's allocator would put them, for settling_steps()
+// steps. Errors: those of choose_policy(), make_policy() and find_policy_tiers().
 Result<PolicyTimeline> predict_policy(const PolicyRequest& request, const Graph& graph, const CostModel& costs,
                                       const Machine& machine);
 

@@ -10,7 +10,7 @@ namespace sluice {
 // A link serves its lane's transfers as program.hpp says: at full speed while the link back is idle, and at its
 // shared_bandwidth while both are busy (latency stretches likewise: a link counts as busy from a transfer's begin to
 // its end). While links carry data the op under way goes slower, by the time that every byte costs it
-// (Link::interference): one link at 5 GB/s and 0.1 ns a byte leaves it half its speed, two such links a quarter.
+// (Link::interference): one link at 5 GB/s and 0.1 ns per byte leaves it half its speed, two such links a quarter.
 //
 // An exact event simulation, O(instructions x links + waits). Equal programs and costs give equal bits.
 StepTimes simulate(const Program& program, const CostModel& costs);

@@ -1,8 +1,8 @@
 // Checks gradients of a graph on the reference backend against differences of its outputs.
 //
-// A leaf's element is moved both ways and the step run again. Where the two one-sided differences disagree, the output
-// has a kink (ReLU, maximum) within the step: then smaller steps are tried. Elements that stay at a kink prove nothing
-// and are left out, but not most of them.
+// One element of a leaf is moved up and down, and the step is run again each time. Where the two one-sided differences
+// disagree, the output has a kink (ReLU, maximum) within the step: then smaller steps are tried. Elements that stay at
+// a kink prove nothing and are left out; the check fails if these are most of them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A transfer engine that fails once: everything goes on to a real engine but one transfer, which is reported as failed
-// without being started.
+// A transfer engine that fails once. It passes every transfer on to a real engine except one; that one it reports as
+// failed without starting it.
 #pragma once
 
 #include "sluice/exec/executor.hpp"

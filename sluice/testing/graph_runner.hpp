@@ -1,6 +1,6 @@
 // Runs a compiled graph in the plainest way: one buffer per tensor, ops in order, nothing moves.
 //
-// What planners and executors do must not change a result; this is the result. All buffers lie in one zeroed mapping
+// Whatever planners and executors do, results must be the same as here. All buffers lie in one zeroed mapping
 // (2 MiB pages where the kernel grants them), each aligned to 4 KiB. `shift` moves every buffer by that many bytes (a
 // multiple of 4 KiB), for tests that results do not depend on addresses. Operands of an op may be redirected.
 // One thread. Broken expectations throw (SLUICE_CHECK).

@@ -1,4 +1,4 @@
-// Adds tensors of random sizes and ops on them to a graph: the pen of random_graph.
+// Adds tensors of random sizes, and ops on them, to a graph. random_graph() builds its graphs with it.
 #pragma once
 
 #include <string>
@@ -36,7 +36,7 @@ class GraphSketch {
     tensor.role = role;
     return graph_.add_tensor(std::move(tensor));
   }
-  // The gradient of an activation, of its size.
+  // The gradient of an activation, of the same size.
   TensorId gradient_of(TensorId activation) {
     return add_like("d_" + graph_.tensor(activation).name, Role::kActivationGradient, activation);
   }

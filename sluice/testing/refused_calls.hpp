@@ -1,6 +1,7 @@
 // Makes the kernel refuse system calls to this process, as a container's filter does: for the child of a death test.
 //
-// For good and for all its threads to come; nothing gives the calls back. x86-64 only, like the project.
+// This is for good, and also for threads that the process starts later; nothing gives the calls back. x86-64 only, like
+// the project.
 #pragma once
 
 #include <linux/filter.h>

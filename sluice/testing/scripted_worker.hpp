@@ -18,8 +18,8 @@ struct WorkerScript {
 
 class ScriptedWorkers {
  public:
-  // By the name of the plan file that the setup names, without its folder and extension; others do as `others` says.
-  // Two links. `folder` must exist and outlive this object.
+  // `scripts`: by the name of the plan file in the setup, without its folder and extension. Workers with other plan
+  // files do what `others` says. Answers are for a machine with two links. `folder` must exist and outlive this object.
   ScriptedWorkers(const std::filesystem::path& folder, const WorkerScript& others,
                   const std::map<std::string, WorkerScript>& scripts = {});
 

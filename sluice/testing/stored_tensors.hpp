@@ -1,5 +1,5 @@
-// Doubles for what reads and writes persistent tensors: a graph whose layout is not plain, an executor that only
-// stores.
+// Stand-ins for tests of code that reads and writes persistent tensors: a graph whose layout is not plain, and an
+// executor that only stores.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// Trains a graph in the plainest way and compares what came of it: how two backends, or two forms of one network, are
-// found to compute alike.
+// Trains a graph in the plainest way and compares the results. This shows whether two backends, or two forms of one
+// network, compute alike.
 //
-// The optimizer's state is compared too, and with it every gradient as it is: a momentum shows an error of a percent in
-// a gradient, which the loss of a few steps hides.
+// The optimizer's state is compared too, because it shows every gradient: an error of one per cent in a gradient is
+// visible in its momentum, while the loss of a few steps hides it.
 #pragma once
 
 #include <memory>

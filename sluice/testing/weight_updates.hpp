@@ -9,13 +9,14 @@
 
 namespace sluice::testing {
 
-// Decides, seeded, on one state a weight or two, and on updates after each gradient or at the end of a stage.
+// Decides at random, by the seed, between one and two states per weight, and between updates after each gradient and at
+// the end of a stage.
 class WeightUpdates {
  public:
   WeightUpdates(SeededRandom& random, GraphSketch& sketch)
       : sketch_(sketch), at_end_(random.chance(0.3)), adam_(random.chance(0.4)) {}
 
-  // A forward op of the stage used the weight, so that many gradients will come.
+  // A forward op of the stage used the weight, so this many gradients will come.
   void expect(TensorId weight, int gradients = 1) { expected_[weight] += gradients; }
 
   // Emits an op that makes the weight's gradient from x and dy: where there is one already, it is accumulated in place.

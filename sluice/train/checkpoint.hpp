@@ -7,9 +7,10 @@
 //   values          every persistent tensor in tensor order, row-major fp32
 //   checksum        32 hexadecimal digits over everything before
 //
-// Nothing in it depends on the planner, the budget or the tiers, so a run may resume under others. It is written beside
-// and renamed (base/atomic_file.hpp): an interrupted or failed write leaves the previous checkpoint as it was. Reading
-// checks length, checksum and every header field before the first tensor is touched. One tensor is staged at a time.
+// Nothing in it depends on the planner, the budget or the tiers, so a run may resume under others. It is written to a
+// file beside the old one, which then takes the old one's name (base/atomic_file.hpp): an interrupted or failed write
+// leaves the previous checkpoint as it was. Reading checks length, checksum and every header field before the first
+// tensor is touched. One tensor is staged at a time.
 // Errors: kIo or kOutOfSpace while writing; kBadInput for a file that is cut short, damaged or no checkpoint;
 // kMismatch for one of another version, model, optimizer, precision, batch, data or seed.
 #pragma once

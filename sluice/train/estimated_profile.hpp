@@ -1,5 +1,6 @@
-// A profile that nobody measured: op times in proportion to the bytes of the operands. Enough to order transfers, and
-// for planners that do not look at times at all; for figures that anybody sees, measure (exec/profiler.hpp).
+// A profile that nobody measured: op times in proportion to the bytes of the operands. It is enough to order transfers,
+// and for planners that do not look at times at all. For figures that anybody sees, measure
+// (exec/measure/profiler.hpp).
 #pragma once
 
 #include "sluice/profile/profile.hpp"

@@ -1,11 +1,11 @@
 // Evaluation: how well a model does on data that it was not trained on, inside the same fast-memory budget.
 //
-// The evaluation graph (graph/prepare.hpp) has the forward ops alone, as they run on a trained model; its parameters
-// are the training graph's by name. It is planned for the training plan's budgets: everything in fast memory where it
-// fits, else by the training's planner or on-demand. Op times are estimated from bytes, not measured: they only order
-// transfers.
+// The evaluation graph (graph/rewrite/prepare.hpp) has the forward ops alone, as they run on a trained model; its
+// parameters are the training graph's by name. It is planned for the training plan's budgets: everything in fast memory
+// where it fits, else by the training's planner or on-demand. Op times are estimated from bytes, not measured: they
+// only order transfers.
 //
-// Images are counted exactly once each; of text, whole batches of windows. Not thread-safe.
+// Each image is counted exactly once. Text is counted in whole batches of windows. Not thread-safe.
 #pragma once
 
 #include <memory>

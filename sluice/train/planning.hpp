@@ -10,9 +10,9 @@
 
 namespace sluice {
 
-// Budgets by tier. The fast tier gets `fast` (a percentage is of fast_only_bytes()), or all that the step takes when it
-// is not given; the baseline planner always gets all. Slow tiers get their capacity. kInfeasible when the fast tier
-// is not that large.
+// Budgets by tier. The fast tier gets `fast` (a percentage is of fast_only_bytes()). Without `fast`, or for the
+// baseline planner, it gets all that the step takes. Slow tiers get their capacity. kInfeasible when the fast tier is
+// not that large.
 Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& machine, std::string_view planner,
                                            const std::optional<MemorySize>& fast);
 
@@ -27,18 +27,18 @@ struct BudgetedRequest {
   std::optional<Bytes> raised_from;  // the fast budget asked for, where that was too small
 };
 
-// `accesses`: counted main-memory accesses of the workload's step, or nullptr. kInfeasible as resolve_budgets(); where
-// the budget may be raised, also what the planner says. Plans, to find out, only in that case.
+// `accesses`: counted main-memory accesses of the workload's step, or nullptr. kInfeasible as resolve_budgets(). Where
+// the budget may be raised, this makes a plan to find out whether it must be, and the planner's errors come too.
 Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine& machine, const Profile& profile,
                                          std::string_view planner, const FastBudget& fast,
                                          const AccessProfile* accesses = nullptr);
 
-// A verified plan with its prediction; for a policy the one that it runs over (policy_run.hpp). A raised budget is in
-// the plan's budgets, and the one asked for in raised_from.
+// A verified plan with its prediction; for a policy, the plan that it runs over (policy_run.hpp). A raised budget is in
+// the plan's budgets, and the budget that was asked for in raised_from.
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
                            std::string_view planner, const FastBudget& fast, const AccessProfile* accesses = nullptr);
 
-// The same of a plan that the planner's search proposes (plan_search.hpp).
+// The same for a plan that the planner's search proposes (plan_search.hpp).
 Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Plan plan);
 
 // The predicted step of the baseline: op after op with everything in the fast tier.

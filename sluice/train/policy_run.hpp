@@ -1,9 +1,9 @@
 // Policies where planners are asked for: in training and in comparisons.
 //
-// A policy has no plan, it decides as accesses happen. What is run is fast-only's plan, and the policy over it
-// (exec/policy/policy_executor.hpp); so that such a run can be handed about like any other, the plan carries the policy
-// (Plan::policy), and as its planner's name the policy as the user wrote it. Its budgets and arenas are fast-only's: what
-// the run really takes.
+// A policy has no plan: it decides as accesses happen. A run under a policy runs fast-only's plan, and the policy over
+// it (exec/policy/policy_executor.hpp). The plan carries the policy (Plan::policy), so that such a run can be handed
+// about like any other; its planner's name is the policy as the user wrote it. Its budgets and arenas are fast-only's:
+// what the run really takes.
 #pragma once
 
 #include "sluice/exec/policy/policy_executor.hpp"

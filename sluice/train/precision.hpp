@@ -1,4 +1,4 @@
-// Whether the CPU can compute in bf16, and how precisions are called on the command line.
+// Whether the CPU can compute in bf16, and the names of precisions on the command line.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,6 @@
-// One line of progress on stderr for long work: rewritten in place on a terminal, printed every ten seconds otherwise
-// (logs), nothing for work that is over by then. Shows what is being done, the count and the time left.
+// One line of progress on stderr for long work. On a terminal the line is rewritten in place. Elsewhere (logs) a line
+// is printed every ten seconds, so work that is over by then prints nothing. It shows what is being done, the count and
+// the time left.
 #pragma once
 
 #include <chrono>

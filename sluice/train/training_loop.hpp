@@ -20,8 +20,8 @@ struct TrainingOptions {
   LearningRateSchedule schedule;
   std::optional<std::filesystem::path> checkpoint;
   std::int64_t checkpoint_every = 0;    // steps; 0: at the end only
-  bool validate = false;                // at the end, and
-  std::int64_t validate_every = 0;      // after every so many steps
+  bool validate = false;                // at the end of the run
+  std::int64_t validate_every = 0;      // with `validate`: also after every so many steps; 0: not
   std::int64_t validation_batches = 0;  // 0: the whole split
 };
 
@@ -45,7 +45,8 @@ struct TrainingObserver {
   std::function<bool()> stop;                                                              // asked before every step
 };
 
-// `training` was made for validation when the options ask for any. An interrupted run is not validated.
+// Options that ask for validation need a `training` that was made for it. An interrupted run is not validated at its
+// end.
 Result<TrainingOutcome> run_training(Training& training, const TrainingOptions& options,
                                      const TrainingObserver& observer);
 

@@ -10,13 +10,13 @@
 // once. A step changes the parameters that its graph has and leaves the others, and their optimizer state, as they are.
 // Adam counts all steps for all parameters.
 //
-// The budget is the same number of bytes for every variant; a percentage is of the reference's everything. (Planner
-// fast-only, and no budget: all that each takes.) The reference is planned at once, so take the largest: a budget that
-// is too small then shows before the first step. Loss and parameters depend on (graphs, data, seed, learning rates)
-// alone.
+// The budget is the same number of bytes for every variant. A percentage is of all that the reference takes. (With
+// planner fast-only, or without a budget, each variant gets all that it takes.) The reference is planned at once, so
+// take the largest variant: a budget that is too small then shows before the first step. Loss and parameters depend on
+// (graphs, data, seed, learning rates) alone.
 //
-// One caller at a time. Errors name the variant: those of building, profiling and planning (kInfeasible: and the
-// smallest budget that would do), and a session's.
+// One caller at a time. Errors name the variant. They are those of building, of profiling, of planning (kInfeasible
+// says the smallest budget that would do) and of a session.
 #pragma once
 
 #include <map>
@@ -49,9 +49,9 @@ struct VariantSettings {
   std::function<VariantKey(std::int64_t step)> key_of;
   std::function<Result<Workload>(const VariantKey& key)> build;
   std::function<Result<Profile>(Workload& workload)> profile;  // measure_profile() with the cache, say
-  std::function<void(const Variant& variant)> on_planned;      // may be empty: somebody who wants to know
+  std::function<void(const Variant& variant)> on_planned;      // called for each new plan; may be empty
   SizeBuckets buckets;
-  VariantKey reference;  // see above
+  VariantKey reference;  // see the top of this file
   std::string planner{kDefaultPlanner};
   FastBudget fast;
   SessionOptions session;

@@ -26,9 +26,9 @@ struct VariantKey {
 
 std::string to_string(const VariantKey& key);  // "size 25", "path left", "path left, size 25"
 
-// At most ten classes of sizes. Each has sizes up to the same ratio apart, the tenth root of largest / smallest,
-// because it is ratios that make op times differ. Sizes below the range go into the first bucket, those above it into
-// the last.
+// At most ten classes of sizes. In every class the largest size is at most one ratio above the smallest: the tenth root
+// of largest / smallest of all sizes. It is the ratio of two sizes that makes op times differ, not their difference.
+// Sizes below the range go into the first bucket, those above it into the last.
 class SizeBuckets {
  public:
   static constexpr int kMost = 10;

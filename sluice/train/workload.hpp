@@ -1,7 +1,7 @@
 // What is to be trained: a built-in model or an ONNX file with its backward and update ops, compiled into kernels.
 //
-// Everything that the bits of a run depend on besides the data is in WorkloadOptions. Errors are those of the model
-// table (unknown names come with the nearest known one), of the importer and of the backend.
+// WorkloadOptions holds what decides the bits of a run, beside the data, the seed and the learning rates. Errors are
+// those of the model table (unknown names come with the nearest known one), of the importer and of the backend.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ struct WorkloadOptions {
   std::string model;           // built-in; empty when `onnx` is not
   std::filesystem::path onnx;  // a file
   OnnxLoss onnx_loss = OnnxLoss::kAuto;
-  // Batch 0: the model's usual, or the file's. Of the others, a file takes only the sequence length.
+  // Batch 0: the model's usual, or the file's. Of the other fields, an ONNX file takes only the sequence length.
   ModelOptions shape{.batch = 0};
   OptimizerOptions optimizer;
   Precision precision = Precision::kF32;

@@ -1,12 +1,12 @@
 // Measures an access profile on an executor that is ready to run: warm-up, normal steps for comparison, one step with
 // every touch of main memory counted (Sentinel §III-A: one step is enough, because all steps are alike).
 //
-// The steps are real ones: they train, and to the same bits as without counting. Costs at least five steps, of which
-// the counted one is to take at most about five times a normal one: where `largest_chunk` is 0 the smallest chunk is
-// chosen that promises that, and if the promise is broken the step is counted again in larger chunks. The counted step
-// needs no room in any tier; the counter's own tables are one byte a chunk.
+// The steps are real ones: they train, and to the same bits as without counting. Costs at least five steps. The counted
+// step is to take at most about five times a normal one. If `largest_chunk` is 0, the smallest chunk that promises this
+// is chosen; if the promise is broken, the step is counted again in larger chunks. The counted step needs no room in
+// any tier; the counter's own tables are one byte a chunk.
 //
-// Calling thread only. Errors: those of PageTracker and HardwareSampler, and of the steps.
+// Calling thread only. Errors: those of PageTracker, of open_hardware_sampler() and of the steps.
 #pragma once
 
 #include <functional>

@@ -2,9 +2,9 @@
 // operands with a PageTracker while the op runs.
 //
 // Counts belong to (op, tensor), so tensors may share arena offsets over time. Between ops nothing is protected: system
-// calls, transfers and the next op's data may use the memory as ever. What the software TLB holds it keeps from op to
-// op, until a tensor moves. The input op reads files into its outputs (system calls cannot write protected memory); it
-// counts as one write of each of their pages.
+// calls, transfers and the next op's data may use the memory as ever. The software TLB keeps what it holds from op to
+// op, until a tensor moves. The input op reads files into its outputs (system calls cannot write protected memory), so
+// it counts as one write of each page of its outputs.
 //
 // A page that several small operands share counts for each of them: its reads for those that the op reads, its writes
 // for those that it writes. Large tensors are tracked in chunks of at most `largest_chunk` (PageTracker::chunk_of),
@@ -24,8 +24,8 @@ namespace sluice {
 
 class AccessRecorder final : public OpObserver {
  public:
-  // Starts the tracker, and gives this thread and the compute threads that it leads stacks for faults, until the
-  // recorder is destroyed on the same thread. `graph` outlives the recorder; errors are PageTracker::start()'s.
+  // Starts the tracker. Gives this thread, and the compute threads that it leads, stacks for faults until the recorder
+  // is destroyed on the same thread. `graph` outlives the recorder; errors are PageTracker::start()'s.
   static Result<std::unique_ptr<AccessRecorder>> create(const Graph& graph, const Program& program, Bytes tlb_reach,
                                                         Bytes largest_chunk, int threads);
 

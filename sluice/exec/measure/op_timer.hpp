@@ -1,9 +1,9 @@
 // Runs single ops of a step in scratch memory and says how long each took.
 //
-// Operands lie in a scratch ring (scratch_ring.hpp), or in a second one like it that stands for a slow tier's arena:
-// for an emulated tier the data are elsewhere in DRAM, and what the executor waits for it is not in the times.
-// Denormals are flushed on the compute threads as long as a timer lives, because values mean nothing here. The input op
-// is run with a source of zeros. One caller at a time, on the compute thread.
+// Operands lie in a scratch ring (scratch_ring.hpp), or in a second one like it that stands for a slow tier's arena.
+// For an emulated tier the second ring is elsewhere in DRAM, and the time that the executor waits for such a tier is
+// not in the times. Denormals are flushed on the compute threads as long as a timer lives, because values mean nothing
+// here. The input op is run with a source of zeros. One caller at a time, on the compute thread.
 #pragma once
 
 #include <memory>

@@ -1,10 +1,10 @@
-// Times every distinct op of a step with its operands over the fast tier and each slow tier that ops may address: the
-// configurations of placement.hpp, each warm, behind the two ops before it.
+// Times every distinct op of a step with its operands spread over the fast tier and each slow tier that ops may
+// address: the configurations of profile/placement.hpp, each warm, behind the two ops before it.
 //
 // All configurations of an op are measured in turn, five rounds after a warm-up run (three for ops above 10 ms), so
 // that what changes on the machine meanwhile changes all of them. Operands of an emulated tier lie in DRAM outside the
-// scratch memory of the fast tier; what that tier costs more is computed, not measured (memory_time.hpp). Needs twice
-// the profiler's memory, and up to fifteen runs of ops a configuration. Compute thread only.
+// scratch memory of the fast tier; how much more that tier costs is computed, not measured (profile/memory_time.hpp).
+// Needs twice the profiler's memory, and up to fifteen runs of ops a configuration. Compute thread only.
 #pragma once
 
 #include "sluice/exec/measure/profiler.hpp"

@@ -6,11 +6,13 @@
 // operands flushed from all caches. An op's times are the medians over the samples of its signature: after a warm-up
 // pass, at least five of each in at least three passes (three samples are enough above 100 ms).
 //
-// What disturbs a measurement only prolongs it. Where the medians are together more than kNoise above the shortest
-// samples, the moment was noisy, and all is measured again, at most three times; each op keeps the least of its medians.
+// What disturbs a measurement only prolongs it. If the medians together are more than kNoise above the shortest
+// samples, the moment was noisy, and all is measured again, at most three times in all. Each op keeps the least of its
+// medians.
 //
-// Needs max(96 MiB, the largest op's operands) of memory and about eight step times the first time, twice or three
-// times that in a noisy moment; nothing when the cache knows every op. The input op is timed with a source that fills in zeros. Compute thread only.
+// Needs max(96 MiB, the largest op's operands) of memory. Takes about eight step times the first time, twice or three
+// times that in a noisy moment, and nothing when the cache knows every op. The input op is timed with a source that
+// fills in zeros. Compute thread only.
 #pragma once
 
 #include <functional>

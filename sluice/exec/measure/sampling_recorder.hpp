@@ -1,6 +1,7 @@
 // Estimates, op by op, how often operands are touched in main memory, from samples that the processor takes while the
 // op runs (access/hardware_sampling.hpp): an OpObserver like AccessRecorder, at next to no slowdown. A sample counts
-// for the operand whose bytes hold its address; others are of the kernels' own memory and dropped.
+// for the operand whose bytes hold its address. Samples of other addresses are of the kernels' own memory and are
+// dropped.
 #pragma once
 
 #include <memory>

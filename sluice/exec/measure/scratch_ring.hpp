@@ -1,14 +1,14 @@
 // Scratch memory in which the ops of a step can be run one after another for measuring, in far less room than the step
 // needs, with caches about as warm as in a real step.
 //
-// Tensors are placed one behind the other in a ring. A tensor keeps its place until the ring comes round to it, so an
-// op finds what the ops just before it wrote where they wrote it, perhaps still in a cache; what was written long
-// before comes from a place that was last touched a whole ring ago, so from memory. The ring is a few times larger than
+// Tensors are placed one behind the other in a ring. A tensor keeps its place until the ring comes round to it. So an
+// op finds what the ops just before it wrote, in the same place, perhaps still in a cache. What was written long before
+// comes from a place that was last touched a whole ring ago, and so from memory. The ring is a few times larger than
 // the caches, or as large as the largest op.
 //
-// Contents: at first normal floats, and zeros in integer tensors. Ops leave what floats they compute, which soon mean
-// nothing, so whoever times ops must keep denormals from slowing them; integers become zeros again after each op, since
-// an index that means nothing would point anywhere.
+// Contents: at first normal floats, and zeros in integer tensors. Ops leave there the floats that they compute. These
+// soon mean nothing, so whoever times ops must keep denormals from slowing them. Integers become zeros again after each
+// op, since a meaningless index would point anywhere.
 #pragma once
 
 #include <span>

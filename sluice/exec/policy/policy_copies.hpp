@@ -1,12 +1,12 @@
 // Copies as many bytes as a policy says, for real: pages in and out of fast memory.
 //
-// The data of a step stay where they are (they are in fast memory already, see policy_executor.hpp); what is copied are
-// page frames of two arenas beside it, with the streaming stores that move data between memory tiers (copy_engine.hpp).
-// So the copies take the memory bandwidth, the caches and the cores that real ones would. Each arena is a window of
-// 128 MiB, larger than a cache, half of it for either direction; it takes no memory until the first copy.
+// The data of a step stay where they are (they are in fast memory already, see policy_executor.hpp). The bytes copied
+// are page frames of two arenas beside the data, copied with streaming stores (streaming_copy.hpp). So the copies take
+// the memory bandwidth, the caches and the cores that real ones would. Each arena is a window of 128 MiB, larger than a
+// cache, half of it for either direction; it takes no memory until the first copy.
 //
-// Threads of this object are held as long as the emulated links take (memory_line.hpp), where a processor copies; the
-// wait of copy_now() is its caller's to fill up.
+// On an emulated link where a processor copies, the threads of this object are held for as long as that link would take
+// (memory_line.hpp). copy_now() does not hold its caller: the caller waits for what is left of that time.
 //
 // Threads: copy_now() uses the compute threads, which have nothing else to do; submit() leaves the work to threads of
 // this object. One caller at a time.

@@ -2,16 +2,16 @@
 //
 // The program is fast-only's, and its data never change address: ops compute what they always compute, so results have
 // the same bits under every policy. What a policy does to a step is added to it:
-//   - before each op the policy is asked. What it copies meanwhile is really copied, page frames between two arenas
-//     (policy_copies.hpp), and lasts as long as the emulated links and faults take (wait_seconds()): a stall;
+//   - before each op the policy is asked. What it copies before the op is really copied, as page frames between two
+//     arenas (policy_copies.hpp), and takes as long as the emulated links and faults would (wait_seconds()): a stall;
 //   - behind each op the delay for bytes found in slow memory is injected (slow_seconds(), delay_injector.hpp);
-//   - what its threads copied during an op is copied by threads of ours behind it, at most the cores' number of them,
-//     and beside the ops that follow. The step ends when they are done.
-// So the fast tier holds everything, and `fast_bytes` is the room that the policy believes in: RSS is fast-only's.
+//   - what the policy's own threads copied during an op is copied by threads of ours behind that op, beside the ops
+//     that follow. There are at most as many of these threads as cores. The step ends when they are done.
+// So the fast tier holds everything: RSS is fast-only's. `fast_bytes` is only the room that the policy believes in.
 //
-// Time. A policy sees the wall clock of the steps one behind the other; what lies between them does not count. Its
-// bookkeeping (lists, tags; a hardware's work or the kernel's) is taken out of all times: it takes milliseconds here
-// and would be done by others.
+// Time. A policy sees the wall clock of the steps, one behind the other; the time between steps does not count. The
+// policy's bookkeeping (lists, tags) is taken out of all times: it takes milliseconds here, and in reality the hardware
+// or the kernel would do it.
 //
 // The slow tier must be emulated (kUnsupported otherwise), and addressable where the policy uses it in place. One
 // caller at a time.

@@ -1,6 +1,7 @@
 // Chooses the transfer engine for a link: io_uring where one end is a file (blocking file I/O where io_uring is not
-// allowed), copies between memory tiers. A throttled link's engine is slowed down: where a processor copies, it is held
-// for as long (memory_line.hpp); where a device does (Link::copied_by), only the time passes (throttled_engine.hpp).
+// allowed), copies between memory tiers. The engine of a throttled link is slowed down. Where a processor copies, the
+// processor is held for as long as the link takes (memory_line.hpp). Where a device copies (Link::copied_by), only the
+// time passes (throttled_engine.hpp).
 #pragma once
 
 #include <memory>

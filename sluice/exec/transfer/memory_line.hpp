@@ -1,11 +1,11 @@
 // The bandwidth of an emulated memory. A processor that copies to or from real slow memory is busy until the bytes have
-// passed; one that copies in DRAM instead would be free too early. So it takes its place on the line before it copies,
-// and is held until its turn there has passed.
+// passed. A processor that copies in DRAM instead would be free too early. So it takes its place on the line before it
+// copies, and is held until its turn there has passed.
 //
 //   end = max(now, end of whoever was before) + bytes / bandwidth
 //
-// Ends are absolute: what one holder is late, the next does not add. Holding spins, as a processor that waits for memory
-// does nothing else. Any thread; cost: a mutex.
+// Ends are absolute: a holder that is late does not make the next one late. Holding spins, because a processor that
+// waits for memory does nothing else. Any thread; cost: a mutex.
 #pragma once
 
 #include <mutex>
@@ -16,7 +16,7 @@ namespace sluice {
 
 class MemoryLine {
  public:
-  // 0: of memory that is as slow as it is; nobody is held.
+  // 0: the memory is real, as slow as it is; nobody is held.
   explicit MemoryLine(BytesPerSecond bandwidth = 0) : bandwidth_(bandwidth) {}
 
   // When `bytes` that begin now will have passed.

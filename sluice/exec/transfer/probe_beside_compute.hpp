@@ -1,11 +1,11 @@
 // Measures how lanes that copy between memory tiers and compute threads slow each other down.
 //
-// Where the compute threads take every processor, they do the lanes' copies themselves between two ops
-// (shared_copy_engine.hpp); where they leave one, lanes copy there, and what is left is the memory and the caches that
-// both use. So the load is a loop of parallel regions as short as ops are, with help for the lanes between them, and
-// how much longer it takes beside lanes that copy without a pause is what their bytes cost. Five rounds: alone (the
-// shortest counts, others' work only slows down), beside each lane, beside both (medians). Lanes of an emulated memory
-// hold their copiers here as they do in a step.
+// Where the compute threads take every processor, they make the lanes' copies themselves between two ops
+// (shared_copy_engine.hpp). Where they leave one free, lanes copy there, and only the memory and the caches are shared.
+// So the load is a loop of parallel regions as short as ops are, with help for the lanes between the regions. What the
+// lanes' bytes cost is how much longer the loop takes beside lanes that copy without a pause. There are five rounds:
+// alone (the shortest counts, because others' work only slows down), beside each lane, beside both (medians). Lanes of
+// an emulated memory hold their copiers here as they do in a step.
 #pragma once
 
 #include "sluice/base/result.hpp"
@@ -25,13 +25,13 @@ struct CopyBesideCompute {
   LaneBesideCompute outward;
 };
 
-// Bandwidths for which copies hold their makers (shared_copy_engine.hpp); 0: none.
+// Bandwidths of emulated memories, for which whoever copies is held (shared_copy_engine.hpp); 0: not held.
 struct EmulatedCopies {
   BytesPerSecond inward = 0;
   BytesPerSecond outward = 0;
 };
 
-// Takes about a second and a half, and what measure_memory() takes of each tier.
+// Takes about a second and a half, and as much memory of each tier as measure_memory().
 Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads,
                                                       const EmulatedCopies& emulated);
 

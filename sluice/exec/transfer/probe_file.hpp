@@ -1,9 +1,10 @@
 // Measures the links of a file tier: each by itself, then both directions at once.
 //
-// The file is 1 GiB (the tier's capacity if that is less), written once before: shorter bursts show a disk's cache, not
-// the disk. All compute threads are kept busy, as they are in training. Both at once comes last, when the disk's cache
-// is full. All links get requests of one size and number, with which each reaches its best, as training uses them.
-// 1 to 3 s on a fast disk; a slow one gets fewer combinations of requests tried and at most 3 s of both at once.
+// The file is 1 GiB (the tier's capacity if that is less), because shorter bursts show a disk's cache, not the disk. It
+// is written once before anything is measured. All compute threads are kept busy, as they are in training. Both
+// directions at once come last, when the disk's cache is full. All links get requests of one size and number, as
+// training uses them, with which each link reaches its best. Takes 1 to 3 s on a fast disk. On a slow one fewer
+// combinations of requests are tried, and both directions at once take at most 3 s.
 #pragma once
 
 #include <vector>

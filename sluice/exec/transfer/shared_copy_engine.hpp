@@ -1,17 +1,18 @@
 // Copies between two memories, shared between the lane's thread and the compute threads.
 //
-// A copying thread of its own competes with the compute threads for the cores and makes them wait for one another: it
+// A copying thread of its own competes with the compute threads for the cores and makes them wait for one another. It
 // costs the step about twice what the same copy costs when all compute threads make it together, between two ops
-// (measured: 22 to 25 against 54 GB/s of payload on two cores). So what is due is left to the compute lane for a
-// moment: it looks between ops and calls help(). When it is in the middle of a long op, or waits itself
-// (expect_help(false)), the lane's thread copies as before. Where the compute threads leave a processor to the lanes,
-// nobody helps them.
+// (measured: 22 to 25 against 54 GB/s of payload on two cores). So copies that are due are left to the compute lane for
+// a moment: it looks for them between ops and calls help(). When the compute lane is in the middle of a long op, or
+// waits itself (expect_help(false)), the lane's thread does the copies. Where the compute threads leave a processor to
+// the lanes, nobody helps them.
 //
-// What comes into fast memory is read soon, so it is copied through the caches and the op that waits for it finds it
-// there; what leaves goes past them (streaming_copy.hpp). Streaming both ways costs a step more: ResNet-32 on emulated
-// Optane 1.14 to 1.15 times fast-only against 1.09 to 1.11, Inception v3 on PMBD 1.12 to 1.19 against 1.05 to 1.08.
+// What comes into fast memory is read soon. So it is copied through the caches, and the op that waits for it finds it
+// there. What leaves fast memory goes past the caches (streaming_copy.hpp). Streaming both ways makes a step slower:
+// ResNet-32 on emulated Optane takes 1.14 to 1.15 times fast-only's time instead of 1.09 to 1.11, Inception v3 on PMBD
+// 1.12 to 1.19 instead of 1.05 to 1.08.
 //
-// Of an emulated memory whoever copies is held as long as that memory would take (memory_line.hpp).
+// Whoever copies from or to an emulated memory is held for as long as that memory would take (memory_line.hpp).
 //
 // submit(), wait(), in_flight(): lane thread. help(), expect_help(): compute thread. wake(): any.
 #pragma once
@@ -33,8 +34,8 @@ namespace sluice {
 
 class SharedCopyEngine final : public TransferEngine {
  public:
-  // Between two arenas, by their first bytes. `helped`: do the compute threads copy too? `emulated`: the bandwidth for
-  // which copies hold their makers; 0: none.
+  // Between two arenas, given by their first bytes. `helped`: do the compute threads copy too? `emulated`: the
+  // bandwidth of an emulated memory, for which whoever copies is held; 0: not held.
   SharedCopyEngine(const std::byte* from, std::byte* to, CopyFunction copy, bool helped = true,
                    BytesPerSecond emulated = 0)
       : from_(from), to_(to), copy_(copy), helped_(helped), line_(emulated) {}

@@ -1,8 +1,8 @@
 // Moves bytes along one link, off the compute threads. One engine per link; each belongs to one lane thread.
 //
-// Transfers are served first come, first served: no byte of one moves before the last byte of the one submitted ahead of
-// it is on its way. Each is cut into requests. submit() never blocks on the device; wait() blocks until some transfer is
-// finished, wake() is called from another thread, or the deadline passes.
+// Transfers are served first come, first served: no byte of a transfer moves before the last byte of the one submitted
+// before it is on its way. Each transfer is cut into requests. submit() never blocks on the device. wait() blocks until
+// some transfer is finished, wake() is called from another thread, or the deadline passes.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,9 @@ class TransferEngine {
   // Makes a present or the next wait() return. Any thread; cheap when the lane is not waiting.
   virtual void wake() = 0;
 
-  // Compute thread, between ops: does what is due and cheaper done by the compute threads together. Most engines have
-  // nothing of the kind. expect_help(): whether help() will be called soon; false while compute waits or stands still.
+  // Compute thread, between ops. help() does the work that is due and that is cheaper when the compute threads do it
+  // together; most engines have none. expect_help() says whether help() will be called soon: false while compute waits
+  // or stands still.
   virtual void help(int /*threads*/) {}
   virtual void expect_help(bool /*expected*/) {}
 

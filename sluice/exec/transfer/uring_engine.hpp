@@ -3,8 +3,9 @@
 //
 // Why this way: requests of 4 MiB, 16 of them in flight, reach the disk's bandwidth; DEFER_TASKRUN runs completions
 // when the lane asks for them instead of interrupting it; buffers registered once are not pinned again by each request.
-// Kernels without those set-up flags get a plain ring, and where registering is refused (RLIMIT_MEMLOCK) plain buffers:
-// notes() says so. A transfer that ends early is resumed; an error ends it with a Status naming tier, offset and bytes.
+// Kernels without those set-up flags get a plain ring. Where registering is refused (RLIMIT_MEMLOCK), plain buffers are
+// used. notes() says so in both cases. A transfer that ends early is resumed; an error ends it with a Status naming
+// tier, offset and bytes.
 //
 // The ring is enabled by the first submit() or wait(), and belongs to that thread (see make_engine()). Registering
 // touches the whole arena. Destroy the engine with nothing in flight.
@@ -37,7 +38,7 @@ class UringEngine final : public TransferEngine {
     std::string tier;  // the file tier's name, for messages
     Bytes request_bytes = 4 * kMiB;
     int queue_depth = 16;
-    // Tests: what the kernel said of the n-th request in, what the engine is told out. Empty: no change.
+    // For tests: takes what the kernel said of the n-th request, and returns what the engine is told. Empty: no change.
     std::function<std::int32_t(std::int64_t request, std::int32_t result)> alter_result = {};
   };
 

@@ -5,8 +5,8 @@
 // Where a tensor has several consumers, their gradients are summed by kAdd ops; a gradient with one source is used as
 // it is, also by several consumers (both branches of a residual add read the same tensor: nothing is copied). Where all
 // consumers are slices along one axis that cover the tensor, its gradient is their gradients' kConcat. A weight with
-// several consumers (an embedding tied to the last dense layer) has its gradient accumulated in place; that of a
-// recurrent weight is one product over all time steps.
+// several consumers (an embedding tied to the last dense layer) has its gradient accumulated in place; the gradient of
+// a recurrent weight is one product over all time steps.
 // Step data gets no gradient, so the ops that would compute one are left out. A graph of several stages
 // (Graph::stages) gets each stage's backward and update ops before the forward ops of the next.
 //

@@ -1,9 +1,9 @@
 // The gradients of one stage's tensors while its backward ops are being appended to a training graph.
 //
 // A tensor's gradient is the sum of its consumers' contributions. Backward ops visit the consumers first (in reverse
-// forward order), each contributes; when the producer's turn comes, gradient() returns what has come together.
-// Gradients of slices wait until then, because slices that cover the tensor are concatenated instead of padded and
-// added. Internal to autodiff; tensor ids given to it are those of the forward graph unless said otherwise.
+// forward order), and each consumer contributes. When the producer's turn comes, gradient() puts the contributions
+// together. Gradients of slices wait until then, because slices that cover the tensor are concatenated instead of
+// padded and added. Internal to autodiff; tensor ids given to it are those of the forward graph unless said otherwise.
 #pragma once
 
 #include <map>
@@ -22,8 +22,8 @@ class GradientTape {
   // `graph` starts with the forward graph's tensors, under the same ids.
   explicit GradientTape(Graph& graph) : graph_(graph), forward_tensors_(graph.tensors().size()) {}
 
-  // Forgets all gradients. From here on those parameters are differentiated whose names start with `trained_prefix`,
-  // and what `ops` compute from them.
+  // Forgets all gradients. From here on, the parameters whose names start with `trained_prefix` get gradients, and so
+  // does what `ops` compute from them.
   void begin_stage(std::span<const Op> ops, std::string_view trained_prefix);
 
   bool needs(TensorId id) const { return needed_[static_cast<std::size_t>(id)]; }
@@ -41,17 +41,18 @@ class GradientTape {
     return emit(forward, kind, attributes, std::move(inputs), {output}).front();
   }
 
-  // One contribution of `consumer` to the gradient of `to`: a new tensor, which gets its name from `to`; the same, but
-  // a view of another tensor; or a tensor that is another's gradient, too.
+  // One contribution of `consumer` to the gradient of `to`. give(): a new tensor, which gets its name from `to`.
+  // give_view(): the same, but a view of another tensor. share(): a tensor that is another tensor's gradient, too.
   void give(const Op& consumer, TensorId to, TensorId gradient);
   void give_view(const Op& consumer, TensorId to, TensorId gradient);
   void share(const Op& consumer, TensorId to, TensorId gradient);
   // The gradient of `consumer`'s output, a kSlice of `to`.
   void give_slice(const Op& consumer, TensorId to, TensorId gradient);
-  // The gradient of a weight that `consumer` used as a dense op without bias: dy^T x, of rows x and dy.
+  // One contribution to the gradient of a weight that is used as in a dense op without bias: dy^T x, of rows x and dy.
   void give_product(TensorId to, TensorId x, TensorId dy);
 
-  // Appends an op that adds to the gradients of `targets`, in place, where all of them have one that nobody else reads.
+  // Appends an op that adds to the gradients of `targets`, in place. It needs all of them to have a gradient already
+  // that nobody else reads; otherwise it does nothing and returns false.
   bool accumulate(const Op& forward, OpKind kind, Attributes attributes, std::vector<TensorId> inputs,
                   const std::vector<TensorId>& targets);
 

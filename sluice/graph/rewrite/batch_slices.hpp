@@ -14,12 +14,13 @@ struct BatchSlices {
   std::vector<bool> ops;                        // by OpIndex: sliced
 };
 
-// Ops whose operands exceed `limit` bytes are sliced, and those beside them where that saves copies between slices and
-// whole tensors. The number of slices, one for the graph, is the smallest divisor of the batch that brings the largest
-// of the ops under the limit (or the batch).
+// Ops whose operands exceed `limit` bytes are sliced, and so are their neighbours where that saves copies between
+// slices and whole tensors. The number of slices is the same for the whole graph: the smallest divisor of the batch
+// that brings the largest of the ops under the limit (or the batch).
 BatchSlices choose_batch_slices(const Graph& logical, Bytes limit);
 
-// An op of this share of the step's peak leaves a plan room to work in, and so does one of this size.
+// An op leaves a plan room to work in when its operands are at most this part of the step's peak (one in
+// kLimitsInPeak), or at most this size.
 inline constexpr Bytes kLimitsInPeak = 10;
 inline constexpr Bytes kSmallestSliceLimit = 8 * kMiB;
 

@@ -5,8 +5,7 @@
 //                 relus, concat              -> concat with activation: what is concatenated can die at once, for
 //                                               the gradient's mask is in the concat's output (SqueezeNet's fires)
 //                 relu, max pool             -> max pool with activation: the largest of what is not negative is the
-//                 same, and the
-//                                               gradient's mask is in the smaller of the two
+//                                               same, and the gradient's mask is in the smaller of the two
 //   views         transpose, transpose       -> transpose;  reshape, reshape -> reshape
 //                 transpose that moves only extents of 1                     -> reshape
 //                 reshape to the same shape                                  -> nothing
@@ -15,8 +14,8 @@
 //                 factor, matmul; matmul, factor; factor, softmax            -> matmul or softmax with alpha
 //
 // A tensor that only the folded op read disappears, and with it its name; all others keep theirs. Factors round
-// differently after folding; the rest computes the same bits. Ops whose results nobody reads go, with the parameters
-// that only they had.
+// differently after folding; the rest computes the same bits. Ops whose results nobody reads are removed, and so are
+// the parameters that only they used.
 #pragma once
 
 #include "sluice/graph/graph.hpp"

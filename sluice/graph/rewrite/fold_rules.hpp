@@ -1,4 +1,4 @@
-// The rules behind fold(): each tries itself on one living op, changes the graph and says whether it did.
+// The rules behind fold(). Each rule looks at one living op, changes the graph if it can, and says whether it did.
 #pragma once
 
 #include "sluice/graph/rewrite/rewrite.hpp"

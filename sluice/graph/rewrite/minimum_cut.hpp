@@ -1,4 +1,5 @@
-// The cheapest way to split nodes into two sides, when being on one side has a price and so has being apart.
+// The cheapest way to split nodes into two sides, when it costs something for a node to be on a side and for two nodes
+// to be apart.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ class MinimumCut {
 
   int add_node();
   void add_arc(int from, int to, std::int64_t capacity);
-  // By node: whether it is on the source's side. Of several cheapest cuts the one with the fewest nodes there.
+  // By node: whether it is on the source's side. Of several cheapest cuts it is the one with the fewest nodes on the
+  // source's side.
   std::vector<bool> source_side(int source, int sink) &&;
 
  private:

@@ -7,8 +7,9 @@
 // embedding's weights stay fp32: rows are rounded as they are read.
 //
 // Sums are in fp32 inside every kernel; rounding is to nearest even. Where an op wants another dtype than a tensor has,
-// a kCast comes before it: one for all uses of an activation or of step data; of a weight, one for its forward and one
-// for its backward uses, so that the copies are short-lived; where these take turns (slice_loss.hpp), one each time.
+// a kCast comes before it. Activations and step data get one cast for all their uses. A weight gets one for its forward
+// uses and one for its backward uses, so that the copies are short-lived; where these take turns (slice_loss.hpp), it
+// gets one each time.
 #pragma once
 
 #include "sluice/graph/graph.hpp"

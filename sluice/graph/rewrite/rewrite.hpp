@@ -32,10 +32,10 @@ class GraphRewrite {
 
   void replace(OpIndex index, Op op);
   void remove(OpIndex index);
-  // All that read `old` read `replacement` from now on.
+  // Every op that reads `old` reads `replacement` from now on.
   void read_instead(TensorId old, TensorId replacement);
-  // Ops none of whose results is read. A batch norm that only updates its running statistics counts as dead; the
-  // input op does not.
+  // Removes the ops none of whose results is read. A batch norm that only updates its running statistics counts as
+  // dead; the input op does not.
   void remove_dead();
 
   Graph finish() &&;

@@ -7,14 +7,14 @@
 //
 //   conv1_2 relu1_2 pool1  for samples [0, 4), then for samples [4, 8), ...
 //
-// Batch norms are split before (split_batch_norm.hpp): what they do to single samples joins the runs, and the small
-// rest, the merging of the slices' statistics, comes between two runs.
+// Batch norms are split first (split_batch_norm.hpp). Their parts that work on single samples join the runs. The small
+// rest, which merges the slices' statistics, comes between two runs.
 //
-// A batch tensor between sliced ops becomes one tensor a slice, "conv1_2.y[0:4]". Where a run meets the rest of the
+// A batch tensor between sliced ops becomes one tensor per slice, "conv1_2.y[0:4]". Where a run meets the rest of the
 // graph, kSliceBatch copies a slice out of the whole tensor and kPlaceBatch copies one into it. A weight gradient is
 // the sum of the slices' gradients, added in sample order, so a sliced graph rounds differently from an unsliced one;
 // every plan runs the same graph, so plans still agree to the last bit. Updates wait until the run's gradients are
-// complete. Dropout is never sliced: its random numbers go by the element's place in the whole tensor.
+// complete. Dropout is never sliced: its random numbers depend on the element's place in the whole tensor.
 #pragma once
 
 #include "sluice/base/units.hpp"

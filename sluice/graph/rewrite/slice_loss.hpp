@@ -13,9 +13,9 @@
 // whole run is backward ops: it stands where the loss's gradient was made. An evaluation graph has the first half.
 //
 // Cost: each slice reads w twice and reads and writes dw once, so slices are few and large. dw is complete only after
-// the last slice, where an unsliced layer's weights, cut by features (slice_dense.hpp), can be updated part by part.
-// The loss and dw are sums in the order of the slices, which rounds differently from the unsliced graph; every plan
-// runs the same graph, so plans still agree to the last bit.
+// the last slice, whereas the weights of an unsliced layer, cut by features (slice_dense.hpp), can be updated part by
+// part. The loss and dw are sums in the order of the slices, which rounds differently from the unsliced graph; every
+// plan runs the same graph, so plans still agree to the last bit.
 #pragma once
 
 #include "sluice/base/units.hpp"

@@ -2,8 +2,8 @@
 //
 //   kDense -> kReshape* -> kSoftmaxCrossEntropy -> kSoftmaxCrossEntropyBackward -> kReshape* -> kDenseBackward*
 //
-// A chain is alone: nobody else reads what is passed along it, and no op that stands between its parts is in their way,
-// so all of it may be done where its middle is. Internal to slice_loss.
+// A chain stands alone: nobody else reads what is passed along it, and no op between its parts is in their way. So the
+// whole chain may be done where its middle op is. Internal to slice_loss.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,8 @@ class LossChainFinder {
   // The chain of a kSoftmaxCrossEntropy; nothing when it has none.
   std::optional<LossChain> find(OpIndex loss) const;
 
-  // Backward ops that only `replaced` ones read from: what made the layer's input again. Added to `replaced`.
+  // Adds to `replaced` the backward ops whose results only `replaced` ops read: those that made the layer's input
+  // again.
   void add_needless(std::vector<bool>& replaced) const;
 
  private:

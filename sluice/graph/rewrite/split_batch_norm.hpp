@@ -4,7 +4,7 @@
 // in one op x and y are in memory together. In parts, only small tensors of [2, C] are ever whole:
 //
 //   forward    statistics = kBatchNormStatistics(x)                       some samples
-//              stats, running = kBatchNormMerge(statistics, running)      one a slice comes in
+//              stats, running = kBatchNormMerge(statistics, running)      one per slice comes in
 //              y = kBatchNormApply(x, scale_shift, stats, [residual])     some samples
 //   backward   dscale_shift = kBatchNormBackwardSums(x, dy, ...)          some samples; slices are added
 //              dx = kBatchNormBackwardApply(x, dy, ..., dscale_shift)     some samples

@@ -1,5 +1,5 @@
 // What a backward op's operands say about the forward op that it belongs to: the shape rule of backward ops whose
-// results' shapes do not follow from their inputs. It is tried by the forward op's own rule (validate.cpp).
+// results' shapes do not follow from their inputs. The forward op's own rule checks the claim (validate.cpp).
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ struct ForwardClaim {
   std::vector<std::pair<Shape, Shape>> equal = {};  // what the rule says nothing about, with what it should equal
 };
 
-// Of a backward op, whole (not a slice), without workspaces and operands named again; nothing when it has another
-// number of operands. Kinds that have a rule of their own claim to be what they are.
+// The claim of a whole backward op (not a slice), given without workspaces and without operands that are named again;
+// nothing when the number of operands is wrong. An op whose kind has a shape rule of its own claims to be that kind.
 std::optional<ForwardClaim> forward_claim(const Op& op, const Shapes& inputs, const Shapes& outputs);
 
 }  // namespace sluice

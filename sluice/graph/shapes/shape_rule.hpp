@@ -18,7 +18,7 @@ struct ShapeRule {
   std::span<const Shape> inputs;
 
   Error error(const std::string& detail) const;
-  // Their number, and extents of at least 1.
+  // Checks the number of inputs, and that all their extents are at least 1.
   Status expect_inputs(std::size_t at_least, std::size_t at_most) const;
   Status expect_rank(std::size_t input, std::size_t rank, std::string_view form) const;  // form: "[N, C, H, W]"
   Status expect_image(std::size_t input) const { return expect_rank(input, 4, "[N, C, H, W]"); }
@@ -27,7 +27,7 @@ struct ShapeRule {
   Status expect_axis(std::int64_t axis) const;
 };
 
-// The shape with dimension i the old axes[i]; no axes: as it is.
+// The shape whose dimension i is the old dimension axes[i]. Without axes the shape stays as it is.
 Result<Shape> permuted(const ShapeRule& rule, const Shape& shape, const std::vector<std::int64_t>& axes);
 
 // By family; the op's kind selects the rule within it.

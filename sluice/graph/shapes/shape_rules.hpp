@@ -1,6 +1,6 @@
 // Shape rules: what a forward op's outputs look like, given its inputs. The table of operands is in op.hpp.
 //
-// Backward ops have a rule here where all their operands have the shape of x, or the parts of a batch norm; the others
+// A backward op has a rule here if all its operands have the shape of x, or if it is a part of a batch norm. The others
 // have none: a stride makes the input's height ambiguous given the output's. So autodiff takes a gradient's shape from
 // the tensor it belongs to, and validate.hpp checks these ops against the forward op's rule (forward_claim.hpp). A
 // sliced dense op or embedding is checked there too, because one slice does not know how wide the whole is.

@@ -69,7 +69,7 @@ class Conversion {
   Result<TensorId> parameter(const Weights& weights, const std::string& hint, Role role = Role::kParameter);
   Result<TensorId> tensor(const Value& value, const std::string& name);
 
-  // A reader that is done by the op before it is not visited again.
+  // A reader whose work the op before it has done (absorb()) is not visited again.
   bool is_read(const std::string& value) const;  // by a node that the loss needs
   void absorb(const onnx::NodeProto& node) { absorbed_.insert(&node); }
   bool is_absorbed(const onnx::NodeProto& node) const { return absorbed_.contains(&node); }
@@ -114,10 +114,11 @@ class Node {
   void set(Value value, int output = 0);
   void set(TensorId tensor, int output = 0) { set(tensor_value(tensor), output); }
 
-  // Adds an op whose result may be large, after a look at how large. Errors: more than kMostElements.
+  // Adds an op whose result may be large, after a check of how large it is. Errors: more than kMostElements.
   Result<TensorId> add(OpKind kind, const Attributes& wanted, const std::vector<TensorId>& inputs);
 
-  // The only reader of the (so far last) result when it is of this type; it is then done here: absorb_reader().
+  // The only reader of the last result so far, if it is of this type; else null. This converter may then do the
+  // reader's work: absorb_reader().
   const onnx::NodeProto* only_reader(const std::string& op_type) const;
   void absorb_reader(const onnx::NodeProto& reader);
   // A ReLU or ReLU6 that follows.

@@ -13,7 +13,7 @@ using Converter = Status (*)(Node& node);
 // By ONNX op type, and by the types that patterns.hpp makes ("sluice.Gelu"). Null: not supported.
 Converter find_converter(const std::string& op_type);
 
-// The files' parts of the table.
+// The parts of the table, one for each source file.
 using ConverterTable = std::map<std::string, Converter>;
 void add_window_converters(ConverterTable& table);     // convolutions, pooling
 void add_norm_converters(ConverterTable& table);       // norms, dropout, softmax
@@ -24,7 +24,8 @@ void add_selection_converters(ConverterTable& table);  // concat, slice, split, 
 void add_matrix_converters(ConverterTable& table);     // dense layers, matrix products, embeddings
 void add_recurrent_converters(ConverterTable& table);  // LSTM
 
-// Results that are arrays, when all inputs are; nothing when the op is not one that is folded. One per output.
+// The node's results as arrays, one per output, when all inputs are arrays (Shape and Size need only the input's
+// shape). Nothing when the node cannot be folded.
 Result<std::optional<std::vector<HostArray>>> fold_node(Node& node);
 
 // Whether an op is known to fold_node(), though perhaps not as a converter.

@@ -62,7 +62,7 @@ Status evaluate_weights(const WeightExpression& expression, const ReadInitialize
 // Whole initializers by name, which write_back_weights changes.
 using InitializerValues = std::map<std::string, std::vector<float>>;
 
-// Makes `values` the value of the expression. Of a sum the first operand takes the change.
+// Makes `values` the value of the expression. In a sum, the first operand takes the change.
 void write_back_weights(const WeightExpression& expression, std::vector<float> values, InitializerValues& initializers);
 
 }  // namespace sluice

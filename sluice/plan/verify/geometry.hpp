@@ -1,8 +1,8 @@
-// What bytes each residency of a plan takes and where each persistent tensor begins: by the rules of the plan format
-// (docs/plan-format.md), written here a second time on purpose. The builder and the lowering have geometry of their own
-// (plan.hpp). Were it shared, one wrong rule would pass all three: tensors would lie on top of each other, and the proof
-// would say that they do not. So nothing of plan.hpp but the data is used here, and nobody outside this folder uses
-// this.
+// How many bytes each residency of a plan takes, and where each persistent tensor begins the step. The rules of the
+// plan format (docs/plan-format.md) are written here a second time on purpose. The builder and the lowering have
+// geometry of their own (rooms.hpp). If it were shared, one wrong rule would pass all three: tensors would lie on top
+// of each other, and the proof would say that they do not. So this header uses only the data of plan.hpp, and nobody
+// outside this folder uses this header.
 //
 //   a residency             bytes up to a multiple of 4,096, at a multiple of 4,096: transfers move whole pages
 //   small, in tier 0,       bytes up to a multiple of 64, at a multiple of 64: such tensors share pages

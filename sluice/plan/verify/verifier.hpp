@@ -12,8 +12,8 @@
 // Room changes hands without a gap: a residency may begin at the op where another one ends. Then the migration that
 // still reads the old one must come earlier in issue order than one that fills the new one.
 //
-// How many bytes a residency takes is worked out here from the format's rules (geometry.hpp), with no code of those who
-// pack plans or run them.
+// How many bytes a residency takes is worked out here from the format's rules (geometry.hpp), without the code that
+// packs or runs plans.
 //
 // Checks stop at the first of these groups with a violation: fingerprints; form; everything else. Cost: about
 // O(n log n) in ops, residencies and migrations; 3,000 ops with 4,000 residencies take some 10 ms. Thread-safe.

@@ -46,7 +46,7 @@ class Names {
   const std::vector<verify::Extent>& extents_;  // by ResidencyIndex
 };
 
-// kWellFormed. The only check that may be run on a plan of which nothing is known.
+// kWellFormed. The only check that may be run on a plan about which nothing is known yet.
 void check_form(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings);
 
 // kWellFormed, of blocks. The first needs residencies that are in range, and is a part of check_form(); the second also

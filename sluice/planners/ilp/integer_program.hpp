@@ -77,10 +77,11 @@ struct LpSolution {
   double cost = 0;
 };
 
-// The program with integer columns taken for continuous ones: a bound, and a guide for rounding.
+// Solves the program with its integer columns taken as continuous: gives a bound, and a guide for rounding.
 LpSolution solve_relaxation(const IntegerProgram& program, Seconds seconds);
 
-// The relaxation; dives from its optimum to integers; and where those are not good enough CBC, within the limits.
+// Solves the relaxation, then dives from its optimum to integers. If the result is not good enough, CBC runs within the
+// limits.
 //
 // `start`: values that satisfy the program, by column, or empty. With a start there is always an answer: the start
 // itself, at worst. A start that does not satisfy the program is a broken invariant.

@@ -1,4 +1,4 @@
-// Loads of a program: how many bytes are where at each op, as sums of columns over ranges of ops.
+// The loads of a placement program: how many bytes each place holds at each op, as sums of columns over ranges of ops.
 #pragma once
 
 #include <map>
@@ -45,17 +45,18 @@ struct LoadSpan {
   double size = 0;
 };
 
-// The ops at which the sum of the spans, whatever their columns are, can be at its most: of ops in a row, those of
-// which no other has all the spans.
+// The ops at which the sum of the spans can be largest, whatever values their columns have. Of neighbouring ops, one is
+// left out when another has all of its spans.
 std::vector<OpIndex> maxima_of(std::span<const LoadSpan> spans, OpIndex op_count);
 
 // By op: the sum of the spans with every column at 1, or of the constant ones only.
 IdVector<OpIndex, double> whole_load(std::span<const LoadSpan> spans, OpIndex op_count, bool constant_only = false);
 
-// Adds a column for the load of the spans with columns, at each of `ops`, and the rows that tie it to the one before.
+// Adds a column for the load at each of `ops`, which counts only the spans that have a column, and the rows that tie
+// each load to the one before. Returns the new columns.
 std::vector<int> add_loads(PlacementProgram& program, std::span<const LoadSpan> spans, std::span<const OpIndex> ops);
 
-// Adds `column` and what it follows from.
+// Adds `column` and the rows that its value follows from: `column` >= each of the sums, or equal to them.
 int add_derived(PlacementProgram& program, const Column& column, std::vector<Sum> at_least, bool equal = false);
 
 }  // namespace sluice

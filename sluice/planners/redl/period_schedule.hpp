@@ -1,16 +1,16 @@
 // ReDL's migrations for one length of the migration period (§III-C and D): from a placement to schedules.
 //
-// Fast memory is handed out in this order, each decision a reservation that must fit at every op it covers:
+// Fast memory is handed out in this order. Each decision is a reservation that must fit at every op it covers:
 //   1. what never moves, and what cannot be used in place;
-//   2. Idle Migration: short-lived units, whole lives; those of least liveness are the victims where room lacks, and
-//      are then made and used in the slow tier;
+//   2. Idle Migration: short-lived units, over their whole lives. Where there is too little room, the units of least
+//      liveness are the victims: they are made and used in the slow tier;
 //   3. long-lived stretches and gaps that the placement has in fast memory, those that save most for their room first;
 //   4. room for what must be written back, until its copy should be done;
 //   5. Dynamic Migration, period by period: what a period requests is brought from the start of the period before it,
-//      or later where there is no room yet. What would come later than it is worth waiting for is used in place (DSMA).
+//      or later where there is no room yet. What would come too late to be worth waiting for is used in place (DSMA).
 //      What the placement left in the slow tier is brought too where there is room and time to spare;
-//   6. what has left and whose room nobody took in between has not left.
-// In tiers that ops cannot address nothing is used in place: what comes late is waited for.
+//   6. what was to leave, but whose room nobody took in the meantime, stays after all.
+// In tiers that ops cannot address, nothing is used in place: ops wait for what comes late.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct PeriodSchedule {
   int placed_in_place = 0;            // left in the slow tier by the placement
 };
 
-// `length`: layers (spans of liveness.hpp) a period. Empty when what must be in the fast tier exceeds `capacity`.
+// `length`: layers per period (spans of liveness.hpp). Empty when what must be in the fast tier exceeds `capacity`.
 std::optional<PeriodSchedule> schedule_periods(const RedlProblem& problem, const std::vector<StretchedUnit>& units,
                                                const Placement& placement, int length, Bytes capacity);
 

@@ -1,5 +1,5 @@
-// The work of schedule_periods(), one member function for each of its numbered decisions. period_schedule.cpp has what
-// is in fast memory to begin with (1 to 3), period_migrations.cpp what moves (4 to 6).
+// Does the work of schedule_periods(), with one member function for each of its numbered decisions. period_schedule.cpp
+// decides what is in fast memory to begin with (1 to 3); period_migrations.cpp decides what moves (4 to 6).
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class PeriodScheduler {
     std::size_t unit = 0;
     std::size_t index = 0;
     bool is_gap = false;
-    double density = 0;  // seconds saved by byte and second held
+    double density = 0;  // seconds saved per byte and second held
   };
 
   bool has(RedlAddition addition) const { return problem_.additions.has(addition); }

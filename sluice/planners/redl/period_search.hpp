@@ -1,14 +1,15 @@
-// The search for the migration period (ReDL §III-D): an iterated greedy search, in whole layers, by steps that are run
-// with one period after the other. Three steps a round, with the data where they always are (placement_ilp.hpp):
+// The search for the migration period (ReDL §III-D): an iterated greedy search over whole numbers of layers. It runs
+// steps with one period after the other, and the placement (placement_ilp.hpp) stays the same. A round has three steps:
 //
 //   round r:   the best period so far, the centre + r, the centre - r
 //
-// The centre is the median of the number of layers, or, where that one breaks constraint (4), the nearest that keeps
-// it; where none does, one layer. A round's steps are compared with each other only, so that what changes from round to
-// round (other load on the machine) decides nothing. The search ends when a period is as good as can be: its step takes
-// no longer than `goal`, what the ops take alone; else after `patience` rounds without gain.
+// The centre is the median of the number of layers. If that period breaks constraint (4), the centre is the nearest
+// period that keeps it; if none does, it is one layer. A round's steps are compared only with each other, so that what
+// changes from round to round (other load on the machine) decides nothing. The search ends when a period is as good as
+// possible: its step takes no longer than `goal`, the time of the ops alone. Otherwise it ends after `patience` rounds
+// without gain, or when no period is left to try.
 //
-// The rounds are apart from what a period means, so that they can be tested with made-up step times.
+// The rounds are kept apart from the meaning of a period, so that they can be tested with made-up step times.
 #pragma once
 
 #include <optional>

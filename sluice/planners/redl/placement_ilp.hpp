@@ -1,14 +1,16 @@
-// ReDL's placement by integer programming (§III-B): where each op finds each tensor, so that the sum over the ops of
-// their expected time, given where their operands are, is least within the capacity of both tiers.
+// ReDL's placement by integer programming (§III-B). It decides where each op finds each tensor. The sum of the ops'
+// expected times, given where their operands are, is to be least within the capacity of both tiers.
 //
-// Per stretch (stretches.hpp) one choice: in the fast tier, or used in place in the slow one; per gap one: the unit
-// stays in the fast tier, or not. The objective is in seconds:
-//   - of every op, what it takes longer with its operands where the choices put them. Ops whose operands cost as much
-//     together as one by one add up; for others (measured placements) there is a column for every configuration;
-//   - of copies, what they take of the compute threads (Link::interference), and what does not hide under compute: in
-//     each of `kBuckets` equal parts of the step, the copies needed there that exceed its time.
-// Rows, at each op where the load has a maximum: bytes in fast memory at most `capacity`; and softly, the same with the
-// room that copies need while they run. The paper's program has neither gaps nor copies, because in it nothing moves.
+// There is one choice per stretch (stretches.hpp): in the fast tier, or used in place in the slow one. There is one
+// choice per gap: the unit stays in the fast tier, or not. The objective is in seconds:
+//   - for every op, the extra time with its operands where the choices put them. If the operands together cost the sum
+//     of what each costs alone, these costs are added up; for other ops (measured placements) there is a column for
+//     every configuration;
+//   - for copies, the time they take from the compute threads (Link::interference), and the time that does not hide
+//     under compute: in each of `kBuckets` equal parts of the step, and for each direction, the time by which the
+//     copies needed there exceed `kLaneShare` of the part.
+// Rows, at each op where the load has a maximum: bytes in fast memory at most `Capacities::fast`; softly, the same with
+// the room that copies need while they run; and bytes in slow memory at most its capacity (constraint 3). The paper's program has neither gaps nor copies, because in it nothing moves.
 // Where the slow tier is not addressable every stretch is fast, and the program chooses what stays and what moves.
 //
 // The answer comes from three solvers in turn: the linear relaxation; a greedy one guided by it; CBC, started from

@@ -10,7 +10,8 @@
 
 namespace sluice::testing {
 
-// Fast memory and a tier beside it, joined both ways at 1 GB/s without latency. Ops read and write it as fast.
+// Fast memory and a tier beside it, joined both ways at 1 GB/s without latency. Ops read and write the second tier at
+// the same speed.
 inline Machine machine_with(TierKind slow) {
   Machine machine;
   machine.cpu = "test";
@@ -41,7 +42,7 @@ class RedlStep {
     }
   }
 
-  // The unit that a tensor is of.
+  // The unit that a tensor belongs to.
   std::size_t unit_of(TensorId tensor) const {
     for (std::size_t i = 0; i < units.size(); ++i) {
       if (std::ranges::find(units[i].tensors, tensor) != units[i].tensors.end()) return i;
@@ -58,8 +59,8 @@ class RedlStep {
   RedlProblem problem;
 };
 
-// One layer an op, or one for all. Each text is a tensor's uses by op: 'w' writes, 'r' reads, 'u' updates in place, '.'
-// not at all. Those that begin with '*' are parameters.
+// A graph with one layer per op, or with one layer for all ops. Each text gives a tensor's uses by op: 'w' writes, 'r'
+// reads, 'u' updates in place, '.' does not use it. A text that begins with '*' is a parameter.
 inline Graph step_of_uses(const std::vector<std::string>& tensors, Bytes bytes, bool one_layer = false) {
   Graph graph;
   graph.name = "uses";

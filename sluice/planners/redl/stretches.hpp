@@ -1,13 +1,13 @@
-// What ReDL decides about: stretches of uses of a unit (a tensor, or a block of small ones: moving_units.hpp), each of
-// which finds the unit in the fast tier or uses it in place in the slow tier; and the gaps between stretches, over
-// which it may stay in the fast tier or leave it.
+// What ReDL decides about: the stretches and gaps of a unit (a tensor, or a block of small ones: moving_units.hpp). A
+// stretch is a run of uses; they find the unit in the fast tier, or use it in place in the slow tier. A gap lies
+// between two stretches; over a gap the unit may stay in the fast tier or leave it.
 //
 //   ops         0  1  2  3  4  5  6  7  8  9
 //   uses           w  r              r     u
 //   stretches     [0----)           [1-) [2-)
 //   gaps                 (0--------)   (1)     and for a persistent unit gap 2, around the step's end to stretch 0
 //
-// Uses with no op between them are of one stretch, and so are those whose gap is too short for a copy out and back.
+// Uses with no op between them belong to one stretch. So do uses whose gap is too short for a copy out and back.
 #pragma once
 
 #include <span>
@@ -38,7 +38,8 @@ struct RedlProblem {
   }
 };
 
-// How far units are taken apart. The coarse rules come first; the fine ones are for budgets where those find no plan.
+// How finely units are divided. The coarse rules are tried first; the fine rules are for budgets where the coarse ones
+// find no plan.
 struct StretchRules {
   Bytes small_bytes = kSmallTensorBytes;  // smaller units stay in the fast tier
   bool short_gaps = false;                // gaps too short for a copy out and back are gaps too
@@ -48,8 +49,8 @@ struct StretchRules {
 
 struct Stretch {
   Interval<OpIndex> ops;     // [first use, one past last use)
-  bool writes = false;       // some op of it does
-  Seconds slow_seconds = 0;  // what its ops take longer with this unit, and nothing else, in the slow tier
+  bool writes = false;       // some op of the stretch writes the unit
+  Seconds slow_seconds = 0;  // extra time of its ops with this unit, and nothing else, in the slow tier
 };
 
 struct StretchedUnit {
@@ -70,10 +71,10 @@ std::vector<StretchedUnit> find_stretches(const RedlProblem& problem, const Stre
 // The op ranges of a gap, perhaps empty: one, or two when it wraps.
 std::vector<Interval<OpIndex>> ranges_of_gap(const StretchedUnit& unit, std::size_t gap, OpIndex op_count);
 
-// Op time beyond that with everything in the fast tier, when these units are in the slow tier.
+// How much longer the op takes with these units in the slow tier than with everything in the fast tier.
 Seconds seconds_lost(const RedlProblem& problem, OpIndex op, std::span<const std::size_t> slow_units);
 
-// For each op, the stretches it is of: pairs of unit and stretch, in unit order. Pinned units are left out.
+// For each op, the stretches that contain it, as pairs of unit and stretch in unit order. Pinned units are left out.
 struct StretchRef {
   std::size_t unit = 0;
   std::size_t stretch = 0;

@@ -11,12 +11,12 @@ namespace sluice {
 struct GapState {
   bool kept = false;         // the unit stays in the fast tier
   OpIndex tail_end = 0;      // not kept: room for the copy out, [end of the stretch before, tail_end)
-  OpIndex window_begin = 0;  // not kept: room for the copy in, [window_begin, begin of the stretch behind)
+  OpIndex window_begin = 0;  // not kept: room for the copy in, [window_begin, begin of the stretch after)
 };
 
 class UnitState {
  public:
-  // Every stretch in the slow tier if it can be, else in the fast one, and no gap kept.
+  // To begin with, every stretch is in the slow tier if it can be there, else in the fast one, and no gap is kept.
   explicit UnitState(const StretchedUnit& unit);
 
   const StretchedUnit& unit() const { return *unit_; }
@@ -29,7 +29,7 @@ class UnitState {
   // The gap before a stretch; gap_count() for the first one of a unit that is made in the step.
   std::size_t gap_before(std::size_t stretch) const;
   bool between_fast(std::size_t gap) const { return fast_[gap] && fast_[stretch_behind(gap)]; }
-  // A migration has to bring it.
+  // Whether a migration has to bring the unit for this stretch.
   bool is_brought(std::size_t stretch) const;
   // By gap: whether the unit leaves the fast tier there with no valid copy in the slow one.
   std::vector<bool> write_backs() const;

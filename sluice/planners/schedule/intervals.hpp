@@ -20,7 +20,7 @@
 namespace sluice {
 
 struct IntervalCut {
-  int length = 1;  // layers an interval (the paper's MIL)
+  int length = 1;  // layers per interval (the paper's MIL)
   IdVector<int, Interval<OpIndex>> intervals;
   IdVector<OpIndex, int> interval_of_op;
 };

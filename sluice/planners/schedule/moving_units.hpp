@@ -1,5 +1,5 @@
-// What Sentinel decides about as one: a tensor, or a block of tensors with one life of which all but one are small
-// (section IV-B). A block is kept, evicted and prefetched whole, by one transfer.
+// A unit is what Sentinel decides about as a whole: a tensor, or a block of tensors with the same life, all of them
+// small except at most one (section IV-B). A block is kept, evicted and prefetched whole, by one transfer.
 //
 // A small tensor joins
 //   - a larger one that every op that uses it uses too: moving it along costs nothing (statistics of a batch norm and
@@ -21,21 +21,21 @@ inline constexpr Bytes kSmallTensorBytes = 256 * kKiB;
 
 struct MovingUnit {
   std::vector<TensorId> tensors;
-  std::vector<Use> uses;       // of any of them: ascending op, one entry an op
+  std::vector<Use> uses;       // of any of them: ascending op, one entry per op
   Interval<OpIndex> range;     // from the first live range's begin to the last one's end
-  OpIndex complete_after = 0;  // the op behind which all of them are made: before it, the unit may not leave
+  OpIndex complete_after = 0;  // the op after which all of them are made; the unit may not leave before it
   bool persistent = false;
   bool may_move = false;     // long-lived, used, and not read by the caller
-  bool short_lived = false;  // would be allowed to, if it were long-lived
-  Bytes moved_bytes = 0;     // of one transfer; and the room in either tier while it may move
-  Bytes kept_bytes = 0;      // room of one that never moves
+  bool short_lived = false;  // may not move, but only because it is short-lived
+  Bytes moved_bytes = 0;     // of one transfer; also its room in either tier if it may move
+  Bytes kept_bytes = 0;      // its room if it never moves
 };
 
 // Every tensor is in one unit. O(n log n) in tensors and uses.
 std::vector<MovingUnit> find_moving_units(const Graph& graph, const Liveness& liveness);
 
-// Adds what is scheduled for the unit. Tensors that never move need no common pages: each has its own room, over its
-// own live range.
+// Adds the unit's schedule to the plan. Tensors that never move need not lie together on pages: each has its own room,
+// over its own live range.
 void add_unit_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, const MovingUnit& unit,
                        TierId slow, const TensorSchedule& schedule);
 

@@ -1,5 +1,5 @@
-// Capacity first, offsets second: planners count bytes, and the few per cent that packing then loses to fragmentation
-// are found by trying again with less capacity.
+// Capacity first, offsets second. Planners only count bytes. Packing then loses a few per cent to fragmentation, so the
+// planner tries again with less capacity until its schedule packs.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct PackedPlan {
   Bytes capacity = 0;  // fast bytes the planner was allowed to count on
 };
 
-// Few large tensors pack worst, so each attempt also gives up a per cent more than the one before.
+// A small number of large tensors packs worst, so each attempt also gives up one per cent more than the one before.
 // `build(capacity)` returns a builder, or nothing when that capacity is too small. Starts at `capacity` (at most the
 // fast budget) and shrinks it by what packing missed. kInfeasible when the capacity gets too small.
 template <typename Build>

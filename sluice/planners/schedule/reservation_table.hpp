@@ -1,4 +1,5 @@
-// How many bytes of the fast tier are spoken for at each op. Decisions are range reservations that must fit.
+// How many bytes of the fast tier are reserved at each op. Each decision is a reservation over a range of ops, which
+// must fit.
 #pragma once
 
 #include "sluice/base/id_vector.hpp"

@@ -37,7 +37,7 @@ void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Livenes
                          TierId slow, const TensorSchedule& schedule);
 
 // The same for small tensors with one life: they lie in blocks (plan.hpp) and each transfer moves all of them. `uses`:
-// the ops that use any of them, one entry an op. Every migration of the schedule must find all of them made.
+// the ops that use any of them, one entry per op. Every migration of the schedule must find all of them made.
 void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vector<Use>& uses,
                         std::span<const TensorId> tensors, TierId slow, const TensorSchedule& schedule);
 

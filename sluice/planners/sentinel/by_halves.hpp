@@ -1,13 +1,14 @@
-// Group testing: which of many small changes are for the better, when trying one by one would take too long and a single
-// bad one spoils them all.
+// Group testing: finds which of many small changes help, when trying them one by one would take too long and a single
+// bad change spoils all the others.
 #pragma once
 
 #include <span>
 
 namespace sluice {
 
-// `adopt(some)` tries these changes together, and keeps them if that gains. All at once first; where that does not
-// gain, one half and then the other. At most `trials` calls, counted down. True when any gained.
+// `adopt(some)` tries these changes together, keeps them if that gains, and returns whether it did. It is called with
+// all changes first; if that does not gain, with one half and then with the other. It is called at most `trials` times,
+// and each call counts `trials` down. Returns true when any call gained.
 template <typename Change, typename Adopt>
 bool adopt_by_halves(std::span<const Change> changes, const Adopt& adopt, int& trials) {
   if (changes.empty() || trials == 0) return false;

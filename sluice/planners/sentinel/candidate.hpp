@@ -1,5 +1,5 @@
-// One way to run a step that Sentinel considers: the options it was made with, the finished plan, and what simulating
-// it shows. Making one costs a few milliseconds (tens for ResNet-200).
+// A way to run a step that Sentinel considers: the options it was made with, the finished plan, and what simulating the
+// plan shows. Making a candidate costs a few milliseconds (tens for ResNet-200).
 #pragma once
 
 #include "sluice/planners/planner.hpp"
@@ -13,12 +13,12 @@ struct Candidate {
   Plan plan;
   Program program;
   StepTimes timeline;
-  std::vector<PrefetchKey> prefetches;  // that the plan makes and could leave out
+  std::vector<PrefetchKey> prefetches;  // those that the plan makes and could leave out
 };
 
 class CandidateBuilder {
  public:
-  // What `request` refers to must outlive the builder; it is copied itself.
+  // The builder copies `request`. What `request` refers to must outlive the builder.
   CandidateBuilder(const PlanRequest& request, const SlowTier& slow);
   CandidateBuilder(const CandidateBuilder&) = delete;
   CandidateBuilder& operator=(const CandidateBuilder&) = delete;

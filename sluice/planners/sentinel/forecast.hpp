@@ -23,8 +23,9 @@ struct Forecast {
 // Op after op without waiting, and equal prices everywhere.
 Forecast forecast_compute(const Graph& graph, const CostModel& costs);
 
-// Takes start times from the timeline and moves the prices half-way to what it shows: an op's stall is the fault of the
-// whole busy period of the lane that ended it, so every op in that period gets stall / period. O(ops x stalls).
+// Takes start times from the timeline and moves the prices half-way to what it shows: a stall is blamed on the whole
+// busy period of the lane up to the transfer that the op waited for, so every op in that period gets stall / period.
+// O(ops x stalls).
 void learn_forecast(Forecast& forecast, const Program& program, const StepTimes& timeline, LinkId outward,
                     LinkId inward);
 

@@ -38,18 +38,20 @@ inline PrefetchKey key_of(const Gap& gap) { return {gap.unit, gap.next_use}; }
 std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count);
 
 // All gaps of at least one op that may be cut, grouped by unit and ascending within a unit (the wrapping one last).
-// Units below `small_bytes` and those that may not move have none, nor have short-lived ones unless they are to move.
+// Units below `small_bytes` and units that may not move have no gaps. Short-lived units have none either, unless
+// `move_short_lived` is set.
 std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes,
                            bool move_short_lived = false);
 
 // Marks the gaps whose prefetch is among `left_out` and may be left out, and those that must be cut because of it.
 void leave_in_slow(std::vector<Gap>& gaps, const std::set<PrefetchKey>& left_out);
 
-// The uses behind `gap` up to the unit's next gap: all or none of them find the tensor in the fast tier. `gaps` are all
-// of find_gaps(), `gap` one of them.
+// The uses after `gap`, up to the unit's next gap: either all of them find the tensor in the fast tier, or none does.
+// `gaps` are all that find_gaps() returned; `gap` is the index of one of them.
 std::vector<Use> uses_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<Use>& uses);
 
-// What a prefetch brings its unit for: every use up to where it leaves again, over gaps that are not `cut`.
+// What a prefetch brings its unit for: every use until the unit leaves again. The unit stays over the gaps between
+// these uses, which are not `cut`.
 struct Stay {
   std::vector<std::size_t> gaps;  // `gap` itself, and those that the unit stays over
   std::vector<Use> uses;

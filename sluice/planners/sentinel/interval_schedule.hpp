@@ -1,7 +1,8 @@
-// From an interval length to schedules of units: which gaps are cut, how much room each eviction and prefetch gets.
+// Turns an interval length into schedules of units: which gaps are cut, and how much room each eviction and prefetch
+// gets.
 //
-// Where everything fits, nothing moves. Else room is handed out in this order, each decision a reservation that must
-// fit the capacity (reservation_table.hpp):
+// When everything fits, nothing moves. Otherwise room is handed out in this order. Each decision is a reservation that
+// must fit the capacity (reservation_table.hpp):
 //   1. every op's operands, and short-lived tensors over their whole lives (the reserved region of section IV-C);
 //   2. gaps inside one interval, then those that save the most for the time they hold room, stay in the fast tier while
 //      `headroom` bytes remain free for migrations. What a gap saves is its two copies at the lanes' prices at the
@@ -9,7 +10,7 @@
 //   3. eviction tails: room until the copy should be done by the clock ("as soon as the interval does not need it");
 //   4. prefetch windows, for the next interval from the start of this one, later where there is no room (case 2);
 //   5. cut gaps whose remaining middle fits after all: they stay, and save both copies.
-// Later steps never make an earlier one fail; the smallest room in 3 and 4 is none, and then an op waits.
+// A later step never makes an earlier one fail. Steps 3 and 4 may find no room at all; then an op waits.
 #pragma once
 
 #include <optional>

@@ -1,11 +1,12 @@
-// What of this Sentinel is ours, in the order of sentinel_additions(). docs/planners/sentinel.md says what each replaces.
+// The parts of this Sentinel that are ours, in the order of sentinel_additions(). docs/planners/sentinel.md says what
+// each replaces.
 #pragma once
 
 namespace sluice {
 
 enum class SentinelAddition {
   kChoice,   // simulated steps choose between interval lengths and orders; off: equations 1 and 2 alone
-  kStaying,  // what fits stays in fast memory; off: what neither this interval nor the next needs leaves
+  kStaying,  // what fits stays in fast memory; off: what is not needed in this interval or the next leaves
   kInPlace,  // prefetches dearer than use in place are not made; off: only late ones are left out, by trial
 };
 

@@ -1,9 +1,10 @@
 // Case 3 by test and trial (Sentinel §IV-D): where an interval has to wait for its prefetches, one step goes on with
-// the migration, another one leaves those tensors in the slow tier, and the faster way is kept. At most two steps for
+// the migration, another step leaves those tensors in the slow tier, and the faster way is kept. At most two steps for
 // each occurrence; the step that goes on with the migration is the one that showed the occurrence, or the last one
 // kept.
 //
-// Only for slow tiers that ops can address: elsewhere waiting is all one can do (§V), and the search is done at once.
+// This is only for slow tiers that ops can address. With other tiers an op can only wait (§V), and the search is done
+// at once.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@ namespace sluice {
 
 class TestAndTrial : public PlanSearch {
  public:
-  // `candidate`: what the offline search chose, made by `builder`. `described`: adds what a plan says about itself.
+  // `candidate`: what the offline search chose, made by `builder`. `describe`: adds what a plan says about itself.
   TestAndTrial(std::unique_ptr<CandidateBuilder> builder, Candidate candidate, Forecast forecast,
                std::function<void(const Candidate&, Plan&)> describe);
 

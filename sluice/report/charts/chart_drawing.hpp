@@ -37,7 +37,8 @@ class ChartDrawing {
   // The next entry of the legend, in a new row where this one is full. Colour below 0: a level's line.
   void legend(std::string_view name, int colour);
 
-  // What is drawn below the legend and `above` more units belongs to the plot.
+  // Draws the vertical axis and its grid. The plot begins below the legend and the axis title, with `above` units left
+  // free.
   void begin_plot(const ChartAxis& axis, const std::string& y_label, double above);
 
   // Ticks of a horizontal axis from 0 to `values`, a value `width` units wide.

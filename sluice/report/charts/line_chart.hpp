@@ -1,4 +1,4 @@
-// Curves over a number, such as a budget in per cent: one line a series with its points marked, each with its exact
+// Curves over a number, such as a budget in per cent: one line per series with its points marked, each with its exact
 // values as a tooltip. Several series may share a colour: what is measured is dashed, with hollow points, beside what
 // is predicted. Pure functions.
 #pragma once

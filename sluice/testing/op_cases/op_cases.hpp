@@ -14,8 +14,8 @@
 
 namespace sluice {
 
-// All by tensor name: d sum(output * output_gradient) / d input should be input_gradient. An empty output_gradient
-// stands for ones.
+// Names of tensors: d sum(output * output_gradient) / d input should be input_gradient. An empty output_gradient stands
+// for ones.
 struct GradientClaim {
   std::string output;
   std::string output_gradient;

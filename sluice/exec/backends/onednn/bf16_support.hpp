@@ -1,7 +1,8 @@
 // Whether oneDNN multiplies bf16 on this processor.
 //
-// It has such kernels for AVX-512 alone: not for AMD before Zen 4, nor for Intel's laptops and desktops of today, nor
-// where the environment variable ONEDNN_MAX_CPU_ISA forbids them. There the backend refuses graphs in bf16.
+// oneDNN has such kernels for AVX-512 alone. So it has none for AMD before Zen 4, none for today's Intel laptops and
+// desktops, and none where the environment variable ONEDNN_MAX_CPU_ISA forbids them. There the backend refuses graphs
+// in bf16.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>

@@ -1,7 +1,7 @@
 // What convolutions and transposed convolutions ask oneDNN for: windows in its terms, weights with groups, and the
-// search for layouts. Each primitive is asked for twice: once free to choose every layout, then with the layouts that
-// the graph has already fixed. The second is taken if it is the same implementation, so that a reorder is inserted only
-// where it buys a faster kernel.
+// search for layouts. Each primitive is asked for twice: first free to choose every layout, then with the layouts that
+// the graph has already fixed. The second answer is taken if it is the same implementation. So a reorder is inserted
+// only where it buys a faster kernel.
 #pragma once
 
 #include <string_view>
@@ -38,7 +38,8 @@ inline Shape split_groups(const Shape& weights, std::int64_t groups) {
   return split;
 }
 
-// Weights that lie row-major for another op have that op's dimensions; their bytes are right for any.
+// `layout` of weights, with the dimensions `shape`. Weights that lie row-major for another op have that op's
+// dimensions, but their bytes are right for any op.
 inline Layout with_shape(const Layout& layout, const Shape& shape, DType dtype) {
   const bool same = Shape(layout.data.dims, layout.data.dims + layout.data.ndims) == shape;
   return same || !is_plain(layout) ? layout : plain_layout(shape, dtype);
@@ -66,8 +67,8 @@ struct ConvolutionOperands {
   Layout chosen_y() const { return y.layout.value_or(any_y()); }
 };
 
-// Asked for what is given, oneDNN may have only a slow implementation, or none, which it says by these two states; then
-// the free choice stands. Other errors are real.
+// With the layouts that are already fixed, oneDNN may have only a slow implementation, or none. It says "none" by the
+// two states below. In both cases the free choice is kept. Other errors are real.
 template <typename PrimitiveDesc, typename Make>
 PrimitiveDesc keep_layouts_if_as_fast(const PrimitiveDesc& free, Make make_fixed) {
   try {
@@ -87,8 +88,8 @@ auto choose_forward_layouts(const Operands& operands, Make make) {
                                  [&] { return make(operands.chosen_x(), operands.chosen_w(), operands.chosen_y()); });
 }
 
-// The search for layouts of a backward primitive. Weights last: they (or their gradient) are small beside the
-// activations, so their reorder is the first to accept. `x_argument`: x among the primitive's arguments.
+// The search for layouts of a backward primitive. Weights come last: they (or their gradient) are small beside the
+// activations, so a reorder of weights is the first to accept. `x_argument`: x among the primitive's arguments.
 template <typename Operands, typename Make>
 auto choose_backward_layouts(const Operands& operands, int x_argument, Make make) {
   const auto free = make(operands.any_x(), operands.any_w(), operands.any_y());

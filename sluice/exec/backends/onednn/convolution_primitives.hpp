@@ -1,4 +1,4 @@
-// One oneDNN primitive for each direction of a convolution, plain or transposed: oneDNN describes both families by
+// One oneDNN primitive for each direction of a convolution, plain or transposed. oneDNN describes both families by
 // classes of one form, so each direction is written once, for a `Family` of static members:
 //   Forward, BackwardData, BackwardWeights   oneDNN's classes
 //   kDirect                                  the family's direct algorithm

@@ -33,7 +33,7 @@ struct KernelRequest {
   Attributes attributes;
   std::vector<OperandRequest> inputs;
   std::vector<OperandRequest> outputs;
-  Bytes scratch = 0;  // that a kernel may take to be faster
+  Bytes scratch = 0;  // what a kernel may take to be faster
   bool operator==(const KernelRequest&) const = default;
 };
 
@@ -50,7 +50,7 @@ class Kernel {
 
 using KernelPtr = std::unique_ptr<Kernel>;
 
-// Row-major layouts of all operands: the default for kernels that have no wish.
+// Row-major layouts of all operands: the default for kernels that want no other.
 std::vector<Layout> plain_layouts(const std::vector<OperandRequest>& operands);
 
 // The kernels of one file, each beside the kind it runs.

@@ -1,10 +1,10 @@
 // Memory layouts of oneDNN in the terms of this project: names, row-major forms, and when two layouts are the same
 // bytes.
 //
-// A layout is a dnnl::memory::desc: dimensions, type and blocking. Convolutions on AVX-512 keep images as nChw16c:
-// 16 channels side by side, so that one vector register holds one pixel. A layout's dimensions may group the tensor's
-// in another way (weights of a grouped convolution are [G, O / G, I / G, KH, KW], a reshaped tensor has its reader's
-// shape): what holds is that the elements in row-major order are the tensor's. All functions are pure.
+// A layout is a dnnl::memory::desc: dimensions, type and blocking. Convolutions on AVX-512 keep images as nChw16c: 16
+// channels side by side, so that one vector register holds one pixel. The dimensions of a layout may differ from the
+// tensor's: weights of a grouped convolution are [G, O / G, I / G, KH, KW], and a reshaped tensor has its reader's
+// shape. But the elements in row-major order are always the tensor's. All functions are pure.
 #pragma once
 
 #include <dnnl.hpp>
@@ -38,8 +38,8 @@ Layout layout_like(const Layout& model, const Shape& shape);
 // The dimensions and blocking of `layout` with another type: from a pooling workspace to the tensor it indexes.
 Layout with_type(const Layout& layout, DType dtype);
 
-// bf16 weights have channels in pairs as their innermost block ("ABcd8b16a2b"), their fp32 gradients not
-// ("ABcd16b16a"): from the first to the second.
+// bf16 weights have channels in pairs as their innermost block ("ABcd8b16a2b"); their fp32 gradients have no such pairs
+// ("ABcd16b16a"). Turns the first layout into the second.
 Layout without_pairs(const Layout& layout);
 
 // True if every element is at the same byte offset in both, e.g. [N, C, 1, 1] in nChw16c and in nchw, or two row-major

@@ -1,11 +1,12 @@
 // Lowering: from a logical graph to the graph that oneDNN's kernels run.
 //
-// Ops are taken in order. A kernel is made for what is known about the layouts so far; a tensor gets its layout from
-// its first op, whether that writes it or, for parameters, reads it: so weights lie as the forward convolution likes.
-// Where a later kernel wants other bytes, a kReorder op goes before it (after it, for a gradient, which must lie like
-// its parameter). A reordered copy is used again by later ops until its source is overwritten. A kReshape becomes a
-// view, another shape of the same storage, after a reorder to row-major where it has to. A kCast of weights waits for
-// the first op that reads them, and writes what that wants. Last, workspaces are appended and in-place pairs merged.
+// Ops are taken in order. A kernel is made for what is known about the layouts so far. A tensor gets its layout from
+// its first op: the op that writes it or, for parameters, the op that reads it. So weights lie as the forward
+// convolution likes. Where a later kernel wants other bytes, a kReorder op goes before it (after it, for a gradient,
+// which must lie like its parameter). Later ops use a reordered copy again until its source is overwritten. A kReshape
+// becomes a view: another shape of the same storage, after a reorder to row-major where that is needed. A kCast of
+// weights is put off until the first op that reads its result, and writes the layout that this op wants. Last,
+// workspaces are appended and in-place pairs merged.
 #pragma once
 
 #include <memory>

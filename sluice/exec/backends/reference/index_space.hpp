@@ -28,8 +28,8 @@ void for_each_index(const Shape& shape, Visit visit) {
   }
 }
 
-// Where a tensor of `shape`, its last dimensions aligned with `index`'s, is read when it is broadcast: extents of 1
-// stay at 0.
+// The offset at which a tensor of `shape` is read for `index` when it is broadcast. The tensor's last dimensions are
+// aligned with those of `index`; dimensions of extent 1 stay at 0.
 inline std::size_t broadcast_offset(const Shape& shape, const Shape& index) {
   Shape own(shape.size());
   const std::size_t skipped = index.size() - shape.size();

@@ -1,4 +1,4 @@
-// Parameter updates, PyTorch's: see graph/autodiff.hpp.
+// Parameter updates, PyTorch's: see graph/autodiff/autodiff.hpp.
 #include <cmath>
 
 #include "sluice/exec/backends/reference/reference_kernels.hpp"

@@ -1,8 +1,8 @@
 // Copies of a range of one dimension from a tensor to another: what concatenation, slices and padding are made of.
 //
-// Row-major tensors and images in nChw16c are both `outer` rows of `extent` pieces of `inner` elements along any
-// dimension; along the channels of a blocked image a piece is a block of 16, where ranges begin and end at blocks.
-// Where they do not, lanes move one by one.
+// Along any dimension, a row-major tensor and an image in nChw16c both are `outer` rows of `extent` pieces of `inner`
+// elements. Along the channels of a blocked image a piece is a block of 16 channels, if ranges begin and end at blocks.
+// If they do not, lanes move one by one.
 #pragma once
 
 #include <cstddef>

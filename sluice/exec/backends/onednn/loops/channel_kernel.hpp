@@ -1,9 +1,9 @@
 // What the kernels of batch norms share: how x is cut into runs, and which thread does what.
 //
-// Memory sets their speed. Each thread takes blocks of channels and does both passes on one before the next, so that
-// the second finds the block in cache; with too few blocks for the threads, all share the runs of all blocks, pass by
-// pass. Sums are per run (channel_sweep.hpp), then over the samples in order, in fp64, so that no bits depend on the
-// number of threads.
+// Memory sets their speed. Each thread takes a block of channels and does both passes on it before the next block, so
+// that the second pass finds the block in cache. With too few blocks for the threads, all threads share the runs of all
+// blocks, pass by pass. Sums are made per run (channel_sweep.hpp) and then over the samples in order, in fp64, so that
+// no bits depend on the number of threads.
 #pragma once
 
 #include <omp.h>

@@ -1,8 +1,9 @@
 // Passes over the pixels of one channel, or of one block of 16 channels, of one sample: what batch norms are made of.
 //
 // An image tensor is a row of runs, one for each sample and channel (row-major) or block of channels (nChw16c). In a
-// run, lane l of each 16 elements is channel l of the block, or all lanes are the one channel; so parameters come as 16
-// lanes, and sums go to 16 lanes. Sums are made in fp32 over 256 vectors, then in fp64, always in this order.
+// blocked run, lane l of each 16 elements is channel l of the block. In a row-major run all lanes are of the one
+// channel. So parameters come as 16 lanes, and sums go to 16 lanes. Sums are made in fp32 over 256 vectors, then in
+// fp64, always in this order.
 #pragma once
 
 #include "sluice/exec/backends/onednn/layout.hpp"

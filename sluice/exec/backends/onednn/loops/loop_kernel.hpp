@@ -1,8 +1,9 @@
-// A kernel that is a loop of our own, where oneDNN has no primitive or one that takes more passes over memory.
+// A kernel that is a loop of our own: for ops where oneDNN has no primitive, or one that takes more passes over memory.
 //
 // The body gets the operands (inputs, then outputs, then scratch when workspace_bytes is set) and the step's context.
 // Bodies share work between threads so that the number of threads changes no bit: elements are independent, and sums
-// run over fixed parts in a fixed order. All layouts start row-major; makers change those that they read as they lie.
+// run over fixed parts in a fixed order. All layouts start row-major; a maker changes the layouts of operands that its
+// loop reads as they lie.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Vector loops of our own: written once on vectors of 16 floats, compiled for AVX-512, AVX2 and plain x86-64, chosen as
-// the program runs.
+// Vector loops of our own: written once on vectors of 16 floats, and compiled for AVX-512, AVX2 and plain x86-64. The
+// version is chosen when the program runs.
 //
 //   vectorised([&](auto width) SLUICE_INLINE { scale<decltype(width)>(x, y, count); });
 //
