@@ -40,11 +40,11 @@ struct Tier {
   Bytes capacity = 0;
   BytesPerSecond read_bandwidth = 0;   // in order, of ops that address the tier directly
   BytesPerSecond write_bandwidth = 0;  // in whole granules
-  Bytes granule = 64;       // what the device writes at once; a single cache line costs it a whole granule
-  Seconds latency = 0;      // of one read that nothing foresees
-  bool addressable = true;  // may ops use operands in place?
-  std::string path = {};    // kFile: the spill file
-  int node = -1;            // kNuma: which node
+  Bytes granule = 64;                  // what the device writes at once; a single cache line costs it a whole granule
+  Seconds latency = 0;                 // of one read that nothing foresees
+  bool addressable = true;             // may ops use operands in place?
+  std::string path = {};               // kFile: the spill file
+  int node = -1;                       // kNuma: which node
   Provenance provenance = Provenance::kGiven;
 
   bool emulated() const { return kind == TierKind::kEmulated; }
