@@ -80,14 +80,15 @@ export shards=4 before_program=""
 # run_shards BUILD FILTER PROGRAM...: runs test programs of libraries, each in a few processes, and adds their totals to
 # ours. CTest starts one process a test, which takes 70 ms, and under a sanitizer half a second.
 run_shards() {
-  local build=$1 filter=$2 logs log broken status=0
+  local build=$1 filter=$2 logs log count broken status=0
   shift 2
   logs=$(mktemp -d)
   for program in "$@"; do
     for ((shard = 0; shard < shards; ++shard)); do echo "$program $shard"; done
   done | xargs -P "$jobs" -L 1 bash -c 'run_shard "$0" "$1" "$2" $3 $4' "$build" "$filter" "$logs"
   for log in "$logs"/*; do
-    passed=$((passed + $(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\{0,1\}\.$/\1/p' "$log")))
+    count=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\{0,1\}\.$/\1/p' "$log")
+    passed=$((passed + ${count:-0}))  # none where the process died
     [[ $(tail -n 1 "$log") == "exit status 0" ]] && continue
     status=1
     broken=$(grep -c '^\[  FAILED  \] .* ms)$' "$log")
