@@ -54,8 +54,8 @@ def train_ms(options, workload, folder):
 
 def compare_ms(options, workload, folder):
     path = os.path.join(folder, "compare.json")
-    run([options.binary, "compare", *workload, "--planners", options.beside, "--fast", options.fast, "--steps",
-         str(options.steps), "--json", path])
+    run([options.binary, "compare", *workload, "--planners", options.beside, "--fast", options.fast, "--starts",
+         "1", "--steps", str(options.steps), "--json", path])
     with open(path) as file:
         rows = json.load(file)["results"]
     return next(row["round_ms"] for row in rows if row["planner"] == "fast-only")

@@ -59,7 +59,7 @@ NINJA_STATUS='%f %t ' cmake --build --preset release | show_progress
 echo "[3/3] Training $model, batch $batch: all in fast memory, paging on demand, and Sentinel's plan; $steps steps each"
 result=build/demo.json
 build/release/tools/sluice compare "$model" --batch "$batch" --fast "$fast" --spill-dir "$spill" \
-  --planners fast-only,on-demand,sentinel --steps $((steps + 2)) --json "$result"
+  --planners fast-only,on-demand,sentinel --steps $((steps + 2)) --starts 1 --json "$result"
 
 hashes=$(grep -o '"parameter_hash": *"[^"]*"' "$result" | sort | uniq -c)
 read -r runs _ hash <<<"${hashes//\"/}"

@@ -79,8 +79,12 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->required();
   command->add_option(
       "--steps", comparison.steps,
-      "Steps in all; the first two are warm-up (default: 22 where a step takes less than half a second, "
-      "else 10)");
+      "Steps of each process; the first two are warm-up (default: 9 where a step takes less than half a second, "
+      "else 5)");
+  command
+      ->add_option("--starts", comparison.starts,
+                   "Processes of each planner, one after the other: each has a speed of its own")
+      ->default_val(3);
   arguments->profile.add_to(*command);
   add_trials_option(*command, comparison.trials);
   add_data_options(*command, comparison.session);

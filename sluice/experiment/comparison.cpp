@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/experiment/plan_folder.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/policies/policy_settings.hpp"
@@ -17,14 +18,15 @@ namespace sluice {
 namespace {
 
 constexpr Seconds kShortStep = 0.5;
-constexpr std::int64_t kRoundsOfShortSteps = 20;  // timed
-constexpr std::int64_t kRoundsOfLongSteps = 8;
+constexpr std::int64_t kRoundsOfShortSteps = 7;  // timed, of each start
+constexpr std::int64_t kRoundsOfLongSteps = 3;
 constexpr std::int64_t kCheckSteps = 3;  // of the baseline, timed to judge op times
 
 struct Contestant {
   ComparisonRow row;
+  std::filesystem::path plan_file;
   std::unique_ptr<WorkerProcess> worker;
-  WorkerRun run;
+  std::vector<WorkerRun> runs;  // by start
 
   bool running() const { return !row.failure; }
   void fail(const Error& error) {
@@ -55,30 +57,49 @@ class Comparison {
         contestants_(contestants_of(options.planners)) {}
 
   Result<ComparisonResult> run() {
-    SLUICE_RETURN_IF_ERROR(prepare());
+    SLUICE_RETURN_IF_ERROR(plan_all());
+    result_.starts = options_.starts;
     result_.steps = options_.steps.value_or(default_rounds(result_.profile.measured_seconds));
-    for (std::int64_t round = 0; round < result_.steps; ++round) {
-      progress_("round", round, result_.steps);
-      SLUICE_RETURN_IF_ERROR(run_round(round));
+    for (std::int64_t start = 0; start < result_.starts; ++start) {
+      SLUICE_RETURN_IF_ERROR(start_all(start));
+      for (std::int64_t round = 0; round < result_.steps; ++round) {
+        progress_("round", start * result_.steps + round, result_.starts * result_.steps);
+        SLUICE_RETURN_IF_ERROR(run_round(round));
+      }
+      finish_all();
+      SLUICE_RETURN_IF_ERROR(baseline_status());
     }
-    return finish();
+    return measured();
   }
 
  private:
-  Status prepare() {
+  Status plan_all() {
     SLUICE_ASSIGN(plans_, PlanFolder::create());
-    start_or_fail(baseline());
-    SLUICE_RETURN_IF_ERROR(baseline_status());
     SLUICE_RETURN_IF_ERROR(check_profile());
-    std::int64_t started = 1;
     for (Contestant& contestant : contestants_) {
-      if (&contestant == &baseline()) continue;
-      progress_("starting", started++, static_cast<std::int64_t>(contestants_.size()));
-      start_or_fail(contestant);
-      if (contestant.running()) settle_or_fail(contestant);
+      if (&contestant != &baseline()) attempt(contestant, &Comparison::plan_to_file);
       SLUICE_RETURN_IF_ERROR(interrupted_or_bad_input(contestant));
     }
     return {};
+  }
+
+  Status start_all(std::int64_t start) {
+    const auto count = static_cast<std::int64_t>(contestants_.size());
+    for (std::int64_t turn = 0; turn < count; ++turn) {
+      Contestant& contestant = contestants_[as_index((start + turn) % count)];
+      progress_("starting", start * count + turn, result_.starts * count);
+      attempt(contestant, &Comparison::start);
+      attempt(contestant, &Comparison::settle);
+      SLUICE_RETURN_IF_ERROR(interrupted_or_bad_input(contestant));
+    }
+    return baseline_status();
+  }
+
+  // Does its part if nothing has failed before; its failure is the contestant's.
+  void attempt(Contestant& contestant, Status (Comparison::*part)(Contestant&)) {
+    if (!contestant.running()) return;
+    const Status done = (this->*part)(contestant);
+    if (!done.ok()) contestant.fail(done.error());
   }
 
   // Bad input is the caller's mistake and no contestant's: the whole comparison ends.
@@ -88,20 +109,19 @@ class Comparison {
     return {};
   }
 
-  void start_or_fail(Contestant& contestant) {
-    const Status started = start(contestant);
-    if (!started.ok()) contestant.fail(started.error());
-  }
-
   Status start(Contestant& contestant) {
-    SLUICE_RETURN_IF_ERROR(plan(contestant.row));
-    const std::filesystem::path file = plans_->file(contestant.row.planner);
-    SLUICE_RETURN_IF_ERROR(write_plan(file, workload_.graph(), contestant.row.plan));
-    SLUICE_ASSIGN(contestant.worker,
-                  WorkerProcess::start(options_.worker, {workload_.options, options_.session, machine_, file}));
+    SLUICE_ASSIGN(contestant.worker, WorkerProcess::start(options_.worker, {workload_.options, options_.session,
+                                                                            machine_, contestant.plan_file}));
     contestant.row.notes = contestant.worker->notes();
+    contestant.runs.emplace_back();
     if (contestant.row.plan.policy) contestant.row.policy.emplace();
     return {};
+  }
+
+  Status plan_to_file(Contestant& contestant) {
+    SLUICE_RETURN_IF_ERROR(plan(contestant.row));
+    contestant.plan_file = plans_->file(contestant.row.planner);
+    return write_plan(contestant.plan_file, workload_.graph(), contestant.row.plan);
   }
 
   Status plan(ComparisonRow& row) const {
@@ -119,12 +139,15 @@ class Comparison {
 
   Status check_profile() {
     ProfileCheck& check = result_.profile;
+    attempt(baseline(), &Comparison::plan_to_file);
+    attempt(baseline(), &Comparison::start);
+    SLUICE_RETURN_IF_ERROR(baseline_status());
     SLUICE_ASSIGN(check.measured_seconds, time_baseline());
     check.error = baseline().row.plan.predicted_step_seconds / check.measured_seconds - 1;
     if (std::abs(check.error) > kProfileTolerance && options_.measure_again) {
       progress_("measuring ops again", 0, static_cast<std::int64_t>(contestants_.size()));
       SLUICE_ASSIGN(profile_, options_.measure_again());
-      SLUICE_RETURN_IF_ERROR(plan(baseline().row));
+      SLUICE_RETURN_IF_ERROR(plan_to_file(baseline()));
       check.measured_again = true;
       check.error_after = baseline().row.plan.predicted_step_seconds / check.measured_seconds - 1;
     }
@@ -133,22 +156,18 @@ class Comparison {
     return {};
   }
 
+  // By a process that does nothing else.
   Result<Seconds> time_baseline() {
-    WorkerProcess& worker = *baseline().worker;
+    const std::unique_ptr<WorkerProcess> worker = std::move(baseline().worker);
+    baseline().runs.clear();
     std::vector<Seconds> seconds;
     for (std::int64_t step = 0; step < kWarmupRounds + kCheckSteps; ++step) {
       if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the first round"};
       progress_("checking op times", 0, static_cast<std::int64_t>(contestants_.size()));
-      SLUICE_ASSIGN(const WorkerStep done, worker.run_step(step, rate_of(step)));
+      SLUICE_ASSIGN(const WorkerStep done, worker->run_step(step, rate_of(step)));
       if (step >= kWarmupRounds) seconds.push_back(done.step_seconds);
     }
-    SLUICE_RETURN_IF_ERROR(worker.restart());
     return spread_of(seconds).median;
-  }
-
-  void settle_or_fail(Contestant& contestant) {
-    const Status settled = settle(contestant);
-    if (!settled.ok()) contestant.fail(settled.error());
   }
 
   // A policy that makes passes, until it has made as many as in its prediction.
@@ -174,10 +193,10 @@ class Comparison {
     for (std::size_t turn = 0; turn < count; ++turn) {
       Contestant& contestant = contestants_[(turn + static_cast<std::size_t>(round)) % count];
       if (!contestant.running()) continue;
-      if (stop_()) return Error{ErrorCode::kInterrupted, fmt::format("interrupted after {} rounds", round)};
+      if (stop_()) return Error{ErrorCode::kInterrupted, fmt::format("interrupted in round {}", round)};
       Result<WorkerStep> done = contestant.worker->run_step(round, rate_of(round));
       if (done.ok()) {
-        contestant.run.steps.push_back(std::move(*done));
+        contestant.runs.back().steps.push_back(std::move(*done));
       } else {
         contestant.fail(done.error());
       }
@@ -185,20 +204,20 @@ class Comparison {
     return baseline_status();
   }
 
-  Result<ComparisonResult> finish() {
+  void finish_all() {
+    for (Contestant& contestant : contestants_) attempt(contestant, &Comparison::finish);
+  }
+
+  Status finish(Contestant& contestant) {
+    SLUICE_ASSIGN(contestant.runs.back().summary, contestant.worker->finish());
+    contestant.worker.reset();
+    return {};
+  }
+
+  ComparisonResult measured() {
     for (Contestant& contestant : contestants_) {
       if (!contestant.running()) continue;
-      Result<WorkerSummary> summary = contestant.worker->finish();
-      if (summary.ok()) {
-        contestant.run.summary = std::move(*summary);
-      } else {
-        contestant.fail(summary.error());
-      }
-    }
-    SLUICE_RETURN_IF_ERROR(baseline_status());
-    for (Contestant& contestant : contestants_) {
-      if (!contestant.running()) continue;
-      add_measurements(contestant.row, contestant.run, baseline().row, baseline().run, machine_);
+      add_measurements(contestant.row, contestant.runs, baseline().row, baseline().runs, machine_);
     }
     for (Contestant& contestant : contestants_) result_.rows.push_back(std::move(contestant.row));
     return std::move(result_);
@@ -240,6 +259,9 @@ Result<ComparisonResult> compare_planners(const Workload& workload, const Machin
   if (options.steps && *options.steps <= kWarmupRounds) {
     return Error{ErrorCode::kBadInput, fmt::format("--steps {} leaves nothing to time: the first {} rounds are warm-up",
                                                    *options.steps, kWarmupRounds)};
+  }
+  if (options.starts < 1) {
+    return Error{ErrorCode::kBadInput, fmt::format("--starts {}: at least one process is needed", options.starts)};
   }
   return Comparison(workload, machine, profile, options, progress, stop).run();
 }

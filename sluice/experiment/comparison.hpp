@@ -7,14 +7,18 @@
 // trained but not timed. The baseline, fast-only, is added when it is not asked for. A planner that cannot run has the
 // reason in its row; the others go on.
 //
+// All this is done `starts` times, with processes of their own each time. A process has a speed that it keeps for its
+// life: where its pages happen to lie in memory and caches makes the same plan up to a fifth faster or slower in every
+// one of its rounds. More rounds of the same process cannot tell that from the plan's doing; another process can.
+//
 // Ahead of the rounds:
 //   - the baseline takes a few steps. If its prediction is off by more than kProfileTolerance, the op times belong to
 //     another moment (a busy minute, a slower clock). They are then measured again, once, and all plans are made with
 //     the new ones;
 //   - a planner that decides by trials makes them in this process, and takes part with the plan it kept;
 //   - a policy that looks at pages in passes runs until it has made several passes, for as many steps as in its
-//     prediction (settling_steps()). So the policy at work is compared, not the placement that it began with.
-// Then every contestant begins again with the initial parameters.
+//     prediction (settling_steps()). So the policy at work is compared, not the placement that it began with. Then it
+//     begins again with the initial parameters.
 #pragma once
 
 #include <functional>
@@ -32,14 +36,15 @@ namespace sluice {
 
 inline constexpr double kProfileTolerance = 0.05;
 
-// The number of rounds, warm-up included, where nobody gives one: twenty timed rounds if a step takes less than half a
-// second, eight if it takes longer.
+// The number of rounds of a start, warm-up included, where nobody gives one: seven timed rounds if a step takes less
+// than half a second, three if it takes longer.
 std::int64_t default_rounds(Seconds fast_only_step);
 
 struct ComparisonOptions {
   std::vector<std::string> planners;
   FastBudget fast;
-  std::optional<std::int64_t> steps;  // rounds in all, warm-up included; nothing: default_rounds()
+  std::optional<std::int64_t> steps;  // rounds of each start, warm-up included; nothing: default_rounds()
+  std::int64_t starts = 1;            // of a process for each contestant
   double learning_rate = 0.02;
   LearningRateSchedule schedule;
   SessionOptions session;

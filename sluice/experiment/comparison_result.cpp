@@ -2,30 +2,59 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 namespace sluice {
 namespace {
 
 std::vector<Seconds> timed(const WorkerRun& run) {
   std::vector<Seconds> seconds;
-  for (std::size_t i = kWarmupRounds; i < run.steps.size(); ++i) seconds.push_back(run.steps[i].step_seconds);
+  for (const WorkerStep& step : run.steps | std::views::drop(kWarmupRounds)) seconds.push_back(step.step_seconds);
   return seconds;
 }
 
-void compare_bits(ComparisonRow& row, const WorkerRun& run, const WorkerRun& baseline) {
-  for (const WorkerStep& step : run.steps) row.loss_bits.push_back(step.loss_bits);
-  row.same_losses = std::ranges::equal(run.steps, baseline.steps, {}, &WorkerStep::loss_bits, &WorkerStep::loss_bits);
-  row.parameter_hash = run.summary.parameter_hash;
-  row.same_parameters = row.parameter_hash == baseline.summary.parameter_hash;
+// Every start is the same training: all of a row's runs must have the bits of the baseline's first.
+void compare_bits(ComparisonRow& row, std::span<const WorkerRun> runs, const WorkerRun& baseline) {
+  for (const WorkerStep& step : runs.front().steps) row.loss_bits.push_back(step.loss_bits);
+  row.parameter_hash = runs.front().summary.parameter_hash;
+  row.same_losses = std::ranges::all_of(runs, [&](const WorkerRun& run) {
+    return std::ranges::equal(run.steps, baseline.steps, {}, &WorkerStep::loss_bits, &WorkerStep::loss_bits);
+  });
+  row.same_parameters = std::ranges::all_of(
+      runs, [&](const WorkerRun& run) { return run.summary.parameter_hash == baseline.summary.parameter_hash; });
 }
 
-void add_means(ComparisonRow& row, const WorkerRun& run, const Machine& machine) {
+// Step times and their ratios to the baseline's of the same round, start by start. Returns the baseline's step times.
+std::vector<Seconds> add_rounds(ComparisonRow& row, std::span<const WorkerRun> runs,
+                                std::span<const WorkerRun> baseline_runs) {
+  std::vector<Seconds> baseline_rounds;
+  std::vector<double> ratios;
+  for (std::size_t start = 0; start < runs.size(); ++start) {
+    SLUICE_CHECK(runs[start].steps.size() == baseline_runs[start].steps.size(), "contestants take the same steps");
+    const std::vector<Seconds> seconds = timed(runs[start]);
+    const std::vector<Seconds> baseline_seconds = timed(baseline_runs[start]);
+    std::vector<double> of_start;
+    for (std::size_t i = 0; i < seconds.size(); ++i) of_start.push_back(seconds[i] / baseline_seconds[i]);
+    row.slowdown_of_starts.push_back(spread_of(of_start).median);
+    ratios.insert(ratios.end(), of_start.begin(), of_start.end());
+    row.rounds.insert(row.rounds.end(), seconds.begin(), seconds.end());
+    baseline_rounds.insert(baseline_rounds.end(), baseline_seconds.begin(), baseline_seconds.end());
+  }
+  row.step_seconds = spread_of(row.rounds);
+  row.slowdown = spread_of(ratios);
+  return baseline_rounds;
+}
+
+void add_means(ComparisonRow& row, std::span<const WorkerRun> runs, const Machine& machine) {
   std::vector<double> stalls;
-  for (std::size_t i = kWarmupRounds; i < run.steps.size(); ++i) {
-    const MovedBytes traffic = traffic_of(run.steps[i], machine);
-    row.bytes_in += traffic.in;
-    row.bytes_out += traffic.out;
-    stalls.push_back(run.steps[i].stall_seconds);
+  for (const WorkerRun& run : runs) {
+    for (const WorkerStep& step : run.steps | std::views::drop(kWarmupRounds)) {
+      const MovedBytes traffic = traffic_of(step, machine);
+      row.bytes_in += traffic.in;
+      row.bytes_out += traffic.out;
+      stalls.push_back(step.stall_seconds);
+    }
+    row.peak_rss_bytes = std::max(row.peak_rss_bytes, run.summary.peak_rss_bytes);
   }
   row.bytes_in /= static_cast<Bytes>(stalls.size());
   row.bytes_out /= static_cast<Bytes>(stalls.size());
@@ -65,23 +94,17 @@ MovedBytes traffic_of(const WorkerStep& step, const Machine& machine) {
   return traffic;
 }
 
-void add_measurements(ComparisonRow& row, const WorkerRun& run, const ComparisonRow& baseline,
-                      const WorkerRun& baseline_run, const Machine& machine) {
-  SLUICE_CHECK(run.steps.size() == baseline_run.steps.size(), "contestants take the same steps");
-  compare_bits(row, run, baseline_run);
-  row.rounds = timed(run);
-  row.step_seconds = spread_of(row.rounds);
-  const std::vector<Seconds> baseline_rounds = timed(baseline_run);
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < row.rounds.size(); ++i) ratios.push_back(row.rounds[i] / baseline_rounds[i]);
-  row.slowdown = spread_of(ratios);
+void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const ComparisonRow& baseline,
+                      std::span<const WorkerRun> baseline_runs, const Machine& machine) {
+  SLUICE_CHECK(runs.size() == baseline_runs.size(), "contestants are started as often");
+  compare_bits(row, runs, baseline_runs.front());
+  const std::vector<Seconds> baseline_rounds = add_rounds(row, runs, baseline_runs);
   const Seconds baseline_predicted = baseline.plan.predicted_step_seconds;
   row.predicted_slowdown = row.plan.predicted_step_seconds / baseline_predicted;
   row.bound_seconds = row.plan.lower_bound_seconds * spread_of(baseline_rounds).median / baseline_predicted;
-  add_means(row, run, machine);
-  if (row.policy) add_activity(*row.policy, run, machine);
-  row.peak_rss_bytes = run.summary.peak_rss_bytes;
-  row.locality = run.summary.locality;
+  add_means(row, runs, machine);
+  if (row.policy) add_activity(*row.policy, runs.back(), machine);
+  row.locality = runs.back().summary.locality;
 }
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,14 @@ namespace sluice {
 // Steps at the beginning, trained like all others but not timed.
 inline constexpr std::int64_t kWarmupRounds = 2;
 
-// All that a worker did from the first round on.
+// All that one worker did from the first round on.
 struct WorkerRun {
   std::vector<WorkerStep> steps;
   WorkerSummary summary;
 };
 
-// What a policy did in all its steps: those before the first round, in which it found its balance, and the rounds.
+// What a policy did in all steps of its last process: those before the first round, in which it found its balance, and
+// the rounds.
 struct PolicyActivity {
   std::int64_t settling_steps = 0;
   std::int64_t steps = 0;  // in all
@@ -45,19 +47,20 @@ struct ComparisonRow {
   std::optional<Error> failure;  // why there is nothing else in this row
   Plan plan;
   Spread step_seconds;
-  Spread slowdown;                // over rounds: the step divided by the baseline's of the same round
-  double predicted_slowdown = 1;  // predicted step divided by the baseline's
-  Seconds bound_seconds = 0;      // the plan's lower bound, scaled to the moment of the rounds
-  Seconds stall_seconds = 0;      // median
-  Bytes bytes_in = 0;             // average of the timed steps, towards the fast tier
+  Spread slowdown;                         // over rounds: the step divided by the baseline's of the same round
+  std::vector<double> slowdown_of_starts;  // the median of each start: how much the processes differ
+  double predicted_slowdown = 1;           // predicted step divided by the baseline's
+  Seconds bound_seconds = 0;               // the plan's lower bound, scaled to the moment of the rounds
+  Seconds stall_seconds = 0;               // median
+  Bytes bytes_in = 0;                      // average of the timed steps, towards the fast tier
   Bytes bytes_out = 0;
-  Bytes peak_rss_bytes = 0;
+  Bytes peak_rss_bytes = 0;              // most of all starts
   nlohmann::json locality;               // locality_json() of the last step; null: not known
-  std::vector<std::uint32_t> loss_bits;  // of every step's loss in fp32
+  std::vector<std::uint32_t> loss_bits;  // of every step's loss in fp32, of the first start
   std::string parameter_hash;
-  bool same_losses = false;  // as the baseline's, bit for bit, at every step
+  bool same_losses = false;  // as the baseline's first, bit for bit, at every step of every start
   bool same_parameters = false;
-  std::vector<Seconds> rounds;           // step times after warm-up
+  std::vector<Seconds> rounds;           // step times after warm-up, of all starts
   std::optional<TrialRecord> trials;     // the trials that chose the plan
   std::optional<PolicyActivity> policy;  // where a policy decided
   std::vector<std::string> notes;
@@ -80,16 +83,17 @@ struct ProfileCheck {
 
 struct ComparisonResult {
   std::vector<ComparisonRow> rows;
-  std::int64_t steps = 0;  // of each, warm-up included
+  std::int64_t starts = 0;  // processes of each
+  std::int64_t steps = 0;   // of each process, warm-up included
   ProfileCheck profile;
 
   bool same_bits() const;  // of all rows that ran
 };
 
-// Fills in what was measured. Both have made the same number of steps, more than kWarmupRounds; `baseline` may be the
-// row itself with its own run.
-void add_measurements(ComparisonRow& row, const WorkerRun& run, const ComparisonRow& baseline,
-                      const WorkerRun& baseline_run, const Machine& machine);
+// Fills in what was measured in the runs of every start. Both have made the same starts and in each the same number of
+// steps, more than kWarmupRounds; `baseline` may be the row itself with its own runs.
+void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const ComparisonRow& baseline,
+                      std::span<const WorkerRun> baseline_runs, const Machine& machine);
 
 // Bytes that a step moved over all links towards faster tiers, and away from them.
 struct MovedBytes {

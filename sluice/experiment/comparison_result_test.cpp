@@ -28,6 +28,8 @@ WorkerRun run_of(const std::vector<Seconds>& seconds, std::uint32_t bits = kPlus
   return run;
 }
 
+using Runs = std::vector<WorkerRun>;
+
 ComparisonRow row_of(Seconds predicted) {
   ComparisonRow row;
   row.plan.predicted_step_seconds = predicted;
@@ -36,9 +38,9 @@ ComparisonRow row_of(Seconds predicted) {
 }
 
 TEST(ComparisonResultTest, RatiosAreOfTheSameRound) {
-  const WorkerRun base = run_of({1, 2, 4});
+  const Runs base{run_of({1, 2, 4})};
   ComparisonRow row = row_of(1.5);
-  add_measurements(row, run_of({2, 3, 4}), row_of(1), base, two_tiers());
+  add_measurements(row, Runs{run_of({2, 3, 4})}, row_of(1), base, two_tiers());
   EXPECT_EQ(row.rounds, (std::vector<Seconds>{2, 3, 4}));
   EXPECT_EQ(row.step_seconds.median, 3);
   EXPECT_EQ(row.slowdown.median, 1.5) << "of 2, 1.5 and 1";
@@ -53,7 +55,7 @@ TEST(ComparisonResultTest, RatiosAreOfTheSameRound) {
 TEST(ComparisonResultTest, DriftIsNoErrorOfTheRatio) {
   const ComparisonRow baseline = row_of(1);
   ComparisonRow row = row_of(1.5);
-  add_measurements(row, run_of({3, 3, 3}), baseline, run_of({2, 2, 2}), two_tiers());
+  add_measurements(row, Runs{run_of({3, 3, 3})}, baseline, Runs{run_of({2, 2, 2})}, two_tiers());
   EXPECT_DOUBLE_EQ(row.predicted_slowdown, 1.5);
   EXPECT_DOUBLE_EQ(row.ratio_error(), 0);
   EXPECT_DOUBLE_EQ(row.prediction_error(), -0.5);
@@ -63,7 +65,7 @@ TEST(ComparisonResultTest, DriftIsNoErrorOfTheRatio) {
 TEST(ComparisonResultTest, LossesAreComparedByTheirBits) {
   const auto same_losses = [](std::uint32_t bits, std::uint32_t baseline) {
     ComparisonRow row = row_of(1);
-    add_measurements(row, run_of({1}, bits), row_of(1), run_of({1}, baseline), two_tiers());
+    add_measurements(row, Runs{run_of({1}, bits)}, row_of(1), Runs{run_of({1}, baseline)}, two_tiers());
     EXPECT_TRUE(row.same_parameters);
     return row.same_losses && row.same_bits();
   };
@@ -73,11 +75,44 @@ TEST(ComparisonResultTest, LossesAreComparedByTheirBits) {
   EXPECT_FALSE(same_losses(kNan, kNan + 1));
 }
 
+// The second process of this planner is slow for its life: the median of all rounds is hardly moved by it.
+TEST(ComparisonResultTest, RoundsOfAllStartsCount) {
+  const Runs base(3, run_of({1, 1}));
+  ComparisonRow row = row_of(1);
+  Runs runs{run_of({1.1, 1.2}), run_of({3, 3}), run_of({1, 1.3})};
+  runs[1].summary.peak_rss_bytes = 77;
+  add_measurements(row, runs, row_of(1), base, two_tiers());
+  EXPECT_EQ(row.rounds, (std::vector<Seconds>{1.1, 1.2, 3, 3, 1, 1.3}));
+  EXPECT_EQ(row.slowdown.median, 1.25);
+  EXPECT_EQ(row.slowdown_of_starts, (std::vector<double>{1.15, 3, 1.15}));
+  EXPECT_EQ(row.bytes_in, 10);
+  EXPECT_EQ(row.peak_rss_bytes, 77);
+  EXPECT_TRUE(row.same_bits());
+}
+
+TEST(ComparisonResultTest, EveryStartMustHaveTheSameBits) {
+  const Runs base(2, run_of({1}));
+  Runs runs = base;
+  runs[1].steps[1].loss_bits = kMinusZero;
+  ComparisonRow losses = row_of(1);
+  add_measurements(losses, runs, row_of(1), base, two_tiers());
+  EXPECT_FALSE(losses.same_losses);
+  EXPECT_TRUE(losses.same_parameters);
+  ComparisonRow baseline = row_of(1);
+  add_measurements(baseline, runs, baseline, runs, two_tiers());
+  EXPECT_FALSE(baseline.same_losses) << "fast-only too must do the same in every process";
+  runs[1] = base[1];
+  runs[1].summary.parameter_hash = "aaab";
+  ComparisonRow parameters = row_of(1);
+  add_measurements(parameters, runs, row_of(1), base, two_tiers());
+  EXPECT_FALSE(parameters.same_parameters);
+}
+
 TEST(ComparisonResultTest, OneStepThatDiffersIsEnough) {
   WorkerRun run = run_of({1, 1, 1});
   run.steps[0].loss_bits = kMinusZero;  // of the warm-up
   ComparisonRow row = row_of(1);
-  add_measurements(row, run, row_of(1), run_of({1, 1, 1}), two_tiers());
+  add_measurements(row, Runs{run}, row_of(1), Runs{run_of({1, 1, 1})}, two_tiers());
   EXPECT_FALSE(row.same_losses);
   EXPECT_TRUE(row.same_parameters);
   EXPECT_TRUE(std::signbit(row.loss(0)));
@@ -88,7 +123,7 @@ TEST(ComparisonResultTest, ParametersThatDifferAreSaid) {
   run.summary.parameter_hash = "aaab";
   ComparisonResult result;
   result.rows.push_back(row_of(1));
-  add_measurements(result.rows[0], run, row_of(1), run_of({1}), two_tiers());
+  add_measurements(result.rows[0], Runs{run}, row_of(1), Runs{run_of({1})}, two_tiers());
   EXPECT_TRUE(result.rows[0].same_losses);
   EXPECT_FALSE(result.rows[0].same_parameters);
   EXPECT_FALSE(result.same_bits());
@@ -101,7 +136,7 @@ TEST(ComparisonResultTest, APolicysBytesAreOfAllItsSteps) {
   row.policy = PolicyActivity{.settling_steps = 7, .bytes_in = 500, .bytes_out = 100};
   WorkerRun run = run_of({1, 1});
   run.summary.policy_figures = {{"faults", 3}, {"passes", 4}};
-  add_measurements(row, run, row_of(1), run_of({1, 1}), two_tiers());
+  add_measurements(row, Runs{run}, row_of(1), Runs{run_of({1, 1})}, two_tiers());
   EXPECT_EQ(row.policy->steps, 7 + kWarmupRounds + 2);
   EXPECT_EQ(row.policy->bytes_in, 500 + 2 * 1000 + 2 * 10);
   EXPECT_EQ(row.policy->bytes_out, 100 + 2 * 1000 + 2 * 4);
@@ -111,7 +146,10 @@ TEST(ComparisonResultTest, APolicysBytesAreOfAllItsSteps) {
 
 TEST(ComparisonResultTest, ContestantsTakeTheSameSteps) {
   ComparisonRow row = row_of(1);
-  EXPECT_THROW(add_measurements(row, run_of({1}), row_of(1), run_of({1, 1}), two_tiers()), std::logic_error);
+  EXPECT_THROW(add_measurements(row, Runs{run_of({1})}, row_of(1), Runs{run_of({1, 1})}, two_tiers()),
+               std::logic_error);
+  EXPECT_THROW(add_measurements(row, Runs{run_of({1})}, row_of(1), Runs(2, run_of({1})), two_tiers()),
+               std::logic_error);
 }
 
 }  // namespace

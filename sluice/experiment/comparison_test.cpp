@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
+#include <set>
+
 #include "sluice/memory/presets.hpp"
 #include "sluice/testing/scripted_worker.hpp"
 #include "sluice/train/estimated_profile.hpp"
@@ -12,6 +16,7 @@
 namespace sluice {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::ScriptedWorkers;
 using testing::WorkerScript;
@@ -51,14 +56,38 @@ TEST_F(ComparisonTest, TheOrderRotatesFromRoundToRound) {
   const auto result = compare(workers, {.steps = 4});
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(result->steps, 4);
-  std::vector<std::string> turns = workers.turns();
-  const auto restarted = std::ranges::find(turns, "restart fast-only");
-  ASSERT_NE(restarted, turns.end()) << "the steps that judge op times are not part of the training";
-  turns.erase(turns.begin(), restarted + 1);
-  EXPECT_THAT(turns, ElementsAre("fast-only", "slow-only", "on-demand",  //
-                                 "slow-only", "on-demand", "fast-only",  //
-                                 "on-demand", "fast-only", "slow-only",  //
-                                 "fast-only", "slow-only", "on-demand"));
+  const std::vector<std::string> turns = workers.turns();
+  constexpr std::ptrdiff_t kJudgingOpTimes = 5;
+  ASSERT_GT(std::ssize(turns), kJudgingOpTimes);
+  EXPECT_THAT(std::vector(turns.begin(), turns.begin() + kJudgingOpTimes), Each("fast-only"));
+  EXPECT_THAT(std::vector(turns.begin() + kJudgingOpTimes, turns.end()),
+              ElementsAre("fast-only", "slow-only", "on-demand",  //
+                          "slow-only", "on-demand", "fast-only",  //
+                          "on-demand", "fast-only", "slow-only",  //
+                          "fast-only", "slow-only", "on-demand"));
+}
+
+// Each start has processes of its own: the shell's number, `$$`, is in what a step leaves behind.
+TEST_F(ComparisonTest, EveryStartHasProcessesOfItsOwn) {
+  const std::string processes = folder_ / "processes";
+  const ScriptedWorkers workers(folder_, {.at_step = "echo $$ >>" + processes});
+  const auto result = compare(workers, {.planners = {"on-demand"}, .steps = 4, .starts = 3});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->starts, 3);
+  for (const ComparisonRow& row : result->rows) {
+    EXPECT_EQ(row.rounds.size(), 3U * 2U);
+    EXPECT_EQ(row.slowdown_of_starts.size(), 3U);
+    EXPECT_EQ(row.loss_bits.size(), 4U) << "each start is the same training";
+  }
+  std::ifstream file(processes);
+  const std::set<std::string> different{std::istream_iterator<std::string>(file), {}};
+  EXPECT_EQ(different.size(), 1 + 2 * 3U) << "one judged the op times";
+}
+
+TEST_F(ComparisonTest, AtLeastOneProcessIsStarted) {
+  const auto result = compare(ScriptedWorkers(folder_, {}), {.starts = 0});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::kBadInput);
 }
 
 TEST_F(ComparisonTest, ContestantsThatDifferAreFound) {
@@ -115,12 +144,12 @@ TEST_F(ComparisonTest, OpTimesThatFitOrWereGivenAreKept) {
   EXPECT_NEAR(given->profile.error, 1, 1e-6);
 }
 
-TEST_F(ComparisonTest, ShortStepsGetTwentyTimedRounds) {
-  EXPECT_EQ(default_rounds(0.49), kWarmupRounds + 20);
-  EXPECT_EQ(default_rounds(0.5), kWarmupRounds + 8);
+TEST_F(ComparisonTest, ShortStepsGetMoreRounds) {
+  EXPECT_EQ(default_rounds(0.49), kWarmupRounds + 7);
+  EXPECT_EQ(default_rounds(0.5), kWarmupRounds + 3);
   const auto result = compare(ScriptedWorkers(folder_, {.step_seconds = 0.1}));
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_EQ(result->rows[0].rounds.size(), 20U);
+  EXPECT_EQ(result->rows[0].rounds.size(), 7U);
 }
 
 // A pass every 5 s and steps of 1 s: 40 steps for eight passes, and then from the beginning.

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "sluice/memory/machine.hpp"
 
@@ -13,6 +15,7 @@ namespace sluice {
 namespace {
 
 constexpr int kMostAttempts = 3;  // a page that is in use for a moment may move a moment later
+constexpr auto kMoment = std::chrono::milliseconds(1);
 
 Error refusal(int error, const std::string& what) {
   switch (error) {
@@ -32,13 +35,34 @@ Error refusal(int error, const std::string& what) {
   }
 }
 
-Status ask_for_batch(std::span<void* const> pages, std::span<int> nodes) {
-  std::vector<void*> addresses(pages.begin(), pages.end());
-  if (::move_pages(0, addresses.size(), addresses.data(), nullptr, nodes.data(), 0) != 0) {
+// Asks about those pages that have no node so far.
+Status ask_for_the_rest(std::span<void* const> pages, std::span<int> nodes) {
+  std::vector<std::size_t> asked;
+  std::vector<void*> addresses;
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    if (nodes[i] != kNowhereYet) continue;
+    asked.push_back(i);
+    addresses.push_back(pages[i]);
+  }
+  std::vector<int> answers(asked.size());
+  if (::move_pages(0, addresses.size(), addresses.data(), nullptr, answers.data(), 0) != 0) {
     return refusal(errno, "ask on which memory nodes pages lie");
   }
-  std::ranges::replace_if(
-      nodes, [](int node) { return node < 0; }, kNowhereYet);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (answers[i] >= 0) nodes[asked[i]] = answers[i];
+  }
+  return {};
+}
+
+// The kernel says of a page that it is moving at that moment (it compacts memory by itself) that it is nowhere, as it
+// says of one that nobody has touched. A moment later it has arrived.
+Status ask_for_batch(std::span<void* const> pages, std::span<int> nodes) {
+  std::ranges::fill(nodes, kNowhereYet);
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(kMoment);
+    SLUICE_RETURN_IF_ERROR(ask_for_the_rest(pages, nodes));
+    if (std::ranges::find(nodes, kNowhereYet) == nodes.end()) break;
+  }
   return {};
 }
 

@@ -53,6 +53,7 @@ json row_json(const ComparisonRow& row) {
           {"slowdown_q3", row.slowdown.q3},
           {"slowdown_min", row.slowdown.min},
           {"slowdown_max", row.slowdown.max},
+          {"slowdown_of_starts", row.slowdown_of_starts},
           {"predicted_slowdown", row.predicted_slowdown},
           {"ratio_error", row.ratio_error()},
           {"predicted_ms", row.plan.predicted_step_seconds * 1e3},
@@ -96,6 +97,7 @@ json comparison_json(const ComparisonHeading& heading, const ComparisonResult& r
           {"fast_only_bytes", fast_only_bytes(heading.graph)},
           {"fast_memory_bound", bound_json(heading.graph, bound_of(heading.graph))},
           {"profile", profile_json(result.profile)},
+          {"starts", result.starts},
           {"steps", result.steps},
           {"warmup_steps", kWarmupRounds},
           {"results", rows}};

@@ -149,7 +149,9 @@ std::string heading_text(const ComparisonHeading& heading, const ComparisonResul
   std::string text = describe_graph(heading.graph) + "\n";
   text += fmt::format("{}, {} threads; {}{}\n", describe_processor(read_processor()), heading.machine.threads,
                       link_line(heading.machine), is_emulated(heading.machine) ? "; emulated" : "");
-  return text + fmt::format("{} steps in turn, {} of them warm-up; fast budget {}\n\n", result.steps, kWarmupRounds,
+  return text + fmt::format("{} steps in turn, {} of them warm-up, by {} of each; fast budget {}\n\n", result.steps,
+                            kWarmupRounds,
+                            result.starts == 1 ? "one process" : fmt::format("{} processes", result.starts),
                             heading.fast_budget());
 }
 

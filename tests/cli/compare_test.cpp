@@ -24,8 +24,9 @@ using ::testing::Not;
 class CompareTest : public ::testing::Test {
  protected:
   json compare(const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{
-        "compare", "resnet20", "--batch", "2", "--fast", "60%", "--json", folder_.file("out.json"), "--threads", "1"};
+    std::vector<std::string> arguments{"compare",   "resnet20", "--batch",  "2",
+                                       "--fast",    "60%",      "--json",   folder_.file("out.json"),
+                                       "--threads", "1",        "--starts", "1"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     result_ = run_sluice(arguments);
     EXPECT_EQ(result_.exit_code, 0) << result_.errors;

@@ -78,7 +78,7 @@ echo 'root:x:0:0:root:/root:/bin/sh' >"$guest/etc/passwd"
   printf ' %q' "$program" "$@"
   echo
 } >"$guest/vm/command"
-# Automatic balancing would move pages behind a test's back. Output goes through a pipe: nothing is lost at power-off.
+# Automatic balancing, demotion and compaction would move pages behind a test's back. Output goes through a pipe: nothing is lost at power-off.
 cat >"$guest/init" <<'EOF'
 #!/bin/sh
 /bin/busybox --install -s /bin
@@ -86,6 +86,8 @@ mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
 ln -sf /proc/self/fd /dev/fd
 for port in 1 2; do stty -F /dev/ttyS$port raw -echo -opost 115200; done
 echo 0 >/proc/sys/kernel/numa_balancing
+echo false >/sys/kernel/mm/numa/demotion_enabled
+echo 0 >/proc/sys/vm/compaction_proactiveness
 echo started >/dev/ttyS2
 mkfifo /vm/output; cat /vm/output >/dev/ttyS1 & reader=$!
 sh /vm/command >/vm/output 2>&1 </dev/null; status=$?
