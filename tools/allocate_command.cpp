@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "sluice/base/atomic_file.hpp"
-#include "sluice/report/run_record.hpp"
 #include "sluice/memory/allocation_file.hpp"
 #include "sluice/memory/offset_minimizer.hpp"
 #include "sluice/memory/offset_search.hpp"
 #include "sluice/report/charts/box_chart.hpp"
+#include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
@@ -28,9 +28,9 @@ struct AllocateArguments {
 };
 
 struct Allocation {
-  OffsetAssignment assignment;     // the lowest that was found
-  std::optional<Bytes> capacity;   // that was asked for
-  bool impossible = false;         // nothing fits below the capacity: proven
+  OffsetAssignment assignment;    // the lowest that was found
+  std::optional<Bytes> capacity;  // that was asked for
+  bool impossible = false;        // nothing fits below the capacity: proven
   bool interrupted = false;
   Seconds seconds = 0;
 
@@ -97,10 +97,10 @@ std::string draw(const AllocationProblem& problem, const OffsetAssignment& found
   for (std::size_t i = 0; i < problem.ids.size(); ++i) {
     const Interval<std::int64_t>& live = problem.live[i];
     const Bytes offset = found.offsets[i], bytes = problem.items[i].bytes;
-    chart.boxes.push_back({{since(live.begin), since(live.end)},
-                           {static_cast<double>(offset), static_cast<double>(offset) + static_cast<double>(bytes)},
-                           fmt::format("{}: {} bytes at {}, from {} to {}", problem.ids[i], bytes, offset, live.begin,
-                                       live.end)});
+    chart.boxes.push_back(
+        {{since(live.begin), since(live.end)},
+         {static_cast<double>(offset), static_cast<double>(offset) + static_cast<double>(bytes)},
+         fmt::format("{}: {} bytes at {}, from {} to {}", problem.ids[i], bytes, offset, live.begin, live.end)});
   }
   return draw_boxes(chart);
 }
@@ -134,8 +134,7 @@ Result<int> run_allocate(const AllocateArguments& arguments) {
   }
   fmt::print("{}", verdict_text(allocation));
   if (!arguments.svg.empty()) {
-    SLUICE_RETURN_IF_ERROR(
-        write_file(arguments.svg, draw(problem, allocation.assignment, arguments.problem)));
+    SLUICE_RETURN_IF_ERROR(write_file(arguments.svg, draw(problem, allocation.assignment, arguments.problem)));
   }
   if (!arguments.json.empty()) {
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, allocation_json(problem, allocation)));

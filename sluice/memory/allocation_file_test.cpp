@@ -44,7 +44,8 @@ const std::string kHeader = "id,lower,upper,size\n";
 INSTANTIATE_TEST_SUITE_P(
     Mistakes, AllocationFileTest,
     ::testing::Values(
-        BadCsv{"Empty", "", "here.csv: is empty"}, BadCsv{"Unknown", "id,lower,upper,bytes\n", "here.csv:1:16: unknown"},
+        BadCsv{"Empty", "", "here.csv: is empty"},
+        BadCsv{"Unknown", "id,lower,upper,bytes\n", "here.csv:1:16: unknown"},
         BadCsv{"ColumnTwice", "id,id,upper,size\n", "here.csv:1:4: column 'id' is there twice"},
         BadCsv{"ColumnMissing", "id,upper,size\n", "here.csv:1:1: column 'lower' is missing"},
         BadCsv{"TooFew", kHeader + "a,0,1\n", "here.csv:2:5: 3 fields"},

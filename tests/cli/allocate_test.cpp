@@ -17,9 +17,8 @@ const std::string kExample = SLUICE_SOURCE_FOLDER "/examples/allocation.csv";
 
 TEST(AllocateTest, FindsTheLeastHeightOfTheExampleAndSaysSo) {
   const TemporaryFolder folder;
-  const CommandResult result =
-      run_sluice({"allocate", kExample, "--output", folder.file("out.csv"), "--svg", folder.file("out.svg"), "--json",
-                  folder.file("out.json")});
+  const CommandResult result = run_sluice({"allocate", kExample, "--output", folder.file("out.csv"), "--svg",
+                                           folder.file("out.svg"), "--json", folder.file("out.json")});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr("height 12288 bytes, bound 12288 bytes: nothing is lower"));
   const json document = json::parse(read_text(folder.file("out.json")));
