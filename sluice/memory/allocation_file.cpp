@@ -124,8 +124,7 @@ class AllocationParser {
     std::vector<std::int64_t> times;
     for (const auto& live : problem_.live) times.insert(times.end(), {live.begin, live.end});
     std::ranges::sort(times);
-    const auto rest = std::ranges::unique(times);
-    times.erase(rest.begin(), rest.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
     const auto rank = [&](std::int64_t time) {
       return static_cast<std::int32_t>(std::ranges::lower_bound(times, time) - times.begin());
     };

@@ -48,8 +48,7 @@ std::vector<Time> moments_of(std::span<const OffsetItem> items) {
     for (const Interval<Time>& live : item.live) moments.insert(moments.end(), {live.begin, live.end});
   }
   std::ranges::sort(moments);
-  const auto rest = std::ranges::unique(moments);
-  moments.erase(rest.begin(), rest.end());
+  moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
   return moments;
 }
 
