@@ -5,8 +5,8 @@
 #
 # An example is a line that starts with "$ " inside a block fenced ```console; a trailing backslash continues it.
 # Only `sluice` commands are run; the commands of one page run in order in one folder with nothing but examples/, so
-# that a later one can use what an earlier one wrote. To be quick they are made small: the sed script below. A block fenced
-# ```console no-run is shown only. Fails when a command fails, or when there is nothing to run.
+# that a later one can use what an earlier one wrote. To be quick they are made small: the sed script below. A block
+# fenced ```console no-run is shown only. Fails when a command fails, or when there is nothing to run.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -13,6 +14,7 @@
 #include "sluice/report/charts/box_chart.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
+#include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
@@ -49,7 +51,7 @@ void fit(std::span<const OffsetItem> items, const std::function<bool()>& stop, A
   if (allocation.impossible) assignment.lower_bound = *allocation.capacity + 1;
   if (found.verdict != SearchVerdict::kFound) return;
   assignment.offsets = std::move(found.offsets);
-  assignment.height = *allocation.capacity;
+  assignment.height = height_of(items, assignment.offsets);
 }
 
 Allocation allocate(std::span<const OffsetItem> items, std::optional<Bytes> capacity, bool minimize, Seconds limit) {
@@ -57,7 +59,12 @@ Allocation allocate(std::span<const OffsetItem> items, std::optional<Bytes> capa
   const InterruptGuard guard;
   const Clock::time_point start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  const std::function<bool()> stop = [&] { return guard.interrupted() || seconds() > limit; };
+  ProgressLine progress("searching");
+  const std::function<bool()> stop = [&] {
+    progress.update(static_cast<std::int64_t>(seconds()), static_cast<std::int64_t>(std::ceil(limit)),
+                    "seconds at most");
+    return guard.interrupted() || seconds() > limit;
+  };
   Allocation allocation;
   allocation.capacity = capacity;
   if (capacity && !minimize) {
@@ -105,18 +112,28 @@ std::string draw(const AllocationProblem& problem, const OffsetAssignment& found
   return draw_boxes(chart);
 }
 
-nlohmann::json allocation_json(const AllocationProblem& problem, const Allocation& allocation) {
+// This machine, of which nothing but the processor matters here.
+Result<Machine> machine_of_record() {
+  SLUICE_ASSIGN(Machine machine, make_machine({.threads = 1}));
+  machine.tiers.resize(1);
+  machine.links.clear();
+  return machine;
+}
+
+Result<nlohmann::json> allocation_json(const AllocationProblem& problem, const Allocation& allocation) {
+  SLUICE_ASSIGN(const Machine machine, machine_of_record());
   const OffsetAssignment& found = allocation.assignment;
   nlohmann::json offsets = nlohmann::json::object();
   for (std::size_t i = 0; i < problem.ids.size(); ++i) offsets[problem.ids[i]] = found.offsets[i];
-  return {{"items", problem.ids.size()},
-          {"height", found.height},
-          {"lower_bound", found.lower_bound},
-          {"capacity", allocation.capacity ? nlohmann::json(*allocation.capacity) : nlohmann::json()},
-          {"fits", allocation.fits()},
-          {"impossible", allocation.impossible},
-          {"seconds", allocation.seconds},
-          {"offsets", offsets}};
+  return nlohmann::json{{"run", run_record(machine)},
+                        {"items", problem.ids.size()},
+                        {"height", found.height},
+                        {"lower_bound", found.lower_bound},
+                        {"capacity", allocation.capacity ? nlohmann::json(*allocation.capacity) : nlohmann::json()},
+                        {"fits", allocation.fits()},
+                        {"impossible", allocation.impossible},
+                        {"seconds", allocation.seconds},
+                        {"offsets", offsets}};
 }
 
 Result<int> run_allocate(const AllocateArguments& arguments) {
@@ -137,7 +154,8 @@ Result<int> run_allocate(const AllocateArguments& arguments) {
     SLUICE_RETURN_IF_ERROR(write_file(arguments.svg, draw(problem, allocation.assignment, arguments.problem)));
   }
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, allocation_json(problem, allocation)));
+    SLUICE_ASSIGN(const nlohmann::json document, allocation_json(problem, allocation));
+    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
   }
   if (allocation.interrupted) return kExitInterrupted;
   return allocation.fits() ? kExitOk : kExitFailed;

@@ -104,7 +104,7 @@ class Comparison {
 
   // Bad input is the caller's mistake and no contestant's: the whole comparison ends.
   Status interrupted_or_bad_input(const Contestant& contestant) const {
-    if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the first round"};
+    if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the rounds"};
     if (contestant.row.failure && contestant.row.failure->code == ErrorCode::kBadInput) return *contestant.row.failure;
     return {};
   }
@@ -162,7 +162,7 @@ class Comparison {
     baseline().runs.clear();
     std::vector<Seconds> seconds;
     for (std::int64_t step = 0; step < kWarmupRounds + kCheckSteps; ++step) {
-      if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the first round"};
+      if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the rounds"};
       progress_("checking op times", 0, static_cast<std::int64_t>(contestants_.size()));
       SLUICE_ASSIGN(const WorkerStep done, worker->run_step(step, rate_of(step)));
       if (step >= kWarmupRounds) seconds.push_back(done.step_seconds);
@@ -178,7 +178,7 @@ class Comparison {
     PolicyActivity& policy = *contestant.row.policy;
     policy.settling_steps = settling_steps(chosen.tuning, result_.profile.measured_seconds);
     for (std::int64_t step = 0; step < policy.settling_steps; ++step) {
-      if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the first round"};
+      if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the rounds"};
       progress_(contestant.row.planner + " settles", step, policy.settling_steps);
       SLUICE_ASSIGN(const WorkerStep done, contestant.worker->run_step(step, rate_of(step)));
       const MovedBytes traffic = traffic_of(done, machine_);

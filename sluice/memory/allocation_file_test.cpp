@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/base/random.hpp"
+
 namespace sluice {
 namespace {
 
@@ -59,6 +61,40 @@ INSTANTIATE_TEST_SUITE_P(
         BadCsv{"Sum", kHeader + "a,0,1,9223372036854775807\nb,2,3,1\n", "here.csv:3:7: the sizes so far sum to 2^63"},
         BadCsv{"IdTwice", kHeader + "a,0,1,1\n\na,2,3,1\n", "here.csv:4:1: id 'a' is in line 2 already"}),
     [](const auto& test) { return test.param.name; });
+
+// Bytes changed, doubled and dropped at random: a problem or an error that says where, never anything else.
+TEST(AllocationFile, SurvivesRandomChanges) {
+  const std::string whole = kHeader + "a,0,10,4096\r\nb,5,20,100\n\nc,-9223372036854775808,9223372036854775807,0\n";
+  constexpr std::string_view kBytes = ",\n\r0123456789-+.abc\"\0\xff";
+  int accepted = 0;
+  for (std::uint64_t seed = 1; seed <= 20'000; ++seed) {
+    std::string text = whole;
+    for (std::uint64_t change = 0; change <= random_bits(seed, 0, 0) % 4; ++change) {
+      const std::size_t at = random_bits(seed, 1, change) % text.size();
+      const char byte = kBytes[random_bits(seed, 2, change) % kBytes.size()];
+      switch (random_bits(seed, 3, change) % 3) {
+        case 0:
+          text[at] = byte;
+          break;
+        case 1:
+          text.insert(at, 1, byte);
+          break;
+        default:
+          text.erase(at, 1 + random_bits(seed, 4, change) % 8);
+      }
+      if (text.empty()) break;
+    }
+    const auto problem = parse_allocation(text, "here.csv");
+    if (!problem.ok()) {
+      ASSERT_EQ(problem.error().code, ErrorCode::kBadInput) << seed;
+      ASSERT_THAT(problem.error().message, ::testing::StartsWith("here.csv:")) << seed;
+      continue;
+    }
+    ++accepted;
+    for (const OffsetItem& item : problem->items) ASSERT_LT(item.live.front().begin, item.live.front().end) << seed;
+  }
+  EXPECT_GT(accepted, 100);
+}
 
 TEST(AllocationFile, ThatIsNotThereIsAnError) {
   EXPECT_EQ(read_allocation("/no/such/file.csv").error().code, ErrorCode::kIo);

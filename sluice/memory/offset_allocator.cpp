@@ -201,6 +201,14 @@ class Packer {
 
 }  // namespace
 
+Bytes height_of(std::span<const OffsetItem> items, std::span<const Bytes> offsets) {
+  Bytes height = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!items[i].live.empty()) height = std::max(height, offsets[i] + align_up(items[i].bytes, items[i].alignment));
+  }
+  return height;
+}
+
 Bytes max_live_bytes(std::span<const OffsetItem> items) {
   std::vector<std::pair<Time, Bytes>> changes;
   for (const OffsetItem& item : items) {

@@ -9,14 +9,6 @@ namespace {
 
 constexpr std::int64_t kFirstEffort = 100'000'000;  // about a third of a second a capacity
 
-Bytes height_of(std::span<const OffsetItem> items, std::span<const Bytes> offsets) {
-  Bytes height = 0;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (!items[i].live.empty()) height = std::max(height, offsets[i] + align_up(items[i].bytes, items[i].alignment));
-  }
-  return height;
-}
-
 }  // namespace
 
 OffsetAssignment minimize_offsets(std::span<const OffsetItem> items, const std::function<bool()>& stop) {

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tests/cli/command_runner.hpp"
 
@@ -30,6 +32,25 @@ TEST(AllocateTest, FindsTheLeastHeightOfTheExampleAndSaysSo) {
   EXPECT_EQ(csv.substr(0, csv.find('\n')), "id,lower,upper,size,offset");
   const std::string svg = read_text(folder.file("out.svg"));
   EXPECT_THAT(svg, HasSubstr("<title>a: 4608 bytes at "));
+}
+
+// 12,288 fit; the search may stop anywhere below what it was given.
+TEST(AllocateTest, SaysTheHeightThatTheOffsetsReallyHave) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_sluice({"allocate", kExample, "--capacity", "13000", "--json",
+                                           folder.file("out.json"), "--output", folder.file("out.csv")});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  std::ifstream csv(folder.file("out.csv"));
+  std::string line;
+  std::getline(csv, line);
+  long height = 0;
+  while (std::getline(csv, line)) {
+    const std::size_t last = line.rfind(','), before = line.rfind(',', last - 1);
+    height = std::max(height, std::stol(line.substr(before + 1)) + std::stol(line.substr(last + 1)));
+  }
+  const json document = json::parse(read_text(folder.file("out.json")));
+  EXPECT_EQ(document["height"], height);
+  EXPECT_EQ(document["run"]["slow_tiers"], json::array());
 }
 
 TEST(AllocateTest, PrintsTheOffsetsWhereNoFileIsNamed) {

@@ -56,6 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"ZeroBudget", {"plan", "resnet20", "--fast", "0%"}, "above 0%"},
         BadInput{"BadBandwidth", {"machine", "--link-bandwidth", "fast"}, "'fast' is not a bandwidth"},
         BadInput{"UnknownPlanner", {"compare", "resnet20", "--planners", "oracle"}, "unknown planner 'oracle'"},
+        BadInput{
+            "ZeroStarts", {"compare", "resnet20", "--planners", "sentinel", "--starts", "0"}, "--starts 0: at least"},
         BadInput{"ZeroSteps", {"train", "resnet20", "--steps", "0"}, "--steps must be above 0"},
         BadInput{"ZeroRate", {"train", "resnet20", "--lr", "0"}, "--lr must be above 0"},
         BadInput{"BadSchedule", {"train", "resnet20", "--schedule", "linear"}, "learning-rate schedule 'linear'"},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -24,9 +25,9 @@ using ::testing::Not;
 class CompareTest : public ::testing::Test {
  protected:
   json compare(const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"compare",   "resnet20", "--batch",  "2",
-                                       "--fast",    "60%",      "--json",   folder_.file("out.json"),
-                                       "--threads", "1",        "--starts", "1"};
+    std::vector<std::string> arguments{
+        "compare", "resnet20", "--batch", "2", "--fast", "60%", "--json", folder_.file("out.json"), "--threads", "1"};
+    if (std::ranges::find(more, "--starts") == more.end()) arguments.insert(arguments.end(), {"--starts", "1"});
     arguments.insert(arguments.end(), more.begin(), more.end());
     result_ = run_sluice(arguments);
     EXPECT_EQ(result_.exit_code, 0) << result_.errors;
@@ -47,6 +48,19 @@ TEST_F(CompareTest, EveryFieldIsDocumentedAndEveryDocumentedFieldIsThere) {
   EXPECT_THAT(faults(document), IsEmpty());
   EXPECT_EQ(document["results"][1]["policy"], json());
   EXPECT_THAT(document["results"][2]["infeasible"].get<std::string>(), HasSubstr("cannot address"));
+}
+
+TEST_F(CompareTest, EveryStartIsTheSameTrainingByOtherProcesses) {
+  const json document = compare({"--planners", "on-demand", "--steps", "4", "--starts", "2"});
+  EXPECT_EQ(document["starts"], 2);
+  EXPECT_THAT(result_.output, HasSubstr("4 steps in turn, 2 of them warm-up, by 2 processes of each"));
+  for (const json& row : document["results"]) {
+    EXPECT_EQ(row["slowdown_of_starts"].size(), 2U);
+    EXPECT_EQ(row["round_ms"].size(), 2U * 2U);
+    EXPECT_EQ(row["loss_bits"].size(), 4U);
+    EXPECT_EQ(row["same_losses"], true);
+    EXPECT_EQ(row["same_parameters"], true);
+  }
 }
 
 // The check of fields itself: each of these must be found.

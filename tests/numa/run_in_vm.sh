@@ -78,7 +78,8 @@ echo 'root:x:0:0:root:/root:/bin/sh' >"$guest/etc/passwd"
   printf ' %q' "$program" "$@"
   echo
 } >"$guest/vm/command"
-# Automatic balancing, demotion and compaction would move pages behind a test's back. Output goes through a pipe: nothing is lost at power-off.
+# Automatic balancing, demotion and compaction would move pages behind a test's back. Output goes through a pipe: nothing
+# is lost at power-off.
 cat >"$guest/init" <<'EOF'
 #!/bin/sh
 /bin/busybox --install -s /bin
