@@ -31,6 +31,7 @@ struct CompareArguments {
 Result<int> run_compare(CompareArguments arguments) {
   SLUICE_RETURN_IF_ERROR(check_planner_names(arguments.comparison.planners));
   SLUICE_RETURN_IF_ERROR(check_trials(arguments.comparison.trials));
+  SLUICE_RETURN_IF_ERROR(check_rounds(arguments.comparison));
   SLUICE_ASSIGN(arguments.comparison.fast, arguments.budget.budget());
   SLUICE_ASSIGN(arguments.comparison.learning_rate,
                 base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));

@@ -1,5 +1,7 @@
 // sluice: plans and runs neural-network training inside a fast-memory budget.
 #include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -52,7 +54,14 @@ std::string explain(const CLI::App& app, const CLI::ParseError& wrong, int argc,
   return mistyped ? fmt::format("unknown command '{}'", argv[1]) : wrong.what();
 }
 
+// Standard output is for results alone.
+void log_to_standard_error() {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("sluice"));
+  spdlog::set_pattern("sluice: %l: %v");
+}
+
 int run(int argc, char** argv) {
+  log_to_standard_error();
   CLI::App app(
       "Decides where every tensor of a training step lives when fast memory is too small, and runs it that way.",
       "sluice");

@@ -92,10 +92,7 @@ Result<SweepRequest> SweepArguments::request() const {
     SLUICE_ASSIGN(request.no_loss, parse_loss(no_loss));
   }
   request.comparison.steps = steps;
-  if (run && steps <= kWarmupRounds) {
-    return Error{ErrorCode::kBadInput,
-                 fmt::format("--steps {} leaves nothing to time: the first {} are warm-up", steps, kWarmupRounds)};
-  }
+  if (run) SLUICE_RETURN_IF_ERROR(check_rounds(request.comparison));
   SLUICE_ASSIGN(request.comparison.learning_rate, base_learning_rate(learning_rate, workload.optimizer));
   if (const auto twice = find_duplicate(models)) return listed_twice("the command", models[*twice]);
   SLUICE_ASSIGN(const int threads, machine.thread_count());

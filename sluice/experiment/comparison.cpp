@@ -253,16 +253,21 @@ std::int64_t default_rounds(Seconds fast_only_step) {
   return kWarmupRounds + (fast_only_step < kShortStep ? kRoundsOfShortSteps : kRoundsOfLongSteps);
 }
 
+Status check_rounds(const ComparisonOptions& options) {
+  if (options.steps && *options.steps <= kWarmupRounds) {
+    return bad_input(fmt::format("--steps {} leaves nothing to time: the first {} rounds are warm-up", *options.steps,
+                                 kWarmupRounds));
+  }
+  if (options.starts < 1) {
+    return bad_input(fmt::format("--starts {}: at least one process is needed", options.starts));
+  }
+  return {};
+}
+
 Result<ComparisonResult> compare_planners(const Workload& workload, const Machine& machine, const Profile& profile,
                                           const ComparisonOptions& options, const ComparisonProgress& progress,
                                           const std::function<bool()>& stop) {
-  if (options.steps && *options.steps <= kWarmupRounds) {
-    return Error{ErrorCode::kBadInput, fmt::format("--steps {} leaves nothing to time: the first {} rounds are warm-up",
-                                                   *options.steps, kWarmupRounds)};
-  }
-  if (options.starts < 1) {
-    return Error{ErrorCode::kBadInput, fmt::format("--starts {}: at least one process is needed", options.starts)};
-  }
+  SLUICE_RETURN_IF_ERROR(check_rounds(options));
   return Comparison(workload, machine, profile, options, progress, stop).run();
 }
 

@@ -56,6 +56,10 @@ struct ComparisonOptions {
   std::filesystem::path worker = "/proc/self/exe";  // run with the argument "worker"
 };
 
+// Whether there are processes and rounds to compare. compare_planners() asks first; whoever measures a profile for it
+// asks before that.
+Status check_rounds(const ComparisonOptions& options);
+
 // What is being done, and how many parts of it are done: for progress.
 using ComparisonProgress = std::function<void(std::string_view what, std::int64_t done, std::int64_t total)>;
 
