@@ -14,7 +14,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
-#include "sluice/graph/rewrite/reschedule.hpp"
+#include "sluice/graph/reschedule.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 

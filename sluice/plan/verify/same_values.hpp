@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "sluice/graph/rewrite/reschedule.hpp"
+#include "sluice/graph/reschedule.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 
 namespace sluice {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/plan/verify/same_values.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
 namespace sluice {
@@ -34,6 +35,8 @@ std::string_view to_string(Rule rule) {
       return "cycle-closed";
     case Rule::kLinkExists:
       return "link-exists";
+    case Rule::kSameValues:
+      return "same-values";
   }
   return "unknown";
 }
@@ -67,19 +70,35 @@ std::string Names::migration(MigrationIndex migration) const {
   return fmt::format("migration {} (issue after {}, needed by {})", migration, m.issue_after, m.needed_by);
 }
 
-std::vector<Violation> verify_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
+namespace {
+
+// Of the schedule: that it can be followed, and that every value stays what it is.
+void check_schedule(const Graph& graph, const Plan& plan, const Result<Rescheduled>& step, Findings& findings) {
+  if (plan.schedule.empty()) return;
+  if (!step.ok()) return findings.add(Rule::kWellFormed, kStepStart, step.error().message);
+  for (Violation& violation : check_same_values(graph, *step, kMostViolations)) {
+    findings.add(violation.rule, kStepStart, std::move(violation.message));
+  }
+}
+
+}  // namespace
+
+std::vector<Violation> verify_plan(const Graph& given, const Machine& machine, const Plan& plan) {
   Findings findings;
-  if (const std::string expected = graph.fingerprint(); plan.graph_fingerprint != expected) {
+  Result<Rescheduled> step = reschedule(given, plan.schedule);
+  if (const std::string expected = given.fingerprint(); plan.graph_fingerprint != expected) {
     findings.add(
         Rule::kGraphMatches, kStepStart,
         fmt::format("the plan was made for graph '{}' with fingerprint {}, and this is '{}' with {}: plan again",
-                    plan.graph_name, plan.graph_fingerprint, graph.name, expected));
+                    plan.graph_name, plan.graph_fingerprint, given.name, expected));
   }
   if (const std::string expected = machine.fingerprint(); plan.machine_fingerprint != expected) {
     findings.add(Rule::kMachineMatches, kStepStart,
                  fmt::format("the plan was made for a machine with fingerprint {}, and this one has {}: plan again",
                              plan.machine_fingerprint, expected));
   }
+  if (findings.empty()) check_schedule(given, plan, step, findings);
+  const Graph& graph = plan.schedule.empty() || !step.ok() ? given : step->graph;
   if (findings.empty()) check_form(graph, machine, plan, findings);
   if (findings.empty()) {
     const std::vector<verify::Extent> extents = verify::extents(graph, plan);

@@ -1,4 +1,4 @@
-#include "sluice/graph/rewrite/reschedule.hpp"
+#include "sluice/graph/reschedule.hpp"
 
 #include <fmt/format.h>
 
