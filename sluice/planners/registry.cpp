@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
-#include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/schedule/pack.hpp"
-#include "sluice/profile/rescheduled_times.hpp"
 #include "sluice/program/program.hpp"
+#include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice {
@@ -86,11 +85,8 @@ Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const 
 Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan) {
   plan.planner = planner;
   const Program program = lower_plan(request.graph, request.machine, plan).value();
-  const PlanGraph step(request.graph, plan);
-  const Profile times =
-      step.rescheduled() == nullptr ? request.profile : rescheduled_times(request.profile, *step.rescheduled());
-  const CostModel costs(step.graph(), times, request.machine);
-  plan.predicted_step_seconds = simulate(program, costs).step_seconds;
+  const PlanCosts costs(request.graph, request.profile, request.machine, plan);
+  plan.predicted_step_seconds = simulate(program, costs.costs()).step_seconds;
   plan.lower_bound_seconds = step_lower_bound(request);
   return plan;
 }
