@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "sluice/plan/verify/same_values.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
@@ -72,20 +73,24 @@ std::string Names::migration(MigrationIndex migration) const {
 
 namespace {
 
-// Of the schedule: that it can be followed, and that every value stays what it is.
-void check_schedule(const Graph& graph, const Plan& plan, const Result<Rescheduled>& step, Findings& findings) {
-  if (plan.schedule.empty()) return;
-  if (!step.ok()) return findings.add(Rule::kWellFormed, kStepStart, step.error().message);
+// The graph of the plan's schedule, if it has one that can be followed and leaves every value as it is.
+std::optional<Rescheduled> checked_schedule(const Graph& graph, const Plan& plan, Findings& findings) {
+  if (plan.schedule.empty()) return std::nullopt;
+  Result<Rescheduled> step = reschedule(graph, plan.schedule);
+  if (!step.ok()) {
+    findings.add(Rule::kWellFormed, kStepStart, step.error().message);
+    return std::nullopt;
+  }
   for (Violation& violation : check_same_values(graph, *step, kMostViolations)) {
     findings.add(violation.rule, kStepStart, std::move(violation.message));
   }
+  return std::move(*step);
 }
 
 }  // namespace
 
 std::vector<Violation> verify_plan(const Graph& given, const Machine& machine, const Plan& plan) {
   Findings findings;
-  Result<Rescheduled> step = reschedule(given, plan.schedule);
   if (const std::string expected = given.fingerprint(); plan.graph_fingerprint != expected) {
     findings.add(
         Rule::kGraphMatches, kStepStart,
@@ -97,8 +102,9 @@ std::vector<Violation> verify_plan(const Graph& given, const Machine& machine, c
                  fmt::format("the plan was made for a machine with fingerprint {}, and this one has {}: plan again",
                              plan.machine_fingerprint, expected));
   }
-  if (findings.empty()) check_schedule(given, plan, step, findings);
-  const Graph& graph = plan.schedule.empty() || !step.ok() ? given : step->graph;
+  std::optional<Rescheduled> step;
+  if (findings.empty()) step = checked_schedule(given, plan, findings);
+  const Graph& graph = step ? step->graph : given;
   if (findings.empty()) check_form(graph, machine, plan, findings);
   if (findings.empty()) {
     const std::vector<verify::Extent> extents = verify::extents(graph, plan);
