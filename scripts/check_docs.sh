@@ -4,8 +4,8 @@
 #   scripts/check_docs.sh [--bin DIR] [FILE...]   DIR holds the built `sluice` (default build/release/tools)
 #
 # An example is a line that starts with "$ " inside a block fenced ```console; a trailing backslash continues it.
-# Only `sluice` commands are run; the commands of one page run in order in one empty folder, so that a later one can
-# use what an earlier one wrote. To be quick they are made small: the sed script below. A block fenced
+# Only `sluice` commands are run; the commands of one page run in order in one folder with nothing but examples/, so
+# that a later one can use what an earlier one wrote. To be quick they are made small: the sed script below. A block fenced
 # ```console no-run is shown only. Fails when a command fails, or when there is nothing to run.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -18,6 +18,7 @@ readonly make_small='
   s/--batch[ =][0-9]+/--batch 32/g
   s/--steps[ =][0-9]+/--steps 3/g
   s/--image(-size)?[ =][0-9]+/--image\1 32/g
+  s/\bsluice compare\b/& --starts 1/g
 '
 
 # examples FILE: the page's commands, one per line.
@@ -50,6 +51,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for page in "${pages[@]}"; do
   folder=$(mktemp -d)
+  ln -s "$root/examples" "$folder/examples"
   while IFS= read -r command; do
     command=$(sed -E "$make_small" <<<"$command")
     [[ $command == sluice* ]] || continue

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <ranges>
 
 namespace sluice {
 namespace {
 
+std::span<const WorkerStep> timed_steps(const WorkerRun& run) { return std::span(run.steps).subspan(kWarmupRounds); }
+
 std::vector<Seconds> timed(const WorkerRun& run) {
   std::vector<Seconds> seconds;
-  for (const WorkerStep& step : run.steps | std::views::drop(kWarmupRounds)) seconds.push_back(step.step_seconds);
+  for (const WorkerStep& step : timed_steps(run)) seconds.push_back(step.step_seconds);
   return seconds;
 }
 
@@ -48,7 +49,7 @@ std::vector<Seconds> add_rounds(ComparisonRow& row, std::span<const WorkerRun> r
 void add_means(ComparisonRow& row, std::span<const WorkerRun> runs, const Machine& machine) {
   std::vector<double> stalls;
   for (const WorkerRun& run : runs) {
-    for (const WorkerStep& step : run.steps | std::views::drop(kWarmupRounds)) {
+    for (const WorkerStep& step : timed_steps(run)) {
       const MovedBytes traffic = traffic_of(step, machine);
       row.bytes_in += traffic.in;
       row.bytes_out += traffic.out;

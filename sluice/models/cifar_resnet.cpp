@@ -7,7 +7,7 @@
 namespace sluice {
 namespace {
 
-struct Block {
+struct CifarBlock {
   std::string layer;
   std::int64_t channels = 0;
   std::int64_t stride = 1;
@@ -18,7 +18,7 @@ Conv2dOptions conv3x3(std::int64_t channels, std::int64_t stride) {
   return {.out_channels = channels, .kernel = 3, .stride = stride, .padding = 1};
 }
 
-TensorId residual_block(GraphBuilder& builder, TensorId x, const Block& block) {
+TensorId residual_block(GraphBuilder& builder, TensorId x, const CifarBlock& block) {
   TensorId y = conv_norm(builder, block.layer + ".conv1", x, conv3x3(block.channels, block.stride), Activation::kRelu);
   TensorId shortcut = x;
   if (block.projection) {
@@ -29,7 +29,7 @@ TensorId residual_block(GraphBuilder& builder, TensorId x, const Block& block) {
   return builder.add(y, shortcut, Activation::kRelu);
 }
 
-TensorId plain_block(GraphBuilder& builder, TensorId x, const Block& block) {
+TensorId plain_block(GraphBuilder& builder, TensorId x, const CifarBlock& block) {
   const TensorId y =
       conv_norm(builder, block.layer + ".conv1", x, conv3x3(block.channels, block.stride), Activation::kRelu);
   return conv_norm(builder, block.layer + ".conv2", y, conv3x3(block.channels, 1), Activation::kRelu);
@@ -44,7 +44,7 @@ Result<Graph> build_cifar_resnet(const std::string& name, const ModelOptions& op
   for (int stage = 0; stage < 3; ++stage) {
     for (int i = 0; i < options.depth; ++i) {
       const bool shrinks = stage > 0 && i == 0;
-      const Block block{fmt::format("layer{}.{}", stage + 1, i), options.width << stage, shrinks ? 2 : 1, shrinks};
+      const CifarBlock block{fmt::format("layer{}.{}", stage + 1, i), options.width << stage, shrinks ? 2 : 1, shrinks};
       x = shortcuts ? residual_block(builder, x, block) : plain_block(builder, x, block);
     }
   }

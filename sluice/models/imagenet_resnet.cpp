@@ -7,19 +7,19 @@
 namespace sluice {
 namespace {
 
-struct Block {
+struct ImageNetBlock {
   std::string layer;
   std::vector<Conv2dOptions> convolutions;
   Conv2dOptions projection;
   bool project = false;
 };
 
-Block make_block(const ImageNetResnet& net, std::int64_t first_width, std::size_t stage, int i) {
+ImageNetBlock make_block(const ImageNetResnet& net, std::int64_t first_width, std::size_t stage, int i) {
   const std::int64_t width = first_width << stage;
   const std::int64_t stride = stage > 0 && i == 0 ? 2 : 1;
   const std::int64_t out = net.bottleneck ? 4 * width : width;
   const Conv2dOptions strided{.out_channels = width, .kernel = 3, .stride = stride, .padding = 1};
-  Block block;
+  ImageNetBlock block;
   block.layer = fmt::format("layer{}.{}", stage + 1, i);
   if (net.bottleneck) {
     block.convolutions = {{.out_channels = width}, strided, {.out_channels = out}};
@@ -31,10 +31,12 @@ Block make_block(const ImageNetResnet& net, std::int64_t first_width, std::size_
   return block;
 }
 
-std::string conv_layer(const Block& block, std::size_t i) { return fmt::format("{}.conv{}", block.layer, i + 1); }
+std::string conv_layer(const ImageNetBlock& block, std::size_t i) {
+  return fmt::format("{}.conv{}", block.layer, i + 1);
+}
 
 // The shortcut stands just before the block's last convolution, so that it is short-lived in the forward pass.
-TensorId block_v1(GraphBuilder& builder, TensorId x, const Block& block) {
+TensorId block_v1(GraphBuilder& builder, TensorId x, const ImageNetBlock& block) {
   TensorId y = x;
   const std::size_t last = block.convolutions.size() - 1;
   for (std::size_t i = 0; i < last; ++i) {
@@ -46,7 +48,7 @@ TensorId block_v1(GraphBuilder& builder, TensorId x, const Block& block) {
   return builder.add(y, shortcut, Activation::kRelu);
 }
 
-TensorId block_v2(GraphBuilder& builder, TensorId x, const Block& block) {
+TensorId block_v2(GraphBuilder& builder, TensorId x, const ImageNetBlock& block) {
   TensorId y = x;
   TensorId activated = x;
   TensorId shortcut = x;
@@ -80,7 +82,7 @@ Result<Graph> build_imagenet_resnet(const std::string& name, const ModelOptions&
   x = stem(builder, x, options.width, net.preactivation);
   for (std::size_t stage = 0; stage < net.blocks.size(); ++stage) {
     for (int i = 0; i < net.blocks[stage]; ++i) {
-      const Block block = make_block(net, options.width, stage, i);
+      const ImageNetBlock block = make_block(net, options.width, stage, i);
       x = net.preactivation ? block_v2(builder, x, block) : block_v1(builder, x, block);
     }
   }

@@ -6,13 +6,13 @@
 namespace sluice {
 namespace {
 
-constexpr float kWeightStddev = 0.05F / 1.7320508F;  // that of the paper's uniform [-0.05, 0.05)
+constexpr float kLstmWeightStddev = 0.05F / 1.7320508F;  // that of the paper's uniform [-0.05, 0.05)
 
 }  // namespace
 
 Result<Graph> build_lstm(const std::string& name, const ModelOptions& options) {
   GraphBuilder builder(name);
-  builder.weight_init(kWeightStddev);
+  builder.weight_init(kLstmWeightStddev);
   builder.begin_layer("input");
   const Shape shape = {options.batch, options.sequence};
   const std::vector<TensorId> data = builder.inputs({{"tokens", Content::kTokens, shape, options.classes},

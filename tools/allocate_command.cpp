@@ -1,0 +1,166 @@
+// sluice allocate: offsets for the items of a CSV file, as low as a search finds them or below a capacity.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <limits>
+#include <memory>
+
+#include "sluice/base/atomic_file.hpp"
+#include "sluice/memory/allocation_file.hpp"
+#include "sluice/memory/offset_minimizer.hpp"
+#include "sluice/memory/offset_search.hpp"
+#include "sluice/report/charts/box_chart.hpp"
+#include "sluice/report/run_record.hpp"
+#include "sluice/train/interrupt.hpp"
+#include "tools/commands.hpp"
+#include "tools/options.hpp"
+
+namespace sluice {
+namespace {
+
+struct AllocateArguments {
+  std::string problem;
+  std::string capacity;
+  bool minimize = false;
+  double time_limit = 60;
+  std::string output, svg, json;
+};
+
+struct Allocation {
+  OffsetAssignment assignment;    // the lowest that was found
+  std::optional<Bytes> capacity;  // that was asked for
+  bool impossible = false;        // nothing fits below the capacity: proven
+  bool interrupted = false;
+  Seconds seconds = 0;
+
+  bool fits() const { return !capacity || assignment.height <= *capacity; }
+  bool least() const { return assignment.height == assignment.lower_bound; }
+};
+
+// Below the capacity if there is a way, else as low as the portfolio comes.
+void fit(std::span<const OffsetItem> items, const std::function<bool()>& stop, Allocation& allocation) {
+  OffsetAssignment& assignment = allocation.assignment;
+  assignment = assign_offsets(items, *allocation.capacity);
+  allocation.impossible = assignment.lower_bound > *allocation.capacity;
+  if (allocation.fits() || allocation.impossible) return;
+  SearchResult found = search_offsets(items, *allocation.capacity, {.stop = stop});
+  allocation.impossible = found.verdict == SearchVerdict::kImpossible;
+  if (allocation.impossible) assignment.lower_bound = *allocation.capacity + 1;
+  if (found.verdict != SearchVerdict::kFound) return;
+  assignment.offsets = std::move(found.offsets);
+  assignment.height = *allocation.capacity;
+}
+
+Allocation allocate(std::span<const OffsetItem> items, std::optional<Bytes> capacity, bool minimize, Seconds limit) {
+  using Clock = std::chrono::steady_clock;
+  const InterruptGuard guard;
+  const Clock::time_point start = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  const std::function<bool()> stop = [&] { return guard.interrupted() || seconds() > limit; };
+  Allocation allocation;
+  allocation.capacity = capacity;
+  if (capacity && !minimize) {
+    fit(items, stop, allocation);
+  } else {
+    allocation.assignment = minimize_offsets(items, stop);
+    allocation.impossible = capacity && allocation.assignment.lower_bound > *capacity;
+  }
+  allocation.interrupted = guard.interrupted();
+  allocation.seconds = seconds();
+  return allocation;
+}
+
+std::string verdict_text(const Allocation& allocation) {
+  const OffsetAssignment& found = allocation.assignment;
+  std::string text = fmt::format("height {} bytes, bound {} bytes", found.height, found.lower_bound);
+  text += allocation.least() ? ": nothing is lower"
+                             : fmt::format(": within {:.2f} % of the least there may be",
+                                           100.0 * static_cast<double>(found.height - found.lower_bound) /
+                                               static_cast<double>(std::max<Bytes>(1, found.lower_bound)));
+  if (!allocation.fits()) {
+    text += fmt::format("\ndoes not fit into {} bytes: {}", *allocation.capacity,
+                        allocation.impossible ? "proven" : "nothing found in the time; a longer --time-limit may");
+  }
+  return text + fmt::format("\n{} in {}\n", allocation.interrupted ? "interrupted" : "done",
+                            format_seconds(allocation.seconds));
+}
+
+std::string draw(const AllocationProblem& problem, const OffsetAssignment& found, const std::string& name) {
+  BoxChart chart;
+  chart.text = {"Offsets over time", fmt::format("{}: {} items", name, problem.ids.size()), "time", "offset"};
+  chart.level = static_cast<double>(found.lower_bound);
+  chart.level_name = "bound";
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const auto& live : problem.live) first = std::min(first, live.begin);
+  const auto since = [&](std::int64_t time) { return static_cast<double>(time) - static_cast<double>(first); };
+  for (std::size_t i = 0; i < problem.ids.size(); ++i) {
+    const Interval<std::int64_t>& live = problem.live[i];
+    const Bytes offset = found.offsets[i], bytes = problem.items[i].bytes;
+    chart.boxes.push_back(
+        {{since(live.begin), since(live.end)},
+         {static_cast<double>(offset), static_cast<double>(offset) + static_cast<double>(bytes)},
+         fmt::format("{}: {} bytes at {}, from {} to {}", problem.ids[i], bytes, offset, live.begin, live.end)});
+  }
+  return draw_boxes(chart);
+}
+
+nlohmann::json allocation_json(const AllocationProblem& problem, const Allocation& allocation) {
+  const OffsetAssignment& found = allocation.assignment;
+  nlohmann::json offsets = nlohmann::json::object();
+  for (std::size_t i = 0; i < problem.ids.size(); ++i) offsets[problem.ids[i]] = found.offsets[i];
+  return {{"items", problem.ids.size()},
+          {"height", found.height},
+          {"lower_bound", found.lower_bound},
+          {"capacity", allocation.capacity ? nlohmann::json(*allocation.capacity) : nlohmann::json()},
+          {"fits", allocation.fits()},
+          {"impossible", allocation.impossible},
+          {"seconds", allocation.seconds},
+          {"offsets", offsets}};
+}
+
+Result<int> run_allocate(const AllocateArguments& arguments) {
+  SLUICE_ASSIGN(const AllocationProblem problem, read_allocation(arguments.problem));
+  std::optional<Bytes> capacity;
+  if (!arguments.capacity.empty()) {
+    SLUICE_ASSIGN(capacity, parse_bytes(arguments.capacity));
+  }
+  const Allocation allocation = allocate(problem.items, capacity, arguments.minimize, arguments.time_limit);
+  const std::string csv = allocation_csv(problem, allocation.assignment.offsets);
+  if (arguments.output.empty()) {
+    fmt::print("{}", csv);
+  } else {
+    SLUICE_RETURN_IF_ERROR(write_file(arguments.output, csv));
+  }
+  fmt::print("{}", verdict_text(allocation));
+  if (!arguments.svg.empty()) {
+    SLUICE_RETURN_IF_ERROR(write_file(arguments.svg, draw(problem, allocation.assignment, arguments.problem)));
+  }
+  if (!arguments.json.empty()) {
+    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, allocation_json(problem, allocation)));
+  }
+  if (allocation.interrupted) return kExitInterrupted;
+  return allocation.fits() ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_allocate_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("allocate", "Assign offsets to items with known lifetimes (CSV)");
+  auto arguments = std::make_shared<AllocateArguments>();
+  command->add_option("problem", arguments->problem, "CSV file with the columns id, lower, upper, size")
+      ->required()
+      ->check(CLI::ExistingFile);
+  command->add_option("--capacity", arguments->capacity, "Fit into so many bytes (default: as low as possible)");
+  command->add_flag("--minimize", arguments->minimize, "As low as possible, also when a capacity is given");
+  command->add_option("--time-limit", arguments->time_limit, "Seconds to search at most")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--output", arguments->output, "Write the offsets to this CSV file instead of the terminal");
+  command->add_option("--svg", arguments->svg, "Draw where each item lies, and when");
+  add_json_option(*command, arguments->json);
+  command->footer("Example: sluice allocate items.csv --capacity 1MiB --output offsets.csv --svg offsets.svg");
+  command->callback([arguments, &action] { action = [arguments] { return run_allocate(*arguments); }; });
+}
+
+}  // namespace sluice
