@@ -268,8 +268,8 @@ class Lowering {
 KernelRequest apply_request(const Graph& graph, const Op& batch_norm, const Kernel& kernel) {
   const DType dtype = graph.tensor(batch_norm.inputs[0]).dtype;
   const auto operand = [&](const Layout& layout) {
-    const bool is_f32 = layout.get_data_type() == dnnl::memory::data_type::f32;
-    return OperandRequest{layout.get_dims(), is_f32 ? DType::kF32 : dtype, layout};
+    const bool is_f32 = layout.data_type() == dnnl::memory::data_type::f32;
+    return OperandRequest{layout.dims(), is_f32 ? DType::kF32 : dtype, layout};
   };
   KernelRequest request{.kind = OpKind::kBatchNormApply,
                         .attributes = batch_norm.attributes,
