@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sluice/data/input_tensors.hpp"
+#include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/bound_note.hpp"
@@ -22,7 +23,7 @@ std::optional<Loss> predicted_loss(const Plan& plan, std::optional<Seconds> base
 
 PlanTraffic plan_traffic(const Graph& graph, const Plan& plan) {
   PlanTraffic traffic;
-  const std::vector<Room> rooms = residency_rooms(graph, plan);
+  const std::vector<Room> rooms = residency_rooms(PlanGraph(graph, plan).graph(), plan);
   for (const Migration& migration : plan.migrations) {
     const Bytes bytes = rooms.at(static_cast<std::size_t>(migration.from)).bytes;
     const TierId from = plan.residencies.at(static_cast<std::size_t>(migration.from)).tier;

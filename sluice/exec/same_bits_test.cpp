@@ -16,6 +16,7 @@
 #include "sluice/testing/mixing_graph.hpp"
 #include "sluice/testing/random_graph.hpp"
 #include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/random_schedule.hpp"
 
 namespace sluice {
 namespace {
@@ -23,10 +24,20 @@ namespace {
 constexpr int kComparedSteps = 3;
 
 struct RandomRun {
-  explicit RandomRun(std::uint64_t seed)
+  // With a schedule: ops in a random order, some again and again.
+  explicit RandomRun(std::uint64_t seed, bool with_schedule = false)
       : compiled(testing::random_graph(seed), {.op_seconds = seed % 2 == 0 ? 0 : 20e-6, .failing_op = {}}),
-        machine(testing::random_machine(seed)),
-        plan(testing::random_plan(seed, compiled.graph(), machine)) {
+        machine(testing::random_machine(seed)) {
+    if (with_schedule) {
+      const std::vector<OpIndex> schedule = testing::random_schedule(compiled.graph(), seed);
+      const Rescheduled step = reschedule(compiled.graph(), schedule).value();
+      plan = testing::random_plan(seed, step.graph, machine);
+      plan.schedule = schedule;
+      plan.graph_fingerprint = compiled.graph().fingerprint();
+      in_slots = compiled.rescheduled(step);
+    } else {
+      plan = testing::random_plan(seed, compiled.graph(), machine);
+    }
     machine.threads = 1;
     for (Tier& tier : machine.tiers) {
       if (tier.kind == TierKind::kFile) tier.path = std::filesystem::temp_directory_path().string();
@@ -39,7 +50,7 @@ struct RandomRun {
 
   Result<std::unique_ptr<Executor>> make_executor(const EngineFactory& engines = make_engine) {
     program = lower_plan(compiled.graph(), machine, plan).value();
-    return Executor::create(compiled, machine, program, plan.budgets, engines);
+    return Executor::create(in_slots ? *in_slots : compiled, machine, program, plan.budgets, engines);
   }
 
   std::vector<TensorId> tensors_with(auto&& role_wanted) const {
@@ -51,6 +62,7 @@ struct RandomRun {
   }
 
   testing::MixingGraph compiled;
+  std::unique_ptr<CompiledGraph> in_slots;
   Machine machine;
   Plan plan;
   Program program;
@@ -65,8 +77,8 @@ std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
 }
 
 // The plan of `seed` for some steps, beside the same graph with nothing ever moved.
-void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = make_engine) {
-  RandomRun run(seed);
+void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = make_engine, bool with_schedule = false) {
+  RandomRun run(seed, with_schedule);
   const Graph& graph = run.compiled.graph();
   ASSERT_TRUE(verify_plan(graph, run.machine, run.plan).empty());
   auto executor = run.make_executor(engines);
@@ -99,6 +111,14 @@ TEST_P(SameBits, UnderRandomPlans) {
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_same_bits(seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(SameBits, UnderRandomSchedules) {
+  for (std::uint64_t seed = GetParam() * 10; seed < GetParam() * 10 + 250; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    expect_same_bits(seed, make_engine, true);
     if (HasFatalFailure()) return;
   }
 }

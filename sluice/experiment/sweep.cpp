@@ -6,6 +6,7 @@
 
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/program/program.hpp"
+#include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 #include "sluice/train/policy_run.hpp"
 
@@ -15,13 +16,14 @@ namespace {
 constexpr int kGridSteps = 100;        // of everything
 constexpr int kBudgetsBelowTried = 3;  // of the grid, below the smallest one found
 
-void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const CostModel& costs,
+void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const Profile& profile,
                          const Plan& plan) {
   const Program program = lower_plan(graph, machine, plan).value();
-  const StepTimes timeline = simulate(program, costs);
+  const PlanCosts costs(graph, profile, machine, plan);
+  const StepTimes timeline = simulate(program, costs.costs());
   point.step_seconds = timeline.step_seconds;
   point.stall_seconds = timeline.stall_seconds;
-  point.locality = measure_locality(graph, program, timeline).step;
+  point.locality = measure_locality(costs.graph(), program, timeline).step;
   for (std::size_t link = 0; link < machine.links.size(); ++link) {
     const Link& each = machine.links[link];
     (each.to < each.from ? point.bytes_in : point.bytes_out) += timeline.link_bytes[link];
@@ -92,7 +94,7 @@ SweepPoint BudgetSweep::predict(std::string_view planner, Bytes budget) {
       return point;
     }
   } else {
-    add_plan_prediction(point, workload_.graph(), machine_, costs, *plan);
+    add_plan_prediction(point, workload_.graph(), machine_, profile_, *plan);
   }
   point.slowdown = point.step_seconds / baseline_seconds_;
   return point;

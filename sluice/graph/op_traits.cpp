@@ -124,6 +124,22 @@ bool repeatable(const Op& op) {
   return (repeat == kPure || repeat == kDrawn) && !overwrites;
 }
 
+bool may_repeat(OpKind kind) {
+  const Repeat repeat = traits(kind).repeat;
+  return repeat == kPure || repeat == kDrawn || kind == kBatchNorm;
+}
+
+Op repeated_form(const Op& op) {
+  Op form = op;
+  if (op.kind != kBatchNorm) return form;
+  form.kind = kBatchNormApply;
+  form.inputs = {op.inputs[0], op.inputs[1], op.outputs[1]};
+  if (op.inputs.size() > 3) form.inputs.push_back(op.inputs[3]);
+  form.outputs = {op.outputs[0]};
+  std::erase_if(form.in_place, [](const InPlace& pair) { return pair.output != 0 || pair.input == 2; });
+  return form;
+}
+
 bool is_update(OpKind kind) { return traits(kind).repeat == kUpdate; }
 
 }  // namespace sluice

@@ -81,6 +81,14 @@ const OpTraits& traits(OpKind kind);
 // op that adds to its output, or was merged in place, has lost its operands).
 bool repeatable(const Op& op);
 
+// Whether an op of the kind may run more than once in a step: kPure and kDrawn as they are, a batch norm by its apply
+// part, which leaves running statistics alone.
+bool may_repeat(OpKind kind);
+
+// What runs when an op that may repeat runs again: itself, or of a batch norm
+//   kBatchNormApply   x, scale_shift, the stats of its first run, [residual] > y
+Op repeated_form(const Op& op);
+
 // The ops of optimizers.
 bool is_update(OpKind kind);
 

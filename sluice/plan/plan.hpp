@@ -106,6 +106,9 @@ struct Plan {
   Seconds predicted_step_seconds = 0;
   Seconds lower_bound_seconds = 0;
 
+  // Which op of the graph runs in each slot; empty: every op once, in the graph's order. With a schedule, all that the
+  // plan calls ops and tensors are those of the graph that it makes (graph/reschedule.hpp): an op is a slot.
+  std::vector<OpIndex> schedule;
   IdVector<OpIndex, OpPlacement> ops;
   IdVector<ResidencyIndex, Residency> residencies;
   std::vector<Block> blocks;

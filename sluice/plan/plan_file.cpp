@@ -5,6 +5,7 @@
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
+#include "sluice/plan/plan_graph.hpp"
 
 namespace sluice {
 namespace {
@@ -27,6 +28,7 @@ constexpr const char* kKeys[] = {"format",
                                  "lower_bound_seconds",
                                  "budgets",
                                  "arena_bytes",
+                                 "schedule",
                                  "ops",
                                  "residencies",
                                  "blocks",
@@ -157,6 +159,7 @@ Result<PolicyRequest> read_policy(const JsonReader& object) {
 
 // Keys that most plans do not have.
 Status read_options(const json& document, const JsonReader& reader, Plan& plan) {
+  if (document.contains("schedule")) SLUICE_RETURN_IF_ERROR(reader.read("schedule", plan.schedule));
   if (document.contains("policy")) {
     SLUICE_ASSIGN(const JsonReader object, reader.object("policy"));
     SLUICE_ASSIGN(plan.policy, read_policy(object));
@@ -209,7 +212,9 @@ std::string to_text(const json& document) {
 
 }  // namespace
 
-json plan_to_json(const Graph& graph, const Plan& plan) {
+json plan_to_json(const Graph& given, const Plan& plan) {
+  const PlanGraph step(given, plan);
+  const Graph& graph = step.graph();
   json document = {{"format", kFormatName},
                    {"version", kPlanFormatVersion},
                    {"graph", {{"name", plan.graph_name}, {"fingerprint", plan.graph_fingerprint}}},
@@ -225,6 +230,7 @@ json plan_to_json(const Graph& graph, const Plan& plan) {
                    {"residencies", residencies_to_json(graph, plan)},
                    {"blocks", blocks_to_json(plan)},
                    {"migrations", migrations_to_json(graph, plan)}};
+  if (!plan.schedule.empty()) document["schedule"] = plan.schedule;
   if (plan.policy) document["policy"] = policy_to_json(*plan.policy);
   if (plan.raised_from) document["raised_from"] = *plan.raised_from;
   return document;

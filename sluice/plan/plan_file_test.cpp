@@ -197,7 +197,7 @@ TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
   EXPECT_EQ(with("/ops/2/operand_tiers/1", nullptr), "/ops/2/operand_tiers/1: expected a whole number, found null");
   EXPECT_EQ(with("/planner_config/0", {"one"}), "/planner_config/0: expected [key, value], found [\"one\"]");
   EXPECT_EQ(with("/format", "another"), "/format: expected \"sluice-plan\"");
-  EXPECT_THAT(with("/version", 4), HasSubstr("/version: this build reads versions 1 to 3, and the plan has 4"));
+  EXPECT_THAT(with("/version", 5), HasSubstr("/version: this build reads versions 1 to 4, and the plan has 5"));
   EXPECT_THAT(with("/version", 1), "no error") << "before small tensors could share pages";
   EXPECT_EQ(error_of(json::array()), "/: expected an object, found []");
 }

@@ -5,13 +5,15 @@
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/program/program.hpp"
+#include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice {
 
 // A line for each planner, in the order of --help. NAME_planner() is defined in the planner's own file.
 #define SLUICE_PLANNERS(entry) \
-  entry(fast_only) entry(slow_only) entry(first_touch) entry(on_demand) entry(sentinel) entry(redl)
+  entry(fast_only) entry(slow_only) entry(first_touch) entry(on_demand) entry(sentinel) entry(redl) \
+  entry(chen_sqrt)
 
 #define SLUICE_DECLARE_PLANNER(name) PlannerEntry name##_planner();
 SLUICE_PLANNERS(SLUICE_DECLARE_PLANNER)
@@ -83,8 +85,8 @@ Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const 
 Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan) {
   plan.planner = planner;
   const Program program = lower_plan(request.graph, request.machine, plan).value();
-  const CostModel costs(request.graph, request.profile, request.machine);
-  plan.predicted_step_seconds = simulate(program, costs).step_seconds;
+  const PlanCosts costs(request.graph, request.profile, request.machine, plan);
+  plan.predicted_step_seconds = simulate(program, costs.costs()).step_seconds;
   plan.lower_bound_seconds = step_lower_bound(request);
   return plan;
 }

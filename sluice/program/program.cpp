@@ -6,6 +6,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/rooms.hpp"
+#include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/program/hazard_tracker.hpp"
 
@@ -146,7 +147,7 @@ Status check_implementations(const Graph& graph, const Plan& plan) {
 
 Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
   const std::vector<Violation> violations = verify_plan(graph, machine, plan);
-  if (violations.empty()) return check_implementations(graph, plan);
+  if (violations.empty()) return check_implementations(PlanGraph(graph, plan).graph(), plan);
   std::string message = fmt::format("the plan of '{}' for '{}' cannot be run:", plan.planner, plan.graph_name);
   for (const Violation& violation : violations) {
     message += fmt::format("\n  {}: {}", to_string(violation.rule), violation.message);
@@ -156,7 +157,8 @@ Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan) 
 
 Result<Program> lower_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
   SLUICE_RETURN_IF_ERROR(check_plan(graph, machine, plan));
-  return Lowering(graph, machine, plan).run();
+  const PlanGraph step(graph, plan);
+  return Lowering(step.graph(), machine, plan).run();
 }
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/report/run_record.hpp"
 
@@ -34,7 +35,7 @@ json span_event(int lane, const std::string& name, const char* category, Seconds
 class TraceWriter {
  public:
   TraceWriter(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program)
-      : graph_(graph), machine_(machine), plan_(plan), program_(program) {
+      : step_(graph, plan), graph_(step_.graph()), machine_(machine), plan_(plan), program_(program) {
     events_.push_back(lane_name(kComputeLane, "compute"));
     for (std::size_t i = 0; i < machine.links.size(); ++i) {
       const Link& link = machine.links[i];
@@ -125,6 +126,7 @@ class TraceWriter {
     return op <= 0 ? 0 : trace.ops[static_cast<std::size_t>(op) - 1].end;
   }
 
+  PlanGraph step_;
   const Graph& graph_;
   const Machine& machine_;
   const Plan& plan_;

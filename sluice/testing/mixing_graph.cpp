@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 
 namespace sluice::testing {
@@ -41,16 +42,30 @@ std::span<std::byte> MixingGraph::bytes_of(TensorId tensor, void* stored) const 
   return {static_cast<std::byte*>(stored), static_cast<std::size_t>(graph_.tensor(tensor).bytes)};
 }
 
+std::unique_ptr<CompiledGraph> MixingGraph::rescheduled(const Rescheduled& step) const {
+  auto result = std::make_unique<MixingGraph>(step.graph, options_);
+  result->op_of_ = step.op_of;
+  return result;
+}
+
 Status MixingGraph::run(OpIndex op, std::span<void* const> operands, const StepContext& context) {
   ++ops_run_;
   if (options_.failing_op == op) return Error{ErrorCode::kIo, fmt::format("op {} was told to fail", op)};
   const Op& instruction = graph_.op(op);
-  std::uint64_t hash = random_bits(static_cast<std::uint64_t>(context.step), static_cast<std::uint64_t>(op), 0);
+  const OpIndex number = op_of_.empty() ? op : op_of_[as_index(op)];
+  std::uint64_t hash = random_bits(static_cast<std::uint64_t>(context.step), static_cast<std::uint64_t>(number), 0);
+  // Of a batch norm, whole or its apply part, the running or found statistics mix into no result but the running ones.
+  const bool norm = instruction.kind == OpKind::kBatchNorm || instruction.kind == OpKind::kBatchNormApply;
+  std::uint64_t running = 0;
   std::size_t operand = 0;
-  for (const TensorId input : instruction.inputs) hash = hash_bytes(hash, bytes_of(input, operands[operand++]));
-  for (const TensorId output : instruction.outputs) {
-    fill_bytes(mix64(hash + operand), bytes_of(output, operands[operand]));
-    ++operand;
+  for (const TensorId input : instruction.inputs) {
+    const bool statistics = norm && operand == 2;
+    std::uint64_t& mixed = statistics ? running : hash;
+    mixed = hash_bytes(mixed, bytes_of(input, operands[operand++]));
+  }
+  for (std::size_t i = 0; i < instruction.outputs.size(); ++i) {
+    const std::uint64_t seed = mix64(hash + i) ^ (i == 2 ? running : 0);
+    fill_bytes(seed, bytes_of(instruction.outputs[i], operands[operand++]));
   }
   if (options_.op_seconds > 0) spin(options_.op_seconds * (options_.uneven ? 1 + ops_run_ % 5 : 1));
   return {};

@@ -23,6 +23,7 @@ class MixingGraph : public CompiledGraph {
 
   const Graph& graph() const override { return graph_; }
   Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override;
+  std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const override;
   // The bytes as they are: `plain` gets as many floats as the tensor has bytes for.
   void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override;
   void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override;
@@ -34,6 +35,7 @@ class MixingGraph : public CompiledGraph {
 
   Graph graph_;
   MixingOptions options_;
+  std::vector<OpIndex> op_of_;  // by op: the op that it mixes as, where this graph has them in another order
   int ops_run_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sluice/data/data_source.hpp"
+#include "sluice/plan/plan_graph.hpp"
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice {
@@ -34,16 +35,18 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machi
 
 Status Session::start_executor() {
   SLUICE_ASSIGN(program_, lower_plan(workload_.graph(), machine_, plan_));
+  const PlanGraph step(workload_.graph(), plan_);
+  rescheduled_ = step.rescheduled() == nullptr ? nullptr : workload_.compiled->rescheduled(*step.rescheduled());
   under_policy_ = nullptr;
   if (plan_.policy) {
     SLUICE_ASSIGN(std::unique_ptr<PolicyExecutor> executor,
-                  PolicyExecutor::create(*workload_.compiled, machine_, program_, plan_.budgets, *plan_.policy));
+                  PolicyExecutor::create(compiled(), machine_, program_, plan_.budgets, *plan_.policy));
     under_policy_ = executor.get();
     executor_ = std::move(executor);
   } else {
-    SLUICE_ASSIGN(executor_, Executor::create(*workload_.compiled, machine_, program_, plan_.budgets));
+    SLUICE_ASSIGN(executor_, Executor::create(compiled(), machine_, program_, plan_.budgets));
   }
-  parameters_ = std::make_unique<ParameterAccess>(*workload_.compiled, *executor_);
+  parameters_ = std::make_unique<ParameterAccess>(compiled(), *executor_);
   return {};
 }
 
@@ -118,7 +121,7 @@ Status Session::change_plan(const Plan& plan) {
 }
 
 Locality Session::locality(const StepTimes& last) const {
-  if (under_policy_ == nullptr) return measure_locality(workload_.graph(), program_, last);
+  if (under_policy_ == nullptr) return measure_locality(graph(), program_, last);
   std::vector<Seconds> op_ends;
   for (const Span& op : last.ops) op_ends.push_back(op.end);
   return summarise_locality(under_policy_->last_step().ops, op_ends, last.step_seconds);

@@ -63,6 +63,7 @@ class Session : public Training {
 
   const Plan& plan() const { return plan_; }
   const Program& program() const { return program_; }
+  const Graph& graph() const { return compiled().graph(); }  // whose ops the plan and the program run
   Executor& executor() { return *executor_; }  // validate() and change_plan() make another one
   std::vector<std::string> notes() const { return executor_->notes(); }
 
@@ -70,6 +71,7 @@ class Session : public Training {
   Session(Workload& workload, const Machine& machine, const Plan& plan, const SessionOptions& options)
       : workload_(workload), machine_(machine), plan_(plan), options_(options) {}
   Status start_executor();
+  CompiledGraph& compiled() const { return rescheduled_ ? *rescheduled_ : *workload_.compiled; }
   Result<ParkedTensors> park();  // and end the executor
   Status restart(const ParkedTensors& parked);
   Status give_initial_values(const ParkedTensors* earlier);
@@ -80,6 +82,7 @@ class Session : public Training {
   Plan plan_;
   SessionOptions options_;
   Program program_;
+  std::unique_ptr<CompiledGraph> rescheduled_;  // of a plan with a schedule
   std::unique_ptr<InputSource> data_;
   std::unique_ptr<Evaluator> evaluator_;
   std::vector<TensorId> losses_;

@@ -9,6 +9,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/graph/graph.hpp"
+#include "sluice/graph/reschedule.hpp"
 
 namespace sluice {
 
@@ -38,6 +39,13 @@ class CompiledGraph {
   // Runs one op. `operands` are inputs then outputs in the op's order; pointers are aligned to 64 bytes, equal where
   // the op names the same tensor twice. Results depend only on operand bytes, the context and the thread count.
   virtual Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) = 0;
+
+  // The kernels of this graph for its ops in another order; the op of slot k is step.graph.op(k). Needs this object no
+  // longer.
+  virtual std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const {
+    SLUICE_CHECK(step.op_of.empty(), "these kernels run in the graph's own order");
+    return nullptr;
+  }
 
   // Converts between a tensor's executable layout and row-major fp32 (checkpoints, initial values, hashes). Exact.
   virtual void to_plain(TensorId tensor, const void* stored, std::span<float> plain) = 0;

@@ -13,12 +13,7 @@ namespace {
 
 // The op that makes `op`'s first output again. Its outputs are those that it repeats.
 Op again(const Op& op) {
-  Op copy = op;
-  if (op.kind == OpKind::kBatchNorm) {
-    copy.kind = OpKind::kBatchNormApply;
-    copy.inputs = {op.inputs[0], op.inputs[1], op.outputs[1]};
-    copy.outputs = {op.outputs[0]};
-  }
+  Op copy = repeated_form(op);
   copy.name = op.name + ".again";
   copy.phase = Phase::kBackward;
   return copy;

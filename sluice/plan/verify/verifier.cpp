@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "sluice/plan/verify/same_values.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
 namespace sluice {
@@ -34,6 +36,8 @@ std::string_view to_string(Rule rule) {
       return "cycle-closed";
     case Rule::kLinkExists:
       return "link-exists";
+    case Rule::kSameValues:
+      return "same-values";
   }
   return "unknown";
 }
@@ -67,19 +71,40 @@ std::string Names::migration(MigrationIndex migration) const {
   return fmt::format("migration {} (issue after {}, needed by {})", migration, m.issue_after, m.needed_by);
 }
 
-std::vector<Violation> verify_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
+namespace {
+
+// The graph of the plan's schedule, if it has one that can be followed and leaves every value as it is.
+std::optional<Rescheduled> checked_schedule(const Graph& graph, const Plan& plan, Findings& findings) {
+  if (plan.schedule.empty()) return std::nullopt;
+  Result<Rescheduled> step = reschedule(graph, plan.schedule);
+  if (!step.ok()) {
+    findings.add(Rule::kWellFormed, kStepStart, step.error().message);
+    return std::nullopt;
+  }
+  for (Violation& violation : check_same_values(graph, *step, kMostViolations)) {
+    findings.add(violation.rule, kStepStart, std::move(violation.message));
+  }
+  return std::move(*step);
+}
+
+}  // namespace
+
+std::vector<Violation> verify_plan(const Graph& given, const Machine& machine, const Plan& plan) {
   Findings findings;
-  if (const std::string expected = graph.fingerprint(); plan.graph_fingerprint != expected) {
+  if (const std::string expected = given.fingerprint(); plan.graph_fingerprint != expected) {
     findings.add(
         Rule::kGraphMatches, kStepStart,
         fmt::format("the plan was made for graph '{}' with fingerprint {}, and this is '{}' with {}: plan again",
-                    plan.graph_name, plan.graph_fingerprint, graph.name, expected));
+                    plan.graph_name, plan.graph_fingerprint, given.name, expected));
   }
   if (const std::string expected = machine.fingerprint(); plan.machine_fingerprint != expected) {
     findings.add(Rule::kMachineMatches, kStepStart,
                  fmt::format("the plan was made for a machine with fingerprint {}, and this one has {}: plan again",
                              plan.machine_fingerprint, expected));
   }
+  std::optional<Rescheduled> step;
+  if (findings.empty()) step = checked_schedule(given, plan, findings);
+  const Graph& graph = step ? step->graph : given;
   if (findings.empty()) check_form(graph, machine, plan, findings);
   if (findings.empty()) {
     const std::vector<verify::Extent> extents = verify::extents(graph, plan);

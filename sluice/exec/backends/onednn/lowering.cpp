@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/in_place.hpp"
 #include "sluice/graph/op_traits.hpp"
@@ -263,10 +264,38 @@ class Lowering {
   LoweredGraph result_;
 };
 
+// What the apply part of a batch norm needs of its operands: the layouts in which the whole one has them.
+KernelRequest apply_request(const Graph& graph, const Op& batch_norm, const Kernel& kernel) {
+  const DType dtype = graph.tensor(batch_norm.inputs[0]).dtype;
+  const auto operand = [&](const Layout& layout) {
+    const bool is_f32 = layout.data_type() == dnnl::memory::data_type::f32;
+    return OperandRequest{layout.dims(), is_f32 ? DType::kF32 : dtype, layout};
+  };
+  KernelRequest request{.kind = OpKind::kBatchNormApply,
+                        .attributes = batch_norm.attributes,
+                        .inputs = {operand(kernel.inputs[0]), operand(kernel.inputs[1]), operand(kernel.outputs[1])},
+                        .outputs = {operand(kernel.outputs[0])}};
+  if (batch_norm.inputs.size() > 3) request.inputs.push_back(operand(kernel.inputs[3]));
+  return request;
+}
+
 }  // namespace
 
 LoweredGraph lower_to_onednn(const Graph& logical, const dnnl::engine& engine) {
   return Lowering(logical, engine).run();
+}
+
+LoweredGraph reschedule_kernels(const LoweredGraph& lowered, const Rescheduled& step, const dnnl::engine& engine) {
+  LoweredGraph result{step.graph, {}, {}};
+  for (const TensorId id : step.tensor_of) result.layouts.push_back(lowered.layouts[as_index(id)]);
+  KernelCache cache(engine);
+  for (OpIndex slot = 0; slot < step.graph.op_count(); ++slot) {
+    const OpIndex given = step.op_of[as_index(slot)];
+    const std::shared_ptr<Kernel>& kernel = lowered.kernels[as_index(given)];
+    const bool applies = step.graph.op(slot).kind != lowered.graph.op(given).kind;
+    result.kernels.push_back(applies ? cache.find_or_make(apply_request(lowered.graph, lowered.graph.op(given), *kernel)) : kernel);
+  }
+  return result;
 }
 
 }  // namespace sluice

@@ -25,4 +25,8 @@ struct LoweredGraph {
 // Throws dnnl::error where oneDNN has no kernel for an op.
 LoweredGraph lower_to_onednn(const Graph& logical, const dnnl::engine& engine);
 
+// The same kernels and layouts for the ops in another order. A batch norm that runs again gets a kernel of its apply
+// part, for the same layouts.
+LoweredGraph reschedule_kernels(const LoweredGraph& lowered, const Rescheduled& step, const dnnl::engine& engine);
+
 }  // namespace sluice

@@ -25,6 +25,11 @@ class OnednnGraph : public CompiledGraph {
     }
   }
 
+  std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const override {
+    omp_set_num_threads(threads_);
+    return std::make_unique<OnednnGraph>(engine_, reschedule_kernels(lowered_, step, engine_), threads_);
+  }
+
   void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override {
     // oneDNN's memory objects know no const; a reorder only reads its source.
     reorder(tensor, stored_layout(tensor), const_cast<void*>(stored), plain_form(tensor), plain.data());

@@ -59,6 +59,10 @@ class ReferenceGraph : public CompiledGraph {
  public:
   explicit ReferenceGraph(Graph graph) : graph_(std::move(graph)) {}
 
+  std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const override {
+    return std::make_unique<ReferenceGraph>(step.graph);
+  }
+
   const Graph& graph() const override { return graph_; }
 
   Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override {

@@ -1,0 +1,71 @@
+#include "sluice/graph/reschedule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/op_traits.hpp"
+
+namespace sluice {
+namespace {
+
+class Rescheduling {
+ public:
+  explicit Rescheduling(const Graph& graph) : given_(graph), runs_(graph.ops().size(), 0) {
+    result_.graph.name = graph.name;
+    result_.graph.layers = graph.layers;
+    for (const Tensor& tensor : graph.tensors()) result_.graph.add_tensor(tensor);
+    result_.tensor_of.resize(graph.tensors().size());
+    std::iota(result_.tensor_of.begin(), result_.tensor_of.end(), 0);
+    newest_ = result_.tensor_of;
+    copies_.assign(graph.tensors().size(), 1);
+  }
+
+  void run(OpIndex index) {
+    const bool again = runs_[as_index(index)]++ > 0;
+    Op op = again ? repeated_form(given_.op(index)) : given_.op(index);
+    const std::vector<TensorId> read = op.inputs;
+    for (TensorId& id : op.inputs) id = newest_[as_index(id)];
+    for (TensorId& id : op.outputs) {
+      if (again && std::ranges::find(read, id) == read.end()) make_anew(id);
+      id = newest_[as_index(id)];
+    }
+    if (again) op.name += fmt::format(".{}", runs_[as_index(index)]);
+    result_.graph.add_op(std::move(op));
+    result_.op_of.push_back(index);
+  }
+
+  Rescheduled finish() && { return std::move(result_); }
+
+ private:
+  void make_anew(TensorId id) {
+    Tensor copy = given_.tensor(id);
+    copy.name += fmt::format(".{}", ++copies_[as_index(id)]);
+    newest_[as_index(id)] = result_.graph.add_tensor(std::move(copy));
+    result_.tensor_of.push_back(id);
+  }
+
+  const Graph& given_;
+  Rescheduled result_;
+  std::vector<int> runs_;         // by op of the given graph
+  std::vector<int> copies_;       // by tensor of the given graph
+  std::vector<TensorId> newest_;  // by tensor of the given graph: which one holds it now
+};
+
+}  // namespace
+
+Result<Rescheduled> reschedule(const Graph& graph, std::span<const OpIndex> schedule) {
+  Rescheduling rescheduling(graph);
+  for (std::size_t slot = 0; slot < schedule.size(); ++slot) {
+    if (schedule[slot] < 0 || schedule[slot] >= graph.op_count()) {
+      return bad_input(fmt::format("slot {} of the schedule runs op {}, and the graph has ops 0 to {}", slot,
+                                   schedule[slot], graph.op_count() - 1));
+    }
+    rescheduling.run(schedule[slot]);
+  }
+  return std::move(rescheduling).finish();
+}
+
+}  // namespace sluice

@@ -1,0 +1,23 @@
+// Whether a schedule leaves every value as it is: each execution reads what its op reads in the graph's own order.
+//
+// A tensor's *version* is the op and output that wrote it last; before any, the step's start. Ops are functions of what
+// they read (and draw by counters, see Repeat in op_traits.hpp), so two executions of an op that read the same versions
+// write the same bits. It is therefore enough to compare, slot by slot, the versions read with those of the graph's
+// order, and at the end of the step the versions of what outlives it. This sees at once an op before its operand is
+// made, a value that was overwritten in between, an update done twice, and an op left out.
+//
+// The graph of the schedule is taken as it is, however it was made: that its ops are those of the given graph, and its
+// new tensors like those they stand for, is checked, too.
+#pragma once
+
+#include <vector>
+
+#include "sluice/graph/reschedule.hpp"
+#include "sluice/plan/verify/verifier.hpp"
+
+namespace sluice {
+
+// Violations of kSameValues, in slot order, at most `most`.
+std::vector<Violation> check_same_values(const Graph& graph, const Rescheduled& scheduled, std::size_t most);
+
+}  // namespace sluice

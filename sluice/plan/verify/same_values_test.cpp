@@ -1,0 +1,129 @@
+// Schedules against what a step computes: whatever is accepted reads the same values, and what would not is refused.
+#include "sluice/plan/verify/same_values.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/base/random.hpp"
+#include "sluice/graph/op_traits.hpp"
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random_schedule.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::random_graph;
+using testing::random_schedule;
+
+std::vector<Violation> violations_of(const Graph& graph, const std::vector<OpIndex>& schedule) {
+  return check_same_values(graph, reschedule(graph, schedule).value(), 20);
+}
+
+std::vector<OpIndex> own_order_of(const Graph& graph) {
+  std::vector<OpIndex> order;
+  for (OpIndex index = 0; index < graph.op_count(); ++index) order.push_back(index);
+  return order;
+}
+
+// A stand-in for running: an op makes each output from its number in the given graph and what it reads.
+std::vector<std::uint64_t> results_of(const Graph& given, const Rescheduled& step) {
+  std::vector<std::uint64_t> values;
+  for (const TensorId id : step.tensor_of) values.push_back(mix64(static_cast<std::uint64_t>(id) + 1));
+  for (OpIndex slot = 0; slot < step.graph.op_count(); ++slot) {
+    const Op& op = step.graph.op(slot);
+    const OpIndex of = step.op_of[as_index(slot)];
+    const Op& whole = given.op(of);
+    auto mixed = static_cast<std::uint64_t>(of);
+    // The apply part of a batch norm makes what the whole makes of x, scale and shift, and residual.
+    const bool norm = whole.kind == OpKind::kBatchNorm;
+    const auto reads = [&](std::size_t i) { return !norm || i < 2 || i == 3; };
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (reads(i)) mixed = mix64(mixed * 31 + values[as_index(op.inputs[i])]);
+    }
+    const std::uint64_t running = norm && op.kind == whole.kind ? values[as_index(op.inputs[2])] : 0;
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+      values[as_index(op.outputs[o])] = mix64(mixed + o + (o == 2 ? running : 0));
+    }
+  }
+  std::vector<std::uint64_t> kept;
+  for (TensorId id = 0; id < given.tensor_count(); ++id) {
+    const Role role = given.tensor(id).role;
+    if (is_persistent(role) || role == Role::kOutput) kept.push_back(values[as_index(id)]);
+  }
+  return kept;
+}
+
+TEST(SameValues, TheGraphsOwnOrderIsRight) {
+  const Graph graph = random_graph(1);
+  EXPECT_THAT(violations_of(graph, own_order_of(graph)), IsEmpty());
+}
+
+TEST(SameValues, RandomSchedulesThatAreAcceptedComputeTheSame) {
+  std::size_t repeated = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE(seed);
+    const Graph graph = random_graph(seed);
+    const std::vector<OpIndex> schedule = random_schedule(graph, seed);
+    const std::vector<Violation> violations = violations_of(graph, schedule);
+    ASSERT_TRUE(violations.empty()) << violations.front().message;
+    const auto own = results_of(graph, reschedule(graph, own_order_of(graph)).value());
+    ASSERT_EQ(results_of(graph, reschedule(graph, schedule).value()), own);
+    repeated += schedule.size() - graph.ops().size();
+  }
+  EXPECT_GT(repeated, 1000U) << "ops really run again";
+}
+
+// One entry of a sound schedule moved, doubled or dropped: what then computes something else must be refused.
+TEST(SameValues, WhatComputesSomethingElseIsRefused) {
+  std::size_t refused = 0;
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    SCOPED_TRACE(seed);
+    const Graph graph = random_graph(seed % 40 + 1);
+    std::vector<OpIndex> schedule = random_schedule(graph, seed, 1.2);
+    const auto at = [&](std::uint64_t stream) {
+      return schedule.begin() + static_cast<std::ptrdiff_t>(random_bits(seed, stream, 0) % schedule.size());
+    };
+    switch (random_bits(seed, 9, 0) % 3) {
+      case 0:
+        std::iter_swap(at(2), at(3));
+        break;
+      case 1:
+        schedule.insert(at(4), *at(5));
+        break;
+      default:
+        schedule.erase(at(6));
+    }
+    const auto own = results_of(graph, reschedule(graph, own_order_of(graph)).value());
+    const bool same = results_of(graph, reschedule(graph, schedule).value()) == own;
+    const bool accepted = violations_of(graph, schedule).empty();
+    ASSERT_TRUE(same || !accepted);
+    refused += accepted ? 0 : 1;
+  }
+  EXPECT_GT(refused, 300U);
+}
+
+TEST(SameValues, AnUpdateRunsOnce) {
+  const Graph graph = random_graph(3);
+  std::vector<OpIndex> schedule = own_order_of(graph);
+  const auto update = std::ranges::find_if(schedule, [&](OpIndex index) { return is_update(graph.op(index).kind); });
+  ASSERT_NE(update, schedule.end());
+  schedule.insert(update, *update);
+  const std::vector<Violation> violations = violations_of(graph, schedule);
+  ASSERT_FALSE(violations.empty());
+  EXPECT_EQ(violations.front().rule, Rule::kSameValues);
+  EXPECT_THAT(violations.front().message, HasSubstr("runs once a step"));
+}
+
+TEST(SameValues, AnOpThatIsLeftOutIsNamed) {
+  const Graph graph = random_graph(3);
+  std::vector<OpIndex> schedule = own_order_of(graph);
+  const OpIndex missing = schedule.back();
+  schedule.pop_back();
+  EXPECT_THAT(violations_of(graph, schedule).front().message, HasSubstr(graph.op(missing).name + " never runs"));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,101 @@
+#include "sluice/testing/random_schedule.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/base/check.hpp"
+#include "sluice/base/random.hpp"
+#include "sluice/graph/op_traits.hpp"
+
+namespace sluice::testing {
+namespace {
+
+using Writer = OpIndex;  // -1: before the step
+
+// Runs ops that may run at any moment. Values are known by who wrote them.
+class Shuffle {
+ public:
+  explicit Shuffle(const Graph& graph)
+      : graph_(graph), runs_(graph.ops().size(), 0), holds_(graph.tensors().size(), -1) {
+    std::vector<Writer> writers(graph.tensors().size(), -1);
+    for (OpIndex index = 0; index < graph.op_count(); ++index) {
+      for (const TensorId id : graph.op(index).inputs) {
+        reads_.emplace_back(index, std::pair{id, writers[as_index(id)]});
+      }
+      for (const TensorId id : graph.op(index).outputs) writers[as_index(id)] = index;
+    }
+    at_end_ = writers;
+  }
+
+  std::vector<OpIndex> may_run() const {
+    std::vector<OpIndex> found;
+    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+      if (may_run(index)) found.push_back(index);
+    }
+    return found;
+  }
+
+  void run(OpIndex index) {
+    const Op op = form_of(index);
+    ++runs_[as_index(index)];
+    for (const TensorId id : op.outputs) holds_[as_index(id)] = index;
+  }
+
+  bool ran(OpIndex index) const { return runs_[as_index(index)] > 0; }
+
+ private:
+  Op form_of(OpIndex index) const { return ran(index) ? repeated_form(graph_.op(index)) : graph_.op(index); }
+
+  bool may_run(OpIndex index) const {
+    if (ran(index) && !may_repeat(graph_.op(index).kind)) return false;
+    const Op op = form_of(index);
+    for (const TensorId id : op.inputs) {
+      if (holds_[as_index(id)] != wanted(index, id)) return false;
+    }
+    return std::ranges::all_of(op.outputs, [&](TensorId id) { return may_replace(id, index); });
+  }
+
+  Writer wanted(OpIndex reader, TensorId id) const {
+    for (const auto& [index, read] : reads_) {
+      if (index == reader && read.first == id) return read.second;
+    }
+    return reader;  // a batch norm's own statistics
+  }
+
+  // Whether nobody misses what the tensor holds once `writer` has written it.
+  bool may_replace(TensorId id, OpIndex writer) const {
+    const Writer now = holds_[as_index(id)];
+    if (now == writer) return true;
+    const Role role = graph_.tensor(id).role;
+    if ((is_persistent(role) || role == Role::kOutput) && ran(writer)) return false;
+    return std::ranges::all_of(reads_, [&](const auto& read) {
+      return read.second != std::pair{id, now} || read.first == writer || ran(read.first);
+    });
+  }
+
+  const Graph& graph_;
+  std::vector<int> runs_;
+  std::vector<Writer> holds_;   // by tensor
+  std::vector<Writer> at_end_;  // by tensor
+  std::vector<std::pair<OpIndex, std::pair<TensorId, Writer>>> reads_;
+};
+
+}  // namespace
+
+std::vector<OpIndex> random_schedule(const Graph& graph, std::uint64_t seed, double repeats) {
+  Shuffle shuffle(graph);
+  std::vector<OpIndex> schedule;
+  const auto wanted = static_cast<std::size_t>(repeats * graph.op_count());
+  for (std::uint64_t turn = 0;; ++turn) {
+    std::vector<OpIndex> choices = shuffle.may_run();
+    if (schedule.size() >= wanted) std::erase_if(choices, [&](OpIndex index) { return shuffle.ran(index); });
+    if (choices.empty()) break;
+    schedule.push_back(choices[random_bits(seed, 1, turn) % choices.size()]);
+    shuffle.run(schedule.back());
+  }
+  return schedule;
+}
+
+}  // namespace sluice::testing

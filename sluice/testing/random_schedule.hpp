@@ -1,0 +1,14 @@
+// Random schedules of a graph that leave every value as it is: ops in another order, some of them again and again.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sluice/graph/graph.hpp"
+
+namespace sluice::testing {
+
+// Every op at least once. About `repeats` times as many executions as ops; seeded.
+std::vector<OpIndex> random_schedule(const Graph& graph, std::uint64_t seed, double repeats = 1.5);
+
+}  // namespace sluice::testing
