@@ -38,22 +38,20 @@ IdVector<OpIndex, Bytes> persistent_bytes_from(const Graph& graph, const Livenes
 
 }  // namespace
 
-Seconds step_lower_bound(const PlanRequest& request) {
-  const Graph& graph = request.graph;
-  const CostModel costs(graph, request.profile, request.machine);
+Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
+                         std::span<const Bytes> budgets) {
   Seconds compute = 0;
   for (OpIndex op = 0; op < graph.op_count(); ++op) compute += costs.op_seconds(op);
-  if (request.machine.tiers.size() != 2 || request.machine.tier(1).addressable) return compute;
-  const auto out = request.machine.link_between(kFastTier, 1);
-  const auto in = request.machine.link_between(1, kFastTier);
+  if (machine.tiers.size() != 2 || machine.tier(1).addressable) return compute;
+  const auto out = machine.link_between(kFastTier, 1);
+  const auto in = machine.link_between(1, kFastTier);
   if (!out || !in) return compute;
 
   const Liveness liveness = analyze_liveness(graph);
   const IdVector<OpIndex, Bytes> across = bytes_across(graph, liveness);
   const IdVector<OpIndex, Bytes> persistent = persistent_bytes_from(graph, liveness);
   const auto seconds = [&](Bytes bytes, LinkId link) {
-    return std::max(0.0, static_cast<double>(bytes - request.budgets[kFastTier])) /
-           request.machine.link(link).bandwidth;
+    return std::max(0.0, static_cast<double>(bytes - budgets[kFastTier])) / machine.link(link).bandwidth;
   };
   Seconds bound = compute;
   Seconds before = 0;

@@ -1,5 +1,4 @@
-// A lower bound on the step time: no plan can beat it. The formula is for tiers that ops cannot address, and without
-// rematerialization.
+// A lower bound on the step time: no plan can beat it.
 //
 // Take any op k, and let C be the fast budget. A_k bytes of activations live across k. Those that are not in the fast
 // tier at that moment were made there, so they went out before k; and they will be read there, so they come back after
@@ -9,13 +8,20 @@
 //   step >= max(compute before k, (A_k - C)/BW_out) + max(compute from k on, (A_k + P_k - C)/BW_in)
 //
 // The step is also never shorter than the compute time alone. Where ops may address the slow tier, and on machines of
-// more than two tiers or without links both ways, only this second bound is used. Links count at their full bandwidth: while they share a disk they are only slower.
+// more than two tiers or without links both ways, only this second bound is used. Links count at their full bandwidth:
+// while they share a disk they are only slower.
+//
+// A plan that runs ops in another order, or again, has a bound of its own: that of its schedule's graph.
 #pragma once
 
-#include "sluice/planners/planner.hpp"
+#include <span>
+
+#include "sluice/profile/cost_model.hpp"
 
 namespace sluice {
 
-Seconds step_lower_bound(const PlanRequest& request);
+// `costs` are those of `graph` on `machine`; budgets by TierId.
+Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
+                         std::span<const Bytes> budgets);
 
 }  // namespace sluice

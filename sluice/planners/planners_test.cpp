@@ -12,6 +12,7 @@
 #include "sluice/planners/problem_for_tests.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/program/program.hpp"
+#include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random_graph.hpp"
@@ -20,8 +21,8 @@ namespace sluice {
 namespace {
 
 StepTimes simulated(const PlanningProblem& problem, const Plan& plan) {
-  const CostModel costs(problem.graph, problem.profile, problem.machine);
-  return simulate(lower_plan(problem.graph, problem.machine, plan).value(), costs);
+  const PlanCosts costs(problem.graph, problem.profile, problem.machine, plan);
+  return simulate(lower_plan(problem.graph, problem.machine, plan).value(), costs.costs());
 }
 
 class EveryPlanner : public ::testing::TestWithParam<std::string> {};
@@ -42,7 +43,7 @@ TEST_P(EveryPlanner, IsRightOnRandomGraphsAtEveryBudgetItAccepts) {
       ++accepted;
       EXPECT_LE(plan->arena_bytes[kFastTier], request.budgets[kFastTier]);
       const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
-      EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
+      EXPECT_EQ(testing::find_race(PlanGraph(problem.graph, *plan).graph(), program, seed), std::nullopt);
     }
   }
   EXPECT_GE(accepted, 60);
@@ -50,9 +51,12 @@ TEST_P(EveryPlanner, IsRightOnRandomGraphsAtEveryBudgetItAccepts) {
 
 TEST_P(EveryPlanner, PlansTwiceTheSame) {
   const PlanningProblem problem(merged_model("resnet20", 4, 32), "optane", 1e9);
-  const auto first = make_plan(GetParam(), problem.request(GetParam() == "fast-only" ? 1.0 : 0.4));
-  const auto second = make_plan(GetParam(), problem.request(GetParam() == "fast-only" ? 1.0 : 0.4));
+  PlanRequest request = problem.request(1.0);
+  request.budgets[kFastTier] = smallest_feasible_bytes(GetParam(), request).value();
+  const auto first = make_plan(GetParam(), request);
+  const auto second = make_plan(GetParam(), request);
   ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_EQ(first->schedule, second->schedule);
   EXPECT_EQ(first->residencies, second->residencies);
   EXPECT_EQ(first->migrations, second->migrations);
 }

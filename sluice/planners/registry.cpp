@@ -12,8 +12,7 @@ namespace sluice {
 
 // A line for each planner, in the order of --help. NAME_planner() is defined in the planner's own file.
 #define SLUICE_PLANNERS(entry) \
-  entry(fast_only) entry(slow_only) entry(first_touch) entry(on_demand) entry(sentinel) entry(redl) \
-  entry(chen_sqrt)
+  entry(fast_only) entry(slow_only) entry(first_touch) entry(on_demand) entry(sentinel) entry(redl) entry(chen_sqrt)
 
 #define SLUICE_DECLARE_PLANNER(name) PlannerEntry name##_planner();
 SLUICE_PLANNERS(SLUICE_DECLARE_PLANNER)
@@ -87,7 +86,7 @@ Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan
   const Program program = lower_plan(request.graph, request.machine, plan).value();
   const PlanCosts costs(request.graph, request.profile, request.machine, plan);
   plan.predicted_step_seconds = simulate(program, costs.costs()).step_seconds;
-  plan.lower_bound_seconds = step_lower_bound(request);
+  plan.lower_bound_seconds = step_lower_bound(costs.graph(), costs.costs(), request.machine, request.budgets);
   return plan;
 }
 

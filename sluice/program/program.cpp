@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/plan/rooms.hpp"
 #include "sluice/plan/plan_graph.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/program/hazard_tracker.hpp"
 

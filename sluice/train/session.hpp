@@ -64,7 +64,7 @@ class Session : public Training {
   const Plan& plan() const { return plan_; }
   const Program& program() const { return program_; }
   const Graph& graph() const { return compiled().graph(); }  // whose ops the plan and the program run
-  Executor& executor() { return *executor_; }  // validate() and change_plan() make another one
+  Executor& executor() { return *executor_; }                // validate() and change_plan() make another one
   std::vector<std::string> notes() const { return executor_->notes(); }
 
  private:

@@ -108,7 +108,8 @@ class ValueCheck {
       violation(fmt::format("slot {} is not what the schedule says, {}", slot, given.name));
     }
     check_reads(slot, index, form, op);
-    for (std::size_t i = 0; i < op.outputs.size(); ++i) now_[as_index(op.outputs[i])] = {index, output_of(form, given, i)};
+    for (std::size_t i = 0; i < op.outputs.size(); ++i)
+      now_[as_index(op.outputs[i])] = {index, output_of(form, given, i)};
   }
 
   // Which output of the op as given the form's output `i` is.

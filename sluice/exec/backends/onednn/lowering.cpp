@@ -293,7 +293,8 @@ LoweredGraph reschedule_kernels(const LoweredGraph& lowered, const Rescheduled& 
     const OpIndex given = step.op_of[as_index(slot)];
     const std::shared_ptr<Kernel>& kernel = lowered.kernels[as_index(given)];
     const bool applies = step.graph.op(slot).kind != lowered.graph.op(given).kind;
-    result.kernels.push_back(applies ? cache.find_or_make(apply_request(lowered.graph, lowered.graph.op(given), *kernel)) : kernel);
+    result.kernels.push_back(
+        applies ? cache.find_or_make(apply_request(lowered.graph, lowered.graph.op(given), *kernel)) : kernel);
   }
   return result;
 }
