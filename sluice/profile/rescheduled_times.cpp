@@ -1,6 +1,7 @@
 #include "sluice/profile/rescheduled_times.hpp"
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/graph/liveness.hpp"
 
 namespace sluice {
 namespace {
@@ -28,6 +29,23 @@ Profile rescheduled_times(const Profile& profile, const Rescheduled& step) {
       if (other && !copy->index.empty()) copy->index[slot] = -1;
     }
     times = std::move(copy);
+  }
+  return result;
+}
+
+AccessProfile rescheduled_accesses(const AccessProfile& accesses, const Rescheduled& step) {
+  AccessProfile result = accesses;
+  result.graph_fingerprint = step.graph.fingerprint();
+  result.ops.clear();
+  for (OpIndex slot = 0; slot < step.graph.op_count(); ++slot) {
+    std::vector<TensorTouches>& touches = result.ops.emplace_back();
+    for (const TensorId id : distinct_operands(step.graph.op(slot))) {
+      for (TensorTouches touch : accesses.ops[step.op_of[as_index(slot)]]) {
+        if (touch.tensor != step.tensor_of[as_index(id)]) continue;
+        touch.tensor = id;
+        touches.push_back(touch);
+      }
+    }
   }
   return result;
 }

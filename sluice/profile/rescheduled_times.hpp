@@ -1,12 +1,14 @@
-// Op times of a step's ops in another order: every execution takes what its op was measured to take. A batch norm that
-// repeats only its apply part is charged all of it.
+// Measurements of a step's ops for the same ops in another order: every execution takes, and touches, what its op was
+// measured to. A batch norm that repeats only its apply part is charged all of it.
 #pragma once
 
 #include "sluice/graph/reschedule.hpp"
+#include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile.hpp"
 
 namespace sluice {
 
 Profile rescheduled_times(const Profile& profile, const Rescheduled& step);
+AccessProfile rescheduled_accesses(const AccessProfile& accesses, const Rescheduled& step);
 
 }  // namespace sluice

@@ -200,14 +200,18 @@ class Slicer {
     result_.add_op(std::move(op));
   }
 
-  // All of `indices` for the first slice, then for the next, so that a slice's gradient is short-lived.
+  // All of `indices` for one slice, then for the next, so that a slice's gradient is short-lived. The backward pass
+  // begins with the last slice: the forward pass has just left it in fast memory.
   void emit_slices(const Group& group, const std::vector<OpIndex>& indices) {
-    for (std::size_t slice = 0; slice < group.cuts.size(); ++slice) {
-      for (const OpIndex index : indices) emit_slice(graph_.op(index), group.cuts[slice], slice);
+    const std::size_t count = group.cuts.size();
+    const bool forward = graph_.op(indices.front()).phase == Phase::kForward;
+    for (std::size_t turn = 0; turn < count; ++turn) {
+      const std::size_t slice = forward ? turn : count - 1 - turn;
+      for (const OpIndex index : indices) emit_slice(graph_.op(index), group.cuts[slice], slice, turn == 0);
     }
   }
 
-  void emit_slice(Op op, const Features& features, std::size_t slice) {
+  void emit_slice(Op op, const Features& features, std::size_t slice, bool first) {
     const Operands operands = *operands_of(op);
     rename(op, slice);
     op.name += fmt::format("[{}:{}]", features.begin, features.end);
@@ -216,8 +220,8 @@ class Slicer {
       op.attributes.out_begin = features.begin;
       op.attributes.out_end = features.end;
     }
-    // The output stays whole, so every slice but the first finds the others' work in it.
-    if (!operands.write.empty() && slice > 0) {
+    // The output stays whole, so every slice but the first to run finds the others' work in it.
+    if (!operands.write.empty() && !first) {
       op.attributes.partial = true;
       op.inputs.push_back(op.outputs[0]);
     }

@@ -4,8 +4,10 @@
 // momentum) would alone decide the smallest feasible budget. Sliced by output features, each op touches one part:
 //
 //   forward    y[:, 0:k]   y[:, k:2k]  ...                                    (each writes its part of y)
-//   backward   dx  = dy[:, 0:k]  w0; dw0, db0; update w0, b0;
-//              dx += dy[:, k:2k] w1; dw1, db1; update w1, b1;  ...
+//   backward   dx  = dy[:, mk:] wm; dwm, dbm; update wm, bm;
+//              dx += ...                        ...  dy[:, 0:k] w0; dw0, db0; update w0, b0
+//
+// The backward pass begins with the last slice, which the forward pass has just left in fast memory.
 //
 // An embedding is sliced by rows of its vocabulary; so is a weight that an embedding and the last dense layer share
 // (GPT-2, BERT), in all its ops. Weights, biases, their gradients and optimizer states become one tensor per slice,

@@ -1,0 +1,299 @@
+// deferred-updates: weight gradients and updates run later, where the link to the slow tier has room.
+//
+// A large layer in the middle of a step (VGG's first dense layer: 392 MiB of weights, as much gradient and momentum)
+// needs its parameters, gradients and optimizer states within a few milliseconds, and then the link idles under the
+// backward pass of the layers before it. But its gradient is made of two small tensors, what the layer read and the
+// gradient of what it wrote. If these stay in fast memory, gradient and update may wait:
+//
+//   order of the graph   dx1 dw1 up1  dx2 dw2 up2  dx3 dw3 up3   dx4        dx5        dx6        dx7
+//   deferred             dx1          dx2          dx3           dx4 dw1 up1  dx5 dw2 up2  dx6 dw3 up3  dx7
+//
+// An update and all that makes its gradient move together (UpdateGroup), and not past an op that overwrites what they
+// read. A few ways to spread them over the rest of the step (Spread) are planned by `sentinel` and simulated; the best
+// is kept, and that may be the graph's own order. So every question of where tensors live is sentinel's, as are the
+// trials of late prefetches while training runs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <set>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/op_traits.hpp"
+#include "sluice/planners/plan_search.hpp"
+#include "sluice/planners/rescheduled_request.hpp"
+#include "sluice/sim/plan_costs.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kPlacedBy = "sentinel";
+constexpr double kClearlyFaster = 0.998;  // than the best so far, in simulated time
+
+// Updates that share the making of their gradients, with the ops that make them.
+struct UpdateGroup {
+  std::vector<OpIndex> ops;  // ascending
+  OpIndex limit = 0;         // the first op that overwrites something they read; op_count() where none does
+  Bytes updated = 0;         // of parameters and optimizer states
+  Bytes held = 0;            // of what they read and must stay until then
+};
+
+// Which groups are deferred, and how far.
+struct Spread {
+  double most_held = 0;      // of a group, per byte that it updates
+  double until = 0;          // of the compute time between the first group and the end of the step
+  bool newest_first = false; // the last to be ready goes first: its weights were just read
+};
+
+class UpdateGroups {
+ public:
+  explicit UpdateGroups(const Graph& graph) : graph_(graph), liveness_(analyze_liveness(graph)) {}
+
+  std::vector<UpdateGroup> find() {
+    std::vector<UpdateGroup> groups;
+    std::set<OpIndex> taken;
+    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+      if (!is_update(graph_.op(index).kind) || taken.contains(index)) continue;
+      const std::set<OpIndex> ops = with_makers(index);
+      taken.insert(ops.begin(), ops.end());
+      groups.push_back(group_of(ops));
+    }
+    return groups;
+  }
+
+ private:
+  // The op, and for every gradient of a parameter that one of the ops uses all ops that use it.
+  std::set<OpIndex> with_makers(OpIndex update) const {
+    std::set<OpIndex> ops{update};
+    std::vector<OpIndex> open{update};
+    while (!open.empty()) {
+      const Op& op = graph_.op(open.back());
+      open.pop_back();
+      for (const TensorId id : distinct_operands(op)) {
+        if (graph_.tensor(id).role != Role::kGradient) continue;
+        for (const Use& use : liveness_.uses[id]) {
+          if (ops.insert(use.op).second) open.push_back(use.op);
+        }
+      }
+    }
+    return ops;
+  }
+
+  UpdateGroup group_of(const std::set<OpIndex>& ops) const {
+    UpdateGroup group{.ops = {ops.begin(), ops.end()}, .limit = graph_.op_count()};
+    std::set<TensorId> seen;
+    for (const OpIndex index : group.ops) {
+      for (const TensorId id : distinct_operands(graph_.op(index))) {
+        if (graph_.tensor(id).role == Role::kGradient || graph_.tensor(id).role == Role::kWorkspace) continue;
+        if (seen.insert(id).second) add_operand(group, id);
+      }
+    }
+    return group;
+  }
+
+  // Later uses of what the group writes keep their place behind it, and so do writes of what it reads.
+  void add_operand(UpdateGroup& group, TensorId id) const {
+    const bool persistent = is_persistent(graph_.tensor(id).role);
+    (persistent ? group.updated : group.held) += graph_.tensor(id).bytes;
+    bool written = false;
+    for (const Use& use : liveness_.uses[id]) {
+      const bool mine = std::ranges::binary_search(group.ops, use.op);
+      written = written || (mine && use.writes);
+      if (!mine && use.op > group.ops.front() && (use.writes || written)) group.limit = std::min(group.limit, use.op);
+    }
+  }
+
+  const Graph& graph_;
+  const Liveness liveness_;
+};
+
+// Schedules with groups deferred. Time is compute time in fast memory.
+class Deferral {
+ public:
+  explicit Deferral(const PlanRequest& request) : graph_(request.graph), groups_(UpdateGroups(graph_).find()) {
+    const CostModel costs(graph_, request.profile, request.machine);
+    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+      start_.push_back(start_.empty() ? 0 : start_.back() + costs.op_seconds(index - 1));
+    }
+  }
+
+  std::vector<OpIndex> schedule(const Spread& spread) const {
+    const std::vector<const UpdateGroup*> chosen = groups_within(spread.most_held);
+    std::vector<std::vector<OpIndex>> before(graph_.ops().size() + 1);  // by op: what runs right before it
+    std::vector<bool> deferred(graph_.ops().size(), false);
+    place(chosen, spread, before, deferred);
+    std::vector<OpIndex> order;
+    for (OpIndex index = 0; index <= graph_.op_count(); ++index) {
+      const std::vector<OpIndex>& here = before[as_index(index)];
+      order.insert(order.end(), here.begin(), here.end());
+      if (index < graph_.op_count() && !deferred[as_index(index)]) order.push_back(index);
+    }
+    return order;
+  }
+
+ private:
+  std::vector<const UpdateGroup*> groups_within(double most_held) const {
+    std::vector<const UpdateGroup*> chosen;
+    for (const UpdateGroup& group : groups_) {
+      const bool cheap = static_cast<double>(group.held) <= most_held * static_cast<double>(group.updated);
+      if (cheap && group.limit > group.ops.back() + 1) chosen.push_back(&group);
+    }
+    std::ranges::sort(chosen, {}, [](const UpdateGroup* group) { return group->ops.back(); });
+    return chosen;
+  }
+
+  // As evenly over the time as there are bytes to bring and to send back.
+  void place(std::vector<const UpdateGroup*> chosen, const Spread& spread, std::vector<std::vector<OpIndex>>& before,
+             std::vector<bool>& deferred) const {
+    if (chosen.empty()) return;
+    const Seconds begin = start_[as_index(chosen.front()->ops.back())];
+    const Seconds length = spread.until * (start_.back() - begin);
+    const double total = std::accumulate(chosen.begin(), chosen.end(), 0.0, [](double sum, const UpdateGroup* group) {
+      return sum + static_cast<double>(group->updated);
+    });
+    if (spread.newest_first) std::ranges::reverse(chosen);
+    double done = 0;
+    for (const UpdateGroup* group : chosen) {
+      done += static_cast<double>(group->updated);
+      const auto due = std::ranges::upper_bound(start_, begin + length * done / total);
+      const auto at = std::clamp(static_cast<OpIndex>(due - start_.begin()), group->ops.back() + 1, group->limit);
+      if (at == group->ops.back() + 1) continue;
+      std::vector<OpIndex>& here = before[as_index(at)];
+      here.insert(here.end(), group->ops.begin(), group->ops.end());
+      for (const OpIndex op : group->ops) deferred[as_index(op)] = true;
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<UpdateGroup> groups_;
+  std::vector<Seconds> start_;  // by op
+};
+
+std::string describe(const std::optional<Spread>& spread) {
+  if (!spread) return "nothing: the graph's own order is as fast";
+  return fmt::format("updates that hold at most {:.3g} bytes a byte updated, over {:.0f} % of the time left, {} first",
+                     spread->most_held, 100 * spread->until, spread->newest_first ? "newest" : "oldest");
+}
+
+// Orders that sentinel planned and the simulator timed, the best of them kept.
+class OrderSearch {
+ public:
+  explicit OrderSearch(const PlanRequest& request) : given_(request), deferral_(request) {}
+
+  Status run() {
+    consider(std::nullopt);
+    for (const double most_held : {1.0 / 16, 1.0 / 2}) {
+      for (const double until : {0.25, 0.5, 0.75, 1.0}) consider(Spread{most_held, until, false});
+    }
+    improve([](Spread& spread) { spread.newest_first = true; });
+    for (const double most_held : {1.0 / 4, 2.0}) improve([&](Spread& spread) { spread.most_held = most_held; });
+    for (const double factor : {0.75, 0.9, 1.1, 1.3}) {
+      improve([&](Spread& spread) { spread.until = std::min(1.0, spread.until * factor); });
+    }
+    return best_ ? Status() : Status(*failure_);
+  }
+
+  const std::shared_ptr<const RescheduledRequest>& best() const { return best_; }
+  std::string description() const { return describe(spread_); }
+
+ private:
+  void improve(const std::function<void(Spread&)>& change) {
+    if (!spread_) return;
+    Spread changed = *spread_;
+    change(changed);
+    consider(changed);
+  }
+
+  // nullopt: the graph's own order.
+  void consider(const std::optional<Spread>& spread) {
+    std::vector<OpIndex> order = deferral_.schedule(spread.value_or(Spread{}));
+    if (!tried_.insert(order).second) return;
+    auto asked = std::make_shared<const RescheduledRequest>(given_, std::move(order));
+    const Result<Plan> plan = find_planner(kPlacedBy)->plan(asked->request());
+    if (!plan.ok()) {
+      if (!failure_) failure_ = plan.error();
+      return;
+    }
+    const Seconds seconds = simulated(asked->request(), *plan);
+    if (best_ && seconds >= kClearlyFaster * seconds_) return;
+    best_ = std::move(asked);
+    spread_ = spread;
+    seconds_ = seconds;
+  }
+
+  static Seconds simulated(const PlanRequest& request, const Plan& plan) {
+    const CostModel costs(request.graph, request.profile, request.machine);
+    return simulate(lower_plan(request.graph, request.machine, plan).value(), costs).step_seconds;
+  }
+
+  const PlanRequest& given_;
+  Deferral deferral_;
+  std::set<std::vector<OpIndex>> tried_;
+  std::shared_ptr<const RescheduledRequest> best_;
+  std::optional<Spread> spread_;  // of the best
+  Seconds seconds_ = 0;           // of the best
+  std::optional<Error> failure_;  // the first
+};
+
+// Sentinel's trials in the best order.
+class DeferredSearch final : public PlanSearch {
+ public:
+  DeferredSearch(const OrderSearch& orders, std::unique_ptr<PlanSearch> search)
+      : order_(orders.best()), deferred_(orders.description()), search_(std::move(search)) {
+    take_plan();
+  }
+
+  const Plan& plan() const override { return plan_; }
+  bool done() const override { return search_->done(); }
+  const Plan& best() const override { return best_; }
+  SearchReport report() const override { return search_->report(); }
+
+  void observe(const StepObservation& observation) override {
+    search_->observe(observation);
+    take_plan();
+  }
+
+ private:
+  Plan scheduled(const Plan& plan) const {
+    Plan result = order_->with_schedule(plan);
+    result.planner_config.push_back({"deferred", deferred_});
+    return result;
+  }
+
+  void take_plan() {
+    plan_ = scheduled(search_->plan());
+    best_ = scheduled(search_->best());
+  }
+
+  std::shared_ptr<const RescheduledRequest> order_;
+  std::string deferred_;
+  std::unique_ptr<PlanSearch> search_;  // whose request is order_'s
+  Plan plan_;
+  Plan best_;
+};
+
+Result<std::unique_ptr<PlanSearch>> search_deferred(const PlanRequest& request) {
+  OrderSearch orders(request);
+  SLUICE_RETURN_IF_ERROR(orders.run());
+  SLUICE_ASSIGN(std::unique_ptr<PlanSearch> search, find_planner(kPlacedBy)->search(orders.best()->request()));
+  return std::unique_ptr<PlanSearch>(std::make_unique<DeferredSearch>(orders, std::move(search)));
+}
+
+Result<Plan> plan_deferred(const PlanRequest& request) {
+  SLUICE_ASSIGN(const std::unique_ptr<PlanSearch> search, search_deferred(request));
+  return settle_in_simulation(*search, request);
+}
+
+}  // namespace
+
+PlannerEntry deferred_updates_planner() {
+  return {.name = "deferred-updates",
+          .summary = "sentinel, with weight gradients and updates run later, where the link has room",
+          .plan = plan_deferred,
+          .search = search_deferred,
+          .keeps_short_lived_fast = true};
+}
+
+}  // namespace sluice
