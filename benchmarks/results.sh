@@ -50,7 +50,7 @@ at_feasible() {  # NAME MODEL BATCH ARG...: a fifth of the memory, or the least 
 }
 
 # A planner as published, with each of our additions in turn, and whole.
-sentinel_chain=sentinel:additions=none,sentinel:additions=choice,sentinel:additions=choice+staying,sentinel
+sentinel_chain=sentinel:additions=none,sentinel:additions=choice,sentinel:additions=choice+staying,sentinel:additions=choice+staying+in-place,sentinel
 redl_chain=redl:additions=none,redl:additions=search,redl:additions=stretches+search,redl
 
 optane() {  # MODEL BATCH PLANNERS ARG...: beside the rivals of Sentinel's figures 7 and 8

@@ -129,6 +129,30 @@ TEST(SentinelAsPublished, WhatTwoIntervalsDoNotNeedLeaves) {
   EXPECT_GT(idle_stays(problem, *staying), 0);
 }
 
+// Prefetches that begin before the interval before the one that needs them.
+int early_prefetches(const PlanningProblem& problem, const Plan& plan) {
+  const IntervalCut cut =
+      cut_into_intervals(analyze_liveness(problem.graph), std::stoi(config_of(plan, "interval_length")));
+  int early = 0;
+  for (const Migration& migration : plan.migrations) {
+    if (plan.residencies[migration.to].tier != kFastTier || migration.needed_by >= problem.graph.op_count()) continue;
+    const int needing = cut.interval_of_op[migration.needed_by];
+    const OpIndex previous = needing == 0 ? 0 : cut.intervals[needing - 1].begin;
+    early += migration.issue_after + 1 < previous ? 1 : 0;
+  }
+  return early;
+}
+
+TEST(SentinelAsPublished, PrefetchesOneIntervalAheadAtTheEarliest) {
+  const PlanningProblem problem(merged_model("vgg11", 4, 32), "file", 1e9, 4e10);  // a slow link: much comes late
+  const auto published = make_plan("sentinel:additions=none", problem.request(0.3));
+  const auto ahead = make_plan("sentinel:additions=ahead", problem.request(0.3));
+  ASSERT_TRUE(published.ok() && ahead.ok());
+  EXPECT_EQ(early_prefetches(problem, *published), 0);
+  EXPECT_GT(early_prefetches(problem, *ahead), 0);
+  EXPECT_LT(ahead->predicted_step_seconds, published->predicted_step_seconds);
+}
+
 TEST(SentinelAsPublished, LeavesPrefetchesOutOnlyByTrial) {
   const PlanningProblem problem(merged_model("resnet32", 16, 32), "optane",
                                 100e9);  // copies so fast that nothing is late

@@ -42,9 +42,9 @@ struct UpdateGroup {
 
 // Which groups are deferred, and how far.
 struct Spread {
-  double most_held = 0;      // of a group, per byte that it updates
-  double until = 0;          // of the compute time between the first group and the end of the step
-  bool newest_first = false; // the last to be ready goes first: its weights were just read
+  double most_held = 0;       // of a group, per byte that it updates
+  double until = 0;           // of the compute time between the first group and the end of the step
+  bool newest_first = false;  // the last to be ready goes first: its weights were just read
 };
 
 class UpdateGroups {
@@ -114,9 +114,9 @@ class Deferral {
  public:
   explicit Deferral(const PlanRequest& request) : graph_(request.graph), groups_(UpdateGroups(graph_).find()) {
     const CostModel costs(graph_, request.profile, request.machine);
-    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
-      start_.push_back(start_.empty() ? 0 : start_.back() + costs.op_seconds(index - 1));
-    }
+    start_.push_back(0);
+    for (OpIndex index = 0; index < graph_.op_count(); ++index)
+      start_.push_back(start_.back() + costs.op_seconds(index));
   }
 
   std::vector<OpIndex> schedule(const Spread& spread) const {
@@ -157,8 +157,7 @@ class Deferral {
     double done = 0;
     for (const UpdateGroup* group : chosen) {
       done += static_cast<double>(group->updated);
-      const auto due = std::ranges::upper_bound(start_, begin + length * done / total);
-      const auto at = std::clamp(static_cast<OpIndex>(due - start_.begin()), group->ops.back() + 1, group->limit);
+      const OpIndex at = std::clamp(nearest(begin + length * done / total), group->ops.back() + 1, group->limit);
       if (at == group->ops.back() + 1) continue;
       std::vector<OpIndex>& here = before[as_index(at)];
       here.insert(here.end(), group->ops.begin(), group->ops.end());
@@ -166,9 +165,16 @@ class Deferral {
     }
   }
 
+  // The op that starts nearest to that time; op_count(): the end is nearer.
+  OpIndex nearest(Seconds time) const {
+    const auto after = std::ranges::upper_bound(start_, time);
+    const bool sooner = after == start_.end() || time - *(after - 1) < *after - time;
+    return static_cast<OpIndex>(after - start_.begin()) - (sooner ? 1 : 0);
+  }
+
   const Graph& graph_;
   std::vector<UpdateGroup> groups_;
-  std::vector<Seconds> start_;  // by op
+  std::vector<Seconds> start_;  // by op, and the end
 };
 
 std::string describe(const std::optional<Spread>& spread) {
@@ -184,13 +190,14 @@ class OrderSearch {
 
   Status run() {
     consider(std::nullopt);
-    for (const double most_held : {1.0 / 16, 1.0 / 2}) {
-      for (const double until : {0.25, 0.5, 0.75, 1.0}) consider(Spread{most_held, until, false});
+    for (const double most_held : {1.0 / 16, 1.0 / 2, 2.0}) {
+      for (const double until : {0.3, 0.6, 0.9}) {
+        for (const bool newest_first : {false, true}) consider(Spread{most_held, until, newest_first});
+      }
     }
-    improve([](Spread& spread) { spread.newest_first = true; });
-    for (const double most_held : {1.0 / 4, 2.0}) improve([&](Spread& spread) { spread.most_held = most_held; });
-    for (const double factor : {0.75, 0.9, 1.1, 1.3}) {
-      improve([&](Spread& spread) { spread.until = std::min(1.0, spread.until * factor); });
+    for (const double more : {-0.1, 0.1, -0.05, 0.05}) {
+      if (!spread_) break;
+      consider(Spread{spread_->most_held, spread_->until + more, spread_->newest_first});
     }
     return best_ ? Status() : Status(*failure_);
   }
@@ -199,13 +206,6 @@ class OrderSearch {
   std::string description() const { return describe(spread_); }
 
  private:
-  void improve(const std::function<void(Spread&)>& change) {
-    if (!spread_) return;
-    Spread changed = *spread_;
-    change(changed);
-    consider(changed);
-  }
-
   // nullopt: the graph's own order.
   void consider(const std::optional<Spread>& spread) {
     std::vector<OpIndex> order = deferral_.schedule(spread.value_or(Spread{}));

@@ -12,7 +12,8 @@ TEST(PlannerName, AloneHasAllAdditions) {
   const auto chosen = choose_planner("sentinel");
   ASSERT_TRUE(chosen.ok());
   EXPECT_EQ(chosen->entry->name, "sentinel");
-  EXPECT_EQ(names_of_additions(chosen->additions, find_planner("sentinel")->additions), "choice+staying+in-place");
+  EXPECT_EQ(names_of_additions(chosen->additions, find_planner("sentinel")->additions),
+            "choice+staying+in-place+ahead");
 }
 
 TEST(PlannerName, SettingsSwitchAdditionsOn) {
@@ -42,7 +43,8 @@ TEST(PlannerName, IsRefusedWithTheReason) {
   EXPECT_THAT(message("fast-only:additions=none"), HasSubstr("fast-only has no settings"));
   for (const char* text : {"sentinel:", "sentinel:additions", "sentinel:additions=", "sentinel:additions=luck",
                            "sentinel:additions=choice+", "sentinel:additions=choice,staying", "sentinel:page=4KiB"}) {
-    EXPECT_THAT(message(text), HasSubstr("sentinel:additions=A+B with some of choice, staying, in-place")) << text;
+    EXPECT_THAT(message(text), HasSubstr("sentinel:additions=A+B with some of choice, staying, in-place, ahead"))
+        << text;
   }
 }
 

@@ -48,6 +48,7 @@ class IntervalScheduler {
   void give_tails();
   void give_windows();
   void keep_what_still_fits();
+  void start_earlier();
   IntervalSchedule schedules() const;
 
  private:
@@ -64,6 +65,7 @@ class IntervalScheduler {
   void mark_all_writes();
   OpIndex earliest_window(const Gap& gap) const;
   std::vector<std::size_t> windows_in_order() const;
+  std::vector<OpIndex> begins_by_the_clock(const std::vector<Gap*>& prefetches) const;
 
   const ScheduleProblem& problem_;
   const ScheduleOptions& options_;
@@ -240,6 +242,38 @@ void IntervalScheduler::keep_what_still_fits() {
   }
 }
 
+// When each copy has to begin for all to be done in time, one after the other: latest first, from the end backwards.
+std::vector<OpIndex> IntervalScheduler::begins_by_the_clock(const std::vector<Gap*>& prefetches) const {
+  std::vector<OpIndex> begins(prefetches.size());
+  Seconds lane_taken = forecast_.start.back();
+  for (std::size_t i = prefetches.size(); i-- > 0;) {
+    const Gap& gap = *prefetches[i];
+    lane_taken =
+        std::min(lane_taken, start_of(gap.next_use)) - problem_.costs.transfer_seconds(problem_.inward, gap.bytes);
+    const auto after = std::upper_bound(forecast_.start.begin(), forecast_.start.end(), lane_taken);
+    begins[i] = std::max<OpIndex>(0, static_cast<OpIndex>(after - forecast_.start.begin()) - 1);
+  }
+  return begins;
+}
+
+// What is needed first takes the free room first: it is gone first, too.
+void IntervalScheduler::start_earlier() {
+  std::vector<Gap*> prefetches;
+  for (Gap& gap : gaps_) {
+    if (gap.cut && !gap.left_slow) prefetches.push_back(&gap);
+  }
+  std::stable_sort(prefetches.begin(), prefetches.end(),
+                   [](const Gap* a, const Gap* b) { return a->next_use < b->next_use; });
+  const std::vector<OpIndex> begins = begins_by_the_clock(prefetches);
+  for (std::size_t i = 0; i < prefetches.size(); ++i) {
+    Gap& gap = *prefetches[i];
+    const OpIndex begin =
+        table_.fits_backward(gap.window_begin, std::max(begins[i], gap.wraps ? 0 : gap.tail_end), gap.bytes);
+    table_.reserve({begin, gap.window_begin}, gap.bytes);
+    gap.window_begin = begin;
+  }
+}
+
 IntervalSchedule IntervalScheduler::schedules() const {
   IntervalSchedule result;
   auto gap = gaps_.begin();
@@ -290,6 +324,7 @@ std::optional<IntervalSchedule> schedule_intervals(const ScheduleProblem& proble
   scheduler.give_tails();
   scheduler.give_windows();
   if (options.staying) scheduler.keep_what_still_fits();
+  if (options.ahead) scheduler.start_earlier();
   return scheduler.schedules();
 }
 

@@ -9,8 +9,9 @@
 //      times they would run; with equal prices that means shorter gaps before longer ones;
 //   3. eviction tails: room until the copy should be done by the clock ("as soon as the interval does not need it");
 //   4. prefetch windows, for the next interval from the start of this one, later where there is no room (case 2);
-//   5. cut gaps whose remaining middle fits after all: they stay, and save both copies.
-// A later step never makes an earlier one fail. Steps 3 and 4 may find no room at all; then an op waits.
+//   5. cut gaps whose remaining middle fits after all: they stay, and save both copies;
+//   6. prefetch windows from before that, as far as the inward lane needs it to carry everything in time (`ahead`).
+// A later step never makes an earlier one fail. Steps 3, 4 and 6 may find no room at all; then an op waits.
 #pragma once
 
 #include <optional>
@@ -33,6 +34,7 @@ struct ScheduleOptions {
   Bytes headroom = 0;   // kept free by step 2
   Bytes small_bytes = kSmallTensorBytes;  // smaller units never move
   bool move_short_lived = false;          // the paper's rule is that they stay
+  bool ahead = true;                      // step 6
   PrefetchOrder order = PrefetchOrder::kHottestFirst;
   std::set<PrefetchKey> left_out;  // prefetches not made: the uses find the tensor in the slow tier (case 3)
 };

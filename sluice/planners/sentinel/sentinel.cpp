@@ -32,6 +32,7 @@ class Search {
   const Forecast& forecast() const { return used_; }  // that the best candidate was made with
 
  private:
+  ScheduleOptions plain_options() const;
   std::vector<int> promising_lengths();
   void choose_length();
   void choose_headroom();
@@ -93,10 +94,16 @@ bool Search::try_options(const ScheduleOptions& options, const Forecast& forecas
 // Nothing left to hide: within half a per cent of the compute time.
 bool Search::good_enough() const { return best_ && best_->timeline.step_seconds < 1.005 * forecast_.start.back(); }
 
+ScheduleOptions Search::plain_options() const {
+  return {.staying = has(SentinelAddition::kStaying), .ahead = has(SentinelAddition::kAhead)};
+}
+
 void Search::choose_length() {
-  const bool staying = has(SentinelAddition::kStaying);
   for (const int length : promising_lengths()) {
-    try_options({.interval_length = length, .staying = staying, .headroom = staying ? builder_.budget() / 5 : 0});
+    ScheduleOptions options = plain_options();
+    options.interval_length = length;
+    options.headroom = options.staying ? builder_.budget() / 5 : 0;
+    try_options(options);
   }
 }
 
@@ -111,6 +118,9 @@ void Search::choose_headroom() {
 void Search::choose_order() {
   ScheduleOptions options = best_->options;
   options.order = PrefetchOrder::kSoonestFirst;
+  try_options(options);
+  options = best_->options;
+  options.ahead = false;
   try_options(options);
 }
 
@@ -156,21 +166,25 @@ void Search::leave_out_dear_prefetches() {
 
 Status Search::run() {
   choose_length();
-  const bool staying = has(SentinelAddition::kStaying);
   if (!best_) {
     // Tensors small enough to stay put may be what does not fit: let everything move.
-    try_options({.staying = staying, .small_bytes = 0});
+    ScheduleOptions options = plain_options();
+    options.small_bytes = 0;
+    try_options(options);
   }
   if (!best_) {
     // A layer may be larger than the budget, as a vocabulary's is, with a gradient that lives within it.
-    try_options({.staying = staying, .small_bytes = 0, .move_short_lived = true});
+    ScheduleOptions options = plain_options();
+    options.small_bytes = 0;
+    options.move_short_lived = true;
+    try_options(options);
   }
   if (!best_) return *failure_;
   const bool leaves_out =
       has(SentinelAddition::kInPlace) && builder_.request().machine.tier(builder_.slow().id).addressable;
   if (leaves_out && !good_enough()) leave_out_dear_prefetches();
   if (has(SentinelAddition::kChoice)) {
-    if (staying && !good_enough()) choose_headroom();
+    if (has(SentinelAddition::kStaying) && !good_enough()) choose_headroom();
     if (!good_enough()) choose_order();
     if (!good_enough()) refine_forecast();
     if (leaves_out && !good_enough()) leave_out_dear_prefetches();
@@ -181,7 +195,8 @@ Status Search::run() {
 std::vector<PlannerAddition> sentinel_additions() {
   return {{"choice", "simulated steps choose interval, order and room, instead of equations 1 and 2 alone"},
           {"staying", "what fits stays in fast memory, instead of leaving when two intervals do not need it"},
-          {"in-place", "prefetches that are dearer than using the tensor where it lies are not made"}};
+          {"in-place", "prefetches that are dearer than using the tensor where it lies are not made"},
+          {"ahead", "prefetches begin as early as the link needs to be in time, instead of one interval ahead"}};
 }
 
 void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan& plan) {

@@ -8,6 +8,7 @@ enum class SentinelAddition {
   kChoice,   // simulated steps choose between interval lengths and orders; off: equations 1 and 2 alone
   kStaying,  // what fits stays in fast memory; off: what is not needed in this interval or the next leaves
   kInPlace,  // prefetches dearer than use in place are not made; off: only late ones are left out, by trial
+  kAhead,    // prefetches begin as early as the clock asks for; off: at the earliest an interval ahead
 };
 
 }  // namespace sluice
