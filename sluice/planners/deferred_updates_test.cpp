@@ -88,7 +88,8 @@ TEST(DeferredUpdates, EveryPlanOfTheTrialsKeepsTheOrder) {
 
 // Two layers share a weight: its gradient is made twice, far apart, and updated once.
 TEST(DeferredUpdates, WeightsThatLayersShareMoveWithAllThatMakesTheirGradient) {
-  Result<Graph> model = build_training_model("gpt2_small", {.batch = 1, .classes = 2000, .sequence = 16, .width = 128, .depth = 2});
+  Result<Graph> model =
+      build_training_model("gpt2_small", {.batch = 1, .classes = 2000, .sequence = 16, .width = 128, .depth = 2});
   ASSERT_TRUE(model.ok()) << model.error().message;
   Graph graph = slice_dense(*model, 256 * kKiB);
   set_in_place_candidates(graph);

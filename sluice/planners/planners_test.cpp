@@ -159,19 +159,27 @@ INSTANTIATE_TEST_SUITE_P(Models, Sentinel,
                                            SpeedCase{"vgg11", 2, 64, 2e9}, SpeedCase{"plain20", 16, 32, 5e8}),
                          [](const auto& tested) { return std::string(tested.param.model); });
 
-// A disk that gives each direction 60 % of its bandwidth while both are busy.
+// A disk that gives each direction 60 % of its bandwidth while both are busy. Who knows it plans better, by the mean: in
+// a single case one heuristic choice may turn out the other way.
 TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
-  const PlanningProblem alone(merged_model("resnet20", 16, 32), "file", 1e9);
-  PlanningProblem shared = alone;
-  for (Link& link : shared.machine.links) link.shared_bandwidth = 0.6 * link.bandwidth;
-  const auto unaware = make_plan("sentinel", alone.request(0.25));
-  const auto aware = make_plan("sentinel", shared.request(0.25));
-  ASSERT_TRUE(unaware.ok() && aware.ok());
-  EXPECT_GE(aware->predicted_step_seconds, aware->lower_bound_seconds);
-  EXPECT_EQ(aware->lower_bound_seconds, unaware->lower_bound_seconds);
-  EXPECT_EQ(aware->predicted_step_seconds, simulated(shared, *aware).step_seconds);
-  EXPECT_GT(simulated(shared, *unaware).step_seconds, unaware->predicted_step_seconds);
-  EXPECT_LE(aware->predicted_step_seconds, simulated(shared, *unaware).step_seconds);
+  double gain = 1;
+  for (const char* model : {"resnet20", "resnet32", "plain20", "vgg11"}) {
+    SCOPED_TRACE(model);
+    const PlanningProblem alone(merged_model(model, 16, 32), "file", 1e9);
+    PlanningProblem shared = alone;
+    for (Link& link : shared.machine.links) link.shared_bandwidth = 0.6 * link.bandwidth;
+    const auto unaware = make_plan("sentinel", alone.request(0.25));
+    const auto aware = make_plan("sentinel", shared.request(0.25));
+    ASSERT_TRUE(unaware.ok() && aware.ok());
+    EXPECT_GE(aware->predicted_step_seconds, aware->lower_bound_seconds);
+    EXPECT_EQ(aware->lower_bound_seconds, unaware->lower_bound_seconds);
+    EXPECT_EQ(aware->predicted_step_seconds, simulated(shared, *aware).step_seconds);
+    const Seconds slower = simulated(shared, *unaware).step_seconds;
+    EXPECT_GT(slower, unaware->predicted_step_seconds);
+    EXPECT_LE(aware->predicted_step_seconds, 1.01 * slower);
+    gain *= slower / aware->predicted_step_seconds;
+  }
+  EXPECT_GT(gain, 1.06);  // 1.5 % on average
 }
 
 // Budgets so small that tensors below 256 KiB must move: those with one life in one transfer.
