@@ -17,7 +17,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   inception_v3_b8 inception_v4_b8 densenet121_b16 densenet264_b8 mobilenet_v1_b32 mobilenet_v2_b32 squeezenet1_1_b32
   googlenet_b16 vgg16_b8 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128
   resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert
-  optane_sentinel pmbd_redl kernel_swap busy_machine)
+  optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -60,6 +60,11 @@ optane() {  # MODEL BATCH PLANNERS ARG...: beside the rivals of Sentinel's figur
 # Beside the rivals of ReDL's figure 8. OIM twice: with a pass every 5 s, as published, and with passes within a step.
 pmbd() {  # MODEL BATCH ARG...
   compare "pmbd_redl_$1_b$2" "$1" "$2" $redl_chain,sentinel,first-touch,oim,oim:period=0.05,slow-only --slow pmbd \
+    --smallest-feasible "${@:3}"
+}
+
+deferred() {  # MODEL BATCH ARG...
+  compare "deferred_updates_$1_b$2" "$1" "$2" sentinel:additions=none,sentinel:additions=choice+staying+in-place,sentinel,deferred-updates \
     --smallest-feasible "${@:3}"
 }
 
@@ -147,6 +152,14 @@ because a process for each planner holds all of the model in this machine's 24 G
       note="images of 75 x 75, the smallest that the network takes; the paper trains it on MNIST" \
         pmbd inception_v3 64 --image-size 75 --classes 10
       ;;
+    deferred_updates)  # where a schedule can help on disk, and where it should at least cost nothing
+      deferred vgg16 8 --lr 0.001
+      deferred vgg416 4 --image-size 64
+      deferred lstm 20
+      deferred bert_large 2
+      ;;
+    chen_sqrt) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,chen-sqrt@60% \
+      --rivals plain,checkpoint --rounds 5 --spill-dir "$spill" --json "$out/$1.json" ;;
     busy_machine) keep "$1" benchmarks/busy_machine.py --spill-dir "$spill" --json "$out/$1.json" ;;
     kernel_swap) keep "$1" benchmarks/rivals/kernel_swap.py --spill-dir "$spill" --json "$out/$1.json" ;;
     vgg16_b8) at_feasible "$1" vgg16 8 --lr 0.001 ;;  # without norms it diverges at the usual rate
