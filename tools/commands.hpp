@@ -27,6 +27,7 @@ void add_characterize_command(CLI::App& app, Action& action);
 void add_profile_command(CLI::App& app, Action& action);
 void add_plan_command(CLI::App& app, Action& action);
 void add_verify_command(CLI::App& app, Action& action);
+void add_explain_command(CLI::App& app, Action& action);
 void add_simulate_command(CLI::App& app, Action& action);
 void add_train_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);

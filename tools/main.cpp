@@ -37,6 +37,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_profile_command(app, action);
   add_plan_command(app, action);
   add_verify_command(app, action);
+  add_explain_command(app, action);
   add_simulate_command(app, action);
   add_train_command(app, action);
   add_compare_command(app, action);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
@@ -17,6 +20,24 @@ namespace {
 std::optional<Loss> predicted_loss(const Plan& plan, std::optional<Seconds> baseline) {
   if (!baseline) return std::nullopt;
   return Loss{plan.predicted_step_seconds / *baseline - 1, "predicted"};
+}
+
+// Executions beyond the first of an op, and first ones that come later than in the graph's order.
+struct ScheduleCounts {
+  std::int64_t again = 0;
+  std::int64_t later = 0;
+};
+
+ScheduleCounts count_schedule(const Plan& plan) {
+  ScheduleCounts counts;
+  std::set<OpIndex> ran;
+  OpIndex furthest = -1;
+  for (const OpIndex op : plan.schedule) {
+    const bool first = ran.insert(op).second;
+    (first ? counts.later : counts.again) += !first || op < furthest ? 1 : 0;
+    furthest = std::max(furthest, op);
+  }
+  return counts;
 }
 
 }  // namespace
@@ -52,6 +73,11 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
   const PlanTraffic traffic = plan_traffic(graph, plan);
   fields.emplace_back("migrations", fmt::format("{} a step: {} out, {} in", plan.migrations.size(),
                                                 format_bytes(traffic.out), format_bytes(traffic.in)));
+  if (!plan.schedule.empty()) {
+    const ScheduleCounts counts = count_schedule(plan);
+    fields.emplace_back("schedule", fmt::format("{} ops: {} later than in the model's order, {} run again",
+                                                plan.schedule.size(), counts.later, counts.again));
+  }
   fields.emplace_back("predicted step", fmt::format("{} (lower bound {})", format_seconds(plan.predicted_step_seconds),
                                                     format_seconds(plan.lower_bound_seconds)));
   std::string below_bound;
@@ -83,6 +109,9 @@ nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, con
                           {"bytes_out", traffic.out},
                           {"predicted_ms", plan.predicted_step_seconds * 1e3},
                           {"lower_bound_ms", plan.lower_bound_seconds * 1e3}};
+  const ScheduleCounts counts = count_schedule(plan);
+  document["ops_later"] = counts.later;
+  document["ops_again"] = counts.again;
   const auto loss = predicted_loss(plan, baseline);
   if (loss) document["predicted_loss"] = loss->share;
   if (!bound_applies(plan)) return document;

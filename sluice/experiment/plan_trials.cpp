@@ -14,7 +14,7 @@ namespace {
 // Whether an executor would do the same for both.
 bool run_alike(const Plan& a, const Plan& b) {
   return a.budgets == b.budgets && a.ops == b.ops && a.residencies == b.residencies && a.blocks == b.blocks &&
-         a.migrations == b.migrations;
+         a.migrations == b.migrations && a.schedule == b.schedule;
 }
 
 // kBadInput when trials are asked for and there are none to make.

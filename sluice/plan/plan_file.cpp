@@ -157,9 +157,15 @@ Result<PolicyRequest> read_policy(const JsonReader& object) {
   return policy;
 }
 
+// Readers before version 4 know no schedules and would run such a plan in the graph's order.
+Status read_schedule(const json& document, const JsonReader& reader, int version, Plan& plan) {
+  if (!document.contains("schedule")) return {};
+  if (version < 4) return reader.error("schedule", fmt::format("version {} has no schedules: plan again", version));
+  return reader.read("schedule", plan.schedule);
+}
+
 // Keys that most plans do not have.
 Status read_options(const json& document, const JsonReader& reader, Plan& plan) {
-  if (document.contains("schedule")) SLUICE_RETURN_IF_ERROR(reader.read("schedule", plan.schedule));
   if (document.contains("policy")) {
     SLUICE_ASSIGN(const JsonReader object, reader.object("policy"));
     SLUICE_ASSIGN(plan.policy, read_policy(object));
@@ -245,6 +251,7 @@ Result<Plan> plan_from_json(const json& document) {
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "residencies", read_residency, plan.residencies));
   if (version > 1) SLUICE_RETURN_IF_ERROR(read_entries(reader, "blocks", read_block, plan.blocks));
   SLUICE_RETURN_IF_ERROR(version > 2 ? read_options(document, reader, plan) : check_no_old_policy(reader, plan));
+  SLUICE_RETURN_IF_ERROR(read_schedule(document, reader, version, plan));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "migrations", read_migration, plan.migrations));
   return plan;
 }

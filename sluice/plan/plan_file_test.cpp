@@ -8,8 +8,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "sluice/graph/reschedule.hpp"
 #include "sluice/testing/random_graph.hpp"
 #include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/random_schedule.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {
@@ -24,7 +26,8 @@ bool equal(const Plan& a, const Plan& b) {
          a.planner_config == b.planner_config && a.solver_status == b.solver_status && a.budgets == b.budgets &&
          a.arena_bytes == b.arena_bytes && a.predicted_step_seconds == b.predicted_step_seconds &&
          a.lower_bound_seconds == b.lower_bound_seconds && a.ops == b.ops && a.residencies == b.residencies &&
-         a.blocks == b.blocks && a.migrations == b.migrations && a.policy == b.policy && a.raised_from == b.raised_from;
+         a.blocks == b.blocks && a.migrations == b.migrations && a.policy == b.policy && a.schedule == b.schedule &&
+         a.raised_from == b.raised_from;
 }
 
 class PlanFileTest : public ::testing::Test {
@@ -170,6 +173,26 @@ TEST_F(PlanFileTest, PoliciesNeedVersion3) {
   EXPECT_EQ(error_of(document), "no error");
   document["planner_config"].push_back({"fast memory of the policy", "4096"});
   EXPECT_THAT(error_of(document), HasSubstr("/planner_config: a plan under a policy, in the form of version 2"));
+}
+
+TEST_F(PlanFileTest, KeepsASchedule) {
+  const Graph graph = testing::random_graph(7);
+  const std::vector<OpIndex> schedule = testing::random_schedule(graph, 7);
+  const Rescheduled step = reschedule(graph, schedule).value();
+  Plan plan = testing::random_plan(7, step.graph, testing::random_machine(7));
+  plan.schedule = schedule;
+  plan.graph_fingerprint = graph.fingerprint();
+  ASSERT_TRUE(write_plan(folder_ / "plan.json", graph, plan).ok());
+  const Result<Plan> read = read_plan(folder_ / "plan.json");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(equal(*read, plan));
+
+  json document = plan_to_json(graph, plan);
+  document["version"] = 3;
+  EXPECT_THAT(error_of(document), HasSubstr("/schedule: version 3 has no schedules: plan again"));
+  document["version"] = 4;
+  document["schedule"][2] = "first";
+  EXPECT_THAT(error_of(document), HasSubstr("/schedule/2: expected"));
 }
 
 TEST_F(PlanFileTest, NamesEveryWrongType) {

@@ -43,13 +43,11 @@ class SqrtSchedule {
     choose_checkpoints();
   }
 
-  // kInfeasible where a value is needed again that nothing can make again.
+  // kUnsupported where a value is needed again that nothing can make again.
   Result<std::vector<OpIndex>> write() && {
     for (OpIndex index = 0; index < graph_.op_count(); ++index) {
-      if (graph_.op(index).phase != Phase::kForward) {
-        if (!backward_) forget();
-        SLUICE_RETURN_IF_ERROR(make_again_for(index));
-      }
+      if (graph_.op(index).phase != Phase::kForward && !backward_) forget();
+      if (backward_) SLUICE_RETURN_IF_ERROR(make_again_for(index));
       run(index);
     }
     return std::move(schedule_);
@@ -139,25 +137,59 @@ class SqrtSchedule {
         }
       }
     }
+    SLUICE_RETURN_IF_ERROR(complete(wanted, reader));
     for (const OpIndex index : wanted) run(index);
     return {};
   }
 
-  // The value's op, and those that make what it reads and is no longer there.
-  Status want(const OpValue& value, std::set<OpIndex>& wanted) {
-    if (at_hand(value) || wanted.contains(value.writer)) return {};
-    if (value.writer < 0 || !may_repeat(graph_.op(value.writer).kind)) {
-      return Error{ErrorCode::kInfeasible, "chen-sqrt: " + graph_.tensor(value.tensor).name + " cannot be made again"};
+  // What a wanted op overwrites is no longer at hand for those behind it: then its later writers are wanted, too.
+  Status complete(std::set<OpIndex>& wanted, OpIndex reader) {
+    for (std::size_t before = 0; before != wanted.size();) {
+      before = wanted.size();
+      std::vector<OpIndex> holds = holds_;
+      const std::set<OpIndex> in_order = wanted;
+      for (const OpIndex index : in_order) {
+        SLUICE_RETURN_IF_ERROR(want_overwritten(again_reads(index), holds, wanted));
+        for (const TensorId id : repeated_form(graph_.op(index)).outputs) holds[as_index(id)] = index;
+      }
+      SLUICE_RETURN_IF_ERROR(want_overwritten(reads_[as_index(reader)], holds, wanted));
     }
-    wanted.insert(value.writer);
-    const Op& op = graph_.op(value.writer);
+    return {};
+  }
+
+  Status want_overwritten(const std::vector<OpValue>& reads, const std::vector<OpIndex>& holds,
+                          std::set<OpIndex>& wanted) {
+    for (const OpValue& value : reads) {
+      if (holds[as_index(value.tensor)] == value.writer || wanted.contains(value.writer)) continue;
+      SLUICE_RETURN_IF_ERROR(want_for_sure(value, wanted));
+    }
+    return {};
+  }
+
+  // What an op reads when it runs again.
+  std::vector<OpValue> again_reads(OpIndex index) const {
+    const Op& op = graph_.op(index);
+    std::vector<OpValue> reads;
     for (const TensorId id : repeated_form(op).inputs) {
       const auto input = std::ranges::find(op.inputs, id);
-      const OpValue read = input == op.inputs.end()
-                               ? OpValue{value.writer, id}
-                               : reads_[as_index(value.writer)][static_cast<std::size_t>(input - op.inputs.begin())];
-      SLUICE_RETURN_IF_ERROR(want(read, wanted));
+      reads.push_back(input == op.inputs.end()
+                          ? OpValue{index, id}
+                          : reads_[as_index(index)][static_cast<std::size_t>(input - op.inputs.begin())]);
     }
+    return reads;
+  }
+
+  // The value's op, and those that make what it reads and is no longer there.
+  Status want(const OpValue& value, std::set<OpIndex>& wanted) {
+    return at_hand(value) || wanted.contains(value.writer) ? Status() : want_for_sure(value, wanted);
+  }
+
+  Status want_for_sure(const OpValue& value, std::set<OpIndex>& wanted) {
+    if (value.writer < 0 || !may_repeat(graph_.op(value.writer).kind)) {
+      return Error{ErrorCode::kUnsupported, "chen-sqrt: " + graph_.tensor(value.tensor).name + " cannot be made again"};
+    }
+    wanted.insert(value.writer);
+    for (const OpValue& read : again_reads(value.writer)) SLUICE_RETURN_IF_ERROR(want(read, wanted));
     return {};
   }
 
@@ -189,7 +221,8 @@ Result<Plan> plan_chen_sqrt(const PlanRequest& request) {
   }
   SLUICE_ASSIGN(Plan plan, builder.finish(request.budgets));
   plan.graph_fingerprint = request.graph.fingerprint();
-  plan.schedule = schedule;
+  const bool own_order = std::ranges::adjacent_find(schedule, std::ranges::greater_equal{}) == schedule.end();
+  if (!own_order) plan.schedule = schedule;
   return plan;
 }
 

@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -24,7 +23,8 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
-#include "sluice/sim/plan_costs.hpp"
+#include "sluice/program/program.hpp"
+#include "sluice/sim/simulator.hpp"
 
 namespace sluice {
 namespace {
@@ -64,7 +64,8 @@ class UpdateGroups {
   }
 
  private:
-  // The op, and for every gradient of a parameter that one of the ops uses all ops that use it.
+  // The op, and for every gradient of a parameter that one of the ops uses all ops that use it. (What makes a copy of a
+  // gradient in another layout stays where it is: the copy is held.)
   std::set<OpIndex> with_makers(OpIndex update) const {
     std::set<OpIndex> ops{update};
     std::vector<OpIndex> open{update};
@@ -86,7 +87,8 @@ class UpdateGroups {
     std::set<TensorId> seen;
     for (const OpIndex index : group.ops) {
       for (const TensorId id : distinct_operands(graph_.op(index))) {
-        if (graph_.tensor(id).role == Role::kGradient || graph_.tensor(id).role == Role::kWorkspace) continue;
+        const bool scratch = graph_.tensor(id).role == Role::kWorkspace && liveness_.uses[id].size() == 1;
+        if (graph_.tensor(id).role == Role::kGradient || scratch) continue;
         if (seen.insert(id).second) add_operand(group, id);
       }
     }

@@ -1,4 +1,4 @@
-// A lower bound on the step time: no plan can beat it.
+// A lower bound on the step time: no plan that runs the same ops in the same order can beat it.
 //
 // Take any op k, and let C be the fast budget. A_k bytes of activations live across k. Those that are not in the fast
 // tier at that moment were made there, so they went out before k; and they will be read there, so they come back after

@@ -26,7 +26,8 @@ Machine one_tier_machine() {
   return machine;
 }
 
-// The smallest fast budget, to about one per cent, for which the planner finds a plan. It exists: fast_only_bytes().
+// The smallest fast budget, to about one per cent, for which the planner finds a plan. It must find one for
+// fast_only_bytes().
 Bytes smallest_feasible(const PlannerEntry& entry, PlanRequest request) {
   Bytes low = largest_working_set(request.graph);
   Bytes high = fast_only_bytes(request.graph);
@@ -47,6 +48,9 @@ Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) 
   OpIndex op = 0;
   const Bytes working_set = largest_working_set(request.graph, &op);
   const Bytes whole = fast_only_bytes(request.graph);
+  PlanRequest with_all = request;
+  with_all.budgets[kFastTier] = whole;
+  if (const Result<Plan> plan = entry.plan(with_all); !plan.ok()) return plan.error();
   const Bytes smallest = smallest_feasible(entry, request);
   return {ErrorCode::kInfeasible,
           fmt::format("{} cannot train {} in {} of fast memory; the smallest budget it can use is {} ({:.1f} % of the "

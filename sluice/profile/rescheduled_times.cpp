@@ -1,5 +1,8 @@
 #include "sluice/profile/rescheduled_times.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
 
@@ -17,6 +20,8 @@ List by_slot(const List& by_op, const std::vector<OpIndex>& op_of) {
 }  // namespace
 
 Profile rescheduled_times(const Profile& profile, const Rescheduled& step) {
+  const bool own_order = std::ranges::adjacent_find(step.op_of, std::ranges::greater_equal{}) == step.op_of.end();
+  if (own_order) return profile;
   Profile result = profile;
   result.op_seconds = by_slot(profile.op_seconds, step.op_of);
   result.cold_seconds = by_slot(profile.cold_seconds, step.op_of);
@@ -24,9 +29,10 @@ Profile rescheduled_times(const Profile& profile, const Rescheduled& step) {
     auto copy = std::make_shared<PlacementTimes>(*times);
     copy->index = by_slot(times->index, step.op_of);
     // The apply part has other operands than the op whose times these are.
-    for (std::size_t slot = 0; slot < step.op_of.size(); ++slot) {
-      const bool other = step.graph.op(static_cast<OpIndex>(slot)).kind == OpKind::kBatchNormApply;
-      if (other && !copy->index.empty()) copy->index[slot] = -1;
+    std::map<OpIndex, OpKind> first_kind;
+    for (std::size_t slot = 0; slot < copy->index.size(); ++slot) {
+      const OpKind kind = step.graph.op(static_cast<OpIndex>(slot)).kind;
+      if (first_kind.try_emplace(step.op_of[slot], kind).first->second != kind) copy->index[slot] = -1;
     }
     times = std::move(copy);
   }

@@ -8,7 +8,7 @@ namespace sluice {
 
 bool bound_applies(const Plan& plan) {
   const PlannerEntry* planner = find_planner(plan.planner);
-  return planner != nullptr && planner->keeps_short_lived_fast;
+  return planner != nullptr && planner->keeps_short_lived_fast && plan.schedule.empty();
 }
 
 FastMemoryBound bound_of(const Graph& graph) { return measure_bound(graph, analyze_liveness(graph)); }

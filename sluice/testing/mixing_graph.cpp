@@ -7,6 +7,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice::testing {
 namespace {
@@ -48,24 +49,39 @@ std::unique_ptr<CompiledGraph> MixingGraph::rescheduled(const Rescheduled& step)
   return result;
 }
 
+void MixingGraph::mix_all(const Op& op, std::span<void* const> operands, std::uint64_t hash) const {
+  std::size_t operand = 0;
+  for (const TensorId input : op.inputs) hash = hash_bytes(hash, bytes_of(input, operands[operand++]));
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    fill_bytes(mix64(hash + i), bytes_of(op.outputs[i], operands[operand++]));
+  }
+}
+
+// A whole batch norm first makes the statistics from x, and the running ones from those before. Then it does what its
+// apply part alone does: that is mix_all() over x, scale and shift, the statistics and what is added.
+void MixingGraph::run_norm(const Op& op, std::span<void* const> operands, std::uint64_t hash) const {
+  const std::size_t inputs = op.inputs.size();
+  const std::uint64_t of_x = hash_bytes(hash, bytes_of(op.inputs[0], operands[0]));
+  const std::uint64_t running = hash_bytes(of_x, bytes_of(op.inputs[2], operands[2]));
+  fill_bytes(mix64(of_x + 1), bytes_of(op.outputs[1], operands[inputs + 1]));
+  if (op.outputs.size() > 2) fill_bytes(mix64(running + 2), bytes_of(op.outputs[2], operands[inputs + 2]));
+  const Op apply = repeated_form(op);
+  std::vector<void*> its_operands{operands[0], operands[1], operands[inputs + 1]};
+  if (inputs > 3) its_operands.push_back(operands[3]);
+  its_operands.push_back(operands[inputs]);
+  mix_all(apply, its_operands, hash);
+}
+
 Status MixingGraph::run(OpIndex op, std::span<void* const> operands, const StepContext& context) {
   ++ops_run_;
   if (options_.failing_op == op) return Error{ErrorCode::kIo, fmt::format("op {} was told to fail", op)};
   const Op& instruction = graph_.op(op);
   const OpIndex number = op_of_.empty() ? op : op_of_[as_index(op)];
   std::uint64_t hash = random_bits(static_cast<std::uint64_t>(context.step), static_cast<std::uint64_t>(number), 0);
-  // Of a batch norm, whole or its apply part, the running or found statistics mix into no result but the running ones.
-  const bool norm = instruction.kind == OpKind::kBatchNorm || instruction.kind == OpKind::kBatchNormApply;
-  std::uint64_t running = 0;
-  std::size_t operand = 0;
-  for (const TensorId input : instruction.inputs) {
-    const bool statistics = norm && operand == 2;
-    std::uint64_t& mixed = statistics ? running : hash;
-    mixed = hash_bytes(mixed, bytes_of(input, operands[operand++]));
-  }
-  for (std::size_t i = 0; i < instruction.outputs.size(); ++i) {
-    const std::uint64_t seed = mix64(hash + i) ^ (i == 2 ? running : 0);
-    fill_bytes(seed, bytes_of(instruction.outputs[i], operands[operand++]));
+  if (instruction.kind == OpKind::kBatchNorm) {
+    run_norm(instruction, operands, hash);
+  } else {
+    mix_all(instruction, operands, hash);
   }
   if (options_.op_seconds > 0) spin(options_.op_seconds * (options_.uneven ? 1 + ops_run_ % 5 : 1));
   return {};

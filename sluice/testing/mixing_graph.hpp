@@ -31,6 +31,8 @@ class MixingGraph : public CompiledGraph {
   int ops_run() const { return ops_run_; }
 
  private:
+  void mix_all(const Op& op, std::span<void* const> operands, std::uint64_t hash) const;
+  void run_norm(const Op& op, std::span<void* const> operands, std::uint64_t hash) const;
   std::span<std::byte> bytes_of(TensorId tensor, void* stored) const;
 
   Graph graph_;

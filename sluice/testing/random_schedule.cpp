@@ -26,7 +26,6 @@ class Shuffle {
       }
       for (const TensorId id : graph.op(index).outputs) writers[as_index(id)] = index;
     }
-    at_end_ = writers;
   }
 
   std::vector<OpIndex> may_run() const {
@@ -77,8 +76,7 @@ class Shuffle {
 
   const Graph& graph_;
   std::vector<int> runs_;
-  std::vector<Writer> holds_;   // by tensor
-  std::vector<Writer> at_end_;  // by tensor
+  std::vector<Writer> holds_;  // by tensor
   std::vector<std::pair<OpIndex, std::pair<TensorId, Writer>>> reads_;
 };
 

@@ -114,7 +114,7 @@ Result<Plan> Evaluator::plan(const Machine& machine, const Plan& training) const
   if (fast_only_bytes(graph) <= training.budgets[kFastTier]) return make_plan(kBaselinePlanner, request);
   if (find_planner(training.planner) != nullptr && training.planner != kBaselinePlanner) {
     Result<Plan> plan = make_plan(training.planner, request);
-    if (plan.ok()) return plan;
+    if (plan.ok() && plan->schedule.empty()) return plan;  // what is evaluated runs in its own order
   }
   return make_plan("on-demand", request);
 }

@@ -149,6 +149,39 @@ TEST_F(BadFileTest, PlanEditedByHandNamesTheRule) {
   expect_broken(verify(plan), "within-budget");
 }
 
+// The schedule of a planner that recomputes, broken in every way that a list of ops can be.
+TEST_F(BadFileTest, ScheduleEditedByHandNamesTheRule) {
+  const std::string plan = folder_.file("plan.json");
+  ASSERT_EQ(run({"plan", "resnet20"}, {"--fast", "100%", "--planner", "chen-sqrt", "-o", plan}).exit_code, 0);
+  EXPECT_EQ(verify(plan).exit_code, 0);
+  const nlohmann::json whole = nlohmann::json::parse(read_text(plan));
+  const auto expect_broken_by = [&](const auto& edit, const std::string& rule) {
+    nlohmann::json document = whole;
+    edit(document["schedule"]);
+    std::ofstream(plan) << document;
+    expect_broken(verify(plan), rule);
+    expect_refused(train(plan), rule + ": ");
+  };
+  const auto last = [](const nlohmann::json& schedule) { return schedule.back().get<int>(); };
+  // Its last op is an update: done twice, left out, too early.
+  expect_broken_by([&](auto& schedule) { schedule[schedule.size() - 2] = last(schedule); }, "same-values");
+  expect_broken_by([&](auto& schedule) { schedule.back() = 0; }, "same-values");
+  expect_broken_by([&](auto& schedule) { std::swap(schedule.front(), schedule.back()); }, "same-values");
+  expect_broken_by([&](auto& schedule) { schedule.push_back(last(schedule)); }, "well-formed");
+  expect_broken_by([&](auto& schedule) { schedule[0] = 1'000'000; }, "well-formed");
+  expect_broken_by([&](auto& schedule) { schedule = std::vector<int>(1'000'000, 0); }, "well-formed");
+  expect_broken_by([&](auto& schedule) { schedule[0] = -1; }, "well-formed");
+}
+
+TEST_F(BadFileTest, ScheduleInAnOlderPlanIsRefused) {
+  const std::string plan = folder_.file("plan.json");
+  ASSERT_EQ(run({"plan", "resnet20"}, {"--fast", "100%", "--planner", "chen-sqrt", "-o", plan}).exit_code, 0);
+  nlohmann::json document = nlohmann::json::parse(read_text(plan));
+  document["version"] = 3;
+  std::ofstream(plan) << document;
+  expect_refused(train(plan), "version 3 has no schedules: plan again");
+}
+
 TEST_F(BadFileTest, BudgetTooSmallSaysTheSmallest) {
   expect_refused(run({"plan", "resnet20", "--fast", "64KiB"}), "the smallest budget it can use is");
 }

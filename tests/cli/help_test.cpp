@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 TEST(HelpTest, EverySubcommandShowsAnExample) {
   for (const std::string name : {"machine", "models", "characterize", "profile", "plan", "verify", "simulate", "train",
-                                 "compare", "sweep", "allocate"}) {
+                                 "compare", "sweep", "allocate", "explain"}) {
     const CommandResult result = run_sluice({name, "--help"});
     EXPECT_EQ(result.exit_code, 0) << name;
     EXPECT_THAT(result.output, HasSubstr("Example: sluice " + name));
@@ -28,7 +28,7 @@ TEST(HelpTest, WhatIsForProgramsIsNotShown) {
 
 TEST(HelpTest, EveryCommandOfAModelTakesItsOptions) {
   for (const std::string name :
-       {"characterize", "profile", "plan", "verify", "simulate", "train", "compare", "gradients"}) {
+       {"characterize", "profile", "plan", "verify", "explain", "simulate", "train", "compare", "gradients"}) {
     const std::string help = run_sluice({name, "--help"}).output;
     for (const char* option : {"--onnx", "--sequence", "--width", "--depth", "--dropout", "--optimizer", "--beta2",
                                "--precision", "--keep-norm-outputs"}) {

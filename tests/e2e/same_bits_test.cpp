@@ -58,8 +58,8 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
       }
     }
   }
-  // Of six planners on three tiers, slow-only and first-touch cannot use two of the tiers; the others all can. Beside
-  // them run two as published.
+  // Of eight planners on three tiers, slow-only and first-touch cannot use two of the tiers; the others can use all, but
+  // chen-sqrt fits into the larger budgets only. Beside them run two as published.
   const auto budgets = static_cast<int>(GetParam().budgets.size());
   EXPECT_GE(runs, 10 * budgets) << "too few combinations could be planned for this test to mean much";
   EXPECT_GE(moving, 6 * budgets);
@@ -72,6 +72,45 @@ INSTANTIATE_TEST_SUITE_P(Models, SameBitsTest,
                          [](const auto& instance) {
                            return instance.param.model + "_" + std::to_string(instance.param.threads) + "threads";
                          });
+
+// A network whose dense layers are most of it: plans that really run ops in another order, or again.
+Plan scheduled_plan(const Workload& workload, const Machine& machine, const std::string& planner) {
+  Profile profile;
+  profile.graph_fingerprint = workload.graph().fingerprint();
+  profile.compute_fingerprint = machine.compute_fingerprint();
+  for (const Op& op : workload.graph().ops()) {
+    profile.op_seconds.push_back(to_string(op.kind).starts_with("conv2d") ? 0.02 : 1e-4);
+  }
+  MemorySize fast = parse_memory_size("30%").value();
+  Result<Plan> plan = plan_workload(workload, machine, profile, planner, {.size = fast, .raise_to_feasible = true});
+  SLUICE_CHECK(plan.ok(), plan.error().message);
+  return std::move(*plan);
+}
+
+class ScheduledTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(ScheduledTest, OtherOrdersAndRepetitionsLeaveTheBits) {
+  WorkloadOptions options;
+  options.model = "vgg11";
+  options.shape = {.batch = 2, .image_size = 32, .classes = 10};
+  options.threads = GetParam();
+  Workload workload = test_workload(options);
+  const Machine host = test_machine(GetParam(), "file");
+  const TrainedRun expected =
+      train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kComparedSteps, 1e-3F);
+  ASSERT_TRUE(std::isfinite(expected.losses.back()));
+  for (const std::string planner : {"deferred-updates", "chen-sqrt"}) {
+    SCOPED_TRACE(planner);
+    const Plan plan = scheduled_plan(workload, host, planner);
+    EXPECT_FALSE(plan.schedule.empty()) << "or this shows nothing";
+    EXPECT_EQ(plan.schedule.size() > workload.graph().ops().size(), planner == "chen-sqrt");
+    const TrainedRun run = train(workload, host, plan, kComparedSteps, 1e-3F);
+    EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected.losses));
+    EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ScheduledTest, ::testing::Values(1, 2));
 
 }  // namespace
 }  // namespace sluice

@@ -28,30 +28,47 @@ std::vector<OpIndex> own_order_of(const Graph& graph) {
   return order;
 }
 
-// A stand-in for running: an op makes each output from its number in the given graph and what it reads.
+// A stand-in for running: an op makes each output from its number in the given graph and what it reads. A whole batch
+// norm makes the statistics from x, and then y from x, scale and shift, these and what is added, as its apply part does.
+class Values {
+ public:
+  explicit Values(const Rescheduled& step) {
+    for (const TensorId id : step.tensor_of) values_.push_back(mix64(static_cast<std::uint64_t>(id) + 1));
+  }
+
+  void run(const Op& op, OpIndex number) {
+    const auto seed = static_cast<std::uint64_t>(number);
+    if (op.kind == OpKind::kBatchNorm) {
+      const std::uint64_t of_x = mix64(seed * 31 + at(op.inputs[0]));
+      const std::uint64_t running = mix64(of_x * 31 + at(op.inputs[2]));
+      at(op.outputs[1]) = of_x;
+      if (op.outputs.size() > 2) at(op.outputs[2]) = running;
+      mix(repeated_form(op), seed);
+    } else {
+      mix(op, seed);
+    }
+  }
+
+  std::uint64_t& at(TensorId id) { return values_[as_index(id)]; }
+
+ private:
+  void mix(const Op& op, std::uint64_t mixed) {
+    for (const TensorId id : op.inputs) mixed = mix64(mixed * 31 + at(id));
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) at(op.outputs[o]) = mix64(mixed + o);
+  }
+
+  std::vector<std::uint64_t> values_;
+};
+
 std::vector<std::uint64_t> results_of(const Graph& given, const Rescheduled& step) {
-  std::vector<std::uint64_t> values;
-  for (const TensorId id : step.tensor_of) values.push_back(mix64(static_cast<std::uint64_t>(id) + 1));
+  Values values(step);
   for (OpIndex slot = 0; slot < step.graph.op_count(); ++slot) {
-    const Op& op = step.graph.op(slot);
-    const OpIndex of = step.op_of[as_index(slot)];
-    const Op& whole = given.op(of);
-    auto mixed = static_cast<std::uint64_t>(of);
-    // The apply part of a batch norm makes what the whole makes of x, scale and shift, and residual.
-    const bool norm = whole.kind == OpKind::kBatchNorm;
-    const auto reads = [&](std::size_t i) { return !norm || i < 2 || i == 3; };
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (reads(i)) mixed = mix64(mixed * 31 + values[as_index(op.inputs[i])]);
-    }
-    const std::uint64_t running = norm && op.kind == whole.kind ? values[as_index(op.inputs[2])] : 0;
-    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
-      values[as_index(op.outputs[o])] = mix64(mixed + o + (o == 2 ? running : 0));
-    }
+    values.run(step.graph.op(slot), step.op_of[as_index(slot)]);
   }
   std::vector<std::uint64_t> kept;
   for (TensorId id = 0; id < given.tensor_count(); ++id) {
     const Role role = given.tensor(id).role;
-    if (is_persistent(role) || role == Role::kOutput) kept.push_back(values[as_index(id)]);
+    if (is_persistent(role) || role == Role::kOutput) kept.push_back(values.at(id));
   }
   return kept;
 }

@@ -76,6 +76,16 @@ namespace {
 // The graph of the plan's schedule, if it has one that can be followed and leaves every value as it is.
 std::optional<Rescheduled> checked_schedule(const Graph& graph, const Plan& plan, Findings& findings) {
   if (plan.schedule.empty()) return std::nullopt;
+  if (plan.policy) {
+    findings.add(Rule::kWellFormed, kStepStart,
+                 "a step under a policy runs in the graph's own order: it has no schedule");
+    return std::nullopt;
+  }
+  if (plan.schedule.size() != plan.ops.size()) {
+    findings.add(Rule::kWellFormed, kStepStart,
+                 fmt::format("the schedule has {} slots, and the plan {} ops", plan.schedule.size(), plan.ops.size()));
+    return std::nullopt;
+  }
   Result<Rescheduled> step = reschedule(graph, plan.schedule);
   if (!step.ok()) {
     findings.add(Rule::kWellFormed, kStepStart, step.error().message);

@@ -271,6 +271,7 @@ void IntervalScheduler::start_earlier() {
         table_.fits_backward(gap.window_begin, std::max(begins[i], gap.wraps ? 0 : gap.tail_end), gap.bytes);
     table_.reserve({begin, gap.window_begin}, gap.bytes);
     gap.window_begin = begin;
+    if (!gap.wraps && begin == gap.tail_end && !gap.must_cut) gap.cut = false;  // it has room all the time
   }
 }
 

@@ -119,6 +119,7 @@ void Search::choose_order() {
   ScheduleOptions options = best_->options;
   options.order = PrefetchOrder::kSoonestFirst;
   try_options(options);
+  if (!best_->options.ahead) return;
   options = best_->options;
   options.ahead = false;
   try_options(options);
@@ -246,7 +247,7 @@ Result<Plan> plan_sentinel(const PlanRequest& request) {
 
 PlannerEntry sentinel_planner() {
   return {.name = "sentinel",
-          .summary = "prefetch a migration interval ahead, evict early (Sentinel, HPCA 2021)",
+          .summary = "prefetch by migration intervals, evict early (Sentinel, HPCA 2021)",
           .plan = plan_sentinel,
           .search = search_sentinel,
           .keeps_short_lived_fast = true,

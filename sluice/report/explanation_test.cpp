@@ -1,0 +1,94 @@
+#include "sluice/report/explanation.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/graph/reschedule.hpp"
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/random_schedule.hpp"
+#include "sluice/testing/tiny_step.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string text_of(const Graph& graph, const Machine& machine, const Plan& plan, std::string_view name) {
+  const auto found = explain(graph, machine, plan, name);
+  if (!found.ok()) return found.error().message;
+  std::string text;
+  for (const Explanation& each : *found) text += explanation_text(each);
+  return text;
+}
+
+TEST(Explanation, TellsTheLifeOfATensor) {
+  const testing::TinyStep tiny = testing::tiny_step();
+  EXPECT_EQ(text_of(tiny.graph, tiny.machine, tiny.plan, "x"),
+            "x, activation of 7.8 KiB\n"
+            "  slot 0    make makes it in dram\n"
+            "            behind the op it starts to leave for file; there before slot 2\n"
+            "  slot 1    behind the op it starts to come to dram; there before slot 3\n"
+            "  slot 3    use reads it in dram\n"
+            "  slot 4    update reads it in dram, for the last time\n");
+}
+
+TEST(Explanation, TellsWhereAPersistentTensorBeginsAndEnds) {
+  const testing::TinyStep tiny = testing::tiny_step();
+  const std::string text = text_of(tiny.graph, tiny.machine, tiny.plan, "w");
+  EXPECT_THAT(text, HasSubstr("  start     it is in dram\n"));
+  EXPECT_THAT(text, HasSubstr("  slot 4    update updates it in dram\n"));
+  EXPECT_THAT(text, HasSubstr("  end       it is where it began\n"));
+}
+
+TEST(Explanation, TellsWhatAnOpNeeds) {
+  const testing::TinyStep tiny = testing::tiny_step();
+  const std::string text = text_of(tiny.graph, tiny.machine, tiny.plan, "use");
+  EXPECT_THAT(text, HasSubstr("number 3 of 5 in the graph's order"));
+  EXPECT_THAT(text, HasSubstr("reads x, 7.8 KiB, in dram; make wrote it in slot 0"));
+}
+
+TEST(Explanation, NamesWhatContainsAnUnknownName) {
+  const testing::TinyStep tiny = testing::tiny_step();
+  EXPECT_THAT(text_of(tiny.graph, tiny.machine, tiny.plan, "los"),
+              HasSubstr("'los' is neither an op nor a tensor of tiny; names that contain it: loss"));
+  EXPECT_THAT(text_of(tiny.graph, tiny.machine, tiny.plan, "nothing"), HasSubstr("the plan file names them"));
+}
+
+// Whatever is made again is told once for each time, and events are in order.
+TEST(Explanation, TellsEveryRepetitionInOrder) {
+  std::size_t again = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const Graph graph = testing::random_graph(seed);
+    const Machine machine = testing::random_machine(seed);
+    const std::vector<OpIndex> schedule = testing::random_schedule(graph, seed);
+    const Rescheduled step = reschedule(graph, schedule).value();
+    Plan plan = testing::random_plan(seed, step.graph, machine);
+    plan.schedule = schedule;
+    for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+      const auto found = explain(graph, machine, plan, graph.tensor(id).name);
+      ASSERT_TRUE(found.ok());
+      std::size_t told = 0;
+      for (const LifeEvent& event : found->back().events) told += event.kind == "makes again" ? 1 : 0;
+      const auto copies = static_cast<std::size_t>(std::ranges::count(step.tensor_of, id)) - 1;
+      ASSERT_EQ(told, copies) << graph.tensor(id).name;
+      again += told;
+      ASSERT_TRUE(std::ranges::is_sorted(found->back().events, {}, &LifeEvent::slot));
+    }
+  }
+  EXPECT_GT(again, 100U);
+}
+
+TEST(Explanation, IsTheSameAsJson) {
+  const testing::TinyStep tiny = testing::tiny_step();
+  const auto found = explain(tiny.graph, tiny.machine, tiny.plan, "x");
+  ASSERT_TRUE(found.ok());
+  const nlohmann::json document = explanation_json(found->front());
+  EXPECT_EQ(document["events"].size(), found->front().events.size());
+  EXPECT_EQ(document["events"][1]["kind"], "leaves");
+  EXPECT_EQ(document["events"][1]["slot"], 0);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,58 @@
+// sluice explain: the life of one tensor or op in a plan, in words.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "sluice/plan/plan_file.hpp"
+#include "sluice/program/program.hpp"
+#include "sluice/report/explanation.hpp"
+#include "sluice/report/run_record.hpp"
+#include "tools/commands.hpp"
+#include "tools/options.hpp"
+
+namespace sluice {
+namespace {
+
+struct ExplainArguments {
+  std::string plan;
+  std::string name;
+  WorkloadArguments workload;
+  MachineArguments machine;
+  std::string json;
+};
+
+Result<int> run_explain(const ExplainArguments& arguments) {
+  SLUICE_ASSIGN(const Plan plan, read_plan(arguments.plan));
+  SLUICE_ASSIGN(const Machine machine, arguments.machine.machine());
+  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
+  SLUICE_ASSIGN(const Workload workload, build_workload(options));
+  SLUICE_RETURN_IF_ERROR(lower_plan(workload.graph(), machine, plan));  // only what may be run is explained
+  SLUICE_ASSIGN(const std::vector<Explanation> found, explain(workload.graph(), machine, plan, arguments.name));
+  nlohmann::json list = nlohmann::json::array();
+  for (const Explanation& each : found) {
+    fmt::print("{}", explanation_text(each));
+    list.push_back(explanation_json(each));
+  }
+  if (!arguments.json.empty()) {
+    SLUICE_RETURN_IF_ERROR(
+        write_json_file(arguments.json, {{"run", run_record(machine)}, {"planner", plan.planner}, {"found", list}}));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("explain", "Tell the life of a tensor or an op in a plan");
+  auto arguments = std::make_shared<ExplainArguments>();
+  command->add_option("plan", arguments->plan, "Plan file")->required()->check(CLI::ExistingFile);
+  command->add_option("name", arguments->name, "Tensor or op, as the plan file names it")->required();
+  arguments->workload.add_to(*command);
+  arguments->machine.add_to(*command);
+  add_json_option(*command, arguments->json);
+  command->footer("Example: sluice explain plan.json conv1.weight resnet50 --batch 16");
+  command->callback([arguments, &action] { action = [arguments] { return run_explain(*arguments); }; });
+}
+
+}  // namespace sluice
