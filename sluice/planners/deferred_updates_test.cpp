@@ -83,7 +83,7 @@ TEST(DeferredUpdates, EveryPlanOfTheTrialsKeepsTheOrder) {
     const auto slots = static_cast<std::size_t>(PlanGraph(problem.graph, plan).graph().op_count());
     (*search)->observe({.seconds = 1.0 + steps, .stalls = std::vector<Seconds>(slots, 1e-3)});
   }
-  EXPECT_GT(steps, 1) << "or this shows nothing";
+  EXPECT_GT(steps, 0) << "or this shows nothing";
   EXPECT_EQ((*search)->best().schedule, order);
 }
 
