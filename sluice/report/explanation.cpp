@@ -42,8 +42,9 @@ class PlanStory {
     for (const Op& op : graph().ops()) collect(op.name);
     for (const Tensor& tensor : graph().tensors()) collect(tensor.name);
     return bad_input(fmt::format("'{}' is neither an op nor a tensor of {}{}", name, given_.name,
-                                 alike.empty() ? "; the plan file names them"
-                                               : "; names that contain it: " + fmt::format("{}", fmt::join(alike, ", "))));
+                                 alike.empty()
+                                     ? "; the plan file names them"
+                                     : "; names that contain it: " + fmt::format("{}", fmt::join(alike, ", "))));
   }
 
  private:
@@ -98,8 +99,9 @@ class PlanStory {
 
   Explanation life_of_tensor(TensorId given) const {
     const Tensor& tensor = given_.tensor(given);
-    Explanation life{.subject = fmt::format("{}, {} of {}", tensor.name, to_string(tensor.role), format_bytes(tensor.bytes)),
-                     .events = {}};
+    Explanation life{
+        .subject = fmt::format("{}, {} of {}", tensor.name, to_string(tensor.role), format_bytes(tensor.bytes)),
+        .events = {}};
     for (TensorId id = 0; id < graph().tensor_count(); ++id) {
       if (tensor_of(id) == given) add_copy(life, id);
     }
@@ -128,13 +130,15 @@ class PlanStory {
   // Room given up without a copy, because another tier has the tensor, too.
   void add_silent_leave(Explanation& life, ResidencyIndex index) const {
     const Residency& left = plan_.residencies[index];
-    const bool copied = std::ranges::any_of(plan_.migrations, [&](const Migration& each) { return each.from == index; });
+    const bool copied =
+        std::ranges::any_of(plan_.migrations, [&](const Migration& each) { return each.from == index; });
     if (copied || left.ops.end >= graph().op_count()) return;
     for (const Residency& other : plan_.residencies) {
       const bool elsewhere = other.tensor == left.tensor && other.tier != left.tier && other.ops.contains(left.ops.end);
       if (!elsewhere) continue;
-      life.events.push_back({left.ops.end - 1, "leaves",
-                             fmt::format("behind the op its room in {} is given up; {} has it", tier(left.tier), tier(other.tier))});
+      life.events.push_back(
+          {left.ops.end - 1, "leaves",
+           fmt::format("behind the op its room in {} is given up; {} has it", tier(left.tier), tier(other.tier))});
       return;
     }
   }
@@ -154,7 +158,10 @@ class PlanStory {
     }();
     const auto at = static_cast<std::size_t>(std::ranges::find(all, id) - all.begin());
     const bool copy = id >= given_.tensor_count();
-    const std::string_view kind = use.reads && use.writes ? "updates" : use.reads ? "reads" : copy ? "makes again" : "makes";
+    const std::string_view kind = use.reads && use.writes ? "updates"
+                                  : use.reads             ? "reads"
+                                  : copy                  ? "makes again"
+                                                          : "makes";
     const bool last = use.op == liveness_.uses[id].back().op && !is_persistent(graph().tensor(id).role);
     const std::string name = copy ? fmt::format("it ({})", graph().tensor(id).name) : "it";
     const std::string_view verb = kind == "makes again" ? "makes" : kind;
@@ -169,9 +176,10 @@ class PlanStory {
     life.events.push_back(
         {migration.issue_after, leaves ? "leaves" : "comes",
          fmt::format("{} it starts to {} {}; there before {}",
-                     migration.issue_after == kStepStart ? "with the step" : "behind the op", leaves ? "leave for" : "come to",
-                     tier(to),
-                     migration.needed_by == graph().op_count() ? "the step ends" : fmt::format("slot {}", migration.needed_by))});
+                     migration.issue_after == kStepStart ? "with the step" : "behind the op",
+                     leaves ? "leave for" : "come to", tier(to),
+                     migration.needed_by == graph().op_count() ? "the step ends"
+                                                               : fmt::format("slot {}", migration.needed_by))});
   }
 
   const Graph& given_;
@@ -196,10 +204,10 @@ std::string explanation_text(const Explanation& explanation) {
   const LifeEvent* before = nullptr;
   for (const LifeEvent& event : explanation.events) {
     const bool same = before != nullptr && before->slot == event.slot;
-    const std::string when = same                        ? ""
-                             : event.slot == kStepStart  ? "start"
-                             : event.kind == "ends"      ? "end"
-                                                         : fmt::format("slot {}", event.slot);
+    const std::string when = same                       ? ""
+                             : event.slot == kStepStart ? "start"
+                             : event.kind == "ends"     ? "end"
+                                                        : fmt::format("slot {}", event.slot);
     text += fmt::format("  {:<10}{}\n", when, event.text);
     before = &event;
   }
