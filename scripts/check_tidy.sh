@@ -48,7 +48,7 @@ if [[ -n $base ]] && git diff --quiet "$base" -- .clang-tidy; then
   mapfile -t files < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp' '*.hpp' | while read -r file; do
     source=${file%.hpp}
     source=${source%.cpp}.cpp
-    [[ -f $source ]] || source=$(git grep -lF "\"$file\"" -- '*.cpp' | head -n 1)
+    [[ -f $source ]] || source=$(git grep -lF "\"$file\"" -- '*.cpp' | sed -n 1p || true)
     [[ -z $source ]] || echo "$source"
   done | sort -u)
 else
