@@ -183,8 +183,8 @@ TEST(SliceLoss, AndWeightsAreSlicedInsideOfIt) {
     EXPECT_EQ(names_in(graph, "decoder.dense[0:5][").size(), 2U);
     EXPECT_EQ(names_in(graph, "decoder.dense[5:10][").size(), 2U);
     EXPECT_THAT(names_in(graph, "dense_backward_weights[5:10]"),
-                ElementsAre("decoder.dense.dense_backward_weights[5:10][0:48]",
-                            "decoder.dense.dense_backward_weights[5:10][48:100]"));
+                ElementsAre("decoder.dense.dense_backward_weights[5:10][48:100]",
+                            "decoder.dense.dense_backward_weights[5:10][0:48]"));
     EXPECT_EQ(summarize(graph).parameters, summarize(whole).parameters);
   }
   const Graph graph = slice_dense(slice_loss(build_training_graph(vocabulary_network(), {}), 5 * kRowBytes), 64 * 64);
