@@ -176,7 +176,7 @@ TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
     EXPECT_EQ(aware->predicted_step_seconds, simulated(shared, *aware).step_seconds);
     const Seconds slower = simulated(shared, *unaware).step_seconds;
     EXPECT_GT(slower, unaware->predicted_step_seconds);
-    EXPECT_LE(aware->predicted_step_seconds, 1.01 * slower);
+    EXPECT_LE(aware->predicted_step_seconds, 1.02 * slower);  // gains below 2 % by prefetching ahead are left alone
     gain *= slower / aware->predicted_step_seconds;
   }
   EXPECT_GT(gain, 1.06);  // 1.5 % on average

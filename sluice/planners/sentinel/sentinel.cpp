@@ -21,13 +21,19 @@ namespace sluice {
 namespace {
 
 constexpr double kClearlyFaster = 0.999;  // of the best one's time
+// Of the best one's time, where more copies run beside each other for it: a disk then gives less than it promised.
+constexpr double kWorthMoreTraffic = 0.98;
 
 class Search {
  public:
-  explicit Search(CandidateBuilder& builder)
-      : builder_(builder), forecast_(forecast_compute(builder.problem().graph, builder.costs())), used_(forecast_) {}
+  Search(CandidateBuilder& builder, bool ahead)
+      : builder_(builder),
+        ahead_(ahead),
+        forecast_(forecast_compute(builder.problem().graph, builder.costs())),
+        used_(forecast_) {}
 
   Status run();
+  Seconds seconds() const { return best_->timeline.step_seconds; }
   Candidate take_best() { return std::move(*best_); }
   const Forecast& forecast() const { return used_; }  // that the best candidate was made with
 
@@ -45,6 +51,7 @@ class Search {
   bool has(SentinelAddition addition) const { return builder_.request().additions.has(addition); }
 
   CandidateBuilder& builder_;
+  bool ahead_;  // prefetches may begin before the interval before
   Forecast forecast_;
   Forecast used_;
   std::optional<Candidate> best_;
@@ -94,9 +101,7 @@ bool Search::try_options(const ScheduleOptions& options, const Forecast& forecas
 // Nothing left to hide: within half a per cent of the compute time.
 bool Search::good_enough() const { return best_ && best_->timeline.step_seconds < 1.005 * forecast_.start.back(); }
 
-ScheduleOptions Search::plain_options() const {
-  return {.staying = has(SentinelAddition::kStaying), .ahead = has(SentinelAddition::kAhead)};
-}
+ScheduleOptions Search::plain_options() const { return {.staying = has(SentinelAddition::kStaying), .ahead = ahead_}; }
 
 void Search::choose_length() {
   for (const int length : promising_lengths()) {
@@ -118,10 +123,6 @@ void Search::choose_headroom() {
 void Search::choose_order() {
   ScheduleOptions options = best_->options;
   options.order = PrefetchOrder::kSoonestFirst;
-  try_options(options);
-  if (!best_->options.ahead) return;
-  options = best_->options;
-  options.ahead = false;
   try_options(options);
 }
 
@@ -227,15 +228,23 @@ void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan&
 Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) {
   SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("sentinel", request.machine));
   auto builder = std::make_unique<CandidateBuilder>(request, slow);
-  Search search(*builder);
-  SLUICE_RETURN_IF_ERROR(search.run());
-  Candidate best = search.take_best();
+  const AdditionSet& additions = request.additions;
+  const bool may = additions.has(SentinelAddition::kAhead);
+  Search search(*builder, may && !additions.has(SentinelAddition::kChoice));
+  const Status found = search.run();
+  Search early(*builder, true);
+  const bool compares = may && additions.has(SentinelAddition::kChoice);
+  const bool ahead =
+      compares && early.run().ok() && (!found.ok() || early.seconds() < kWorthMoreTraffic * search.seconds());
+  if (!ahead) SLUICE_RETURN_IF_ERROR(found);
+  Search& chosen = ahead ? early : search;
+  Candidate best = chosen.take_best();
   const auto describe_candidate = [made_by = builder.get()](const Candidate& candidate, Plan& plan) {
     describe(*made_by, candidate, plan);
   };
   describe_candidate(best, best.plan);
   return std::unique_ptr<PlanSearch>(
-      std::make_unique<TestAndTrial>(std::move(builder), std::move(best), search.forecast(), describe_candidate));
+      std::make_unique<TestAndTrial>(std::move(builder), std::move(best), chosen.forecast(), describe_candidate));
 }
 
 Result<Plan> plan_sentinel(const PlanRequest& request) {
