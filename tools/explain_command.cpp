@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "sluice/plan/plan_file.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/report/explanation.hpp"
 #include "sluice/report/run_record.hpp"
@@ -23,20 +22,18 @@ struct ExplainArguments {
 };
 
 Result<int> run_explain(const ExplainArguments& arguments) {
-  SLUICE_ASSIGN(const Plan plan, read_plan(arguments.plan));
-  SLUICE_ASSIGN(const Machine machine, arguments.machine.machine());
-  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
-  SLUICE_ASSIGN(const Workload workload, build_workload(options));
-  SLUICE_RETURN_IF_ERROR(lower_plan(workload.graph(), machine, plan));  // only what may be run is explained
-  SLUICE_ASSIGN(const std::vector<Explanation> found, explain(workload.graph(), machine, plan, arguments.name));
+  SLUICE_ASSIGN(const PlannedModel model, read_planned_model(arguments.plan, arguments.workload, arguments.machine));
+  const Graph& graph = model.workload.graph();
+  SLUICE_RETURN_IF_ERROR(lower_plan(graph, model.machine, model.plan));  // only what may be run is explained
+  SLUICE_ASSIGN(const std::vector<Explanation> found, explain(graph, model.machine, model.plan, arguments.name));
   nlohmann::json list = nlohmann::json::array();
   for (const Explanation& each : found) {
     fmt::print("{}", explanation_text(each));
     list.push_back(explanation_json(each));
   }
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(
-        write_json_file(arguments.json, {{"run", run_record(machine)}, {"planner", plan.planner}, {"found", list}}));
+    SLUICE_RETURN_IF_ERROR(write_json_file(
+        arguments.json, {{"run", run_record(model.machine)}, {"planner", model.plan.planner}, {"found", list}}));
   }
   return kExitOk;
 }

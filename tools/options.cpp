@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "sluice/exec/measure/profiler.hpp"
+#include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/access_profile_file.hpp"
@@ -240,6 +241,17 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   SLUICE_ASSIGN(prepared.profile, measure_profile(*prepared.workload.compiled, prepared.machine, cache,
                                                   [&](int measured, int total) { progress.update(measured, total); }));
   return prepared;
+}
+
+Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
+                                        const MachineArguments& machine) {
+  PlannedModel model;
+  SLUICE_ASSIGN(model.plan, read_plan(plan));
+  SLUICE_ASSIGN(model.machine, machine.machine());
+  SLUICE_ASSIGN(const WorkloadOptions options, workload.options(model.machine.threads));
+  SLUICE_ASSIGN(model.workload, build_workload(options));
+  print_notes(model.workload.notes);
+  return model;
 }
 
 Status check_planner_names(const std::vector<std::string>& names) {

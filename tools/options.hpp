@@ -83,6 +83,15 @@ struct Prepared {
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& machine, Probe probe,
                          const ProfileArguments& profile = {});
 
+// What a plan from a file is about. The plan is not verified.
+struct PlannedModel {
+  Plan plan;
+  Machine machine;
+  Workload workload;
+};
+Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
+                                        const MachineArguments& machine);
+
 // One line each on standard error.
 void print_notes(const std::vector<std::string>& notes);
 

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "sluice/plan/plan_file.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/report/run_record.hpp"
 #include "tools/commands.hpp"
@@ -21,12 +20,9 @@ struct VerifyArguments {
 };
 
 Result<int> run_verify(const VerifyArguments& arguments) {
-  SLUICE_ASSIGN(const Plan plan, read_plan(arguments.plan));
-  SLUICE_ASSIGN(const Machine machine, arguments.machine.machine());
-  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
-  SLUICE_ASSIGN(const Workload workload, build_workload(options));
-  print_notes(workload.notes);
-  const std::vector<Violation> violations = verify_plan(workload.graph(), machine, plan);
+  SLUICE_ASSIGN(const PlannedModel model, read_planned_model(arguments.plan, arguments.workload, arguments.machine));
+  const Plan& plan = model.plan;
+  const std::vector<Violation> violations = verify_plan(model.workload.graph(), model.machine, plan);
   nlohmann::json list = nlohmann::json::array();
   for (const Violation& violation : violations) {
     fmt::print("{}: {}\n", to_string(violation.rule), violation.message);
@@ -38,7 +34,7 @@ Result<int> run_verify(const VerifyArguments& arguments) {
   }
   if (!arguments.json.empty()) {
     SLUICE_RETURN_IF_ERROR(write_json_file(
-        arguments.json, {{"run", run_record(machine)}, {"safe", violations.empty()}, {"violations", list}}));
+        arguments.json, {{"run", run_record(model.machine)}, {"safe", violations.empty()}, {"violations", list}}));
   }
   return violations.empty() ? kExitOk : kExitFailed;
 }

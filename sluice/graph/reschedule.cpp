@@ -56,6 +56,11 @@ class Rescheduling {
 
 }  // namespace
 
+bool is_own_order(std::span<const OpIndex> schedule, OpIndex op_count) {
+  const bool rises = std::ranges::adjacent_find(schedule, std::ranges::greater_equal{}) == schedule.end();
+  return rises && schedule.size() == static_cast<std::size_t>(op_count);
+}
+
 Result<Rescheduled> reschedule(const Graph& graph, std::span<const OpIndex> schedule) {
   Rescheduling rescheduling(graph);
   for (std::size_t slot = 0; slot < schedule.size(); ++slot) {

@@ -29,6 +29,9 @@ struct Rescheduled {
   std::vector<TensorId> tensor_of;  // by tensor: the one of the given graph; tensors of that graph keep their index
 };
 
+// Whether a schedule runs every op once in the graph's order: then it is no different from none.
+bool is_own_order(std::span<const OpIndex> schedule, OpIndex op_count);
+
 // kBadInput where an index is none of an op.
 Result<Rescheduled> reschedule(const Graph& graph, std::span<const OpIndex> schedule);
 

@@ -221,8 +221,7 @@ Result<Plan> plan_chen_sqrt(const PlanRequest& request) {
   }
   SLUICE_ASSIGN(Plan plan, builder.finish(request.budgets));
   plan.graph_fingerprint = request.graph.fingerprint();
-  const bool own_order = std::ranges::adjacent_find(schedule, std::ranges::greater_equal{}) == schedule.end();
-  if (!own_order) plan.schedule = schedule;
+  if (!is_own_order(schedule, request.graph.op_count())) plan.schedule = schedule;
   return plan;
 }
 

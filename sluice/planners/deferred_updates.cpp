@@ -30,9 +30,7 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kPlacedBy = "sentinel";
-// In simulated time: than the graph's own order, because more is moved and predictions err; than another order.
-constexpr double kWorthMoreTraffic = 0.98;
-constexpr double kClearlyFaster = 0.998;
+constexpr double kFasterOrder = 0.998;  // of the simulated time of another order than the graph's own
 
 // Updates that share the making of their gradients, with the ops that make them.
 struct UpdateGroup {
@@ -182,7 +180,7 @@ class Deferral {
 };
 
 std::string describe(const std::optional<Spread>& spread) {
-  if (!spread) return "nothing: the graph's own order is as fast";
+  if (!spread) return "nothing: no other order is worth its traffic";
   return fmt::format("updates that hold at most {:.3g} bytes a byte updated, over {:.0f} % of the time left, {} first",
                      spread->most_held, 100 * spread->until, spread->newest_first ? "newest" : "oldest");
 }
@@ -221,7 +219,7 @@ class OrderSearch {
       return;
     }
     const Seconds seconds = simulated(asked->request(), *plan);
-    if (best_ && seconds >= (spread_ ? kClearlyFaster : kWorthMoreTraffic) * seconds_) return;
+    if (best_ && seconds >= (spread_ ? kFasterOrder : kWorthMoreTraffic) * seconds_) return;
     best_ = std::move(asked);
     spread_ = spread;
     seconds_ = seconds;

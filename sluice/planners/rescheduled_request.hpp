@@ -2,7 +2,6 @@
 // that knows nothing of schedules.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 
 #include "sluice/planners/planner.hpp"
@@ -18,6 +17,7 @@ class RescheduledRequest {
         step_(reschedule(request.graph, schedule_).value()),
         profile_(rescheduled_times(request.profile, step_)),
         given_fingerprint_(request.graph.fingerprint()),
+        given_op_count_(request.graph.op_count()),
         request_{step_.graph, profile_, request.machine, request.budgets} {
     if (request.accesses == nullptr) return;
     accesses_ = rescheduled_accesses(*request.accesses, step_);
@@ -31,8 +31,7 @@ class RescheduledRequest {
   // A plan for request() as one for the graph given, with this schedule (none if it is the graph's own order).
   Plan with_schedule(Plan plan) const {
     plan.graph_fingerprint = given_fingerprint_;
-    const bool own_order = std::ranges::adjacent_find(schedule_, std::ranges::greater_equal{}) == schedule_.end();
-    if (!own_order) plan.schedule = schedule_;
+    if (!is_own_order(schedule_, given_op_count_)) plan.schedule = schedule_;
     return plan;
   }
 
@@ -42,6 +41,7 @@ class RescheduledRequest {
   Profile profile_;
   std::optional<AccessProfile> accesses_;
   std::string given_fingerprint_;
+  OpIndex given_op_count_;
   PlanRequest request_;
 };
 

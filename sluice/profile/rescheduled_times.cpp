@@ -1,6 +1,5 @@
 #include "sluice/profile/rescheduled_times.hpp"
 
-#include <algorithm>
 #include <map>
 
 #include "sluice/base/as_index.hpp"
@@ -20,8 +19,7 @@ List by_slot(const List& by_op, const std::vector<OpIndex>& op_of) {
 }  // namespace
 
 Profile rescheduled_times(const Profile& profile, const Rescheduled& step) {
-  const bool own_order = std::ranges::adjacent_find(step.op_of, std::ranges::greater_equal{}) == step.op_of.end();
-  if (own_order) return profile;
+  if (is_own_order(step.op_of, static_cast<OpIndex>(profile.op_seconds.size()))) return profile;
   Profile result = profile;
   result.op_seconds = by_slot(profile.op_seconds, step.op_of);
   result.cold_seconds = by_slot(profile.cold_seconds, step.op_of);

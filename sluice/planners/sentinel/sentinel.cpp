@@ -21,8 +21,6 @@ namespace sluice {
 namespace {
 
 constexpr double kClearlyFaster = 0.999;  // of the best one's time
-// Of the best one's time, where more copies run beside each other for it: a disk then gives less than it promised.
-constexpr double kWorthMoreTraffic = 0.98;
 
 class Search {
  public:
@@ -33,6 +31,7 @@ class Search {
         used_(forecast_) {}
 
   Status run();
+  bool good_enough() const;
   Seconds seconds() const { return best_->timeline.step_seconds; }
   Candidate take_best() { return std::move(*best_); }
   const Forecast& forecast() const { return used_; }  // that the best candidate was made with
@@ -47,7 +46,6 @@ class Search {
   void leave_out_dear_prefetches();
   bool try_options(const ScheduleOptions& options, const Forecast& forecast, double needed = kClearlyFaster);
   bool try_options(const ScheduleOptions& options) { return try_options(options, forecast_); }
-  bool good_enough() const;
   bool has(SentinelAddition addition) const { return builder_.request().additions.has(addition); }
 
   CandidateBuilder& builder_;
@@ -225,26 +223,35 @@ void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan&
   };
 }
 
+Result<Search> run_search(CandidateBuilder& builder, bool ahead) {
+  Search search(builder, ahead);
+  SLUICE_RETURN_IF_ERROR(search.run());
+  return search;
+}
+
+// With prefetches an interval ahead and with earlier ones, where there is a choice: the latter if they are worth it.
+Result<Search> search_both_ways(CandidateBuilder& builder) {
+  const AdditionSet& additions = builder.request().additions;
+  const bool ahead = additions.has(SentinelAddition::kAhead);
+  if (!ahead || !additions.has(SentinelAddition::kChoice)) return run_search(builder, ahead);
+  Result<Search> plain = run_search(builder, false);
+  if (plain.ok() && plain->good_enough()) return plain;
+  Result<Search> early = run_search(builder, true);
+  const bool worth = early.ok() && (!plain.ok() || early->seconds() < kWorthMoreTraffic * plain->seconds());
+  return worth ? std::move(early) : std::move(plain);
+}
+
 Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) {
   SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("sentinel", request.machine));
   auto builder = std::make_unique<CandidateBuilder>(request, slow);
-  const AdditionSet& additions = request.additions;
-  const bool may = additions.has(SentinelAddition::kAhead);
-  Search search(*builder, may && !additions.has(SentinelAddition::kChoice));
-  const Status found = search.run();
-  Search early(*builder, true);
-  const bool compares = may && additions.has(SentinelAddition::kChoice);
-  const bool ahead =
-      compares && early.run().ok() && (!found.ok() || early.seconds() < kWorthMoreTraffic * search.seconds());
-  if (!ahead) SLUICE_RETURN_IF_ERROR(found);
-  Search& chosen = ahead ? early : search;
-  Candidate best = chosen.take_best();
+  SLUICE_ASSIGN(Search search, search_both_ways(*builder));
+  Candidate best = search.take_best();
   const auto describe_candidate = [made_by = builder.get()](const Candidate& candidate, Plan& plan) {
     describe(*made_by, candidate, plan);
   };
   describe_candidate(best, best.plan);
   return std::unique_ptr<PlanSearch>(
-      std::make_unique<TestAndTrial>(std::move(builder), std::move(best), chosen.forecast(), describe_candidate));
+      std::make_unique<TestAndTrial>(std::move(builder), std::move(best), search.forecast(), describe_candidate));
 }
 
 Result<Plan> plan_sentinel(const PlanRequest& request) {
