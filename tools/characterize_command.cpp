@@ -116,10 +116,8 @@ Result<int> run_characterize(const CharacterizeArguments& arguments) {
   if (!arguments.fast.empty()) {
     SLUICE_ASSIGN(fast, parse_memory_size(arguments.fast));
   }
-  SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
-  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
-  SLUICE_ASSIGN(Workload workload, build_workload(options));
-  print_notes(workload.notes);
+  SLUICE_ASSIGN(ModelOnMachine model, build_model(arguments.workload, arguments.machine));
+  auto& [workload, machine] = model;
   std::optional<AccessProfile> accesses;
   if (!arguments.no_accesses) {
     SLUICE_ASSIGN(accesses, count_accesses(workload, machine, arguments.machine, fast));

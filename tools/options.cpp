@@ -149,13 +149,15 @@ void MachineArguments::add_threads_to(CLI::App& command) {
 
 void MachineArguments::add_to(CLI::App& command) {
   add_threads_to(command);
-  command.add_option("--slow", slow, fmt::format("Slow tier: {}, numa:NODE", fmt::join(slow_tier_names(), ", ")))
-      ->capture_default_str();
+  command
+      .add_option("--slow", slow,
+                  fmt::format("Slow tier: {}, numa:NODE; with :8GiB or :25% (of what everything takes) no more of it. "
+                              "Again for each further one, nearest first (default: file)",
+                              fmt::join(slow_tier_names(), ", ")))
+      ->allow_extra_args(false);
   command.add_option("--spill-dir", spill_dir, "Where the file tier lies: a folder, or a FILE.spill kept between runs");
-  command.add_option("--slow-capacity", slow_capacity,
-                     "Use no more than this of the slow tier, such as 8GiB (default: all that is free)");
   command.add_option("--link-bandwidth", link_bandwidth,
-                     "Throttle both links to this, such as 1GB/s (emulates a slower link)");
+                     "Throttle all links to this, such as 1GB/s (emulates slower ones)");
   command.add_option("--cache-dir", cache_dir, "Where measured op times are kept (default: ~/.cache/sluice)");
 }
 
@@ -168,17 +170,18 @@ Result<int> MachineArguments::thread_count() const {
   return threads == 0 ? processors : threads;
 }
 
-Result<Machine> MachineArguments::machine() const {
-  MachineOptions options;
+Result<Machine> MachineArguments::machine(const std::optional<Bytes>& whole) const {
+  MachineOptions options{.slow = {}, .spill_path = spill_dir};
   SLUICE_ASSIGN(options.threads, thread_count());
-  options.slow_tier = slow;
-  options.spill_path = spill_dir;
-  if (!slow_capacity.empty()) {
-    SLUICE_ASSIGN(options.slow_capacity, parse_bytes(slow_capacity));
-    if (options.slow_capacity < kTensorAlignment) {
-      return Error{ErrorCode::kBadInput, fmt::format("--slow-capacity must be at least {}, got {}",
-                                                     format_bytes(kTensorAlignment), slow_capacity)};
+  for (const std::string& text : slow) {
+    SLUICE_ASSIGN(const SlowTierRequest asked, parse_slow_tier(text));
+    if (asked.is_share() && !whole) {
+      return Error{ErrorCode::kBadInput, fmt::format("--slow {}: this command does not know what everything takes; say "
+                                                     "how many bytes, such as {}:2GiB",
+                                                     text, asked.name)};
     }
+    const Bytes capacity = asked.capacity ? asked.capacity->resolve(whole.value_or(0)) : 0;
+    options.slow.push_back({asked.name, capacity});
   }
   if (!link_bandwidth.empty()) {
     SLUICE_ASSIGN(options.link_bandwidth, parse_bandwidth(link_bandwidth));
@@ -219,13 +222,19 @@ void ProfileArguments::add_to(CLI::App& command) {
       ->check(CLI::ExistingFile);
 }
 
+Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const MachineArguments& machine) {
+  SLUICE_ASSIGN(const int threads, machine.thread_count());
+  SLUICE_ASSIGN(const WorkloadOptions options, workload.options(threads));
+  SLUICE_ASSIGN(Workload built, build_workload(options));
+  SLUICE_ASSIGN(Machine on, machine.machine(fast_only_bytes(built.graph())));
+  print_notes(built.notes);
+  return ModelOnMachine{std::move(built), std::move(on)};
+}
+
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, Probe probe,
                          const ProfileArguments& profile) {
-  Prepared prepared;
-  SLUICE_ASSIGN(prepared.machine, arguments.machine());
-  SLUICE_ASSIGN(const WorkloadOptions options, workload.options(prepared.machine.threads));
-  SLUICE_ASSIGN(prepared.workload, build_workload(options));
-  print_notes(prepared.workload.notes);
+  SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, arguments));
+  Prepared prepared{std::move(model), {}, {}};
   ProfileCache cache = arguments.open_cache(prepared.machine);
   print_notes(cache.notes());
   SLUICE_RETURN_IF_ERROR(probe_machine(prepared.machine, cache, probe));
@@ -245,13 +254,9 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
 
 Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
                                         const MachineArguments& machine) {
-  PlannedModel model;
-  SLUICE_ASSIGN(model.plan, read_plan(plan));
-  SLUICE_ASSIGN(model.machine, machine.machine());
-  SLUICE_ASSIGN(const WorkloadOptions options, workload.options(model.machine.threads));
-  SLUICE_ASSIGN(model.workload, build_workload(options));
-  print_notes(model.workload.notes);
-  return model;
+  SLUICE_ASSIGN(Plan read, read_plan(plan));
+  SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, machine));
+  return PlannedModel{std::move(model), std::move(read)};
 }
 
 Status check_planner_names(const std::vector<std::string>& names) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sluice/experiment/machine_probe.hpp"
 #include "sluice/memory/presets.hpp"
@@ -40,17 +41,18 @@ struct WorkloadArguments {
 };
 
 struct MachineArguments {
-  int threads = 0;  // 0: all processors
-  std::string slow = "file";
+  int threads = 0;                           // 0: all processors
+  std::vector<std::string> slow = {"file"};  // as parse_slow_tier() reads them
   std::string spill_dir;
-  std::string slow_capacity;
   std::string link_bandwidth;
   std::string cache_dir;
 
   void add_threads_to(CLI::App& command);
   void add_to(CLI::App& command);  // threads and the rest
   Result<int> thread_count() const;
-  Result<Machine> machine() const;  // not yet probed
+  // Not yet probed. `whole`: what 100 % of a slow tier's capacity means (fast_only_bytes()); without it a percentage is
+  // kBadInput.
+  Result<Machine> machine(const std::optional<Bytes>& whole = std::nullopt) const;
   ProfileCache open_cache(const Machine& machine) const;
 };
 
@@ -71,10 +73,16 @@ struct ProfileArguments {
   void add_to(CLI::App& command);
 };
 
-// Everything between the arguments and a planner.
-struct Prepared {
+// A model and the machine it is to run on, not yet probed.
+struct ModelOnMachine {
   Workload workload;
   Machine machine;
+};
+// Prints the workload's notes.
+Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const MachineArguments& machine);
+
+// Everything between the arguments and a planner.
+struct Prepared : ModelOnMachine {
   Profile profile;
   std::optional<AccessProfile> accesses;
 
@@ -84,10 +92,8 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
                          const ProfileArguments& profile = {});
 
 // What a plan from a file is about. The plan is not verified.
-struct PlannedModel {
+struct PlannedModel : ModelOnMachine {
   Plan plan;
-  Machine machine;
-  Workload workload;
 };
 Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
                                         const MachineArguments& machine);

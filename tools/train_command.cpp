@@ -45,11 +45,10 @@ Status plan_run(const TrainArguments& arguments, Run& run) {
 
 // A plan from a file needs no profile, so nothing is measured.
 Status read_run(const TrainArguments& arguments, Run& run) {
-  SLUICE_ASSIGN(run.plan, read_plan(arguments.plan));
-  SLUICE_ASSIGN(run.machine, arguments.machine.machine());
-  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(run.machine.threads));
-  SLUICE_ASSIGN(run.workload, build_workload(options));
-  print_notes(run.workload.notes);
+  SLUICE_ASSIGN(PlannedModel model, read_planned_model(arguments.plan, arguments.workload, arguments.machine));
+  run.plan = std::move(model.plan);
+  run.machine = std::move(model.machine);
+  run.workload = std::move(model.workload);
   return check_plan(run.workload.graph(), run.machine, run.plan);
 }
 

@@ -77,7 +77,7 @@ std::vector<KernelKind> by_kind(const std::vector<Kernel>& kernels) {
 }
 
 Machine autotm_machine() {
-  Machine machine = make_machine({.threads = kCores, .slow_tier = "optane"}).value();
+  Machine machine = make_machine({.threads = kCores, .slow = {{"optane"}}}).value();
   machine.cpu = "one socket of AutoTM's Cascade Lake server, 24 cores";
   machine.cache_bytes = kCaches;
   machine.tiers[kFastTier].read_bandwidth = machine.tiers[kFastTier].write_bandwidth = kDram;

@@ -23,7 +23,7 @@ sluice::Status run() {
   options.model = "resnet20";
   options.shape.batch = 16;
   SLUICE_ASSIGN(const sluice::Workload workload, sluice::build_workload(options));
-  SLUICE_ASSIGN(const sluice::Machine machine, sluice::make_machine({.slow_tier = "pcie3"}));
+  SLUICE_ASSIGN(const sluice::Machine machine, sluice::make_machine({.slow = {{"pcie3"}}}));
   const sluice::Profile profile = given_profile(workload.graph(), machine);
   SLUICE_ASSIGN(const sluice::MemorySize third, sluice::parse_memory_size("33%"));
   SLUICE_ASSIGN(const sluice::Plan plan,

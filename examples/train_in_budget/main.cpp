@@ -29,7 +29,7 @@ sluice::Status run(const std::string& folder) {
   options.model = "resnet20";
   options.shape.batch = 16;
   SLUICE_ASSIGN(sluice::Workload workload, sluice::build_workload(options));
-  SLUICE_ASSIGN(sluice::Machine machine, sluice::make_machine({.slow_tier = "file", .spill_path = folder}));
+  SLUICE_ASSIGN(sluice::Machine machine, sluice::make_machine({.slow = {{"file"}}, .spill_path = folder}));
   sluice::ProfileCache cache = sluice::ProfileCache::open(machine.fingerprint());
   SLUICE_RETURN_IF_ERROR(sluice::probe_machine(machine, cache, sluice::Probe::kUseCache));
   SLUICE_ASSIGN(const sluice::Profile profile, sluice::measure_profile(*workload.compiled, machine, cache));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "sluice/base/hash.hpp"
 #include "sluice/exec/measure/access_profiler.hpp"
 #include "sluice/plan/own_pages.hpp"
@@ -16,7 +18,7 @@ namespace {
 constexpr float kLearningRate = 1e-3F;  // small, so that a model without warm-up stays finite for a few steps
 
 bool has_addressable_slow_tier(const Machine& machine) {
-  return machine.tiers.size() > 1 && machine.tiers[1].addressable;
+  return std::any_of(machine.tiers.begin() + 1, machine.tiers.end(), [](const Tier& tier) { return tier.addressable; });
 }
 
 // The plan under which counting adds nothing to fast memory, see the header.

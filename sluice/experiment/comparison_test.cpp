@@ -48,7 +48,7 @@ class ComparisonTest : public ::testing::Test {
 
   std::filesystem::path folder_;
   Workload workload_ = build_workload({.model = "resnet20", .shape = {.batch = 2}}).value();
-  Machine machine_ = make_machine({.threads = 1, .slow_tier = "optane"}).value();
+  Machine machine_ = make_machine({.threads = 1, .slow = {{"optane"}}}).value();
 };
 
 TEST_F(ComparisonTest, TheOrderRotatesFromRoundToRound) {

@@ -66,7 +66,7 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
   explicit PlanTrialsTest(Workload workload = workload_of("resnet20", {.batch = 4}),
                           const std::string& tier = GetParam())
       : workload_(std::move(workload)),
-        machine_(*make_machine({.threads = 1, .slow_tier = tier, .spill_path = ::testing::TempDir()})),
+        machine_(*make_machine({.threads = 1, .slow = {{tier}}, .spill_path = ::testing::TempDir()})),
         profile_(estimated_profile(workload_.graph(), machine_)),
         asked_(*budgeted_request(workload_, machine_, profile_, "sentinel", {parse_memory_size("60%").value()})) {
     plans_.push_back(plan("sentinel", "60%"));

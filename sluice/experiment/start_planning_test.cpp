@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 // A small network on emulated memory.
 struct Scene {
   Workload workload = build_workload({.model = "resnet20", .shape = {.batch = 4}}).value();
-  Machine machine = make_machine({.threads = 1, .slow_tier = "optane"}).value();
+  Machine machine = make_machine({.threads = 1, .slow = {{"optane"}}}).value();
   Profile profile = estimated_profile(workload.graph(), machine);
 };
 

@@ -19,7 +19,7 @@ class BudgetSweepTest : public ::testing::Test {
     options.model = "vgg11";
     options.shape = {.batch = 2, .image_size = 32, .classes = 10, .width = 8};
     workload_ = std::move(build_workload(options)).value();
-    machine_ = *make_machine({.threads = 1, .slow_tier = "pcie3", .link_bandwidth = 0.5e9});
+    machine_ = *make_machine({.threads = 1, .slow = {{"pcie3"}}, .link_bandwidth = 0.5e9});
     profile_.graph_fingerprint = workload_.graph().fingerprint();
     profile_.provenance = Provenance::kGiven;
     for (const Op& op : workload_.graph().ops()) {

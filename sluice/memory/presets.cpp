@@ -123,10 +123,15 @@ Link emulated_link(TierId from, TierId to, BytesPerSecond bandwidth, const Emula
   return link;
 }
 
+TierId add_tier(Tier tier, Machine& machine) {
+  machine.tiers.push_back(std::move(tier));
+  return static_cast<TierId>(machine.tiers.size()) - 1;
+}
+
 void add_emulated(const EmulatedPreset& preset, Bytes capacity, Machine& machine) {
-  machine.tiers.push_back(emulated_tier(preset, capacity));
-  machine.links.push_back(emulated_link(1, kFastTier, preset.link_to_fast, preset));
-  machine.links.push_back(emulated_link(kFastTier, 1, preset.link_from_fast, preset));
+  const TierId slow = add_tier(emulated_tier(preset, capacity), machine);
+  machine.links.push_back(emulated_link(slow, kFastTier, preset.link_to_fast, preset));
+  machine.links.push_back(emulated_link(kFastTier, slow, preset.link_from_fast, preset));
 }
 
 // Room for the spill file at `path`, or in the directory that would hold it.
@@ -143,18 +148,18 @@ Result<Bytes> free_space(const std::string& path) {
   return static_cast<Bytes>(info.f_bavail) * static_cast<Bytes>(info.f_frsize);
 }
 
-Status add_file(const MachineOptions& options, Machine& machine) {
+Status add_file(const std::string& spill_path, Bytes capacity, Machine& machine) {
   Tier tier;
   tier.name = "file";
   tier.kind = TierKind::kFile;
-  tier.path = options.spill_path.empty() ? default_spill_path() : options.spill_path;
+  tier.path = spill_path.empty() ? default_spill_path() : spill_path;
   SLUICE_ASSIGN(const Bytes available, free_space(tier.path));
-  tier.capacity = options.slow_capacity > 0 ? options.slow_capacity : available;
+  tier.capacity = capacity > 0 ? capacity : available;
   tier.read_bandwidth = tier.write_bandwidth = kNominalFileBandwidth;
   tier.latency = kFileLatency;
   tier.addressable = false;
-  machine.tiers.push_back(tier);
-  for (const auto& [from, to] : {std::pair{TierId{1}, kFastTier}, std::pair{kFastTier, TierId{1}}}) {
+  const TierId slow = add_tier(tier, machine);
+  for (const auto& [from, to] : {std::pair{slow, kFastTier}, std::pair{kFastTier, slow}}) {
     Link link;
     link.from = from;
     link.to = to;
@@ -167,19 +172,49 @@ Status add_file(const MachineOptions& options, Machine& machine) {
   return {};
 }
 
-// Both tiers: the fast one is a node's memory too.
-Status add_numa(const MachineOptions& options, Machine& machine) {
-  SLUICE_ASSIGN(NumaRequest request, parse_numa_request(options.slow_tier));
-  request.slow_capacity = options.slow_capacity;
+// The fast tier is a node's memory too, the same one for all slow nodes.
+Status add_numa(const SlowTierOptions& options, Machine& machine) {
+  SLUICE_ASSIGN(NumaRequest request, parse_numa_request(options.name));
+  request.slow_capacity = options.capacity;
   SLUICE_ASSIGN(const NumaTopology topology, read_numa_topology());
-  SLUICE_ASSIGN(machine.tiers, choose_numa_tiers(request, topology, machine.tier(kFastTier)));
-  for (const auto& [from, to] : {std::pair{TierId{1}, kFastTier}, std::pair{kFastTier, TierId{1}}}) {
+  SLUICE_ASSIGN(const std::vector<Tier> tiers, choose_numa_tiers(request, topology, host_machine(1).tier(kFastTier)));
+  Tier& fast = machine.tiers.front();
+  if (fast.kind == TierKind::kNuma && fast.node != tiers.front().node) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("--slow {}: another slow tier made memory node {} the fast one", options.name, fast.node)};
+  }
+  fast = tiers.front();
+  const TierId slow = add_tier(tiers.back(), machine);
+  for (const auto& [from, to] : {std::pair{slow, kFastTier}, std::pair{kFastTier, slow}}) {
     Link link;
     link.from = from;
     link.to = to;
     link.bandwidth = std::min(machine.tier(from).read_bandwidth, machine.tier(to).write_bandwidth);
-    link.latency = machine.tier(1).latency;
+    link.latency = machine.tier(slow).latency;
     machine.links.push_back(link);
+  }
+  return {};
+}
+
+Status add_slow_tier(const SlowTierOptions& slow, const std::string& spill_path, Machine& machine) {
+  if (slow.name == "file") return add_file(spill_path, slow.capacity, machine);
+  if (is_numa_request(slow.name)) return add_numa(slow, machine);
+  const auto preset = std::ranges::find(kPresets, std::string_view(slow.name), &EmulatedPreset::name);
+  if (preset == kPresets.end()) {
+    return Error{ErrorCode::kBadInput, fmt::format("unknown tier '{}'; known slow tiers: {}, numa:NODE", slow.name,
+                                                   fmt::join(slow_tier_names(), ", "))};
+  }
+  add_emulated(*preset, slow.capacity, machine);
+  return {};
+}
+
+// By the names that outputs show: numa:1 and numa:0,1 are one tier.
+Status check_named_once(const Machine& machine) {
+  for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
+    for (std::size_t other = i + 1; other < machine.tiers.size(); ++other) {
+      if (machine.tiers[i].name != machine.tiers[other].name) continue;
+      return Error{ErrorCode::kBadInput, fmt::format("slow tier '{}' is named twice", machine.tiers[i].name)};
+    }
   }
   return {};
 }
@@ -211,24 +246,29 @@ std::string default_spill_path() {
   return configured != nullptr && *configured != '\0' ? configured : "/var/tmp";
 }
 
+Result<SlowTierRequest> parse_slow_tier(std::string_view text) {
+  // A memory node's name has a colon of its own.
+  const std::size_t after_name = is_numa_request(text) ? text.find(':') + 1 : 0;
+  const std::size_t colon = text.find(':', after_name);
+  SlowTierRequest request{std::string(text.substr(0, colon)), std::nullopt};
+  if (colon == std::string_view::npos) return request;
+  SLUICE_ASSIGN(request.capacity, parse_memory_size(text.substr(colon + 1)));
+  if (request.capacity->resolve(kGiB) < kTensorAlignment) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("--slow {}: a tier has at least {}", text, format_bytes(kTensorAlignment))};
+  }
+  return request;
+}
+
 Result<Machine> make_machine(const MachineOptions& options) {
   if (options.threads < 1) {
     return Error{ErrorCode::kBadInput, fmt::format("{} compute threads; at least 1 is needed", options.threads)};
   }
   Machine machine = host_machine(options.threads);
-  if (options.slow_tier.empty()) return machine;
-  const auto preset =
-      std::find_if(kPresets.begin(), kPresets.end(), [&](const auto& each) { return options.slow_tier == each.name; });
-  if (preset != kPresets.end()) {
-    add_emulated(*preset, options.slow_capacity, machine);
-  } else if (options.slow_tier == "file") {
-    SLUICE_RETURN_IF_ERROR(add_file(options, machine));
-  } else if (is_numa_request(options.slow_tier)) {
-    SLUICE_RETURN_IF_ERROR(add_numa(options, machine));
-  } else {
-    return Error{ErrorCode::kBadInput, fmt::format("unknown tier '{}'; known slow tiers: {}, numa:NODE",
-                                                   options.slow_tier, fmt::join(slow_tier_names(), ", "))};
+  for (const SlowTierOptions& slow : options.slow) {
+    SLUICE_RETURN_IF_ERROR(add_slow_tier(slow, options.spill_path, machine));
   }
+  SLUICE_RETURN_IF_ERROR(check_named_once(machine));
   for (Link& link : machine.links) {
     if (!options.link_bandwidth) break;
     link.bandwidth = *options.link_bandwidth;

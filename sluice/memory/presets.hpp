@@ -1,13 +1,16 @@
 // Builders of machines: the host as it is, and slow tiers by name, real (`file`, `numa:1`) or emulated from published
 // figures.
 //
-// Every emulated number is in presets.cpp's table beside its source. A link throttle replaces the bandwidth of both
-// links and marks them throttled, so that every output shows them as emulated. Errors: unknown tier name, a path or a
-// memory node that does not exist.
+// Slow tiers are named nearest first: their order is the order in which planners fill them. Each is joined to the fast
+// tier by a link each way, and to no other slow tier. Every emulated number is in presets.cpp's table beside its source.
+// A link throttle replaces the bandwidth of all links and marks them throttled, so that every output shows them as
+// emulated. Errors: a tier unknown or named twice, a path or a memory node that does not exist.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "sluice/base/result.hpp"
@@ -18,22 +21,38 @@ namespace sluice {
 // Tier 0 alone: the host's DRAM. Bandwidths are nominal until measured (exec/transfer/probe.hpp).
 Machine host_machine(int threads);
 
-// Names for MachineOptions::slow_tier that mean something on every machine; numa:N does where there are nodes
+// Names for SlowTierOptions::name that mean something on every machine; numa:N does where there are nodes
 // (numa_tiers.hpp).
 std::vector<std::string> slow_tier_names();
 
+struct SlowTierOptions {
+  std::string name = "file";
+  Bytes capacity = 0;  // 0: what the host's memory, the node or the file system offers
+};
+
 struct MachineOptions {
   int threads = 1;
-  std::string slow_tier = "file";                     // empty: no slow tier
+  std::vector<SlowTierOptions> slow = {{}};           // nearest first; none: the fast tier alone
   std::string spill_path = {};                        // `file` only: see spill_file.hpp; empty: default_spill_path()
-  Bytes slow_capacity = 0;                            // 0: what the host's memory, the node or the file system offers
-  std::optional<BytesPerSecond> link_bandwidth = {};  // imposed on both links
+  std::optional<BytesPerSecond> link_bandwidth = {};  // imposed on all links
 };
+
+// A slow tier as a user names it: "file", "optane:2GiB", "numa:1", "numa:0,1:8GiB", "optane:25%" (of what everything
+// takes in the fast tier).
+struct SlowTierRequest {
+  std::string name;
+  std::optional<MemorySize> capacity;  // nothing: all there is
+
+  bool is_share() const { return capacity && std::holds_alternative<double>(capacity->value); }
+};
+
+// kBadInput for a capacity that is none or below a page; names are known to make_machine() alone.
+Result<SlowTierRequest> parse_slow_tier(std::string_view text);
 
 // $TMPDIR, else /var/tmp, which by convention is on a disk, whereas /tmp may be in memory.
 std::string default_spill_path();
 
-// The host's DRAM and the slow tier asked for, joined by a link each way.
+// The host's DRAM and the slow tiers asked for.
 Result<Machine> make_machine(const MachineOptions& options);
 
 }  // namespace sluice

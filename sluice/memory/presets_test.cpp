@@ -27,7 +27,7 @@ TEST(Presets, HostHasItsMemoryAndAName) {
 TEST(Presets, EveryNamedTierIsLinkedBothWays) {
   for (const std::string& name : slow_tier_names()) {
     SCOPED_TRACE(name);
-    const auto machine = make_machine({.slow_tier = name, .spill_path = ::testing::TempDir()});
+    const auto machine = make_machine({.slow = {{name}}, .spill_path = ::testing::TempDir()});
     ASSERT_TRUE(machine.ok()) << machine.error().message;
     ASSERT_EQ(machine->tiers.size(), 2U);
     EXPECT_EQ(machine->tier(1).name, name);
@@ -44,14 +44,14 @@ TEST(Presets, EveryNamedTierIsLinkedBothWays) {
 }
 
 TEST(Presets, PmbdIsAsInTheTable) {
-  const auto machine = make_machine({.slow_tier = "pmbd"});
+  const auto machine = make_machine({.slow = {{"pmbd"}}});
   EXPECT_DOUBLE_EQ(machine->tier(1).read_bandwidth, 19e9);
   EXPECT_EQ(machine->tier(1).granule, 64);
   EXPECT_DOUBLE_EQ(machine->tier(1).latency, 200e-9);
 }
 
 TEST(Presets, OptaneIsSixModulesOfASocket) {
-  const auto machine = make_machine({.slow_tier = "optane"});
+  const auto machine = make_machine({.slow = {{"optane"}}});
   const Tier& slow = machine->tier(1);
   EXPECT_DOUBLE_EQ(slow.read_bandwidth, 39.4e9);
   EXPECT_DOUBLE_EQ(slow.write_bandwidth, 13.9e9);
@@ -64,7 +64,7 @@ TEST(Presets, SayWhoCopies) {
   for (const auto& [name, copied_by] :
        {std::pair{"optane", CopiedBy::kProcessor}, std::pair{"pmbd", CopiedBy::kProcessor},
         std::pair{"pcie3", CopiedBy::kDma}, std::pair{"file", CopiedBy::kDma}}) {
-    const auto machine = make_machine({.slow_tier = name, .spill_path = ::testing::TempDir()});
+    const auto machine = make_machine({.slow = {{name}}, .spill_path = ::testing::TempDir()});
     for (const Link& link : machine->links) EXPECT_EQ(link.copied_by, copied_by) << name;
   }
 }
@@ -81,16 +81,16 @@ TEST(Presets, ThrottleMarksBothLinksEmulated) {
 }
 
 TEST(Presets, NoSlowTierLeavesTheHostAlone) {
-  EXPECT_EQ(make_machine({.slow_tier = "", .link_bandwidth = 1e9})->tiers.size(), 1U);
+  EXPECT_EQ(make_machine({.slow = {}, .link_bandwidth = 1e9})->tiers.size(), 1U);
 }
 
 TEST(Presets, CapacityCanBeGiven) {
-  EXPECT_EQ(make_machine({.slow_tier = "pcie3", .slow_capacity = kGiB})->tier(1).capacity, kGiB);
-  EXPECT_EQ(make_machine({.spill_path = ::testing::TempDir(), .slow_capacity = kGiB})->tier(1).capacity, kGiB);
+  EXPECT_EQ(make_machine({.slow = {{"pcie3", kGiB}}})->tier(1).capacity, kGiB);
+  EXPECT_EQ(make_machine({.slow = {{"file", kGiB}}, .spill_path = ::testing::TempDir()})->tier(1).capacity, kGiB);
 }
 
 TEST(Presets, BadInputIsExplained) {
-  const auto unknown = make_machine({.slow_tier = "tape"});
+  const auto unknown = make_machine({.slow = {{"tape"}}});
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, ErrorCode::kBadInput);
   EXPECT_THAT(unknown.error().message, HasSubstr("'tape'"));
@@ -103,17 +103,17 @@ TEST(Presets, BadInputIsExplained) {
 }
 
 TEST(Presets, MemoryNodesAreOnesThatExist) {
-  const auto machine = make_machine({.slow_tier = "numa:900"});
+  const auto machine = make_machine({.slow = {{"numa:900"}}});
   ASSERT_FALSE(machine.ok());
   EXPECT_THAT(machine.error().message,
               ::testing::AnyOf(HasSubstr("node 900 does not exist"), HasSubstr("no memory nodes")));
-  EXPECT_THAT(make_machine({.slow_tier = "numa:one"}).error().message, HasSubstr("'numa:one'"));
+  EXPECT_THAT(make_machine({.slow = {{"numa:one"}}}).error().message, HasSubstr("'numa:one'"));
 }
 
 TEST(PresetsDeathTest, WithoutNumaOtherTiersAreNamed) {
   const auto make = [] {
     testing::refuse_calls({SYS_get_mempolicy}, ENOSYS);
-    const auto machine = make_machine({.slow_tier = "numa:1"});
+    const auto machine = make_machine({.slow = {{"numa:1"}}});
     std::cerr << machine.error().message;
     std::exit(machine.error().code == ErrorCode::kUnsupported ? 0 : 1);
   };

@@ -23,7 +23,7 @@ struct Case {
 // A plan with blocks for a random graph of small tensors; none where the budget is too small.
 std::optional<Case> block_case(std::uint64_t seed) {
   Graph graph = testing::random_graph(seed, {.most_bytes = 3000});
-  const MachineOptions options{.threads = 1, .slow_tier = "file", .link_bandwidth = 1e9};
+  const MachineOptions options{.threads = 1, .slow = {{"file"}}, .link_bandwidth = 1e9};
   Machine machine = make_machine(options).value();
   Profile profile;
   profile.op_seconds.assign(graph.ops().size(), 1e-6);

@@ -7,13 +7,14 @@
 // it started with was used before it was evicted, and is there again at the end. What the step's last op uses cannot be
 // written back before the step ends, and is never evicted.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "sluice/base/id_vector.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/pack.hpp"
-#include "sluice/planners/schedule/slow_tier.hpp"
+#include "sluice/planners/schedule/slow_rooms.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 
 namespace sluice {
@@ -168,19 +169,38 @@ std::optional<IdVector<TensorId, TensorSchedule>> schedule_lru(const Graph& grap
   }
 }
 
+// The tier that each tensor is evicted to: in the order in which they leave, the nearest one that has room then.
+IdVector<TensorId, TierId> tiers_left_for(const Graph& graph, const Liveness& liveness,
+                                          const IdVector<TensorId, TensorSchedule>& schedules, SlowRooms rooms) {
+  IdVector<TensorId, TierId> tiers(graph.tensors().size(), kFastTier);
+  std::map<OpIndex, std::vector<std::pair<TensorId, SlowDemand>>> leaving;  // by when a copy first needs its room
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (liveness.uses[id].empty()) continue;
+    const bool persistent = is_persistent(graph.tensor(id).role);
+    SlowDemand demand = slow_demand(liveness.uses[id], schedules[id], persistent, graph.op_count());
+    if (!demand.ranges.empty()) leaving[demand.ranges.front().begin].emplace_back(id, std::move(demand));
+  }
+  for (const auto& [op, tensors] : leaving) {
+    for (const auto& [id, demand] : tensors) tiers[id] = rooms.place(demand.ranges, stored_bytes(graph.tensor(id))).id;
+  }
+  return tiers;
+}
+
 Result<Plan> plan_on_demand(const PlanRequest& request) {
-  SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("on-demand", request.machine));
+  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("on-demand", request.machine));
   const Liveness liveness = analyze_liveness(request.graph);
-  const auto build = [&](Bytes capacity) -> std::optional<PlanBuilder> {
-    const auto schedules = schedule_lru(request.graph, liveness, capacity);
+  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
+    const auto schedules = schedule_lru(request.graph, liveness, capacities[kFastTier]);
     if (!schedules) return std::nullopt;
     PlanBuilder builder(request.graph, request.machine);
+    const IdVector<TensorId, TierId> left_for =
+        tiers_left_for(request.graph, liveness, *schedules, SlowRooms(slow, request.graph.op_count(), capacities));
     for (TensorId id = 0; id < request.graph.tensor_count(); ++id) {
-      add_tensor_schedule(builder, request.graph, liveness, id, slow.id, (*schedules)[id]);
+      add_tensor_schedule(builder, request.graph, liveness, id, left_for[id], (*schedules)[id]);
     }
     return builder;
   };
-  SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request, request.budgets[kFastTier], build));
+  SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request, request.budgets, build));
   return std::move(packed.plan);
 }
 

@@ -92,6 +92,11 @@ Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const Machine& m
         ErrorCode::kBadInput,
         fmt::format("policy {} needs a slow tier and this machine has none; name one with --slow", entry.name)};
   }
+  if (machine.tiers.size() > 2) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("policy {} has one slow tier and this machine has {}; name one with --slow", entry.name,
+                             machine.tiers.size() - 1)};
+  }
   const auto inward = machine.link_between(1, kFastTier);
   const auto outward = machine.link_between(kFastTier, 1);
   if (!inward || !outward) {

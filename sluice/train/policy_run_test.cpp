@@ -23,7 +23,7 @@ Profile given_profile(const Graph& graph) {
 
 class PolicyRunTest : public ::testing::Test {
  protected:
-  PolicyRunTest() : machine_(*make_machine({.threads = 1, .slow_tier = "optane"})) {
+  PolicyRunTest() : machine_(*make_machine({.threads = 1, .slow = {{"optane"}}})) {
     WorkloadOptions options;
     options.model = "resnet20";
     options.shape = {.batch = 16, .image_size = 16, .width = 8};
@@ -105,7 +105,7 @@ TEST_F(PolicyRunTest, APlanFileThatLiesIsRefused) {
 }
 
 TEST_F(PolicyRunTest, OnlyAddressableTiersAreUsedInPlaceAndOnlyEmulatedOnesRun) {
-  machine_ = *make_machine({.threads = 1, .slow_tier = "file", .spill_path = ::testing::TempDir()});
+  machine_ = *make_machine({.threads = 1, .slow = {{"file"}}, .spill_path = ::testing::TempDir()});
   EXPECT_EQ(plan("ial").error().code, ErrorCode::kUnsupported);
   const auto predicted = plan("um");  // what paging to a disk would cost can be predicted
   ASSERT_TRUE(predicted.ok());

@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Machine file_machine(int threads) {
-  return *make_machine({.threads = threads, .slow_tier = "file", .spill_path = ::testing::TempDir()});
+  return *make_machine({.threads = threads, .slow = {{"file"}}, .spill_path = ::testing::TempDir()});
 }
 
 MemorySize size_of_text(const std::string& text) { return *parse_memory_size(text); }

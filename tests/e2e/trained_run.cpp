@@ -23,7 +23,7 @@ Workload test_workload(const WorkloadOptions& options) {
 Machine test_machine(int threads, const std::string& slow_tier) {
   MachineOptions options;
   options.threads = threads;
-  options.slow_tier = slow_tier;
+  options.slow = {{slow_tier}};
   options.spill_path = ::testing::TempDir();
   Result<Machine> machine = make_machine(options);
   SLUICE_CHECK(machine.ok(), machine.error().message);

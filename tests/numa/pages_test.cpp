@@ -94,7 +94,7 @@ TEST_F(NumaPages, AFullNodeIsAnErrorAndGivesItsMemoryBack) {
 }
 
 TEST_F(NumaPages, AllOfATiersCapacityCanBeHad) {
-  const Machine machine = make_machine({.slow_tier = numa_tier(nodes_.small)}).value();
+  const Machine machine = make_machine({.slow = {{numa_tier(nodes_.small)}}}).value();
   const auto arena = map_arena_on_node(machine.tier(1).capacity, "slow", nodes_.small.id);
   ASSERT_TRUE(arena.ok()) << arena.error().message;
   EXPECT_THAT(nodes_of(*arena), Each(nodes_.small.id));
@@ -159,7 +159,7 @@ TEST_F(NumaPages, AFullNodeTakesWhatItCan) {
 }
 
 TEST_F(NumaPages, TransfersCopyBetweenNodes) {
-  const Machine machine = make_machine({.slow_tier = numa_tier(nodes_.slow)}).value();
+  const Machine machine = make_machine({.slow = {{numa_tier(nodes_.slow)}}}).value();
   const auto storages = TierStorages::open(machine, std::vector<Bytes>{4 * kMiB, 6 * kMiB}).value();
   std::vector<std::byte> written(static_cast<std::size_t>(3 * kMiB), std::byte{7});
   ASSERT_TRUE(storages.write(0, kMiB, written).ok());
@@ -179,7 +179,7 @@ TEST_F(NumaPages, TransfersCopyBetweenNodes) {
 
 TEST_F(NumaPages, TheProbeMeasuresWhatFirmwareDoesNotSay) {
   for (const NumaNode* node : {&nodes_.slow, &nodes_.small}) {
-    Machine machine = make_machine({.slow_tier = numa_tier(*node), .slow_capacity = 16 * kMiB}).value();
+    Machine machine = make_machine({.slow = {{numa_tier(*node), 16 * kMiB}}}).value();
     const Provenance expected = nodes_.memoryless ? Provenance::kMeasured : Provenance::kFirmware;
     const Status status = measure_links(machine);
     ASSERT_TRUE(status.ok()) << status.error().message;

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 class NumaTiersInMachine : public ::testing::Test {
  protected:
   static Result<Machine> machine(const std::string& slow, Bytes capacity = 0) {
-    return make_machine({.threads = 2, .slow_tier = slow, .slow_capacity = capacity});
+    return make_machine({.threads = 2, .slow = {{slow, capacity}}});
   }
   static std::string error(const std::string& slow, Bytes capacity = 0) {
     const auto made = machine(slow, capacity);

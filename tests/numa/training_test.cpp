@@ -44,7 +44,7 @@ class NumaTraining : public ::testing::TestWithParam<const char*> {
  protected:
   static void SetUpTestSuite() {
     Workload workload = tiny_workload();
-    const Machine host = make_machine({.slow_tier = ""}).value();
+    const Machine host = make_machine({.slow = {}}).value();
     expected = train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kSteps);
   }
 
@@ -64,7 +64,7 @@ void expect_pages_on_nodes(const Machine& machine, const Plan& plan) {
 }
 
 TEST_P(NumaTraining, GivesTheSameBitsWithEveryPageOnItsNode) {
-  const Machine machine = make_machine({.slow_tier = numa_tier(nodes_.slow)}).value();
+  const Machine machine = make_machine({.slow = {{numa_tier(nodes_.slow)}}}).value();
   const Result<Plan> plan = test_plan(workload_, machine, GetParam(), "60%");
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_GT(plan->arena_bytes.at(1), 0);
@@ -107,7 +107,7 @@ TEST(NumaProfiling, OperandsInSlowMemoryAreMeasuredOnItsNode) {
 TEST(NumaTrainingOnAFullNode, SaysWhatIsMissing) {
   const MachineNodes nodes = machine_nodes();
   Workload workload = tiny_workload(2048);
-  Machine machine = make_machine({.slow_tier = numa_tier(nodes.small)}).value();
+  Machine machine = make_machine({.slow = {{numa_tier(nodes.small)}}}).value();
   machine.tiers[1].capacity = kGiB;  // as if it had been free when the plan was made
   const Result<Plan> plan = test_plan(workload, machine, "slow-only", "50%");
   ASSERT_TRUE(plan.ok()) << plan.error().message;

@@ -34,7 +34,7 @@ TEST(Probe, MeasuresAFileTier) {
 
 TEST(Probe, KeepsAThrottleThatTheDiskCanReach) {
   Machine machine =
-      make_machine({.spill_path = ::testing::TempDir(), .slow_capacity = 16 * kMiB, .link_bandwidth = 1e6}).value();
+      make_machine({.slow = {{"file", 16 * kMiB}}, .spill_path = ::testing::TempDir(), .link_bandwidth = 1e6}).value();
   ASSERT_TRUE(measure_links(machine).ok());
   for (const Link& link : machine.links) {
     EXPECT_DOUBLE_EQ(link.bandwidth, 1e6);
@@ -46,7 +46,7 @@ TEST(Probe, KeepsAThrottleThatTheDiskCanReach) {
 }
 
 TEST(Probe, LowersAThrottleThatTheHardwareCannotReach) {
-  Machine machine = make_machine({.slow_tier = "optane", .link_bandwidth = 1e15}).value();
+  Machine machine = make_machine({.slow = {{"optane"}}, .link_bandwidth = 1e15}).value();
   const Tier before = machine.tier(1);
   ASSERT_TRUE(measure_links(machine).ok());
   for (const Link& link : machine.links) {
@@ -58,7 +58,7 @@ TEST(Probe, LowersAThrottleThatTheHardwareCannotReach) {
 
 // Where lanes copy, they and compute slow each other down; by how much depends on who else is at work here.
 TEST(Probe, CopiesCostComputeSomething) {
-  Machine machine = make_machine({.threads = 2, .slow_tier = "pmbd"}).value();
+  Machine machine = make_machine({.threads = 2, .slow = {{"pmbd"}}}).value();
   ASSERT_TRUE(measure_links(machine).ok());
   for (const Link& link : machine.links) {
     EXPECT_GT(link.bandwidth, 1e6);
@@ -70,7 +70,7 @@ TEST(Probe, CopiesCostComputeSomething) {
 }
 
 TEST(Probe, AThrottleLeavesTheOtherDirectionItsShare) {
-  Machine machine = make_machine({.threads = 1, .slow_tier = "pcie3", .link_bandwidth = 1e6}).value();
+  Machine machine = make_machine({.threads = 1, .slow = {{"pcie3"}}, .link_bandwidth = 1e6}).value();
   ASSERT_TRUE(measure_links(machine).ok());
   for (const Link& link : machine.links) {
     EXPECT_DOUBLE_EQ(link.bandwidth, 1e6);
@@ -79,7 +79,7 @@ TEST(Probe, AThrottleLeavesTheOtherDirectionItsShare) {
 }
 
 TEST(Probe, SmallTierIsMeasuredWithinItsCapacity) {
-  Machine machine = make_machine({.spill_path = ::testing::TempDir(), .slow_capacity = kMiB}).value();
+  Machine machine = make_machine({.slow = {{"file", kMiB}}, .spill_path = ::testing::TempDir()}).value();
   const Status status = measure_links(machine);
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_EQ(machine.links[0].provenance, Provenance::kMeasured);
@@ -110,7 +110,7 @@ TEST(Probe, MeasuresMemoryNodesUnlessFirmwareSpeaks) {
 }
 
 TEST(Probe, ALinkWithoutALinkBackSharesNothing) {
-  Machine machine = make_machine({.spill_path = ::testing::TempDir(), .slow_capacity = 16 * kMiB}).value();
+  Machine machine = make_machine({.slow = {{"file", 16 * kMiB}}, .spill_path = ::testing::TempDir()}).value();
   machine.links.pop_back();
   const Status status = measure_links(machine);
   ASSERT_TRUE(status.ok()) << status.error().message;

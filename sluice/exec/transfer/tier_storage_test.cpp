@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Machine machine_with(const std::string& slow_tier) {
-  return make_machine({.slow_tier = slow_tier, .spill_path = ::testing::TempDir()}).value();
+  return make_machine({.slow = {{slow_tier}}, .spill_path = ::testing::TempDir()}).value();
 }
 
 TEST(TierStorages, EveryKindKeepsWhatIsWritten) {

@@ -88,7 +88,7 @@ void PeriodScheduler::use_in_place(std::size_t unit, std::size_t index) {
 }
 
 bool PeriodScheduler::is_worth_bringing(std::size_t unit, std::size_t index) const {
-  const Seconds price = copy_in(unit) * problem_.costs.interference(problem_.slow.inward);
+  const Seconds price = copy_in(unit) * problem_.costs.interference(slow(unit).inward);
   if (!has(RedlAddition::kPrices)) return !stretch(unit, index).writes;
   return !stretch(unit, index).writes && stretch(unit, index).slow_seconds > 2 * price;
 }

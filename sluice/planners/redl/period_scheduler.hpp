@@ -49,10 +49,9 @@ class PeriodScheduler {
   const Stretch& stretch(std::size_t unit, std::size_t index) const { return states_[unit].unit().stretches[index]; }
   Seconds start_of(OpIndex op) const { return start_[static_cast<std::size_t>(op)]; }
   int period_of(OpIndex op) const { return cut_.interval_of_op[op]; }
-  Seconds copy_in(std::size_t unit) const { return problem_.costs.transfer_seconds(problem_.slow.inward, bytes(unit)); }
-  Seconds copy_out(std::size_t unit) const {
-    return problem_.costs.transfer_seconds(problem_.slow.outward, bytes(unit));
-  }
+  const SlowTier& slow(std::size_t unit) const { return problem_.units[unit].slow; }
+  Seconds copy_in(std::size_t unit) const { return problem_.costs.transfer_seconds(slow(unit).inward, bytes(unit)); }
+  Seconds copy_out(std::size_t unit) const { return problem_.costs.transfer_seconds(slow(unit).outward, bytes(unit)); }
   std::vector<Item> long_lived_items() const;
   void take(const Item& item);
   bool fits(const std::vector<Interval<OpIndex>>& ranges, std::size_t unit) const;

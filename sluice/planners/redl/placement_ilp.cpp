@@ -52,8 +52,9 @@ Greedy::Item Greedy::item_of(std::size_t unit, std::size_t index, bool is_gap) c
   if (is_gap) item.ranges = ranges_of_gap(divided, index, problem_.graph.op_count());
   Seconds held = 1e-12;
   for (const auto& range : item.ranges) held += problem_.seconds_in(range);
-  const Seconds saved = is_gap ? problem_.costs.transfer_seconds(problem_.slow.inward, divided.bytes) +
-                                     problem_.costs.transfer_seconds(problem_.slow.outward, divided.bytes)
+  const SlowTier& slow = problem_.units[unit].slow;
+  const Seconds saved = is_gap ? problem_.costs.transfer_seconds(slow.inward, divided.bytes) +
+                                     problem_.costs.transfer_seconds(slow.outward, divided.bytes)
                                : divided.stretches[index].slow_seconds;
   item.density = saved / (held * static_cast<double>(std::max<Bytes>(1, divided.bytes)));
   return item;

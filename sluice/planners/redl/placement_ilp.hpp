@@ -39,7 +39,7 @@ struct Placement {
 
 struct Capacities {
   Bytes fast = 0;
-  Bytes slow = 0;
+  Bytes slow = 0;  // of the farthest slow tier; room in nearer ones is given out before (slow_rooms.hpp)
 };
 
 // Empty when some op's operands that have to be in the fast tier exceed its capacity.

@@ -127,9 +127,8 @@ TEST(PlacementIlp, ReckonsWithMeasuredConfigurations) {
   times->index = {-1, -1, 0, -1, -1};
   step.profile.placements = {times};
   const CostModel costs(step.graph, step.profile, step.machine);
-  const RedlProblem problem{step.graph,        step.machine, step.liveness,
-                            step.units,        costs,        SlowTier{.id = 1, .outward = 0, .inward = 1},
-                            step.problem.start};
+  const RedlProblem problem{step.graph, step.machine,   step.liveness,     step.units,
+                            costs,      {testing::kSlowOfTests}, step.problem.start};
   const std::vector<StretchedUnit> units = find_stretches(problem, kAllCandidates);
   const auto program = write_program(problem, units, {.fast = kMiB, .slow = kGiB});
   ASSERT_TRUE(program);

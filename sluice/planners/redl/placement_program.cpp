@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/redl/load_rows.hpp"
 
 namespace sluice {
@@ -22,8 +23,7 @@ class Writer {
       : problem_(problem), units_(units), capacities_(capacities), op_count_(problem.graph.op_count()) {
     program_.seconds_per_unit = std::max(1e-12, problem.start.back() / 1000);
     always_ = add_derived(program_, {.lower = 1, .upper = 1}, {});
-    inward_.resize(kBuckets);
-    outward_.resize(kBuckets);
+    lanes_.resize(problem.machine.links.size(), std::vector<Sum>(kBuckets));
   }
 
   std::optional<PlacementProgram> write() {
@@ -38,6 +38,10 @@ class Writer {
 
  private:
   double time(Seconds seconds) const { return seconds / program_.seconds_per_unit; }
+  const SlowTier& slow_of(std::size_t unit) const { return problem_.units[unit].slow; }
+  bool counts_as_slow(std::size_t unit) const {  // in constraint (3)
+    return !units_[unit].pinned() && slow_of(unit).id == problem_.slow.back().id;
+  }
   double size(Bytes bytes) const { return static_cast<double>(bytes) / static_cast<double>(capacities_.fast); }
   void add_cost(int column, double cost) { program_.ilp.columns[column == kAlways ? always_ : column].cost += cost; }
   int add_choice() { return program_.ilp.add({.lower = 0, .upper = 1, .integer = true}); }
@@ -61,11 +65,10 @@ class Writer {
   const Capacities& capacities_;
   OpIndex op_count_;
   PlacementProgram program_;
-  int always_ = 0;                 // a column that is 1: what does not depend on the choices
-  std::vector<LoadSpan> loads_;    // of the fast tier
-  std::vector<LoadSpan> windows_;  // room for copies besides
-  std::vector<Sum> inward_;        // seconds of copies, by bucket
-  std::vector<Sum> outward_;
+  int always_ = 0;                       // a column that is 1: what does not depend on the choices
+  std::vector<LoadSpan> loads_;          // of the fast tier
+  std::vector<LoadSpan> windows_;        // room for copies besides
+  std::vector<std::vector<Sum>> lanes_;  // by LinkId: seconds of copies, by bucket
 };
 
 void Writer::add_choices(std::size_t index) {
@@ -148,7 +151,7 @@ Interval<OpIndex> Writer::window(std::size_t unit, std::size_t stretch) const {
   const OpIndex end = units_[unit].stretches[stretch].ops.begin;
   const OpIndex begin = stretch == 0 ? 0 : units_[unit].stretches[stretch - 1].ops.end;
   const Seconds held =
-      std::min(kWindowTimes * problem_.costs.transfer_seconds(problem_.slow.inward, units_[unit].bytes),
+      std::min(kWindowTimes * problem_.costs.transfer_seconds(slow_of(unit).inward, units_[unit].bytes),
                problem_.seconds_in({begin, end}) / 3);
   const auto first = std::ranges::lower_bound(problem_.start, problem_.start[static_cast<std::size_t>(end)] - held);
   return {std::clamp(static_cast<OpIndex>(first - problem_.start.begin()), begin, end), end};
@@ -158,7 +161,7 @@ Interval<OpIndex> Writer::tail(std::size_t unit, std::size_t gap) const {
   const StretchedUnit& divided = units_[unit];
   const OpIndex begin = divided.stretches[gap].ops.end;
   const OpIndex end = divided.wraps(gap) ? op_count_ : divided.stretches[gap + 1].ops.begin;
-  const Seconds held = std::min(kWindowTimes * problem_.costs.transfer_seconds(problem_.slow.outward, divided.bytes),
+  const Seconds held = std::min(kWindowTimes * problem_.costs.transfer_seconds(slow_of(unit).outward, divided.bytes),
                                 problem_.seconds_in({begin, end}) / 3);
   const auto last = std::ranges::lower_bound(problem_.start, problem_.start[static_cast<std::size_t>(begin)] + held);
   return {begin, std::clamp(static_cast<OpIndex>(last - problem_.start.begin()), begin, end)};
@@ -169,13 +172,13 @@ void Writer::add_copies(std::size_t index) {
   if (!unit.may_leave) return;
   const auto& fast = program_.fast_of[index];
   const auto& kept = program_.kept_of[index];
-  const LinkId link = problem_.slow.inward;
+  const LinkId link = slow_of(index).inward;
   const double seconds = time(problem_.costs.transfer_seconds(link, unit.bytes));
   const double price = seconds * (problem_.costs.interference(link) + kCopyPrice);
   for (std::size_t s = 0; s < unit.stretches.size(); ++s) {
     if (s == 0 && !unit.persistent) continue;  // made there
     const int before = kept[s == 0 ? kept.size() - 1 : s - 1];
-    inward_[bucket_of(unit.stretches[s].ops.begin)].add(fast[s], seconds).add(before, -seconds);
+    lanes_[as_index(link)][bucket_of(unit.stretches[s].ops.begin)].add(fast[s], seconds).add(before, -seconds);
     add_cost(fast[s], price);
     add_cost(before, -price);
     windows_.push_back({window(index, s), fast[s], size(unit.bytes)});
@@ -216,18 +219,20 @@ void Writer::add_write_backs_of_what_is_only_read(std::size_t index) {
 
 void Writer::add_write_back(std::size_t index, std::size_t stretch, const std::vector<Sum>& when) {
   if (when.empty()) return;
-  const LinkId link = problem_.slow.outward;
+  const LinkId link = slow_of(index).outward;
   const double seconds = time(problem_.costs.transfer_seconds(link, units_[index].bytes));
   const double price = seconds * (problem_.costs.interference(link) + kCopyPrice);
   const int column = add_derived(program_, {.cost = price, .lower = 0, .upper = 1}, when);
-  outward_[bucket_of(units_[index].stretches[stretch].ops.end - 1)].add(column, seconds);
+  lanes_[as_index(link)][bucket_of(units_[index].stretches[stretch].ops.end - 1)].add(column, seconds);
 }
 
 // Copies of a bucket that exceed its time are waited for.
 void Writer::add_lanes() {
   const double room = kLaneShare * time(problem_.start.back()) / kBuckets;
-  for (auto* lanes : {&inward_, &outward_}) {
-    for (Sum& seconds : *lanes) add_derived(program_, {.cost = 1}, {seconds.add(kAlways, -room)});
+  for (const SlowTier& slow : problem_.slow) {
+    for (const LinkId link : {slow.inward, slow.outward}) {
+      for (Sum& seconds : lanes_[as_index(link)]) add_derived(program_, {.cost = 1}, {seconds.add(kAlways, -room)});
+    }
   }
 }
 
@@ -255,15 +260,15 @@ bool Writer::add_fast_capacity() {
   return true;
 }
 
-// Constraint (3). What is ever in the slow tier is taken to have its room there as long as it lives.
+// Constraint (3), of the farthest tier. What is ever there is taken to have its room as long as it lives.
 void Writer::add_slow_capacity() {
   std::vector<LoadSpan> spans;
   double total = 0;
   const double room = size(capacities_.slow);
-  for (const StretchedUnit& unit : units_) total += unit.pinned() ? 0 : size(unit.bytes);
+  for (std::size_t i = 0; i < units_.size(); ++i) total += counts_as_slow(i) ? size(units_[i].bytes) : 0;
   if (total <= room) return;
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    if (units_[i].pinned()) continue;
+    if (!counts_as_slow(i)) continue;
     std::vector<Sum> when;
     for (const int fast : program_.fast_of[i]) when.push_back(Sum().add(kAlways, 1).add(fast, -1));
     for (const int kept : program_.kept_of[i]) when.push_back(Sum().add(kAlways, 1).add(kept, -1));

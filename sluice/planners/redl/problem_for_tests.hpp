@@ -26,6 +26,8 @@ inline Machine machine_with(TierKind slow) {
   return machine;
 }
 
+inline constexpr SlowTier kSlowOfTests{.id = 1, .outward = 0, .inward = 1};
+
 class RedlStep {
  public:
   // Every op takes `op_seconds`.
@@ -36,7 +38,8 @@ class RedlStep {
         liveness(analyze_liveness(graph)),
         units(find_moving_units(graph, liveness)),
         costs(graph, profile, machine),
-        problem{graph, machine, liveness, units, costs, SlowTier{.id = 1, .outward = 0, .inward = 1}, {0.0}} {
+        problem{graph, machine, liveness, units, costs, {kSlowOfTests}, {0.0}} {
+    for (MovingUnit& unit : units) unit.slow = kSlowOfTests;
     for (OpIndex op = 0; op < graph.op_count(); ++op) {
       problem.start.push_back(problem.start.back() + costs.op_seconds(op));
     }

@@ -16,6 +16,7 @@
 #include "sluice/planners/redl/period_search.hpp"
 #include "sluice/planners/schedule/intervals.hpp"
 #include "sluice/planners/schedule/pack.hpp"
+#include "sluice/planners/schedule/slow_rooms.hpp"
 
 namespace sluice {
 namespace {
@@ -30,12 +31,23 @@ std::vector<Seconds> starts_without_waiting(const Graph& graph, const CostModel&
   return start;
 }
 
+// The paper has one slow tier. Where there are more, each unit has its own from the beginning, first come, first served;
+// nearer tiers keep an eighth of their room for what packing loses.
+std::vector<MovingUnit> placed_units(const PlanRequest& request, const Liveness& liveness,
+                                     const std::vector<SlowTier>& slow) {
+  std::vector<MovingUnit> units = find_moving_units(request.graph, liveness);
+  std::vector<Bytes> capacities = request.budgets;
+  for (Bytes& capacity : capacities) capacity -= capacity / 8;
+  place_first_come(units, SlowRooms(slow, request.graph.op_count(), capacities));
+  return units;
+}
+
 class Redl final : public PlanSearch {
  public:
-  Redl(const PlanRequest& request, const SlowTier& slow)
+  Redl(const PlanRequest& request, const std::vector<SlowTier>& slow)
       : request_(request),
         liveness_(analyze_liveness(request.graph)),
-        units_(find_moving_units(request.graph, liveness_)),
+        units_(placed_units(request, liveness_, slow)),
         costs_(request.graph, request.profile, request.machine),
         problem_{request.graph,
                  request.machine,
@@ -45,7 +57,7 @@ class Redl final : public PlanSearch {
                  slow,
                  starts_without_waiting(request.graph, costs_),
                  request.additions},
-        capacity_(request.budgets[kFastTier]) {}
+        capacities_(request.budgets) {}
 
   // Finds the placement and the first plan.
   Status start(int patience);
@@ -73,7 +85,7 @@ class Redl final : public PlanSearch {
   std::vector<MovingUnit> units_;
   CostModel costs_;
   RedlProblem problem_;
-  Bytes capacity_;
+  std::vector<Bytes> capacities_;
   std::vector<StretchedUnit> stretches_;
   Placement placement_;
   std::optional<PeriodRounds> rounds_;
@@ -84,7 +96,7 @@ class Redl final : public PlanSearch {
 
 IntervalEstimate Redl::estimate(int period) const {
   return estimate_intervals(request_.graph, liveness_, costs_, cut_into_intervals(liveness_, period),
-                            request_.budgets[kFastTier], request_.machine.link(problem_.slow.inward).bandwidth);
+                            request_.budgets[kFastTier], request_.machine.link(problem_.slow.front().inward).bandwidth);
 }
 
 // The period nearest to the median of the layers that keeps constraint (4): shorter ones ask for less room.
@@ -115,19 +127,19 @@ int Redl::first_that_keeps_constraints() const {
 
 Result<Plan> Redl::plan_for(int period) {
   PeriodSchedule schedule;
-  const auto build_at = [&](Bytes capacity) -> std::optional<PlanBuilder> {
-    auto found = schedule_periods(problem_, stretches_, placement_, period, capacity);
+  const auto build_at = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
+    auto found = schedule_periods(problem_, stretches_, placement_, period, capacities[kFastTier]);
     if (!found) return std::nullopt;
     schedule = std::move(*found);
     PlanBuilder builder(request_.graph, request_.machine);
     for (std::size_t i = 0; i < units_.size(); ++i) {
-      add_unit_schedule(builder, request_.graph, liveness_, units_[i], problem_.slow.id, schedule.units[i]);
+      add_unit_schedule(builder, request_.graph, liveness_, units_[i], schedule.units[i]);
     }
     return builder;
   };
-  SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacity_, build_at));
+  SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacities_, build_at));
   // The next plan will lose about as much to fragmentation: it need not find that out from the top.
-  capacity_ = std::min(request_.budgets[kFastTier], packed.capacity + packed.capacity / 32);
+  capacities_[kFastTier] = std::min(request_.budgets[kFastTier], packed.fast_capacity() + packed.fast_capacity() / 32);
   describe(packed.plan, period, schedule);
   return std::move(packed.plan);
 }
@@ -135,7 +147,7 @@ Result<Plan> Redl::plan_for(int period) {
 // The paper's program has one tier a tensor, which only tiers that ops can address allow: elsewhere all would be fast.
 std::optional<Placement> Redl::place_units(const StretchRules& rules) const {
   const Capacities capacities{.fast = request_.budgets[kFastTier],
-                              .slow = request_.budgets[static_cast<std::size_t>(problem_.slow.id)]};
+                              .slow = request_.budgets[static_cast<std::size_t>(problem_.slow.back().id)]};
   if (has(RedlAddition::kStretches) || !problem_.addressable()) return place(problem_, stretches_, capacities, {});
   StretchRules whole = rules;
   whole.undivided = true;
@@ -158,7 +170,7 @@ Status Redl::try_rules(const StretchRules& rules) {
                  "no placement keeps within the fast budget of " + format_bytes(request_.budgets[kFastTier])};
   }
   placement_ = std::move(*placement);
-  capacity_ = request_.budgets[kFastTier];
+  capacities_ = request_.budgets;
   kept_ = has(RedlAddition::kSearch) ? centre() : first_that_keeps_constraints();
   SLUICE_ASSIGN(Plan plan, plan_for(kept_));
   plans_[kept_] = std::move(plan);
@@ -240,7 +252,7 @@ void Redl::describe(Plan& plan, int period, const PeriodSchedule& schedule) cons
 }
 
 Result<std::unique_ptr<Redl>> start_redl(const PlanRequest& request, int patience) {
-  SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("redl", request.machine));
+  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("redl", request.machine));
   auto search = std::make_unique<Redl>(request, slow);
   SLUICE_RETURN_IF_ERROR(search->start(patience));
   return search;

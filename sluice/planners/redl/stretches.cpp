@@ -21,7 +21,7 @@ class Divider {
     const MovingUnit& unit = problem_.units[index];
     StretchedUnit result{.stretches = {}, .persistent = unit.persistent};
     const bool large = unit.moved_bytes >= rules_.small_bytes;
-    const bool in_place = large && problem_.addressable() && (unit.may_move || unit.short_lived);
+    const bool in_place = large && problem_.addressable(unit) && (unit.may_move || unit.short_lived);
     const bool leaves = large && !rules_.undivided && (unit.may_move || (unit.short_lived && rules_.short_lived_leave));
     result.bytes = leaves || in_place ? unit.moved_bytes : unit.kept_bytes;
     if (leaves) {
@@ -52,8 +52,8 @@ class Divider {
   bool is_gap(const MovingUnit& unit, OpIndex begin, OpIndex end) const {
     if (begin == end || begin - 1 < unit.complete_after) return false;
     if (rules_.short_gaps) return true;
-    const Seconds there_and_back = problem_.costs.transfer_seconds(problem_.slow.outward, unit.moved_bytes) +
-                                   problem_.costs.transfer_seconds(problem_.slow.inward, unit.moved_bytes);
+    const Seconds there_and_back = problem_.costs.transfer_seconds(unit.slow.outward, unit.moved_bytes) +
+                                   problem_.costs.transfer_seconds(unit.slow.inward, unit.moved_bytes);
     return problem_.seconds_in({begin, end}) > there_and_back / 2;
   }
 
@@ -80,10 +80,10 @@ Seconds seconds_lost(const RedlProblem& problem, OpIndex op, std::span<const std
   std::vector<TierId> tiers;
   for (const auto* operands : {&problem.graph.op(op).inputs, &problem.graph.op(op).outputs}) {
     for (const TensorId id : *operands) {
-      const bool slow = std::ranges::any_of(slow_units, [&](std::size_t unit) {
-        return std::ranges::find(problem.units[unit].tensors, id) != problem.units[unit].tensors.end();
+      const auto unit = std::ranges::find_if(slow_units, [&](std::size_t each) {
+        return std::ranges::find(problem.units[each].tensors, id) != problem.units[each].tensors.end();
       });
-      tiers.push_back(slow ? problem.slow.id : kFastTier);
+      tiers.push_back(unit != slow_units.end() ? problem.units[*unit].slow.id : kFastTier);
     }
   }
   return problem.costs.op_seconds(op, tiers) - problem.costs.op_seconds(op);

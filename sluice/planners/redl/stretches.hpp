@@ -10,6 +10,7 @@
 // Uses with no op between them belong to one stretch. So do uses whose gap is too short for a copy out and back.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -26,13 +27,16 @@ struct RedlProblem {
   const Graph& graph;
   const Machine& machine;
   const Liveness& liveness;
-  const std::vector<MovingUnit>& units;
+  const std::vector<MovingUnit>& units;  // each with its slow tier
   const CostModel& costs;
-  SlowTier slow;
+  std::vector<SlowTier> slow;  // nearest first
   std::vector<Seconds> start;  // by OpIndex, and the step's end: op after op in the fast tier, without waiting
   AdditionSet additions = {};  // RedlAddition
 
-  bool addressable() const { return machine.tier(slow.id).addressable; }
+  bool addressable(const MovingUnit& unit) const { return machine.tier(unit.slow.id).addressable; }
+  bool addressable() const {
+    return std::ranges::any_of(slow, [&](const SlowTier& each) { return machine.tier(each.id).addressable; });
+  }
   Seconds seconds_in(Interval<OpIndex> ops) const {
     return start[static_cast<std::size_t>(ops.end)] - start[static_cast<std::size_t>(ops.begin)];
   }
@@ -71,7 +75,7 @@ std::vector<StretchedUnit> find_stretches(const RedlProblem& problem, const Stre
 // The op ranges of a gap, perhaps empty: one, or two when it wraps.
 std::vector<Interval<OpIndex>> ranges_of_gap(const StretchedUnit& unit, std::size_t gap, OpIndex op_count);
 
-// How much longer the op takes with these units in the slow tier than with everything in the fast tier.
+// How much longer the op takes with these units in their slow tiers than with everything in the fast tier.
 Seconds seconds_lost(const RedlProblem& problem, OpIndex op, std::span<const std::size_t> slow_units);
 
 // For each op, the stretches that contain it, as pairs of unit and stretch in unit order. Pinned units are left out.

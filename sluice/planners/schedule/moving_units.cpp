@@ -119,12 +119,12 @@ std::vector<MovingUnit> find_moving_units(const Graph& graph, const Liveness& li
 }
 
 void add_unit_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, const MovingUnit& unit,
-                       TierId slow, const TensorSchedule& schedule) {
+                       const TensorSchedule& schedule) {
   const bool stays = schedule.fast_at_start == unit.persistent && schedule.pieces.size() == 1 &&
                      schedule.pieces.front().ops == unit.range;
-  if (!stays) return add_block_schedule(builder, graph, unit.uses, unit.tensors, slow, schedule);
+  if (!stays) return add_block_schedule(builder, graph, unit.uses, unit.tensors, unit.slow.id, schedule);
   for (const TensorId id : unit.tensors) {
-    add_tensor_schedule(builder, graph, liveness, id, slow, always_fast(liveness, id, unit.persistent));
+    add_tensor_schedule(builder, graph, liveness, id, unit.slow.id, always_fast(liveness, id, unit.persistent));
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 
 namespace sluice {
@@ -29,14 +30,15 @@ struct MovingUnit {
   bool short_lived = false;  // may not move, but only because it is short-lived
   Bytes moved_bytes = 0;     // of one transfer; also its room in either tier if it may move
   Bytes kept_bytes = 0;      // its room if it never moves
+  SlowTier slow;             // where it goes when it leaves the fast tier (slow_rooms.hpp)
 };
 
-// Every tensor is in one unit. O(n log n) in tensors and uses.
+// Every tensor is in one unit; which slow tier each goes to is left open. O(n log n) in tensors and uses.
 std::vector<MovingUnit> find_moving_units(const Graph& graph, const Liveness& liveness);
 
 // Adds the unit's schedule to the plan. Tensors that never move need not lie together on pages: each has its own room,
 // over its own live range.
 void add_unit_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, const MovingUnit& unit,
-                       TierId slow, const TensorSchedule& schedule);
+                       const TensorSchedule& schedule);
 
 }  // namespace sluice

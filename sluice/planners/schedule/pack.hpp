@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/planners/planner.hpp"
@@ -12,28 +14,35 @@ namespace sluice {
 
 struct PackedPlan {
   Plan plan;
-  Bytes capacity = 0;  // fast bytes the planner was allowed to count on
+  std::vector<Bytes> capacities;  // by TierId: what the planner was allowed to count on
+
+  Bytes fast_capacity() const { return capacities[kFastTier]; }
 };
 
 // A small number of large tensors packs worst, so each attempt also gives up one per cent more than the one before.
-// `build(capacity)` returns a builder, or nothing when that capacity is too small. Starts at `capacity` (at most the
-// fast budget) and shrinks it by what packing missed. kInfeasible when the capacity gets too small.
+// `build(capacities)` returns a builder, or nothing when the fast capacity is too small. Starts at `capacities` (at most
+// the budgets, by TierId) and shrinks that of the tier that failed by what packing missed: of the fast tier, and of slow
+// tiers with a farther one behind them, which can take the rest. kInfeasible when the capacity gets too small.
 template <typename Build>
-Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, Bytes capacity, const Build& build) {
+Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vector<Bytes> capacities,
+                                           const Build& build) {
   constexpr int kAttempts = 20;
-  const Bytes budget = request.budgets[kFastTier];
+  const TierId farthest = static_cast<TierId>(request.budgets.size()) - 1;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::optional<PlanBuilder> builder = build(capacity);
+    const std::optional<PlanBuilder> builder = build(std::as_const(capacities));
     if (!builder) break;
     PackingFailure failure;
     Result<Plan> plan = builder->finish(request.budgets, &failure);
-    if (plan.ok()) return PackedPlan{std::move(plan).value(), capacity};
-    if (plan.error().code != ErrorCode::kInfeasible || failure.tier != kFastTier) return plan.error();
-    const double overshoot = static_cast<double>(failure.needed) / static_cast<double>(budget);
+    if (plan.ok()) return PackedPlan{std::move(plan).value(), std::move(capacities)};
+    const bool last = failure.tier != kFastTier && failure.tier == farthest;
+    if (plan.error().code != ErrorCode::kInfeasible || last) return plan.error();
+    const auto tier = static_cast<std::size_t>(failure.tier);
+    const double overshoot = static_cast<double>(failure.needed) / static_cast<double>(request.budgets[tier]);
     const double share = std::clamp(0.999 / overshoot, 0.8, 1 - 0.01 * attempt);
-    capacity = align_down(static_cast<Bytes>(static_cast<double>(capacity) * share), kTensorAlignment);
+    capacities[tier] = align_down(static_cast<Bytes>(static_cast<double>(capacities[tier]) * share), kTensorAlignment);
   }
-  return Error{ErrorCode::kInfeasible, "no schedule packs into the fast budget of " + format_bytes(budget)};
+  return Error{ErrorCode::kInfeasible,
+               "no schedule packs into the fast budget of " + format_bytes(request.budgets[kFastTier])};
 }
 
 // The bytes below which no plan can run every op with its operands in the fast tier: the largest op's operands.

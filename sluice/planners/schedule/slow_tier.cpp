@@ -4,30 +4,35 @@
 
 namespace sluice {
 
-Result<SlowTier> find_slow_tier(std::string_view planner, const Machine& machine) {
+Result<std::vector<SlowTier>> find_slow_tiers(std::string_view planner, const Machine& machine) {
   if (machine.tiers.size() < 2) {
     return Error{ErrorCode::kBadInput, fmt::format("planner {} needs a slow tier and this machine has none; name one "
                                                    "with --slow",
                                                    planner)};
   }
-  const auto outward = machine.link_between(kFastTier, 1);
-  const auto inward = machine.link_between(1, kFastTier);
-  if (!outward || !inward) {
-    return Error{ErrorCode::kBadInput, fmt::format("planner {} needs links both ways between tiers '{}' and '{}'",
-                                                   planner, machine.tier(0).name, machine.tier(1).name)};
+  std::vector<SlowTier> slow;
+  for (TierId id = kFastTier + 1; id < static_cast<TierId>(machine.tiers.size()); ++id) {
+    const auto outward = machine.link_between(kFastTier, id);
+    const auto inward = machine.link_between(id, kFastTier);
+    if (!outward || !inward) {
+      return Error{ErrorCode::kBadInput, fmt::format("planner {} needs links both ways between tiers '{}' and '{}'",
+                                                     planner, machine.tier(kFastTier).name, machine.tier(id).name)};
+    }
+    slow.push_back({.id = id, .outward = *outward, .inward = *inward});
   }
-  return SlowTier{.id = 1, .outward = *outward, .inward = *inward};
+  return slow;
 }
 
-Result<SlowTier> find_addressable_slow_tier(std::string_view planner, const Machine& machine) {
-  SLUICE_ASSIGN(const SlowTier slow, find_slow_tier(planner, machine));
-  if (!machine.tier(slow.id).addressable) {
+Result<std::vector<SlowTier>> find_addressable_slow_tiers(std::string_view planner, const Machine& machine) {
+  SLUICE_ASSIGN(std::vector<SlowTier> slow, find_slow_tiers(planner, machine));
+  std::erase_if(slow, [&](const SlowTier& each) { return !machine.tier(each.id).addressable; });
+  if (slow.empty()) {
     return Error{
         ErrorCode::kUnsupported,
         fmt::format("planner {} leaves operands in the slow tier, and ops cannot address tier '{}'; use a "
                     "tier they can (--slow numa:N, optane or pmbd), or a planner that moves tensors (sentinel, "
                     "on-demand)",
-                    planner, machine.tier(slow.id).name)};
+                    planner, machine.tier(1).name)};
   }
   return slow;
 }

@@ -1,5 +1,7 @@
-// Which tier the planners of this folder spill to: the one next to the fast tier.
+// The slow tiers that planners may use: those with links both ways between them and the fast tier, nearest first.
 #pragma once
+
+#include <vector>
 
 #include "sluice/planners/planner.hpp"
 
@@ -11,10 +13,11 @@ struct SlowTier {
   LinkId inward = 0;
 };
 
-// kBadInput when the machine has no second tier, or no links to and from it.
-Result<SlowTier> find_slow_tier(std::string_view planner, const Machine& machine);
+// kBadInput when the machine has no second tier, or one without links to and from the fast tier.
+Result<std::vector<SlowTier>> find_slow_tiers(std::string_view planner, const Machine& machine);
 
-// The same, for planners that leave operands in the slow tier: kUnsupported when ops may not address it.
-Result<SlowTier> find_addressable_slow_tier(std::string_view planner, const Machine& machine);
+// The same, for planners that leave operands in slow tiers: those that ops can address. kUnsupported when they can
+// address none.
+Result<std::vector<SlowTier>> find_addressable_slow_tiers(std::string_view planner, const Machine& machine);
 
 }  // namespace sluice

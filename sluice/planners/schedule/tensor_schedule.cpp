@@ -84,6 +84,19 @@ void trim(SlowCopy& copy) {
   copy.ops.end = std::min(copy.ops.end, copy.last_needed);
 }
 
+// The copies that take room: not one that is written by the very first op of the step, whose old value nothing reads.
+std::vector<SlowCopy> copies_with_room(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent,
+                                       OpIndex op_count, std::vector<OpIndex>* in_place = nullptr) {
+  Follower follower(uses, schedule, persistent, op_count);
+  follower.run();
+  for (SlowCopy& copy : follower.copies) {
+    if (!persistent) trim(copy);
+  }
+  std::erase_if(follower.copies, [](const SlowCopy& copy) { return copy.ops.empty(); });
+  if (in_place != nullptr) *in_place = std::move(follower.in_place);
+  return std::move(follower.copies);
+}
+
 // What is added for one tensor, or for each member of a block.
 class ScheduleAdder {
  public:
@@ -115,18 +128,26 @@ class ScheduleAdder {
 
 }  // namespace
 
+SlowDemand slow_demand(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent,
+                       OpIndex op_count) {
+  SlowDemand demand;
+  for (const SlowCopy& copy : copies_with_room(uses, schedule, persistent, op_count)) {
+    demand.ranges.push_back(copy.ops);
+    demand.copies += static_cast<int>(copy.prefetched_pieces.size()) + (copy.evicted_piece ? 1 : 0);
+  }
+  return demand;
+}
+
 void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vector<Use>& uses,
                         std::span<const TensorId> tensors, TierId slow, const TensorSchedule& schedule) {
   const bool persistent = is_persistent(graph.tensor(tensors.front()).role);
-  Follower follower(uses, schedule, persistent, graph.op_count());
-  follower.run();
+  std::vector<OpIndex> in_place;
+  const std::vector<SlowCopy> copies = copies_with_room(uses, schedule, persistent, graph.op_count(), &in_place);
   ScheduleAdder adder(builder, tensors);
-  for (const OpIndex op : follower.in_place) adder.use_in(slow, op);
+  for (const OpIndex op : in_place) adder.use_in(slow, op);
   std::vector<ScheduleAdder::Residencies> fast;
   for (const FastPiece& piece : schedule.pieces) fast.push_back(adder.add_residencies(kFastTier, piece.ops));
-  for (SlowCopy& copy : follower.copies) {
-    if (!persistent) trim(copy);
-    if (copy.ops.empty()) continue;  // written by the very first op of the step: nothing ever reads the old value
+  for (const SlowCopy& copy : copies) {
     const ScheduleAdder::Residencies there = adder.add_residencies(slow, copy.ops);
     if (copy.evicted_piece) {
       const FastPiece& piece = schedule.pieces[*copy.evicted_piece];

@@ -32,6 +32,13 @@ struct TensorSchedule {
   std::vector<FastPiece> pieces;  // ascending, disjoint; fast_at_start: the last one reaches to the step's end
 };
 
+// What a schedule takes of the slow tier.
+struct SlowDemand {
+  std::vector<Interval<OpIndex>> ranges;  // over which a copy has room there
+  int copies = 0;                         // there and back, a step
+};
+SlowDemand slow_demand(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent, OpIndex op_count);
+
 // Adds the tensor's residencies and migrations between the fast tier and `slow`.
 void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, TensorId tensor,
                          TierId slow, const TensorSchedule& schedule);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/planners/planner.hpp"
-#include "sluice/planners/schedule/slow_tier.hpp"
+#include "sluice/planners/schedule/slow_rooms.hpp"
 #include "sluice/planners/sentinel/interval_schedule.hpp"
 
 namespace sluice {
@@ -14,19 +14,23 @@ struct Candidate {
   Program program;
   StepTimes timeline;
   std::vector<PrefetchKey> prefetches;  // those that the plan makes and could leave out
+  std::vector<SlowTier> slow;           // by unit: where it goes when it leaves
+  std::vector<SlowDemand> demands;      // by unit: what it takes there; empty where there is one slow tier only
 };
 
 class CandidateBuilder {
  public:
   // The builder copies `request`. What `request` refers to must outlive the builder.
-  CandidateBuilder(const PlanRequest& request, const SlowTier& slow);
+  CandidateBuilder(const PlanRequest& request, const std::vector<SlowTier>& slow);
   CandidateBuilder(const CandidateBuilder&) = delete;
   CandidateBuilder& operator=(const CandidateBuilder&) = delete;
 
   Result<Candidate> build(const ScheduleOptions& options, const Forecast& forecast);
 
   const PlanRequest& request() const { return request_; }
-  const SlowTier& slow() const { return slow_; }
+  const std::vector<SlowTier>& slow() const { return slow_; }  // nearest first
+  bool addressable(const SlowTier& slow) const { return request_.machine.tier(slow.id).addressable; }
+  bool any_addressable() const;
   Bytes budget() const { return request_.budgets[kFastTier]; }
   const Liveness& liveness() const { return liveness_; }
   const ScheduleProblem& problem() const { return problem_; }
@@ -34,13 +38,17 @@ class CandidateBuilder {
   int built() const { return built_; }  // so far
 
  private:
+  void place_units(const ScheduleOptions& options, const std::vector<Bytes>& capacities);
+  std::vector<SlowDemand> demands_of(const IntervalSchedule& schedule) const;
+  ScheduleOptions without_unreadable(ScheduleOptions options) const;
+
   PlanRequest request_;
-  SlowTier slow_;
+  std::vector<SlowTier> slow_;
   Liveness liveness_;
   std::vector<MovingUnit> units_;
   CostModel costs_;
   ScheduleProblem problem_;
-  Bytes capacity_;
+  std::vector<Bytes> capacities_;
   int built_ = 0;
 };
 

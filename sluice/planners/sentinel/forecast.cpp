@@ -55,20 +55,20 @@ void learn_price(std::vector<double>& price, const Program& program, const StepT
 }  // namespace
 
 Forecast forecast_compute(const Graph& graph, const CostModel& costs) {
-  const std::vector<double> even(static_cast<std::size_t>(graph.op_count()), 1.0);
-  Forecast forecast{.start = {0.0}, .outward_price = even, .inward_price = even};
+  Forecast forecast{.start = {0.0}, .prices = {}};
   for (OpIndex op = 0; op < graph.op_count(); ++op) {
     forecast.start.push_back(forecast.start.back() + costs.op_seconds(op));
   }
   return forecast;
 }
 
-void learn_forecast(Forecast& forecast, const Program& program, const StepTimes& timeline, LinkId outward,
-                    LinkId inward) {
+void learn_forecast(Forecast& forecast, const Program& program, const StepTimes& timeline) {
   for (std::size_t op = 0; op < timeline.ops.size(); ++op) forecast.start[op] = timeline.ops[op].begin;
   forecast.start.back() = timeline.step_seconds;
-  learn_price(forecast.outward_price, program, timeline, outward);
-  learn_price(forecast.inward_price, program, timeline, inward);
+  forecast.prices.resize(program.lanes.size(), std::vector<double>(timeline.ops.size(), 1.0));
+  for (std::size_t link = 0; link < program.lanes.size(); ++link) {
+    learn_price(forecast.prices[link], program, timeline, static_cast<LinkId>(link));
+  }
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 #include "sluice/planners/sentinel/interval_schedule.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <tuple>
 
@@ -57,7 +58,8 @@ class IntervalScheduler {
   int interval_of(OpIndex op) const { return cut_.interval_of_op[op]; }
   Seconds start_of(OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
   Seconds duration(const Gap& gap) const;
-  double copy_price(LinkId link, double lane_price) const;
+  double copy_price(LinkId link, OpIndex op) const;
+  const SlowTier& slow_of(const Gap& gap) const { return problem_.units[gap.unit].slow; }
   double saving(const Gap& gap) const;
   bool inside_one_interval(const Gap& gap) const;
   bool needed_soon(const Gap& gap) const;
@@ -119,16 +121,18 @@ Seconds IntervalScheduler::duration(const Gap& gap) const {
 }
 
 // Of a byte: the lane's time at its price at that moment, and the compute time lost beside it.
-double IntervalScheduler::copy_price(LinkId link, double lane_price) const {
+double IntervalScheduler::copy_price(LinkId link, OpIndex op) const {
   constexpr Bytes kMany = kGiB;  // so that latency does not count
-  return problem_.costs.transfer_seconds(link, kMany) / kMany * (lane_price + problem_.costs.interference(link));
+  const double price = forecast_.price(link, op) + problem_.costs.interference(link);
+  return problem_.costs.transfer_seconds(link, kMany) / kMany * price;
 }
 
 // What keeping the gap saves, a byte. A parameter that was only read so far this step leaves without a copy.
 double IntervalScheduler::saving(const Gap& gap) const {
-  const double inward = copy_price(problem_.inward, forecast_.inward_price[as_index(gap.next_use)]);
-  if (problem_.units[gap.unit].persistent && !gap.wraps) return inward;
-  return inward + copy_price(problem_.outward, forecast_.outward_price[as_index(gap.previous_use)]);
+  const MovingUnit& unit = problem_.units[gap.unit];
+  const double inward = copy_price(unit.slow.inward, gap.next_use);
+  if (unit.persistent && !gap.wraps) return inward;
+  return inward + copy_price(unit.slow.outward, gap.previous_use);
 }
 
 bool IntervalScheduler::inside_one_interval(const Gap& gap) const {
@@ -174,7 +178,7 @@ void IntervalScheduler::mark_all_writes() {
   }
 }
 
-// Tails in the order the outward lane will carry the copies, each until its copy should be done.
+// Tails in the order the outward lanes will carry the copies, each until its copy should be done.
 void IntervalScheduler::give_tails() {
   mark_all_writes();
   std::vector<Gap*> writing;
@@ -183,10 +187,12 @@ void IntervalScheduler::give_tails() {
   }
   std::stable_sort(writing.begin(), writing.end(),
                    [](const Gap* a, const Gap* b) { return a->previous_use < b->previous_use; });
-  Seconds lane_free = 0;
+  std::map<LinkId, Seconds> free_at;
   for (Gap* gap : writing) {
     const OpIndex begin = gap->previous_use + 1;
-    lane_free = std::max(lane_free, start_of(begin)) + problem_.costs.transfer_seconds(problem_.outward, gap->bytes);
+    const LinkId link = slow_of(*gap).outward;
+    Seconds& lane_free = free_at[link];
+    lane_free = std::max(lane_free, start_of(begin)) + problem_.costs.transfer_seconds(link, gap->bytes);
     const OpIndex op_count = problem_.graph.op_count();
     const OpIndex done =
         static_cast<OpIndex>(std::lower_bound(forecast_.start.begin() + begin, forecast_.start.end() - 1, lane_free) -
@@ -242,14 +248,16 @@ void IntervalScheduler::keep_what_still_fits() {
   }
 }
 
-// When each copy has to begin for all to be done in time, one after the other: latest first, from the end backwards.
+// When each copy has to begin for all to be done in time, one after the other on each lane: latest first, from the end
+// backwards.
 std::vector<OpIndex> IntervalScheduler::begins_by_the_clock(const std::vector<Gap*>& prefetches) const {
   std::vector<OpIndex> begins(prefetches.size());
-  Seconds lane_taken = forecast_.start.back();
+  std::map<LinkId, Seconds> taken_from;
   for (std::size_t i = prefetches.size(); i-- > 0;) {
     const Gap& gap = *prefetches[i];
-    lane_taken =
-        std::min(lane_taken, start_of(gap.next_use)) - problem_.costs.transfer_seconds(problem_.inward, gap.bytes);
+    const LinkId link = slow_of(gap).inward;
+    Seconds& lane_taken = taken_from.try_emplace(link, forecast_.start.back()).first->second;
+    lane_taken = std::min(lane_taken, start_of(gap.next_use)) - problem_.costs.transfer_seconds(link, gap.bytes);
     const auto after = std::upper_bound(forecast_.start.begin(), forecast_.start.end(), lane_taken);
     begins[i] = std::max<OpIndex>(0, static_cast<OpIndex>(after - forecast_.start.begin()) - 1);
   }

@@ -14,6 +14,7 @@
 // A later step never makes an earlier one fail. Steps 3, 4 and 6 may find no room at all; then an op waits.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -36,16 +37,17 @@ struct ScheduleOptions {
   bool move_short_lived = false;          // the paper's rule is that they stay
   bool ahead = true;                      // step 6
   PrefetchOrder order = PrefetchOrder::kHottestFirst;
+  // What another candidate's schedule took of the slow tiers, by unit, to go by in placing units in several of them;
+  // nothing: first come, first served.
+  std::shared_ptr<const std::vector<SlowDemand>> demands;
   std::set<PrefetchKey> left_out;  // prefetches not made: the uses find the tensor in the slow tier (case 3)
 };
 
 struct ScheduleProblem {
   const Graph& graph;
   const Liveness& liveness;
-  const std::vector<MovingUnit>& units;
+  const std::vector<MovingUnit>& units;  // each with its slow tier
   const CostModel& costs;
-  LinkId outward = 0;  // fast to slow
-  LinkId inward = 0;
   const AccessProfile* accesses = nullptr;  // main-memory accesses, or nullptr: ops that use a tensor stand for them
 };
 

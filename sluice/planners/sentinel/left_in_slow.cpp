@@ -20,8 +20,8 @@ std::vector<TierId> tiers_with_unit_in(TierId slow, const Op& op, const MovingUn
 }
 
 // What one second of a lane's time costs at op `op`: compute time lost beside it, and stalls.
-double lane_price(const CostModel& costs, LinkId link, const std::vector<double>& prices, OpIndex op) {
-  return costs.interference(link) + prices[as_index(op)];
+double lane_price(const CostModel& costs, const Forecast& forecast, LinkId link, OpIndex op) {
+  return costs.interference(link) + forecast.price(link, op);
 }
 
 // All gaps, `cut` where the candidate's plan has its units leave.
@@ -37,10 +37,11 @@ std::vector<Gap> gaps_of(const CandidateBuilder& builder, const Candidate& candi
 }
 
 // What the unit's uses take longer when each finds it in the slow tier.
-Seconds seconds_in_place(const CandidateBuilder& builder, const MovingUnit& unit, const std::vector<Use>& uses) {
+Seconds seconds_in_place(const CandidateBuilder& builder, TierId slow, const MovingUnit& unit,
+                         const std::vector<Use>& uses) {
   Seconds seconds = 0;
   for (const Use& use : uses) {
-    const auto tiers = tiers_with_unit_in(builder.slow().id, builder.problem().graph.op(use.op), unit);
+    const auto tiers = tiers_with_unit_in(slow, builder.problem().graph.op(use.op), unit);
     seconds += builder.costs().op_seconds(use.op, tiers) - builder.costs().op_seconds(use.op);
   }
   return seconds;
@@ -48,14 +49,12 @@ Seconds seconds_in_place(const CandidateBuilder& builder, const MovingUnit& unit
 
 // What the copy in costs, and the copy out that it causes when the unit is written: in place it need not be written
 // back.
-Seconds seconds_copied(const CandidateBuilder& builder, const Forecast& forecast, const Gap& gap, bool written) {
-  const ScheduleProblem& problem = builder.problem();
-  const CostModel& costs = builder.costs();
-  const Seconds in = costs.transfer_seconds(problem.inward, gap.bytes) *
-                     lane_price(costs, problem.inward, forecast.inward_price, gap.next_use);
-  if (!written) return in;
-  return in + costs.transfer_seconds(problem.outward, gap.bytes) *
-                  lane_price(costs, problem.outward, forecast.outward_price, gap.next_use);
+Seconds seconds_copied(const CostModel& costs, const SlowTier& slow, const Forecast& forecast, const Gap& gap,
+                       bool written) {
+  const auto cost = [&](LinkId link) {
+    return costs.transfer_seconds(link, gap.bytes) * lane_price(costs, forecast, link, gap.next_use);
+  };
+  return cost(slow.inward) + (written ? cost(slow.outward) : 0);
 }
 
 }  // namespace
@@ -65,17 +64,19 @@ std::vector<DearPrefetch> prefetches_dearer_than_use(const CandidateBuilder& bui
   Forecast forecast = forecast_compute(problem.graph, builder.costs());
   constexpr int kForgetFirstPrices = 5;  // each time moves prices half-way to what the timeline shows
   for (int i = 0; i < kForgetFirstPrices; ++i) {
-    learn_forecast(forecast, candidate.program, candidate.timeline, problem.outward, problem.inward);
+    learn_forecast(forecast, candidate.program, candidate.timeline);
   }
   const std::vector<Gap> gaps = gaps_of(builder, candidate);
   std::vector<DearPrefetch> dear;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     if (!std::ranges::binary_search(candidate.prefetches, key_of(gaps[i]))) continue;
     const MovingUnit& unit = problem.units[gaps[i].unit];
+    const SlowTier& slow = candidate.slow[gaps[i].unit];
+    if (!builder.addressable(slow)) continue;
     const Stay stay = stay_behind(gaps, i, unit.uses);
     const bool written = std::ranges::any_of(stay.uses, &Use::writes);
-    const Seconds gain =
-        seconds_copied(builder, forecast, gaps[i], written) - seconds_in_place(builder, unit, stay.uses);
+    const Seconds gain = seconds_copied(builder.costs(), slow, forecast, gaps[i], written) -
+                         seconds_in_place(builder, slow.id, unit, stay.uses);
     if (gain <= 0) continue;
     dear.push_back({.keys = {}, .gain = gain});
     for (const std::size_t gap : stay.gaps) dear.back().keys.push_back(key_of(gaps[gap]));
@@ -89,6 +90,7 @@ std::vector<LateInterval> late_intervals(const CandidateBuilder& builder, const 
   const IntervalCut cut = cut_into_intervals(builder.liveness(), candidate.options.interval_length);
   std::map<int, LateInterval> late;
   for (const PrefetchKey& key : candidate.prefetches) {
+    if (!builder.addressable(candidate.slow[key.unit])) continue;
     const Seconds stall = stalls.empty() ? 0 : stalls[as_index(key.next_use)];
     if (stall < step / 1000) continue;
     const int interval = cut.interval_of_op[key.next_use];

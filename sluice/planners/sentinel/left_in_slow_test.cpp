@@ -120,7 +120,7 @@ struct RandomCase {
   PlanRequest request{graph, profile, machine, {}};
 
   explicit RandomCase(std::uint64_t seed, const char* tier = "optane") : graph(testing::random_graph(seed)) {
-    machine = make_machine({.threads = 1, .slow_tier = tier, .slow_capacity = kGiB}).value();
+    machine = make_machine({.threads = 1, .slow = {{tier, kGiB}}}).value();
     testing::SeededRandom random(seed);
     for (OpIndex op = 0; op < graph.op_count(); ++op) profile.op_seconds.push_back(1e-6 * random.between(1, 50));
     for (Link& link : machine.links) link.bandwidth = 2e8;
@@ -134,7 +134,7 @@ TEST(LeftInSlow, AnyPrefetchesMayBeLeftOut) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const RandomCase random_case(seed);
-    const SlowTier slow = find_slow_tier("sentinel", random_case.machine).value();
+    const std::vector<SlowTier> slow = find_slow_tiers("sentinel", random_case.machine).value();
     CandidateBuilder builder(random_case.request, slow);
     const Forecast forecast = forecast_compute(random_case.graph, builder.costs());
     ScheduleOptions options{.small_bytes = 0};

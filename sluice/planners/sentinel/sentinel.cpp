@@ -43,6 +43,7 @@ class Search {
   void choose_headroom();
   void choose_order();
   void refine_forecast();
+  void place_by_traffic();
   void leave_out_dear_prefetches();
   bool try_options(const ScheduleOptions& options, const Forecast& forecast, double needed = kClearlyFaster);
   bool try_options(const ScheduleOptions& options) { return try_options(options, forecast_); }
@@ -57,7 +58,7 @@ class Search {
 };
 
 IntervalEstimate estimate(const CandidateBuilder& builder, const IntervalCut& cut) {
-  const BytesPerSecond inward = builder.request().machine.link(builder.slow().inward).bandwidth;
+  const BytesPerSecond inward = builder.request().machine.link(builder.slow().front().inward).bandwidth;
   return estimate_intervals(builder.problem().graph, builder.liveness(), builder.costs(), cut, builder.budget(),
                             inward);
 }
@@ -128,7 +129,6 @@ void Search::choose_order() {
 void Search::refine_forecast() {
   constexpr int kRounds = 8;
   constexpr int kPatience = 3;  // rounds without gain
-  const SlowTier& slow = builder_.slow();
   Forecast forecast = used_;
   StepTimes timeline = best_->timeline;
   Program program = best_->program;
@@ -136,7 +136,7 @@ void Search::refine_forecast() {
   int without_gain = 0;
   for (int round = 0; round < kRounds && without_gain < kPatience && !good_enough(); ++round) {
     ++without_gain;
-    learn_forecast(forecast, program, timeline, slow.outward, slow.inward);
+    learn_forecast(forecast, program, timeline);
     Result<Candidate> candidate = builder_.build(options, forecast);
     if (!candidate.ok()) break;
     timeline = candidate->timeline;
@@ -145,6 +145,18 @@ void Search::refine_forecast() {
     best_ = std::move(candidate).value();
     used_ = forecast;
     without_gain = 0;
+  }
+}
+
+// Places units in slow tiers by what the best candidate moves, in rounds: a new place changes what moves.
+void Search::place_by_traffic() {
+  constexpr int kRounds = 4;
+  bool gained = builder_.slow().size() > 1;
+  for (int round = 0; gained && round < kRounds; ++round) {
+    ScheduleOptions options = best_->options;
+    options.demands = std::make_shared<const std::vector<SlowDemand>>(best_->demands);
+    gained = try_options(options, used_);
+    refine_forecast();
   }
 }
 
@@ -180,13 +192,13 @@ Status Search::run() {
     try_options(options);
   }
   if (!best_) return *failure_;
-  const bool leaves_out =
-      has(SentinelAddition::kInPlace) && builder_.request().machine.tier(builder_.slow().id).addressable;
+  const bool leaves_out = has(SentinelAddition::kInPlace) && builder_.any_addressable();
   if (leaves_out && !good_enough()) leave_out_dear_prefetches();
   if (has(SentinelAddition::kChoice)) {
     if (has(SentinelAddition::kStaying) && !good_enough()) choose_headroom();
     if (!good_enough()) choose_order();
     if (!good_enough()) refine_forecast();
+    if (has(SentinelAddition::kTraffic) && !good_enough()) place_by_traffic();
     if (leaves_out && !good_enough()) leave_out_dear_prefetches();
   }
   return {};
@@ -196,7 +208,8 @@ std::vector<PlannerAddition> sentinel_additions() {
   return {{"choice", "simulated steps choose interval, order and room, instead of equations 1 and 2 alone"},
           {"staying", "what fits stays in fast memory, instead of leaving when two intervals do not need it"},
           {"in-place", "prefetches that are dearer than using the tensor where it lies are not made"},
-          {"ahead", "prefetches begin as early as the link needs to be in time, instead of one interval ahead"}};
+          {"ahead", "prefetches begin as early as the link needs to be in time, instead of one interval ahead"},
+          {"traffic", "of several slow tiers the nearest is for what is copied most, instead of first come"}};
 }
 
 void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan& plan) {
@@ -242,7 +255,7 @@ Result<Search> search_both_ways(CandidateBuilder& builder) {
 }
 
 Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) {
-  SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("sentinel", request.machine));
+  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("sentinel", request.machine));
   auto builder = std::make_unique<CandidateBuilder>(request, slow);
   SLUICE_ASSIGN(Search search, search_both_ways(*builder));
   Candidate best = search.take_best();

@@ -15,8 +15,7 @@ TestAndTrial::TestAndTrial(std::unique_ptr<CandidateBuilder> builder, Candidate 
       forecast_(std::move(forecast)),
       describe_(std::move(describe)),
       best_(std::move(candidate)) {
-  const PlanRequest& request = builder_->request();
-  done_ = !request.machine.tier(builder_->slow().id).addressable || best_.prefetches.empty();
+  done_ = !builder_->any_addressable() || best_.prefetches.empty();
 }
 
 void TestAndTrial::observe(const StepObservation& observation) {

@@ -7,7 +7,7 @@ namespace {
 
 sluice::Result<sluice::Plan> plan_in_a_third(const sluice::Graph& graph) {
   sluice::MachineOptions options;
-  options.slow_tier = "pcie3";
+  options.slow = {{"pcie3"}};
   SLUICE_ASSIGN(const sluice::Machine machine, sluice::make_machine(options));
   sluice::Profile profile;
   profile.graph_fingerprint = graph.fingerprint();
