@@ -89,6 +89,46 @@ TEST(Presets, CapacityCanBeGiven) {
   EXPECT_EQ(make_machine({.slow = {{"file", kGiB}}, .spill_path = ::testing::TempDir()})->tier(1).capacity, kGiB);
 }
 
+TEST(Presets, SlowTiersKeepTheirOrderAndEachHasItsLinks) {
+  const auto machine =
+      make_machine({.slow = {{"optane", kGiB}, {"pcie3"}, {"file"}}, .spill_path = ::testing::TempDir()});
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  ASSERT_EQ(machine->tiers.size(), 4U);
+  EXPECT_EQ(machine->tier(1).name, "optane");
+  EXPECT_EQ(machine->tier(1).capacity, kGiB);
+  EXPECT_EQ(machine->tier(2).name, "pcie3");
+  EXPECT_EQ(machine->tier(3).name, "file");
+  for (const TierId slow : {1, 2, 3}) {
+    EXPECT_TRUE(machine->link_between(kFastTier, slow) && machine->link_between(slow, kFastTier)) << slow;
+  }
+  EXPECT_EQ(machine->links.size(), 6U);
+}
+
+TEST(Presets, NoSlowTierIsNamedTwice) {
+  const auto machine = make_machine({.slow = {{"pmbd"}, {"optane"}, {"pmbd", kGiB}}});
+  ASSERT_FALSE(machine.ok());
+  EXPECT_EQ(machine.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(machine.error().message, "slow tier 'pmbd' is named twice");
+}
+
+TEST(Presets, SlowTiersAreReadWithTheirCapacity) {
+  EXPECT_EQ(parse_slow_tier("file")->name, "file");
+  EXPECT_FALSE(parse_slow_tier("file")->capacity);
+  EXPECT_EQ(parse_slow_tier("optane:2GiB")->name, "optane");
+  EXPECT_EQ(parse_slow_tier("optane:2GiB")->capacity->resolve(0), 2 * kGiB);
+  EXPECT_FALSE(parse_slow_tier("optane:2GiB")->is_share());
+  EXPECT_EQ(parse_slow_tier("optane:25%")->capacity->resolve(4 * kGiB), kGiB);
+  EXPECT_TRUE(parse_slow_tier("optane:25%")->is_share());
+  EXPECT_EQ(parse_slow_tier("numa:1")->name, "numa:1");
+  EXPECT_FALSE(parse_slow_tier("numa:1")->capacity);
+  EXPECT_EQ(parse_slow_tier("numa:0,1:8GiB")->name, "numa:0,1");
+  EXPECT_EQ(parse_slow_tier("numa:0,1:8GiB")->capacity->resolve(0), 8 * kGiB);
+  EXPECT_EQ(parse_slow_tier("numa:")->name, "numa:") << "refused by make_machine(), which knows what is missing";
+  for (const char* wrong : {"file:", "file:much", "file:0", "file:4095", "numa:1:", "optane:1GiB:2"}) {
+    EXPECT_FALSE(parse_slow_tier(wrong).ok()) << wrong;
+  }
+}
+
 TEST(Presets, BadInputIsExplained) {
   const auto unknown = make_machine({.slow = {{"tape"}}});
   ASSERT_FALSE(unknown.ok());

@@ -13,7 +13,7 @@ TEST(PlannerName, AloneHasAllAdditions) {
   ASSERT_TRUE(chosen.ok());
   EXPECT_EQ(chosen->entry->name, "sentinel");
   EXPECT_EQ(names_of_additions(chosen->additions, find_planner("sentinel")->additions),
-            "choice+staying+in-place+ahead");
+            "choice+staying+in-place+ahead+prices");
 }
 
 TEST(PlannerName, SettingsSwitchAdditionsOn) {

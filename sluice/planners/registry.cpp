@@ -1,4 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/plan_search.hpp"
@@ -43,8 +46,28 @@ PlanRequest with_additions(PlanRequest request, const ChosenPlanner& chosen) {
   return request;
 }
 
+// Whether the planner could do with the fast budget if slow tiers had no end.
+bool slow_tiers_are_full(const PlannerEntry& entry, PlanRequest request) {
+  constexpr Bytes kEndless = Bytes{1} << 50;
+  std::fill(request.budgets.begin() + kFastTier + 1, request.budgets.end(), kEndless);
+  return request.budgets.size() > 1 && entry.plan(request).ok();
+}
+
+Error explain_full_slow_tiers(const PlannerEntry& entry, const PlanRequest& request) {
+  std::vector<std::string> tiers;
+  for (std::size_t i = kFastTier + 1; i < request.budgets.size(); ++i) {
+    tiers.push_back(fmt::format("{} with {}", request.machine.tiers[i].name, format_bytes(request.budgets[i])));
+  }
+  return {
+      ErrorCode::kInfeasible,
+      fmt::format("{} cannot train {} in {} of fast memory: the slow tiers fill up ({}). Give one more room, name a "
+                  "further one with --slow, or raise --fast",
+                  entry.name, request.graph.name, format_bytes(request.budgets[kFastTier]), fmt::join(tiers, ", "))};
+}
+
 // Says which op is the bottleneck and the smallest budget that works.
 Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) {
+  if (slow_tiers_are_full(entry, request)) return explain_full_slow_tiers(entry, request);
   OpIndex op = 0;
   const Bytes working_set = largest_working_set(request.graph, &op);
   const Bytes whole = fast_only_bytes(request.graph);

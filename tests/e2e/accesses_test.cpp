@@ -58,7 +58,7 @@ TEST(Accesses, FitWhatTheOpsTouchWhereverTensorsAre) {
     SCOPED_TRACE(tier);
     const CacheFolder folder;
     Workload workload = small_workload("resnet20", 16, kThreads);
-    const Machine machine = test_machine(kThreads, tier);
+    const Machine machine = test_machine(kThreads, {tier});
     ProfileCache cache = folder.open(machine);
     // A reach that an op's operands exceed, so that counts do not depend on what earlier ops left behind.
     const AccessOptions options{.tlb_reach = 512 * kKiB, .largest_chunk = kPageBytes};
@@ -72,7 +72,7 @@ TEST(Accesses, FitWhatTheOpsTouchWhereverTensorsAre) {
 TEST(Accesses, AreCountedUnderABudgetToo) {
   const CacheFolder folder;
   Workload workload = small_workload("resnet20", 16, kThreads);
-  const Machine machine = test_machine(kThreads, "file");
+  const Machine machine = test_machine(kThreads, {"file"});
   ProfileCache cache = folder.open(machine);
   const AccessOptions options{.tlb_reach = 512 * kKiB, .largest_chunk = kPageBytes};
   const FastBudget fast{*parse_memory_size("50%")};
@@ -84,7 +84,7 @@ TEST(Accesses, AreCountedUnderABudgetToo) {
 TEST(Accesses, AreMeasuredOnceAndRefusedForAnotherModel) {
   const CacheFolder folder;
   Workload workload = small_workload("resnet20", 4, kThreads);
-  const Machine machine = test_machine(kThreads, "optane");
+  const Machine machine = test_machine(kThreads, {"optane"});
   ProfileCache cache = folder.open(machine);
   const auto first = measure_access_profile(workload, machine, {}, {}, cache);
   ASSERT_TRUE(first.ok()) << first.error().message;
@@ -115,7 +115,7 @@ TEST(Accesses, CountingChangesNoBit) {
     std::string hashes[2];
     for (const bool counted : {false, true}) {
       Workload workload = small_workload("resnet20", 4, kThreads);
-      const Machine machine = test_machine(kThreads, "optane");
+      const Machine machine = test_machine(kThreads, {"optane"});
       const auto plan = test_plan(workload, machine, planner, "50%");
       ASSERT_TRUE(plan.ok()) << plan.error().message;
       const auto session = Session::create(workload, machine, *plan, {}).value();

@@ -29,14 +29,14 @@ class FamiliesTest : public ::testing::TestWithParam<Family> {};
 
 TEST_P(FamiliesTest, SameBitsOverPlannersBudgetsAndTiers) {
   Workload workload = test_workload(GetParam().options);
-  const Machine host = test_machine(1, "file");
+  const Machine host = test_machine(1, {"file"});
   const TrainedRun expected =
       train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kFamilySteps, 0.01F);
   ASSERT_TRUE(std::isfinite(expected.losses.back()));
   ASSERT_NE(expected.losses.front(), expected.losses.back());
   int moving = 0;
   for (const std::string tier : {"file", "optane"}) {
-    const Machine machine = test_machine(1, tier);
+    const Machine machine = test_machine(1, {tier});
     for (const std::string planner : {"first-touch", "on-demand", "sentinel", "redl"}) {
       for (const std::string fast : {"70%", "45%"}) {
         SCOPED_TRACE(tier + " " + planner + " " + fast);

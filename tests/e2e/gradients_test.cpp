@@ -33,7 +33,7 @@ void expect_gradients_move_parameters(const std::string& model, const ModelOptio
   ASSERT_TRUE(dumped.ok()) << dumped.error().message;
   const nlohmann::json manifest = nlohmann::json::parse(read_text(folder.file("manifest.json")));
 
-  const Machine machine = test_machine(1, "file");
+  const Machine machine = test_machine(1, {"file"});
   auto session = Session::create(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), {});
   ASSERT_TRUE(session.ok()) << session.error().message;
   const auto outcome = (*session)->run_step(0, 1);

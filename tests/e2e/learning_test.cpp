@@ -17,7 +17,7 @@ double mean(std::vector<float>::const_iterator begin, std::vector<float>::const_
 
 TEST(LearningTest, LossHalvesWithinAHundredSteps) {
   Workload workload = small_workload("resnet20", 16, 1);
-  const Machine machine = test_machine(1, "file");
+  const Machine machine = test_machine(1, {"file"});
   const TrainedRun fast = train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), 100, 0.02F);
   EXPECT_LT(mean(fast.losses.end() - 10, fast.losses.end()), 0.5 * mean(fast.losses.begin(), fast.losses.begin() + 5));
   const TrainedRun tiered = train(workload, machine, *test_plan(workload, machine, "sentinel", "33%"), 100, 0.02F);

@@ -18,7 +18,7 @@ class OnnxTest : public ::testing::Test {
 
   TemporaryFolder folder_;
   const std::string file_ = folder_.file("tiny.onnx");
-  const Machine machine_ = test_machine(1, "file");
+  const Machine machine_ = test_machine(1, {"file"});
 };
 
 TEST_F(OnnxTest, StartsWithTheWeightsOfTheFile) {

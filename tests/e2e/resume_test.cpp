@@ -27,8 +27,8 @@ std::string train_part(Workload& workload, const Machine& machine, const Plan& p
 
 TEST(ResumeTest, SameBitsAsWithoutInterruptionUnderAnyPlan) {
   Workload workload = small_workload("resnet20", 4, 1);
-  const Machine file = test_machine(1, "file");
-  const Machine optane = test_machine(1, "optane");
+  const Machine file = test_machine(1, {"file"});
+  const Machine optane = test_machine(1, {"optane"});
   const Plan whole = *test_plan(workload, file, "fast-only", "100%");
   const Plan on_demand = *test_plan(workload, file, "on-demand", "40%");
   const Plan sentinel = *test_plan(workload, optane, "sentinel", "50%");
@@ -46,7 +46,7 @@ TEST(ResumeTest, SameBitsWithAdamAndDropout) {
   Workload workload = test_workload({.model = "bert_base",
                                      .shape = {.batch = 2, .classes = 100, .sequence = 16, .width = 64, .depth = 1},
                                      .optimizer = {.optimizer = Optimizer::kAdamW}});
-  const Machine file = test_machine(1, "file");
+  const Machine file = test_machine(1, {"file"});
   const Plan whole = *test_plan(workload, file, "fast-only", "100%");
   const Plan sentinel = *test_plan(workload, file, "sentinel", "60%");
   const std::string expected = train(workload, file, whole, 5).parameter_hash;
@@ -58,7 +58,7 @@ TEST(ResumeTest, SameBitsWithAdamAndDropout) {
 
 TEST(ResumeTest, RefusesACheckpointOfAnotherOptimizer) {
   Workload workload = small_workload("resnet20", 2, 1);
-  const Machine file = test_machine(1, "file");
+  const Machine file = test_machine(1, {"file"});
   const TemporaryFolder folder;
   const std::string checkpoint = folder.file("run.ckpt");
   train_part(workload, file, *test_plan(workload, file, "fast-only", "100%"), checkpoint, 0, 1);

@@ -20,10 +20,14 @@ Workload test_workload(const WorkloadOptions& options) {
   return std::move(*workload);
 }
 
-Machine test_machine(int threads, const std::string& slow_tier) {
+Machine test_machine(int threads, const std::vector<std::string>& slow_tiers) {
   MachineOptions options;
   options.threads = threads;
-  options.slow = {{slow_tier}};
+  options.slow.clear();
+  for (const std::string& text : slow_tiers) {
+    const SlowTierRequest asked = parse_slow_tier(text).value();
+    options.slow.push_back({asked.name, asked.capacity ? asked.capacity->resolve(0) : 0});
+  }
   options.spill_path = ::testing::TempDir();
   Result<Machine> machine = make_machine(options);
   SLUICE_CHECK(machine.ok(), machine.error().message);

@@ -18,7 +18,8 @@ Workload small_workload(const std::string& model, std::int64_t batch, int thread
 Workload test_workload(const WorkloadOptions& options);
 
 // The file tier lies in the test's temporary folder.
-Machine test_machine(int threads, const std::string& slow_tier);
+// Slow tiers as --slow takes them, nearest first.
+Machine test_machine(int threads, const std::vector<std::string>& slow_tiers);
 
 Result<Plan> test_plan(const Workload& workload, const Machine& machine, const std::string& planner,
                        const std::string& fast);

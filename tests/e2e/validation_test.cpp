@@ -48,7 +48,7 @@ class ValidationTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  const Machine machine_ = test_machine(1, "file");
+  const Machine machine_ = test_machine(1, {"file"});
 };
 
 TEST_F(ValidationTest, AccuracyBeatsChanceAndTrainingGoesOnUndisturbed) {

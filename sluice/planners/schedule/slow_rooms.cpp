@@ -14,25 +14,58 @@ std::vector<std::size_t> all_units(const std::vector<MovingUnit>& units) {
   return order;
 }
 
-// Of a unit that was copied: copies an op of room taken.
-double traffic(const SlowDemand& demand) {
-  OpIndex taken = 0;
-  for (const Interval<OpIndex>& range : demand.ranges) taken += range.end - range.begin;
-  return taken == 0 ? 0 : static_cast<double>(demand.copies) / taken;
-}
+// What a unit's copies cost in each of its tiers, the cheapest first.
+struct Preference {
+  std::vector<SlowTier> tiers;
+  double lost = 0;  // in the dearest tier, an op and byte of the room it takes in the cheapest
+};
+
+class Pricing {
+ public:
+  Pricing(const CostModel& costs, const LanePrice& price) : costs_(costs), price_(price) {}
+
+  Preference preference(const MovingUnit& unit, const SlowDemand& demand, std::span<const SlowTier> tiers) const {
+    std::vector<std::pair<double, std::size_t>> by_cost;
+    for (std::size_t i = 0; i < tiers.size(); ++i) by_cost.push_back({cost(unit, demand, tiers[i]), i});
+    std::ranges::sort(by_cost);
+    Preference result;
+    for (const auto& [seconds, i] : by_cost) result.tiers.push_back(tiers[i]);
+    OpIndex taken = 0;
+    for (const Interval<OpIndex>& range : demand.ranges) taken += range.end - range.begin;
+    if (taken == 0) return result;
+    result.lost = (by_cost.back().first - by_cost.front().first) / taken / static_cast<double>(unit.moved_bytes);
+    return result;
+  }
+
+ private:
+  double cost(const MovingUnit& unit, const SlowDemand& demand, const SlowTier& tier) const {
+    double sum = 0;
+    for (const OpIndex op : demand.evicted_after) sum += price_(tier.outward, op) * seconds(tier.outward, unit);
+    for (const OpIndex op : demand.prefetched_for) sum += price_(tier.inward, op) * seconds(tier.inward, unit);
+    return sum;
+  }
+
+  Seconds seconds(LinkId link, const MovingUnit& unit) const { return costs_.transfer_seconds(link, unit.moved_bytes); }
+
+  const CostModel& costs_;
+  const LanePrice& price_;
+};
 
 }  // namespace
 
 SlowRooms::SlowRooms(std::span<const SlowTier> tiers, OpIndex op_count, std::span<const Bytes> capacities)
     : tiers_(tiers.begin(), tiers.end()) {
-  for (const SlowTier& tier : tiers.first(tiers.size() - 1)) nearer_.emplace_back(op_count, capacities[as_index(tier.id)]);
+  for (const SlowTier& tier : tiers) tables_.emplace_back(op_count, capacities[as_index(tier.id)]);
 }
 
-SlowTier SlowRooms::place(std::span<const Interval<OpIndex>> ranges, Bytes bytes) {
-  for (std::size_t i = 0; i < nearer_.size(); ++i) {
-    if (!std::ranges::all_of(ranges, [&](const auto& range) { return nearer_[i].fits(range, bytes); })) continue;
-    for (const Interval<OpIndex>& range : ranges) nearer_[i].reserve(range, bytes);
-    return tiers_[i];
+SlowTier SlowRooms::place(std::span<const SlowTier> tiers, std::span<const Interval<OpIndex>> ranges, Bytes bytes) {
+  if (tiers_.size() == 1) return tiers_.front();
+  for (const SlowTier& tier : tiers) {
+    const auto known = std::ranges::find(tiers_, tier.id, &SlowTier::id);
+    ReservationTable& table = tables_[static_cast<std::size_t>(known - tiers_.begin())];
+    if (!std::ranges::all_of(ranges, [&](const auto& range) { return table.fits(range, bytes); })) continue;
+    for (const Interval<OpIndex>& range : ranges) table.reserve(range, bytes);
+    return tier;
   }
   return tiers_.back();
 }
@@ -47,10 +80,18 @@ void place_first_come(std::vector<MovingUnit>& units, SlowRooms rooms) {
   }
 }
 
-void place_by_traffic(std::vector<MovingUnit>& units, std::span<const SlowDemand> demands, SlowRooms rooms) {
+void place_by_price(std::vector<MovingUnit>& units, std::span<const SlowDemand> demands, const CostModel& costs,
+                    const LanePrice& price, SlowRooms rooms) {
+  const Pricing pricing(costs, price);
+  std::vector<Preference> preferences;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    preferences.push_back(pricing.preference(units[i], demands[i], rooms.tiers()));
+  }
   std::vector<std::size_t> order = all_units(units);
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t unit) { return traffic(demands[unit]); });
-  for (const std::size_t unit : order) units[unit].slow = rooms.place(demands[unit].ranges, units[unit].moved_bytes);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t unit) { return preferences[unit].lost; });
+  for (const std::size_t unit : order) {
+    units[unit].slow = rooms.place(preferences[unit].tiers, demands[unit].ranges, units[unit].moved_bytes);
+  }
 }
 
 }  // namespace sluice

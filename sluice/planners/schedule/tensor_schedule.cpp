@@ -133,7 +133,8 @@ SlowDemand slow_demand(const std::vector<Use>& uses, const TensorSchedule& sched
   SlowDemand demand;
   for (const SlowCopy& copy : copies_with_room(uses, schedule, persistent, op_count)) {
     demand.ranges.push_back(copy.ops);
-    demand.copies += static_cast<int>(copy.prefetched_pieces.size()) + (copy.evicted_piece ? 1 : 0);
+    if (copy.evicted_piece) demand.evicted_after.push_back(schedule.pieces[*copy.evicted_piece].evict_after);
+    for (const std::size_t i : copy.prefetched_pieces) demand.prefetched_for.push_back(schedule.pieces[i].first_use);
   }
   return demand;
 }

@@ -35,7 +35,8 @@ struct TensorSchedule {
 // What a schedule takes of the slow tier.
 struct SlowDemand {
   std::vector<Interval<OpIndex>> ranges;  // over which a copy has room there
-  int copies = 0;                         // there and back, a step
+  std::vector<OpIndex> evicted_after;     // by eviction that writes: the op
+  std::vector<OpIndex> prefetched_for;    // by prefetch: the op that needs it
 };
 SlowDemand slow_demand(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent, OpIndex op_count);
 

@@ -19,10 +19,12 @@ bool CandidateBuilder::any_addressable() const {
   return std::ranges::any_of(slow_, [&](const SlowTier& each) { return addressable(each); });
 }
 
-void CandidateBuilder::place_units(const ScheduleOptions& options, const std::vector<Bytes>& capacities) {
+void CandidateBuilder::place_units(const ScheduleOptions& options, const std::vector<Bytes>& capacities,
+                                   const Forecast& forecast) {
   SlowRooms rooms(slow_, request_.graph.op_count(), capacities);
   if (options.demands == nullptr) return place_first_come(units_, std::move(rooms));
-  place_by_traffic(units_, *options.demands, std::move(rooms));
+  const auto price = [&](LinkId link, OpIndex op) { return forecast.price(link, op) + costs_.interference(link); };
+  place_by_price(units_, *options.demands, costs_, price, std::move(rooms));
 }
 
 // A unit that is now in a tier that ops cannot address must be brought, whatever was decided where it was before.
@@ -44,7 +46,7 @@ Result<Candidate> CandidateBuilder::build(const ScheduleOptions& options, const 
   ++built_;
   Candidate candidate;
   const auto build_at = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
-    place_units(options, capacities);
+    place_units(options, capacities, forecast);
     candidate.options = without_unreadable(options);
     auto schedule = schedule_intervals(problem_, candidate.options, capacities[kFastTier], forecast);
     if (!schedule) return std::nullopt;

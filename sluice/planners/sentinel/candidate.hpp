@@ -38,7 +38,7 @@ class CandidateBuilder {
   int built() const { return built_; }  // so far
 
  private:
-  void place_units(const ScheduleOptions& options, const std::vector<Bytes>& capacities);
+  void place_units(const ScheduleOptions& options, const std::vector<Bytes>& capacities, const Forecast& forecast);
   std::vector<SlowDemand> demands_of(const IntervalSchedule& schedule) const;
   ScheduleOptions without_unreadable(ScheduleOptions options) const;
 

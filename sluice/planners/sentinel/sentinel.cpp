@@ -43,7 +43,7 @@ class Search {
   void choose_headroom();
   void choose_order();
   void refine_forecast();
-  void place_by_traffic();
+  void place_by_price();
   void leave_out_dear_prefetches();
   bool try_options(const ScheduleOptions& options, const Forecast& forecast, double needed = kClearlyFaster);
   bool try_options(const ScheduleOptions& options) { return try_options(options, forecast_); }
@@ -148,15 +148,22 @@ void Search::refine_forecast() {
   }
 }
 
-// Places units in slow tiers by what the best candidate moves, in rounds: a new place changes what moves.
-void Search::place_by_traffic() {
-  constexpr int kRounds = 4;
-  bool gained = builder_.slow().size() > 1;
-  for (int round = 0; gained && round < kRounds; ++round) {
-    ScheduleOptions options = best_->options;
-    options.demands = std::make_shared<const std::vector<SlowDemand>>(best_->demands);
-    gained = try_options(options, used_);
-    refine_forecast();
+// Places units in slow tiers by what the last candidate moved and what its lanes cost, in rounds: a new place changes
+// both.
+void Search::place_by_price() {
+  constexpr int kRounds = 8;
+  if (builder_.slow().size() == 1) return;
+  Forecast forecast = used_;
+  Candidate last = *best_;
+  for (int round = 0; round < kRounds && !good_enough(); ++round) {
+    learn_forecast(forecast, last.program, last.timeline);
+    last.options.demands = std::make_shared<const std::vector<SlowDemand>>(last.demands);
+    Result<Candidate> next = builder_.build(last.options, forecast);
+    if (!next.ok()) return;
+    last = std::move(next).value();
+    if (last.timeline.step_seconds >= best_->timeline.step_seconds) continue;
+    best_ = last;
+    used_ = forecast;
   }
 }
 
@@ -198,7 +205,7 @@ Status Search::run() {
     if (has(SentinelAddition::kStaying) && !good_enough()) choose_headroom();
     if (!good_enough()) choose_order();
     if (!good_enough()) refine_forecast();
-    if (has(SentinelAddition::kTraffic) && !good_enough()) place_by_traffic();
+    if (has(SentinelAddition::kPrices) && !good_enough()) place_by_price();
     if (leaves_out && !good_enough()) leave_out_dear_prefetches();
   }
   return {};
@@ -209,7 +216,8 @@ std::vector<PlannerAddition> sentinel_additions() {
           {"staying", "what fits stays in fast memory, instead of leaving when two intervals do not need it"},
           {"in-place", "prefetches that are dearer than using the tensor where it lies are not made"},
           {"ahead", "prefetches begin as early as the link needs to be in time, instead of one interval ahead"},
-          {"traffic", "of several slow tiers the nearest is for what is copied most, instead of first come"}};
+          {"prices",
+           "of several slow tiers a tensor leaves for the one where its copies cost least, instead of the nearest"}};
 }
 
 void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan& plan) {

@@ -9,7 +9,7 @@ enum class SentinelAddition {
   kStaying,  // what fits stays in fast memory; off: what is not needed in this interval or the next leaves
   kInPlace,  // prefetches dearer than use in place are not made; off: only late ones are left out, by trial
   kAhead,    // prefetches begin as early as the clock asks for; off: at the earliest an interval ahead
-  kTraffic,  // of several slow tiers the nearest holds what is copied most; off: what comes first
+  kPrices,   // of several slow tiers a tensor leaves for the one whose lanes cost it least; off: the nearest with room
 };
 
 }  // namespace sluice
