@@ -28,6 +28,7 @@
 #include "sluice/base/interval.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/plan/cause.hpp"
 
 namespace sluice {
 
@@ -50,6 +51,7 @@ struct Migration {
   ResidencyIndex to = 0;
   OpIndex issue_after = kStepStart;
   OpIndex needed_by = 0;  // issue_after < needed_by <= op_count
+  Cause cause = Cause::kUnsaid;
   bool operator==(const Migration&) const = default;
 };
 

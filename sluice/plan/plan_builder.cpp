@@ -145,12 +145,12 @@ ResidencyIndex PlanBuilder::add_residency(TensorId tensor, TierId tier, Interval
 }
 
 MigrationIndex PlanBuilder::add_migration(TensorId tensor, ResidencyIndex from, ResidencyIndex to, OpIndex issue_after,
-                                          OpIndex needed_by) {
+                                          OpIndex needed_by, Cause cause) {
   for (const ResidencyIndex side : {from, to}) {
     SLUICE_CHECK(plan_.residencies.holds(side), fmt::format("no residency {}", side));
     SLUICE_CHECK(plan_.residencies[side].tensor == tensor, "a migration joins residencies of its own tensor");
   }
-  plan_.migrations.push_back({tensor, from, to, issue_after, needed_by});
+  plan_.migrations.push_back({tensor, from, to, issue_after, needed_by, cause});
   return static_cast<MigrationIndex>(plan_.migrations.size()) - 1;
 }
 

@@ -44,7 +44,7 @@ class PlanBuilder {
 
   ResidencyIndex add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops);
   MigrationIndex add_migration(TensorId tensor, ResidencyIndex from, ResidencyIndex to, OpIndex issue_after,
-                               OpIndex needed_by);
+                               OpIndex needed_by, Cause cause = Cause::kUnsaid);
 
   // Packs the residencies as a block, in this order: see Block. Their migrations must be added one after the other, in
   // the same order.

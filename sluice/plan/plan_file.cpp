@@ -71,6 +71,7 @@ json migrations_to_json(const Graph& graph, const Plan& plan) {
                     {"to", m.to},
                     {"issue_after", m.issue_after},
                     {"needed_by", m.needed_by}});
+    if (const CauseText* cause = text_of(m.cause)) list.back()["cause"] = cause->name;
   }
   return list;
 }
@@ -115,6 +116,12 @@ Result<Migration> read_migration(const JsonReader& object) {
   SLUICE_RETURN_IF_ERROR(object.read("to", migration.to));
   SLUICE_RETURN_IF_ERROR(object.read("issue_after", migration.issue_after));
   SLUICE_RETURN_IF_ERROR(object.read("needed_by", migration.needed_by));
+  std::string name;
+  SLUICE_RETURN_IF_ERROR(object.read_if_present("cause", name));
+  if (name.empty()) return migration;
+  const std::optional<Cause> cause = find_cause(name);
+  if (!cause) return object.error("cause", fmt::format("there is no cause '{}'", name));
+  migration.cause = *cause;
   return migration;
 }
 

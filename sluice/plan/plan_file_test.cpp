@@ -63,10 +63,20 @@ TEST_F(PlanFileTest, ReadsWhatItWrote) {
     plan.lower_bound_seconds = 1.0 / 3;
     plan.ops.back().implementation = static_cast<std::int32_t>(seed % 3);
     if (seed % 2 == 0) plan.raised_from = 12345 * kKiB;
+    for (std::size_t i = 0; i < plan.migrations.size() && i < kCauseTexts.size(); ++i) {
+      plan.migrations[static_cast<MigrationIndex>(i)].cause = kCauseTexts[i].cause;
+    }
     if (seed % 3 == 0) plan.policy = PolicyRequest{"um", {{"page", 2.0 * kMiB}, {"fault", 5e-5}}, 7 * kTensorAlignment};
     ASSERT_TRUE(write_plan(folder_ / "plan.json", graph, plan).ok());
     EXPECT_TRUE(equal(plan, read_plan(folder_ / "plan.json").value()));
   }
+}
+
+TEST_F(PlanFileTest, RefusesACauseThatThereIsNot) {
+  json document = plan_to_json(step_.graph, step_.plan);
+  EXPECT_FALSE(document["migrations"][0].contains("cause"));
+  document["migrations"][0]["cause"] = "boredom";
+  EXPECT_THAT(error_of(document), HasSubstr("there is no cause 'boredom'"));
 }
 
 TEST_F(PlanFileTest, WritesOneLineForEachEntry) {

@@ -55,13 +55,14 @@ class LruStep {
 
   void open_piece(TensorId id, OpIndex op) {
     schedules_[id].pieces.push_back(
-        {.ops = {op, graph_.op_count()}, .first_use = -1, .last_use = op, .evict_after = op});
+        {.ops = {op, graph_.op_count()}, .first_use = -1, .last_use = op, .evict_after = op, .comes = Cause::kMissing});
     resident_.insert({last_touch_[id], id});
     is_resident_[id] = true;
     used_ += bytes(id);
   }
 
-  void close_piece(TensorId id, OpIndex end, OpIndex evict_after) {
+  void close_piece(TensorId id, OpIndex end, OpIndex evict_after, Cause cause) {
+    current(id).leaves = cause;
     current(id).ops.end = end;
     current(id).evict_after = evict_after;
     resident_.erase({last_touch_[id], id});
@@ -119,7 +120,7 @@ bool LruStep::make_room(OpIndex op, Bytes needed, const std::vector<TensorId>& o
                                     [&](const auto& entry) { return evictable(entry.second, operands); });
     if (found == resident_.end()) return false;
     const TensorId victim = found->second;
-    close_piece(victim, op, op - 1);
+    close_piece(victim, op, op - 1, Cause::kLeastRecentlyUsed);
     if (current(victim).first_use < 0) evicted_unused_.insert(victim);
   }
   return true;
@@ -128,7 +129,7 @@ bool LruStep::make_room(OpIndex op, Bytes needed, const std::vector<TensorId>& o
 void LruStep::free_dead(OpIndex op) {
   for (const TensorId id : distinct_operands(graph_.op(op))) {
     if (liveness_.ranges[id].end == op + 1 && !is_persistent(graph_.tensor(id).role)) {
-      close_piece(id, op + 1, op);
+      close_piece(id, op + 1, op, Cause::kUnsaid);
     }
   }
 }
@@ -139,7 +140,7 @@ IdVector<TensorId, TensorSchedule> LruStep::finish(const std::set<TensorId>& at_
   const auto left = resident_;
   for (const auto& [touched, id] : left) {
     if (!is_persistent(graph_.tensor(id).role) || at_start.contains(id)) continue;
-    close_piece(id, last + 1, std::max(current(id).last_use, last - 1));
+    close_piece(id, last + 1, std::max(current(id).last_use, last - 1), Cause::kStepEnds);
   }
   return std::move(schedules_);
 }

@@ -49,6 +49,21 @@ TEST_P(EveryPlanner, IsRightOnRandomGraphsAtEveryBudgetItAccepts) {
   EXPECT_GE(accepted, 60);
 }
 
+TEST_P(EveryPlanner, SaysWhyItMovesWhatItMoves) {
+  const PlanningProblem problem(merged_model("resnet20", 4, 32), "pcie3", 1e9);
+  PlanRequest request = problem.request(1.0);
+  const Result<Bytes> smallest = smallest_feasible_bytes(GetParam(), request);
+  if (!smallest.ok()) return;  // needs a tier that ops can address
+  request.budgets[kFastTier] = *smallest;
+  const Plan plan = make_plan(GetParam(), request).value();
+  std::set<Cause> leaving, coming;
+  for (const Migration& migration : plan.migrations) {
+    ASSERT_NE(text_of(migration.cause), nullptr) << plan.graph_name << ", tensor " << migration.tensor;
+    (plan.residencies[migration.to].tier == kFastTier ? coming : leaving).insert(migration.cause);
+  }
+  for (const Cause cause : leaving) EXPECT_FALSE(coming.contains(cause)) << text_of(cause)->name;
+}
+
 TEST_P(EveryPlanner, PlansTwiceTheSame) {
   const PlanningProblem problem(merged_model("resnet20", 4, 32), "optane", 1e9);
   PlanRequest request = problem.request(1.0);

@@ -170,16 +170,23 @@ class PlanStory {
                                        tier(tier_of(use.op, at)), last && use.reads ? ", for the last time" : "")});
   }
 
+  // As the planner has recorded it.
+  static std::string why(const Migration& migration) {
+    const CauseText* const cause = text_of(migration.cause);
+    return cause == nullptr ? "" : fmt::format(" ({})", cause->text);
+  }
+
   void add_migration(Explanation& life, const Migration& migration) const {
     const TierId to = plan_.residencies[migration.to].tier;
     const bool leaves = to > plan_.residencies[migration.from].tier;
     life.events.push_back(
         {migration.issue_after, leaves ? "leaves" : "comes",
-         fmt::format("{} it starts to {} {}; there before {}",
-                     migration.issue_after == kStepStart ? "with the step" : "behind the op",
-                     leaves ? "leave for" : "come to", tier(to),
-                     migration.needed_by == graph().op_count() ? "the step ends"
-                                                               : fmt::format("slot {}", migration.needed_by))});
+         fmt::format(
+             "{} it starts to {} {}; there before {}{}",
+             migration.issue_after == kStepStart ? "with the step" : "behind the op", leaves ? "leave for" : "come to",
+             tier(to),
+             migration.needed_by == graph().op_count() ? "the step ends" : fmt::format("slot {}", migration.needed_by),
+             why(migration))});
   }
 
   const Graph& given_;

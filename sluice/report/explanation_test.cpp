@@ -36,6 +36,13 @@ TEST(Explanation, TellsTheLifeOfATensor) {
             "  slot 4    update reads it in dram, for the last time\n");
 }
 
+TEST(Explanation, TellsWhatThePlannerRecorded) {
+  testing::TinyStep tiny = testing::tiny_step();
+  tiny.plan.migrations[0].cause = Cause::kRoomForOthers;
+  EXPECT_THAT(text_of(tiny.graph, tiny.machine, tiny.plan, "x"),
+              HasSubstr("there before slot 2 (others in its room save more copying until it is needed again)\n"));
+}
+
 TEST(Explanation, TellsWhereAPersistentTensorBeginsAndEnds) {
   const testing::TinyStep tiny = testing::tiny_step();
   const std::string text = text_of(tiny.graph, tiny.machine, tiny.plan, "w");

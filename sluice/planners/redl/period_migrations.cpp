@@ -2,7 +2,7 @@
 
 namespace sluice {
 
-// In the order in which the outward lane will carry the copies, each until its copy should be done.
+// In the order in which the outward lanes will carry the copies, each until its copy should be done.
 void PeriodScheduler::give_tails() {
   std::vector<Item> leaving;
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -13,9 +13,10 @@ void PeriodScheduler::give_tails() {
   }
   const auto begin_of = [&](const Item& item) { return stretch(item.unit, item.index).ops.end; };
   std::ranges::stable_sort(leaving, {}, begin_of);
-  Seconds lane_free = 0;
+  std::map<LinkId, Seconds> free_at;
   for (const Item& item : leaving) {
     const OpIndex begin = begin_of(item);
+    Seconds& lane_free = free_at[slow(item.unit).outward];
     lane_free = std::max(lane_free, start_of(begin)) + copy_out(item.unit);
     const auto done = std::lower_bound(start_.begin() + begin, start_.end() - 1, lane_free) - start_.begin();
     const OpIndex limit = ranges_of_gap(states_[item.unit].unit(), item.index, op_count_).front().end;
@@ -56,7 +57,8 @@ void PeriodScheduler::bring(std::size_t unit, std::size_t index) {
   UnitState& state = states_[unit];
   const Stretch& uses = stretch(unit, index);
   const OpIndex begin = table_.fits_backward(uses.ops.begin, earliest_window(unit, index), bytes(unit));
-  const Seconds arrival = std::max(lane_free_, start_of(begin)) + copy_in(unit);
+  Seconds& lane_free = free_at_[slow(unit).inward];
+  const Seconds arrival = std::max(lane_free, start_of(begin)) + copy_in(unit);
   const bool wraps = index + 1 == state.unit().stretches.size() && index < state.unit().gap_count();
   const bool stays_till_next_step = wraps && state.gap(index).kept;
   const Seconds may_wait = has(RedlAddition::kPrices) ? uses.slow_seconds : 0;
@@ -65,7 +67,7 @@ void PeriodScheduler::bring(std::size_t unit, std::size_t index) {
     ++late_;
     return;
   }
-  lane_free_ = arrival;
+  lane_free = arrival;
   state.gap(state.gap_before(index)).window_begin = begin;
   table_.reserve({begin, uses.ops.begin}, bytes(unit));
 }
@@ -102,11 +104,12 @@ void PeriodScheduler::bring_for_spare(std::size_t unit, std::size_t index) {
   if (!table_.fits(uses.ops, bytes(unit))) return;
   const OpIndex earliest = earliest_window(unit, index);
   const Seconds latest = start_of(uses.ops.begin) - copy_in(unit);
-  if (std::max(lane_free_, start_of(earliest)) > latest) return;
+  Seconds& lane_free = free_at_[slow(unit).inward];
+  if (std::max(lane_free, start_of(earliest)) > latest) return;
   const OpIndex begin = table_.fits_backward(uses.ops.begin, earliest, bytes(unit));
-  const Seconds arrival = std::max(lane_free_, start_of(begin)) + copy_in(unit);
+  const Seconds arrival = std::max(lane_free, start_of(begin)) + copy_in(unit);
   if (arrival > start_of(uses.ops.begin)) return;
-  lane_free_ = arrival;
+  lane_free = arrival;
   state.set_fast(index, true);
   state.gap(before).window_begin = begin;
   table_.reserve({begin, uses.ops.end}, bytes(unit));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "sluice/planners/redl/period_schedule.hpp"
@@ -68,8 +69,8 @@ class PeriodScheduler {
   IntervalCut cut_;
   ReservationTable table_;
   std::vector<UnitState> states_;
-  std::vector<Seconds> start_;  // by OpIndex, with operands where the placement has them
-  Seconds lane_free_ = 0;       // inward
+  std::vector<Seconds> start_;         // by OpIndex, with operands where the placement has them
+  std::map<LinkId, Seconds> free_at_;  // by inward lane: when it has brought all that it was given
   int late_ = 0;
 };
 

@@ -47,7 +47,8 @@ TensorSchedule UnitState::schedule(Interval<OpIndex> range, OpIndex op_count) co
     if (s == 0 || !gaps_[s - 1].kept) {
       OpIndex begin = starts_fast && s == 0 ? 0 : uses.begin;
       if (is_brought(s)) begin = gaps_[before].window_begin;
-      schedule.pieces.push_back({.ops = {begin, begin}, .first_use = uses.begin});
+      schedule.pieces.push_back(
+          {.ops = {begin, begin}, .first_use = uses.begin, .comes = Cause::kAhead, .leaves = Cause::kPlacedInSlow});
     }
     FastPiece& piece = schedule.pieces.back();
     piece.last_use = piece.evict_after = uses.end - 1;

@@ -11,7 +11,9 @@ constexpr OpIndex kOps = 10;
 constexpr Bytes kTensor = kMiB;
 const std::vector<SlowTier> kTiers{{.id = 1, .outward = 0, .inward = 1}, {.id = 2, .outward = 2, .inward = 3}};
 
-SlowRooms rooms_for(int tensors) { return SlowRooms(kTiers, kOps, std::vector<Bytes>{0, tensors * kTensor, 3 * kTensor}); }
+SlowRooms rooms_for(int tensors) {
+  return SlowRooms(kTiers, kOps, std::vector<Bytes>{0, tensors * kTensor, 3 * kTensor});
+}
 
 TierId place(SlowRooms& rooms, Interval<OpIndex> ops) { return rooms.place(std::span(&ops, 1), kTensor).id; }
 
@@ -54,7 +56,8 @@ TEST(SlowRooms, FirstComePersistentOnesFirst) {
 // are dear at op 8.
 class PlacedByPrice : public ::testing::Test {
  protected:
-  PlacedByPrice() : machine_(make_machine({.threads = 1, .slow = {{"pcie3"}, {"pmbd"}}, .link_bandwidth = 1e9}).value()) {
+  PlacedByPrice()
+      : machine_(make_machine({.threads = 1, .slow = {{"pcie3"}, {"pmbd"}}, .link_bandwidth = 1e9}).value()) {
     for (MovingUnit& unit : units_) unit.moved_bytes = kTensor;
   }
 

@@ -115,9 +115,10 @@ class ScheduleAdder {
     for (const TensorId tensor : tensors_) builder_.set_tensor_tier(op, tensor, tier);
   }
 
-  void add_migrations(const Residencies& from, const Residencies& to, OpIndex issue_after, OpIndex needed_by) {
+  void add_migrations(const Residencies& from, const Residencies& to, OpIndex issue_after, OpIndex needed_by,
+                      Cause cause) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      builder_.add_migration(tensors_[i], from[i], to[i], issue_after, needed_by);
+      builder_.add_migration(tensors_[i], from[i], to[i], issue_after, needed_by, cause);
     }
   }
 
@@ -152,11 +153,11 @@ void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vec
     const ScheduleAdder::Residencies there = adder.add_residencies(slow, copy.ops);
     if (copy.evicted_piece) {
       const FastPiece& piece = schedule.pieces[*copy.evicted_piece];
-      adder.add_migrations(fast[*copy.evicted_piece], there, piece.evict_after, piece.ops.end);
+      adder.add_migrations(fast[*copy.evicted_piece], there, piece.evict_after, piece.ops.end, piece.leaves);
     }
     for (const std::size_t i : copy.prefetched_pieces) {
       const FastPiece& piece = schedule.pieces[i];
-      adder.add_migrations(there, fast[i], piece.ops.begin - 1, piece.first_use);
+      adder.add_migrations(there, fast[i], piece.ops.begin - 1, piece.first_use, piece.comes);
     }
   }
 }

@@ -25,6 +25,8 @@ struct FastPiece {
   OpIndex first_use = 0;
   OpIndex last_use = 0;
   OpIndex evict_after = 0;  // where the eviction is issued: last_use (at once) or later, before ops.end
+  Cause comes = Cause::kUnsaid;
+  Cause leaves = Cause::kUnsaid;
 };
 
 struct TensorSchedule {

@@ -66,6 +66,8 @@ class IntervalScheduler {
   bool keep_if_fits(Gap& gap, Bytes headroom);
   void mark_all_writes();
   OpIndex earliest_window(const Gap& gap) const;
+  Cause cause_of_leaving() const;
+  Cause cause_of_coming(const Gap& gap) const;
   std::vector<std::size_t> windows_in_order() const;
   std::vector<OpIndex> begins_by_the_clock(const std::vector<Gap*>& prefetches) const;
 
@@ -298,13 +300,29 @@ IntervalSchedule IntervalScheduler::schedules() const {
   return result;
 }
 
+Cause IntervalScheduler::cause_of_leaving() const {
+  return options_.staying ? Cause::kRoomForOthers : Cause::kNotNeededSoon;
+}
+
+Cause IntervalScheduler::cause_of_coming(const Gap& gap) const {
+  const OpIndex ahead = earliest_window(gap);
+  if (gap.window_begin == ahead) return Cause::kAhead;
+  return gap.window_begin < ahead ? Cause::kLinkWouldBeLate : Cause::kNoRoomBefore;
+}
+
 // Pieces end and begin at cut gaps; none is open over uses in the slow tier.
 TensorSchedule IntervalScheduler::schedule_unit(const MovingUnit& unit, std::span<const Gap> gaps) const {
   if (unit.uses.empty()) return fast_over(unit.range, unit.persistent);
   const Gap* const wrap = !gaps.empty() && gaps.back().wraps && gaps.back().cut ? &gaps.back() : nullptr;
   TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}};
   std::optional<FastPiece> open;
-  const auto begin = [&](OpIndex room, OpIndex use) { open = FastPiece{.ops = {room, room}, .first_use = use}; };
+  const auto begin = [&](OpIndex room, OpIndex use) {
+    open = FastPiece{.ops = {room, room}, .first_use = use, .leaves = cause_of_leaving()};
+  };
+  const auto fetch = [&](const Gap& gap) {
+    begin(gap.window_begin, gap.next_use);
+    open->comes = cause_of_coming(gap);
+  };
   const auto end = [&](OpIndex room, OpIndex use) {
     if (!open) return;
     open->ops.end = room;
@@ -312,11 +330,15 @@ TensorSchedule IntervalScheduler::schedule_unit(const MovingUnit& unit, std::spa
     schedule.pieces.push_back(*open);
     open.reset();
   };
-  if (wrap == nullptr || !wrap->left_slow) begin(wrap ? wrap->window_begin : unit.range.begin, unit.uses.front().op);
+  if (wrap == nullptr) {
+    begin(unit.range.begin, unit.uses.front().op);
+  } else if (!wrap->left_slow) {
+    fetch(*wrap);
+  }
   for (const Gap& gap : gaps) {
     if (!gap.cut || gap.wraps) continue;
     end(gap.tail_end, gap.previous_use);
-    if (!gap.left_slow) begin(gap.window_begin, gap.next_use);
+    if (!gap.left_slow) fetch(gap);
   }
   end(wrap ? wrap->tail_end : unit.range.end, unit.uses.back().op);
   return schedule;
