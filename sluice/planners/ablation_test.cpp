@@ -129,6 +129,13 @@ TEST(SentinelAsPublished, WhatTwoIntervalsDoNotNeedLeaves) {
   EXPECT_GT(idle_stays(problem, *staying), 0);
 }
 
+// By cause: how many migrations.
+std::map<Cause, int> causes_of(const Plan& plan) {
+  std::map<Cause, int> causes;
+  for (const Migration& migration : plan.migrations) ++causes[migration.cause];
+  return causes;
+}
+
 // Prefetches that begin before the interval before the one that needs them.
 int early_prefetches(const PlanningProblem& problem, const Plan& plan) {
   const IntervalCut cut =
@@ -151,6 +158,11 @@ TEST(SentinelAsPublished, PrefetchesOneIntervalAheadAtTheEarliest) {
   EXPECT_EQ(early_prefetches(problem, *published), 0);
   EXPECT_GT(early_prefetches(problem, *ahead), 0);
   EXPECT_LT(ahead->predicted_step_seconds, published->predicted_step_seconds);
+  EXPECT_EQ(causes_of(*published)[Cause::kLinkWouldBeLate], 0);
+  EXPECT_GT(causes_of(*ahead)[Cause::kLinkWouldBeLate], 0);
+  for (const Cause cause : {Cause::kAhead, Cause::kNoRoomBefore, Cause::kNotNeededSoon}) {
+    EXPECT_GT(causes_of(*published)[cause], 0) << text_of(cause)->name;
+  }
 }
 
 TEST(SentinelAsPublished, LeavesPrefetchesOutOnlyByTrial) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/schedule/in_place_use.hpp"
+#include "sluice/planners/schedule/pack.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random_graph.hpp"
@@ -83,6 +85,24 @@ INSTANTIATE_TEST_SUITE_P(Planners, OnSeveralSlowTiers,
                            std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
                            return name;
                          });
+
+// Where packing finds the near tier too small, that tier is counted on for less, and no other.
+TEST(SeveralSlowTiers, OnlyTheTierThatDidNotPackIsCountedOnForLess) {
+  const ThreeTiers problem(merged_model("resnet20", 4, 32), "pmbd", "optane", 0.02);
+  const PlanRequest request = problem.request(1.2);
+  const Liveness liveness = analyze_liveness(problem.graph);
+  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
+    PlanBuilder builder(problem.graph, problem.machine);
+    const TierId slow = capacities[1] < request.budgets[1] ? 2 : 1;
+    for (TensorId id = 0; id < problem.graph.tensor_count(); ++id) use_in_tier(builder, liveness, id, slow);
+    return builder;
+  };
+  const Result<PackedPlan> packed = pack_with_less_capacity(request, request.budgets, build);
+  ASSERT_TRUE(packed.ok()) << packed.error().message;
+  EXPECT_EQ(packed->capacities[kFastTier], request.budgets[kFastTier]);
+  EXPECT_LT(packed->capacities[1], request.budgets[1]);
+  EXPECT_EQ(packed->plan.arena_bytes[1], 0);
+}
 
 // A near tier whose copies cost compute time, and a far one whose lanes are idle: first come fills the near one.
 TEST(SeveralSlowTiers, SentinelAsksThePriceFirst) {

@@ -134,6 +134,26 @@ TEST(SameValues, AnUpdateRunsOnce) {
   EXPECT_THAT(violations.front().message, HasSubstr("runs once a step"));
 }
 
+// Nobody in the step reads the result, so only its end tells which of two ops wrote it last.
+TEST(SameValues, WhatTheCallerReadsAtTheEndIsTheLastVersion) {
+  Graph graph;
+  const TensorId x = graph.add_tensor({.name = "x", .shape = {4}, .role = Role::kParameter});
+  const TensorId y = graph.add_tensor({.name = "y", .shape = {4}, .role = Role::kOutput});
+  for (const char* name : {"first", "second"}) {
+    Op op;
+    op.name = name;
+    op.kind = OpKind::kUnary;
+    op.inputs = {x};
+    op.outputs = {y};
+    graph.add_op(op);
+  }
+  EXPECT_THAT(violations_of(graph, {0, 1}), IsEmpty());
+  const std::vector<Violation> violations = violations_of(graph, {1, 0});
+  ASSERT_EQ(violations.size(), 1U);
+  EXPECT_THAT(violations[0].message,
+              HasSubstr("at the end y holds what first writes where the graph's order leaves what second writes"));
+}
+
 TEST(SameValues, AnOpThatIsLeftOutIsNamed) {
   const Graph graph = random_graph(3);
   std::vector<OpIndex> schedule = own_order_of(graph);

@@ -161,6 +161,18 @@ TEST(PlacementIlp, RespectsTheSlowTiersCapacity) {
   EXPECT_FALSE(place(step.problem, units, {.fast = 2 * kMiB, .slow = kMiB}, kToTheOptimum)) << "too little altogether";
 }
 
+// The same four tensors; room in nearer tiers was given out with them.
+TEST(PlacementIlp, CountsOnlyWhatIsInTheFarthestTier) {
+  RedlStep step(step_of_uses({"w.......r", ".w.....r.", "..w...r..", "...w.r..."}, kMiB), TierKind::kEmulated, 1e-3,
+                /*farther=*/true);
+  for (const std::size_t i : {0, 1}) step.units[i].slow = testing::kFartherOfTests;
+  const auto units = find_stretches(step.problem, kAllCandidates);
+  EXPECT_TRUE(place(step.problem, units, {.fast = 2 * kMiB, .slow = 2 * kMiB}, kToTheOptimum));
+  EXPECT_TRUE(place(step.problem, units, {.fast = 2 * kMiB, .slow = kMiB}, kToTheOptimum));
+  EXPECT_TRUE(place(step.problem, units, {.fast = kMiB, .slow = kMiB}, kToTheOptimum));
+  EXPECT_FALSE(place(step.problem, units, {.fast = kMiB, .slow = kMiB / 2}, kToTheOptimum));
+}
+
 TEST(LoadRows, OnlyOpsWithAMaximumCount) {
   const std::vector<LoadSpan> spans{{{0, 4}, 0, 1}, {{1, 3}, 1, 1}, {{3, 6}, 2, 1}, {{5, 6}, 3, 1}};
   EXPECT_THAT(maxima_of(spans, 7), ::testing::ElementsAre(2, 3, 5));

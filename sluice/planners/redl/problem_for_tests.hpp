@@ -12,7 +12,8 @@ namespace sluice::testing {
 
 // Fast memory and a tier beside it, joined both ways at 1 GB/s without latency. Ops read and write the second tier at
 // the same speed.
-inline Machine machine_with(TierKind slow) {
+// With `farther` a third tier behind it that is read at a quarter of that, by links of its own.
+inline Machine machine_with(TierKind slow, bool farther) {
   Machine machine;
   machine.cpu = "test";
   machine.tiers = {{.name = "dram", .capacity = kGiB, .read_bandwidth = 1e12, .write_bandwidth = 1e12},
@@ -23,23 +24,30 @@ inline Machine machine_with(TierKind slow) {
                     .write_bandwidth = 1e9,
                     .addressable = slow != TierKind::kFile}};
   machine.links = {{.from = 0, .to = 1, .bandwidth = 1e9}, {.from = 1, .to = 0, .bandwidth = 1e9}};
+  if (!farther) return machine;
+  machine.tiers.push_back(machine.tiers[1]);
+  machine.tiers[2].read_bandwidth /= 4;
+  machine.links.push_back({.from = 0, .to = 2, .bandwidth = 1e9});
+  machine.links.push_back({.from = 2, .to = 0, .bandwidth = 1e9});
   return machine;
 }
 
 inline constexpr SlowTier kSlowOfTests{.id = 1, .outward = 0, .inward = 1};
+inline constexpr SlowTier kFartherOfTests{.id = 2, .outward = 2, .inward = 3};
 
 class RedlStep {
  public:
   // Every op takes `op_seconds`.
-  RedlStep(Graph step, TierKind slow, Seconds op_seconds = 1e-3)
+  RedlStep(Graph step, TierKind slow, Seconds op_seconds = 1e-3, bool farther = false)
       : graph(std::move(step)),
-        machine(machine_with(slow)),
+        machine(machine_with(slow, farther)),
         profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), op_seconds)},
         liveness(analyze_liveness(graph)),
         units(find_moving_units(graph, liveness)),
         costs(graph, profile, machine),
         problem{graph, machine, liveness, units, costs, {kSlowOfTests}, {0.0}} {
     for (MovingUnit& unit : units) unit.slow = kSlowOfTests;
+    if (farther) problem.slow.push_back(kFartherOfTests);
     for (OpIndex op = 0; op < graph.op_count(); ++op) {
       problem.start.push_back(problem.start.back() + costs.op_seconds(op));
     }

@@ -43,6 +43,14 @@ TEST(Stretches, AGapTooShortForACopyOutAndBackIsNone) {
   EXPECT_THAT(ops_of(units[0]), ::testing::ElementsAre(Ops{0, 3}, Ops{6, 7}));
 }
 
+TEST(Stretches, EachUnitIsAsSlowAsItsOwnTier) {
+  RedlStep step(step_of_uses({"w.....r", "w....r."}, kMiB), TierKind::kEmulated, kOpSeconds, /*farther=*/true);
+  step.units[1].slow = testing::kFartherOfTests;
+  const auto units = find_stretches(step.problem, kEveryStretch);
+  EXPECT_NEAR(units[0].stretches[1].slow_seconds, kMiB / 1e9 - kOpSeconds, 1e-9);
+  EXPECT_NEAR(units[1].stretches[1].slow_seconds, 4 * kMiB / 1e9 - kOpSeconds, 1e-9);
+}
+
 TEST(Stretches, SmallUnitsArePinned) {
   const RedlStep step(step_of_uses({"w.....r"}, kMiB), TierKind::kEmulated);
   const auto units = find_stretches(step.problem, {.small_bytes = 2 * kMiB});

@@ -42,7 +42,7 @@ TEST(SlowRooms, FirstComePersistentOnesFirst) {
   std::vector<MovingUnit> units(3);
   for (MovingUnit& unit : units) unit.moved_bytes = kTensor;
   units[0].range = {4, 8};
-  units[1].range = {2, 6};
+  units[1].range = {0, 6};
   units[2].range = {0, kOps};
   units[2].persistent = true;
   place_first_come(units, rooms_for(2));
@@ -50,6 +50,9 @@ TEST(SlowRooms, FirstComePersistentOnesFirst) {
   EXPECT_EQ(units[1].slow.id, 1);
   EXPECT_EQ(units[0].slow.id, 2);
   EXPECT_EQ(units[0].slow.inward, 3);
+  place_first_come(units, rooms_for(1));
+  EXPECT_EQ(units[2].slow.id, 1);
+  EXPECT_EQ(units[1].slow.id, 2) << "made by the first op, but not there before it";
 }
 
 // Two units that are out over the same ops, room for one in the near tier, whose lanes are free; those of the far one
