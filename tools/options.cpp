@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "sluice/exec/measure/profiler.hpp"
+#include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/access_profile_file.hpp"
@@ -240,6 +241,12 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   SLUICE_ASSIGN(prepared.profile, measure_profile(*prepared.workload.compiled, prepared.machine, cache,
                                                   [&](int measured, int total) { progress.update(measured, total); }));
   return prepared;
+}
+
+Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
+                     const FastBudget& fast, const SessionOptions& session) {
+  ProfileCache cache = machine.open_cache(prepared.machine);
+  return add_encodings(prepared.workload, prepared.machine, planners, fast, session, cache, prepared.profile);
 }
 
 Status check_planner_names(const std::vector<std::string>& names) {

@@ -12,7 +12,12 @@ class RoomCheck {
  public:
   RoomCheck(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents, const Names& names,
             Findings& findings)
-      : machine_(machine), plan_(plan), extents_(extents), names_(names), findings_(findings) {}
+      : machine_(machine),
+        plan_(plan),
+        extents_(extents),
+        names_(names),
+        findings_(findings),
+        staging_(verify::staging(plan)) {}
 
   void run() {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(static_cast<ResidencyIndex>(i));
@@ -34,10 +39,13 @@ class RoomCheck {
     const Residency& r = residency(i);
     const auto tier = static_cast<std::size_t>(r.tier);
     const Bytes end = bytes_of(i).end;
-    if (end <= plan_.budgets[tier] && end <= plan_.arena_bytes[tier]) return;
+    const Bytes room = std::min(plan_.budgets[tier], plan_.arena_bytes[tier]);
+    if (end <= room - (r.tier == kFastTier ? staging_ : 0)) return;
+    const bool staged = end <= room;
     findings_.add(Rule::kWithinBudget, r.ops.begin,
-                  fmt::format("{} ends at byte {}; the tier's budget is {} bytes and the plan's arena {}", holder(i),
-                              end, plan_.budgets[tier], plan_.arena_bytes[tier]));
+                  fmt::format("{} ends at byte {}; the tier's budget is {} bytes and the plan's arena {}{}", holder(i),
+                              end, plan_.budgets[tier], plan_.arena_bytes[tier],
+                              staged ? fmt::format(", the last {} of which are for encoding", staging_) : ""));
   }
 
   // Sweeps over ops. Those in use are disjoint and ordered by offset, so a newcomer can only meet its two neighbours
@@ -111,6 +119,7 @@ class RoomCheck {
   const std::vector<verify::Extent>& extents_;  // by ResidencyIndex
   const Names& names_;
   Findings& findings_;
+  Bytes staging_;  // of the fast arena
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
+#include "sluice/profile/cost_model.hpp"
 
 namespace sluice {
 
@@ -29,6 +30,9 @@ struct MovingUnit {
   bool short_lived = false;  // may not move, but only because it is short-lived
   Bytes moved_bytes = 0;     // of one transfer; also its room in either tier if it may move
   Bytes kept_bytes = 0;      // its room if it never moves
+  Encoding encoding = Encoding::kNone;  // of its copies in the slow tier (unit_encodings.hpp)
+
+  Load load() const { return {tensors.front(), moved_bytes, encoding}; }  // of one transfer
 };
 
 // Every tensor is in one unit. O(n log n) in tensors and uses.

@@ -3,15 +3,17 @@
 #include <algorithm>
 
 #include "sluice/planners/schedule/pack.hpp"
+#include "sluice/planners/schedule/unit_encodings.hpp"
 
 namespace sluice {
 
-CandidateBuilder::CandidateBuilder(const PlanRequest& request, const SlowTier& slow)
+CandidateBuilder::CandidateBuilder(const PlanRequest& request, const SlowTier& slow, bool encode)
     : request_(request),
       slow_(slow),
       liveness_(analyze_liveness(request.graph)),
       units_(find_moving_units(request.graph, liveness_)),
       costs_(request.graph, request.profile, request.machine),
+      encoded_units_(encode ? encode_where_worth(request_, costs_, slow_, units_) : 0),
       problem_{request.graph, liveness_, units_, costs_, slow.outward, slow.inward, request.accesses},
       capacity_(request.budgets[kFastTier]) {}
 

@@ -19,7 +19,8 @@ struct Candidate {
 class CandidateBuilder {
  public:
   // The builder copies `request`. What `request` refers to must outlive the builder.
-  CandidateBuilder(const PlanRequest& request, const SlowTier& slow);
+  // With `encode`, units for which it pays move encoded.
+  CandidateBuilder(const PlanRequest& request, const SlowTier& slow, bool encode = false);
   CandidateBuilder(const CandidateBuilder&) = delete;
   CandidateBuilder& operator=(const CandidateBuilder&) = delete;
 
@@ -31,6 +32,7 @@ class CandidateBuilder {
   const Liveness& liveness() const { return liveness_; }
   const ScheduleProblem& problem() const { return problem_; }
   const CostModel& costs() const { return costs_; }
+  int encoded_units() const { return encoded_units_; }
   int built() const { return built_; }  // so far
 
  private:
@@ -39,6 +41,7 @@ class CandidateBuilder {
   Liveness liveness_;
   std::vector<MovingUnit> units_;
   CostModel costs_;
+  int encoded_units_;
   ScheduleProblem problem_;
   Bytes capacity_;
   int built_ = 0;

@@ -57,7 +57,8 @@ class IntervalScheduler {
   int interval_of(OpIndex op) const { return cut_.interval_of_op[op]; }
   Seconds start_of(OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
   Seconds duration(const Gap& gap) const;
-  double copy_price(LinkId link, double lane_price) const;
+  double copy_price(LinkId link, const MovingUnit& unit, double lane_price) const;
+  Seconds copy_seconds(LinkId link, const Gap& gap) const;
   double saving(const Gap& gap) const;
   bool inside_one_interval(const Gap& gap) const;
   bool needed_soon(const Gap& gap) const;
@@ -119,16 +120,24 @@ Seconds IntervalScheduler::duration(const Gap& gap) const {
 }
 
 // Of a byte: the lane's time at its price at that moment, and the compute time lost beside it.
-double IntervalScheduler::copy_price(LinkId link, double lane_price) const {
+double IntervalScheduler::copy_price(LinkId link, const MovingUnit& unit, double lane_price) const {
   constexpr Bytes kMany = kGiB;  // so that latency does not count
-  return problem_.costs.transfer_seconds(link, kMany) / kMany * (lane_price + problem_.costs.interference(link));
+  const CostModel& costs = problem_.costs;
+  const Load load = unit.load();
+  const double share = costs.transfer_seconds(link, load) / costs.transfer_seconds(link, load.bytes);  // encoded
+  return share * costs.transfer_seconds(link, kMany) / kMany * (lane_price + costs.interference(link, load));
+}
+
+Seconds IntervalScheduler::copy_seconds(LinkId link, const Gap& gap) const {
+  return problem_.costs.transfer_seconds(link, problem_.units[gap.unit].load());
 }
 
 // What keeping the gap saves, a byte. A parameter that was only read so far this step leaves without a copy.
 double IntervalScheduler::saving(const Gap& gap) const {
-  const double inward = copy_price(problem_.inward, forecast_.inward_price[as_index(gap.next_use)]);
-  if (problem_.units[gap.unit].persistent && !gap.wraps) return inward;
-  return inward + copy_price(problem_.outward, forecast_.outward_price[as_index(gap.previous_use)]);
+  const MovingUnit& unit = problem_.units[gap.unit];
+  const double inward = copy_price(problem_.inward, unit, forecast_.inward_price[as_index(gap.next_use)]);
+  if (unit.persistent && !gap.wraps) return inward;
+  return inward + copy_price(problem_.outward, unit, forecast_.outward_price[as_index(gap.previous_use)]);
 }
 
 bool IntervalScheduler::inside_one_interval(const Gap& gap) const {
@@ -186,7 +195,7 @@ void IntervalScheduler::give_tails() {
   Seconds lane_free = 0;
   for (Gap* gap : writing) {
     const OpIndex begin = gap->previous_use + 1;
-    lane_free = std::max(lane_free, start_of(begin)) + problem_.costs.transfer_seconds(problem_.outward, gap->bytes);
+    lane_free = std::max(lane_free, start_of(begin)) + copy_seconds(problem_.outward, *gap);
     const OpIndex op_count = problem_.graph.op_count();
     const OpIndex done =
         static_cast<OpIndex>(std::lower_bound(forecast_.start.begin() + begin, forecast_.start.end() - 1, lane_free) -
@@ -248,8 +257,7 @@ std::vector<OpIndex> IntervalScheduler::begins_by_the_clock(const std::vector<Ga
   Seconds lane_taken = forecast_.start.back();
   for (std::size_t i = prefetches.size(); i-- > 0;) {
     const Gap& gap = *prefetches[i];
-    lane_taken =
-        std::min(lane_taken, start_of(gap.next_use)) - problem_.costs.transfer_seconds(problem_.inward, gap.bytes);
+    lane_taken = std::min(lane_taken, start_of(gap.next_use)) - copy_seconds(problem_.inward, gap);
     const auto after = std::upper_bound(forecast_.start.begin(), forecast_.start.end(), lane_taken);
     begins[i] = std::max<OpIndex>(0, static_cast<OpIndex>(after - forecast_.start.begin()) - 1);
   }
@@ -294,7 +302,8 @@ IntervalSchedule IntervalScheduler::schedules() const {
 TensorSchedule IntervalScheduler::schedule_unit(const MovingUnit& unit, std::span<const Gap> gaps) const {
   if (unit.uses.empty()) return fast_over(unit.range, unit.persistent);
   const Gap* const wrap = !gaps.empty() && gaps.back().wraps && gaps.back().cut ? &gaps.back() : nullptr;
-  TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}};
+  TensorSchedule schedule{
+      .fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}, .encoding = unit.encoding};
   std::optional<FastPiece> open;
   const auto begin = [&](OpIndex room, OpIndex use) { open = FastPiece{.ops = {room, room}, .first_use = use}; };
   const auto end = [&](OpIndex room, OpIndex use) {

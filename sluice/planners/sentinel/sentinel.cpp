@@ -198,7 +198,11 @@ std::vector<PlannerAddition> sentinel_additions() {
   return {{"choice", "simulated steps choose interval, order and room, instead of equations 1 and 2 alone"},
           {"staying", "what fits stays in fast memory, instead of leaving when two intervals do not need it"},
           {"in-place", "prefetches that are dearer than using the tensor where it lies are not made"},
-          {"ahead", "prefetches begin as early as the link needs to be in time, instead of one interval ahead"}};
+          {"ahead", "prefetches begin as early as the link needs to be in time, instead of one interval ahead"},
+          {.name = "encode",
+           .summary = "tensors with many zeros move encoded where that takes less time (only where named)",
+           .by_default = false,
+           .wants_encodings = true}};
 }
 
 void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan& plan) {
@@ -219,32 +223,58 @@ void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan&
       {"equation_2_goal_seconds", fmt::format("{:.6f}", estimated.goal_seconds)},
       {"equation_2_exposed_seconds", fmt::format("{:.6f}", estimated.exposed_seconds)},
       {"additions", names_of_additions(builder.request().additions, sentinel_additions())},
+      {"encoded_units", fmt::format("{}", builder.encoded_units())},
       {"prefetches", fmt::format("{}", candidate.prefetches.size())},
       {"prefetches_left_out", fmt::format("{}", options.left_out.size())},
       {"candidates_simulated", fmt::format("{}", builder.built())},
   };
 }
 
-Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) {
-  SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("sentinel", request.machine));
-  auto builder = std::make_unique<CandidateBuilder>(request, slow);
+// The best candidate of one way to move units, with what made it.
+struct Found {
+  std::unique_ptr<CandidateBuilder> builder;
+  std::optional<Candidate> best;
+  Forecast forecast;
+
+  Seconds seconds() const { return best->timeline.step_seconds; }
+};
+
+Result<Found> find_best(const PlanRequest& request, const SlowTier& slow, bool encode) {
+  Found found{std::make_unique<CandidateBuilder>(request, slow, encode), std::nullopt, {}};
   const AdditionSet& additions = request.additions;
   const bool may = additions.has(SentinelAddition::kAhead);
-  Search search(*builder, may && !additions.has(SentinelAddition::kChoice));
-  const Status found = search.run();
-  Search early(*builder, true);
+  Search search(*found.builder, may && !additions.has(SentinelAddition::kChoice));
+  const Status status = search.run();
+  Search early(*found.builder, true);
   const bool compares = may && additions.has(SentinelAddition::kChoice);
   const bool ahead =
-      compares && early.run().ok() && (!found.ok() || early.seconds() < kWorthMoreTraffic * search.seconds());
-  if (!ahead) SLUICE_RETURN_IF_ERROR(found);
+      compares && early.run().ok() && (!status.ok() || early.seconds() < kWorthMoreTraffic * search.seconds());
+  if (!ahead) SLUICE_RETURN_IF_ERROR(status);
   Search& chosen = ahead ? early : search;
-  Candidate best = chosen.take_best();
-  const auto describe_candidate = [made_by = builder.get()](const Candidate& candidate, Plan& plan) {
+  found.best = chosen.take_best();
+  found.forecast = chosen.forecast();
+  return found;
+}
+
+// Encoding takes room for staging, so that a small budget may do better without it.
+Result<Found> find_best(const PlanRequest& request, const SlowTier& slow) {
+  Result<Found> as_it_is = find_best(request, slow, false);
+  if (!request.additions.has(SentinelAddition::kEncode)) return as_it_is;
+  Result<Found> encoded = find_best(request, slow, true);
+  const bool better = encoded.ok() && encoded->builder->encoded_units() > 0 &&
+                      (!as_it_is.ok() || encoded->seconds() < kWorthMoreTraffic * as_it_is->seconds());
+  return better ? std::move(encoded) : std::move(as_it_is);
+}
+
+Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) {
+  SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("sentinel", request.machine));
+  SLUICE_ASSIGN(Found found, find_best(request, slow));
+  const auto describe_candidate = [made_by = found.builder.get()](const Candidate& candidate, Plan& plan) {
     describe(*made_by, candidate, plan);
   };
-  describe_candidate(best, best.plan);
-  return std::unique_ptr<PlanSearch>(
-      std::make_unique<TestAndTrial>(std::move(builder), std::move(best), chosen.forecast(), describe_candidate));
+  describe_candidate(*found.best, found.best->plan);
+  return std::unique_ptr<PlanSearch>(std::make_unique<TestAndTrial>(std::move(found.builder), *std::move(found.best),
+                                                                    std::move(found.forecast), describe_candidate));
 }
 
 Result<Plan> plan_sentinel(const PlanRequest& request) {

@@ -9,6 +9,7 @@ enum class SentinelAddition {
   kStaying,  // what fits stays in fast memory; off: what is not needed in this interval or the next leaves
   kInPlace,  // prefetches dearer than use in place are not made; off: only late ones are left out, by trial
   kAhead,    // prefetches begin as early as the clock asks for; off: at the earliest an interval ahead
+  kEncode,   // what the profile shows to be worth it moves encoded; off: everything moves as it is
 };
 
 }  // namespace sluice
