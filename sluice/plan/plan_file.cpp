@@ -270,10 +270,10 @@ Result<Plan> plan_from_json(const json& document) {
   SLUICE_RETURN_IF_ERROR(read_heading(reader, plan));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "ops", read_op, plan.ops));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "residencies", read_residency, plan.residencies));
-  SLUICE_RETURN_IF_ERROR(check_no_early_encoding(reader, version, plan));
   if (version > 1) SLUICE_RETURN_IF_ERROR(read_entries(reader, "blocks", read_block, plan.blocks));
   SLUICE_RETURN_IF_ERROR(version > 2 ? read_options(document, reader, plan) : check_no_old_policy(reader, plan));
   SLUICE_RETURN_IF_ERROR(read_schedule(document, reader, version, plan));
+  SLUICE_RETURN_IF_ERROR(check_no_early_encoding(reader, version, plan));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "migrations", read_migration, plan.migrations));
   return plan;
 }

@@ -12,15 +12,11 @@ class RoomCheck {
  public:
   RoomCheck(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents, const Names& names,
             Findings& findings)
-      : machine_(machine),
-        plan_(plan),
-        extents_(extents),
-        names_(names),
-        findings_(findings),
-        staging_(verify::staging(plan)) {}
+      : machine_(machine), plan_(plan), extents_(extents), names_(names), findings_(findings) {}
 
   void run() {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(static_cast<ResidencyIndex>(i));
+    check_staging();
     for (std::size_t tier = 0; tier < machine_.tiers.size(); ++tier) check_overlaps(static_cast<TierId>(tier));
     for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_handover(static_cast<MigrationIndex>(i));
   }
@@ -39,13 +35,26 @@ class RoomCheck {
     const Residency& r = residency(i);
     const auto tier = static_cast<std::size_t>(r.tier);
     const Bytes end = bytes_of(i).end;
-    const Bytes room = std::min(plan_.budgets[tier], plan_.arena_bytes[tier]);
-    if (end <= room - (r.tier == kFastTier ? staging_ : 0)) return;
-    const bool staged = end <= room;
+    if (end <= plan_.budgets[tier] && end <= plan_.arena_bytes[tier]) return;
     findings_.add(Rule::kWithinBudget, r.ops.begin,
-                  fmt::format("{} ends at byte {}; the tier's budget is {} bytes and the plan's arena {}{}", holder(i),
-                              end, plan_.budgets[tier], plan_.arena_bytes[tier],
-                              staged ? fmt::format(", the last {} of which are for encoding", staging_) : ""));
+                  fmt::format("{} ends at byte {}; the tier's budget is {} bytes and the plan's arena {}", holder(i),
+                              end, plan_.budgets[tier], plan_.arena_bytes[tier]));
+  }
+
+  // Named once, by the residency that reaches farthest.
+  void check_staging() {
+    const Bytes staging = verify::staging(plan_);
+    ResidencyIndex last = -1;
+    for (std::size_t i = 0; staging > 0 && i < plan_.residencies.size(); ++i) {
+      const auto index = static_cast<ResidencyIndex>(i);
+      if (residency(index).tier != kFastTier) continue;
+      if (last < 0 || bytes_of(index).end > bytes_of(last).end) last = index;
+    }
+    const Bytes room = std::min(plan_.budgets.front(), plan_.arena_bytes.front());
+    if (staging == 0 || (last < 0 ? 0 : bytes_of(last).end) <= room - staging) return;
+    findings_.add(Rule::kWithinBudget, last < 0 ? kStepStart : residency(last).ops.begin,
+                  fmt::format("the fast arena's last {} bytes are for encoding; it has {}, and {} ends at byte {}",
+                              staging, room, last < 0 ? "nothing" : holder(last), last < 0 ? 0 : bytes_of(last).end));
   }
 
   // Sweeps over ops. Those in use are disjoint and ordered by offset, so a newcomer can only meet its two neighbours
@@ -119,7 +128,6 @@ class RoomCheck {
   const std::vector<verify::Extent>& extents_;  // by ResidencyIndex
   const Names& names_;
   Findings& findings_;
-  Bytes staging_;  // of the fast arena
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ using testing::RedlStep;
 using testing::step_of_uses;
 
 constexpr StretchRules kAllCandidates{.small_bytes = 0, .short_gaps = true};
-constexpr SolveLimits kExact{.seconds = 30, .nodes = 100000, .gap = 0};
+constexpr SolveLimits kExactPlacement{.seconds = 30, .nodes = 100000, .gap = 0};
 constexpr Capacities kRoomy{.fast = kGiB, .slow = kGiB};
 
 std::vector<std::string> random_uses(std::uint64_t seed) {
@@ -64,7 +64,7 @@ TEST(PlacementIlp, IsAsGoodAsTryingEverything) {
       const auto units = find_stretches(step.problem, kAllCandidates);
       const Capacities capacities{.fast = 2 * kMiB, .slow = kGiB};
       const auto program = write_program(step.problem, units, capacities);
-      const auto placement = place(step.problem, units, capacities, kExact);
+      const auto placement = place(step.problem, units, capacities, kExactPlacement);
       ASSERT_EQ(program.has_value(), placement.has_value());
       if (!program || placement->columns == 0) continue;
       std::vector<UnitPlacement> choices;
@@ -81,7 +81,7 @@ TEST(PlacementIlp, IsAsGoodAsTryingEverything) {
 
 TEST(PlacementIlp, EverythingIsFastWhereEverythingFits) {
   const RedlStep step(step_of_uses({"w.....r", ".w...r."}, kMiB), TierKind::kEmulated);
-  const auto placement = place(step.problem, find_stretches(step.problem, kAllCandidates), kRoomy, kExact);
+  const auto placement = place(step.problem, find_stretches(step.problem, kAllCandidates), kRoomy, kExactPlacement);
   ASSERT_TRUE(placement);
   EXPECT_EQ(placement->status, "optimal");
   for (const UnitPlacement& unit : placement->units) {
@@ -93,8 +93,8 @@ TEST(PlacementIlp, EverythingIsFastWhereEverythingFits) {
 TEST(PlacementIlp, WhatCannotLeaveMustFit) {
   const RedlStep step(step_of_uses({"wr", "wr"}, kMiB), TierKind::kFile);
   const auto units = find_stretches(step.problem, kAllCandidates);
-  EXPECT_FALSE(place(step.problem, units, {.fast = 2 * kMiB - 4096, .slow = kGiB}, kExact));
-  EXPECT_TRUE(place(step.problem, units, {.fast = 2 * kMiB, .slow = kGiB}, kExact));
+  EXPECT_FALSE(place(step.problem, units, {.fast = 2 * kMiB - 4096, .slow = kGiB}, kExactPlacement));
+  EXPECT_TRUE(place(step.problem, units, {.fast = 2 * kMiB, .slow = kGiB}, kExactPlacement));
 }
 
 // The paper's fig. 4(b): with room for one of them, the output is in fast memory and the input in slow.
@@ -103,7 +103,7 @@ TEST(PlacementIlp, PrefersTheOutputInFastMemoryWhereWritesAreSlower) {
   step.machine.tiers[1].write_bandwidth = 1e8;
   for (Link& link : step.machine.links) link.bandwidth = 1e7;  // copying is no way out
   const auto units = find_stretches(step.problem, kAllCandidates);
-  const auto placement = place(step.problem, units, {.fast = kMiB, .slow = kGiB}, kExact);
+  const auto placement = place(step.problem, units, {.fast = kMiB, .slow = kGiB}, kExactPlacement);
   ASSERT_TRUE(placement);
   EXPECT_FALSE(placement->units[step.unit_of(0)].fast[1]) << "the input of op 7";
   EXPECT_TRUE(placement->units[step.unit_of(1)].fast[0]) << "its output";
@@ -150,7 +150,7 @@ TEST(PlacementIlp, RespectsTheSlowTiersCapacity) {
   const auto units = find_stretches(step.problem, kAllCandidates);
   for (const int slow_tensors : {2, 3}) {
     const auto placement =
-        place(step.problem, units, {.fast = (4 - slow_tensors) * kMiB, .slow = slow_tensors * kMiB}, kExact);
+        place(step.problem, units, {.fast = (4 - slow_tensors) * kMiB, .slow = slow_tensors * kMiB}, kExactPlacement);
     ASSERT_TRUE(placement);
     int ever = 0;
     for (const UnitPlacement& unit : placement->units) {
@@ -159,7 +159,7 @@ TEST(PlacementIlp, RespectsTheSlowTiersCapacity) {
     }
     EXPECT_EQ(ever, slow_tensors);
   }
-  EXPECT_FALSE(place(step.problem, units, {.fast = 2 * kMiB, .slow = kMiB}, kExact)) << "too little altogether";
+  EXPECT_FALSE(place(step.problem, units, {.fast = 2 * kMiB, .slow = kMiB}, kExactPlacement)) << "too little altogether";
 }
 
 TEST(LoadRows, OnlyOpsWithAMaximumCount) {
