@@ -44,8 +44,8 @@ Result<int> run_compare(CompareArguments arguments) {
   if (arguments.profile.times.empty()) {
     arguments.comparison.measure_again = [&]() -> Result<Profile> {
       ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-      SLUICE_ASSIGN(Profile again, measure_profile(*prepared.workload.compiled, prepared.machine, cache, {},
-                                                   KnownTimes::kReplace));
+      SLUICE_ASSIGN(Profile again,
+                    measure_profile(*prepared.workload.compiled, prepared.machine, cache, {}, KnownTimes::kReplace));
       again.encodings = prepared.profile.encodings;
       return again;
     };

@@ -98,8 +98,7 @@ Result<Encoding> read_encoding(const JsonReader& object) {
   std::string name;
   SLUICE_RETURN_IF_ERROR(object.read("encoding", name));
   if (const std::optional<Encoding> encoding = parse_encoding(name)) return *encoding;
-  return object.error("encoding",
-                      fmt::format("no encoding '{}'; there is {}", name, to_string(Encoding::kZeroValue)));
+  return object.error("encoding", fmt::format("no encoding '{}'; there is {}", name, to_string(Encoding::kZeroValue)));
 }
 
 Result<Residency> read_residency(const JsonReader& object) {

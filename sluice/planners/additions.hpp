@@ -10,9 +10,9 @@
 namespace sluice {
 
 struct PlannerAddition {
-  std::string_view name;     // as the user writes it
-  std::string_view summary;  // one line for --help
-  bool by_default = true;    // on where the user names no additions
+  std::string_view name;         // as the user writes it
+  std::string_view summary;      // one line for --help
+  bool by_default = true;        // on where the user names no additions
   bool wants_encodings = false;  // needs EncodingFigures in the profile
 };
 

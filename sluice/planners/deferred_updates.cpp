@@ -215,7 +215,8 @@ class OrderSearch {
   void consider(const std::optional<Spread>& spread) {
     std::vector<OpIndex> order = deferral_.schedule(spread.value_or(Spread{}));
     if (!tried_.insert(order).second) return;
-    auto asked = std::make_shared<const RescheduledRequest>(given_, std::move(order), choose_planner(kPlacedBy)->additions);
+    auto asked =
+        std::make_shared<const RescheduledRequest>(given_, std::move(order), choose_planner(kPlacedBy)->additions);
     const Result<Plan> plan = find_planner(kPlacedBy)->plan(asked->request());
     if (!plan.ok()) {
       if (!failure_) failure_ = plan.error();

@@ -32,7 +32,7 @@ std::int64_t encoded_in(const Plan& plan) {
 
 TEST(Encode, MovesFewerBytesAndTakesLessTime) {
   const PlanningProblem problem = half_zeros("file", 5e8);
-  for (const double share : {0.3, 0.5}) {
+  for (const double share : {0.2, 0.3}) {  // with half the memory the link is no longer what is short
     SCOPED_TRACE(share);
     const auto plain = make_plan("sentinel", problem.request(share));
     const auto encoded = make_plan(kEncoding, problem.request(share));
@@ -43,8 +43,7 @@ TEST(Encode, MovesFewerBytesAndTakesLessTime) {
     EXPECT_GE(encoded->predicted_step_seconds, encoded->lower_bound_seconds);
     EXPECT_LE(encoded->arena_bytes[0], encoded->budgets[0]);
     const PlanCosts costs(problem.graph, problem.profile, problem.machine, *encoded);
-    const StepTimes step =
-        simulate(lower_plan(problem.graph, problem.machine, *encoded).value(), costs.costs());
+    const StepTimes step = simulate(lower_plan(problem.graph, problem.machine, *encoded).value(), costs.costs());
     for (std::size_t link = 0; link < 2; ++link) EXPECT_LT(step.link_bytes[link], 0.8 * step.raw_link_bytes[link]);
     for (const Residency& residency : encoded->residencies) {
       if (residency.encoding == Encoding::kNone) continue;

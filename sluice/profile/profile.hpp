@@ -23,7 +23,7 @@ struct Profile {
   // By slow tier; shared, because profiles are copied and these are large.
   std::vector<std::shared_ptr<const PlacementTimes>> placements;
   std::shared_ptr<const EncodingFigures> encodings;  // or nullptr: nobody measured, nothing is worth encoding
-  int distinct_ops = 0;  // ops of different signature
+  int distinct_ops = 0;                              // ops of different signature
   int measured_ops = 0;  // of these, how many were measured for this profile; the others were known
   Provenance provenance = Provenance::kMeasured;
 };

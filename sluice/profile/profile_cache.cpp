@@ -132,9 +132,11 @@ void ProfileCache::put_link(const std::string& key, const LinkMeasurement& measu
 
 Status ProfileCache::save() {
   merge_file();
-  const nlohmann::json document = {
-      {"version", kCacheFormatVersion}, {"ops", ops_},           {"placements", placements_},
-      {"links", links_},                {"encodings", encodings_}};
+  const nlohmann::json document = {{"version", kCacheFormatVersion},
+                                   {"ops", ops_},
+                                   {"placements", placements_},
+                                   {"links", links_},
+                                   {"encodings", encodings_}};
   std::error_code shows_when_written;
   std::filesystem::create_directories(path_.parent_path(), shows_when_written);
   const Status written = write_file(path_, document.dump(1) + "\n");

@@ -84,7 +84,8 @@ TEST_F(ProfileFileTest, ReadsWhatWasSaved) {
 TEST_F(ProfileFileTest, KeepsWhatEncodingWouldDo) {
   EXPECT_FALSE(saved().contains("encodings")) << "nobody measured";
   EXPECT_EQ(profile_from_json(saved(), graph_, machine_)->encodings, nullptr);
-  EncodingFigures figures{.encoded_bytes = std::vector<Bytes>(graph_.tensors().size(), 4096), .encode = 3e9, .decode = 2e9};
+  EncodingFigures figures{
+      .encoded_bytes = std::vector<Bytes>(graph_.tensors().size(), 4096), .encode = 3e9, .decode = 2e9};
   figures.encoded_bytes.back() = 0;
   profile_.encodings = std::make_shared<EncodingFigures>(figures);
   const Result<Profile> read = profile_from_json(saved(), graph_, machine_);

@@ -175,7 +175,9 @@ class PlanStory {
     const bool leaves = to > plan_.residencies[migration.from].tier;
     const Encoding encoding = plan_.residencies[leaves ? migration.to : migration.from].encoding;
     const std::string encoded =
-        encoding == Encoding::kNone ? "" : fmt::format(", {} {}", leaves ? "encoded as" : "decoded from", to_string(encoding));
+        encoding == Encoding::kNone
+            ? ""
+            : fmt::format(", {} {}", leaves ? "encoded as" : "decoded from", to_string(encoding));
     life.events.push_back(
         {migration.issue_after, leaves ? "leaves" : "comes",
          fmt::format("{} it starts to {} {}{}; there before {}",

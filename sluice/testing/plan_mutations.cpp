@@ -305,8 +305,8 @@ bool begin_encoded(PlanCase& c) {
 
 bool encode_between_slow_tiers(PlanCase& c) {
   for (const Migration& m : c.plan.migrations) {
-    const bool slow = c.plan.residencies[as_index(m.from)].tier != kFastTier &&
-                      c.plan.residencies[as_index(m.to)].tier != kFastTier;
+    const bool slow =
+        c.plan.residencies[as_index(m.from)].tier != kFastTier && c.plan.residencies[as_index(m.to)].tier != kFastTier;
     if (!slow) continue;
     encode(c, c.random.chance(0.5) ? m.from : m.to);
     return true;

@@ -213,7 +213,8 @@ std::vector<ResidencyIndex> may_be_encoded(const Graph& graph, const Plan& plan)
       const auto& tiers = plan.ops[static_cast<std::size_t>(op)].operand_tiers;
       std::vector<TensorId> operands = graph.op(op).inputs;
       operands.insert(operands.end(), graph.op(op).outputs.begin(), graph.op(op).outputs.end());
-      for (std::size_t k = 0; k < operands.size(); ++k) may[i] = may[i] && !(operands[k] == r.tensor && tiers[k] == r.tier);
+      for (std::size_t k = 0; k < operands.size(); ++k)
+        may[i] = may[i] && !(operands[k] == r.tensor && tiers[k] == r.tier);
     }
   }
   for (const Migration& m : plan.migrations) {

@@ -25,8 +25,8 @@ class ZeroRecorderTest : public ::testing::Test {
  protected:
   ZeroRecorderTest() : data_(3, std::vector<std::byte>(static_cast<std::size_t>(kSeenBytes), std::byte{1})) {
     Op op;
-    for (const Tensor& tensor : {seen_tensor(Role::kActivation), seen_tensor(Role::kActivation, DType::kI32),
-                                 seen_tensor(Role::kParameter)}) {
+    for (const Tensor& tensor :
+         {seen_tensor(Role::kActivation), seen_tensor(Role::kActivation, DType::kI32), seen_tensor(Role::kParameter)}) {
       op.outputs.push_back(graph_.add_tensor(tensor));
     }
     graph_.add_op(op);
@@ -50,7 +50,8 @@ TEST_F(ZeroRecorderTest, SaysWhatATransferWouldMove) {
   run(recorder);
   // Half of the first chunk and its mask of 8 KiB; the rest as it is, and the page that the tensor ends on.
   const Bytes expected = kEncodedChunkBytes / 2 + 2 * kTensorAlignment + 3 * kTensorAlignment;
-  EXPECT_EQ(recorder.encoded_bytes(), (std::vector<Bytes>{expected, 0, 0})) << "integers and parameters are passed over";
+  EXPECT_EQ(recorder.encoded_bytes(), (std::vector<Bytes>{expected, 0, 0}))
+      << "integers and parameters are passed over";
 }
 
 TEST_F(ZeroRecorderTest, OfSeveralTimesTheLargestCounts) {

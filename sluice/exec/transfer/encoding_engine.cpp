@@ -21,8 +21,7 @@ EncodedResidencies make_encoded_residencies(const Graph& graph, const Program& p
     if (transfer.encoding == Encoding::kNone) continue;
     SLUICE_CHECK(allows(graph.tensor(transfer.tensor), transfer.encoding), "a verified program encodes what it may");
     all.resize(std::max(all.size(), as_index(transfer.encoded) + 1));
-    all[as_index(transfer.encoded)].resize(
-        as_index((transfer.bytes + kEncodedChunkBytes - 1) / kEncodedChunkBytes));
+    all[as_index(transfer.encoded)].resize(as_index((transfer.bytes + kEncodedChunkBytes - 1) / kEncodedChunkBytes));
   }
   return all;
 }
@@ -82,8 +81,8 @@ void EncodingEngine::issue_encoded(std::list<Transfer>::iterator transfer) {
   const Bytes begin = transfer->chunk_begin(chunk);
   const Bytes bytes = transfer->chunk_bytes(chunk);
   const Bytes staging = free_staging_.back();
-  const StoredChunk stored = coder_.encode(config_.arena + transfer->from + begin, bytes, transfer->element_bytes,
-                                           config_.arena + staging);
+  const StoredChunk stored =
+      coder_.encode(config_.arena + transfer->from + begin, bytes, transfer->element_bytes, config_.arena + staging);
   (*transfer->chunks)[chunk] = stored;
   if (stored.stored_bytes == bytes) {
     hand_on(transfer, transfer->from + begin, transfer->to + begin, bytes, std::nullopt);

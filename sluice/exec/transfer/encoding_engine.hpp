@@ -92,9 +92,9 @@ class EncodingEngine final : public TransferEngine {
   const Program& program_;
   Config config_;
   ZeroValueCoder coder_;
-  std::list<Transfer> transfers_;                              // in order of submission
+  std::list<Transfer> transfers_;                             // in order of submission
   std::list<Transfer>::iterator issuing_ = transfers_.end();  // the first that is not all handed on
-  std::vector<Piece> pieces_;                                  // by number: chunks under way
+  std::vector<Piece> pieces_;                                 // by number: chunks under way
   std::vector<std::size_t> free_numbers_;
   std::vector<Bytes> free_staging_;
   std::vector<FinishedTransfer> inner_finished_;

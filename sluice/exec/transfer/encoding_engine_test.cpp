@@ -18,7 +18,8 @@ namespace sluice {
 namespace {
 
 constexpr Bytes kEncodedTensorBytes = 5 * kEncodedChunkBytes + 3 * kTensorAlignment;
-constexpr Bytes kFastBytes = 3 * kEncodedTensorBytes;  // the tensor, where it comes back to, and one that moves as it is
+constexpr Bytes kFastBytes =
+    3 * kEncodedTensorBytes;  // the tensor, where it comes back to, and one that moves as it is
 constexpr TransferIndex kOut = 0, kIn = 1, kRawOut = 2;
 
 // A tensor of six chunks: the first has few zeros, so that it moves as it is, the others half of them.
@@ -91,7 +92,8 @@ class EncodingEngineTest : public ::testing::Test {
     return sum;
   }
   bool came_back() const {
-    return std::memcmp(fast_.data(), fast_.data() + kEncodedTensorBytes, static_cast<std::size_t>(kEncodedTensorBytes)) == 0;
+    return std::memcmp(fast_.data(), fast_.data() + kEncodedTensorBytes,
+                       static_cast<std::size_t>(kEncodedTensorBytes)) == 0;
   }
 
   Arena fast_ = Arena::map(kFastBytes + 8 * kEncodedChunkBytes, "fast").value();
@@ -138,9 +140,9 @@ TEST_F(EncodingEngineTest, WhatIsNotEncodedMovesAsItIsAndInTurn) {
   EXPECT_EQ(finished[0].transfer, kOut);
   EXPECT_EQ(finished[1].transfer, kRawOut);
   EXPECT_TRUE(std::ranges::is_sorted(order));
-  EXPECT_EQ(
-      std::memcmp(slow_.data() + kEncodedTensorBytes, fast_.data() + 2 * kEncodedTensorBytes, static_cast<std::size_t>(kEncodedTensorBytes)),
-      0);
+  EXPECT_EQ(std::memcmp(slow_.data() + kEncodedTensorBytes, fast_.data() + 2 * kEncodedTensorBytes,
+                        static_cast<std::size_t>(kEncodedTensorBytes)),
+            0);
   EXPECT_EQ(moved_[kRawOut], -1) << "known without the engine";
 }
 

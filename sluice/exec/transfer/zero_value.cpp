@@ -58,7 +58,7 @@ constexpr Bytes kWord = 4;
 // Compressed in a register and stored whole: what lies behind the values is overwritten by the next ones. (Storing only
 // the values takes some processors a hundred times as long.)
 __attribute__((target("avx512f,popcnt"))) Bytes pack_words(const std::byte* chunk, Bytes bytes, std::byte* values,
-                                                          std::uint8_t* mask) {
+                                                           std::uint8_t* mask) {
   Bytes kept = 0;
   for (Bytes i = 0; i < bytes / kVector; ++i) {
     const __m512i elements = _mm512_loadu_si512(chunk + i * kVector);
@@ -72,7 +72,7 @@ __attribute__((target("avx512f,popcnt"))) Bytes pack_words(const std::byte* chun
 }
 
 __attribute__((target("avx512f,popcnt"))) void unpack_words(std::byte* chunk, Bytes bytes, Bytes kept,
-                                                           const std::uint8_t* mask) {
+                                                            const std::uint8_t* mask) {
   for (Bytes i = bytes / kVector; i-- > 0;) {
     std::uint16_t bits = 0;
     std::memcpy(&bits, mask + i * 2, sizeof bits);

@@ -70,7 +70,8 @@ TEST(ZeroValue, GivesBackEveryBitWhateverTheLoops) {
 
 TEST(ZeroValue, OnlyAllBitsZeroIsZero) {
   Chunk chunk(static_cast<std::size_t>(2 * kTensorAlignment));
-  const std::uint32_t bits[] = {0x80000000U /* -0.0 */, 0x7fc01234U /* a NaN with a payload */, 0xffc00000U, 0x00000001U};
+  const std::uint32_t bits[] = {0x80000000U /* -0.0 */, 0x7fc01234U /* a NaN with a payload */, 0xffc00000U,
+                                0x00000001U};
   std::memcpy(chunk.data() + 64, bits, sizeof bits);
   ZeroValueCoder coder;
   Chunk encoded(chunk.size());

@@ -128,8 +128,9 @@ TEST_F(EncodingRuleTest, ABlockMovesAsItIs) {
 
 TEST_F(EncodingRuleTest, StagingIsLeftFreeBehindWhatThePlanUses) {
   step_.plan.arena_bytes[0] -= kTensorAlignment;
-  EXPECT_THAT(broken(), ElementsAre(HasSubstr("within-budget: the fast arena's last 524288 bytes are for encoding; it has 540672, "
-                                              "and tensor 3 'n' in residency 5")));
+  EXPECT_THAT(broken(), ElementsAre(HasSubstr(
+                            "within-budget: the fast arena's last 524288 bytes are for encoding; it has 540672, "
+                            "and tensor 3 'n' in residency 5")));
   residency(T::kXFile).encoding = Encoding::kNone;
   EXPECT_THAT(broken(), IsEmpty()) << "who encodes nothing needs none";
 }

@@ -159,7 +159,8 @@ TEST(PlacementIlp, RespectsTheSlowTiersCapacity) {
     }
     EXPECT_EQ(ever, slow_tensors);
   }
-  EXPECT_FALSE(place(step.problem, units, {.fast = 2 * kMiB, .slow = kMiB}, kExactPlacement)) << "too little altogether";
+  EXPECT_FALSE(place(step.problem, units, {.fast = 2 * kMiB, .slow = kMiB}, kExactPlacement))
+      << "too little altogether";
 }
 
 TEST(LoadRows, OnlyOpsWithAMaximumCount) {

@@ -302,8 +302,7 @@ IntervalSchedule IntervalScheduler::schedules() const {
 TensorSchedule IntervalScheduler::schedule_unit(const MovingUnit& unit, std::span<const Gap> gaps) const {
   if (unit.uses.empty()) return fast_over(unit.range, unit.persistent);
   const Gap* const wrap = !gaps.empty() && gaps.back().wraps && gaps.back().cut ? &gaps.back() : nullptr;
-  TensorSchedule schedule{
-      .fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}, .encoding = unit.encoding};
+  TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}, .encoding = unit.encoding};
   std::optional<FastPiece> open;
   const auto begin = [&](OpIndex room, OpIndex use) { open = FastPiece{.ops = {room, room}, .first_use = use}; };
   const auto end = [&](OpIndex room, OpIndex use) {

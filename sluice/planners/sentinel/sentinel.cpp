@@ -12,6 +12,7 @@
 #include <array>
 #include <span>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/sentinel/by_halves.hpp"
 #include "sluice/planners/sentinel/sentinel_additions.hpp"
@@ -223,11 +224,18 @@ void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan&
       {"equation_2_goal_seconds", fmt::format("{:.6f}", estimated.goal_seconds)},
       {"equation_2_exposed_seconds", fmt::format("{:.6f}", estimated.exposed_seconds)},
       {"additions", names_of_additions(builder.request().additions, sentinel_additions())},
-      {"encoded_units", fmt::format("{}", builder.encoded_units())},
       {"prefetches", fmt::format("{}", candidate.prefetches.size())},
       {"prefetches_left_out", fmt::format("{}", options.left_out.size())},
       {"candidates_simulated", fmt::format("{}", builder.built())},
   };
+  if (builder.encoded_units() == 0) return;
+  const StepTimes& step = candidate.timeline;
+  const auto moved = [&](LinkId link) {
+    return fmt::format("{} of {}", step.link_bytes[as_index(link)], step.raw_link_bytes[as_index(link)]);
+  };
+  plan.planner_config.emplace_back("units_worth_encoding", fmt::format("{}", builder.encoded_units()));
+  plan.planner_config.emplace_back("moved_bytes_out", moved(builder.slow().outward));
+  plan.planner_config.emplace_back("moved_bytes_in", moved(builder.slow().inward));
 }
 
 // The best candidate of one way to move units, with what made it.

@@ -131,7 +131,7 @@ TEST_P(SequenceKernels, LoopsGiveTheSameBitsOnAnyNumberOfThreads) {
 
 INSTANTIATE_TEST_SUITE_P(Networks, SequenceKernels,
                          ::testing::Values(Network{"transformer", transformer}, Network{"recurrent", recurrent},
-                                         Network{"excitation", squeeze_and_excitation}),
+                                           Network{"excitation", squeeze_and_excitation}),
                          [](const auto& tested) { return tested.param.name; });
 
 // What makes attention fast: heads are read and written where they lie, and nothing is copied.
