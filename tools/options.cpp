@@ -245,8 +245,10 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
 
 Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
                      const FastBudget& fast, const SessionOptions& session) {
+  const bool wanted = prepared.machine.tiers.size() > 1 && std::ranges::any_of(planners, wants_encodings);
+  if (!wanted) return {};
   ProfileCache cache = machine.open_cache(prepared.machine);
-  return add_encodings(prepared.workload, prepared.machine, planners, fast, session, cache, prepared.profile);
+  return add_encodings(prepared.workload, prepared.machine, fast, session, cache, prepared.profile);
 }
 
 Status check_planner_names(const std::vector<std::string>& names) {

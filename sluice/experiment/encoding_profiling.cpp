@@ -2,11 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
-
 #include "sluice/exec/measure/coder_probe.hpp"
 #include "sluice/exec/measure/zero_recorder.hpp"
-#include "sluice/planners/planner_name.hpp"
 
 namespace sluice {
 namespace {
@@ -31,10 +28,9 @@ Result<std::vector<Bytes>> count_zeros(const Workload& workload, const Machine& 
 
 }  // namespace
 
-Status add_encodings(const Workload& workload, const Machine& machine, const std::vector<std::string>& planners,
-                     const FastBudget& fast, const SessionOptions& session, ProfileCache& cache, Profile& profile) {
-  const bool wanted = machine.tiers.size() > 1 && std::ranges::any_of(planners, wants_encodings);
-  if (!wanted || profile.encodings != nullptr) return {};
+Status add_encodings(const Workload& workload, const Machine& machine, const FastBudget& fast,
+                     const SessionOptions& session, ProfileCache& cache, Profile& profile) {
+  if (profile.encodings != nullptr) return {};
   const std::string key = workload.graph().fingerprint();
   if (const EncodingFigures* known = cache.find_encodings(key)) {
     profile.encodings = std::make_shared<EncodingFigures>(*known);

@@ -7,9 +7,6 @@
 // what they learn. Remembered in the profile cache by graph; older caches have none, and then it is measured.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "sluice/profile/profile_cache.hpp"
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
@@ -19,9 +16,8 @@ namespace sluice {
 
 inline constexpr int kEncodingSteps = 3;
 
-// Adds Profile::encodings if one of `planners` wants them and there is a slow tier to move to. `cache` must be of this
-// machine. Errors: whatever stops a plan or a step. A cache that cannot be written costs the measurement again next time.
-Status add_encodings(const Workload& workload, const Machine& machine, const std::vector<std::string>& planners,
-                     const FastBudget& fast, const SessionOptions& session, ProfileCache& cache, Profile& profile);
+// Adds Profile::encodings where it has none. `cache` must be of this machine. Errors: whatever stops a plan or a step. A cache that cannot be written costs the measurement again next time.
+Status add_encodings(const Workload& workload, const Machine& machine, const FastBudget& fast,
+                     const SessionOptions& session, ProfileCache& cache, Profile& profile);
 
 }  // namespace sluice

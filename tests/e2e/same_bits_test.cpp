@@ -130,7 +130,7 @@ TEST(EncodedTest, EncodingLeavesTheBitsAndMovesFewerBytes) {
   const auto folder = std::filesystem::path(::testing::TempDir()) / "encoded_same_bits";
   ProfileCache cache = ProfileCache::open("test", folder);
   const FastBudget fast{.size = parse_memory_size("40%").value(), .raise_to_feasible = true};
-  ASSERT_TRUE(add_encodings(workload, machine, planners, fast, {}, cache, profile).ok());
+  ASSERT_TRUE(add_encodings(workload, machine, fast, {}, cache, profile).ok());
   ASSERT_NE(profile.encodings, nullptr);
   EXPECT_NE(ProfileCache::open("test", folder).find_encodings(workload.graph().fingerprint()), nullptr);
   std::filesystem::remove_all(folder);

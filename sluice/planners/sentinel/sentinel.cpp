@@ -34,6 +34,8 @@ class Search {
         used_(forecast_) {}
 
   Status run();
+  // Begins with what another search found: whatever replaces it is faster.
+  void begin_with(const ScheduleOptions& options, const Forecast& forecast) { try_options(options, forecast); }
   Seconds seconds() const { return best_->timeline.step_seconds; }
   Candidate take_best() { return std::move(*best_); }
   const Forecast& forecast() const { return used_; }  // that the best candidate was made with
@@ -247,11 +249,13 @@ struct Found {
   Seconds seconds() const { return best->timeline.step_seconds; }
 };
 
-Result<Found> find_best(const PlanRequest& request, const SlowTier& slow, bool encode) {
-  Found found{std::make_unique<CandidateBuilder>(request, slow, encode), std::nullopt, {}};
+// With `as_it_is`, units for which it pays move encoded, and the search begins with what was found without.
+Result<Found> find_best(const PlanRequest& request, const SlowTier& slow, const Found* as_it_is = nullptr) {
+  Found found{std::make_unique<CandidateBuilder>(request, slow, as_it_is != nullptr), std::nullopt, {}};
   const AdditionSet& additions = request.additions;
   const bool may = additions.has(SentinelAddition::kAhead);
   Search search(*found.builder, may && !additions.has(SentinelAddition::kChoice));
+  if (as_it_is != nullptr) search.begin_with(as_it_is->best->options, as_it_is->forecast);
   const Status status = search.run();
   Search early(*found.builder, true);
   const bool compares = may && additions.has(SentinelAddition::kChoice);
@@ -265,18 +269,18 @@ Result<Found> find_best(const PlanRequest& request, const SlowTier& slow, bool e
 }
 
 // Encoding takes room for staging, so that a small budget may do better without it.
-Result<Found> find_best(const PlanRequest& request, const SlowTier& slow) {
-  Result<Found> as_it_is = find_best(request, slow, false);
-  if (!request.additions.has(SentinelAddition::kEncode)) return as_it_is;
-  Result<Found> encoded = find_best(request, slow, true);
+Result<Found> find_best_way(const PlanRequest& request, const SlowTier& slow) {
+  Result<Found> as_it_is = find_best(request, slow);
+  if (!as_it_is.ok() || !request.additions.has(SentinelAddition::kEncode)) return as_it_is;
+  Result<Found> encoded = find_best(request, slow, &*as_it_is);
   const bool better = encoded.ok() && encoded->builder->encoded_units() > 0 &&
-                      (!as_it_is.ok() || encoded->seconds() < kWorthMoreTraffic * as_it_is->seconds());
+                      encoded->seconds() < kWorthMoreTraffic * as_it_is->seconds();
   return better ? std::move(encoded) : std::move(as_it_is);
 }
 
 Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) {
   SLUICE_ASSIGN(const SlowTier slow, find_slow_tier("sentinel", request.machine));
-  SLUICE_ASSIGN(Found found, find_best(request, slow));
+  SLUICE_ASSIGN(Found found, find_best_way(request, slow));
   const auto describe_candidate = [made_by = found.builder.get()](const Candidate& candidate, Plan& plan) {
     describe(*made_by, candidate, plan);
   };
