@@ -17,7 +17,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   inception_v3_b8 inception_v4_b8 densenet121_b16 densenet264_b8 mobilenet_v1_b32 mobilenet_v2_b32 squeezenet1_1_b32
   googlenet_b16 vgg16_b8 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128
   resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert
-  optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt)
+  optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt encoding)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -66,6 +66,12 @@ pmbd() {  # MODEL BATCH ARG...
 deferred() {  # MODEL BATCH ARG...
   compare "deferred_updates_$1_b$2" "$1" "$2" sentinel:additions=none,sentinel:additions=choice+staying+in-place,sentinel,deferred-updates \
     --smallest-feasible "${@:3}"
+}
+
+encoding() {  # MODEL BATCH ARG...: sentinel without and with it, over a link that is short
+  keep "encoding_$1_b$2${part:-}" "$sluice" compare "$1" --batch "$2" --fast 20% --link-bandwidth 0.5GB/s \
+    --planners sentinel,sentinel:additions=choice+staying+in-place+ahead+encode --spill-dir "$spill" \
+    --json "$out/encoding_$1_b$2${part:-}.json" "${@:3}"
 }
 
 keep() {  # NAME COMMAND...: the command (and what went `ahead`), the commit and what it printed, after the `note`
@@ -157,6 +163,12 @@ because a process for each planner holds all of the model in this machine's 24 G
       deferred vgg416 4 --image-size 64
       deferred lstm 20
       deferred bert_large 2
+      ;;
+    encoding)
+      encoding vgg16 8 --lr 0.001
+      encoding squeezenet1_1 32
+      encoding dcgan 128
+      part=_kept encoding dcgan 128 --keep-norm-outputs
       ;;
     chen_sqrt) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,chen-sqrt@60% \
       --rivals plain,checkpoint --rounds 5 --spill-dir "$spill" --json "$out/$1.json" ;;

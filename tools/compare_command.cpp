@@ -36,14 +36,18 @@ Result<int> run_compare(CompareArguments arguments) {
   SLUICE_ASSIGN(arguments.comparison.learning_rate,
                 base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
   SLUICE_ASSIGN(arguments.comparison.schedule, parse_learning_rate_schedule(arguments.schedule));
-  SLUICE_ASSIGN(const Prepared prepared,
-                prepare(arguments.workload, arguments.machine, Probe::kMeasure, arguments.profile));
+  SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kMeasure, arguments.profile));
+  SLUICE_RETURN_IF_ERROR(add_encodings(prepared, arguments.machine, arguments.comparison.planners,
+                                       arguments.comparison.fast, arguments.comparison.session));
   arguments.comparison.accesses = prepared.access_counts();
   ProgressLine progress("comparing");
   if (arguments.profile.times.empty()) {
     arguments.comparison.measure_again = [&]() -> Result<Profile> {
       ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-      return measure_profile(*prepared.workload.compiled, prepared.machine, cache, {}, KnownTimes::kReplace);
+      SLUICE_ASSIGN(Profile again,
+                    measure_profile(*prepared.workload.compiled, prepared.machine, cache, {}, KnownTimes::kReplace));
+      again.encodings = prepared.profile.encodings;
+      return again;
     };
   }
   const InterruptGuard guard;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "sluice/exec/measure/profiler.hpp"
+#include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/policies/policy_settings.hpp"
@@ -257,6 +258,14 @@ Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadA
   SLUICE_ASSIGN(Plan read, read_plan(plan));
   SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, machine));
   return PlannedModel{std::move(model), std::move(read)};
+}
+
+Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
+                     const FastBudget& fast, const SessionOptions& session) {
+  const bool wanted = prepared.machine.tiers.size() > 1 && std::ranges::any_of(planners, wants_encodings);
+  if (!wanted) return {};
+  ProfileCache cache = machine.open_cache(prepared.machine);
+  return add_encodings(prepared.workload, prepared.machine, fast, session, cache, prepared.profile);
 }
 
 Status check_planner_names(const std::vector<std::string>& names) {

@@ -97,6 +97,10 @@ struct PlannedModel : ModelOnMachine {
 };
 Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
                                         const MachineArguments& machine);
+// What tensors would take encoded, where one of the planners wants to know: measured in steps of the session's data inside
+// the budget, or from the cache or the profile's file.
+Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
+                     const FastBudget& fast, const SessionOptions& session = {});
 
 // One line each on standard error.
 void print_notes(const std::vector<std::string>& notes);

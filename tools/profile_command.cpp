@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/report/run_record.hpp"
@@ -22,6 +23,7 @@ struct ProfileCommandArguments {
   MachineArguments machine;
   std::size_t top = 20;
   bool placements = false;
+  bool encodings = false;
   AccessArguments accesses;
   std::string save;
   std::string json;
@@ -44,6 +46,11 @@ Result<PlacementEffort> add_placements(const ProfileCommandArguments& arguments,
   ProgressLine progress("measuring ops by placement");
   return measure_placements(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
                             [&](int measured, int total) { progress.update(measured, total); });
+}
+
+Status count_zeros(const ProfileCommandArguments& arguments, Prepared& prepared) {
+  ProfileCache cache = arguments.machine.open_cache(prepared.machine);
+  return add_encodings(prepared.workload, prepared.machine, {}, {}, cache, prepared.profile);
 }
 
 Result<AccessProfile> count_accesses(const ProfileCommandArguments& arguments, Prepared& prepared) {
@@ -69,6 +76,10 @@ Result<int> run_profile(const ProfileCommandArguments& arguments) {
     SLUICE_ASSIGN(const PlacementEffort effort, add_placements(arguments, prepared));
     fmt::print("{}", describe_placements(graph, machine, prepared.profile, effort, arguments.top));
   }
+  if (arguments.encodings) {
+    SLUICE_RETURN_IF_ERROR(count_zeros(arguments, prepared));
+    fmt::print("{}", describe_encodings(graph, prepared.profile, arguments.top));
+  }
   std::optional<AccessProfile> accesses;
   if (arguments.accesses.wanted) {
     SLUICE_ASSIGN(accesses, count_accesses(arguments, prepared));
@@ -77,6 +88,7 @@ Result<int> run_profile(const ProfileCommandArguments& arguments) {
   if (!arguments.save.empty()) SLUICE_RETURN_IF_ERROR(save(arguments.save, prepared, accesses));
   if (!arguments.json.empty()) {
     nlohmann::json document = profile_json(prepared);
+    if (prepared.profile.encodings) document["encodings"] = encodings_json(graph, *prepared.profile.encodings);
     if (accesses) document["accesses"] = accesses_json(graph, *accesses);
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
   }
@@ -94,6 +106,8 @@ void add_profile_command(CLI::App& app, Action& action) {
   command->add_flag(
       "--placements", arguments->placements,
       "Also time ops with operands in each slow tier that they can use in place (minutes the first time)");
+  command->add_flag("--encodings", arguments->encodings,
+                    "Also measure what moving tensors without their zeros would save (three steps of training)");
   arguments->accesses.add_to(*command);
   command->add_option(
       "--save", arguments->save,

@@ -78,6 +78,27 @@ nlohmann::json configurations_json(const Graph& graph, const CostModel& costs, T
   return all;
 }
 
+struct TensorSaving {
+  TensorId tensor = 0;
+  Bytes bytes = 0;
+  Bytes encoded = 0;
+};
+
+double in_mebibytes(Bytes bytes) { return static_cast<double>(bytes) / static_cast<double>(kMiB); }
+
+// Those of which encoding saves anything, the largest saving first.
+std::vector<TensorSaving> encoding_savings(const Graph& graph, const EncodingFigures& figures) {
+  std::vector<TensorSaving> savings;
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Bytes encoded = figures.encoded_bytes[static_cast<std::size_t>(id)];
+    const Bytes bytes = align_up(graph.tensor(id).bytes, kTensorAlignment);
+    if (encoded > 0 && encoded < bytes) savings.push_back({id, bytes, encoded});
+  }
+  const auto saved = [](const TensorSaving& each) { return each.bytes - each.encoded; };
+  std::ranges::stable_sort(savings, std::ranges::greater{}, saved);
+  return savings;
+}
+
 }  // namespace
 
 std::string describe_times(const Graph& graph, const Machine& machine, const Profile& profile, std::size_t count) {
@@ -114,6 +135,30 @@ std::string describe_placements(const Graph& graph, const Machine& machine, cons
                         placement_table(graph, costs, *tier, profile, count));
   }
   return text;
+}
+
+std::string describe_encodings(const Graph& graph, const Profile& profile, std::size_t count) {
+  const std::vector<TensorSaving> savings = encoding_savings(graph, *profile.encodings);
+  TextTable table({{"tensor"}, {"MiB", Align::kRight}, {"encoded MiB", Align::kRight}, {"ratio", Align::kRight}});
+  for (std::size_t i = 0; i < std::min(count, savings.size()); ++i) {
+    const auto& [tensor, bytes, encoded] = savings[i];
+    table.add_row({graph.tensor(tensor).name, fmt::format("{:.2f}", in_mebibytes(bytes)),
+                   fmt::format("{:.2f}", in_mebibytes(encoded)),
+                   fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(encoded))});
+  }
+  return fmt::format("\none thread encodes {} and decodes {}; encoding saves bytes of {} tensors\n\n{}",
+                     format_bandwidth(profile.encodings->encode), format_bandwidth(profile.encodings->decode),
+                     savings.size(), table.text());
+}
+
+nlohmann::json encodings_json(const Graph& graph, const EncodingFigures& figures) {
+  nlohmann::json tensors = nlohmann::json::array();
+  for (const auto& [tensor, bytes, encoded] : encoding_savings(graph, figures)) {
+    tensors.push_back({{"tensor", graph.tensor(tensor).name}, {"bytes", bytes}, {"encoded_bytes", encoded}});
+  }
+  return {{"encode_bytes_per_second", figures.encode},
+          {"decode_bytes_per_second", figures.decode},
+          {"tensors", std::move(tensors)}};
 }
 
 nlohmann::json op_times_json(const Graph& graph, const Profile& profile) {

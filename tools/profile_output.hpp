@@ -19,7 +19,12 @@ std::string describe_times(const Graph& graph, const Machine& machine, const Pro
 std::string describe_placements(const Graph& graph, const Machine& machine, const Profile& profile,
                                 const PlacementEffort& effort, std::size_t count);
 
+// How fast the encoder is, and the `count` tensors of which encoding saves the most bytes. Needs Profile::encodings.
+std::string describe_encodings(const Graph& graph, const Profile& profile, std::size_t count);
+
 nlohmann::json op_times_json(const Graph& graph, const Profile& profile);
+// By tensor of which encoding saves anything.
+nlohmann::json encodings_json(const Graph& graph, const EncodingFigures& figures);
 // One entry a slow tier; of equal ops the first stands for all.
 nlohmann::json placements_json(const Graph& graph, const Machine& machine, const Profile& profile);
 

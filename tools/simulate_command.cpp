@@ -55,8 +55,9 @@ std::string describe_timeline(const Machine& machine, const StepTimes& timeline,
 }
 
 Result<int> run_simulate(const SimulateArguments& arguments) {
-  SLUICE_ASSIGN(const Prepared prepared,
-                prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
+  SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
+  SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
+  SLUICE_RETURN_IF_ERROR(add_encodings(prepared, arguments.machine, {arguments.planner}, fast));
   SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared));
   const Graph& graph = prepared.workload.graph();
   SLUICE_ASSIGN(const Program program, lower_plan(graph, prepared.machine, plan));

@@ -8,9 +8,13 @@
 #include "sluice/exec/lane.hpp"
 #include "sluice/exec/progress.hpp"
 #include "sluice/exec/resolved_program.hpp"
+#include "sluice/exec/transfer/encoding_engine.hpp"
 
 namespace sluice {
 namespace {
+
+constexpr Bytes kMostStagingBytes =
+    8 * kMiB;  // of one link: enough to keep any busy while a lane waits for a processor
 
 class ProgramExecutor : public Executor {
  public:
@@ -20,12 +24,14 @@ class ProgramExecutor : public Executor {
         program_(std::move(program)),
         storages_(std::move(storages)),
         resolved_(resolve_program(compiled.graph(), machine_, program_, storages_)),
+        encoded_(make_encoded_residencies(compiled.graph(), program_)),
         progress_(program_.compute.size(), program_.transfers.size(), lane_count(program_)),
         delays_(machine.threads) {
     trace_.ops.resize(program_.compute.size());
     trace_.stalls.resize(program_.compute.size());
     trace_.transfers.resize(program_.transfers.size());
-    trace_.link_bytes = resolved_.link_bytes;
+    for (const TransferInstruction& transfer : program_.transfers) moved_.push_back(transfer.bytes);
+    trace_.raw_link_bytes = resolved_.link_bytes;
   }
 
   ~ProgramExecutor() override { stop_lanes(); }
@@ -36,6 +42,7 @@ class ProgramExecutor : public Executor {
       if (program_.lanes[link].empty()) continue;
       const auto id = static_cast<LinkId>(link);
       SLUICE_ASSIGN(auto engine, engine_factory(machine_, id, storages_));
+      if (carries_encoded(program_, id)) engine = encoding_engine(std::move(engine), id);
       lanes_.push_back(std::make_unique<Lane>(lanes_.size(), id, std::move(engine), context));
     }
     for (const auto& lane : lanes_) lane->start();
@@ -55,6 +62,7 @@ class ProgramExecutor : public Executor {
       return status.error();
     }
     usable_ = {};
+    count_moved_bytes();
     return trace_;
   }
 
@@ -86,6 +94,35 @@ class ProgramExecutor : public Executor {
   static std::size_t lane_count(const Program& program) {
     return static_cast<std::size_t>(
         std::count_if(program.lanes.begin(), program.lanes.end(), [](const auto& lane) { return !lane.empty(); }));
+  }
+
+  // Links that encode share what the plan leaves of the fast arena.
+  std::unique_ptr<TransferEngine> encoding_engine(std::unique_ptr<TransferEngine> inner, LinkId id) {
+    EncodingEngine::Config config{.encodes = machine_.link(id).from == kFastTier,
+                                  .arena = storages_.base(kFastTier),
+                                  .staging = {},
+                                  .moved = &moved_,
+                                  .residencies = &encoded_};
+    if (config.encodes) config.staging = staging_of(id);
+    return std::make_unique<EncodingEngine>(std::move(inner), compiled_.graph(), program_, config);
+  }
+
+  Interval<Bytes> staging_of(LinkId id) const {
+    std::vector<LinkId> sharing;
+    for (LinkId link = 0; link < static_cast<LinkId>(program_.lanes.size()); ++link) {
+      if (machine_.link(link).from == kFastTier && carries_encoded(program_, link)) sharing.push_back(link);
+    }
+    const Bytes room = storages_.bytes(kFastTier) - program_.staging_begin;
+    const Bytes share = std::min(kMostStagingBytes, align_down(room / std::ssize(sharing), kTensorAlignment));
+    const Bytes begin = program_.staging_begin + share * (std::ranges::find(sharing, id) - sharing.begin());
+    return {begin, begin + share};
+  }
+
+  void count_moved_bytes() {
+    trace_.link_bytes.assign(machine_.links.size(), 0);
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
+      trace_.link_bytes[static_cast<std::size_t>(program_.transfers[i].link)] += moved_[i];
+    }
   }
 
   Status run_instructions(const StepContext& context) {
@@ -187,6 +224,8 @@ class ProgramExecutor : public Executor {
   Program program_;
   TierStorages storages_;
   ResolvedProgram resolved_;
+  EncodedResidencies encoded_;
+  std::vector<Bytes> moved_;  // by TransferIndex: in the last step; lanes write what they encode and decode
   Progress progress_;
   DelayInjector delays_;
   OpObserver* observer_ = nullptr;

@@ -136,7 +136,7 @@ WaitPolicy::WaitPolicy() {
 }
 
 void WaitPolicy::run(const std::stop_token& stop) {
-  using Clock = std::chrono::steady_clock;
+  using Steady = std::chrono::steady_clock;
   allow_every_cpu();
   (void)pthread_setname_np(pthread_self(), "wait policy");
   ThreadTimes times;
@@ -145,11 +145,11 @@ void WaitPolicy::run(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
-  Clock::time_point last = Clock::now();
+  Steady::time_point last = Steady::now();
   if (!times.since_last()) return;
   const int processors = processor_count();
   while (!stopped.wait_for(lock, stop, kPeriod, [&] { return stop.stop_requested(); })) {
-    const Clock::time_point now = Clock::now();
+    const Steady::time_point now = Steady::now();
     const Seconds elapsed = std::chrono::duration<Seconds>(now - std::exchange(last, now)).count();
     const ThreadTimes::Sums sums = times.since_last().value_or(ThreadTimes::Sums{});
     asleep_ = decider.observe(elapsed, queued_for_others(sums, elapsed, processors));

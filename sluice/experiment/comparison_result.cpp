@@ -53,12 +53,15 @@ void add_means(ComparisonRow& row, std::span<const WorkerRun> runs, const Machin
       const MovedBytes traffic = traffic_of(step, machine);
       row.bytes_in += traffic.in;
       row.bytes_out += traffic.out;
+      row.raw_bytes_in += traffic.raw_in;
+      row.raw_bytes_out += traffic.raw_out;
       stalls.push_back(step.stall_seconds);
     }
     row.peak_rss_bytes = std::max(row.peak_rss_bytes, run.summary.peak_rss_bytes);
   }
-  row.bytes_in /= static_cast<Bytes>(stalls.size());
-  row.bytes_out /= static_cast<Bytes>(stalls.size());
+  for (Bytes* sum : {&row.bytes_in, &row.bytes_out, &row.raw_bytes_in, &row.raw_bytes_out}) {
+    *sum /= static_cast<Bytes>(stalls.size());
+  }
   row.stall_seconds = spread_of(stalls).median;
 }
 
@@ -90,7 +93,9 @@ MovedBytes traffic_of(const WorkerStep& step, const Machine& machine) {
   MovedBytes traffic;
   for (std::size_t link = 0; link < machine.links.size(); ++link) {
     const Link& each = machine.links[link];
-    (each.to < each.from ? traffic.in : traffic.out) += step.link_bytes.at(link);
+    const bool inward = each.to < each.from;
+    (inward ? traffic.in : traffic.out) += step.link_bytes.at(link);
+    (inward ? traffic.raw_in : traffic.raw_out) += step.raw_link_bytes.at(link);
   }
   return traffic;
 }

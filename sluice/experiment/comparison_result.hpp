@@ -54,6 +54,8 @@ struct ComparisonRow {
   Seconds stall_seconds = 0;               // median
   Bytes bytes_in = 0;                      // average of the timed steps, towards the fast tier
   Bytes bytes_out = 0;
+  Bytes raw_bytes_in = 0;  // the same if nothing were encoded
+  Bytes raw_bytes_out = 0;
   Bytes peak_rss_bytes = 0;              // most of all starts
   nlohmann::json locality;               // locality_json() of the last step; null: not known
   std::vector<std::uint32_t> loss_bits;  // of every step's loss in fp32, of the first start
@@ -99,6 +101,8 @@ void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const
 struct MovedBytes {
   Bytes in = 0;
   Bytes out = 0;
+  Bytes raw_in = 0;  // if nothing were encoded
+  Bytes raw_out = 0;
 };
 MovedBytes traffic_of(const WorkerStep& step, const Machine& machine);
 

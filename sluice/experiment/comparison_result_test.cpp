@@ -22,8 +22,8 @@ Machine two_tiers() {
 // Two warm-up steps that must not count, then `seconds`.
 WorkerRun run_of(const std::vector<Seconds>& seconds, std::uint32_t bits = kPlusZero) {
   WorkerRun run;
-  for (int i = 0; i < kWarmupRounds; ++i) run.steps.push_back({bits, 100, 50, {1000, 1000}});
-  for (const Seconds each : seconds) run.steps.push_back({bits, each, each / 10, {10, 4}});
+  for (int i = 0; i < kWarmupRounds; ++i) run.steps.push_back({bits, 100, 50, {1000, 1000}, {2000, 2000}});
+  for (const Seconds each : seconds) run.steps.push_back({bits, each, each / 10, {10, 4}, {16, 5}});
   run.summary.parameter_hash = "aaaa";
   return run;
 }
@@ -48,6 +48,8 @@ TEST(ComparisonResultTest, RatiosAreOfTheSameRound) {
   EXPECT_EQ(row.slowdown.max, 2);
   EXPECT_EQ(row.bytes_in, 10) << "warm-up does not count";
   EXPECT_EQ(row.bytes_out, 4);
+  EXPECT_EQ(row.raw_bytes_in, 16);
+  EXPECT_EQ(row.raw_bytes_out, 5);
   EXPECT_DOUBLE_EQ(row.stall_seconds, 0.3);
 }
 

@@ -63,7 +63,8 @@ class WorkerServer {
     return json{{"loss_bits", std::bit_cast<std::uint32_t>(outcome.loss)},
                 {"step_seconds", outcome.trace.step_seconds},
                 {"stall_seconds", outcome.trace.stall_seconds},
-                {"link_bytes", outcome.trace.link_bytes}};
+                {"link_bytes", outcome.trace.link_bytes},
+                {"raw_link_bytes", outcome.trace.raw_link_bytes}};
   }
 
   Result<json> restart() {

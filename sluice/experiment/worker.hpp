@@ -7,7 +7,8 @@
 //   {"command": "setup", "workload": {...}, "machine": {...}, "plan": "FILE", "seed": 1, "data": "synthetic"}
 //     -> {"ok": true, "notes": [...]}          the workload as in workload_json.hpp
 //   {"command": "step", "step": 3, "learning_rate": 0.1}
-//     -> {"ok": true, "loss_bits": 1076211543, "step_seconds": 0.5, "stall_seconds": 0.01, "link_bytes": [1, 2]}
+//     -> {"ok": true, "loss_bits": 1076211543, "step_seconds": 0.5, "stall_seconds": 0.01, "link_bytes": [1, 2],
+//         "raw_link_bytes": [1, 2]}
 //   {"command": "restart"}
 //     -> {"ok": true}                          every parameter has its initial value again; a policy goes on
 //   {"command": "finish"}
@@ -56,7 +57,8 @@ struct WorkerStep {
   std::uint32_t loss_bits = 0;  // of the fp32 loss: compared bit for bit, NaN included
   Seconds step_seconds = 0;
   Seconds stall_seconds = 0;
-  std::vector<Bytes> link_bytes;  // by LinkId
+  std::vector<Bytes> link_bytes;      // by LinkId
+  std::vector<Bytes> raw_link_bytes;  // the same if nothing were encoded
 };
 
 struct WorkerSummary {

@@ -165,6 +165,7 @@ Result<WorkerStep> WorkerProcess::run_step(std::int64_t step, float learning_rat
   SLUICE_RETURN_IF_ERROR(reader.read("step_seconds", done.step_seconds));
   SLUICE_RETURN_IF_ERROR(reader.read("stall_seconds", done.stall_seconds));
   SLUICE_RETURN_IF_ERROR(reader.read("link_bytes", done.link_bytes));
+  SLUICE_RETURN_IF_ERROR(reader.read("raw_link_bytes", done.raw_link_bytes));
   return done;
 }
 

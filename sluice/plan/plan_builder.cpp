@@ -137,10 +137,10 @@ PlanBuilder::PlanBuilder(const Graph& graph, const Machine& machine) : graph_(gr
   }
 }
 
-ResidencyIndex PlanBuilder::add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops) {
+ResidencyIndex PlanBuilder::add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops, Encoding encoding) {
   SLUICE_CHECK(tensor >= 0 && tensor < graph_.tensor_count(), fmt::format("no tensor {}", tensor));
   SLUICE_CHECK(tier >= 0 && as_index(tier) < machine_.tiers.size(), fmt::format("no tier {}", tier));
-  plan_.residencies.push_back({tensor, tier, 0, ops});
+  plan_.residencies.push_back({tensor, tier, 0, ops, encoding});
   return static_cast<ResidencyIndex>(plan_.residencies.size()) - 1;
 }
 
@@ -212,8 +212,9 @@ Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>
     if (pages_apart_) room = {align_up(room.bytes, kTensorAlignment), kTensorAlignment};
   }
   const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_, rooms);
-  const OffsetAssignment assignment = assign_offsets(packed.items, budget);
-  const Bytes height = align_up(assignment.height, kTensorAlignment);
+  const Bytes staging = tier == kFastTier ? staging_bytes(plan) : 0;
+  const OffsetAssignment assignment = assign_offsets(packed.items, budget - staging);
+  const Bytes height = align_up(assignment.height, kTensorAlignment) + staging;
   plan.arena_bytes[as_index(tier)] = height;
   for (std::size_t i = 0; i < packed.item_of.size(); ++i) {
     if (packed.item_of[i] >= 0) plan.residencies[i].offset = assignment.offsets[as_index(packed.item_of[i])];
@@ -227,7 +228,7 @@ Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>
     }
   }
   if (height <= budget) return {};
-  const PackingFailure found{tier, budget, height, assignment.lower_bound};
+  const PackingFailure found{tier, budget, height, assignment.lower_bound + staging};
   if (failure != nullptr) *failure = found;
   return does_not_fit(machine_, found);
 }

@@ -42,7 +42,8 @@ class PlanBuilder {
  public:
   PlanBuilder(const Graph& graph, const Machine& machine);
 
-  ResidencyIndex add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops);
+  ResidencyIndex add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops,
+                               Encoding encoding = Encoding::kNone);
   MigrationIndex add_migration(TensorId tensor, ResidencyIndex from, ResidencyIndex to, OpIndex issue_after,
                                OpIndex needed_by, Cause cause = Cause::kUnsaid);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
@@ -52,6 +54,7 @@ json residencies_to_json(const Graph& graph, const Plan& plan) {
                     {"tier", r.tier},
                     {"offset", r.offset},
                     {"ops", {r.ops.begin, r.ops.end}}});
+    if (r.encoding != Encoding::kNone) list.back()["encoding"] = to_string(r.encoding);
   }
   return list;
 }
@@ -91,6 +94,14 @@ Result<OpPlacement> read_op(const JsonReader& object) {
   return placement;
 }
 
+Result<Encoding> read_encoding(const JsonReader& object) {
+  if (!object.has("encoding")) return Encoding::kNone;
+  std::string name;
+  SLUICE_RETURN_IF_ERROR(object.read("encoding", name));
+  if (const std::optional<Encoding> encoding = parse_encoding(name)) return *encoding;
+  return object.error("encoding", fmt::format("no encoding '{}'; there is {}", name, to_string(Encoding::kZeroValue)));
+}
+
 Result<Residency> read_residency(const JsonReader& object) {
   Residency residency;
   std::vector<OpIndex> ops;
@@ -100,6 +111,7 @@ Result<Residency> read_residency(const JsonReader& object) {
   SLUICE_RETURN_IF_ERROR(object.read("ops", ops));
   if (ops.size() != 2) return object.error("ops", "expected [first op, one past last op]");
   residency.ops = {ops[0], ops[1]};
+  SLUICE_ASSIGN(residency.encoding, read_encoding(object));
   return residency;
 }
 
@@ -169,6 +181,14 @@ Status read_schedule(const json& document, const JsonReader& reader, int version
   if (!document.contains("schedule")) return {};
   if (version < 4) return reader.error("schedule", fmt::format("version {} has no schedules: plan again", version));
   return reader.read("schedule", plan.schedule);
+}
+
+// Readers before version 5 know no encodings and would take encoded bytes for the tensor's.
+Status check_no_early_encoding(const JsonReader& document, int version, const Plan& plan) {
+  const bool encoded = std::ranges::any_of(
+      plan.residencies, [](const Residency& residency) { return residency.encoding != Encoding::kNone; });
+  if (version >= 5 || !encoded) return {};
+  return document.error("residencies", fmt::format("version {} has no encodings: plan again", version));
 }
 
 // Keys that most plans do not have.
@@ -259,6 +279,7 @@ Result<Plan> plan_from_json(const json& document) {
   if (version > 1) SLUICE_RETURN_IF_ERROR(read_entries(reader, "blocks", read_block, plan.blocks));
   SLUICE_RETURN_IF_ERROR(version > 2 ? read_options(document, reader, plan) : check_no_old_policy(reader, plan));
   SLUICE_RETURN_IF_ERROR(read_schedule(document, reader, version, plan));
+  SLUICE_RETURN_IF_ERROR(check_no_early_encoding(reader, version, plan));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "migrations", read_migration, plan.migrations));
   return plan;
 }

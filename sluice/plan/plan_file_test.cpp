@@ -185,6 +185,28 @@ TEST_F(PlanFileTest, PoliciesNeedVersion3) {
   EXPECT_THAT(error_of(document), HasSubstr("/planner_config: a plan under a policy, in the form of version 2"));
 }
 
+// Readers of version 4 know no encodings and would take encoded bytes for the tensor's.
+TEST_F(PlanFileTest, KeepsEncodingsWhichNeedVersion5) {
+  testing::TinyStep tiny = testing::tiny_step();
+  json document = plan_to_json(tiny.graph, tiny.plan);
+  EXPECT_FALSE(document["residencies"][2].contains("encoding"));
+  document["version"] = 4;
+  EXPECT_EQ(error_of(document), "no error");
+
+  tiny.plan.residencies[testing::TinyStep::kXFile].encoding = Encoding::kZeroValue;
+  document = plan_to_json(tiny.graph, tiny.plan);
+  const Result<Plan> read = plan_from_json(document);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(equal(*read, tiny.plan));
+  document["version"] = 4;
+  EXPECT_THAT(error_of(document), HasSubstr("/residencies: version 4 has no encodings: plan again"));
+  document["version"] = 5;
+  document["residencies"][2]["encoding"] = "zip";
+  EXPECT_THAT(error_of(document), HasSubstr("/residencies/2/encoding: no encoding 'zip'; there is zero-value"));
+  document["residencies"][2]["encoding"] = 1;
+  EXPECT_THAT(error_of(document), HasSubstr("/residencies/2/encoding: expected"));
+}
+
 TEST_F(PlanFileTest, KeepsASchedule) {
   const Graph graph = testing::random_graph(7);
   const std::vector<OpIndex> schedule = testing::random_schedule(graph, 7);
@@ -200,7 +222,7 @@ TEST_F(PlanFileTest, KeepsASchedule) {
   json document = plan_to_json(graph, plan);
   document["version"] = 3;
   EXPECT_THAT(error_of(document), HasSubstr("/schedule: version 3 has no schedules: plan again"));
-  document["version"] = 4;
+  document["version"] = kPlanFormatVersion;
   document["schedule"][2] = "first";
   EXPECT_THAT(error_of(document), HasSubstr("/schedule/2: expected"));
 }
@@ -230,7 +252,7 @@ TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
   EXPECT_EQ(with("/ops/2/operand_tiers/1", nullptr), "/ops/2/operand_tiers/1: expected a whole number, found null");
   EXPECT_EQ(with("/planner_config/0", {"one"}), "/planner_config/0: expected [key, value], found [\"one\"]");
   EXPECT_EQ(with("/format", "another"), "/format: expected \"sluice-plan\"");
-  EXPECT_THAT(with("/version", 5), HasSubstr("/version: this build reads versions 1 to 4, and the plan has 5"));
+  EXPECT_THAT(with("/version", 6), HasSubstr("/version: this build reads versions 1 to 5, and the plan has 6"));
   EXPECT_THAT(with("/version", 1), "no error") << "before small tensors could share pages";
   EXPECT_EQ(error_of(json::array()), "/: expected an object, found []");
 }

@@ -1,6 +1,16 @@
 #include "sluice/plan/rooms.hpp"
 
+#include <set>
+
 namespace sluice {
+
+Bytes staging_bytes(const Plan& plan) {
+  std::set<TierId> tiers;
+  for (const Residency& residency : plan.residencies) {
+    if (residency.encoding != Encoding::kNone) tiers.insert(residency.tier);
+  }
+  return kLeastStagingBytes * static_cast<Bytes>(tiers.size());
+}
 
 std::vector<bool> migrating_residencies(const Plan& plan) {
   std::vector<bool> migrating(plan.residencies.size(), false);

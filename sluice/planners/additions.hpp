@@ -10,11 +10,14 @@
 namespace sluice {
 
 struct PlannerAddition {
-  std::string_view name;     // as the user writes it
-  std::string_view summary;  // one line for --help
+  std::string_view name;         // as the user writes it
+  std::string_view summary;      // one line for --help
+  bool by_default = true;        // on where the user names no additions
+  bool wants_encodings = false;  // needs EncodingFigures in the profile
 };
 
-// The set of one planner's additions that are on. To begin with, all of them are. Each planner numbers its additions
+// The set of one planner's additions that are on. To begin with, all of them are (choose_planner() leaves out those that
+// must be named). Each planner numbers its additions
 // with an enum, in the order of PlannerEntry::additions.
 class AdditionSet {
  public:
@@ -25,6 +28,7 @@ class AdditionSet {
   }
 
   void add(std::size_t index) { bits_ |= std::uint32_t{1} << index; }
+  void remove(std::size_t index) { bits_ &= ~(std::uint32_t{1} << index); }
 
   template <typename Addition>
   bool has(Addition addition) const {

@@ -22,6 +22,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/planners/plan_search.hpp"
+#include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
@@ -212,7 +213,8 @@ class OrderSearch {
   void consider(const std::optional<Spread>& spread) {
     std::vector<OpIndex> order = deferral_.schedule(spread.value_or(Spread{}));
     if (!tried_.insert(order).second) return;
-    auto asked = std::make_shared<const RescheduledRequest>(given_, std::move(order));
+    auto asked =
+        std::make_shared<const RescheduledRequest>(given_, std::move(order), choose_planner(kPlacedBy)->additions);
     const Result<Plan> plan = find_planner(kPlacedBy)->plan(asked->request());
     if (!plan.ok()) {
       if (!failure_) failure_ = plan.error();

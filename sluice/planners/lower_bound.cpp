@@ -11,14 +11,18 @@
 namespace sluice {
 namespace {
 
-// Bytes of non-persistent tensors made before op k and used at or after it, by k.
-IdVector<OpIndex, Bytes> bytes_across(const Graph& graph, const Liveness& liveness) {
+// Bytes of non-persistent tensors made before op k and used at or after it, by k; each as few as may move of it.
+IdVector<OpIndex, Bytes> bytes_across(const Graph& graph, const Liveness& liveness, const CostModel& costs,
+                                      Encoding encoding) {
   IdVector<OpIndex, Bytes> change(graph.ops().size() + 2, 0);
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     const Interval<OpIndex> range = liveness.ranges[id];
     if (is_persistent(graph.tensor(id).role) || range.length() < 2) continue;
-    change[range.begin + 1] += room_for(graph.tensor(id), kFastTier, false).bytes;
-    change[range.end] -= room_for(graph.tensor(id), kFastTier, false).bytes;
+    const Bytes room = room_for(graph.tensor(id), kFastTier, false).bytes;
+    const bool encoded = allows(graph.tensor(id), encoding);
+    const Bytes bytes = encoded ? costs.moved_bytes({id, room, encoding}) : room;
+    change[range.begin + 1] += bytes;
+    change[range.end] -= bytes;
   }
   for (std::size_t k = 1; k < change.size(); ++k) change[k] += change[k - 1];
   return change;
@@ -39,7 +43,7 @@ IdVector<OpIndex, Bytes> persistent_bytes_from(const Graph& graph, const Livenes
 }  // namespace
 
 Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
-                         std::span<const Bytes> budgets) {
+                         std::span<const Bytes> budgets, Encoding encoding) {
   Seconds compute = 0;
   for (OpIndex op = 0; op < graph.op_count(); ++op) compute += costs.op_seconds(op);
   if (machine.tiers.size() != 2 || machine.tier(1).addressable) return compute;
@@ -48,7 +52,7 @@ Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machi
   if (!out || !in) return compute;
 
   const Liveness liveness = analyze_liveness(graph);
-  const IdVector<OpIndex, Bytes> across = bytes_across(graph, liveness);
+  const IdVector<OpIndex, Bytes> across = bytes_across(graph, liveness, costs, encoding);
   const IdVector<OpIndex, Bytes> persistent = persistent_bytes_from(graph, liveness);
   const auto seconds = [&](Bytes bytes, LinkId link) {
     return std::max(0.0, static_cast<double>(bytes - budgets[kFastTier])) / machine.link(link).bandwidth;

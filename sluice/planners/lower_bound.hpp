@@ -7,6 +7,9 @@
 //
 //   step >= max(compute before k, (A_k - C)/BW_out) + max(compute from k on, (A_k + P_k - C)/BW_in)
 //
+// Where tensors may move encoded, A_k counts what each takes encoded: what went out of it is at least that, and what is in
+// the fast tier takes at least as much of C. The bound is then lower.
+//
 // The step is also never shorter than the compute time alone. Where ops may address the slow tier, and on machines of
 // more than two tiers or without links both ways, only this second bound is used. Links count at their full bandwidth:
 // while they share a disk they are only slower.
@@ -20,8 +23,8 @@
 
 namespace sluice {
 
-// `costs` are those of `graph` on `machine`; budgets by TierId.
+// `costs` are those of `graph` on `machine`; budgets by TierId. `encoding`: in which non-persistent tensors may move.
 Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
-                         std::span<const Bytes> budgets);
+                         std::span<const Bytes> budgets, Encoding encoding = Encoding::kNone);
 
 }  // namespace sluice

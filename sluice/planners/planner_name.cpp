@@ -50,6 +50,14 @@ std::optional<AdditionSet> parse_additions(std::string_view list, const PlannerE
   return chosen;
 }
 
+AdditionSet default_additions(const PlannerEntry& entry) {
+  AdditionSet chosen;
+  for (std::size_t i = 0; i < entry.additions.size(); ++i) {
+    if (!entry.additions[i].by_default) chosen.remove(i);
+  }
+  return chosen;
+}
+
 }  // namespace
 
 const PlannerEntry* find_planner(std::string_view text) {
@@ -70,12 +78,22 @@ Result<ChosenPlanner> choose_planner(std::string_view text) {
   const PlannerEntry* entry = find_planner(text);
   if (entry == nullptr) return unknown_planner(text);
   const std::size_t colon = text.find(kBeforeSettings);
-  if (colon == std::string_view::npos) return ChosenPlanner{entry, {}};
+  if (colon == std::string_view::npos) return ChosenPlanner{entry, default_additions(*entry)};
   const std::string_view setting = text.substr(colon + 1);
   if (entry->additions.empty() || !setting.starts_with(kSetting)) return bad_setting(text, *entry);
   const std::optional<AdditionSet> additions = parse_additions(setting.substr(kSetting.size()), *entry);
   if (!additions) return bad_setting(text, *entry);
   return ChosenPlanner{entry, *additions};
+}
+
+bool wants_encodings(std::string_view text) {
+  const Result<ChosenPlanner> chosen = choose_planner(text);
+  if (!chosen.ok()) return false;
+  const std::vector<PlannerAddition>& known = chosen->entry->additions;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (known[i].wants_encodings && chosen->additions.has(i)) return true;
+  }
+  return false;
 }
 
 }  // namespace sluice

@@ -1,6 +1,6 @@
 // A planner as the user writes it: its name, and which of our additions to the published algorithm it uses.
 //
-//   sentinel                             all of them
+//   sentinel                             all of them, but for those that must be named (PlannerAddition::by_default)
 //   sentinel:additions=none              as published
 //   sentinel:additions=choice+staying    with these two
 #pragma once
@@ -16,5 +16,8 @@ struct ChosenPlanner {
 
 // kBadInput for an unknown planner, setting or addition; the message lists the known ones.
 Result<ChosenPlanner> choose_planner(std::string_view text);
+
+// Whether the planner, so named, looks at Profile::encodings. False where there is no such planner.
+bool wants_encodings(std::string_view text);
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sluice/plan/rooms.hpp"
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/planner_name.hpp"
@@ -114,7 +115,9 @@ Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan
   const Program program = lower_plan(request.graph, request.machine, plan).value();
   const PlanCosts costs(request.graph, request.profile, request.machine, plan);
   plan.predicted_step_seconds = simulate(program, costs.costs()).step_seconds;
-  plan.lower_bound_seconds = step_lower_bound(costs.graph(), costs.costs(), request.machine, request.budgets);
+  const bool encodes = staging_bytes(plan) > 0;
+  plan.lower_bound_seconds = step_lower_bound(costs.graph(), costs.costs(), request.machine, request.budgets,
+                                              encodes ? Encoding::kZeroValue : Encoding::kNone);
   return plan;
 }
 

@@ -12,13 +12,14 @@ namespace sluice {
 class RescheduledRequest {
  public:
   // What `request` refers to must outlive this object. A schedule that names no op of the graph is a broken invariant.
-  RescheduledRequest(const PlanRequest& request, std::vector<OpIndex> schedule)
+  // `additions`: those of the planner that is to be asked.
+  RescheduledRequest(const PlanRequest& request, std::vector<OpIndex> schedule, AdditionSet additions = {})
       : schedule_(std::move(schedule)),
         step_(reschedule(request.graph, schedule_).value()),
         profile_(rescheduled_times(request.profile, step_)),
         given_fingerprint_(request.graph.fingerprint()),
         given_op_count_(request.graph.op_count()),
-        request_{step_.graph, profile_, request.machine, request.budgets} {
+        request_{step_.graph, profile_, request.machine, request.budgets, nullptr, additions} {
     if (request.accesses == nullptr) return;
     accesses_ = rescheduled_accesses(*request.accesses, step_);
     request_.accesses = &*accesses_;

@@ -1,6 +1,7 @@
 #include "sluice/profile/cost_model.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace sluice {
 namespace {
@@ -34,7 +35,11 @@ MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const
 }
 
 CostModel::CostModel(const Graph& graph, const Profile& profile, const Machine& machine)
-    : graph_(graph), machine_(machine), traffic_(graph, machine.cache_bytes), op_seconds_(profile.op_seconds) {
+    : graph_(graph),
+      machine_(machine),
+      encodings_(profile.encodings),
+      traffic_(graph, machine.cache_bytes),
+      op_seconds_(profile.op_seconds) {
   SLUICE_CHECK(op_seconds_.size() == graph.ops().size(), "the profile is of another graph than " + graph.name);
   placements_.resize(machine.tiers.size());
   for (const auto& times : profile.placements) {
@@ -80,6 +85,37 @@ double CostModel::shared_speed(LinkId link) const {
 Seconds CostModel::transfer_seconds(LinkId link, Bytes bytes) const {
   const Link& path = machine_.link(link);
   return path.latency + static_cast<Seconds>(bytes) * seconds_per_byte(path.bandwidth);
+}
+
+Bytes CostModel::moved_bytes(const Load& load) const {
+  if (load.encoding == Encoding::kNone || encodings_ == nullptr) return load.bytes;
+  const Bytes encoded = encodings_->encoded_bytes.at(static_cast<std::size_t>(load.tensor));
+  return encoded > 0 ? std::min(encoded, load.bytes) : load.bytes;
+}
+
+Seconds CostModel::coding_seconds(LinkId link, const Load& load) const {
+  if (load.encoding == Encoding::kNone || encodings_ == nullptr) return 0;
+  const BytesPerSecond speed = machine_.link(link).from == kFastTier ? encodings_->encode : encodings_->decode;
+  return static_cast<Seconds>(load.bytes) * seconds_per_byte(speed);
+}
+
+Seconds CostModel::transfer_seconds(LinkId link, const Load& load) const {
+  return transfer_seconds(link, moved_bytes(load)) + coding_seconds(link, load);
+}
+
+double CostModel::interference(LinkId link, const Load& load) const {
+  const Seconds coding = coding_seconds(link, load);
+  if (coding <= 0) return interference(link);
+  const Seconds lost = interference(link) * transfer_seconds(link, moved_bytes(load)) + coding;
+  return lost / transfer_seconds(link, load);
+}
+
+bool CostModel::worth_encoding(LinkId outward, LinkId inward, const Load& load) const {
+  if (encodings_ == nullptr || encodings_->encode <= 0 || encodings_->decode <= 0) return false;
+  const Load as_it_is{load.tensor, load.bytes, Encoding::kNone};
+  return std::ranges::all_of(std::array{outward, inward}, [&](LinkId link) {
+    return transfer_seconds(link, load) < transfer_seconds(link, as_it_is);
+  });
 }
 
 }  // namespace sluice

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "sluice/graph/encoding.hpp"
 #include "sluice/profile/cache_model.hpp"
 #include "sluice/profile/memory_time.hpp"
 #include "sluice/profile/profile.hpp"
@@ -24,6 +25,13 @@ namespace sluice {
 // says: the waits for emulated tiers. A tier of real memory adds nothing: it is as slow as it is.
 MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,
                                std::span<const TierId> operand_tiers);
+
+// What a transfer carries.
+struct Load {
+  TensorId tensor = 0;
+  Bytes bytes = 0;  // as they are
+  Encoding encoding = Encoding::kNone;
+};
 
 class CostModel {
  public:
@@ -40,6 +48,17 @@ class CostModel {
 
   Seconds transfer_seconds(LinkId link, Bytes bytes) const;  // while the link has its device to itself
 
+  // The same of a tensor that lies encoded at the link's slow end. The lane's thread packs or unpacks while other chunks
+  // are under way; what it takes is added in full, because it takes it from the compute threads.
+  Seconds transfer_seconds(LinkId link, const Load& load) const;
+
+  // What the link really moves of it. As it is where the profile does not know better.
+  Bytes moved_bytes(const Load& load) const;
+
+  // Whether encoding the tensor on its way there and back saves more time of the links than it takes of the processor.
+  // Never where the profile has no figures, nor on a link that is faster than the encoder.
+  bool worth_encoding(LinkId outward, LinkId inward, const Load& load) const;
+
   // The link back, if the two slow each other down while both are busy (Link::shared_bandwidth), and the share of its
   // own speed at which `link` then goes: above 0, at most 1.
   std::optional<LinkId> shares_with(LinkId link) const;
@@ -48,14 +67,20 @@ class CostModel {
   // Compute time lost while the link carries data, per second of its time at full speed (Link::interference x
   // bandwidth).
   double interference(LinkId link) const;
+  // The same while it carries this: packing and unpacking are lost in full.
+  double interference(LinkId link, const Load& load) const;
 
  private:
   // How much longer op `op` was measured to take because of its operands in slow tier `tier`; nothing if it was not
   // measured.
   std::optional<Seconds> measured_extra(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const;
 
+  // The processor's part of a transfer.
+  Seconds coding_seconds(LinkId link, const Load& load) const;
+
   const Graph& graph_;
   const Machine& machine_;
+  std::shared_ptr<const EncodingFigures> encodings_;
   OpTraffic traffic_;
   std::vector<Seconds> op_seconds_;
   std::vector<std::shared_ptr<const PlacementTimes>> placements_;  // by TierId, nullptr where nothing was measured

@@ -72,6 +72,62 @@ TEST_F(CostModelTest, TransfersCostLatencyOnceAndBytesAtTheLinkBandwidth) {
   EXPECT_DOUBLE_EQ(costs.transfer_seconds(0, 8192), 2.5);
 }
 
+// A tensor of 8192 bytes of which 2048 move encoded; the encoder packs 16,384 bytes a second.
+class EncodedTransfers : public CostModelTest {
+ protected:
+  EncodedTransfers() {
+    machine_.links.push_back({.from = kSlow, .to = kFastTier, .bandwidth = 4096});
+    encode_at(16384, 32768);
+  }
+  void encode_at(BytesPerSecond encode, BytesPerSecond decode) {
+    profile_.encodings = std::make_shared<EncodingFigures>(
+        EncodingFigures{.encoded_bytes = {2048, 0}, .encode = encode, .decode = decode});
+  }
+  static constexpr Load kEncoded{0, 8192, Encoding::kZeroValue};
+};
+
+TEST_F(EncodedTransfers, CostTheBytesThatMoveAndTheEncoder) {
+  const CostModel costs(graph_, profile_, machine_);
+  EXPECT_EQ(costs.moved_bytes(kEncoded), 2048);
+  EXPECT_DOUBLE_EQ(costs.transfer_seconds(0, kEncoded), 0.5 + 2048.0 / 4096 + 8192.0 / 16384);
+  EXPECT_DOUBLE_EQ(costs.transfer_seconds(1, kEncoded), 2048.0 / 4096 + 8192.0 / 32768);
+  const Load as_it_is{0, 8192, Encoding::kNone};
+  EXPECT_DOUBLE_EQ(costs.transfer_seconds(0, as_it_is), costs.transfer_seconds(0, 8192));
+  const Load unknown{1, 8192, Encoding::kZeroValue};
+  EXPECT_EQ(costs.moved_bytes(unknown), 8192) << "nobody measured";
+}
+
+TEST_F(EncodedTransfers, TakeTheEncodersTimeFromCompute) {
+  machine_.links[0].interference = 0.1 / 4096;
+  const CostModel costs(graph_, profile_, machine_);
+  EXPECT_DOUBLE_EQ(costs.interference(0, {0, 8192, Encoding::kNone}), 0.1);
+  EXPECT_DOUBLE_EQ(costs.interference(0, kEncoded), (0.1 * (0.5 + 0.5) + 0.5) / 1.5);
+}
+
+TEST_F(EncodedTransfers, PayOnlyOnALinkThatIsSlowerThanTheEncoder) {
+  EXPECT_TRUE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
+  for (const BytesPerSecond speed : {4096.0, 1000.0}) {  // the link's, and less
+    encode_at(speed, 1e9);
+    EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded)) << speed;
+    encode_at(1e9, speed);
+    EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded)) << speed;
+  }
+  // Three quarters of the time of the link are saved: the encoder may take less than that.
+  encode_at(4096 / 0.74, 1e9);
+  EXPECT_TRUE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
+  encode_at(4096 / 0.76, 1e9);
+  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
+}
+
+TEST_F(EncodedTransfers, NeverPayWhereNothingWasMeasured) {
+  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, {1, 8192, Encoding::kZeroValue}));
+  encode_at(0, 0);
+  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
+  profile_.encodings = nullptr;
+  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
+  EXPECT_EQ(CostModel(graph_, profile_, machine_).moved_bytes(kEncoded), 8192);
+}
+
 TEST_F(CostModelTest, LinksOfOneDeviceSlowEachOtherDown) {
   machine_.links.push_back({.from = kSlow, .to = kFastTier, .bandwidth = 1000, .shared_bandwidth = 1000});
   machine_.links[0].shared_bandwidth = 1024;

@@ -10,6 +10,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/profile/encoding_figures.hpp"
 #include "sluice/profile/placement.hpp"
 
 namespace sluice {
@@ -21,7 +22,8 @@ struct Profile {
   IdVector<OpIndex, Seconds> cold_seconds;  // or empty: no operand in a cache
   // By slow tier; shared, because profiles are copied and these are large.
   std::vector<std::shared_ptr<const PlacementTimes>> placements;
-  int distinct_ops = 0;  // ops of different signature
+  std::shared_ptr<const EncodingFigures> encodings;  // or nullptr: nobody measured, nothing is worth encoding
+  int distinct_ops = 0;                              // ops of different signature
   int measured_ops = 0;  // of these, how many were measured for this profile; the others were known
   Provenance provenance = Provenance::kMeasured;
 };

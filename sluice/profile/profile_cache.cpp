@@ -84,12 +84,15 @@ Status ProfileCache::read_file() {
   SLUICE_RETURN_IF_ERROR(reader.read("ops", ops));
   SLUICE_RETURN_IF_ERROR(reader.read("placements", placements));
   SLUICE_RETURN_IF_ERROR(reader.read("links", links));
+  std::map<std::string, EncodingFigures> encodings;
+  if (reader.has("encodings")) SLUICE_RETURN_IF_ERROR(reader.read("encodings", encodings));  // older caches have none
   for (const auto& [key, configurations] : placements) {
     if (!begin_in_fast_memory(configurations)) return reader.error("placements", "no time in fast memory of " + key);
   }
   ops_.merge(ops);
   placements_.merge(placements);
   links_.merge(links);
+  encodings_.merge(encodings);
   return {};
 }
 
@@ -111,6 +114,15 @@ void ProfileCache::put_placement(const std::string& signature, const Tier& slow,
   placements_[placement_key(signature, slow)] = std::move(configurations);
 }
 
+const EncodingFigures* ProfileCache::find_encodings(const std::string& graph_fingerprint) const {
+  const auto found = encodings_.find(graph_fingerprint);
+  return found == encodings_.end() ? nullptr : &found->second;
+}
+
+void ProfileCache::put_encodings(const std::string& graph_fingerprint, EncodingFigures figures) {
+  encodings_[graph_fingerprint] = std::move(figures);
+}
+
 std::optional<LinkMeasurement> ProfileCache::find_link(const std::string& key) const {
   const auto found = links_.find(key);
   return found == links_.end() ? std::nullopt : std::optional(found->second);
@@ -120,8 +132,11 @@ void ProfileCache::put_link(const std::string& key, const LinkMeasurement& measu
 
 Status ProfileCache::save() {
   merge_file();
-  const nlohmann::json document = {
-      {"version", kCacheFormatVersion}, {"ops", ops_}, {"placements", placements_}, {"links", links_}};
+  const nlohmann::json document = {{"version", kCacheFormatVersion},
+                                   {"ops", ops_},
+                                   {"placements", placements_},
+                                   {"links", links_},
+                                   {"encodings", encodings_}};
   std::error_code shows_when_written;
   std::filesystem::create_directories(path_.parent_path(), shows_when_written);
   const Status written = write_file(path_, document.dump(1) + "\n");

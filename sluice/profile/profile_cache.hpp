@@ -18,6 +18,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/profile/encoding_figures.hpp"
 #include "sluice/profile/placement.hpp"
 
 namespace sluice {
@@ -45,6 +46,10 @@ class ProfileCache {
   const OpConfigurations* find_placement(const std::string& signature, const Tier& slow) const;
   void put_placement(const std::string& signature, const Tier& slow, OpConfigurations configurations);
 
+  // Of the graph with this fingerprint; nullptr when nobody measured them.
+  const EncodingFigures* find_encodings(const std::string& graph_fingerprint) const;
+  void put_encodings(const std::string& graph_fingerprint, EncodingFigures figures);
+
   // `key` names both tiers by what they are on, e.g. "dram->file on device 259:1": the caller's choice.
   std::optional<LinkMeasurement> find_link(const std::string& key) const;
   void put_link(const std::string& key, const LinkMeasurement& measurement);
@@ -63,6 +68,7 @@ class ProfileCache {
   std::map<std::string, OpMeasurement> ops_;
   std::map<std::string, OpConfigurations> placements_;
   std::map<std::string, LinkMeasurement> links_;
+  std::map<std::string, EncodingFigures> encodings_;
   std::vector<std::string> notes_;
 };
 

@@ -44,6 +44,32 @@ TEST_F(ProfileCacheTest, KeepsMeasurementsBetweenRuns) {
   EXPECT_TRUE(second.notes().empty());
 }
 
+TEST_F(ProfileCacheTest, KeepsWhatEncodingWouldDoOfEachGraphApart) {
+  const EncodingFigures figures{.encoded_bytes = {0, 4096, 8192}, .encode = 3e9, .decode = 2e9};
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  EXPECT_EQ(cache.find_encodings("graph"), nullptr);
+  cache.put_encodings("graph", figures);
+  ASSERT_TRUE(cache.save().ok());
+  const ProfileCache reopened = ProfileCache::open("cpu A", folder_);
+  EXPECT_TRUE(reopened.notes().empty());
+  ASSERT_NE(reopened.find_encodings("graph"), nullptr);
+  EXPECT_EQ(*reopened.find_encodings("graph"), figures);
+  EXPECT_EQ(reopened.find_encodings("another"), nullptr);
+}
+
+// What it knew of ops stays: a cache without encodings is no older format.
+TEST_F(ProfileCacheTest, ReadsACacheWithoutEncodings) {
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  cache.put_op("conv", kConv);
+  ASSERT_TRUE(cache.save().ok());
+  nlohmann::json document = nlohmann::json::parse(std::ifstream(cache.path()));
+  document.erase("encodings");
+  std::ofstream(cache.path()) << document;
+  const ProfileCache reopened = ProfileCache::open("cpu A", folder_);
+  EXPECT_TRUE(reopened.notes().empty());
+  EXPECT_EQ(reopened.find_op("conv"), kConv);
+}
+
 TEST_F(ProfileCacheTest, KeepsTimesByPlacementOfEachTierApart) {
   ProfileCache cache = ProfileCache::open("cpu A", folder_);
   cache.put_placement("conv", slow_tier(1e9), kPlaced);

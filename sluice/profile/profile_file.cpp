@@ -106,6 +106,20 @@ Status read_placements(const JsonReader& document, const Graph& graph, Profile& 
   return {};
 }
 
+// Profiles saved without them have none.
+Status read_encodings(const JsonReader& document, const Graph& graph, Profile& profile) {
+  if (!document.has("encodings")) return {};
+  SLUICE_ASSIGN(const JsonReader reader, document.object("encodings"));
+  EncodingFigures figures;
+  SLUICE_RETURN_IF_ERROR(read_json(reader, figures));
+  if (figures.encoded_bytes.size() != graph.tensors().size()) {
+    return reader.error("encoded_bytes", fmt::format("of {} tensors where the graph has {}",
+                                                     figures.encoded_bytes.size(), graph.tensors().size()));
+  }
+  profile.encodings = std::make_shared<EncodingFigures>(std::move(figures));
+  return {};
+}
+
 }  // namespace
 
 json profile_to_json(const Graph& graph, const Machine& machine, const Profile& profile) {
@@ -116,7 +130,7 @@ json profile_to_json(const Graph& graph, const Machine& machine, const Profile& 
                           {"configurations", times->distinct},
                           {"by_op", times->index}});
   }
-  return {
+  json document = {
       {"format", kFormatName},
       {"version", kProfileFormatVersion},
       {"graph", {{"name", graph.name}, {"fingerprint", profile.graph_fingerprint}}},
@@ -126,6 +140,8 @@ json profile_to_json(const Graph& graph, const Machine& machine, const Profile& 
       {"ops", times_to_json(graph, profile)},
       {"placements", placements},
   };
+  if (profile.encodings != nullptr) document["encodings"] = *profile.encodings;
+  return document;
 }
 
 Result<Profile> profile_from_json(const json& document, const Graph& graph, const Machine& machine) {
@@ -140,6 +156,7 @@ Result<Profile> profile_from_json(const json& document, const Graph& graph, cons
   SLUICE_RETURN_IF_ERROR(reader.read("distinct_ops", profile.distinct_ops));
   SLUICE_RETURN_IF_ERROR(read_times(reader, graph, profile));
   SLUICE_RETURN_IF_ERROR(read_placements(reader, graph, profile));
+  SLUICE_RETURN_IF_ERROR(read_encodings(reader, graph, profile));
   return profile;
 }
 

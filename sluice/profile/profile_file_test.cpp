@@ -81,6 +81,28 @@ TEST_F(ProfileFileTest, ReadsWhatWasSaved) {
   EXPECT_EQ(read->placements[0]->index, profile_.placements[0]->index);
 }
 
+TEST_F(ProfileFileTest, KeepsWhatEncodingWouldDo) {
+  EXPECT_FALSE(saved().contains("encodings")) << "nobody measured";
+  EXPECT_EQ(profile_from_json(saved(), graph_, machine_)->encodings, nullptr);
+  EncodingFigures figures{
+      .encoded_bytes = std::vector<Bytes>(graph_.tensors().size(), 4096), .encode = 3e9, .decode = 2e9};
+  figures.encoded_bytes.back() = 0;
+  profile_.encodings = std::make_shared<EncodingFigures>(figures);
+  const Result<Profile> read = profile_from_json(saved(), graph_, machine_);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_NE(read->encodings, nullptr);
+  EXPECT_EQ(*read->encodings, figures);
+
+  nlohmann::json document = saved();
+  document["encodings"]["encoded_bytes"][0] = -1;
+  EXPECT_NE(refusal(document).message.find("/encodings/encoded_bytes: below 0"), std::string::npos);
+  document["encodings"]["encoded_bytes"].erase(0);
+  EXPECT_NE(refusal(document).message.find("tensors where the graph has"), std::string::npos);
+  document = saved();
+  document["encodings"]["encode_bytes_per_second"] = -1.0;
+  EXPECT_EQ(refusal(document).code, ErrorCode::kBadInput);
+}
+
 TEST_F(ProfileFileTest, RefusesAnotherGraph) {
   const Result<Profile> read = profile_from_json(saved(), graph_of(4), machine_);
   ASSERT_FALSE(read.ok());

@@ -16,6 +16,16 @@ List by_slot(const List& by_op, const std::vector<OpIndex>& op_of) {
   return result;
 }
 
+// A tensor that is made again has the bytes that it had before.
+std::shared_ptr<const EncodingFigures> rescheduled_encodings(const EncodingFigures& figures, const Rescheduled& step) {
+  auto result = std::make_shared<EncodingFigures>(figures);
+  result->encoded_bytes.clear();
+  for (const TensorId tensor : step.tensor_of) {
+    result->encoded_bytes.push_back(figures.encoded_bytes[as_index(tensor)]);
+  }
+  return result;
+}
+
 }  // namespace
 
 Profile rescheduled_times(const Profile& profile, const Rescheduled& step) {
@@ -23,6 +33,7 @@ Profile rescheduled_times(const Profile& profile, const Rescheduled& step) {
   Profile result = profile;
   result.op_seconds = by_slot(profile.op_seconds, step.op_of);
   result.cold_seconds = by_slot(profile.cold_seconds, step.op_of);
+  if (profile.encodings != nullptr) result.encodings = rescheduled_encodings(*profile.encodings, step);
   for (auto& times : result.placements) {
     auto copy = std::make_shared<PlacementTimes>(*times);
     copy->index = by_slot(times->index, step.op_of);

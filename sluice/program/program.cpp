@@ -30,6 +30,7 @@ class Lowering {
   // a byte after all those that it must wait for.
   Program run() {
     program_.arena_bytes = plan_.arena_bytes;
+    program_.staging_begin = plan_.arena_bytes[as_index(kFastTier)] - staging_bytes(plan_);
     program_.lanes.resize(machine_.links.size());
     program_.step_start.resize(graph_.tensors().size());
     std::size_t issued = 0;
@@ -96,12 +97,21 @@ class Lowering {
         transfer.others.push_back({plan_.residencies[as_index(block.members[i])].tensor, offsets[i]});
       }
     }
+    set_encoding(migration, transfer);
     transfer.after_op = migration.issue_after;
     transfer.waits =
         hazards_.enter_transfer(index, {transfer.from.tier, bytes_at(transfer.from, transfer.bytes), false},
                                 {transfer.to.tier, bytes_at(transfer.to, transfer.bytes), true});
     program_.lanes[as_index(transfer.link)].push_back(index);
     program_.transfers.push_back(std::move(transfer));
+  }
+
+  void set_encoding(const Migration& migration, TransferInstruction& transfer) const {
+    for (const ResidencyIndex side : {migration.from, migration.to}) {
+      if (plan_.residencies[as_index(side)].encoding == Encoding::kNone) continue;
+      transfer.encoding = plan_.residencies[as_index(side)].encoding;
+      transfer.encoded = side;
+    }
   }
 
   // Where the next step finds a tensor is where this one leaves it: the first residency of what survives the step.

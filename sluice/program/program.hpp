@@ -62,10 +62,14 @@ struct TransferInstruction {
   OpIndex after_op = kStepStart;
   std::vector<TransferIndex> waits;
   std::vector<TransferPart> others;  // a block's other members, by offset
+  // What lies in the slow tier is, or will be, encoded. Towards tier 0 the transfer decodes, away from it it encodes.
+  Encoding encoding = Encoding::kNone;
+  ResidencyIndex encoded = -1;  // the residency where it lies so
 };
 
 struct Program {
   std::vector<Bytes> arena_bytes;                 // by TierId: what to reserve
+  Bytes staging_begin = 0;                        // what follows in the fast arena is for encoding, if there is any
   std::vector<ComputeInstruction> compute;        // by OpIndex
   std::vector<TransferInstruction> transfers;     // in plan order
   std::vector<std::vector<TransferIndex>> lanes;  // by LinkId

@@ -19,7 +19,8 @@ struct StepTimes {
   std::vector<Span> transfers;    // by TransferIndex: while the lane's link served it; those of a lane do not overlap
   Seconds step_seconds = 0;       // until the last instruction is done
   Seconds stall_seconds = 0;      // sum of stalls, plus the wait for transfers at the end of the step
-  std::vector<Bytes> link_bytes;  // by LinkId: moved in the step
+  std::vector<Bytes> link_bytes;  // by LinkId: moved in the step; of what is encoded, the encoded bytes
+  std::vector<Bytes> raw_link_bytes;  // by LinkId: the same if nothing were encoded
 };
 
 }  // namespace sluice

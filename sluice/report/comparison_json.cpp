@@ -63,6 +63,8 @@ json row_json(const ComparisonRow& row) {
           {"stall_ms", row.stall_seconds * 1e3},
           {"bytes_in", row.bytes_in},
           {"bytes_out", row.bytes_out},
+          {"raw_bytes_in", row.raw_bytes_in},
+          {"raw_bytes_out", row.raw_bytes_out},
           {"policy", row.policy ? policy_json(*row.policy) : json()},
           {"locality", row.locality},
           {"fast_budget_bytes", usable_fast_bytes(row.plan)},

@@ -179,12 +179,17 @@ class PlanStory {
   void add_migration(Explanation& life, const Migration& migration) const {
     const TierId to = plan_.residencies[migration.to].tier;
     const bool leaves = to > plan_.residencies[migration.from].tier;
+    const Encoding encoding = plan_.residencies[leaves ? migration.to : migration.from].encoding;
+    const std::string encoded =
+        encoding == Encoding::kNone
+            ? ""
+            : fmt::format(", {} {}", leaves ? "encoded as" : "decoded from", to_string(encoding));
     life.events.push_back(
         {migration.issue_after, leaves ? "leaves" : "comes",
          fmt::format(
-             "{} it starts to {} {}; there before {}{}",
+             "{} it starts to {} {}{}; there before {}{}",
              migration.issue_after == kStepStart ? "with the step" : "behind the op", leaves ? "leave for" : "come to",
-             tier(to),
+             tier(to), encoded,
              migration.needed_by == graph().op_count() ? "the step ends" : fmt::format("slot {}", migration.needed_by),
              why(migration))});
   }

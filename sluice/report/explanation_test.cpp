@@ -43,6 +43,14 @@ TEST(Explanation, TellsWhatThePlannerRecorded) {
               HasSubstr("there before slot 2 (others in its room save more copying until it is needed again)\n"));
 }
 
+TEST(Explanation, TellsHowACopyIsEncoded) {
+  testing::TinyStep tiny = testing::tiny_step();
+  tiny.plan.residencies[testing::TinyStep::kXFile].encoding = Encoding::kZeroValue;
+  const std::string text = text_of(tiny.graph, tiny.machine, tiny.plan, "x");
+  EXPECT_THAT(text, HasSubstr("starts to leave for file, encoded as zero-value; there before slot 2"));
+  EXPECT_THAT(text, HasSubstr("starts to come to dram, decoded from zero-value; there before slot 3"));
+}
+
 TEST(Explanation, TellsWhereAPersistentTensorBeginsAndEnds) {
   const testing::TinyStep tiny = testing::tiny_step();
   const std::string text = text_of(tiny.graph, tiny.machine, tiny.plan, "w");

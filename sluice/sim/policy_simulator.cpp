@@ -98,6 +98,7 @@ StepTimes last_step(const PolicyTimeline& timeline, const Machine& machine) {
   last.link_bytes.assign(machine.links.size(), 0);
   last.link_bytes[static_cast<std::size_t>(timeline.tiers.inward)] = step.bytes_in();
   last.link_bytes[static_cast<std::size_t>(timeline.tiers.outward)] = step.bytes_out();
+  last.raw_link_bytes = last.link_bytes;
   return last;
 }
 

@@ -21,7 +21,7 @@ struct LaneState {
 
   std::optional<LinkId> shares_with = {};
   double shared_speed = 1;
-  double interference = 0;  // compute time lost in every second at full speed
+  double interference = 0;  // of the transfer under way: compute time lost in every second at full speed
 };
 
 // However many bytes go by, an op gets this share of the time.
@@ -45,10 +45,10 @@ class Simulation {
       : program_(program), costs_(costs), lanes_(program.lanes.size()), transfer_done_(program.transfers.size()) {
     timeline_.transfers.resize(program.transfers.size());
     timeline_.link_bytes.assign(program.lanes.size(), 0);
+    timeline_.raw_link_bytes.assign(program.lanes.size(), 0);
     for (std::size_t link = 0; link < lanes_.size(); ++link) {
       lanes_[link].shares_with = costs.shares_with(static_cast<LinkId>(link));
       lanes_[link].shared_speed = costs.shared_speed(static_cast<LinkId>(link));
-      lanes_[link].interference = costs.interference(static_cast<LinkId>(link));
     }
   }
 
@@ -106,9 +106,12 @@ class Simulation {
     lane.waits_met = 0;
     lane.busy = true;
     lane.speed = 1;
-    lane.end = now_ + costs_.transfer_seconds(transfer.link, transfer.bytes);
+    const Load load{transfer.tensor, transfer.bytes, transfer.encoding};
+    lane.end = now_ + costs_.transfer_seconds(transfer.link, load);
+    lane.interference = costs_.interference(transfer.link, load);
     timeline_.transfers[as_index(index)].begin = now_;
-    timeline_.link_bytes[link] += transfer.bytes;
+    timeline_.link_bytes[link] += costs_.moved_bytes(load);
+    timeline_.raw_link_bytes[link] += transfer.bytes;
   }
 
   bool op_done(OpIndex op) const {

@@ -69,6 +69,22 @@ TEST(Simulator, OpsBesideATransferTakeLonger) {
   expect_span(timeline.ops[3], 20.384, 25.384);
 }
 
+// The same with x encoded: 4,096 of its 8,192 bytes move, and either way the processor is busy with it for 1 us.
+TEST(Simulator, WhatIsEncodedMovesFewerBytesAndTakesTheProcessor) {
+  testing::TinyStep step = testing::tiny_step();
+  step.plan.residencies[testing::TinyStep::kXFile].encoding = Encoding::kZeroValue;
+  for (auto* bytes : {&step.plan.budgets, &step.plan.arena_bytes}) bytes->front() += kMiB;
+  Profile profile = profile_of({4, 3, 2, 5, 1});
+  profile.encodings = std::make_shared<EncodingFigures>(
+      EncodingFigures{.encoded_bytes = {0, 4096, 0, 0, 0}, .encode = 8192e6, .decode = 8192e6});
+  const StepTimes timeline =
+      simulate(lower_plan(step.graph, step.machine, step.plan).value(), CostModel(step.graph, profile, step.machine));
+  EXPECT_EQ(timeline.link_bytes, (std::vector<Bytes>{4096, 4096}));
+  EXPECT_EQ(timeline.raw_link_bytes, (std::vector<Bytes>{8192, 8192}));
+  expect_span(timeline.transfers[0], 4, 4 + 4.096 + 1);
+  expect_span(timeline.ops[1], 4, 4 + 3 / (1 - 1 / 5.096));
+}
+
 // Two ops; three transfers of 10,000 bytes, 10 us each and 2 us of latency. Link 0 carries one at a time, in lane
 // order; t2 goes the other way at once, but only when t0 is done; the step ends with its last transfer.
 //

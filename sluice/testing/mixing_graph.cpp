@@ -24,9 +24,11 @@ std::uint64_t hash_bytes(std::uint64_t hash, std::span<const std::byte> bytes) {
   return mix64(hash ^ bytes.size());
 }
 
+// Half of the words of four bytes are zero, so that there is something to encode.
 void fill_bytes(std::uint64_t seed, std::span<std::byte> bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
-    const std::uint64_t word = mix64(seed + 0x9e3779b97f4a7c15ULL * at);
+    const std::uint64_t word =
+        mix64(seed + 0x9e3779b97f4a7c15ULL * at) & ((seed + at / 8) % 2 == 0 ? 0xffffffffULL : ~0xffffffffULL);
     std::memcpy(bytes.data() + at, &word, std::min(sizeof(word), bytes.size() - at));
   }
 }

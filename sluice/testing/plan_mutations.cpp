@@ -249,6 +249,77 @@ bool remove_link(PlanCase& c) {
   return true;
 }
 
+// The encoded residencies, and with `encoded` false all others in slow tiers.
+std::vector<ResidencyIndex> slow_residencies(const PlanCase& c, bool encoded) {
+  std::vector<ResidencyIndex> found;
+  for (std::size_t i = 0; i < c.plan.residencies.size(); ++i) {
+    const Residency& r = c.plan.residencies[i];
+    if (r.tier != kFastTier && (r.encoding != Encoding::kNone) == encoded) {
+      found.push_back(static_cast<ResidencyIndex>(i));
+    }
+  }
+  return found;
+}
+
+void encode(PlanCase& c, ResidencyIndex residency) {
+  c.plan.residencies[as_index(residency)].encoding = Encoding::kZeroValue;
+}
+
+bool encode_integers(PlanCase& c) {
+  const auto encoded = slow_residencies(c, true);
+  if (encoded.empty()) return false;
+  const Residency& residency = c.plan.residencies[as_index(c.random.pick(encoded))];
+  c.graph.tensor(residency.tensor).dtype = c.random.chance(0.5) ? DType::kI32 : DType::kU8;
+  c.plan.graph_fingerprint = c.graph.fingerprint();
+  return true;
+}
+
+bool encode_in_fast_tier(PlanCase& c) {
+  const auto at = c.random.between<std::size_t>(0, c.plan.residencies.size() - 1);
+  if (c.plan.residencies[at].tier != kFastTier) return false;
+  encode(c, static_cast<ResidencyIndex>(at));
+  return true;
+}
+
+bool encode_what_an_op_uses(PlanCase& c) {
+  std::vector<ResidencyIndex> used;
+  for (const OperandUse& use : operand_uses(c)) {
+    if (use.tier != kFastTier) used.push_back(use.residency);
+  }
+  if (used.empty()) return false;
+  encode(c, c.random.pick(used));
+  return true;
+}
+
+bool begin_encoded(PlanCase& c) {
+  std::vector<ResidencyIndex> beginnings;
+  const auto starts = start_residencies(c.graph, c.plan);
+  for (const ResidencyIndex i : slow_residencies(c, false)) {
+    const auto& of_tensor = starts[as_index(c.plan.residencies[as_index(i)].tensor)];
+    if (std::find(of_tensor.begin(), of_tensor.end(), i) != of_tensor.end()) beginnings.push_back(i);
+  }
+  if (beginnings.empty()) return false;
+  encode(c, c.random.pick(beginnings));
+  return true;
+}
+
+bool encode_between_slow_tiers(PlanCase& c) {
+  for (const Migration& m : c.plan.migrations) {
+    const bool slow =
+        c.plan.residencies[as_index(m.from)].tier != kFastTier && c.plan.residencies[as_index(m.to)].tier != kFastTier;
+    if (!slow) continue;
+    encode(c, c.random.chance(0.5) ? m.from : m.to);
+    return true;
+  }
+  return false;
+}
+
+bool use_the_staging(PlanCase& c) {
+  if (slow_residencies(c, true).empty()) return false;
+  c.plan.arena_bytes[as_index(kFastTier)] -= kTensorAlignment;
+  return true;
+}
+
 }  // namespace
 
 std::vector<PlanMutation> plan_mutations() {
@@ -271,6 +342,12 @@ std::vector<PlanMutation> plan_mutations() {
       {"EndElsewhere", Rule::kCycleClosed, end_elsewhere},
       {"BeginTwice", Rule::kCycleClosed, begin_twice},
       {"RemoveLink", Rule::kLinkExists, remove_link},
+      {"EncodeIntegers", Rule::kEncodingAllowed, encode_integers},
+      {"EncodeInFastTier", Rule::kEncodingAllowed, encode_in_fast_tier},
+      {"EncodeWhatAnOpUses", Rule::kEncodingAllowed, encode_what_an_op_uses},
+      {"BeginEncoded", Rule::kEncodingAllowed, begin_encoded},
+      {"EncodeBetweenSlowTiers", Rule::kEncodingAllowed, encode_between_slow_tiers},
+      {"UseTheStaging", Rule::kWithinBudget, use_the_staging},
   };
 }
 

@@ -20,6 +20,7 @@ struct Label {
   TensorId tensor = kNobody;
   std::int64_t version = 0;
   Bytes part = 0;  // from which byte of the tensor on
+  Encoding encoding = Encoding::kNone;
   bool operator==(const Label&) const = default;
 };
 
@@ -202,7 +203,8 @@ class AdversarialRun {
     const std::vector<TransferPart> parts = parts_of(transfer);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [tensor, offset] = parts[i];
-      fill(tensor, behind(transfer.to, offset), transfers_[as_index(index)].versions[i]);
+      fill(tensor, behind(transfer.to, offset), transfers_[as_index(index)].versions[i],
+           encodes(transfer) ? transfer.encoding : Encoding::kNone);
     }
     transfers_[as_index(index)].progress = Progress::kDone;
   }
@@ -222,8 +224,10 @@ class AdversarialRun {
   }
   Bytes bytes_of(TensorId tensor) const { return align_up(graph_.tensor(tensor).bytes, kOperandAlignment); }
 
-  void fill(TensorId tensor, const Location& place, std::int64_t version) {
-    for_cells(place, bytes_of(tensor), [&](Label& cell, Bytes part) { cell = {tensor, version, part}; });
+  static bool encodes(const TransferInstruction& transfer) { return transfer.from.tier == kFastTier; }
+
+  void fill(TensorId tensor, const Location& place, std::int64_t version, Encoding encoding = Encoding::kNone) {
+    for_cells(place, bytes_of(tensor), [&](Label& cell, Bytes part) { cell = {tensor, version, part, encoding}; });
   }
   void mark(TensorId tensor, const Location& place, std::int64_t writer) {
     for_cells(place, bytes_of(tensor), [&](Label& cell, Bytes part) { cell = being_written(writer, part); });
@@ -240,13 +244,15 @@ class AdversarialRun {
     const std::vector<TransferPart> parts = parts_of(transfer);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [tensor, offset] = parts[i];
-      expect(tensor, behind(transfer.from, offset), transfers_[as_index(index)].versions[i], who);
+      expect(tensor, behind(transfer.from, offset), transfers_[as_index(index)].versions[i], who,
+             encodes(transfer) ? Encoding::kNone : transfer.encoding);
     }
   }
 
-  void expect(TensorId tensor, const Location& place, std::int64_t version, const std::string& who) {
+  void expect(TensorId tensor, const Location& place, std::int64_t version, const std::string& who,
+              Encoding encoding = Encoding::kNone) {
     for_cells(place, bytes_of(tensor), [&](const Label& cell, Bytes part) {
-      check(cell, {tensor, version, part}, place, who);
+      check(cell, {tensor, version, part, encoding}, place, who);
     });
   }
   void expect_marked(TensorId tensor, const Location& place, std::int64_t writer) {

@@ -5,6 +5,7 @@
 
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan_builder.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/testing/seeded_random.hpp"
 
 namespace sluice::testing {
@@ -201,6 +202,39 @@ void join(Machine& machine, TierId a, TierId b, BytesPerSecond bandwidth) {
   }
 }
 
+// What may lie encoded: in a slow tier, where no op uses it and no step begins, and joined with tier 0 only.
+std::vector<ResidencyIndex> may_be_encoded(const Graph& graph, const Plan& plan) {
+  std::vector<bool> may(plan.residencies.size());
+  for (std::size_t i = 0; i < may.size(); ++i) {
+    const Residency& r = plan.residencies[i];
+    may[i] = r.tier != kFastTier && allows(graph.tensor(r.tensor), Encoding::kZeroValue) &&
+             !is_persistent(graph.tensor(r.tensor).role);
+    for (OpIndex op = r.ops.begin; op < r.ops.end && may[i]; ++op) {
+      const auto& tiers = plan.ops[static_cast<std::size_t>(op)].operand_tiers;
+      std::vector<TensorId> operands = graph.op(op).inputs;
+      operands.insert(operands.end(), graph.op(op).outputs.begin(), graph.op(op).outputs.end());
+      for (std::size_t k = 0; k < operands.size(); ++k)
+        may[i] = may[i] && !(operands[k] == r.tensor && tiers[k] == r.tier);
+    }
+  }
+  for (const Migration& m : plan.migrations) {
+    const bool with_fast = plan.residencies[m.from].tier == kFastTier || plan.residencies[m.to].tier == kFastTier;
+    if (!with_fast) may[static_cast<std::size_t>(m.from)] = may[static_cast<std::size_t>(m.to)] = false;
+  }
+  std::vector<ResidencyIndex> found;
+  for (std::size_t i = 0; i < may.size(); ++i) {
+    if (may[i]) found.push_back(static_cast<ResidencyIndex>(i));
+  }
+  return found;
+}
+
+void encode_some(SeededRandom& random, const Graph& graph, Plan& plan) {
+  for (const ResidencyIndex i : may_be_encoded(graph, plan)) {
+    if (random.chance(0.5)) plan.residencies[i].encoding = Encoding::kZeroValue;
+  }
+  plan.arena_bytes[static_cast<std::size_t>(kFastTier)] += staging_bytes(plan);
+}
+
 }  // namespace
 
 Machine random_machine(std::uint64_t seed) {
@@ -230,6 +264,7 @@ Plan random_plan(std::uint64_t seed, const Graph& graph, const Machine& machine)
     TensorPlacer(random, graph, machine, builder, tensor).run(liveness.uses[static_cast<std::size_t>(tensor)]);
   }
   Plan plan = builder.finish(std::vector<Bytes>(machine.tiers.size(), kPlenty)).value();
+  encode_some(random, graph, plan);
   plan.planner = "random";
   plan.budgets = plan.arena_bytes;
   return plan;

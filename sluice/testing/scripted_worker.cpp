@@ -27,7 +27,7 @@ while read -r request; do
   case $request in
     *'"step"'*) eval "$at_step"; echo "$name" >> ')"
        << turns_.string() << R"('
-      echo "{\"ok\": true, \"loss_bits\": $bits, \"step_seconds\": $seconds, \"stall_seconds\": 0, \"link_bytes\": [0, 0]}" ;;
+      echo "{\"ok\": true, \"loss_bits\": $bits, \"step_seconds\": $seconds, \"stall_seconds\": 0, \"link_bytes\": [0, 0], \"raw_link_bytes\": [0, 0]}" ;;
     *'"restart"'*) echo "restart $name" >> ')"
        << turns_.string() << R"('; echo '{"ok": true}' ;;
     *) echo "{\"ok\": true, \"parameter_hash\": \"$hash\", \"peak_rss_bytes\": 1, \"locality\": null, \"policy_figures\": []}" ;;

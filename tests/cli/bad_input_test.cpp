@@ -185,6 +185,22 @@ TEST_F(BadFileTest, ScheduleEditedByHandNamesTheRule) {
   expect_broken_by([&](auto& schedule) { schedule[0] = -1; }, "well-formed");
 }
 
+// The labels are integers; whatever lies in the file then has no such encoding, and a version before 5 knows none.
+TEST_F(BadFileTest, EncodingThatTheTensorDoesNotAllowNamesTheRule) {
+  const std::string plan = make_plan();
+  nlohmann::json document = nlohmann::json::parse(read_text(plan));
+  for (auto& residency : document["residencies"]) {
+    if (residency["name"] == "input.labels") residency["encoding"] = "zero-value";
+  }
+  std::ofstream(plan) << document;
+  expect_broken(verify(plan), "encoding-allowed");
+  EXPECT_THAT(verify(plan).output, HasSubstr("its elements are i32: the encoding is for f32 and bf16"));
+  expect_refused(train(plan), "encoding-allowed: ");
+  document["version"] = 4;
+  std::ofstream(plan) << document;
+  expect_refused(train(plan), "version 4 has no encodings: plan again");
+}
+
 TEST_F(BadFileTest, ScheduleInAnOlderPlanIsRefused) {
   const std::string plan = folder_.file("plan.json");
   ASSERT_EQ(run({"plan", "resnet20"}, {"--fast", "100%", "--planner", "chen-sqrt", "-o", plan}).exit_code, 0);

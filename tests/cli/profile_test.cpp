@@ -96,6 +96,22 @@ TEST_F(ProfileTest, ASavedProfilePlansWithoutMeasuring) {
   EXPECT_GT(run_json({"profile", "resnet20"})["measured_ops"], 0) << "nothing was measured before";
 }
 
+TEST_F(ProfileTest, WhatEncodingWouldSaveIsMeasuredOnceAndSaved) {
+  slow_ = "file";
+  const std::string path = folder_.file("with_encodings.json");
+  const json first = run_json({"profile", "squeezenet1_1"}, {"--image-size", "64", "--encodings", "--save", path});
+  const json& encodings = first["encodings"];
+  EXPECT_GT(encodings["encode_bytes_per_second"].get<double>(), 0);
+  ASSERT_FALSE(encodings["tensors"].empty()) << "what ReLU leaves";
+  for (const json& each : encodings["tensors"]) EXPECT_LT(each["encoded_bytes"], each["bytes"]) << each;
+  EXPECT_EQ(run_json({"profile", "squeezenet1_1"}, {"--image-size", "64", "--encodings"})["encodings"], encodings);
+  EXPECT_FALSE(run_json({"profile", "squeezenet1_1"}, {"--image-size", "64"}).contains("encodings"));
+  const CommandResult planned =
+      run({"plan", "squeezenet1_1"}, {"--image-size", "64", "--profile", path, "--fast", "60%", "--smallest-feasible",
+                                      "--planner", "sentinel:additions=choice+staying+encode"});
+  EXPECT_EQ(planned.exit_code, 0) << planned.errors;
+}
+
 TEST_F(ProfileTest, ASavedProfileOfAnotherModelOrMachineIsRefused) {
   const std::string profile = save();
   expect_refused(run({"plan", "plain20"}, {"--profile", profile}), "another graph, of resnet20");

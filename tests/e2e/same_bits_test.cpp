@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
+#include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/testing/float_bits.hpp"
+#include "sluice/train/estimated_profile.hpp"
 #include "tests/e2e/trained_run.hpp"
 
 namespace sluice {
@@ -110,6 +113,43 @@ TEST_P(ScheduledTest, OtherOrdersAndRepetitionsLeaveTheBits) {
     EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected.losses));
     EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
   }
+}
+
+// What ReLU leaves is half zeros: encoded on the way to a slow file, it comes back with the same bits.
+TEST(EncodedTest, EncodingLeavesTheBitsAndMovesFewerBytes) {
+  const std::vector<std::string> planners{"sentinel:additions=choice+staying+in-place+ahead",
+                                          "sentinel:additions=choice+staying+in-place+ahead+encode"};
+  WorkloadOptions options;
+  options.model = "squeezenet1_1";
+  options.shape = {.batch = 16, .image_size = 128, .classes = 10};
+  Workload workload = test_workload(options);
+  Machine machine = test_machine(1, {"file"});
+  for (Link& link : machine.links) {
+    link.throttled = true;
+    link.bandwidth = 2e8;
+  }
+  Profile profile = estimated_profile(workload.graph(), machine);
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "encoded_same_bits";
+  ProfileCache cache = ProfileCache::open("test", folder);
+  const FastBudget fast{.size = parse_memory_size("40%").value(), .raise_to_feasible = true};
+  ASSERT_TRUE(add_encodings(workload, machine, fast, {}, cache, profile).ok());
+  ASSERT_NE(profile.encodings, nullptr);
+  EXPECT_NE(ProfileCache::open("test", folder).find_encodings(workload.graph().fingerprint()), nullptr);
+  std::filesystem::remove_all(folder);
+  const TrainedRun expected =
+      train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kComparedSteps);
+  std::vector<Bytes> moved;
+  for (const std::string& planner : planners) {
+    SCOPED_TRACE(planner);
+    const Result<Plan> plan = plan_workload(workload, machine, profile, planner, fast);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const TrainedRun run = train(workload, machine, *plan, kComparedSteps);
+    EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected.losses));
+    EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
+    moved.push_back(run.bytes_moved);
+  }
+  EXPECT_GT(moved[1], 0);
+  EXPECT_LT(moved[1], moved[0] * 4 / 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, ScheduledTest, ::testing::Values(1, 2));

@@ -20,7 +20,7 @@ TEST(CacheFlushTest, FlushesEveryLineOfARangeOnce) {
   };
   for (const Range& range : {Range{0, kLines * kCacheLine, 0, kLines}, Range{5, kCacheLine, 0, 2}, Range{63, 1, 0, 1},
                              Range{64, 64, 1, 1}, Range{100, 0, 0, 0}, Range{63, 66, 0, 3}}) {
-    SCOPED_TRACE(testing::Message() << range.begin << " + " << range.bytes);
+    SCOPED_TRACE(::testing::Message() << range.begin << " + " << range.bytes);
     std::vector<int> flushed(kLines + 1);
     for_each_line(aligned + range.begin, range.bytes, [&](const std::byte* line) {
       ASSERT_EQ((line - aligned) % kCacheLine, 0);

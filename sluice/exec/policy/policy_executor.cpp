@@ -138,6 +138,7 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     trace.link_bytes.assign(machine_.links.size(), 0);
     trace.link_bytes[static_cast<std::size_t>(tiers_.inward)] = bytes_in();
     trace.link_bytes[static_cast<std::size_t>(tiers_.outward)] = bytes_out();
+    trace.raw_link_bytes = trace.link_bytes;
   }
 
   std::unique_ptr<Executor> inner_;

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kMemoryBytes = 128 * kMiB;  // of each arena: beyond the caches
+constexpr Bytes kProbedMemoryBytes = 128 * kMiB;  // of each arena: beyond the caches
 constexpr int kMemoryRepetitions = 5;
 
 BytesPerSecond best_bandwidth(Bytes bytes, int repetitions, const std::function<void()>& work) {
@@ -41,7 +41,7 @@ std::uint64_t sum_words(const std::byte* data, Bytes bytes) {
 
 // Nodes may be small, and what is not there is refused.
 Bytes probed_bytes(const Tier& from, const Tier& to) {
-  Bytes bytes = kMemoryBytes;
+  Bytes bytes = kProbedMemoryBytes;
   for (const Tier* tier : {&from, &to}) {
     if (tier->kind == TierKind::kNuma) bytes = std::min(bytes, align_down(tier->capacity / 4, kTensorAlignment));
   }

@@ -14,7 +14,7 @@ ThrottledEngine::ThrottledEngine(std::unique_ptr<TransferEngine> inner, BytesPer
 
 void ThrottledEngine::submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
   const Clock::time_point now = Clock::now();
-  const Clock::time_point first_byte = std::max(line_free_, now) + to_duration(latency_);
+  const Clock::time_point first_byte = std::max(line_free_, now) + to_duration(transfer < 0 ? 0 : latency_);
   line_free_ = first_byte + to_duration(static_cast<double>(bytes) / bandwidth_);
   transfers_.push_back({transfer, from_offset, to_offset, bytes, first_byte, line_free_, 0, {}});
   issue_due(now);

@@ -114,7 +114,13 @@ class CopyWalk {
   // The tensor's residency in `tier` at `op`, or -1 after reporting that there is none.
   ResidencyIndex operand(OpIndex op, TensorId tensor, TierId tier) {
     for (const ResidencyIndex i : residencies_of_[as_index(tensor)]) {
-      if (residency(i).tier == tier && residency(i).ops.contains(op)) return i;
+      if (residency(i).tier != tier || !residency(i).ops.contains(op)) continue;
+      if (residency(i).encoding != Encoding::kNone) {
+        findings_.add(Rule::kEncodingAllowed, op,
+                      fmt::format("{} uses {} in {}, where it lies encoded ({})", names_.op(op), names_.tensor(tensor),
+                                  names_.residency(i), to_string(residency(i).encoding)));
+      }
+      return i;
     }
     findings_.add(Rule::kOperandResident, op,
                   fmt::format("{} expects {} in {}, where it has no residency", names_.op(op), names_.tensor(tensor),
@@ -170,7 +176,7 @@ class CopyWalk {
     const Residency& began = residency(start);
     for (const ResidencyIndex i : residencies_of_[as_index(tensor)]) {
       const Residency& r = residency(i);
-      const bool same_place = r.tier == began.tier && r.offset == began.offset;
+      const bool same_place = r.tier == began.tier && r.offset == began.offset && r.encoding == began.encoding;
       if (same_place && r.ops.end == graph_.op_count() && copy(i).state == Copy::State::kValid) return;
     }
     findings_.add(Rule::kCycleClosed, graph_.op_count(),

@@ -1,5 +1,7 @@
 #include "sluice/plan/verify/geometry.hpp"
 
+#include <algorithm>
+
 #include "sluice/base/as_index.hpp"
 
 namespace sluice::verify {
@@ -28,6 +30,15 @@ std::vector<bool> moved(const Plan& plan) {
 }
 
 }  // namespace
+
+Bytes staging(const Plan& plan) {
+  constexpr Bytes kForATier = 512 * 1024;
+  std::vector<bool> encoded(plan.arena_bytes.size(), false);
+  for (const Residency& residency : plan.residencies) {
+    if (residency.encoding != Encoding::kNone) encoded[as_index(residency.tier)] = true;
+  }
+  return kForATier * std::count(encoded.begin(), encoded.end(), true);
+}
 
 std::vector<Bytes> member_distances(const Graph& graph, const Plan& plan, const Block& block) {
   std::vector<Bytes> distances;

@@ -19,6 +19,9 @@
 
 namespace sluice::verify {
 
+// Bytes at the end of the fast arena that no residency may use: 512 KiB for each tier in which something lies encoded.
+Bytes staging(const Plan& plan);
+
 // What a residency takes from its offset on, and what the offset must be a multiple of.
 struct Extent {
   Bytes bytes = 0;

@@ -16,6 +16,7 @@ class RoomCheck {
 
   void run() {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(static_cast<ResidencyIndex>(i));
+    check_staging();
     for (std::size_t tier = 0; tier < machine_.tiers.size(); ++tier) check_overlaps(static_cast<TierId>(tier));
     for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_handover(static_cast<MigrationIndex>(i));
   }
@@ -38,6 +39,22 @@ class RoomCheck {
     findings_.add(Rule::kWithinBudget, r.ops.begin,
                   fmt::format("{} ends at byte {}; the tier's budget is {} bytes and the plan's arena {}", holder(i),
                               end, plan_.budgets[tier], plan_.arena_bytes[tier]));
+  }
+
+  // Named once, by the residency that reaches farthest.
+  void check_staging() {
+    const Bytes staging = verify::staging(plan_);
+    ResidencyIndex last = -1;
+    for (std::size_t i = 0; staging > 0 && i < plan_.residencies.size(); ++i) {
+      const auto index = static_cast<ResidencyIndex>(i);
+      if (residency(index).tier != kFastTier) continue;
+      if (last < 0 || bytes_of(index).end > bytes_of(last).end) last = index;
+    }
+    const Bytes room = std::min(plan_.budgets.front(), plan_.arena_bytes.front());
+    if (staging == 0 || (last < 0 ? 0 : bytes_of(last).end) <= room - staging) return;
+    findings_.add(Rule::kWithinBudget, last < 0 ? kStepStart : residency(last).ops.begin,
+                  fmt::format("the fast arena's last {} bytes are for encoding; it has {}, and {} ends at byte {}",
+                              staging, room, last < 0 ? "nothing" : holder(last), last < 0 ? 0 : bytes_of(last).end));
   }
 
   // Sweeps over ops. Those in use are disjoint and ordered by offset, so a newcomer can only meet its two neighbours

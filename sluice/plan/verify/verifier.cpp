@@ -36,6 +36,8 @@ std::string_view to_string(Rule rule) {
       return "cycle-closed";
     case Rule::kLinkExists:
       return "link-exists";
+    case Rule::kEncodingAllowed:
+      return "encoding-allowed";
     case Rule::kSameValues:
       return "same-values";
   }
@@ -119,6 +121,7 @@ std::vector<Violation> verify_plan(const Graph& given, const Machine& machine, c
   if (findings.empty()) {
     const std::vector<verify::Extent> extents = verify::extents(graph, plan);
     const Names names(graph, machine, plan, extents);
+    check_encodings(graph, plan, names, findings);
     check_rooms(machine, plan, extents, names, findings);
     check_copies(graph, machine, plan, names, findings);
   }

@@ -40,6 +40,7 @@ enum class Rule {
   kWriteInvalidates,         // after an op writes a tensor, only the copy it wrote is a source or an operand
   kCycleClosed,              // every persistent tensor has, at the end of the step, a valid copy where it began
   kLinkExists,               // a migration's tiers are joined by a link
+  kEncodingAllowed,          // what is encoded may be, and is neither used by ops nor where a step begins
   kSameValues,               // every execution of the schedule reads what its op reads in the graph's own order
 };
 

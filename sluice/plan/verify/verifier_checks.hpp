@@ -58,7 +58,10 @@ void check_block_migrations(const Plan& plan, Findings& findings);
 void check_rooms(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
                  const Names& names, Findings& findings);
 
-// All rules about which copy is valid when, and kTierAddressable, kLinkExists. Needs a well-formed plan.
+// kEncodingAllowed, but for what ops use. Needs a well-formed plan.
+void check_encodings(const Graph& graph, const Plan& plan, const Names& names, Findings& findings);
+
+// All rules about which copy is valid when, and kTierAddressable, kLinkExists, and of kEncodingAllowed what ops use. Needs a well-formed plan.
 void check_copies(const Graph& graph, const Machine& machine, const Plan& plan, const Names& names, Findings& findings);
 
 }  // namespace sluice

@@ -15,6 +15,7 @@
 #include "sluice/plan/plan.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
+#include "sluice/profile/cost_model.hpp"
 
 namespace sluice {
 
@@ -26,11 +27,14 @@ struct MovingUnit {
   Interval<OpIndex> range;     // from the first live range's begin to the last one's end
   OpIndex complete_after = 0;  // the op after which all of them are made; the unit may not leave before it
   bool persistent = false;
-  bool may_move = false;     // long-lived, used, and not read by the caller
-  bool short_lived = false;  // may not move, but only because it is short-lived
-  Bytes moved_bytes = 0;     // of one transfer; also its room in either tier if it may move
-  Bytes kept_bytes = 0;      // its room if it never moves
-  SlowTier slow;             // where it goes when it leaves the fast tier (slow_rooms.hpp)
+  bool may_move = false;                // long-lived, used, and not read by the caller
+  bool short_lived = false;             // may not move, but only because it is short-lived
+  Bytes moved_bytes = 0;                // of one transfer; also its room in either tier if it may move
+  Bytes kept_bytes = 0;                 // its room if it never moves
+  Encoding encoding = Encoding::kNone;  // of its copies in the slow tier (unit_encodings.hpp)
+  SlowTier slow;                        // where it goes when it leaves the fast tier (slow_rooms.hpp)
+
+  Load load() const { return {tensors.front(), moved_bytes, encoding}; }  // of one transfer
 };
 
 // Every tensor is in one unit; which slow tier each goes to is left open. O(n log n) in tensors and uses.

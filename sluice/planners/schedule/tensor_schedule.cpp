@@ -104,9 +104,9 @@ class ScheduleAdder {
 
   using Residencies = std::vector<ResidencyIndex>;  // by tensor
 
-  Residencies add_residencies(TierId tier, Interval<OpIndex> ops) {
+  Residencies add_residencies(TierId tier, Interval<OpIndex> ops, Encoding encoding = Encoding::kNone) {
     Residencies added;
-    for (const TensorId tensor : tensors_) added.push_back(builder_.add_residency(tensor, tier, ops));
+    for (const TensorId tensor : tensors_) added.push_back(builder_.add_residency(tensor, tier, ops, encoding));
     if (tensors_.size() > 1) builder_.add_block(added);
     return added;
   }
@@ -150,7 +150,7 @@ void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vec
   std::vector<ScheduleAdder::Residencies> fast;
   for (const FastPiece& piece : schedule.pieces) fast.push_back(adder.add_residencies(kFastTier, piece.ops));
   for (const SlowCopy& copy : copies) {
-    const ScheduleAdder::Residencies there = adder.add_residencies(slow, copy.ops);
+    const ScheduleAdder::Residencies there = adder.add_residencies(slow, copy.ops, schedule.encoding);
     if (copy.evicted_piece) {
       const FastPiece& piece = schedule.pieces[*copy.evicted_piece];
       adder.add_migrations(fast[*copy.evicted_piece], there, piece.evict_after, piece.ops.end, piece.leaves);

@@ -30,8 +30,9 @@ struct FastPiece {
 };
 
 struct TensorSchedule {
-  bool fast_at_start = false;     // persistent tensors: in the fast tier between steps
-  std::vector<FastPiece> pieces;  // ascending, disjoint; fast_at_start: the last one reaches to the step's end
+  bool fast_at_start = false;           // persistent tensors: in the fast tier between steps
+  std::vector<FastPiece> pieces;        // ascending, disjoint; fast_at_start: the last one reaches to the step's end
+  Encoding encoding = Encoding::kNone;  // of its copies in the slow tier; none for persistent tensors and blocks
 };
 
 // What a schedule takes of the slow tier.

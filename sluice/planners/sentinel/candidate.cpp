@@ -3,15 +3,17 @@
 #include <algorithm>
 
 #include "sluice/planners/schedule/pack.hpp"
+#include "sluice/planners/schedule/unit_encodings.hpp"
 
 namespace sluice {
 
-CandidateBuilder::CandidateBuilder(const PlanRequest& request, const std::vector<SlowTier>& slow)
+CandidateBuilder::CandidateBuilder(const PlanRequest& request, const std::vector<SlowTier>& slow, bool encode)
     : request_(request),
       slow_(slow),
       liveness_(analyze_liveness(request.graph)),
       units_(find_moving_units(request.graph, liveness_)),
       costs_(request.graph, request.profile, request.machine),
+      encode_(encode),
       problem_{request.graph, liveness_, units_, costs_, request.accesses},
       capacities_(request.budgets) {}
 
@@ -48,6 +50,7 @@ Result<Candidate> CandidateBuilder::build(const ScheduleOptions& options, const 
   const auto build_at = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
     place_units(options, capacities, forecast);
     candidate.options = without_unreadable(options);
+    if (encode_) candidate.encoded_units = encode_where_worth(request_, costs_, units_);
     auto schedule = schedule_intervals(problem_, candidate.options, capacities[kFastTier], forecast);
     if (!schedule) return std::nullopt;
     PlanBuilder builder(request_.graph, request_.machine);

@@ -15,13 +15,15 @@ struct Candidate {
   StepTimes timeline;
   std::vector<PrefetchKey> prefetches;  // those that the plan makes and could leave out
   std::vector<SlowTier> slow;           // by unit: where it goes when it leaves
+  int encoded_units = 0;                // that it is worth encoding
   std::vector<SlowDemand> demands;      // by unit: what it takes there; empty where there is one slow tier only
 };
 
 class CandidateBuilder {
  public:
   // The builder copies `request`. What `request` refers to must outlive the builder.
-  CandidateBuilder(const PlanRequest& request, const std::vector<SlowTier>& slow);
+  // With `encode`, units for which it pays move encoded.
+  CandidateBuilder(const PlanRequest& request, const std::vector<SlowTier>& slow, bool encode = false);
   CandidateBuilder(const CandidateBuilder&) = delete;
   CandidateBuilder& operator=(const CandidateBuilder&) = delete;
 
@@ -47,6 +49,7 @@ class CandidateBuilder {
   Liveness liveness_;
   std::vector<MovingUnit> units_;
   CostModel costs_;
+  bool encode_;
   ScheduleProblem problem_;
   std::vector<Bytes> capacities_;
   int built_ = 0;

@@ -58,7 +58,8 @@ class IntervalScheduler {
   int interval_of(OpIndex op) const { return cut_.interval_of_op[op]; }
   Seconds start_of(OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
   Seconds duration(const Gap& gap) const;
-  double copy_price(LinkId link, OpIndex op) const;
+  double copy_price(LinkId link, const MovingUnit& unit, OpIndex op) const;
+  Seconds copy_seconds(LinkId link, const Gap& gap) const;
   const SlowTier& slow_of(const Gap& gap) const { return problem_.units[gap.unit].slow; }
   double saving(const Gap& gap) const;
   bool inside_one_interval(const Gap& gap) const;
@@ -123,18 +124,25 @@ Seconds IntervalScheduler::duration(const Gap& gap) const {
 }
 
 // Of a byte: the lane's time at its price at that moment, and the compute time lost beside it.
-double IntervalScheduler::copy_price(LinkId link, OpIndex op) const {
+double IntervalScheduler::copy_price(LinkId link, const MovingUnit& unit, OpIndex op) const {
   constexpr Bytes kMany = kGiB;  // so that latency does not count
-  const double price = forecast_.price(link, op) + problem_.costs.interference(link);
-  return problem_.costs.transfer_seconds(link, kMany) / kMany * price;
+  const CostModel& costs = problem_.costs;
+  const Load load = unit.load();
+  const double share = costs.transfer_seconds(link, load) / costs.transfer_seconds(link, load.bytes);  // encoded
+  const double price = forecast_.price(link, op) + costs.interference(link, load);
+  return share * costs.transfer_seconds(link, kMany) / kMany * price;
+}
+
+Seconds IntervalScheduler::copy_seconds(LinkId link, const Gap& gap) const {
+  return problem_.costs.transfer_seconds(link, problem_.units[gap.unit].load());
 }
 
 // What keeping the gap saves, a byte. A parameter that was only read so far this step leaves without a copy.
 double IntervalScheduler::saving(const Gap& gap) const {
   const MovingUnit& unit = problem_.units[gap.unit];
-  const double inward = copy_price(unit.slow.inward, gap.next_use);
+  const double inward = copy_price(unit.slow.inward, unit, gap.next_use);
   if (unit.persistent && !gap.wraps) return inward;
-  return inward + copy_price(unit.slow.outward, gap.previous_use);
+  return inward + copy_price(unit.slow.outward, unit, gap.previous_use);
 }
 
 bool IntervalScheduler::inside_one_interval(const Gap& gap) const {
@@ -194,7 +202,7 @@ void IntervalScheduler::give_tails() {
     const OpIndex begin = gap->previous_use + 1;
     const LinkId link = slow_of(*gap).outward;
     Seconds& lane_free = free_at[link];
-    lane_free = std::max(lane_free, start_of(begin)) + problem_.costs.transfer_seconds(link, gap->bytes);
+    lane_free = std::max(lane_free, start_of(begin)) + copy_seconds(link, *gap);
     const OpIndex op_count = problem_.graph.op_count();
     const OpIndex done =
         static_cast<OpIndex>(std::lower_bound(forecast_.start.begin() + begin, forecast_.start.end() - 1, lane_free) -
@@ -259,7 +267,7 @@ std::vector<OpIndex> IntervalScheduler::begins_by_the_clock(const std::vector<Ga
     const Gap& gap = *prefetches[i];
     const LinkId link = slow_of(gap).inward;
     Seconds& lane_taken = taken_from.try_emplace(link, forecast_.start.back()).first->second;
-    lane_taken = std::min(lane_taken, start_of(gap.next_use)) - problem_.costs.transfer_seconds(link, gap.bytes);
+    lane_taken = std::min(lane_taken, start_of(gap.next_use)) - copy_seconds(link, gap);
     const auto after = std::upper_bound(forecast_.start.begin(), forecast_.start.end(), lane_taken);
     begins[i] = std::max<OpIndex>(0, static_cast<OpIndex>(after - forecast_.start.begin()) - 1);
   }
@@ -314,7 +322,7 @@ Cause IntervalScheduler::cause_of_coming(const Gap& gap) const {
 TensorSchedule IntervalScheduler::schedule_unit(const MovingUnit& unit, std::span<const Gap> gaps) const {
   if (unit.uses.empty()) return fast_over(unit.range, unit.persistent);
   const Gap* const wrap = !gaps.empty() && gaps.back().wraps && gaps.back().cut ? &gaps.back() : nullptr;
-  TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}};
+  TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}, .encoding = unit.encoding};
   std::optional<FastPiece> open;
   const auto begin = [&](OpIndex room, OpIndex use) {
     open = FastPiece{.ops = {room, room}, .first_use = use, .leaves = cause_of_leaving()};

@@ -12,6 +12,7 @@
 #include <array>
 #include <span>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/sentinel/by_halves.hpp"
 #include "sluice/planners/sentinel/sentinel_additions.hpp"
@@ -32,6 +33,8 @@ class Search {
 
   Status run();
   bool good_enough() const;
+  // Begins with what another search found: whatever replaces it is faster.
+  void begin_with(const ScheduleOptions& options, const Forecast& forecast) { try_options(options, forecast); }
   Seconds seconds() const { return best_->timeline.step_seconds; }
   Candidate take_best() { return std::move(*best_); }
   const Forecast& forecast() const { return used_; }  // that the best candidate was made with
@@ -217,7 +220,22 @@ std::vector<PlannerAddition> sentinel_additions() {
           {"in-place", "prefetches that are dearer than using the tensor where it lies are not made"},
           {"ahead", "prefetches begin as early as the link needs to be in time, instead of one interval ahead"},
           {"prices",
-           "of several slow tiers a tensor leaves for the one where its copies cost least, instead of the nearest"}};
+           "of several slow tiers a tensor leaves for the one where its copies cost least, instead of the nearest"},
+          {.name = "encode",
+           .summary = "tensors with many zeros move encoded where that takes less time (only where named)",
+           .by_default = false,
+           .wants_encodings = true}};
+}
+
+// "moved of as they are", in one direction over the links of all slow tiers.
+std::string moved_bytes(const Candidate& candidate, const std::vector<SlowTier>& slow, LinkId SlowTier::*direction) {
+  Bytes moved = 0;
+  Bytes raw = 0;
+  for (const SlowTier& each : slow) {
+    moved += candidate.timeline.link_bytes[as_index(each.*direction)];
+    raw += candidate.timeline.raw_link_bytes[as_index(each.*direction)];
+  }
+  return fmt::format("{} of {}", moved, raw);
 }
 
 void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan& plan) {
@@ -242,37 +260,68 @@ void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan&
       {"prefetches_left_out", fmt::format("{}", options.left_out.size())},
       {"candidates_simulated", fmt::format("{}", builder.built())},
   };
+  if (candidate.encoded_units == 0) return;
+  plan.planner_config.emplace_back("units_worth_encoding", fmt::format("{}", candidate.encoded_units));
+  plan.planner_config.emplace_back("moved_bytes_out", moved_bytes(candidate, builder.slow(), &SlowTier::outward));
+  plan.planner_config.emplace_back("moved_bytes_in", moved_bytes(candidate, builder.slow(), &SlowTier::inward));
 }
 
-Result<Search> run_search(CandidateBuilder& builder, bool ahead) {
+// The best candidate of one way to move units, with what made it.
+struct Found {
+  std::unique_ptr<CandidateBuilder> builder;
+  std::optional<Candidate> best;
+  Forecast forecast;
+
+  Seconds seconds() const { return best->timeline.step_seconds; }
+};
+
+Result<Search> run_search(CandidateBuilder& builder, bool ahead, const Found* as_it_is) {
   Search search(builder, ahead);
+  if (as_it_is != nullptr) search.begin_with(as_it_is->best->options, as_it_is->forecast);
   SLUICE_RETURN_IF_ERROR(search.run());
   return search;
 }
 
 // With prefetches an interval ahead and with earlier ones, where there is a choice: the latter if they are worth it.
-Result<Search> search_both_ways(CandidateBuilder& builder) {
+Result<Search> search_both_ways(CandidateBuilder& builder, const Found* as_it_is) {
   const AdditionSet& additions = builder.request().additions;
   const bool ahead = additions.has(SentinelAddition::kAhead);
-  if (!ahead || !additions.has(SentinelAddition::kChoice)) return run_search(builder, ahead);
-  Result<Search> plain = run_search(builder, false);
+  if (!ahead || !additions.has(SentinelAddition::kChoice)) return run_search(builder, ahead, as_it_is);
+  Result<Search> plain = run_search(builder, false, as_it_is);
   if (plain.ok() && plain->good_enough()) return plain;
-  Result<Search> early = run_search(builder, true);
+  Result<Search> early = run_search(builder, true, nullptr);
   const bool worth = early.ok() && (!plain.ok() || early->seconds() < kWorthMoreTraffic * plain->seconds());
   return worth ? std::move(early) : std::move(plain);
 }
 
+// With `as_it_is`, units for which it pays move encoded, and the search begins with what was found without.
+Result<Found> find_best(const PlanRequest& request, const std::vector<SlowTier>& slow,
+                        const Found* as_it_is = nullptr) {
+  auto builder = std::make_unique<CandidateBuilder>(request, slow, as_it_is != nullptr);
+  SLUICE_ASSIGN(Search search, search_both_ways(*builder, as_it_is));
+  Candidate best = search.take_best();
+  return Found{std::move(builder), std::move(best), search.forecast()};
+}
+
+// Encoding takes room for staging, so that a small budget may do better without it.
+Result<Found> find_best_way(const PlanRequest& request, const std::vector<SlowTier>& slow) {
+  Result<Found> as_it_is = find_best(request, slow);
+  if (!as_it_is.ok() || !request.additions.has(SentinelAddition::kEncode)) return as_it_is;
+  Result<Found> encoded = find_best(request, slow, &*as_it_is);
+  const bool better =
+      encoded.ok() && encoded->best->encoded_units > 0 && encoded->seconds() < kWorthMoreTraffic * as_it_is->seconds();
+  return better ? std::move(encoded) : std::move(as_it_is);
+}
+
 Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("sentinel", request.machine));
-  auto builder = std::make_unique<CandidateBuilder>(request, slow);
-  SLUICE_ASSIGN(Search search, search_both_ways(*builder));
-  Candidate best = search.take_best();
-  const auto describe_candidate = [made_by = builder.get()](const Candidate& candidate, Plan& plan) {
+  SLUICE_ASSIGN(Found found, find_best_way(request, slow));
+  const auto describe_candidate = [made_by = found.builder.get()](const Candidate& candidate, Plan& plan) {
     describe(*made_by, candidate, plan);
   };
-  describe_candidate(best, best.plan);
-  return std::unique_ptr<PlanSearch>(
-      std::make_unique<TestAndTrial>(std::move(builder), std::move(best), search.forecast(), describe_candidate));
+  describe_candidate(*found.best, found.best->plan);
+  return std::unique_ptr<PlanSearch>(std::make_unique<TestAndTrial>(std::move(found.builder), *std::move(found.best),
+                                                                    std::move(found.forecast), describe_candidate));
 }
 
 Result<Plan> plan_sentinel(const PlanRequest& request) {

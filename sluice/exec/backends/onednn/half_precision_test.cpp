@@ -46,7 +46,7 @@ Bytes activation_bytes(const Graph& graph) {
 
 // Skipped on processors without AVX-512, where there is nothing to compare (bf16_support.hpp); elsewhere a refusal
 // fails.
-class HalfPrecision : public testing::Test {
+class HalfPrecision : public ::testing::Test {
  protected:
   void SetUp() override {
     if (has_bf16_kernels()) return;

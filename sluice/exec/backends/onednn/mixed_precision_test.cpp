@@ -113,7 +113,7 @@ void expect_close(const std::vector<float>& actual, const std::vector<float>& ex
 }
 
 // Skipped on processors without AVX-512, where oneDNN has no bf16 kernels to compare (bf16_support.hpp).
-class OnednnMixedPrecision : public testing::TestWithParam<OpCase> {
+class OnednnMixedPrecision : public ::testing::TestWithParam<OpCase> {
  protected:
   void SetUp() override {
     if (!has_bf16_kernels()) GTEST_SKIP() << "no AVX-512";
@@ -121,7 +121,7 @@ class OnednnMixedPrecision : public testing::TestWithParam<OpCase> {
 };
 
 TEST_P(OnednnMixedPrecision, MatchesReference) {
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   const NamedValues case_leaves = leaf_values(GetParam().graph, kSeed);
   const Graph logical = to_mixed_precision(with_made_leaves(GetParam().graph, case_leaves));
   const auto fast = compiled(make_onednn_backend(), logical);
@@ -146,7 +146,7 @@ std::vector<OpCase> fp32_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, OnednnMixedPrecision, testing::ValuesIn(fp32_cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, OnednnMixedPrecision, ::testing::ValuesIn(fp32_cases()),
                          [](const auto& tested) { return test_name(tested.param); });
 
 }  // namespace

@@ -15,8 +15,8 @@ TEST(OnednnLowering, Resnet50ReordersOnlyWeights) {
   const auto resnet = compiled(make_onednn_backend(), *graph);
   const Graph& executable = resnet->graph();
   for (const Op& op : executable.ops()) {
-    EXPECT_THAT(op.implementations.at(0).name, testing::Not(testing::HasSubstr("ref"))) << op.name;
-    EXPECT_THAT(op.implementations.at(0).name, testing::Not(testing::HasSubstr("gemm:"))) << op.name;
+    EXPECT_THAT(op.implementations.at(0).name, ::testing::Not(::testing::HasSubstr("ref"))) << op.name;
+    EXPECT_THAT(op.implementations.at(0).name, ::testing::Not(::testing::HasSubstr("gemm:"))) << op.name;
     if (op.kind == OpKind::kReorder) {
       EXPECT_EQ(executable.tensor(op.inputs[0]).role, Role::kParameter) << op.name;
       EXPECT_EQ(executable.tensor(op.outputs[0]).role, Role::kWorkspace) << op.name;

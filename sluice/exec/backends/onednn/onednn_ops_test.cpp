@@ -30,10 +30,10 @@ void expect_close_to_reference(const std::vector<float>& actual, const std::vect
   }
 }
 
-class OnednnOps : public testing::TestWithParam<OpCase> {};
+class OnednnOps : public ::testing::TestWithParam<OpCase> {};
 
 TEST_P(OnednnOps, MatchesReference) {
-  SCOPED_TRACE(testing::Message() << "seed " << kOpSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
   const Graph& logical = GetParam().graph;
   const auto fast = compiled(make_onednn_backend(), logical);
   const auto slow = compiled(make_reference_backend(), logical);
@@ -66,7 +66,7 @@ std::vector<std::byte> bits_after_run(CompiledGraph& graph, const NamedValues& l
 }
 
 TEST_P(OnednnOps, GivesTheSameBitsAtAnyAddressAndOverAnyGarbage) {
-  SCOPED_TRACE(testing::Message() << "seed " << kOpSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
   const Graph& logical = GetParam().graph;
   const NamedValues leaves = leaf_values(logical, kOpSeed);
   for (const int threads : {1, 2}) {
@@ -116,7 +116,7 @@ std::vector<std::byte> output_bits(GraphRunner& runner, OpIndex op, const InPlac
 }
 
 TEST_P(OnednnOps, GivesTheSameBitsInPlace) {
-  SCOPED_TRACE(testing::Message() << "seed " << kOpSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
   const Graph& logical = GetParam().graph;
   const auto graph = compiled(make_onednn_backend(), logical);
   GraphRunner runner(*graph);
@@ -141,7 +141,7 @@ std::vector<std::byte> outputs_of(GraphRunner& runner, OpIndex op) {
 }
 
 TEST_P(OnednnOps, GivesTheSameBitsAgainWhereRepeatable) {
-  SCOPED_TRACE(testing::Message() << "seed " << kOpSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
   const Graph& logical = GetParam().graph;
   const auto graph = compiled(make_onednn_backend(), logical);
   GraphRunner runner(*graph);
@@ -166,7 +166,7 @@ TEST_P(OnednnOps, PlainFormRoundTrips) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, OnednnOps, testing::ValuesIn(op_cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, OnednnOps, ::testing::ValuesIn(op_cases()),
                          [](const auto& tested) { return test_name(tested.param); });
 
 }  // namespace

@@ -91,7 +91,7 @@ struct Network {
   Graph (*build)();
 };
 
-class SequenceKernels : public testing::TestWithParam<Network> {};
+class SequenceKernels : public ::testing::TestWithParam<Network> {};
 
 TEST_P(SequenceKernels, TrainAsTheReference) {
   const Graph graph = prepare_training_graph(GetParam().build(), {.optimizer = Optimizer::kSgd});
@@ -130,8 +130,8 @@ TEST_P(SequenceKernels, LoopsGiveTheSameBitsOnAnyNumberOfThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, SequenceKernels,
-                         testing::Values(Network{"transformer", transformer}, Network{"recurrent", recurrent},
-                                         Network{"excitation", squeeze_and_excitation}),
+                         ::testing::Values(Network{"transformer", transformer}, Network{"recurrent", recurrent},
+                                           Network{"excitation", squeeze_and_excitation}),
                          [](const auto& tested) { return tested.param.name; });
 
 // What makes attention fast: heads are read and written where they lie, and nothing is copied.

@@ -20,8 +20,8 @@ constexpr std::uint64_t kTraitsSeed = 20241107;
 constexpr std::byte kGarbage{0x5a};
 const StepContext kContext{.step = 3, .learning_rate = 0.1F, .seed = kTraitsSeed};
 
-using Buffer = std::vector<std::byte>;
-using Buffers = std::vector<Buffer>;
+using StoredOperand = std::vector<std::byte>;
+using Buffers = std::vector<StoredOperand>;
 
 std::size_t byte_count(const Tensor& tensor) {
   return static_cast<std::size_t>(element_count(tensor.shape)) * (tensor.dtype == DType::kU8 ? 1 : 4);
@@ -33,7 +33,7 @@ Buffers run(const Graph& graph, const Op& op, Buffers& inputs, const InPlace* sh
   Buffers outputs;
   for (const TensorId id : op.outputs) outputs.emplace_back(byte_count(graph.tensor(id)), kGarbage);
   std::vector<void*> pointers;
-  for (Buffer& input : inputs) pointers.push_back(input.data());
+  for (StoredOperand& input : inputs) pointers.push_back(input.data());
   for (std::size_t o = 0; o < op.outputs.size(); ++o) {
     const auto same = std::find(op.inputs.begin(), op.inputs.end(), op.outputs[o]);
     const bool in_place = shared != nullptr && static_cast<std::size_t>(shared->output) == o;
@@ -48,8 +48,8 @@ Buffers run(const Graph& graph, const Op& op, Buffers& inputs, const InPlace* sh
   return outputs;
 }
 
-Buffer stored(const Tensor& tensor, const std::vector<float>& values) {
-  Buffer buffer(byte_count(tensor));
+StoredOperand stored(const Tensor& tensor, const std::vector<float>& values) {
+  StoredOperand buffer(byte_count(tensor));
   if (tensor.dtype == DType::kF32) {
     std::memcpy(buffer.data(), values.data(), buffer.size());
     return buffer;
@@ -68,7 +68,7 @@ void for_each_op(const Visit& visit) {
     const bool full = std::none_of(graph.tensors().begin(), graph.tensors().end(),
                                    [](const Tensor& tensor) { return tensor.dtype == DType::kBF16; });
     if (!full) continue;
-    SCOPED_TRACE(testing::Message() << tested.name << ", seed " << kTraitsSeed);
+    SCOPED_TRACE(::testing::Message() << tested.name << ", seed " << kTraitsSeed);
     const NamedValues leaves = leaf_values(graph, kTraitsSeed);
     Buffers values(graph.tensors().size());
     for (TensorId id = 0; id < graph.tensor_count(); ++id) {
@@ -179,7 +179,7 @@ Part part_of(const Graph& graph, const Op& op, const OperandLetters& letters, st
   return result;
 }
 
-Buffer part_bytes(const Buffer& whole, std::int64_t extent, std::size_t part) {
+StoredOperand part_bytes(const StoredOperand& whole, std::int64_t extent, std::size_t part) {
   const auto row = static_cast<std::int64_t>(whole.size()) / extent;
   return {whole.begin() + row * boundary(extent, part), whole.begin() + row * boundary(extent, part + 1)};
 }
@@ -194,13 +194,13 @@ Buffers part_inputs(const Graph& graph, const Op& op, const Buffers& inputs, con
   return parts;
 }
 
-std::vector<float> floats(const Buffer& buffer) {
+std::vector<float> floats(const StoredOperand& buffer) {
   std::vector<float> values(buffer.size() / sizeof(float));
   std::memcpy(values.data(), buffer.data(), buffer.size());
   return values;
 }
 
-void expect_close(const Buffer& actual, const Buffer& expected, const std::string& name) {
+void expect_close(const StoredOperand& actual, const StoredOperand& expected, const std::string& name) {
   const std::vector<float> a = floats(actual);
   const std::vector<float> e = floats(expected);
   ASSERT_EQ(a.size(), e.size());
@@ -209,17 +209,17 @@ void expect_close(const Buffer& actual, const Buffer& expected, const std::strin
   for (std::size_t i = 0; i < e.size(); ++i) ASSERT_NEAR(a[i], e[i], 1e-5F * scale) << name << ", element " << i;
 }
 
-Buffer sum(const Buffer& a, const Buffer& b) {
+StoredOperand sum(const StoredOperand& a, const StoredOperand& b) {
   std::vector<float> values = floats(a);
   const std::vector<float> other = floats(b);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += other[i];
-  Buffer result(a.size());
+  StoredOperand result(a.size());
   std::memcpy(result.data(), values.data(), result.size());
   return result;
 }
 
-Buffer joined(const Buffer& a, const Buffer& b) {
-  Buffer result = a;
+StoredOperand joined(const StoredOperand& a, const StoredOperand& b) {
+  StoredOperand result = a;
   result.insert(result.end(), b.begin(), b.end());
   return result;
 }

@@ -13,7 +13,7 @@ constexpr std::int64_t kPart = 2048 * kLanes;  // elements that one thread takes
 std::int64_t blocks_of(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
 
 // A blocked image as the row-major tensor [N, blocks of C, H, W, 16].
-Shape stored_shape(const Shape& shape, bool blocked) {
+Shape copied_shape(const Shape& shape, bool blocked) {
   if (!blocked) return shape;
   return {shape[0], blocks_of(shape[1]), shape[2], shape[3], kChannelBlock};
 }
@@ -72,8 +72,8 @@ void copy_part(const T* from, T* to, std::int64_t count, Activation activation, 
 AxisCopy::AxisCopy(const Range& range) : dtype_(range.dtype) {
   element_bytes_ = size_of(range.dtype);
   const auto axis = static_cast<std::size_t>(range.axis);
-  const Shape from = stored_shape(range.from, range.blocked);
-  const Shape to = stored_shape(range.to, range.blocked);
+  const Shape from = copied_shape(range.from, range.blocked);
+  const Shape to = copied_shape(range.to, range.blocked);
   const bool by_blocks = range.blocked && range.axis == 1;
   const std::int64_t piece = by_blocks ? kChannelBlock : 1;  // of the dimension's elements
   const std::int64_t inner = product(from, axis + 1, from.size());

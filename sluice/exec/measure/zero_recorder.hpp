@@ -1,0 +1,31 @@
+// What tensors would take of a transfer if they were encoded (graph/encoding.hpp), seen in a running step: an OpObserver
+// that counts the zeros of everything that ops make, chunk by chunk as an engine would encode it.
+//
+// Of a tensor that is written more than once, the largest counts. Tensors that cannot be encoded, or that outlive the step,
+// are passed over. Compute thread only; a pass over every output takes a few per cent of a step.
+#pragma once
+
+#include <vector>
+
+#include "sluice/exec/op_observer.hpp"
+#include "sluice/graph/graph.hpp"
+
+namespace sluice {
+
+class ZeroRecorder final : public OpObserver {
+ public:
+  explicit ZeroRecorder(const Graph& graph) : graph_(graph), encoded_bytes_(graph.tensors().size(), 0) {}
+
+  Status before_op(OpIndex op, std::span<void* const> operands) override;
+  void after_op(OpIndex op) override;
+
+  // By TensorId; 0 for what was not seen.
+  const std::vector<Bytes>& encoded_bytes() const { return encoded_bytes_; }
+
+ private:
+  const Graph& graph_;
+  std::vector<void*> operands_;  // of the running op
+  std::vector<Bytes> encoded_bytes_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,50 @@
+#include "sluice/experiment/encoding_profiling.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "sluice/exec/measure/coder_probe.hpp"
+#include "sluice/exec/measure/zero_recorder.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr float kLearningRateOfProfile = 1e-3F;  // small, so that a model without warm-up stays finite for a few steps
+
+// In a workload of its own: the caller's goes on as if nothing had been trained.
+Result<std::vector<Bytes>> count_zeros(const Workload& workload, const Machine& machine, const Profile& profile,
+                                       const FastBudget& fast, const SessionOptions& options) {
+  SLUICE_ASSIGN(Workload trained, build_workload(workload.options));
+  const std::string_view planner = fast.size ? std::string_view("on-demand") : kBaselinePlanner;
+  SLUICE_ASSIGN(const Plan plan, plan_workload(trained, machine, profile, planner, {fast.size, true}));
+  SLUICE_ASSIGN(const auto session, Session::create(trained, machine, plan, options));
+  ZeroRecorder recorder(trained.graph());
+  for (std::int64_t step = 0; step < kEncodingSteps; ++step) {
+    session->executor().observe(step + 1 == kEncodingSteps ? &recorder : nullptr);
+    SLUICE_RETURN_IF_ERROR(session->run_step(step, kLearningRateOfProfile));
+  }
+  session->executor().observe(nullptr);
+  return recorder.encoded_bytes();
+}
+
+}  // namespace
+
+Status add_encodings(const Workload& workload, const Machine& machine, const FastBudget& fast,
+                     const SessionOptions& session, ProfileCache& cache, Profile& profile) {
+  if (profile.encodings != nullptr) return {};
+  const std::string key = workload.graph().fingerprint();
+  if (const EncodingFigures* known = cache.find_encodings(key)) {
+    profile.encodings = std::make_shared<EncodingFigures>(*known);
+    return {};
+  }
+  EncodingFigures figures;
+  SLUICE_ASSIGN(const CoderSpeed speed, measure_coder());
+  figures.encode = speed.encode;
+  figures.decode = speed.decode;
+  SLUICE_ASSIGN(figures.encoded_bytes, count_zeros(workload, machine, profile, fast, session));
+  cache.put_encodings(key, figures);
+  if (const Status saved = cache.save(); !saved.ok()) spdlog::warn(saved.error().message);
+  profile.encodings = std::make_shared<EncodingFigures>(std::move(figures));
+  return {};
+}
+
+}  // namespace sluice

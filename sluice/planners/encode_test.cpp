@@ -1,0 +1,85 @@
+// Sentinel's addition `encode`, with made-up shares of zeros.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/program/program.hpp"
+#include "sluice/sim/plan_costs.hpp"
+#include "sluice/sim/simulator.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr const char* kEncoding = "sentinel:additions=choice+staying+in-place+ahead+encode";
+
+// Every float of the model is half zeros; the encoder is fast beside the link of 0.5 GB/s.
+PlanningProblem half_zeros(const std::string& slow, BytesPerSecond link, BytesPerSecond coder = 20e9) {
+  PlanningProblem problem(merged_model("plain20", 128, 32), slow, link);
+  auto figures = std::make_shared<EncodingFigures>();
+  for (const Tensor& tensor : problem.graph.tensors()) {
+    figures->encoded_bytes.push_back(align_up(tensor.bytes / 2 + tensor.bytes / 32, kTensorAlignment));
+  }
+  figures->encode = figures->decode = coder;
+  problem.profile.encodings = figures;
+  return problem;
+}
+
+std::int64_t encoded_in(const Plan& plan) {
+  return std::ranges::count_if(plan.residencies, [](const Residency& r) { return r.encoding != Encoding::kNone; });
+}
+
+TEST(Encode, MovesFewerBytesAndTakesLessTime) {
+  const PlanningProblem problem = half_zeros("file", 5e8);
+  for (const double share : {0.2, 0.3}) {  // with half the memory the link is no longer what is short
+    SCOPED_TRACE(share);
+    const auto plain = make_plan("sentinel", problem.request(share));
+    const auto encoded = make_plan(kEncoding, problem.request(share));
+    ASSERT_TRUE(plain.ok() && encoded.ok());
+    EXPECT_EQ(encoded_in(*plain), 0) << "only where it is named";
+    EXPECT_GT(encoded_in(*encoded), 10);
+    EXPECT_LT(encoded->predicted_step_seconds, 0.9 * plain->predicted_step_seconds);
+    EXPECT_GE(encoded->predicted_step_seconds, encoded->lower_bound_seconds);
+    EXPECT_LE(encoded->arena_bytes[0], encoded->budgets[0]);
+    const PlanCosts costs(problem.graph, problem.profile, problem.machine, *encoded);
+    const StepTimes step = simulate(lower_plan(problem.graph, problem.machine, *encoded).value(), costs.costs());
+    for (std::size_t link = 0; link < 2; ++link) EXPECT_LT(step.link_bytes[link], 0.8 * step.raw_link_bytes[link]);
+    for (const Residency& residency : encoded->residencies) {
+      if (residency.encoding == Encoding::kNone) continue;
+      EXPECT_FALSE(is_persistent(problem.graph.tensor(residency.tensor).role));
+      EXPECT_EQ(residency.tier, 1);
+    }
+  }
+}
+
+TEST(Encode, IsNotUsedWhereTheLinkIsFasterThanTheEncoder) {
+  const auto slow_coder = make_plan(kEncoding, half_zeros("file", 5e8, 4e8).request(0.3));
+  ASSERT_TRUE(slow_coder.ok());
+  EXPECT_EQ(encoded_in(*slow_coder), 0);
+}
+
+TEST(Encode, IsNotUsedWhereNobodyMeasuredOrOpsUseTheTierInPlace) {
+  PlanningProblem problem = half_zeros("file", 5e8);
+  problem.profile.encodings = nullptr;
+  EXPECT_EQ(encoded_in(make_plan(kEncoding, problem.request(0.3)).value()), 0);
+  EXPECT_EQ(encoded_in(make_plan(kEncoding, half_zeros("optane", 5e8).request(0.3)).value()), 0);
+}
+
+TEST(Encode, IsNoPartOfWhoPlansWithSentinel) {
+  const PlanningProblem problem = half_zeros("file", 5e8);
+  const auto deferred = make_plan("deferred-updates", problem.request(0.3));
+  ASSERT_TRUE(deferred.ok()) << deferred.error().message;
+  EXPECT_EQ(encoded_in(*deferred), 0);
+}
+
+TEST(Encode, AsksForItsFiguresOnlyWhereItIsNamed) {
+  EXPECT_TRUE(wants_encodings(kEncoding));
+  EXPECT_TRUE(wants_encodings("sentinel:additions=encode"));
+  for (const char* name : {"sentinel", "sentinel:additions=none", "fast-only", "oracle", "ial"}) {
+    EXPECT_FALSE(wants_encodings(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace sluice
