@@ -11,7 +11,7 @@
 #include "sluice/train/session.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;  // of CLI11, whose header takes two seconds to compile
 }
 
@@ -83,8 +83,8 @@ struct Prepared {
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& machine, Probe probe,
                          const ProfileArguments& profile = {});
 
-// What tensors would take encoded, where one of the planners wants to know: measured in steps of the session's data inside
-// the budget, or from the cache or the profile's file.
+// What tensors would take encoded, where one of the planners wants to know: measured in steps of the session's data
+// inside the budget, or from the cache or the profile's file.
 Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
                      const FastBudget& fast, const SessionOptions& session = {});
 
