@@ -12,7 +12,7 @@
 #include "sluice/train/workload.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): its own name
-class App;  // of CLI11, whose header takes two seconds to compile
+class App;       // of CLI11, whose header takes two seconds to compile
 }
 
 namespace sluice {

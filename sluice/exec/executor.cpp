@@ -13,8 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kMostStagingBytes =
-    8 * kMiB;  // of one link
+constexpr Bytes kMostStagingBytes = 8 * kMiB;  // of one link
 
 class ProgramExecutor : public Executor {
  public:
