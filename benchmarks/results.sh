@@ -69,9 +69,9 @@ deferred() {  # MODEL BATCH ARG...
 }
 
 encoding() {  # MODEL BATCH ARG...: sentinel without and with it, over a link that is short
-  keep "encoding_$1_b$2${part:-}" "$sluice" compare "$1" --batch "$2" --fast 20% --link-bandwidth 0.5GB/s \
+  keep "encoding_$1_b$2" "$sluice" compare "$1" --batch "$2" --fast 20% --link-bandwidth 0.5GB/s \
     --planners sentinel,sentinel:additions=choice+staying+in-place+ahead+encode --spill-dir "$spill" \
-    --json "$out/encoding_$1_b$2${part:-}.json" "${@:3}"
+    --json "$out/encoding_$1_b$2.json" "${@:3}"
 }
 
 keep() {  # NAME COMMAND...: the command (and what went `ahead`), the commit and what it printed, after the `note`
@@ -168,7 +168,6 @@ because a process for each planner holds all of the model in this machine's 24 G
       encoding vgg16 8 --lr 0.001
       encoding squeezenet1_1 32
       encoding dcgan 128
-      part=_kept encoding dcgan 128 --keep-norm-outputs
       ;;
     chen_sqrt) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,chen-sqrt@60% \
       --rivals plain,checkpoint --rounds 5 --spill-dir "$spill" --json "$out/$1.json" ;;

@@ -12,8 +12,8 @@
 #include "sluice/train/session.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace CLI {
-class App;  // of CLI11, whose header takes two seconds to compile
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
+class App;       // of CLI11, whose header takes two seconds to compile
 }
 
 namespace sluice {
@@ -97,8 +97,9 @@ struct PlannedModel : ModelOnMachine {
 };
 Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
                                         const MachineArguments& machine);
-// What tensors would take encoded, where one of the planners wants to know: measured in steps of the session's data inside
-// the budget, or from the cache or the profile's file.
+
+// What tensors would take encoded, where one of the planners wants to know: measured in steps of the session's data
+// inside the budget, or from the cache or the profile's file.
 Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
                      const FastBudget& fast, const SessionOptions& session = {});
 

@@ -13,8 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kMostStagingBytes =
-    8 * kMiB;  // of one link: enough to keep any busy while a lane waits for a processor
+constexpr Bytes kMostStagingBytes = 8 * kMiB;  // of one link
 
 class ProgramExecutor : public Executor {
  public:

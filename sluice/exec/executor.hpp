@@ -27,7 +27,8 @@ using EngineFactory =
 class Executor {
  public:
   // Maps one arena per tier, of exactly the budget for the fast tier, opens the spill file, starts the lanes.
-  // `budgets` by TierId; what the program leaves of the fast one is used where it encodes. `compiled` must outlive the executor.
+  // `budgets` by TierId; what the program leaves of the fast one is used where it encodes. `compiled` must outlive the
+  // executor.
   static Result<std::unique_ptr<Executor>> create(CompiledGraph& compiled, const Machine& machine, Program program,
                                                   std::span<const Bytes> budgets,
                                                   const EngineFactory& engine_factory = make_engine);

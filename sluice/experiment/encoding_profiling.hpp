@@ -1,10 +1,10 @@
 // From a workload and a machine to what encoding its tensors would do (Profile::encodings): the bytes of each tensor in
 // real training steps, and the speed of the encoder.
 //
-// The steps run under a plan that needs no more fast memory than there is: on-demand inside the budget, everything in fast
-// memory where no budget is given. How many zeros a tensor has changes as a network learns, most of all in the first
-// steps; so the last of kEncodingSteps steps counts. They are steps of the session's data and seed; nothing is kept of
-// what they learn. Remembered in the profile cache by graph; older caches have none, and then it is measured.
+// The steps run under a plan that needs no more fast memory than there is: on-demand inside the budget, everything in
+// fast memory where no budget is given. How many zeros a tensor has changes as a network learns, most of all in the
+// first steps; so the last of kEncodingSteps steps counts. They are steps of the session's data and seed; nothing is
+// kept of what they learn. Remembered in the profile cache by graph; older caches have none, and then it is measured.
 #pragma once
 
 #include "sluice/profile/profile_cache.hpp"
@@ -16,7 +16,8 @@ namespace sluice {
 
 inline constexpr int kEncodingSteps = 3;
 
-// Adds Profile::encodings where it has none. `cache` must be of this machine. Errors: whatever stops a plan or a step. A cache that cannot be written costs the measurement again next time.
+// Adds Profile::encodings where it has none. `cache` must be of this machine. Errors: whatever stops a plan or a step.
+// A cache that cannot be written costs the measurement again next time.
 Status add_encodings(const Workload& workload, const Machine& machine, const FastBudget& fast,
                      const SessionOptions& session, ProfileCache& cache, Profile& profile);
 

@@ -1,4 +1,5 @@
-// How a tensor's bytes may lie in a slow tier: as they are, or in a lossless encoding, of which fewer bytes have to move.
+// How a tensor's bytes may lie in a slow tier: as they are, or in a lossless encoding, of which fewer bytes have to
+// move.
 //
 // kZeroValue keeps the elements that are not zero and a mask of one bit per element that says which they are. What ReLU
 // and dropout leave is often half zeros. Zero means that every bit is zero: -0.0 and every NaN keep their bits.

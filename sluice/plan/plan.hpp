@@ -16,8 +16,8 @@
 // A copy left behind in the source after the migration stays valid until the tensor is written. A migration with
 // needed_by == issue_after + 1 has no op to hide under: op needed_by waits for it.
 //
-// What lies in a residency may be encoded (graph/encoding.hpp): a migration into it encodes, one out of it decodes. No op
-// uses it there, no tensor begins the step so, and its migrations come from and go to tier 0.
+// What lies in a residency may be encoded (graph/encoding.hpp): a migration into it encodes, one out of it decodes. No
+// op uses it there, no tensor begins the step so, and its migrations come from and go to tier 0.
 //
 // When the step starts, a persistent tensor is in the one residency that contains op 0 and that no migration fills
 // before op 0. It must end the step with a valid copy at the same tier and offset.

@@ -15,8 +15,8 @@ inline Bytes stored_bytes(const Tensor& tensor) { return align_up(tensor.bytes, 
 // The alignment that ops need for their operands: a cache line.
 inline constexpr Bytes kOperandAlignment = 64;
 
-// Where encoded bytes are made, on their way to one slow tier: two chunks at least, so that one can be made while another
-// is under way. (Decoding needs no room: chunks are decoded where they have been read to.)
+// Where encoded bytes are made, on their way to one slow tier: two chunks at least, so that one can be made while
+// another is under way. (Decoding needs no room: chunks are decoded where they have been read to.)
 inline constexpr Bytes kLeastStagingBytes = 2 * kEncodedChunkBytes;
 
 // What no residency may use of the end of arena_bytes of the fast tier: that much for each slow tier in which something

@@ -16,8 +16,8 @@ struct PlannerAddition {
   bool wants_encodings = false;  // needs EncodingFigures in the profile
 };
 
-// The set of one planner's additions that are on. To begin with, all of them are (choose_planner() leaves out those that
-// must be named). Each planner numbers its additions
+// The set of one planner's additions that are on. To begin with, all of them are (choose_planner() leaves out those
+// that must be named). Each planner numbers its additions
 // with an enum, in the order of PlannerEntry::additions.
 class AdditionSet {
  public:

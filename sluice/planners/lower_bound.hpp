@@ -7,8 +7,8 @@
 //
 //   step >= max(compute before k, (A_k - C)/BW_out) + max(compute from k on, (A_k + P_k - C)/BW_in)
 //
-// Where tensors may move encoded, A_k counts what each takes encoded: what went out of it is at least that, and what is in
-// the fast tier takes at least as much of C. The bound is then lower.
+// Where tensors may move encoded, A_k counts what each takes encoded: what went out of it is at least that, and what is
+// in the fast tier takes at least as much of C. The bound is then lower.
 //
 // The step is also never shorter than the compute time alone. Where ops may address the slow tier, and on machines of
 // more than two tiers or without links both ways, only this second bound is used. Links count at their full bandwidth:

@@ -48,8 +48,8 @@ class CostModel {
 
   Seconds transfer_seconds(LinkId link, Bytes bytes) const;  // while the link has its device to itself
 
-  // The same of a tensor that lies encoded at the link's slow end. The lane's thread packs or unpacks while other chunks
-  // are under way; what it takes is added in full, because it takes it from the compute threads.
+  // The same of a tensor that lies encoded at the link's slow end. The lane's thread packs or unpacks while other
+  // chunks are under way; what it takes is added in full, because it takes it from the compute threads.
   Seconds transfer_seconds(LinkId link, const Load& load) const;
 
   // What the link really moves of it. As it is where the profile does not know better.

@@ -1,5 +1,5 @@
-// What encoding the tensors of one graph would do, measured in a training step and on this machine's processor; with its
-// form in JSON: the same in the profile cache and in saved profiles.
+// What encoding the tensors of one graph would do, measured in a training step and on this machine's processor; with
+// its form in JSON: the same in the profile cache and in saved profiles.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,9 +1,9 @@
 // Says whether a Program can go wrong: runs it on symbolic memory, in an order chosen against it.
 //
-// Each stretch of a tier that is used as one holds a label (tensor, version, first byte, encoding) instead of bytes; a version
-// counts the tensor's writes. Ops and transfers start and finish as separate events, and which event comes next is
-// random within what the Program's waits allow: some transfers are held back as long as anything else can go on, others
-// finish at once. While an instruction runs, what it writes is unreadable and what it reads must not change. The
+// Each stretch of a tier that is used as one holds a label (tensor, version, first byte, encoding) instead of bytes; a
+// version counts the tensor's writes. Ops and transfers start and finish as separate events, and which event comes next
+// is random within what the Program's waits allow: some transfers are held back as long as anything else can go on,
+// others finish at once. While an instruction runs, what it writes is unreadable and what it reads must not change. The
 // Program is wrong when an op or a transfer finds another label than the graph's order of writes demands, or when
 // somebody writes where a running instruction works. A missing wait shows up only in some orders, so run several seeds.
 #pragma once

@@ -25,8 +25,8 @@ void fill_with_half_zeros(std::byte* chunk) {
 
 }  // namespace
 
-// Decoding undoes what encoding did, so each round begins with the same bytes. Encoded chunks go to two rooms in turn, as
-// they would to staging, and from there to where a transfer would have read them.
+// Decoding undoes what encoding did, so each round begins with the same bytes. Encoded chunks go to two rooms in turn,
+// as they would to staging, and from there to where a transfer would have read them.
 Result<CoderSpeed> measure_coder() {
   SLUICE_ASSIGN(const Arena tensor, Arena::map(kCodedBytes, "a tensor to encode"));
   SLUICE_ASSIGN(const Arena staging, Arena::map(2 * kEncodedChunkBytes, "staging"));

@@ -1,5 +1,5 @@
-// How fast this processor encodes and decodes (exec/transfer/zero_value.hpp): one thread, every second element zero, data
-// that comes from memory and goes there, chunk by chunk as a lane does it. Takes about 0.1 s and 64 MiB.
+// How fast this processor encodes and decodes (exec/transfer/zero_value.hpp): one thread, every second element zero,
+// data that comes from memory and goes there, chunk by chunk as a lane does it. Takes about 0.1 s and 64 MiB.
 #pragma once
 
 #include "sluice/base/result.hpp"

@@ -1,8 +1,8 @@
-// What tensors would take of a transfer if they were encoded (graph/encoding.hpp), seen in a running step: an OpObserver
-// that counts the zeros of everything that ops make, chunk by chunk as an engine would encode it.
+// What tensors would take of a transfer if they were encoded (graph/encoding.hpp), seen in a running step: an
+// OpObserver that counts the zeros of everything that ops make, chunk by chunk as an engine would encode it.
 //
-// Of a tensor that is written more than once, the largest counts. Tensors that cannot be encoded, or that outlive the step,
-// are passed over. Compute thread only; a pass over every output takes a few per cent of a step.
+// Of a tensor that is written more than once, the largest counts. Tensors that cannot be encoded, or that outlive the
+// step, are passed over. Compute thread only; costs a pass over every output.
 #pragma once
 
 #include <vector>

@@ -6,6 +6,7 @@
 
 #include "sluice/exec/measure/coder_probe.hpp"
 #include "sluice/exec/transfer/zero_value.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice {
 namespace {

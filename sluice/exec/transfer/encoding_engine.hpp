@@ -4,12 +4,12 @@
 //   in     slow tier --inner engine--> where the chunk is to be --decode--   all chunks at once; no staging
 //
 // Every kind of link can be wrapped in this way, throttled ones too: the inner engine sees only the bytes that really
-// move. Staging lies in the fast arena, behind all that the plan uses, so that it is part of the budget and of the memory
-// that io_uring knows. Chunks that would save no block move as they are, from and to where they lie.
+// move. Staging lies in the fast arena, behind all that the plan uses, so that it is part of the budget and of the
+// memory that io_uring knows. Chunks that would save no block move as they are, from and to where they lie.
 //
-// First come, first served, as in every engine: nothing is handed to the inner engine before all of the transfer before it
-// has been. What is encoded in which residency is told from one engine to the other in EncodedResidencies; the program's
-// waits order who writes and who reads it.
+// First come, first served, as in every engine: nothing is handed to the inner engine before all of the transfer before
+// it has been. What is encoded in which residency is told from one engine to the other in EncodedResidencies; the
+// program's waits order who writes and who reads it.
 //
 // submit(), wait(), in_flight(): lane thread. help(), expect_help(): compute thread. wake(): any.
 #pragma once

@@ -2,11 +2,10 @@
 //
 // The link is a queue served in order of submission. Each transfer has a virtual start, max(when it was submitted, the
 // previous one's virtual end), and a virtual end = start + latency + bytes / bandwidth (without latency for a further
-// piece of the one before, transfer_engine.hpp). It is reported done no earlier
-// than its end. It is handed to the inner engine in pieces, each no earlier than its share of that time, so that the
-// real work is spread as the slow link would spread it. Ends are absolute, so the error of one sleep (about 0.1 ms)
-// does not add up. The engine sleeps, it never spins. If the inner engine is slower than the throttle, its own pace
-// shows.
+// piece of the one before, transfer_engine.hpp). It is reported done no earlier than its end. It is handed to the inner
+// engine in pieces, each no earlier than its share of that time, so that the real work is spread as the slow link would
+// spread it. Ends are absolute, so the error of one sleep (about 0.1 ms) does not add up. The engine sleeps, it never
+// spins. If the inner engine is slower than the throttle, its own pace shows.
 #pragma once
 
 #include <atomic>

@@ -4,8 +4,8 @@
 // before it is on its way. Each transfer is cut into requests. submit() never blocks on the device. wait() blocks until
 // some transfer is finished, wake() is called from another thread, or the deadline passes.
 //
-// A transfer with an index below 0 is a further piece of the one submitted before it: it pays no latency of its own. Who
-// cuts transfers into pieces (encoding_engine.hpp) numbers them so.
+// A transfer with an index below 0 is a further piece of the one submitted before it: it pays no latency of its own.
+// Who cuts transfers into pieces (encoding_engine.hpp) numbers them so.
 #pragma once
 
 #include <cstdint>

@@ -55,8 +55,7 @@ void unpack_plain(std::byte* chunk, Bytes bytes, Bytes kept, const std::uint8_t*
 constexpr Bytes kVector = 64;  // bytes: 16 elements of four
 constexpr Bytes kWord = 4;
 
-// Compressed in a register and stored whole: what lies behind the values is overwritten by the next ones. (Storing only
-// the values takes some processors a hundred times as long.)
+// Compressed in a register and stored whole: what lies behind the values is overwritten by the next ones.
 __attribute__((target("avx512f,popcnt"))) Bytes pack_words(const std::byte* chunk, Bytes bytes, std::byte* values,
                                                            std::uint8_t* mask) {
   Bytes kept = 0;

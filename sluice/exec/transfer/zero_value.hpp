@@ -3,9 +3,9 @@
 //   chunk      3 0 0 7 0 5 ...                elements of 4 bytes (f32) or 2 (bf16)
 //   encoded    3 7 5 ... | mask | ...         values, one bit per element, up to the end of the block
 //
-// A chunk is decoded where it lies: it is read to where it is to be, and expanded from its end backwards. Element i never
-// lies in front of the value it is made from, so no value is overwritten before it has been used; the mask is set aside.
-// With AVX-512 sixteen elements at a time, else (and for 2 bytes) one by one; the bits are the same.
+// A chunk is decoded where it lies: it is read to where it is to be, and expanded from its end backwards. Element i
+// never lies in front of the value it is made from, so no value is overwritten before it has been used; the mask is set
+// aside. With AVX-512 sixteen elements at a time, else (and for 2 bytes) one by one; the bits are the same.
 //
 // One coder for each thread. Nothing is allocated after it is made.
 #pragma once

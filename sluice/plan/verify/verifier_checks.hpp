@@ -61,7 +61,8 @@ void check_rooms(const Machine& machine, const Plan& plan, const std::vector<ver
 // kEncodingAllowed, but for what ops use. Needs a well-formed plan.
 void check_encodings(const Graph& graph, const Plan& plan, const Names& names, Findings& findings);
 
-// All rules about which copy is valid when, and kTierAddressable, kLinkExists, and of kEncodingAllowed what ops use. Needs a well-formed plan.
+// All rules about which copy is valid when, and kTierAddressable, kLinkExists, and of kEncodingAllowed what ops use.
+// Needs a well-formed plan.
 void check_copies(const Graph& graph, const Machine& machine, const Plan& plan, const Names& names, Findings& findings);
 
 }  // namespace sluice
