@@ -15,7 +15,7 @@ namespace sluice {
 namespace {
 
 constexpr std::int64_t kFirstNodes = 1000;
-constexpr std::int64_t kNodesPerBlock = 4;  // a walk that never turns back needs one for each
+constexpr std::int64_t kNodesPerBlock = 2;  // a walk that never turns back needs one for each
 constexpr double kMoreNodes = 1.02;         // a round
 constexpr double kNoise = 0.3;              // keys are multiplied by e^-0.3 to e^0.3
 constexpr std::uint64_t kSeed = 1;
@@ -45,7 +45,8 @@ class Restarts {
         tree_(blocks, capacity),
         limit_(limit),
         looks_(limit.effort > 0 ? limit.effort : std::numeric_limits<std::int64_t>::max()),
-        short_nodes_(static_cast<double>(kFirstNodes + kNodesPerBlock * static_cast<std::int64_t>(blocks.size()))) {}
+        short_nodes_(static_cast<double>(
+            std::max(kFirstNodes, kNodesPerBlock * static_cast<std::int64_t>(blocks.size())))) {}
 
   SearchVerdict run() {
     std::int64_t spent_short = 0;
@@ -103,6 +104,7 @@ SearchResult search_offsets(std::span<const OffsetItem> items, Bytes capacity, c
   SearchResult result;
   result.verdict = restarts.run();
   result.placed = restarts.tree().placed();
+  result.looks = restarts.tree().looks();
   if (result.verdict != SearchVerdict::kFound) return result;
   result.offsets.assign(items.size(), 0);
   for (std::size_t i = 0; i < blocks.size(); ++i) result.offsets[blocks[i].item] = restarts.tree().offsets()[i];

@@ -36,6 +36,7 @@ struct SearchResult {
   SearchVerdict verdict = SearchVerdict::kGaveUp;
   std::vector<Bytes> offsets;  // by item, if found
   std::int64_t placed = 0;     // how often an item was put somewhere
+  std::int64_t looks = 0;      // what it took of the effort
 };
 
 SearchResult search_offsets(std::span<const OffsetItem> items, Bytes capacity, const SearchLimit& limit);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/planners/sentinel/interval_schedule.hpp"
 
@@ -24,6 +25,9 @@ class CandidateBuilder {
   CandidateBuilder& operator=(const CandidateBuilder&) = delete;
 
   Result<Candidate> build(const ScheduleOptions& options, const Forecast& forecast);
+  // The same with more capacity, if the exact search packs more into the budget than the portfolio does: a few tenths of
+  // a second. Candidates built later have that capacity too, where they pack.
+  std::optional<Candidate> build_tightly(const ScheduleOptions& options, const Forecast& forecast);
 
   const PlanRequest& request() const { return request_; }
   const SlowTier& slow() const { return slow_; }
@@ -34,13 +38,17 @@ class CandidateBuilder {
   int built() const { return built_; }  // so far
 
  private:
+  PlanBuilder builder_of(const IntervalSchedule& schedule) const;
+  Candidate simulated(const ScheduleOptions& options, PackedPlan packed, std::vector<PrefetchKey> prefetches) const;
+
   PlanRequest request_;
   SlowTier slow_;
   Liveness liveness_;
   std::vector<MovingUnit> units_;
   CostModel costs_;
   ScheduleProblem problem_;
-  Bytes capacity_;
+  Bytes capacity_;                      // for the next one to begin with
+  std::optional<Bytes> tight_capacity_;  // that the exact search packed
   int built_ = 0;
 };
 

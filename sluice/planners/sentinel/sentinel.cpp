@@ -33,6 +33,7 @@ class Search {
         used_(forecast_) {}
 
   Status run();
+  void pack_tightly();
   Seconds seconds() const { return best_->timeline.step_seconds; }
   Candidate take_best() { return std::move(*best_); }
   const Forecast& forecast() const { return used_; }  // that the best candidate was made with
@@ -194,6 +195,13 @@ Status Search::run() {
   return {};
 }
 
+// The portfolio packed every candidate so far. What the exact search packs beside it is room for tensors to stay.
+void Search::pack_tightly() {
+  if (good_enough()) return;
+  std::optional<Candidate> tight = builder_.build_tightly(best_->options, used_);
+  if (tight && tight->timeline.step_seconds < seconds()) best_ = std::move(*tight);
+}
+
 std::vector<PlannerAddition> sentinel_additions() {
   return {{"choice", "simulated steps choose interval, order and room, instead of equations 1 and 2 alone"},
           {"staying", "what fits stays in fast memory, instead of leaving when two intervals do not need it"},
@@ -238,6 +246,7 @@ Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) 
       compares && early.run().ok() && (!found.ok() || early.seconds() < kWorthMoreTraffic * search.seconds());
   if (!ahead) SLUICE_RETURN_IF_ERROR(found);
   Search& chosen = ahead ? early : search;
+  chosen.pack_tightly();
   Candidate best = chosen.take_best();
   const auto describe_candidate = [made_by = builder.get()](const Candidate& candidate, Plan& plan) {
     describe(*made_by, candidate, plan);
