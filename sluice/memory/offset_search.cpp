@@ -52,7 +52,7 @@ class Restarts {
     std::int64_t spent_short = 0;
     auto long_nodes = static_cast<std::int64_t>(short_nodes_);
     for (std::uint64_t walk = 0;; ++walk) {
-      const bool is_long = spent_short > long_nodes;
+      const bool is_long = spent_short > 3 * long_nodes;
       const std::int64_t nodes = is_long ? long_nodes : static_cast<std::int64_t>(short_nodes_);
       const OffsetTree::Outcome outcome = tree_.walk(ranks(walk), {nodes, looks_, limit_.stop});
       if (outcome == OffsetTree::Outcome::kFound) return SearchVerdict::kFound;
@@ -73,11 +73,12 @@ class Restarts {
  private:
   // Blocks whose branches failed most often come first, then the order's own keys with noise.
   std::vector<std::int32_t> ranks(std::uint64_t walk) const {
-    std::vector<std::pair<std::int64_t, TrialKey>> keys;
+    const bool noisy = walk / kTrialOrders.size() % 2 == 1;
+    std::vector<std::pair<double, TrialKey>> keys;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const double noise = std::exp(kNoise * (2 * static_cast<double>(random_uniform(kSeed, walk, i)) - 1));
       const auto [first, second, third] = kTrialOrders[walk % kTrialOrders.size()](blocks_[i]);
-      keys.emplace_back(-tree_.failures()[i], TrialKey{first * noise, second * noise, third * noise});
+      keys.emplace_back(-(noisy ? noise : 1) * static_cast<double>(tree_.failures()[i]), TrialKey{first * noise, second * noise, third * noise});
     }
     std::vector<std::int32_t> order(blocks_.size());
     std::iota(order.begin(), order.end(), 0);

@@ -163,6 +163,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Sentinel,
 // a single case one heuristic choice may turn out the other way.
 TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
   double gain = 1;
+  Seconds added = 0;  // what sharing costs the plans that do not know of it
   for (const char* model : {"resnet20", "resnet32", "plain20", "vgg11"}) {
     SCOPED_TRACE(model);
     const PlanningProblem alone(merged_model(model, 16, 32), "file", 1e9);
@@ -175,10 +176,12 @@ TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
     EXPECT_EQ(aware->lower_bound_seconds, unaware->lower_bound_seconds);
     EXPECT_EQ(aware->predicted_step_seconds, simulated(shared, *aware).step_seconds);
     const Seconds slower = simulated(shared, *unaware).step_seconds;
-    EXPECT_GT(slower, unaware->predicted_step_seconds);
+    EXPECT_GE(slower, unaware->predicted_step_seconds);  // equal: its copies never wait for the other direction's
+    added += slower - unaware->predicted_step_seconds;
     EXPECT_LE(aware->predicted_step_seconds, 1.02 * slower);  // gains below 2 % by prefetching ahead are left alone
     gain *= slower / aware->predicted_step_seconds;
   }
+  EXPECT_GT(added, 0.1);
   EXPECT_GT(gain, 1.06);  // 1.5 % on average
 }
 

@@ -199,7 +199,7 @@ Status Search::run() {
 void Search::pack_tightly() {
   if (good_enough()) return;
   std::optional<Candidate> tight = builder_.build_tightly(best_->options, used_);
-  if (tight && tight->timeline.step_seconds < seconds()) best_ = std::move(*tight);
+  if (tight && tight->timeline.step_seconds < kClearlyFaster * seconds()) best_ = std::move(*tight);
 }
 
 std::vector<PlannerAddition> sentinel_additions() {
