@@ -111,6 +111,21 @@ TEST(OffsetSearch, LosesNoSolutionOfSmallDissectedRectangles) {
   }
 }
 
+// The same with gaps: pieces that shrink leave solutions in which items rest on others than they did.
+TEST(OffsetSearch, LosesNoSolutionOfRectanglesWithGaps) {
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    SCOPED_TRACE(seed);
+    Items items = dissected(seed, 10, 30, 6 + seed % 10);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (random_bits(seed, 7, i) % 3 == 0 && items[i].bytes > 1) items[i].bytes -= 1;
+    }
+    const SearchResult result = search_offsets(items, 30, {});
+    ASSERT_EQ(result.verdict, SearchVerdict::kFound);
+    expect_apart(items, result.offsets);
+    ASSERT_LE(height_of(items, result.offsets), 30);
+  }
+}
+
 TEST(OffsetSearch, IsNotConfusedByTheLargestSizesThereAre) {
   constexpr Bytes kHuge = Bytes{1} << 61;
   const Items items{item_of(kHuge, 0, 2), item_of(kHuge, 1, 3), item_of(kHuge, 2, 4), item_of(kHuge - 1, 0, 4)};

@@ -215,7 +215,9 @@ class OrderSearch {
     std::vector<OpIndex> order = deferral_.schedule(spread.value_or(Spread{}));
     if (!tried_.insert(order).second) return;
     auto asked = std::make_shared<const RescheduledRequest>(given_, std::move(order));
-    const Result<Plan> plan = find_planner(kPlacedBy)->plan(asked->request());
+    PlanRequest draft = asked->request();
+    draft.draft = true;
+    const Result<Plan> plan = find_planner(kPlacedBy)->plan(draft);
     if (!plan.ok()) {
       if (!failure_) failure_ = plan.error();
       return;

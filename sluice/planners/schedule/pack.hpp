@@ -49,10 +49,11 @@ std::optional<PackedPlan> pack_by_search(const PlanRequest& request, Bytes capac
 }
 
 // Halves the way between the capacity of `packed` and the budget a few times, to the highest that the exact search
-// packs. `packed` itself where there is none.
+// packs. `packed` itself where there is none, and for a draft.
 template <typename Build>
 PackedPlan pack_with_more_capacity(const PlanRequest& request, PackedPlan packed, const Build& build) {
   constexpr int kRounds = 4;
+  if (request.draft) return packed;
   Bytes too_much = request.budgets[kFastTier];
   for (int round = 0; round < kRounds && packed.capacity < too_much; ++round) {
     const Bytes middle = align_up(packed.capacity + (too_much - packed.capacity) / 2, kTensorAlignment);

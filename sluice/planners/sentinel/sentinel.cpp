@@ -197,7 +197,7 @@ Status Search::run() {
 
 // The portfolio packed every candidate so far. What the exact search packs beside it is room for tensors to stay.
 void Search::pack_tightly() {
-  if (good_enough()) return;
+  if (good_enough() || builder_.request().draft) return;
   std::optional<Candidate> tight = builder_.build_tightly(best_->options, used_);
   if (tight && tight->timeline.step_seconds < kClearlyFaster * seconds()) best_ = std::move(*tight);
 }
