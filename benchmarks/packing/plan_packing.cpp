@@ -28,8 +28,8 @@
 namespace sluice {
 namespace {
 
-constexpr double kNear = 1.005;         // of max-live
-constexpr Seconds kLongest = 0.2;       // a packing
+constexpr double kNear = 1.005;    // of max-live
+constexpr Seconds kLongest = 0.2;  // a packing
 constexpr Bytes kPlenty = Bytes{1} << 50;
 constexpr int kRounds = 5;
 
@@ -107,9 +107,15 @@ Result<PackedModel> pack_again(const std::string& file, const std::string& model
 }
 
 void print(const std::vector<PackedModel>& models) {
-  TextTable table({{"model"}, {"planner"}, {"residencies", Align::kRight}, {"tier", Align::kRight},
-                   {"max-live", Align::kRight}, {"plan", Align::kRight}, {"packed", Align::kRight},
-                   {"time", Align::kRight}, {"near"}});
+  TextTable table({{"model"},
+                   {"planner"},
+                   {"residencies", Align::kRight},
+                   {"tier", Align::kRight},
+                   {"max-live", Align::kRight},
+                   {"plan", Align::kRight},
+                   {"packed", Align::kRight},
+                   {"time", Align::kRight},
+                   {"near"}});
   for (const PackedModel& each : models) {
     for (const PackedTier& tier : each.tiers) {
       table.add_row({fmt::format("{} b{}", each.model, each.batch), each.planner, std::to_string(each.residencies),
@@ -148,8 +154,7 @@ Result<int> run(std::span<char*> arguments) {
   }
   SLUICE_ASSIGN(const Machine machine, make_machine({.threads = 1}));
   print(models);
-  SLUICE_RETURN_IF_ERROR(
-      write_json_file(arguments[1], {{"run", run_record(machine)}, {"packings", to_json(models)}}));
+  SLUICE_RETURN_IF_ERROR(write_json_file(arguments[1], {{"run", run_record(machine)}, {"packings", to_json(models)}}));
   const auto all_near = [](const PackedModel& each) { return std::ranges::all_of(each.tiers, &PackedTier::near); };
   return std::ranges::all_of(models, all_near) ? 0 : 1;
 }

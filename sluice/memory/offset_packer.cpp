@@ -11,7 +11,6 @@ namespace {
 
 // Of the budget: what makes an item large. Finer where the small ones do not fit around the large.
 constexpr std::array<Bytes, 3> kLargeShares{100, 400, 1600};
-constexpr int kHeights = 3;  // that the large ones are given, for each share
 
 // The problem cut in three, and all of it with the offsets found so far fixed.
 class LayeredPacking {
@@ -42,10 +41,11 @@ class LayeredPacking {
     base_ = align_up(base_, coarsest_);
   }
 
-  // Puts the large items into `height`, the others around them. Nothing where the search finds no way. Takes what the
+  // Puts the large items below `budget`, the others around them. Nothing where the search finds no way. Takes what the
   // search spent from `effort`.
-  std::optional<OffsetAssignment> pack(Bytes height, Bytes budget, std::int64_t& effort) {
-    const SearchResult found = search_offsets(large_items_, height - base_, {.effort = effort});
+  std::optional<OffsetAssignment> pack(Bytes budget, std::int64_t& effort) {
+    if (effort <= 0) return std::nullopt;
+    const SearchResult found = search_offsets(large_items_, budget - base_, {.effort = effort});
     effort -= found.looks;
     if (found.verdict != SearchVerdict::kFound) return std::nullopt;
     for (std::size_t i = 0; i < large_.size(); ++i) items_[large_[i]].fixed_offset = base_ + found.offsets[i];
@@ -64,21 +64,17 @@ class LayeredPacking {
 
 OffsetAssignment pack_offsets(std::span<const OffsetItem> items, Bytes budget, std::int64_t effort) {
   OffsetAssignment best = assign_offsets(items, budget);
-  const bool any_fixed = std::ranges::any_of(items, [](const OffsetItem& item) { return item.fixed_offset.has_value(); });
+  const bool any_fixed =
+      std::ranges::any_of(items, [](const OffsetItem& item) { return item.fixed_offset.has_value(); });
   if (best.height <= budget || best.lower_bound > budget || any_fixed) return best;
   for (const Bytes share : kLargeShares) {
-    LayeredPacking layers(items, budget / share);
-    Bytes height = budget;
-    for (int round = 0; round < kHeights && effort > 0 && height > 0; ++round) {
-      const std::optional<OffsetAssignment> packed = layers.pack(height, budget, effort);
-      if (!packed) return best;
-      if (packed->height < best.height) {
-        best.height = packed->height;
-        best.offsets = packed->offsets;
-      }
-      if (packed->height <= budget) return best;
-      height -= packed->height - budget;
+    const std::optional<OffsetAssignment> packed = LayeredPacking(items, budget / share).pack(budget, effort);
+    if (!packed) break;
+    if (packed->height < best.height) {
+      best.height = packed->height;
+      best.offsets = packed->offsets;
     }
+    if (packed->height <= budget) break;
   }
   return best;
 }

@@ -42,6 +42,22 @@ TEST(OffsetPacker, PacksIntoBudgetsThatThePortfolioMisses) {
   EXPECT_GE(packed, missed * 9 / 10);
 }
 
+// Large items that can fill all of their height, and small ones beside them that need what is above it.
+TEST(OffsetPacker, LeavesTheSmallItemsTheirRoom) {
+  constexpr Bytes kLarge = 40'000, kSmall = 4'000;
+  int packed = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(seed);
+    std::vector<OffsetItem> items = dissected(seed, 20, kLarge, 14);
+    for (OffsetItem& item : items) item.bytes -= item.bytes / 50;
+    for (const OffsetItem& small : dissected(seed + 100, 20, kSmall, 60)) items.push_back(small);
+    const OffsetAssignment result = pack_offsets(items, kLarge + kSmall);
+    expect_valid(items, result);
+    packed += result.height <= kLarge + kSmall ? 1 : 0;
+  }
+  EXPECT_GE(packed, 29);
+}
+
 TEST(OffsetPacker, WithoutEffortIsThePortfolio) {
   const std::vector<OffsetItem> items = migrated_step(1);
   const OffsetAssignment portfolio = assign_offsets(items);

@@ -45,8 +45,8 @@ class Restarts {
         tree_(blocks, capacity),
         limit_(limit),
         looks_(limit.effort > 0 ? limit.effort : std::numeric_limits<std::int64_t>::max()),
-        short_nodes_(static_cast<double>(
-            std::max(kFirstNodes, kNodesPerBlock * static_cast<std::int64_t>(blocks.size())))) {}
+        short_nodes_(
+            static_cast<double>(std::max(kFirstNodes, kNodesPerBlock * static_cast<std::int64_t>(blocks.size())))) {}
 
   SearchVerdict run() {
     std::int64_t spent_short = 0;
@@ -78,7 +78,8 @@ class Restarts {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const double noise = std::exp(kNoise * (2 * static_cast<double>(random_uniform(kSeed, walk, i)) - 1));
       const auto [first, second, third] = kTrialOrders[walk % kTrialOrders.size()](blocks_[i]);
-      keys.emplace_back(-(noisy ? noise : 1) * static_cast<double>(tree_.failures()[i]), TrialKey{first * noise, second * noise, third * noise});
+      keys.emplace_back(-(noisy ? noise : 1) * static_cast<double>(tree_.failures()[i]),
+                        TrialKey{first * noise, second * noise, third * noise});
     }
     std::vector<std::int32_t> order(blocks_.size());
     std::iota(order.begin(), order.end(), 0);

@@ -67,7 +67,8 @@ inline std::vector<OffsetItem> training_step(std::uint64_t seed, std::int32_t n,
 }
 
 // A rectangle of `sections` by `capacity`, cut in two again and again: the pieces fit, and fill it.
-inline std::vector<OffsetItem> dissected(std::uint64_t seed, std::int32_t sections, Bytes capacity, std::size_t pieces) {
+inline std::vector<OffsetItem> dissected(std::uint64_t seed, std::int32_t sections, Bytes capacity,
+                                         std::size_t pieces) {
   std::vector<OffsetItem> items{{.bytes = capacity, .live = {{0, sections}}, .alignment = 1}};
   for (std::uint64_t cut = 0; items.size() < pieces; ++cut) {
     OffsetItem& item = items[random_bits(seed, 1, cut) % items.size()];

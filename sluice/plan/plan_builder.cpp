@@ -205,8 +205,8 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
   return plan;
 }
 
-Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept, std::int64_t effort,
-                              Plan& plan, PackingFailure* failure) const {
+Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept, std::int64_t effort, Plan& plan,
+                              PackingFailure* failure) const {
   std::vector<Room> rooms = residency_rooms(graph_, plan);
   for (Room& room : rooms) {
     if (pages_apart_) room = {align_up(room.bytes, kTensorAlignment), kTensorAlignment};

@@ -47,7 +47,7 @@ class CandidateBuilder {
   std::vector<MovingUnit> units_;
   CostModel costs_;
   ScheduleProblem problem_;
-  Bytes capacity_;                      // for the next one to begin with
+  Bytes capacity_;                       // for the next one to begin with
   std::optional<Bytes> tight_capacity_;  // that the exact search packed
   int built_ = 0;
 };
