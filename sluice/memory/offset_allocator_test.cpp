@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "sluice/base/random.hpp"
-#include "sluice/memory/offsets_for_tests.hpp"
+#include "sluice/testing/offset_problems.hpp"
 
 namespace sluice {
 namespace {

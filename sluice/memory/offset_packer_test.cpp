@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sluice/memory/offsets_for_tests.hpp"
+#include "sluice/testing/offset_problems.hpp"
 
 namespace sluice {
 namespace {

@@ -10,7 +10,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/memory/offset_minimizer.hpp"
 #include "sluice/memory/offset_tree.hpp"
-#include "sluice/memory/offsets_for_tests.hpp"
+#include "sluice/testing/offset_problems.hpp"
 
 namespace sluice {
 namespace {
@@ -127,7 +127,7 @@ TEST(OffsetSearch, AgreesWithAllOrdersOfItemsThatRestOnOneAnother) {
       SCOPED_TRACE(::testing::Message() << "order " << order);
       ASSERT_EQ(OffsetTree(blocks, least).walk(ranks, limits), OffsetTree::Outcome::kFound);
       ASSERT_EQ(OffsetTree(blocks, least - 1).walk(ranks, limits), OffsetTree::Outcome::kExhausted);
-      std::ranges::rotate(ranks, ranks.begin() + 3);
+      std::rotate(ranks.begin(), ranks.begin() + 3, ranks.end());
     }
   }
 }
