@@ -6,57 +6,12 @@
 #include <ctime>
 
 #include "sluice/base/random.hpp"
-#include "sluice/memory/machine.hpp"
+#include "sluice/testing/offset_problems.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr Bytes kPage = kTensorAlignment;
-
-// Everything that an assignment promises, checked pair by pair.
-void expect_valid(const std::vector<OffsetItem>& items, const OffsetAssignment& result) {
-  ASSERT_EQ(result.offsets.size(), items.size());
-  Bytes height = 0;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const Interval<Bytes> mine{result.offsets[i], result.offsets[i] + align_up(items[i].bytes, items[i].alignment)};
-    ASSERT_EQ(mine.begin % items[i].alignment, 0);
-    ASSERT_GE(mine.begin, 0);
-    ASSERT_EQ(mine.begin, items[i].fixed_offset.value_or(mine.begin));
-    if (!items[i].live.empty()) height = std::max(height, mine.end);
-    for (std::size_t j = 0; j < i; ++j) {
-      const Interval<Bytes> other{result.offsets[j], result.offsets[j] + align_up(items[j].bytes, items[j].alignment)};
-      if (!mine.overlaps(other)) continue;
-      for (const auto& a : items[i].live) {
-        for (const auto& b : items[j].live) ASSERT_FALSE(a.overlaps(b)) << "items " << i << " and " << j;
-      }
-    }
-  }
-  EXPECT_EQ(result.height, height);
-  EXPECT_GE(result.height, result.lower_bound);
-}
-
-// A forward and backward pass of n ops: an activation lives from its op to its mirror image, with a short-lived
-// gradient beside it and a workspace used by both. With `offloaded`, most activations are away in between.
-std::vector<OffsetItem> training_step(std::uint64_t seed, std::int32_t n, bool offloaded) {
-  std::vector<OffsetItem> items;
-  for (std::int32_t i = 0; i < n; ++i) {
-    const auto draw = [&](std::uint64_t stream, std::uint64_t limit) {
-      return static_cast<std::int32_t>(random_bits(seed, stream, static_cast<std::uint64_t>(i)) % limit);
-    };
-    const Bytes activation = kPage * (1 + draw(1, 2000));
-    const std::int32_t mirror = 2 * n - i;
-    if (offloaded && draw(4, 5) != 0) {
-      const std::int32_t stay = 1 + draw(5, 8);
-      items.push_back({activation, {{i, std::min(i + stay, n)}}, {}});
-      items.push_back({activation, {{std::max(mirror - stay, n), mirror}}, {}});
-    } else {
-      items.push_back({activation, {{i, mirror}}, {}});
-    }
-    items.push_back({kPage * (1 + draw(2, 2000)), {{mirror - 1, mirror + 1}}, {}});
-    items.push_back({kPage * (1 + draw(3, 500)), {{i, i + 1}, {mirror - 1, mirror}}, {}});
-  }
-  return items;
-}
 
 TEST(OffsetAllocator, NothingNeedsNoRoom) {
   EXPECT_EQ(assign_offsets({}).height, 0);

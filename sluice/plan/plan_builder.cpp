@@ -7,7 +7,7 @@
 #include <set>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/memory/offset_allocator.hpp"
+#include "sluice/memory/offset_packer.hpp"
 #include "sluice/plan/rooms.hpp"
 
 namespace sluice {
@@ -188,7 +188,7 @@ void PlanBuilder::fix_offset(ResidencyIndex residency, Bytes offset) {
   fixed_[residency] = offset;
 }
 
-Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure* failure) const {
+Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure* failure, std::int64_t effort) const {
   if (budgets.size() != machine_.tiers.size()) {
     return Error{ErrorCode::kBadInput, fmt::format("{} budgets were given for {} tiers: give one for each tier",
                                                    budgets.size(), machine_.tiers.size())};
@@ -200,12 +200,12 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
   const IdVector<ResidencyIndex, bool> kept = kept_longer(plan, turns);
   plan.migrations = in_issue_order(plan.migrations, turns);
   for (std::size_t tier = 0; tier < budgets.size(); ++tier) {
-    SLUICE_RETURN_IF_ERROR(pack_tier(static_cast<TierId>(tier), budgets[tier], kept, plan, failure));
+    SLUICE_RETURN_IF_ERROR(pack_tier(static_cast<TierId>(tier), budgets[tier], kept, effort, plan, failure));
   }
   return plan;
 }
 
-Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept, Plan& plan,
+Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept, std::int64_t effort, Plan& plan,
                               PackingFailure* failure) const {
   std::vector<Room> rooms = residency_rooms(graph_, plan);
   for (Room& room : rooms) {
@@ -213,7 +213,8 @@ Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>
   }
   const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_, rooms);
   const Bytes staging = tier == kFastTier ? staging_bytes(plan) : 0;
-  const OffsetAssignment assignment = assign_offsets(packed.items, budget - staging);
+  const OffsetAssignment assignment =
+      pack_offsets(packed.items, align_down(budget - staging, kTensorAlignment), effort);
   const Bytes height = align_up(assignment.height, kTensorAlignment) + staging;
   plan.arena_bytes[as_index(tier)] = height;
   for (std::size_t i = 0; i < packed.item_of.size(); ++i) {

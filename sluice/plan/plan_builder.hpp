@@ -18,7 +18,7 @@
 // verifier rejects a persistent tensor that leaves its place without width and is brought back to it at the same
 // moment: keep it there instead.)
 //
-// Cost: linear apart from packing. Not thread-safe. Errors: see finish().
+// Cost: linear apart from packing (milliseconds by the portfolio, tenths of a second where that misses a budget). Not thread-safe. Errors: see finish().
 #pragma once
 
 #include <map>
@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
+#include "sluice/memory/offset_packer.hpp"
 #include "sluice/plan/plan.hpp"
 
 namespace sluice {
@@ -69,12 +70,14 @@ class PlanBuilder {
   const OpPlacement& placement(OpIndex op) const { return plan_.ops.at(op); }
 
   // The plan with offsets, fingerprints, budgets and arena bytes; the caller adds planner, config, status and times.
-  // `budgets` by TierId. kInfeasible names tier, budget and bytes needed, and fills `failure` when given.
+  // `budgets` by TierId. Where the portfolio misses a budget, an exact search takes up to `effort` for each tier
+  // (offset_packer.hpp). kInfeasible names tier, budget and bytes needed, and fills `failure` when given.
   // kBadInput when the number of budgets is not that of the tiers.
-  Result<Plan> finish(std::span<const Bytes> budgets, PackingFailure* failure = nullptr) const;
+  Result<Plan> finish(std::span<const Bytes> budgets, PackingFailure* failure = nullptr,
+                      std::int64_t effort = kPackingEffort) const;
 
  private:
-  Status pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept_longer, Plan& plan,
+  Status pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept_longer, std::int64_t effort, Plan& plan,
                    PackingFailure* failure) const;
 
   const Graph& graph_;

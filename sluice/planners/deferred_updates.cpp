@@ -215,7 +215,9 @@ class OrderSearch {
     if (!tried_.insert(order).second) return;
     auto asked =
         std::make_shared<const RescheduledRequest>(given_, std::move(order), choose_planner(kPlacedBy)->additions);
-    const Result<Plan> plan = find_planner(kPlacedBy)->plan(asked->request());
+    PlanRequest draft = asked->request();
+    draft.draft = true;
+    const Result<Plan> plan = find_planner(kPlacedBy)->plan(draft);
     if (!plan.ok()) {
       if (!failure_) failure_ = plan.error();
       return;

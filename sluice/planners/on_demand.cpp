@@ -202,7 +202,7 @@ Result<Plan> plan_on_demand(const PlanRequest& request) {
     return builder;
   };
   SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request, request.budgets, build));
-  return std::move(packed.plan);
+  return pack_with_more_capacity(request, std::move(packed), build).plan;
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ struct PlanRequest {
   // What we added to the planner's published algorithm and is on; make_plan() and make_search() set it from the
   // planner's name.
   AdditionSet additions = {};
+  // Only to be compared with others, or to see whether there is one: packed by the portfolio alone (schedule/pack.hpp).
+  bool draft = false;
 };
 
 // Everything in fast memory: what "100 %" of a budget means, and what every slowdown is measured against.

@@ -125,6 +125,7 @@ Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanReques
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   PlanRequest asked = with_additions(request, chosen);
   asked.budgets[kFastTier] = fast_only_bytes(request.graph);
+  asked.draft = true;
   SLUICE_RETURN_IF_ERROR(chosen.entry->plan(asked));
   return smallest_feasible(*chosen.entry, asked);
 }

@@ -1,5 +1,7 @@
-// Capacity first, offsets second. Planners only count bytes. Packing then loses a few per cent to fragmentation, so the
-// planner tries again with less capacity until its schedule packs.
+// Capacity first, offsets second. Planners only count bytes. Packing then loses some of them to fragmentation, so the
+// planner tries again with less capacity until its schedule packs: by the portfolio, which takes milliseconds, so that
+// many schedules can be compared. What it settles on is worth the exact search (memory/offset_packer.hpp), a few tenths
+// of a second at most, which packs schedules of more capacity into the same budget.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +34,7 @@ Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vect
     const std::optional<PlanBuilder> builder = build(std::as_const(capacities));
     if (!builder) break;
     PackingFailure failure;
-    Result<Plan> plan = builder->finish(request.budgets, &failure);
+    Result<Plan> plan = builder->finish(request.budgets, &failure, kPortfolioAlone);
     if (plan.ok()) return PackedPlan{std::move(plan).value(), std::move(capacities)};
     const bool last = failure.tier != kFastTier && failure.tier == farthest;
     if (plan.error().code != ErrorCode::kInfeasible || last) return plan.error();
@@ -43,6 +45,38 @@ Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vect
   }
   return Error{ErrorCode::kInfeasible,
                "no schedule packs into the fast budget of " + format_bytes(request.budgets[kFastTier])};
+}
+
+// One attempt, with the exact search; nothing where it does not pack.
+template <typename Build>
+std::optional<PackedPlan> pack_by_search(const PlanRequest& request, std::vector<Bytes> capacities,
+                                         const Build& build) {
+  const std::optional<PlanBuilder> builder = build(std::as_const(capacities));
+  if (!builder) return std::nullopt;
+  Result<Plan> plan = builder->finish(request.budgets);
+  if (!plan.ok()) return std::nullopt;
+  return PackedPlan{std::move(plan).value(), std::move(capacities)};
+}
+
+// Halves the way between the fast capacity of `packed` and the budget a few times, to the highest that the exact search
+// packs. `packed` itself where there is none, and for a draft.
+template <typename Build>
+PackedPlan pack_with_more_capacity(const PlanRequest& request, PackedPlan packed, const Build& build) {
+  constexpr int kRounds = 4;
+  if (request.draft) return packed;
+  Bytes too_much = request.budgets[kFastTier];
+  for (int round = 0; round < kRounds && packed.fast_capacity() < too_much; ++round) {
+    std::vector<Bytes> capacities = packed.capacities;
+    const Bytes middle = align_up(packed.fast_capacity() + (too_much - packed.fast_capacity()) / 2, kTensorAlignment);
+    capacities[kFastTier] = middle;
+    std::optional<PackedPlan> tighter = pack_by_search(request, std::move(capacities), build);
+    if (tighter) {
+      packed = std::move(*tighter);
+    } else {
+      too_much = middle;
+    }
+  }
+  return packed;
 }
 
 // The bytes below which no plan can run every op with its operands in the fast tier: the largest op's operands.

@@ -1,6 +1,7 @@
 #include "sluice/planners/sentinel/candidate.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/unit_encodings.hpp"
@@ -44,31 +45,63 @@ std::vector<SlowDemand> CandidateBuilder::demands_of(const IntervalSchedule& sch
   return demands;
 }
 
+// A builder of the units' schedules; the rest of what they are goes to `candidate`.
+std::optional<PlanBuilder> CandidateBuilder::lay_out(const ScheduleOptions& options, const Forecast& forecast,
+                                                     const std::vector<Bytes>& capacities, Candidate& candidate) {
+  place_units(options, capacities, forecast);
+  candidate.options = without_unreadable(options);
+  if (encode_) candidate.encoded_units = encode_where_worth(request_, costs_, units_);
+  auto schedule = schedule_intervals(problem_, candidate.options, capacities[kFastTier], forecast);
+  if (!schedule) return std::nullopt;
+  PlanBuilder builder(request_.graph, request_.machine);
+  candidate.slow.clear();
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    add_unit_schedule(builder, request_.graph, liveness_, units_[i], schedule->units[i]);
+    candidate.slow.push_back(units_[i].slow);
+  }
+  candidate.demands = demands_of(*schedule);
+  candidate.prefetches = std::move(schedule->prefetches);
+  return builder;
+}
+
+Candidate CandidateBuilder::simulated(Candidate candidate, Plan plan) const {
+  candidate.plan = std::move(plan);
+  candidate.program = lower_plan(request_.graph, request_.machine, candidate.plan).value();
+  candidate.timeline = simulate(candidate.program, costs_);
+  return candidate;
+}
+
 Result<Candidate> CandidateBuilder::build(const ScheduleOptions& options, const Forecast& forecast) {
   ++built_;
   Candidate candidate;
-  const auto build_at = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
-    place_units(options, capacities, forecast);
-    candidate.options = without_unreadable(options);
-    if (encode_) candidate.encoded_units = encode_where_worth(request_, costs_, units_);
-    auto schedule = schedule_intervals(problem_, candidate.options, capacities[kFastTier], forecast);
-    if (!schedule) return std::nullopt;
-    PlanBuilder builder(request_.graph, request_.machine);
-    for (std::size_t i = 0; i < units_.size(); ++i) {
-      add_unit_schedule(builder, request_.graph, liveness_, units_[i], schedule->units[i]);
-    }
-    candidate.demands = demands_of(*schedule);
-    candidate.prefetches = std::move(schedule->prefetches);
-    return builder;
+  const auto build_at = [&](const std::vector<Bytes>& capacities) {
+    return lay_out(options, forecast, capacities, candidate);
   };
+  if (tight_capacity_) {
+    std::vector<Bytes> capacities = capacities_;
+    capacities[kFastTier] = *tight_capacity_;
+    std::optional<PackedPlan> tight = pack_by_search(request_, std::move(capacities), build_at);
+    if (tight) return simulated(std::move(candidate), std::move(tight->plan));
+  }
   SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacities_, build_at));
   // The next candidate will lose about as much to fragmentation: it need not find that out from the top.
   capacities_[kFastTier] = std::min(budget(), packed.fast_capacity() + packed.fast_capacity() / 32);
-  candidate.plan = std::move(packed.plan);
-  candidate.program = lower_plan(request_.graph, request_.machine, candidate.plan).value();
-  candidate.timeline = simulate(candidate.program, costs_);
-  for (const MovingUnit& unit : units_) candidate.slow.push_back(unit.slow);
-  return candidate;
+  return simulated(std::move(candidate), std::move(packed.plan));
+}
+
+std::optional<Candidate> CandidateBuilder::build_tightly(const ScheduleOptions& options, const Forecast& forecast) {
+  ++built_;
+  std::map<Bytes, Candidate> made;  // by fast capacity
+  const auto build_at = [&](const std::vector<Bytes>& capacities) {
+    return lay_out(options, forecast, capacities, made[capacities[kFastTier]]);
+  };
+  Result<PackedPlan> packed = pack_with_less_capacity(request_, capacities_, build_at);
+  if (!packed.ok()) return std::nullopt;
+  const Bytes by_portfolio = packed->fast_capacity();
+  PackedPlan tight = pack_with_more_capacity(request_, std::move(packed).value(), build_at);
+  if (tight.fast_capacity() == by_portfolio) return std::nullopt;
+  tight_capacity_ = tight.fast_capacity();
+  return simulated(std::move(made[tight.fast_capacity()]), std::move(tight.plan));
 }
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/slow_rooms.hpp"
 #include "sluice/planners/sentinel/interval_schedule.hpp"
 
@@ -28,6 +29,9 @@ class CandidateBuilder {
   CandidateBuilder& operator=(const CandidateBuilder&) = delete;
 
   Result<Candidate> build(const ScheduleOptions& options, const Forecast& forecast);
+  // The same with more capacity, if the exact search packs more into the budget than the portfolio does: a few tenths of
+  // a second. Candidates built later have that capacity too, where they pack.
+  std::optional<Candidate> build_tightly(const ScheduleOptions& options, const Forecast& forecast);
 
   const PlanRequest& request() const { return request_; }
   const std::vector<SlowTier>& slow() const { return slow_; }  // nearest first
@@ -43,6 +47,9 @@ class CandidateBuilder {
   void place_units(const ScheduleOptions& options, const std::vector<Bytes>& capacities, const Forecast& forecast);
   std::vector<SlowDemand> demands_of(const IntervalSchedule& schedule) const;
   ScheduleOptions without_unreadable(ScheduleOptions options) const;
+  std::optional<PlanBuilder> lay_out(const ScheduleOptions& options, const Forecast& forecast,
+                                     const std::vector<Bytes>& capacities, Candidate& candidate);
+  Candidate simulated(Candidate candidate, Plan plan) const;
 
   PlanRequest request_;
   std::vector<SlowTier> slow_;
@@ -51,7 +58,8 @@ class CandidateBuilder {
   CostModel costs_;
   bool encode_;
   ScheduleProblem problem_;
-  std::vector<Bytes> capacities_;
+  std::vector<Bytes> capacities_;        // for the next one to begin with
+  std::optional<Bytes> tight_capacity_;  // that the exact search packed
   int built_ = 0;
 };
 

@@ -35,6 +35,7 @@ class Search {
   bool good_enough() const;
   // Begins with what another search found: whatever replaces it is faster.
   void begin_with(const ScheduleOptions& options, const Forecast& forecast) { try_options(options, forecast); }
+  void pack_tightly();
   Seconds seconds() const { return best_->timeline.step_seconds; }
   Candidate take_best() { return std::move(*best_); }
   const Forecast& forecast() const { return used_; }  // that the best candidate was made with
@@ -214,6 +215,13 @@ Status Search::run() {
   return {};
 }
 
+// The portfolio packed every candidate so far. What the exact search packs beside it is room for tensors to stay.
+void Search::pack_tightly() {
+  if (good_enough() || builder_.request().draft) return;
+  std::optional<Candidate> tight = builder_.build_tightly(best_->options, used_);
+  if (tight && tight->timeline.step_seconds < kClearlyFaster * seconds()) best_ = std::move(*tight);
+}
+
 std::vector<PlannerAddition> sentinel_additions() {
   return {{"choice", "simulated steps choose interval, order and room, instead of equations 1 and 2 alone"},
           {"staying", "what fits stays in fast memory, instead of leaving when two intervals do not need it"},
@@ -299,6 +307,7 @@ Result<Found> find_best(const PlanRequest& request, const std::vector<SlowTier>&
                         const Found* as_it_is = nullptr) {
   auto builder = std::make_unique<CandidateBuilder>(request, slow, as_it_is != nullptr);
   SLUICE_ASSIGN(Search search, search_both_ways(*builder, as_it_is));
+  search.pack_tightly();
   Candidate best = search.take_best();
   return Found{std::move(builder), std::move(best), search.forecast()};
 }
