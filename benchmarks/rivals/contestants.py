@@ -129,11 +129,11 @@ def workload_settings(model, batch, dropout=0.0):
     return settings
 
 
-def sluice_plan(options, settings, planner, budget, folder, extra=()):
-    """Has `sluice` measure the machine and make the plan; returns what a worker's setup needs."""
+def sluice_plan(options, settings, planner, budget, folder, extra=(), tiers=()):
+    """Has `sluice` measure the machine, with these --slow tiers, and make the plan; returns what a worker's setup needs."""
     machine = os.path.join(folder, "machine.json")
     plan = os.path.join(folder, f"{settings['model']}.{planner}.plan.json")
-    slow = ["--spill-dir", options.spill_dir, "--threads", str(options.threads)]
+    slow = ["--spill-dir", options.spill_dir, "--threads", str(options.threads), *(f"--slow={tier}" for tier in tiers)]
     if not os.path.exists(machine):
         run_quietly([options.binary, "machine", *slow, "--json", machine])
     run_quietly([options.binary, "plan", settings["model"], *slow, "--planner", planner, "--output", plan,
