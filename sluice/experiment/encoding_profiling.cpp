@@ -32,7 +32,9 @@ Status add_encodings(const Workload& workload, const Machine& machine, const Fas
                      const SessionOptions& session, ProfileCache& cache, Profile& profile) {
   if (profile.encodings != nullptr) return {};
   const std::string key = workload.graph().fingerprint();
-  if (const EncodingFigures* known = cache.find_encodings(key)) {
+  const EncodingFigures* const known = cache.find_encodings(key);
+  if (known != nullptr &&
+      known->encoded_bytes.size() == workload.graph().tensors().size()) {  // the file may be damaged
     profile.encodings = std::make_shared<EncodingFigures>(*known);
     return {};
   }

@@ -35,6 +35,7 @@ Machine one_tier_machine() {
 Bytes smallest_feasible(const PlannerEntry& entry, PlanRequest request) {
   Bytes low = largest_working_set(request.graph);
   Bytes high = fast_only_bytes(request.graph);
+  request.draft = true;
   while (high - low > std::max<Bytes>(high / 100, kMiB)) {
     request.budgets[kFastTier] = align_down(low + (high - low) / 2, kTensorAlignment);
     (entry.plan(request).ok() ? high : low) = request.budgets[kFastTier];
@@ -125,7 +126,6 @@ Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanReques
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   PlanRequest asked = with_additions(request, chosen);
   asked.budgets[kFastTier] = fast_only_bytes(request.graph);
-  asked.draft = true;
   SLUICE_RETURN_IF_ERROR(chosen.entry->plan(asked));
   return smallest_feasible(*chosen.entry, asked);
 }

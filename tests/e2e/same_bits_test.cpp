@@ -132,8 +132,10 @@ TEST(EncodedTest, EncodingLeavesTheBitsAndMovesFewerBytes) {
   const auto folder = std::filesystem::path(::testing::TempDir()) / "encoded_same_bits";
   ProfileCache cache = ProfileCache::open("test", folder);
   const FastBudget fast{.size = parse_memory_size("40%").value(), .raise_to_feasible = true};
+  cache.put_encodings(workload.graph().fingerprint(), {.encoded_bytes = {1}});  // of a damaged file: measured again
   ASSERT_TRUE(add_encodings(workload, machine, fast, {}, cache, profile).ok());
   ASSERT_NE(profile.encodings, nullptr);
+  ASSERT_EQ(profile.encodings->encoded_bytes.size(), workload.graph().tensors().size());
   EXPECT_NE(ProfileCache::open("test", folder).find_encodings(workload.graph().fingerprint()), nullptr);
   std::filesystem::remove_all(folder);
   EncodingFigures figures = *profile.encodings;
