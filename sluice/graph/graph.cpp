@@ -56,6 +56,7 @@ void hash_op(Hasher& hasher, const Op& op) {
   for (const Implementation& implementation : op.implementations) {
     hasher.add(std::string_view(implementation.name)).add(implementation.workspace_bytes);
   }
+  if (op.processor != kMainProcessor) hasher.add(std::int64_t{op.processor});
 }
 
 // A dropout's stream is left out: any takes the same time.
@@ -122,11 +123,10 @@ std::string Graph::fingerprint() const {
 }
 
 std::string op_signature(const Graph& graph, const Op& op) {
-  std::string implementations;
-  for (const Implementation& implementation : op.implementations) implementations += " " + implementation.name;
+  const std::string implementation = op.implementations.empty() ? "" : " " + op.implementations.front().name;
   return fmt::format("{} {} |{} ->{} |{} |{} |{}", to_string(op.kind), attribute_text(op.attributes),
                      operand_text(graph, op.inputs), operand_text(graph, op.outputs), shared_storage_text(op),
-                     implementations, op.views);
+                     implementation, op.views);
 }
 
 }  // namespace sluice

@@ -94,11 +94,13 @@
 // `accumulate` applies to the loss alone.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sluice/base/processor_id.hpp"
 #include "sluice/graph/tensor.hpp"
 
 namespace sluice {
@@ -271,7 +273,14 @@ struct InPlace {
 
 struct Implementation {
   std::string name;
-  Bytes workspace_bytes = 0;
+  Bytes workspace_bytes = 0;  // enough on every processor that the graph was lowered for
+};
+
+// How an op runs, where there is a choice.
+struct OpChoice {
+  std::int32_t implementation = 0;  // an index into Op::implementations
+  ProcessorId processor = kMainProcessor;
+  auto operator<=>(const OpChoice&) const = default;
 };
 
 struct Op {
@@ -283,7 +292,10 @@ struct Op {
   std::vector<InPlace> in_place;
   LayerIndex layer = 0;
   Phase phase = Phase::kForward;
+  // The first one runs unless a plan chooses another. Where there are several, the last output is a workspace, as large
+  // as the first one needs and not empty (choose.hpp gives it the size that the chosen one needs).
   std::vector<Implementation> implementations;
+  ProcessorId processor = kMainProcessor;
   std::string views;  // executable graphs: the shapes the op sees, where a kReshape made them differ from the storage's
 };
 

@@ -27,6 +27,7 @@ struct Rescheduled {
   Graph graph;
   std::vector<OpIndex> op_of;       // by slot: the op of the given graph
   std::vector<TensorId> tensor_of;  // by tensor: the one of the given graph; tensors of that graph keep their index
+  std::vector<OpChoice> choices;    // by slot: what choose() has changed; empty: ops run as the given graph says
 };
 
 // Whether a schedule runs every op once in the graph's order: then it is no different from none.

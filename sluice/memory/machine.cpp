@@ -1,5 +1,7 @@
 #include "sluice/memory/machine.hpp"
 
+#include <algorithm>
+
 #include "sluice/base/hash.hpp"
 
 namespace sluice {
@@ -11,6 +13,17 @@ std::optional<LinkId> Machine::link_between(TierId from, TierId to) const {
   return std::nullopt;
 }
 
+int Machine::threads_of(ProcessorId id) const {
+  return processors.empty() ? threads : processors.at(static_cast<std::size_t>(id)).threads;
+}
+
+bool Machine::addresses(ProcessorId id, TierId tier) const {
+  if (!this->tier(tier).addressable) return false;
+  if (processors.empty()) return true;
+  const std::vector<TierId>& own = processors.at(static_cast<std::size_t>(id)).tiers;
+  return own.empty() || std::ranges::find(own, tier) != own.end();
+}
+
 std::string Machine::compute_fingerprint() const { return Hasher().add(cpu).add(std::int64_t{threads}).hex(); }
 
 std::string Machine::fingerprint() const {
@@ -18,6 +31,10 @@ std::string Machine::fingerprint() const {
   hasher.add(compute_fingerprint()).add(static_cast<std::int64_t>(tiers.size()));
   for (const Tier& each : tiers) {
     hasher.add(to_string(each.kind)).add(std::int64_t{each.addressable});
+  }
+  for (const Processor& each : processors) {
+    hasher.add(std::int64_t{each.threads}).add(static_cast<std::int64_t>(each.tiers.size()));
+    for (const TierId tier : each.tiers) hasher.add(std::int64_t{tier});
   }
   return hasher.hex();
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/base/processor_id.hpp"
 #include "sluice/base/units.hpp"
 
 namespace sluice {
@@ -71,9 +72,20 @@ inline BytesPerSecond held_bandwidth(const Link& link) {
   return link.throttled && link.copied_by == CopiedBy::kProcessor ? link.bandwidth : 0;
 }
 
+// Who computes: one team of threads, and the memory that its ops may use in place.
+struct Processor {
+  std::string name;  // "device", "host"
+  int threads = 1;
+  std::vector<TierId> tiers = {};  // among those that are addressable; empty: all of them
+  bool emulated = false;           // cores of the host, set aside to stand for another processor
+  bool operator==(const Processor&) const = default;
+};
+
 struct Machine {
   std::string cpu;  // model name, cores
-  int threads = 1;  // compute threads
+  int threads = 1;  // compute threads of the main processor
+  // By ProcessorId; none: the CPU alone, with `threads`. The first one has as many threads as `threads` says.
+  std::vector<Processor> processors;
   // The bytes of the caches between the compute threads and memory that a working set can count on
   // (profile/cache_model.hpp).
   Bytes cache_bytes = 0;
@@ -82,12 +94,17 @@ struct Machine {
 
   const Tier& tier(TierId id) const { return tiers.at(static_cast<std::size_t>(id)); }
   const Link& link(LinkId id) const { return links.at(static_cast<std::size_t>(id)); }
+  std::size_t processor_count() const { return processors.empty() ? 1 : processors.size(); }
+  int threads_of(ProcessorId id) const;
+  // May ops that run there use operands in this tier in place?
+  bool addresses(ProcessorId id, TierId tier) const;
+
   std::optional<LinkId> link_between(TierId from, TierId to) const;
   std::optional<LinkId> link_back(LinkId id) const { return link_between(link(id).to, link(id).from); }
 
-  // What op times depend on: CPU and threads. Profile cache key.
+  // What op times of the main processor depend on: CPU and threads. Profile cache key.
   std::string compute_fingerprint() const;
-  // What a plan depends on: the above, plus kinds, addressability and order of the tiers. Measured bandwidths are left
+  // What a plan depends on: the above, plus the other processors, and kinds, addressability and order of the tiers. Measured bandwidths are left
   // out: they drift from run to run, and a plan stays valid (if not optimal) when they do.
   std::string fingerprint() const;
 };

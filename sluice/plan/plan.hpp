@@ -76,10 +76,9 @@ struct Block {
 };
 
 struct OpPlacement {
-  // An index into Op::implementations. The format has room for a choice that nothing executes yet: a value other than 0
-  // can be saved and verified, but lower_plan() refuses it.
-  std::int32_t implementation = 0;
+  std::int32_t implementation = 0;    // an index into Op::implementations
   std::vector<TierId> operand_tiers;  // inputs then outputs
+  ProcessorId processor = kMainProcessor;
   bool operator==(const OpPlacement&) const = default;
 };
 
@@ -122,5 +121,13 @@ struct Plan {
   // In issue order: ascending issue_after, ties in the order to be issued.
   IdVector<MigrationIndex, Migration> migrations;
 };
+
+// By slot.
+inline std::vector<OpChoice> choices_of(const Plan& plan) {
+  std::vector<OpChoice> choices;
+  choices.reserve(plan.ops.size());
+  for (const OpPlacement& op : plan.ops) choices.push_back({op.implementation, op.processor});
+  return choices;
+}
 
 }  // namespace sluice

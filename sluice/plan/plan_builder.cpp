@@ -133,7 +133,8 @@ PlanBuilder::PlanBuilder(const Graph& graph, const Machine& machine) : graph_(gr
   plan_.graph_fingerprint = graph.fingerprint();
   plan_.machine_fingerprint = machine.fingerprint();
   for (const Op& op : graph.ops()) {
-    plan_.ops.push_back({0, std::vector<TierId>(op.inputs.size() + op.outputs.size(), kFastTier)});
+    const std::size_t operands = op.inputs.size() + op.outputs.size();
+    plan_.ops.push_back({0, std::vector<TierId>(operands, kFastTier), op.processor});
   }
 }
 
@@ -173,10 +174,6 @@ void PlanBuilder::set_tensor_tier(OpIndex op, TensorId tensor, TierId tier) {
       ++operand;
     }
   }
-}
-
-void PlanBuilder::set_implementation(OpIndex op, std::int32_t implementation) {
-  plan_.ops.at(op).implementation = implementation;
 }
 
 void PlanBuilder::set_residency_ops(ResidencyIndex residency, Interval<OpIndex> ops) {

@@ -55,7 +55,6 @@ class PlanBuilder {
   // `operand` counts inputs, then outputs. The second form sets every operand of the op that is this tensor.
   void set_operand_tier(OpIndex op, int operand, TierId tier);
   void set_tensor_tier(OpIndex op, TensorId tensor, TierId tier);
-  void set_implementation(OpIndex op, std::int32_t implementation);
 
   // Changes the ops of a residency: its end is often known only later, and its begin changes when a migration into it
   // is moved to an earlier time.

@@ -42,6 +42,7 @@ json ops_to_json(const Graph& graph, const Plan& plan) {
     list.push_back({{"name", graph.op(static_cast<OpIndex>(i)).name},
                     {"implementation", plan.ops[i].implementation},
                     {"operand_tiers", plan.ops[i].operand_tiers}});
+    if (plan.ops[i].processor != kMainProcessor) list.back()["processor"] = plan.ops[i].processor;
   }
   return list;
 }
@@ -90,6 +91,7 @@ json policy_to_json(const PolicyRequest& policy) {
 Result<OpPlacement> read_op(const JsonReader& object) {
   OpPlacement placement;
   SLUICE_RETURN_IF_ERROR(object.read("implementation", placement.implementation));
+  SLUICE_RETURN_IF_ERROR(object.read_if_present("processor", placement.processor));
   SLUICE_RETURN_IF_ERROR(object.read("operand_tiers", placement.operand_tiers));
   return placement;
 }
@@ -191,6 +193,13 @@ Status check_no_early_encoding(const JsonReader& document, int version, const Pl
   return document.error("residencies", fmt::format("version {} has no encodings: plan again", version));
 }
 
+// Readers before version 6 know one processor and would run every op there.
+Status check_no_early_processor(const JsonReader& document, int version, const Plan& plan) {
+  const bool several = std::ranges::any_of(plan.ops, [](const OpPlacement& op) { return op.processor != kMainProcessor; });
+  if (version >= 6 || !several) return {};
+  return document.error("ops", fmt::format("version {} has no processors: plan again", version));
+}
+
 // Keys that most plans do not have.
 Status read_options(const json& document, const JsonReader& reader, Plan& plan) {
   if (document.contains("policy")) {
@@ -280,6 +289,7 @@ Result<Plan> plan_from_json(const json& document) {
   SLUICE_RETURN_IF_ERROR(version > 2 ? read_options(document, reader, plan) : check_no_old_policy(reader, plan));
   SLUICE_RETURN_IF_ERROR(read_schedule(document, reader, version, plan));
   SLUICE_RETURN_IF_ERROR(check_no_early_encoding(reader, version, plan));
+  SLUICE_RETURN_IF_ERROR(check_no_early_processor(reader, version, plan));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "migrations", read_migration, plan.migrations));
   return plan;
 }

@@ -61,7 +61,9 @@ TEST_F(PlanFileTest, ReadsWhatItWrote) {
     plan.planner_config = {{"interval", "4"}, {"a \"quoted\" key", ""}};
     plan.predicted_step_seconds = 0.1 + 1e-17 * static_cast<double>(seed);
     plan.lower_bound_seconds = 1.0 / 3;
-    plan.ops.back().implementation = static_cast<std::int32_t>(seed % 3);
+    for (OpIndex op = 0; op < graph.op_count(); ++op) {
+      if (graph.op(op).implementations.size() > 1) plan.ops[op].implementation = static_cast<std::int32_t>(seed % 2);
+    }
     if (seed % 2 == 0) plan.raised_from = 12345 * kKiB;
     for (std::size_t i = 0; i < plan.migrations.size() && i < kCauseTexts.size(); ++i) {
       plan.migrations[static_cast<MigrationIndex>(i)].cause = kCauseTexts[i].cause;
@@ -185,6 +187,18 @@ TEST_F(PlanFileTest, PoliciesNeedVersion3) {
   EXPECT_THAT(error_of(document), HasSubstr("/planner_config: a plan under a policy, in the form of version 2"));
 }
 
+// Readers of version 5 know one processor and would run every op there.
+TEST_F(PlanFileTest, KeepsProcessorsWhichNeedVersion6) {
+  step_.plan.ops[3].processor = 1;
+  json document = plan_to_json(step_.graph, step_.plan);
+  EXPECT_FALSE(document["ops"][2].contains("processor"));
+  const Result<Plan> read = plan_from_json(document);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(equal(*read, step_.plan));
+  document["version"] = 5;
+  EXPECT_THAT(error_of(document), HasSubstr("/ops: version 5 has no processors: plan again"));
+}
+
 // Readers of version 4 know no encodings and would take encoded bytes for the tensor's.
 TEST_F(PlanFileTest, KeepsEncodingsWhichNeedVersion5) {
   testing::TinyStep tiny = testing::tiny_step();
@@ -252,7 +266,7 @@ TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
   EXPECT_EQ(with("/ops/2/operand_tiers/1", nullptr), "/ops/2/operand_tiers/1: expected a whole number, found null");
   EXPECT_EQ(with("/planner_config/0", {"one"}), "/planner_config/0: expected [key, value], found [\"one\"]");
   EXPECT_EQ(with("/format", "another"), "/format: expected \"sluice-plan\"");
-  EXPECT_THAT(with("/version", 6), HasSubstr("/version: this build reads versions 1 to 5, and the plan has 6"));
+  EXPECT_THAT(with("/version", 7), HasSubstr("/version: this build reads versions 1 to 6, and the plan has 7"));
   EXPECT_THAT(with("/version", 1), "no error") << "before small tensors could share pages";
   EXPECT_EQ(error_of(json::array()), "/: expected an object, found []");
 }

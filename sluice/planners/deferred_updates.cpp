@@ -243,48 +243,13 @@ class OrderSearch {
   std::optional<Error> failure_;  // the first
 };
 
-// Sentinel's trials in the best order.
-class DeferredSearch final : public PlanSearch {
- public:
-  DeferredSearch(const OrderSearch& orders, std::unique_ptr<PlanSearch> search)
-      : order_(orders.best()), deferred_(orders.description()), search_(std::move(search)) {
-    take_plan();
-  }
-
-  const Plan& plan() const override { return plan_; }
-  bool done() const override { return search_->done(); }
-  const Plan& best() const override { return best_; }
-  SearchReport report() const override { return search_->report(); }
-
-  void observe(const StepObservation& observation) override {
-    search_->observe(observation);
-    take_plan();
-  }
-
- private:
-  Plan scheduled(const Plan& plan) const {
-    Plan result = order_->with_schedule(plan);
-    result.planner_config.push_back({"deferred", deferred_});
-    return result;
-  }
-
-  void take_plan() {
-    plan_ = scheduled(search_->plan());
-    best_ = scheduled(search_->best());
-  }
-
-  std::shared_ptr<const RescheduledRequest> order_;
-  std::string deferred_;
-  std::unique_ptr<PlanSearch> search_;  // whose request is order_'s
-  Plan plan_;
-  Plan best_;
-};
-
 Result<std::unique_ptr<PlanSearch>> search_deferred(const PlanRequest& request) {
   OrderSearch orders(request);
   SLUICE_RETURN_IF_ERROR(orders.run());
   SLUICE_ASSIGN(std::unique_ptr<PlanSearch> search, find_planner(kPlacedBy)->search(orders.best()->request()));
-  return std::unique_ptr<PlanSearch>(std::make_unique<DeferredSearch>(orders, std::move(search)));
+  const std::pair<std::string, std::string> deferred("deferred", orders.description());
+  return std::unique_ptr<PlanSearch>(
+      std::make_unique<RescheduledSearch>(orders.best(), std::move(search), std::vector{deferred}));
 }
 
 Result<Plan> plan_deferred(const PlanRequest& request) {

@@ -27,6 +27,9 @@ struct PlanRequest {
   // What we added to the planner's published algorithm and is on; make_plan() and make_search() set it from the
   // planner's name.
   AdditionSet additions = {};
+  // By op: implementations and processors that somebody has chosen for whatever plan is made; empty: the graph's own.
+  // make_plan() and make_search() give planners the graph that these choices make, so planners know nothing of them.
+  std::vector<OpChoice> choices = {};
   // Only to be compared with others, or to see whether there is one: packed by the portfolio alone (schedule/pack.hpp).
   bool draft = false;
 };

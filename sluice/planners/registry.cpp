@@ -7,6 +7,7 @@
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/plan_costs.hpp"
@@ -86,6 +87,10 @@ Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) 
                       request.graph.op(op).name, format_bytes(working_set))};
 }
 
+bool chooses(const PlanRequest& request) {
+  return !request.choices.empty() && !is_own_choice(request.graph, request.choices);
+}
+
 }  // namespace
 
 #define SLUICE_CALL_PLANNER(name) name##_planner(),
@@ -95,6 +100,11 @@ const std::vector<PlannerEntry>& planners() {
 }
 
 Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
+  if (chooses(request)) {
+    const RescheduledRequest chosen(request);
+    SLUICE_ASSIGN(Plan plan, make_plan(planner, chosen.request()));
+    return finish_plan(planner, request, chosen.for_given_graph(std::move(plan)));
+  }
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   const PlanRequest asked = with_additions(request, chosen);
   Result<Plan> result = chosen.entry->plan(asked);
@@ -106,6 +116,12 @@ Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
 }
 
 Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const PlanRequest& request) {
+  if (chooses(request)) {
+    auto chosen = std::make_shared<const RescheduledRequest>(request);
+    SLUICE_ASSIGN(auto search, make_search(planner, chosen->request()));
+    if (search == nullptr) return search;
+    return std::unique_ptr<PlanSearch>(std::make_unique<RescheduledSearch>(std::move(chosen), std::move(search)));
+  }
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   if (!chosen.entry->search) return std::unique_ptr<PlanSearch>();
   return chosen.entry->search(with_additions(request, chosen));
@@ -123,6 +139,7 @@ Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan
 }
 
 Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanRequest& request) {
+  if (chooses(request)) return smallest_feasible_bytes(planner, RescheduledRequest(request).request());
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   PlanRequest asked = with_additions(request, chosen);
   asked.budgets[kFastTier] = fast_only_bytes(request.graph);

@@ -1,9 +1,12 @@
-// The request for planning a step whose ops run by a schedule: its graph, op times and access counts, for a planner
-// that knows nothing of schedules.
+// The request for planning a step whose ops run by a schedule, or by chosen implementations and on chosen processors: its
+// graph, op times and access counts, for a planner that knows nothing of either.
 #pragma once
 
+#include <memory>
 #include <optional>
 
+#include "sluice/graph/choose.hpp"
+#include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/profile/rescheduled_times.hpp"
 
@@ -14,36 +17,91 @@ class RescheduledRequest {
   // What `request` refers to must outlive this object. A schedule that names no op of the graph is a broken invariant.
   // `additions`: those of the planner that is to be asked.
   RescheduledRequest(const PlanRequest& request, std::vector<OpIndex> schedule, AdditionSet additions = {})
-      : schedule_(std::move(schedule)),
-        step_(reschedule(request.graph, schedule_).value()),
-        profile_(rescheduled_times(request.profile, step_)),
-        given_fingerprint_(request.graph.fingerprint()),
-        given_op_count_(request.graph.op_count()),
-        request_{step_.graph, profile_, request.machine, request.budgets, nullptr, additions} {
-    if (request.accesses == nullptr) return;
-    accesses_ = rescheduled_accesses(*request.accesses, step_);
-    request_.accesses = &*accesses_;
-  }
+      : RescheduledRequest(request, reschedule(request.graph, schedule).value(), additions) {}
+
+  // In the graph's own order with request.choices.
+  explicit RescheduledRequest(const PlanRequest& request)
+      : RescheduledRequest(request, chosen_step(request.graph, request.choices), request.additions) {}
+
   RescheduledRequest(const RescheduledRequest&) = delete;
   RescheduledRequest& operator=(const RescheduledRequest&) = delete;
 
   const PlanRequest& request() const { return request_; }
 
-  // A plan for request() as one for the graph given, with this schedule (none if it is the graph's own order).
-  Plan with_schedule(Plan plan) const {
+  // A plan for request() as one for the graph given: with this schedule (none if it is the graph's own order) and these
+  // choices. (The plan may have a schedule of its own, of the chosen graph.)
+  Plan for_given_graph(Plan plan) const {
     plan.graph_fingerprint = given_fingerprint_;
-    if (!is_own_order(schedule_, given_op_count_)) plan.schedule = schedule_;
+    for (std::size_t slot = 0; slot < plan.ops.size() && !step_.choices.empty(); ++slot) {
+      const std::size_t op = plan.schedule.empty() ? slot : static_cast<std::size_t>(plan.schedule[slot]);
+      plan.ops[slot].implementation = step_.choices[op].implementation;
+    }
+    if (!is_own_order(step_.op_of, given_op_count_)) plan.schedule = step_.op_of;
     return plan;
   }
 
  private:
-  std::vector<OpIndex> schedule_;
+  RescheduledRequest(const PlanRequest& request, Rescheduled step, AdditionSet additions)
+      : step_(std::move(step)),
+        profile_(rescheduled_times(request.profile, step_)),
+        given_fingerprint_(request.graph.fingerprint()),
+        given_op_count_(request.graph.op_count()),
+        request_{.graph = step_.graph,
+                 .profile = profile_,
+                 .machine = request.machine,
+                 .budgets = request.budgets,
+                 .additions = additions,
+                 .draft = request.draft} {
+    if (request.accesses == nullptr) return;
+    accesses_ = rescheduled_accesses(*request.accesses, step_);
+    request_.accesses = &*accesses_;
+  }
+
   Rescheduled step_;
   Profile profile_;
   std::optional<AccessProfile> accesses_;
   std::string given_fingerprint_;
   OpIndex given_op_count_;
   PlanRequest request_;
+};
+
+// A search in a rescheduled step as one in the graph given.
+class RescheduledSearch final : public PlanSearch {
+ public:
+  // `search`: for step->request(). `config` is added to each plan's.
+  RescheduledSearch(std::shared_ptr<const RescheduledRequest> step, std::unique_ptr<PlanSearch> search,
+                    std::vector<std::pair<std::string, std::string>> config = {})
+      : step_(std::move(step)), search_(std::move(search)), config_(std::move(config)) {
+    take_plans();
+  }
+
+  const Plan& plan() const override { return plan_; }
+  bool done() const override { return search_->done(); }
+  const Plan& best() const override { return best_; }
+  SearchReport report() const override { return search_->report(); }
+
+  void observe(const StepObservation& observation) override {
+    search_->observe(observation);
+    take_plans();
+  }
+
+ private:
+  Plan given(const Plan& plan) const {
+    Plan result = step_->for_given_graph(plan);
+    result.planner_config.insert(result.planner_config.end(), config_.begin(), config_.end());
+    return result;
+  }
+
+  void take_plans() {
+    plan_ = given(search_->plan());
+    best_ = given(search_->best());
+  }
+
+  std::shared_ptr<const RescheduledRequest> step_;
+  std::unique_ptr<PlanSearch> search_;
+  std::vector<std::pair<std::string, std::string>> config_;
+  Plan plan_;
+  Plan best_;
 };
 
 }  // namespace sluice

@@ -11,7 +11,7 @@ Seconds seconds_per_byte(BytesPerSecond bandwidth) { return bandwidth > 0 ? 1 / 
 
 MemorySeconds seconds_in(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,
                          std::span<const TierId> operand_tiers, TierId tier) {
-  return memory_seconds(machine.tier(tier), machine.tier(kFastTier), machine.threads,
+  return memory_seconds(machine.tier(tier), machine.tier(kFastTier), machine.threads_of(graph.op(op).processor),
                         traffic.in_tier(graph, op, operand_tiers, tier));
 }
 

@@ -2,6 +2,7 @@
 // with operands in slow tiers. (Link figures live in Machine; tensor sizes and live ranges follow from the graph.)
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,11 +16,21 @@
 
 namespace sluice {
 
+// Times of all ops, each with its operands in the fast tier.
+struct OpTimes {
+  IdVector<OpIndex, Seconds> warm;  // after the ops before it
+  IdVector<OpIndex, Seconds> cold;  // or empty: no operand in a cache
+  bool operator==(const OpTimes&) const = default;
+};
+
 struct Profile {
   std::string graph_fingerprint;
   std::string compute_fingerprint;          // of the Machine it was measured on
   IdVector<OpIndex, Seconds> op_seconds;    // warm, after the ops before it
   IdVector<OpIndex, Seconds> cold_seconds;  // or empty: no operand in a cache
+  // The same by other choices than the graph's own, each where an op has it: an op without such an implementation is
+  // timed with its first one. Each processor was measured by itself.
+  std::map<OpChoice, std::shared_ptr<const OpTimes>> choices;
   // By slow tier; shared, because profiles are copied and these are large.
   std::vector<std::shared_ptr<const PlacementTimes>> placements;
   std::shared_ptr<const EncodingFigures> encodings;  // or nullptr: nobody measured, nothing is worth encoding

@@ -26,13 +26,27 @@ std::shared_ptr<const EncodingFigures> rescheduled_encodings(const EncodingFigur
   return result;
 }
 
+// What was measured of each slot's choice, where anybody has; the first one's time where nobody has.
+void take_choices(const Profile& given, const Rescheduled& step, Profile& result) {
+  for (std::size_t slot = 0; slot < step.choices.size(); ++slot) {
+    const auto found = given.choices.find(step.choices[slot]);
+    if (found == given.choices.end()) continue;
+    const OpIndex op = step.op_of[slot];
+    result.op_seconds[slot] = found->second->warm[op];
+    if (!found->second->cold.empty() && !result.cold_seconds.empty()) result.cold_seconds[slot] = found->second->cold[op];
+  }
+  result.choices.clear();
+}
+
 }  // namespace
 
 Profile rescheduled_times(const Profile& profile, const Rescheduled& step) {
-  if (is_own_order(step.op_of, static_cast<OpIndex>(profile.op_seconds.size()))) return profile;
+  const bool own_order = is_own_order(step.op_of, static_cast<OpIndex>(profile.op_seconds.size()));
+  if (own_order && step.choices.empty()) return profile;
   Profile result = profile;
   result.op_seconds = by_slot(profile.op_seconds, step.op_of);
   result.cold_seconds = by_slot(profile.cold_seconds, step.op_of);
+  if (!step.choices.empty()) take_choices(profile, step, result);
   if (profile.encodings != nullptr) result.encodings = rescheduled_encodings(*profile.encodings, step);
   for (auto& times : result.placements) {
     auto copy = std::make_shared<PlacementTimes>(*times);
@@ -41,7 +55,10 @@ Profile rescheduled_times(const Profile& profile, const Rescheduled& step) {
     std::map<OpIndex, OpKind> first_kind;
     for (std::size_t slot = 0; slot < copy->index.size(); ++slot) {
       const OpKind kind = step.graph.op(static_cast<OpIndex>(slot)).kind;
-      if (first_kind.try_emplace(step.op_of[slot], kind).first->second != kind) copy->index[slot] = -1;
+      const bool applies = first_kind.try_emplace(step.op_of[slot], kind).first->second != kind;
+      // Nor has anybody timed another implementation or processor by placement.
+      const bool chosen = !step.choices.empty() && step.choices[slot] != OpChoice{};
+      if (applies || chosen) copy->index[slot] = -1;
     }
     times = std::move(copy);
   }

@@ -139,25 +139,11 @@ class Lowering {
   Program program_;
 };
 
-Status check_implementations(const Graph& graph, const Plan& plan) {
-  for (std::size_t i = 0; i < plan.ops.size(); ++i) {
-    const auto chosen = static_cast<std::size_t>(plan.ops[i].implementation);
-    if (chosen == 0) continue;
-    const Op& op = graph.op(static_cast<OpIndex>(i));
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("the plan of '{}' chooses implementation {} ('{}') for op {} '{}', and only the first one, "
-                    "0, can be run: set /ops/{}/implementation to 0",
-                    plan.planner, chosen, op.implementations[chosen].name, i, op.name, i)};
-  }
-  return {};
-}
-
 }  // namespace
 
 Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
   const std::vector<Violation> violations = verify_plan(graph, machine, plan);
-  if (violations.empty()) return check_implementations(PlanGraph(graph, plan).graph(), plan);
+  if (violations.empty()) return {};
   std::string message = fmt::format("the plan of '{}' for '{}' cannot be run:", plan.planner, plan.graph_name);
   for (const Violation& violation : violations) {
     message += fmt::format("\n  {}: {}", to_string(violation.rule), violation.message);

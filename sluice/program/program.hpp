@@ -77,8 +77,7 @@ struct Program {
   std::vector<Location> step_start;
 };
 
-// Whether the plan can be run: kMismatch with what verify_plan() finds; kUnsupported for an implementation other than
-// the first, since nothing executes others yet.
+// Whether the plan can be run: kMismatch with what verify_plan() finds.
 Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan);
 
 // The only way from a plan to a Program: checks the plan first, whoever made it and in every build. Errors: those of

@@ -75,21 +75,6 @@ TEST(LowerPlan, RefusesWhatTheVerifierDoesNotPass) {
   EXPECT_THAT(program.error().message, HasSubstr("no-overlap: tensor 3 'n'"));
 }
 
-// Nothing executes another one yet, so a plan that asks for it must not seem to be obeyed.
-TEST(LowerPlan, RefusesImplementationsOtherThanTheFirst) {
-  TinyStep step = tiny_step();
-  step.graph.op(3).implementations = {{"direct", 0}, {"winograd", 0}};
-  step.plan.graph_fingerprint = step.graph.fingerprint();
-  ASSERT_TRUE(lower_plan(step.graph, step.machine, step.plan).ok());
-  step.plan.ops[3].implementation = 1;
-  ASSERT_THAT(verify_plan(step.graph, step.machine, step.plan), IsEmpty());
-  const Result<Program> program = lower_plan(step.graph, step.machine, step.plan);
-  ASSERT_FALSE(program.ok());
-  EXPECT_EQ(program.error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(program.error().message, HasSubstr("implementation 1 ('winograd') for op 3 'use'"));
-  EXPECT_THAT(program.error().message, HasSubstr("/ops/3/implementation"));
-}
-
 // Whether `later` would wait for `wait` anyway, through another of its waits.
 bool follows(const Program& program, const std::vector<TransferIndex>& waits, TransferIndex wait) {
   for (const TransferIndex other : waits) {

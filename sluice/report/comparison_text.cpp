@@ -7,7 +7,7 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/describe_graph.hpp"
-#include "sluice/report/processor.hpp"
+#include "sluice/report/host_cpu.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/policy_run.hpp"
@@ -147,7 +147,7 @@ TextTable rows_table() {
 
 std::string heading_text(const ComparisonHeading& heading, const ComparisonResult& result) {
   std::string text = describe_graph(heading.graph) + "\n";
-  text += fmt::format("{}, {} threads; {}{}\n", describe_processor(read_processor()), heading.machine.threads,
+  text += fmt::format("{}, {} threads; {}{}\n", describe_host_cpu(read_host_cpu()), heading.machine.threads,
                       link_line(heading.machine), is_emulated(heading.machine) ? "; emulated" : "");
   return text + fmt::format("{} steps in turn, {} of them warm-up, by {} of each; fast budget {}\n\n", result.steps,
                             kWarmupRounds,

@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "sluice/base/atomic_file.hpp"
-#include "sluice/report/processor.hpp"
+#include "sluice/report/host_cpu.hpp"
 
 namespace sluice {
 
@@ -27,7 +27,7 @@ nlohmann::json run_record(const Machine& machine) {
                      {"throttled", link.throttled}});
   }
   return {{"sluice", kVersion},         {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-          {"cpu", machine.cpu},         {"processor", processor_json(read_processor())},
+          {"cpu", machine.cpu},         {"processor", host_cpu_json(read_host_cpu())},
           {"threads", machine.threads}, {"emulated", is_emulated(machine)},
           {"slow_tiers", slow_tiers},   {"links", links}};
 }

@@ -75,7 +75,7 @@ void MixingGraph::run_norm(const Op& op, std::span<void* const> operands, std::u
 }
 
 Status MixingGraph::run(OpIndex op, std::span<void* const> operands, const StepContext& context) {
-  ++ops_run_;
+  const int earlier = ops_run_++;
   if (options_.failing_op == op) return Error{ErrorCode::kIo, fmt::format("op {} was told to fail", op)};
   const Op& instruction = graph_.op(op);
   const OpIndex number = op_of_.empty() ? op : op_of_[as_index(op)];
@@ -85,7 +85,7 @@ Status MixingGraph::run(OpIndex op, std::span<void* const> operands, const StepC
   } else {
     mix_all(instruction, operands, hash);
   }
-  if (options_.op_seconds > 0) spin(options_.op_seconds * (options_.uneven ? 1 + ops_run_ % 5 : 1));
+  if (options_.op_seconds > 0) spin(options_.op_seconds * (options_.uneven ? 1 + (earlier + 1) % 5 : 1));
   return {};
 }
 

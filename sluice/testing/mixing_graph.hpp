@@ -5,6 +5,7 @@
 // Any graph will do: operands need only have bytes. No OpenMP, so thread sanitizers understand it.
 #pragma once
 
+#include <atomic>
 #include <optional>
 
 #include "sluice/exec/backends/backend.hpp"
@@ -38,7 +39,7 @@ class MixingGraph : public CompiledGraph {
   Graph graph_;
   MixingOptions options_;
   std::vector<OpIndex> op_of_;  // by op: the op that it mixes as, where this graph has them in another order
-  int ops_run_ = 0;
+  std::atomic<int> ops_run_ = 0;
 };
 
 }  // namespace sluice::testing

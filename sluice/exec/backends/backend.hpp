@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sluice/base/result.hpp"
 #include "sluice/graph/graph.hpp"
@@ -29,7 +30,7 @@ struct StepContext {
   std::uint64_t seed = 0;  // of dropout: with the op's stream, the step and the element it fixes each draw
 };
 
-// An executable graph with its kernels. Thread safety: one caller at a time.
+// An executable graph with its kernels. Thread safety: one caller at a time for each processor that ops run on.
 class CompiledGraph {
  public:
   virtual ~CompiledGraph() = default;
@@ -37,11 +38,12 @@ class CompiledGraph {
   virtual const Graph& graph() const = 0;  // the executable graph
 
   // Runs one op. `operands` are inputs then outputs in the op's order; pointers are aligned to 64 bytes, equal where
-  // the op names the same tensor twice. Results depend only on operand bytes, the context and the thread count.
+  // the op names the same tensor twice. Results depend only on operand bytes, the context and the op's implementation
+  // and processor, which stands for a number of threads.
   virtual Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) = 0;
 
-  // The kernels of this graph for its ops in another order; the op of slot k is step.graph.op(k). Needs this object no
-  // longer.
+  // The kernels of this graph for its ops in another order, by other implementations and on other processors (as
+  // graph/reschedule.hpp and choose.hpp make `step`); the op of slot k is step.graph.op(k). Needs this object no longer.
   virtual std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const {
     SLUICE_CHECK(step.op_of.empty(), "these kernels run in the graph's own order");
     return nullptr;
@@ -56,7 +58,11 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  virtual Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, int threads) = 0;
+  // `threads` by processor. The graph's ops are the main one's; the others run them where a plan says so.
+  virtual Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, const std::vector<int>& threads) = 0;
+  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, int threads) {
+    return compile(logical, std::vector{threads});
+  }
 };
 
 std::unique_ptr<Backend> make_onednn_backend();

@@ -73,10 +73,6 @@ class FormCheck {
     const auto error = [&](const std::string& what) {
       fail(index, fmt::format("op {} '{}': {}", index, op.name, what));
     };
-    const auto implementations = std::max<std::size_t>(op.implementations.size(), 1);
-    if (placement.implementation < 0 || static_cast<std::size_t>(placement.implementation) >= implementations) {
-      error(fmt::format("no implementation {}; it has {}", placement.implementation, implementations));
-    }
     if (placement.operand_tiers.size() != op.inputs.size() + op.outputs.size()) {
       return error(fmt::format("{} operand tiers for {} operands", placement.operand_tiers.size(),
                                op.inputs.size() + op.outputs.size()));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/choose.hpp"
 #include "sluice/plan/verify/same_values.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
@@ -99,6 +101,31 @@ std::optional<Rescheduled> checked_schedule(const Graph& graph, const Plan& plan
   return std::move(*step);
 }
 
+// The graph with the plan's choices, if it makes any and every op has what is chosen for it.
+std::optional<Rescheduled> checked_choices(const Graph& graph, const Machine& machine, const Plan& plan,
+                                           Findings& findings) {
+  if (plan.ops.size() != graph.ops().size()) return std::nullopt;  // check_form() says so
+  const std::vector<OpChoice> choices = choices_of(plan);
+  if (is_own_choice(graph, choices)) return std::nullopt;
+  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+    const auto wrong = [&](const char* what, std::int32_t chosen, std::size_t there) {
+      if (chosen >= 0 && static_cast<std::size_t>(chosen) < there) return;
+      findings.add(Rule::kWellFormed, index,
+                   fmt::format("op {} '{}': no {} {}; there {} {}", index, graph.op(index).name, what, chosen,
+                               there == 1 ? "is" : "are", there));
+    };
+    const std::size_t implementations = graph.op(index).implementations.size();
+    wrong("implementation", choices[as_index(index)].implementation, std::max<std::size_t>(implementations, 1));
+    wrong("processor", choices[as_index(index)].processor, machine.processor_count());
+  }
+  if (plan.policy) {
+    findings.add(Rule::kWellFormed, kStepStart,
+                 "a step under a policy runs on the main processor, each op by its first implementation");
+  }
+  if (!findings.empty()) return std::nullopt;
+  return chosen_step(graph, choices);
+}
+
 }  // namespace
 
 std::vector<Violation> verify_plan(const Graph& given, const Machine& machine, const Plan& plan) {
@@ -116,7 +143,9 @@ std::vector<Violation> verify_plan(const Graph& given, const Machine& machine, c
   }
   std::optional<Rescheduled> step;
   if (findings.empty()) step = checked_schedule(given, plan, findings);
-  const Graph& graph = step ? step->graph : given;
+  std::optional<Rescheduled> chosen;
+  if (findings.empty()) chosen = checked_choices(step ? step->graph : given, machine, plan, findings);
+  const Graph& graph = chosen ? chosen->graph : step ? step->graph : given;
   if (findings.empty()) check_form(graph, machine, plan, findings);
   if (findings.empty()) {
     const std::vector<verify::Extent> extents = verify::extents(graph, plan);

@@ -32,7 +32,7 @@ enum class Rule {
   kGraphMatches,             // fingerprint of the graph
   kMachineMatches,           // fingerprint of the machine
   kOperandResident,          // every operand has a valid copy in the tier where the op expects it
-  kTierAddressable,          // ops use operands only in tiers they may address
+  kTierAddressable,          // ops use operands only in tiers that their processor may address
   kNoOverlap,                // no two residencies share a byte of a tier at the same time
   kWithinBudget,             // every residency ends below its tier's budget
   kSourceStaysValid,         // a migration's source is valid from start to end, keeps its room, and is not written

@@ -272,13 +272,28 @@ TEST_F(VerifierTest, WellFormed) {
   }
 }
 
-TEST_F(VerifierTest, AcceptsEveryImplementationThatTheOpHas) {
-  step_.graph.op(0).implementations = {{"direct", 0}, {"other", 0}};
-  step_.plan.graph_fingerprint = step_.graph.fingerprint();
+TEST_F(VerifierTest, RefusesImplementationsThatTheOpHasNot) {
   step_.plan.ops[0].implementation = 1;
-  EXPECT_TRUE(verify_plan(step_.graph, step_.machine, step_.plan).empty());
-  step_.plan.ops[0].implementation = 2;
   expect_only("well-formed");
+  step_.plan.ops[0].implementation = -1;
+  expect_only("well-formed");
+}
+
+TEST_F(VerifierTest, RefusesProcessorsThatTheMachineHasNot) {
+  step_.plan.ops[3].processor = 1;
+  expect_only("well-formed");
+  step_.machine.processors = {{.name = "device"}, {.name = "host"}};
+  step_.plan.machine_fingerprint = step_.machine.fingerprint();
+  EXPECT_TRUE(verify_plan(step_.graph, step_.machine, step_.plan).empty());
+}
+
+TEST_F(VerifierTest, ReportsAProcessorThatCannotAddressItsOperand) {
+  step_.machine.processors = {{.name = "device"}, {.name = "host", .tiers = {1}}};
+  step_.plan.machine_fingerprint = step_.machine.fingerprint();
+  step_.plan.ops[3].processor = 1;  // everything is in DRAM there
+  expect_only("tier-addressable");
+  EXPECT_THAT(verify_plan(step_.graph, step_.machine, step_.plan).front().message,
+              HasSubstr("which processor 1 'host' may not address"));
 }
 
 TEST_F(VerifierTest, ReportsInOpOrder) {

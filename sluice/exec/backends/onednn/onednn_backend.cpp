@@ -69,9 +69,11 @@ class OnednnGraph : public CompiledGraph {
 
 class OnednnBackend : public Backend {
  public:
+  using Backend::compile;
   std::string name() const override { return "onednn"; }
 
-  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, int threads) override {
+  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, const std::vector<int>& by_processor) override {
+    const int threads = by_processor.front();
     if (threads < 1) {
       return Error{ErrorCode::kBadInput, "onednn: asked for " + std::to_string(threads) + " threads; use at least 1"};
     }

@@ -100,9 +100,10 @@ class ReferenceGraph : public CompiledGraph {
 
 class ReferenceBackend : public Backend {
  public:
+  using Backend::compile;
   std::string name() const override { return "reference"; }
 
-  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, int /*threads*/) override {
+  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, const std::vector<int>& /*threads*/) override {
     Graph graph = logical;
     for (OpIndex op = 0; op < graph.op_count(); ++op) graph.op(op).implementations = {{"reference", 0}};
     set_in_place_candidates(graph);

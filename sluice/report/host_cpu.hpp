@@ -9,17 +9,17 @@
 
 namespace sluice {
 
-struct Processor {
+struct HostCpu {
   std::string name;
   int family = 0, model = 0, stepping = 0;  // 0: not known
   int cores = 0;                            // online
   Bytes last_level_cache_bytes = 0;         // of one such cache as the kernel reports it; 0: not known
 };
 
-Processor read_processor();
+HostCpu read_host_cpu();
 
 // "Intel(R) Xeon(R) Processor (family 6, model 207, stepping 2), 2 cores, last-level cache 260.0 MiB"
-std::string describe_processor(const Processor& processor);
-nlohmann::json processor_json(const Processor& processor);  // keys as the fields
+std::string describe_host_cpu(const HostCpu& processor);
+nlohmann::json host_cpu_json(const HostCpu& processor);  // keys as the fields
 
 }  // namespace sluice

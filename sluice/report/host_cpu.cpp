@@ -1,4 +1,4 @@
-#include "sluice/report/processor.hpp"
+#include "sluice/report/host_cpu.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ Bytes last_level_cache() {
 
 }  // namespace
 
-Processor read_processor() {
+HostCpu read_host_cpu() {
   std::map<std::string, std::string> info = cpu_info();
   const std::string name = info["model name"];
   return {.name = name.empty() ? "unknown CPU" : name,
@@ -54,14 +54,14 @@ Processor read_processor() {
           .last_level_cache_bytes = last_level_cache()};
 }
 
-std::string describe_processor(const Processor& processor) {
+std::string describe_host_cpu(const HostCpu& processor) {
   const std::string cache =
       processor.last_level_cache_bytes == 0 ? "unknown" : format_bytes(processor.last_level_cache_bytes);
   return fmt::format("{} (family {}, model {}, stepping {}), {} cores, last-level cache {}", processor.name,
                      processor.family, processor.model, processor.stepping, processor.cores, cache);
 }
 
-nlohmann::json processor_json(const Processor& processor) {
+nlohmann::json host_cpu_json(const HostCpu& processor) {
   return {{"name", processor.name},   {"family", processor.family},
           {"model", processor.model}, {"stepping", processor.stepping},
           {"cores", processor.cores}, {"last_level_cache_bytes", processor.last_level_cache_bytes}};

@@ -1,0 +1,42 @@
+#include "sluice/graph/choose.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sluice/base/as_index.hpp"
+
+namespace sluice {
+
+bool is_own_choice(const Graph& graph, std::span<const OpChoice> choices) {
+  return std::ranges::equal(graph.ops(), choices, {}, [](const Op& op) { return OpChoice{0, op.processor}; });
+}
+
+void choose(Rescheduled& step, std::span<const OpChoice> choices) {
+  Graph& graph = step.graph;
+  SLUICE_CHECK(choices.size() == graph.ops().size(), "a choice for every slot");
+  step.choices.assign(choices.begin(), choices.end());
+  for (OpIndex slot = 0; slot < graph.op_count(); ++slot) {
+    Op& op = graph.op(slot);
+    op.processor = choices[as_index(slot)].processor;
+    if (op.implementations.size() < 2) {
+      SLUICE_CHECK(choices[as_index(slot)].implementation == 0, op.name + " has one implementation");
+      continue;
+    }
+    Tensor& workspace = graph.tensor(op.outputs.back());
+    SLUICE_CHECK(workspace.role == Role::kWorkspace, op.name + " has several implementations and a workspace");
+    const Implementation chosen = op.implementations.at(as_index(choices[as_index(slot)].implementation));
+    workspace.bytes = std::max(chosen.workspace_bytes, kLeastWorkspace);
+    workspace.shape = {workspace.bytes};
+    op.implementations = {chosen};
+  }
+}
+
+Rescheduled chosen_step(const Graph& graph, std::span<const OpChoice> choices) {
+  std::vector<OpIndex> own_order(graph.ops().size());
+  std::iota(own_order.begin(), own_order.end(), 0);
+  Rescheduled step = reschedule(graph, own_order).value();
+  choose(step, choices);
+  return step;
+}
+
+}  // namespace sluice
