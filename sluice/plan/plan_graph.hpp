@@ -17,6 +17,7 @@ class PlanGraph {
   // `graph` must outlive this object.
   PlanGraph(const Graph& graph, const Plan& plan) : given_(graph) {
     if (!plan.schedule.empty()) step_ = reschedule(graph, plan.schedule).value();
+    if (plan.ops.empty()) return;  // it says nothing of them
     const std::vector<OpChoice> choices = choices_of(plan);
     if (is_own_choice(this->graph(), choices)) return;
     if (step_) {
