@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/graph/choose.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/train/policy_run.hpp"
@@ -15,7 +16,13 @@ Result<BudgetedRequest> resolved_request(const Workload& workload, const Machine
                                          std::string_view planner, const FastBudget& fast,
                                          const AccessProfile* accesses) {
   SLUICE_ASSIGN(std::vector<Bytes> budgets, resolve_budgets(workload.graph(), machine, planner, fast.size));
-  return BudgetedRequest{{workload.graph(), profile, machine, std::move(budgets), accesses}, std::nullopt};
+  if (!workload.choices.empty() && budgets[kFastTier] == fast_only_bytes(workload.graph())) {
+    const Rescheduled chosen = chosen_step(workload.graph(), workload.choices);  // whose workspaces may be larger
+    budgets[kFastTier] = std::max(budgets[kFastTier], fast_only_bytes(chosen.graph));
+  }
+  BudgetedRequest asked{{workload.graph(), profile, machine, std::move(budgets), accesses}, std::nullopt};
+  asked.request.choices = workload.choices;
+  return asked;
 }
 
 Status raise_budget(std::string_view planner, BudgetedRequest& asked) {

@@ -35,6 +35,8 @@ struct Workload {
   std::vector<std::string> notes;             // what was done differently than asked, and by the importer
   std::unique_ptr<Backend> backend;           // outlives `compiled`
   std::unique_ptr<CompiledGraph> compiled;
+  // By op of the executable graph: what all plans are to choose; empty: its own. A run's bits depend on them.
+  std::vector<OpChoice> choices;
 
   const Graph& graph() const { return compiled->graph(); }  // the executable graph
 };
