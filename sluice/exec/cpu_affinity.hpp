@@ -1,4 +1,4 @@
-// Where a thread that is no compute thread may run.
+// Where a thread may run.
 #pragma once
 
 namespace sluice {
@@ -7,5 +7,9 @@ namespace sluice {
 // threads inherits the CPU of the thread that started it, and would share that CPU with compute. Failure leaves a
 // slower thread, not a wrong one.
 void allow_every_cpu();
+
+// Lets the calling thread, and those that it starts, run only on these of the CPUs of this process: `count` from the
+// `first`, counted from 0. On every CPU where there are not so many.
+void keep_to_cores(int first, int count);
 
 }  // namespace sluice

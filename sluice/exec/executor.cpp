@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sluice/exec/delay_injector.hpp"
+#include "sluice/exec/compute_lane.hpp"
 #include "sluice/exec/lane.hpp"
 #include "sluice/exec/progress.hpp"
 #include "sluice/exec/resolved_program.hpp"
@@ -24,8 +24,8 @@ class ProgramExecutor : public Executor {
         storages_(std::move(storages)),
         resolved_(resolve_program(compiled.graph(), machine_, program_, storages_)),
         encoded_(make_encoded_residencies(compiled.graph(), program_)),
-        progress_(program_.compute.size(), program_.transfers.size(), lane_count(program_)),
-        delays_(machine.threads) {
+        ops_of_(compute_lanes(program_)),
+        progress_(processors_of_ops(program_), ops_of_.size(), program_.transfers.size(), lane_count(program_)) {
     trace_.ops.resize(program_.compute.size());
     trace_.stalls.resize(program_.compute.size());
     trace_.transfers.resize(program_.transfers.size());
@@ -44,7 +44,13 @@ class ProgramExecutor : public Executor {
       if (carries_encoded(program_, id)) engine = encoding_engine(std::move(engine), id);
       lanes_.push_back(std::make_unique<Lane>(lanes_.size(), id, std::move(engine), context));
     }
+    const ComputeContext computing{compiled_, machine_, program_, resolved_, ops_of_,
+                                   progress_, trace_,   lanes_,   step_,     observer_};
+    for (ProcessorId id = 0; id < static_cast<ProcessorId>(ops_of_.size()); ++id) {
+      processors_.push_back(std::make_unique<ComputeLane>(id, computing));
+    }
     for (const auto& lane : lanes_) lane->start();
+    for (std::size_t other = 1; other < processors_.size(); ++other) processors_[other]->start();
     return {};
   }
 
@@ -53,7 +59,7 @@ class ProgramExecutor : public Executor {
     // Until the step has ended well: an exception from an op leaves the tensors as undefined as an error does.
     usable_ = Error{ErrorCode::kIo, "a step of this executor was abandoned: make a new executor from a checkpoint"};
     const Status status = run_instructions(context);
-    expect_help(false);
+    for (const auto& lane : lanes_) lane->expect_help(false);
     if (!status.ok()) {
       stop_lanes();
       usable_ = Error{status.error().code,
@@ -90,6 +96,12 @@ class ProgramExecutor : public Executor {
   }
 
  private:
+  static std::vector<ProcessorId> processors_of_ops(const Program& program) {
+    std::vector<ProcessorId> processors;
+    for (const ComputeInstruction& instruction : program.compute) processors.push_back(instruction.processor);
+    return processors;
+  }
+
   static std::size_t lane_count(const Program& program) {
     return static_cast<std::size_t>(
         std::count_if(program.lanes.begin(), program.lanes.end(), [](const auto& lane) { return !lane.empty(); }));
@@ -125,84 +137,10 @@ class ProgramExecutor : public Executor {
   }
 
   Status run_instructions(const StepContext& context) {
-    progress_.begin_step();
+    step_ = &context;
     trace_.stall_seconds = 0;
-    expect_help(true);
-    for (OpIndex op = 0; op < static_cast<OpIndex>(program_.compute.size()); ++op) {
-      for (const auto& lane : lanes_) lane->help(machine_.threads);
-      SLUICE_RETURN_IF_ERROR(wait_until_ready(op));
-      SLUICE_RETURN_IF_ERROR(run_op(op, context));
-      progress_.finish_op(op);
-    }
-    return finish_transfers();
-  }
-
-  // A transfer that failed while ops did not need it ends the step here too, at the next op.
-  Status wait_until_ready(OpIndex op) {
-    const auto& waits = program_.compute[static_cast<std::size_t>(op)].waits;
-    Seconds& stall = trace_.stalls[static_cast<std::size_t>(op)];
-    stall = 0;
-    if (progress_.stopped()) return progress_.failure();
-    const auto late = [&](TransferIndex transfer) { return !progress_.transfer_done(transfer); };
-    if (std::none_of(waits.begin(), waits.end(), late)) return {};
-    delays_.settle();
-    const Seconds begin = progress_.seconds_since_step_start();
-    expect_help(false);
-    for (const TransferIndex transfer : waits) {
-      if (!progress_.wait_for_transfer(transfer)) return progress_.failure();
-    }
-    expect_help(true);
-    stall = progress_.seconds_since_step_start() - begin;
-    trace_.stall_seconds += stall;
-    return {};
-  }
-
-  Status run_op(OpIndex op, const StepContext& context) {
-    const auto index = static_cast<std::size_t>(op);
-    trace_.ops[index].begin = progress_.seconds_since_step_start();
-    const Status status =
-        observer_ == nullptr ? compiled_.run(op, resolved_.operands[index], context) : run_observed(op, context);
-    if (!status.ok()) {
-      return Error{status.error().code,
-                   fmt::format("op {} ({}) failed: {}", op, compiled_.graph().op(op).name, status.error().message)};
-    }
-    const Seconds in_fast = progress_.seconds_since_step_start() - trace_.ops[index].begin;
-    delays_.add(op_seconds_with(in_fast, resolved_.emulated[index]) - in_fast);
-    trace_.ops[index].end = progress_.seconds_since_step_start();
-    return {};
-  }
-
-  // Whatever is or could come under way before this op is done first; lanes hold transfers in the order of after_op, so
-  // none of these waits for a later op.
-  Status run_observed(OpIndex op, const StepContext& context) {
-    const auto& operands = resolved_.operands[static_cast<std::size_t>(op)];
-    expect_help(false);
-    for (TransferIndex transfer = 0; transfer < static_cast<TransferIndex>(program_.transfers.size()); ++transfer) {
-      if (program_.transfers[static_cast<std::size_t>(transfer)].after_op >= op) continue;
-      if (!progress_.transfer_done(transfer) && !progress_.wait_for_transfer(transfer)) return progress_.failure();
-    }
-    expect_help(true);
-    SLUICE_RETURN_IF_ERROR(observer_->before_op(op, operands));
-    const Status status = compiled_.run(op, operands, context);
-    observer_->after_op(op);
-    return status;
-  }
-
-  // The compute threads copy between ops, not while they wait (TransferEngine::help).
-  void expect_help(bool expected) {
-    for (const auto& lane : lanes_) lane->expect_help(expected);
-  }
-
-  Status finish_transfers() {
-    delays_.settle();
-    expect_help(false);
-    const Seconds begin = progress_.seconds_since_step_start();
-    for (TransferIndex transfer = 0; transfer < static_cast<TransferIndex>(program_.transfers.size()); ++transfer) {
-      if (!progress_.transfer_done(transfer) && !progress_.wait_for_transfer(transfer)) return progress_.failure();
-    }
-    trace_.step_seconds = progress_.seconds_since_step_start();
-    trace_.stall_seconds += trace_.step_seconds - begin;
-    return {};
+    progress_.begin_step();
+    return processors_.front()->run_step();
   }
 
   const Location& location_between_steps(TensorId tensor, std::size_t bytes) const {
@@ -215,6 +153,7 @@ class ProgramExecutor : public Executor {
 
   void stop_lanes() {
     progress_.stop();
+    for (const auto& processor : processors_) processor->join();
     for (const auto& lane : lanes_) lane->join();
   }
 
@@ -225,11 +164,13 @@ class ProgramExecutor : public Executor {
   ResolvedProgram resolved_;
   EncodedResidencies encoded_;
   std::vector<Bytes> moved_;  // by TransferIndex: in the last step; lanes write what they encode and decode
+  std::vector<std::vector<OpIndex>> ops_of_;  // by ProcessorId
   Progress progress_;
-  DelayInjector delays_;
   OpObserver* observer_ = nullptr;
+  const StepContext* step_ = nullptr;  // of the running step
   StepTimes trace_;  // of the running step; lanes write their transfers' entries
   std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<ComputeLane>> processors_;  // by ProcessorId
   Status usable_;
 };
 

@@ -1,4 +1,5 @@
-// Runs a Program for real: ops on the calling thread (and the backend's threads), one thread per transfer lane.
+// Runs a Program for real: ops of the main processor on the calling thread (and the backend's threads), one thread for
+// each other processor (and its backend's threads), one thread per transfer lane.
 //
 // Nothing is allocated, mapped or decided during a step: arenas, spill file, engines, operand pointers and injected
 // delays are all fixed when the executor is made. An op costs less than a microsecond beside its kernel.

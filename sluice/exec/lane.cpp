@@ -45,6 +45,9 @@ void Lane::run() {
 bool Lane::head_may_start() {
   const TransferInstruction& transfer = context_.program.transfers[static_cast<std::size_t>(head())];
   if (!context_.progress.op_done(number_, step_, transfer.after_op)) return false;
+  for (const OpIndex earlier : transfer.op_waits) {
+    if (!context_.progress.op_done(number_, step_, earlier)) return false;
+  }
   for (const TransferIndex earlier : transfer.waits) {
     if (!context_.progress.transfer_done(number_, step_, earlier)) return false;
   }

@@ -5,48 +5,82 @@
 namespace sluice {
 namespace {
 
-// A transfer that is nearly done is cheaper to spin for than to sleep and be woken for.
+// What is nearly done is cheaper to spin for than to sleep and be woken for.
 constexpr Seconds kSpinSeconds = 30e-6;
 
 }  // namespace
 
-Progress::Progress(std::size_t op_count, std::size_t transfer_count, std::size_t lane_count)
-    : op_count_(static_cast<std::int64_t>(op_count)), lanes_(lane_count), steps_done_(transfer_count) {}
+Progress::Progress(std::vector<ProcessorId> processor_of, std::size_t processors, std::size_t transfer_count,
+                   std::size_t lane_count)
+    : op_count_(static_cast<std::int64_t>(processor_of.size())),
+      processor_of_(std::move(processor_of)),
+      clocks_(processors),
+      computing_(processors),
+      lanes_(lane_count),
+      steps_done_(transfer_count) {}
 
 void Progress::begin_step() {
   ++step_;
   step_start_ = std::chrono::steady_clock::now();
-  advance_clock(moment_after(step_, kStepStart));
+  advance_clock(kMainProcessor, moment_after(step_, kStepStart));
 }
 
-void Progress::finish_op(OpIndex op) { advance_clock(moment_after(step_, op)); }
+void Progress::finish_op(OpIndex op) {
+  advance_clock(processor_of_[static_cast<std::size_t>(op)], moment_after(step_, op));
+}
 
-void Progress::advance_clock(std::int64_t moment) {
-  clock_.store(moment);
+// A need names its moment alone: which processor's clock will show it follows.
+void Progress::advance_clock(ProcessorId processor, std::int64_t moment) {
+  clocks_[static_cast<std::size_t>(processor)].moment.store(moment);
+  const auto met = [&](std::int64_t needed) { return needed <= moment && whose(needed) == processor; };
   for (LaneNeeds& lane : lanes_) {
     std::int64_t needed = lane.moment.load();
-    if (needed <= moment && lane.moment.compare_exchange_strong(needed, kNever)) lane.wake();
+    if (met(needed) && lane.moment.compare_exchange_strong(needed, kNever)) lane.wake();
+  }
+  for (ComputeNeeds& needs : computing_) {
+    if (met(needs.moment.load())) signal(needs);
   }
 }
 
-bool Progress::wait_for_transfer(TransferIndex transfer) {
-  const Seconds give_up = seconds_since_step_start() + kSpinSeconds;
-  while (!transfer_done(transfer) && !stopped() && seconds_since_step_start() < give_up) _mm_pause();
-  compute_needs_.store(transfer);
+template <typename Done>
+bool Progress::sleep_until(const Done& done, ComputeNeeds& needs) const {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::duration<Seconds>(kSpinSeconds);
+  while (!done() && !stopped() && std::chrono::steady_clock::now() < give_up) _mm_pause();
   for (;;) {
-    const std::int32_t signal = compute_signal_.load();
-    if (stopped() || transfer_done(transfer)) break;
-    compute_signal_.wait(signal);
+    const std::int32_t seen = needs.signal.load();
+    if (stopped() || done()) break;
+    needs.signal.wait(seen);
   }
-  compute_needs_.store(kNone);
   return !stopped();
+}
+
+bool Progress::wait_for_transfer(TransferIndex transfer, ProcessorId waiting) {
+  ComputeNeeds& needs = computing_[static_cast<std::size_t>(waiting)];
+  needs.transfer.store(transfer);
+  const bool done = sleep_until([&] { return transfer_done(transfer); }, needs);
+  needs.transfer.store(kNone);
+  return done;
+}
+
+bool Progress::wait_for_op(OpIndex op, ProcessorId waiting) { return wait_for_moment(moment_after(step_, op), waiting); }
+
+bool Progress::wait_for_step(std::int64_t step, ProcessorId waiting) {
+  return wait_for_moment(moment_after(step, kStepStart), waiting);
+}
+
+bool Progress::wait_for_moment(std::int64_t moment, ProcessorId waiting) {
+  ComputeNeeds& needs = computing_[static_cast<std::size_t>(waiting)];
+  needs.moment.store(moment);
+  const bool done = sleep_until([&] { return reached(moment); }, needs);
+  needs.moment.store(kNever);
+  return done;
 }
 
 bool Progress::op_done(std::size_t lane, std::int64_t step, OpIndex op) {
   const std::int64_t moment = moment_after(step, op);
-  if (clock_.load() >= moment) return true;
+  if (reached(moment)) return true;
   lanes_[lane].moment.store(moment);
-  if (clock_.load() < moment) return false;
+  if (!reached(moment)) return false;
   lanes_[lane].moment.store(kNever);
   return true;
 }
@@ -65,7 +99,9 @@ void Progress::finish_transfer(TransferIndex transfer) {
     TransferIndex needed = lane.transfer.load();
     if (needed == transfer && lane.transfer.compare_exchange_strong(needed, kNone)) lane.wake();
   }
-  if (compute_needs_.load() == transfer) signal_compute();
+  for (ComputeNeeds& needs : computing_) {
+    if (needs.transfer.load() == transfer) signal(needs);
+  }
 }
 
 void Progress::fail(Error error) {
@@ -78,7 +114,7 @@ void Progress::fail(Error error) {
 
 void Progress::stop() {
   stopped_.store(true);
-  signal_compute();
+  for (ComputeNeeds& needs : computing_) signal(needs);
   for (LaneNeeds& lane : lanes_) {
     if (lane.wake) lane.wake();
   }
@@ -89,9 +125,9 @@ Status Progress::failure() const {
   return failure_;
 }
 
-void Progress::signal_compute() {
-  compute_signal_.fetch_add(1);
-  compute_signal_.notify_one();
+void Progress::signal(ComputeNeeds& needs) {
+  needs.signal.fetch_add(1);
+  needs.signal.notify_one();
 }
 
 }  // namespace sluice

@@ -6,28 +6,50 @@
 #include "sluice/base/as_index.hpp"
 
 namespace sluice {
-namespace {}  // namespace
+namespace {
 
-std::vector<TransferIndex> HazardTracker::enter_op(const std::vector<Access>& accesses) {
-  std::vector<TransferIndex> found;
+ProcessorId last_processor(const Graph& graph) {
+  ProcessorId last = kMainProcessor;
+  for (const Op& op : graph.ops()) last = std::max(last, op.processor);
+  return last;
+}
+
+}  // namespace
+
+HazardTracker::HazardTracker(const Graph& graph, std::size_t tier_count, std::size_t transfer_count)
+    : graph_(graph), tiers_(tier_count), waits_(transfer_count), mark_(transfer_count, 0) {
+  const std::size_t processors = as_index(last_processor(graph)) + 1;
+  known_.assign(processors, {std::vector<bool>(transfer_count, false), std::vector<OpIndex>(processors, -1)});
+}
+
+Waits HazardTracker::enter_op(OpIndex op, const std::vector<Access>& accesses) {
+  Waits found;
   for (const Access& access : accesses) collect(access, found);
   for (const Access& access : accesses) {
-    if (access.writes) record_write(access, -1);
+    if (several() && !access.writes) record_read(access, {.op = op});
   }
-  std::vector<TransferIndex> waits = without_implied(std::move(found));
-  settle(waits);
+  for (const Access& access : accesses) {
+    if (access.writes) record_write(access, {.op = op});
+  }
+  Known& known = known_[as_index(processor_of(op))];
+  const Waits waits{without_implied(std::move(found.transfers), &known),
+                    without_known(found.ops, &known, processor_of(op))};
+  learn(waits, known);
   return waits;
 }
 
-std::vector<TransferIndex> HazardTracker::enter_transfer(TransferIndex transfer, const Access& source,
-                                                         const Access& destination) {
-  std::vector<TransferIndex> found;
+Waits HazardTracker::enter_transfer(TransferIndex transfer, OpIndex after_op, const Access& source,
+                                    const Access& destination) {
+  Waits found;
   collect(source, found);
   collect(destination, found);
-  record_read(source, transfer);
-  record_write(destination, transfer);
-  waits_[as_index(transfer)] = without_implied(std::move(found));
-  return waits_[as_index(transfer)];
+  record_read(source, {.transfer = transfer});
+  record_write(destination, {.transfer = transfer});
+  std::optional<ProcessorId> own;
+  if (after_op != kStepStart) own = processor_of(after_op);
+  const Known* known = own ? &known_[as_index(*own)] : nullptr;
+  waits_[as_index(transfer)] = without_implied(std::move(found.transfers), known);
+  return {waits_[as_index(transfer)], without_known(found.ops, known, own)};
 }
 
 // Makes `position` a boundary, if it lies inside a segment.
@@ -40,81 +62,111 @@ void HazardTracker::split(Segments& segments, Bytes position) {
   segment.end = position;
 }
 
-void HazardTracker::collect(const Access& access, std::vector<TransferIndex>& found) {
+void HazardTracker::collect(const Access& access, Waits& found) {
   Segments& segments = tiers_[as_index(access.tier)];
   auto segment = segments.upper_bound(access.bytes.begin);
   if (segment != segments.begin()) --segment;
   for (; segment != segments.end() && segment->first < access.bytes.end; ++segment) {
-    if (segment->second.end <= access.bytes.begin) continue;
+    const Segment& touched = segment->second;
+    if (touched.end <= access.bytes.begin) continue;
     // Read after write, write after write; for a write also write after read.
-    if (segment->second.writer >= 0) found.push_back(segment->second.writer);
-    if (access.writes)
-      std::copy(segment->second.readers.begin(), segment->second.readers.end(), std::back_inserter(found));
+    if (touched.writer.transfer >= 0) found.transfers.push_back(touched.writer.transfer);
+    if (touched.writer.op >= 0) found.ops.push_back(touched.writer.op);
+    if (!access.writes) continue;
+    found.transfers.insert(found.transfers.end(), touched.readers.begin(), touched.readers.end());
+    found.ops.insert(found.ops.end(), touched.op_readers.begin(), touched.op_readers.end());
   }
 }
 
-void HazardTracker::record_read(const Access& access, TransferIndex transfer) {
+void HazardTracker::record_read(const Access& access, Toucher reader) {
   if (access.bytes.empty()) return;
   Segments& segments = tiers_[as_index(access.tier)];
   split(segments, access.bytes.begin);
   split(segments, access.bytes.end);
   Bytes position = access.bytes.begin;
   for (auto next = segments.lower_bound(position); position < access.bytes.end;) {
-    if (next == segments.end() || next->first > position) {  // a gap: bytes that no transfer has touched
+    if (next == segments.end() || next->first > position) {  // a gap: bytes that nobody has touched
       const Bytes gap_end = next == segments.end() ? access.bytes.end : std::min(next->first, access.bytes.end);
-      next = segments.emplace_hint(next, position, Segment{gap_end, -1, {}});
+      next = segments.emplace_hint(next, position, Segment{gap_end, {}, {}, {}});
     }
-    std::erase_if(next->second.readers, [&](TransferIndex reader) { return settled_[as_index(reader)]; });
-    next->second.readers.push_back(transfer);
+    add_reader(next->second, reader);
     position = next->second.end;
     ++next;
   }
 }
 
-// An op's write (transfer -1) leaves nothing to wait for: the op itself has waited.
-void HazardTracker::record_write(const Access& access, TransferIndex transfer) {
+void HazardTracker::add_reader(Segment& segment, Toucher reader) const {
+  if (reader.op >= 0) {
+    std::erase_if(segment.op_readers, [&](OpIndex op) { return processor_of(op) == processor_of(reader.op); });
+    segment.op_readers.push_back(reader.op);
+    return;
+  }
+  std::erase_if(segment.readers, [&](TransferIndex earlier) {
+    return std::ranges::all_of(known_, [&](const Known& known) { return known.settled[as_index(earlier)]; });
+  });
+  segment.readers.push_back(reader.transfer);
+}
+
+// With one processor an op's write leaves nothing to wait for: whoever comes later comes after the op itself.
+void HazardTracker::record_write(const Access& access, Toucher writer) {
   if (access.bytes.empty()) return;
   Segments& segments = tiers_[as_index(access.tier)];
   split(segments, access.bytes.begin);
   split(segments, access.bytes.end);
   segments.erase(segments.lower_bound(access.bytes.begin), segments.lower_bound(access.bytes.end));
-  if (transfer >= 0) segments.emplace(access.bytes.begin, Segment{access.bytes.end, transfer, {}});
+  if (writer.transfer < 0 && !several()) return;
+  segments.emplace(access.bytes.begin, Segment{access.bytes.end, writer, {}, {}});
 }
 
 // Ascending, each once, without those settled and those that another one waits for anyway.
-std::vector<TransferIndex> HazardTracker::without_implied(std::vector<TransferIndex> found) {
-  std::erase_if(found, [&](TransferIndex transfer) { return settled_[as_index(transfer)]; });
+std::vector<TransferIndex> HazardTracker::without_implied(std::vector<TransferIndex> found, const Known* known) {
+  if (known != nullptr) std::erase_if(found, [&](TransferIndex each) { return known->settled[as_index(each)]; });
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   if (found.size() < 2) return found;
   ++round_;
-  for (const TransferIndex transfer : found) mark_waits_of(transfer);
+  for (const TransferIndex transfer : found) mark_waits_of(transfer, known);
   std::erase_if(found, [&](TransferIndex transfer) { return mark_[as_index(transfer)] == round_; });
   return found;
 }
 
 // Marks all that this transfer waits for, and what these wait for, as implied in this round.
-void HazardTracker::mark_waits_of(TransferIndex transfer) {
+void HazardTracker::mark_waits_of(TransferIndex transfer, const Known* known) {
   std::vector<TransferIndex> stack = waits_[as_index(transfer)];
   while (!stack.empty()) {
     const TransferIndex next = stack.back();
     stack.pop_back();
-    if (settled_[as_index(next)] || mark_[as_index(next)] == round_) continue;
+    if ((known != nullptr && known->settled[as_index(next)]) || mark_[as_index(next)] == round_) continue;
     mark_[as_index(next)] = round_;
     stack.insert(stack.end(), waits_[as_index(next)].begin(), waits_[as_index(next)].end());
   }
 }
 
-// An op that has waited for these knows that all before them are done too: nobody need wait for them again.
-void HazardTracker::settle(const std::vector<TransferIndex>& transfers) {
-  std::vector<TransferIndex> stack = transfers;
+// The last of each processor but the own one, without those known to be done.
+std::vector<OpIndex> HazardTracker::without_known(const std::vector<OpIndex>& found, const Known* known,
+                                                  std::optional<ProcessorId> own) const {
+  std::vector<OpIndex> last(known_.size(), -1);
+  for (const OpIndex op : found) last[as_index(processor_of(op))] = std::max(last[as_index(processor_of(op))], op);
+  std::vector<OpIndex> waits;
+  for (std::size_t processor = 0; processor < last.size(); ++processor) {
+    if (own == static_cast<ProcessorId>(processor)) continue;
+    const OpIndex done = known == nullptr ? -1 : known->ops[processor];
+    if (last[processor] > done) waits.push_back(last[processor]);
+  }
+  return waits;
+}
+
+// Who has waited for a transfer knows that all it waited for is done too.
+void HazardTracker::learn(const Waits& waits, Known& known) {
+  std::vector<TransferIndex> stack = waits.transfers;
   while (!stack.empty()) {
     const TransferIndex next = stack.back();
     stack.pop_back();
-    if (settled_[as_index(next)]) continue;
-    settled_[as_index(next)] = true;
+    if (known.settled[as_index(next)]) continue;
+    known.settled[as_index(next)] = true;
     stack.insert(stack.end(), waits_[as_index(next)].begin(), waits_[as_index(next)].end());
   }
+  for (const OpIndex op : waits.ops) known.ops[as_index(processor_of(op))] = op;
 }
 
 }  // namespace sluice

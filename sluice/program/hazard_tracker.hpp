@@ -1,7 +1,7 @@
-// Which earlier transfers an access to memory must wait for, found by the bytes it touches; private to program/.
+// Which earlier transfers and ops an access to memory must wait for, found by the bytes it touches; private to program/.
 //
-// Accesses are entered in plan order. Per tier, an ordered map cuts the touched bytes into segments that remember the
-// transfer that wrote them last and the transfers that have read them since:
+// Accesses are entered in plan order. Per tier, an ordered map cuts the touched bytes into segments that remember who
+// wrote them last and who has read them since:
 //
 //   bytes    0        4096               12288        16384
 //            |  (none) | written by t3    | written by t3 |
@@ -9,12 +9,15 @@
 //
 //   a read waits for the writer (RAW); a write waits for the writer (WAW) and the readers (WAR).
 //
-// Ops run in order, and a transfer starts only after the op it is issued after; so only transfers need to be
-// remembered. Once an op has waited for a transfer, that transfer is settled: no later entry has to wait for it. Waits
-// that follow from other waits are left out. Cost: logarithmic in the segments, plus the segments touched.
+// Each processor runs its ops in order, and a transfer starts only after the op it is issued after. So ops need to be
+// remembered only where there are several processors, and only the last one of each that read a segment. Once an op has
+// waited for a transfer, that transfer is settled for its processor: nothing that comes later there has to wait for it.
+// Waits that follow from others of the same kind are left out. Cost: logarithmic in the segments, plus the segments
+// touched.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sluice/base/interval.hpp"
@@ -22,10 +25,15 @@
 
 namespace sluice {
 
+struct Waits {
+  std::vector<TransferIndex> transfers;  // ascending
+  std::vector<OpIndex> ops;              // of other processors, at most one of each
+};
+
 class HazardTracker {
  public:
-  HazardTracker(std::size_t tier_count, std::size_t transfer_count)
-      : tiers_(tier_count), waits_(transfer_count), settled_(transfer_count, false), mark_(transfer_count, 0) {}
+  // `graph`: whose ops are entered; they say on which processor they run.
+  HazardTracker(const Graph& graph, std::size_t tier_count, std::size_t transfer_count);
 
   struct Access {
     TierId tier = 0;
@@ -33,30 +41,48 @@ class HazardTracker {
     bool writes = false;
   };
 
-  // The transfers an op with these accesses must wait for, ascending. They are settled afterwards.
-  std::vector<TransferIndex> enter_op(const std::vector<Access>& accesses);
-  // The same for a transfer, which must be entered in ascending index.
-  std::vector<TransferIndex> enter_transfer(TransferIndex transfer, const Access& source, const Access& destination);
+  // What an op with these accesses must wait for. Ops are entered in ascending order.
+  Waits enter_op(OpIndex op, const std::vector<Access>& accesses);
+  // The same for a transfer that is issued after op `after_op`; these are entered in ascending index.
+  Waits enter_transfer(TransferIndex transfer, OpIndex after_op, const Access& source, const Access& destination);
 
  private:
+  // Whoever touches a segment: one of the two.
+  struct Toucher {
+    TransferIndex transfer = -1;
+    OpIndex op = -1;
+  };
   struct Segment {
     Bytes end = 0;
-    TransferIndex writer = -1;
+    Toucher writer;
     std::vector<TransferIndex> readers;
+    std::vector<OpIndex> op_readers;  // the last one of each processor
   };
   using Segments = std::map<Bytes, Segment>;  // by first byte, disjoint
 
-  void split(Segments& segments, Bytes position);
-  void collect(const Access& access, std::vector<TransferIndex>& found);
-  void record_read(const Access& access, TransferIndex transfer);
-  void record_write(const Access& access, TransferIndex transfer);
-  std::vector<TransferIndex> without_implied(std::vector<TransferIndex> found);
-  void mark_waits_of(TransferIndex transfer);
-  void settle(const std::vector<TransferIndex>& transfers);
+  // What is known to be done when the next op of a processor starts.
+  struct Known {
+    std::vector<bool> settled;  // by TransferIndex
+    std::vector<OpIndex> ops;   // by ProcessorId: this one and those before it there
+  };
 
+  bool several() const { return known_.size() > 1; }
+  ProcessorId processor_of(OpIndex op) const { return graph_.op(op).processor; }
+  void split(Segments& segments, Bytes position);
+  void collect(const Access& access, Waits& found);
+  void record_read(const Access& access, Toucher reader);
+  void add_reader(Segment& segment, Toucher reader) const;
+  void record_write(const Access& access, Toucher writer);
+  std::vector<TransferIndex> without_implied(std::vector<TransferIndex> found, const Known* known);
+  void mark_waits_of(TransferIndex transfer, const Known* known);
+  std::vector<OpIndex> without_known(const std::vector<OpIndex>& found, const Known* known,
+                                     std::optional<ProcessorId> own) const;
+  void learn(const Waits& waits, Known& known);
+
+  const Graph& graph_;
   std::vector<Segments> tiers_;
   std::vector<std::vector<TransferIndex>> waits_;  // by TransferIndex
-  std::vector<bool> settled_;                      // by TransferIndex
+  std::vector<Known> known_;                       // by ProcessorId
   std::vector<int> mark_;                          // by TransferIndex: last round in which it was reached
   int round_ = 0;
 };

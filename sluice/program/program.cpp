@@ -19,7 +19,7 @@ class Lowering {
       : graph_(graph),
         machine_(machine),
         plan_(plan),
-        hazards_(machine.tiers.size(), plan.migrations.size()),
+        hazards_(graph, machine.tiers.size(), plan.migrations.size()),
         block_places_(block_places(plan)),
         residencies_of_(graph.tensors().size()) {
     for (const Residency& residency : plan.residencies)
@@ -61,7 +61,7 @@ class Lowering {
   void lower_op(OpIndex index) {
     const Op& op = graph_.op(index);
     const std::vector<TierId>& tiers = plan_.ops[as_index(index)].operand_tiers;
-    ComputeInstruction instruction{index, {}, {}};
+    ComputeInstruction instruction{index, {}, {}, {}, op.processor};
     std::vector<HazardTracker::Access> accesses;
     const auto add = [&](TensorId tensor, bool writes) {
       const Location place = operand_location(index, tensor, tiers[instruction.operands.size()]);
@@ -71,7 +71,9 @@ class Lowering {
     };
     for (const TensorId tensor : op.inputs) add(tensor, false);
     for (const TensorId tensor : op.outputs) add(tensor, true);
-    instruction.waits = hazards_.enter_op(accesses);
+    Waits waits = hazards_.enter_op(index, accesses);
+    instruction.waits = std::move(waits.transfers);
+    instruction.op_waits = std::move(waits.ops);
     program_.compute.push_back(std::move(instruction));
   }
 
@@ -99,9 +101,11 @@ class Lowering {
     }
     set_encoding(migration, transfer);
     transfer.after_op = migration.issue_after;
-    transfer.waits =
-        hazards_.enter_transfer(index, {transfer.from.tier, bytes_at(transfer.from, transfer.bytes), false},
-                                {transfer.to.tier, bytes_at(transfer.to, transfer.bytes), true});
+    Waits waits = hazards_.enter_transfer(index, transfer.after_op,
+                                          {transfer.from.tier, bytes_at(transfer.from, transfer.bytes), false},
+                                          {transfer.to.tier, bytes_at(transfer.to, transfer.bytes), true});
+    transfer.waits = std::move(waits.transfers);
+    transfer.op_waits = std::move(waits.ops);
     program_.lanes[as_index(transfer.link)].push_back(index);
     program_.transfers.push_back(std::move(transfer));
   }
@@ -140,6 +144,15 @@ class Lowering {
 };
 
 }  // namespace
+
+std::vector<std::vector<OpIndex>> compute_lanes(const Program& program) {
+  std::vector<std::vector<OpIndex>> lanes(1);
+  for (const ComputeInstruction& instruction : program.compute) {
+    if (lanes.size() <= as_index(instruction.processor)) lanes.resize(as_index(instruction.processor) + 1);
+    lanes[as_index(instruction.processor)].push_back(instruction.op);
+  }
+  return lanes;
+}
 
 Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan) {
   const std::vector<Violation> violations = verify_plan(graph, machine, plan);

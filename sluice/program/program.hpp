@@ -2,10 +2,11 @@
 // and the executor interpret the same Program by the same rules, so that a prediction and a run differ only in
 // durations.
 //
-// Lanes: compute, which runs ops in order, and one per link.
-//   - An op starts when the previous op and every transfer in its `waits` are done.
-//   - A lane is a queue. A transfer joins it, in the lane's order, when op `after_op` and every transfer in `waits` are
-//     done: one that may not join yet holds up those behind it.
+// Lanes: one for the ops of each processor, and one per link.
+//   - An op starts when the previous op of its processor, every transfer in its `waits` and every op in its `op_waits`
+//     are done.
+//   - A link's lane is a queue. A transfer joins it, in the lane's order, when op `after_op`, every transfer in `waits`
+//     and every op in `op_waits` are done: one that may not join yet holds up those behind it.
 //   - The link serves the queue first come, first served, one transfer at a time: a transfer begins when it has joined
 //     and the one before it has ended, and transfers end in the lane's order.
 //   - All instructions of a step are done before the next step starts.
@@ -45,6 +46,8 @@ struct ComputeInstruction {
   OpIndex op = 0;
   std::vector<Location> operands;  // inputs then outputs
   std::vector<TransferIndex> waits;
+  std::vector<OpIndex> op_waits = {};  // of other processors
+  ProcessorId processor = kMainProcessor;
 };
 
 struct TransferPart {
@@ -65,6 +68,7 @@ struct TransferInstruction {
   // What lies in the slow tier is, or will be, encoded. Towards tier 0 the transfer decodes, away from it it encodes.
   Encoding encoding = Encoding::kNone;
   ResidencyIndex encoded = -1;  // the residency where it lies so
+  std::vector<OpIndex> op_waits = {};  // of other processors than that of `after_op`
 };
 
 struct Program {
@@ -76,6 +80,9 @@ struct Program {
   // By TensorId, between steps: where each persistent tensor is, and where each output can be read. Others: nothing.
   std::vector<Location> step_start;
 };
+
+// By ProcessorId, up to the last one that runs any: its ops, in order. The main processor has an entry in any case.
+std::vector<std::vector<OpIndex>> compute_lanes(const Program& program);
 
 // Whether the plan can be run: kMismatch with what verify_plan() finds.
 Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan);

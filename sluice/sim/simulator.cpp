@@ -27,10 +27,10 @@ struct LaneState {
 // However many bytes go by, an op gets this share of the time.
 constexpr double kLeastSpeed = 0.05;
 
-// `end` is that of the op under way, and holds while `speed` does.
+// One processor. `end` is that of the op under way, and holds while `speed` does.
 struct ComputeState {
-  std::size_t started = 0;    // ops
-  std::size_t waits_met = 0;  // of the next op to start
+  std::size_t started = 0;    // ops of the lane
+  std::size_t waits_met = 0;  // transfers, of the next op to start
   bool busy = false;
   Seconds end = kNever;
   double speed = 1;      // share of what it is without transfers
@@ -42,7 +42,15 @@ struct ComputeState {
 class Simulation {
  public:
   Simulation(const Program& program, const CostModel& costs)
-      : program_(program), costs_(costs), lanes_(program.lanes.size()), transfer_done_(program.transfers.size()) {
+      : program_(program),
+        costs_(costs),
+        lanes_(program.lanes.size()),
+        transfer_done_(program.transfers.size()),
+        ops_of_(compute_lanes(program)),
+        compute_(ops_of_.size()),
+        op_done_(program.compute.size()) {
+    timeline_.ops.resize(program.compute.size());
+    timeline_.stalls.resize(program.compute.size());
     timeline_.transfers.resize(program.transfers.size());
     timeline_.link_bytes.assign(program.lanes.size(), 0);
     timeline_.raw_link_bytes.assign(program.lanes.size(), 0);
@@ -59,8 +67,8 @@ class Simulation {
       finish();
       start();
     }
-    SLUICE_CHECK(timeline_.ops.size() == program_.compute.size(), "a program whose waits point backwards ends");
-    timeline_.stall_seconds += now_ - compute_.last_end;
+    SLUICE_CHECK(std::ranges::find(op_done_, false) == op_done_.end(), "a program whose waits point backwards ends");
+    timeline_.stall_seconds += now_ - compute_.front().last_end;
     timeline_.step_seconds = now_;
     return std::move(timeline_);
   }
@@ -71,8 +79,14 @@ class Simulation {
     return met == waits.size();
   }
 
+  bool ops_done(const std::vector<OpIndex>& ops) const {
+    return std::ranges::all_of(ops, [&](OpIndex op) { return op_done_[as_index(op)]; });
+  }
+
   void start() {
-    if (!compute_.busy) start_op();
+    for (std::size_t processor = 0; processor < compute_.size(); ++processor) {
+      if (!compute_[processor].busy) start_op(processor);
+    }
     for (std::size_t link = 0; link < lanes_.size(); ++link) {
       if (!lanes_[link].busy) start_transfer(link);
     }
@@ -80,20 +94,22 @@ class Simulation {
     set_compute_speed();
   }
 
-  void start_op() {
-    if (compute_.started == program_.compute.size()) return;
-    const ComputeInstruction& instruction = program_.compute[compute_.started];
-    if (!all_done(instruction.waits, compute_.waits_met)) return;
+  void start_op(std::size_t processor) {
+    ComputeState& lane = compute_[processor];
+    if (lane.started == ops_of_[processor].size()) return;
+    const OpIndex op = ops_of_[processor][lane.started];
+    const ComputeInstruction& instruction = program_.compute[as_index(op)];
+    if (!all_done(instruction.waits, lane.waits_met) || !ops_done(instruction.op_waits)) return;
     operand_tiers_.clear();
     for (const Location& operand : instruction.operands) operand_tiers_.push_back(operand.tier);
-    ++compute_.started;
-    compute_.waits_met = 0;
-    compute_.busy = true;
-    compute_.speed = 1;
-    compute_.end = now_ + costs_.op_seconds(instruction.op, operand_tiers_);
-    timeline_.ops.push_back({now_, compute_.end});
-    timeline_.stalls.push_back(now_ - compute_.last_end);
-    timeline_.stall_seconds += timeline_.stalls.back();
+    ++lane.started;
+    lane.waits_met = 0;
+    lane.busy = true;
+    lane.speed = 1;
+    lane.end = now_ + costs_.op_seconds(op, operand_tiers_);
+    timeline_.ops[as_index(op)].begin = now_;
+    timeline_.stalls[as_index(op)] = now_ - lane.last_end;
+    if (processor == kMainProcessor) timeline_.stall_seconds += now_ - lane.last_end;
   }
 
   void start_transfer(std::size_t link) {
@@ -101,7 +117,8 @@ class Simulation {
     if (lane.started == program_.lanes[link].size()) return;
     const TransferIndex index = program_.lanes[link][lane.started];
     const TransferInstruction& transfer = program_.transfers[as_index(index)];
-    if (!op_done(transfer.after_op) || !all_done(transfer.waits, lane.waits_met)) return;
+    if (!op_done(transfer.after_op) || !ops_done(transfer.op_waits)) return;
+    if (!all_done(transfer.waits, lane.waits_met)) return;
     ++lane.started;
     lane.waits_met = 0;
     lane.busy = true;
@@ -115,7 +132,7 @@ class Simulation {
   }
 
   bool op_done(OpIndex op) const {
-    return op == kStepStart || as_index(op) + (compute_.busy ? 1 : 0) < compute_.started;
+    return op == kStepStart || op_done_[as_index(op)];
   }
 
   void set_speed(LaneState& lane) const {
@@ -126,26 +143,31 @@ class Simulation {
     lane.speed = speed;
   }
 
+  // Links slow every processor alike; processors do not slow each other.
   void set_compute_speed() {
-    if (!compute_.busy) return;
     double speed = 1;
     for (const LaneState& lane : lanes_) {
       if (lane.busy) speed *= std::max(0.0, 1 - lane.interference * lane.speed);
     }
     speed = std::max(speed, kLeastSpeed);
-    if (speed == compute_.speed) return;
-    compute_.end = now_ + (compute_.end - now_) * compute_.speed / speed;
-    compute_.speed = speed;
+    for (ComputeState& lane : compute_) {
+      if (!lane.busy || speed == lane.speed) continue;
+      lane.end = now_ + (lane.end - now_) * lane.speed / speed;
+      lane.speed = speed;
+    }
   }
 
   Seconds next_event() const {
-    Seconds next = compute_.busy ? compute_.end : kNever;
+    Seconds next = kNever;
+    for (const ComputeState& lane : compute_) next = lane.busy ? std::min(next, lane.end) : next;
     for (const LaneState& lane : lanes_) next = lane.busy ? std::min(next, lane.end) : next;
     return next;
   }
 
   void finish() {
-    if (compute_.busy && compute_.end <= now_) finish_op();
+    for (std::size_t processor = 0; processor < compute_.size(); ++processor) {
+      if (compute_[processor].busy && compute_[processor].end <= now_) finish_op(processor);
+    }
     for (std::size_t link = 0; link < lanes_.size(); ++link) {
       LaneState& lane = lanes_[link];
       if (!lane.busy || lane.end > now_) continue;
@@ -156,9 +178,12 @@ class Simulation {
     }
   }
 
-  void finish_op() {
-    compute_.busy = false;
-    compute_.last_end = timeline_.ops.back().end = now_;
+  void finish_op(std::size_t processor) {
+    ComputeState& lane = compute_[processor];
+    const OpIndex op = ops_of_[processor][lane.started - 1];
+    lane.busy = false;
+    lane.last_end = timeline_.ops[as_index(op)].end = now_;
+    op_done_[as_index(op)] = true;
   }
 
   const Program& program_;
@@ -166,7 +191,9 @@ class Simulation {
   std::vector<LaneState> lanes_;  // by LinkId
   std::vector<bool> transfer_done_;
   std::vector<TierId> operand_tiers_;
-  ComputeState compute_;
+  std::vector<std::vector<OpIndex>> ops_of_;  // by ProcessorId
+  std::vector<ComputeState> compute_;         // by ProcessorId
+  std::vector<bool> op_done_;
   Seconds now_ = 0;
   StepTimes timeline_;
 };
