@@ -17,28 +17,34 @@
 #include "sluice/testing/random_graph.hpp"
 #include "sluice/testing/random_plan.hpp"
 #include "sluice/testing/random_schedule.hpp"
+#include "sluice/testing/random_step.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr int kComparedSteps = 3;
 
+enum class Steps {
+  kAsGiven,
+  kScheduled,  // ops in a random order, some again and again
+  kChosen,     // the same on several processors, by random implementations
+};
+
 struct RandomRun {
-  // With a schedule: ops in a random order, some again and again.
-  explicit RandomRun(std::uint64_t seed, bool with_schedule = false)
+  explicit RandomRun(std::uint64_t seed, Steps steps = Steps::kAsGiven)
       : compiled(testing::random_graph(seed), {.op_seconds = seed % 2 == 0 ? 0 : 20e-6, .failing_op = {}}),
         machine(testing::random_machine(seed)) {
-    if (with_schedule) {
-      const std::vector<OpIndex> schedule = testing::random_schedule(compiled.graph(), seed);
-      const Rescheduled step = reschedule(compiled.graph(), schedule).value();
-      plan = testing::random_plan(seed, step.graph, machine);
-      plan.schedule = schedule;
-      plan.graph_fingerprint = compiled.graph().fingerprint();
-      in_slots = compiled.rescheduled(step);
-    } else {
-      plan = testing::random_plan(seed, compiled.graph(), machine);
-    }
     machine.threads = 1;
+    if (steps == Steps::kChosen) testing::add_random_processors(seed, machine);
+    if (steps == Steps::kAsGiven) {
+      plan = testing::random_plan(seed, compiled.graph(), machine);
+    } else {
+      const Graph& graph = compiled.graph();
+      const Rescheduled step =
+          testing::random_step(seed, graph, machine, testing::random_schedule(graph, seed, seed % 2 == 0 ? 1 : 1.5));
+      plan = testing::random_plan_of_step(seed, graph, machine, step);
+      in_slots = compiled.rescheduled(step);
+    }
     for (Tier& tier : machine.tiers) {
       if (tier.kind == TierKind::kFile) tier.path = std::filesystem::temp_directory_path().string();
     }
@@ -77,8 +83,8 @@ std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
 }
 
 // The plan of `seed` for some steps, beside the same graph with nothing ever moved.
-void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = make_engine, bool with_schedule = false) {
-  RandomRun run(seed, with_schedule);
+void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = make_engine, Steps steps = Steps::kAsGiven) {
+  RandomRun run(seed, steps);
   const Graph& graph = run.compiled.graph();
   ASSERT_TRUE(verify_plan(graph, run.machine, run.plan).empty());
   auto executor = run.make_executor(engines);
@@ -118,7 +124,15 @@ TEST_P(SameBits, UnderRandomPlans) {
 TEST_P(SameBits, UnderRandomSchedules) {
   for (std::uint64_t seed = GetParam() * 10; seed < GetParam() * 10 + 250; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    expect_same_bits(seed, make_engine, true);
+    expect_same_bits(seed, make_engine, Steps::kScheduled);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(SameBits, OnSeveralProcessors) {
+  for (std::uint64_t seed = GetParam() * 10; seed < GetParam() * 10 + 250; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    expect_same_bits(seed, make_engine, Steps::kChosen);
     if (HasFatalFailure()) return;
   }
 }

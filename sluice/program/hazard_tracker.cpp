@@ -19,7 +19,10 @@ ProcessorId last_processor(const Graph& graph) {
 HazardTracker::HazardTracker(const Graph& graph, std::size_t tier_count, std::size_t transfer_count)
     : graph_(graph), tiers_(tier_count), waits_(transfer_count), mark_(transfer_count, 0) {
   const std::size_t processors = as_index(last_processor(graph)) + 1;
-  known_.assign(processors, {std::vector<bool>(transfer_count, false), std::vector<OpIndex>(processors, -1)});
+  known_.assign(processors, {std::vector<OpIndex>(transfer_count, kNever), LastOps(processors, -1)});
+  if (!several()) return;
+  op_knows_.resize(graph.ops().size());
+  transfer_knows_.resize(transfer_count);
 }
 
 Waits HazardTracker::enter_op(OpIndex op, const std::vector<Access>& accesses) {
@@ -32,9 +35,12 @@ Waits HazardTracker::enter_op(OpIndex op, const std::vector<Access>& accesses) {
     if (access.writes) record_write(access, {.op = op});
   }
   Known& known = known_[as_index(processor_of(op))];
-  const Waits waits{without_implied(std::move(found.transfers), &known),
-                    without_known(found.ops, &known, processor_of(op))};
-  learn(waits, known);
+  const Waits waits = needed(found, &known);
+  settle(waits, op, known);
+  if (!several()) return waits;
+  known.ops = learned(waits, &known);
+  known.ops[as_index(processor_of(op))] = op;
+  op_knows_[as_index(op)] = known.ops;
   return waits;
 }
 
@@ -45,11 +51,11 @@ Waits HazardTracker::enter_transfer(TransferIndex transfer, OpIndex after_op, co
   collect(destination, found);
   record_read(source, {.transfer = transfer});
   record_write(destination, {.transfer = transfer});
-  std::optional<ProcessorId> own;
-  if (after_op != kStepStart) own = processor_of(after_op);
-  const Known* known = own ? &known_[as_index(*own)] : nullptr;
-  waits_[as_index(transfer)] = without_implied(std::move(found.transfers), known);
-  return {waits_[as_index(transfer)], without_known(found.ops, known, own)};
+  const Known* known = after_op == kStepStart ? nullptr : &known_[as_index(processor_of(after_op))];
+  Waits waits = needed(found, known);
+  waits_[as_index(transfer)] = waits.transfers;
+  if (several()) transfer_knows_[as_index(transfer)] = learned(waits, known);
+  return waits;
 }
 
 // Makes `position` a boundary, if it lies inside a segment.
@@ -102,7 +108,7 @@ void HazardTracker::add_reader(Segment& segment, Toucher reader) const {
     return;
   }
   std::erase_if(segment.readers, [&](TransferIndex earlier) {
-    return std::ranges::all_of(known_, [&](const Known& known) { return known.settled[as_index(earlier)]; });
+    return std::ranges::all_of(known_, [&](const Known& known) { return known.settled(earlier); });
   });
   segment.readers.push_back(reader.transfer);
 }
@@ -118,9 +124,18 @@ void HazardTracker::record_write(const Access& access, Toucher writer) {
   segments.emplace(access.bytes.begin, Segment{access.bytes.end, writer, {}, {}});
 }
 
+// `known`: to the processor that the waiting comes after; nullptr at the start of a step.
+Waits HazardTracker::needed(const Waits& found, const Known* known) {
+  Waits waits{without_implied(found.transfers, known), {}};
+  if (!several()) return waits;
+  waits.ops = without_known(found.ops, known);
+  drop_known_by_each_other(waits);
+  return waits;
+}
+
 // Ascending, each once, without those settled and those that another one waits for anyway.
 std::vector<TransferIndex> HazardTracker::without_implied(std::vector<TransferIndex> found, const Known* known) {
-  if (known != nullptr) std::erase_if(found, [&](TransferIndex each) { return known->settled[as_index(each)]; });
+  if (known != nullptr) std::erase_if(found, [&](TransferIndex each) { return known->settled(each); });
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   if (found.size() < 2) return found;
@@ -136,37 +151,64 @@ void HazardTracker::mark_waits_of(TransferIndex transfer, const Known* known) {
   while (!stack.empty()) {
     const TransferIndex next = stack.back();
     stack.pop_back();
-    if ((known != nullptr && known->settled[as_index(next)]) || mark_[as_index(next)] == round_) continue;
+    if ((known != nullptr && known->settled(next)) || mark_[as_index(next)] == round_) continue;
     mark_[as_index(next)] = round_;
     stack.insert(stack.end(), waits_[as_index(next)].begin(), waits_[as_index(next)].end());
   }
 }
 
-// The last of each processor but the own one, without those known to be done.
-std::vector<OpIndex> HazardTracker::without_known(const std::vector<OpIndex>& found, const Known* known,
-                                                  std::optional<ProcessorId> own) const {
-  std::vector<OpIndex> last(known_.size(), -1);
+// The last of each processor, if it is not known to be done. (What the own processor has run is.)
+std::vector<OpIndex> HazardTracker::without_known(const std::vector<OpIndex>& found, const Known* known) const {
+  LastOps last(known_.size(), -1);
   for (const OpIndex op : found) last[as_index(processor_of(op))] = std::max(last[as_index(processor_of(op))], op);
   std::vector<OpIndex> waits;
   for (std::size_t processor = 0; processor < last.size(); ++processor) {
-    if (own == static_cast<ProcessorId>(processor)) continue;
-    const OpIndex done = known == nullptr ? -1 : known->ops[processor];
-    if (last[processor] > done) waits.push_back(last[processor]);
+    if (last[processor] > (known == nullptr ? -1 : known->ops[processor])) waits.push_back(last[processor]);
   }
   return waits;
 }
 
-// Who has waited for a transfer knows that all it waited for is done too.
-void HazardTracker::learn(const Waits& waits, Known& known) {
+void HazardTracker::drop_known_by_each_other(Waits& waits) const {
+  const Waits all = waits;
+  std::erase_if(waits.transfers, [&](TransferIndex transfer) {
+    return std::ranges::any_of(all.ops, [&](OpIndex op) {
+      return known_[as_index(processor_of(op))].settled_by[as_index(transfer)] <= op;
+    });
+  });
+  std::erase_if(waits.ops, [&](OpIndex op) {
+    const auto knows = [&](const LastOps& last) { return last[as_index(processor_of(op))] >= op; };
+    return std::ranges::any_of(all.ops, [&](OpIndex other) { return other != op && knows(op_knows_[as_index(other)]); }) ||
+           std::ranges::any_of(all.transfers, [&](TransferIndex each) { return knows(transfer_knows_[as_index(each)]); });
+  });
+}
+
+HazardTracker::LastOps HazardTracker::learned(const Waits& waits, const Known* known) const {
+  LastOps result = known == nullptr ? LastOps(known_.size(), -1) : known->ops;
+  const auto add = [&](const LastOps& more) {
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::max(result[i], more[i]);
+  };
+  for (const OpIndex op : waits.ops) add(op_knows_[as_index(op)]);
+  for (const TransferIndex transfer : waits.transfers) add(transfer_knows_[as_index(transfer)]);
+  return result;
+}
+
+// Who has waited for a transfer knows that all it waited for is done too; who has waited for an op, what was settled for
+// that op.
+void HazardTracker::settle(const Waits& waits, OpIndex by, Known& known) {
   std::vector<TransferIndex> stack = waits.transfers;
+  for (const OpIndex op : waits.ops) {
+    const std::vector<OpIndex>& there = known_[as_index(processor_of(op))].settled_by;
+    for (std::size_t i = 0; i < there.size(); ++i) {
+      if (there[i] <= op) stack.push_back(static_cast<TransferIndex>(i));
+    }
+  }
   while (!stack.empty()) {
     const TransferIndex next = stack.back();
     stack.pop_back();
-    if (known.settled[as_index(next)]) continue;
-    known.settled[as_index(next)] = true;
+    if (known.settled(next)) continue;
+    known.settled_by[as_index(next)] = by;
     stack.insert(stack.end(), waits_[as_index(next)].begin(), waits_[as_index(next)].end());
   }
-  for (const OpIndex op : waits.ops) known.ops[as_index(processor_of(op))] = op;
 }
 
 }  // namespace sluice

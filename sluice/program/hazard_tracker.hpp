@@ -12,12 +12,13 @@
 // Each processor runs its ops in order, and a transfer starts only after the op it is issued after. So ops need to be
 // remembered only where there are several processors, and only the last one of each that read a segment. Once an op has
 // waited for a transfer, that transfer is settled for its processor: nothing that comes later there has to wait for it.
-// Waits that follow from others of the same kind are left out. Cost: logarithmic in the segments, plus the segments
-// touched.
+// Who waits for an op of another processor knows all that this op knew. Waits that follow from others are left out. Cost:
+// logarithmic in the segments, plus the segments touched; with several processors also the transfers, for each wait
+// across.
 #pragma once
 
+#include <limits>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "sluice/base/interval.hpp"
@@ -60,11 +61,15 @@ class HazardTracker {
   };
   using Segments = std::map<Bytes, Segment>;  // by first byte, disjoint
 
+  using LastOps = std::vector<OpIndex>;  // by ProcessorId: this one and those before it there; -1: none
+
   // What is known to be done when the next op of a processor starts.
   struct Known {
-    std::vector<bool> settled;  // by TransferIndex
-    std::vector<OpIndex> ops;   // by ProcessorId: this one and those before it there
+    std::vector<OpIndex> settled_by;  // by TransferIndex: the first op there that came after it, or kNever
+    LastOps ops;
+    bool settled(TransferIndex transfer) const { return settled_by[static_cast<std::size_t>(transfer)] != kNever; }
   };
+  static constexpr OpIndex kNever = std::numeric_limits<OpIndex>::max();
 
   bool several() const { return known_.size() > 1; }
   ProcessorId processor_of(OpIndex op) const { return graph_.op(op).processor; }
@@ -73,16 +78,21 @@ class HazardTracker {
   void record_read(const Access& access, Toucher reader);
   void add_reader(Segment& segment, Toucher reader) const;
   void record_write(const Access& access, Toucher writer);
+  Waits needed(const Waits& found, const Known* known);
   std::vector<TransferIndex> without_implied(std::vector<TransferIndex> found, const Known* known);
   void mark_waits_of(TransferIndex transfer, const Known* known);
-  std::vector<OpIndex> without_known(const std::vector<OpIndex>& found, const Known* known,
-                                     std::optional<ProcessorId> own) const;
-  void learn(const Waits& waits, Known& known);
+  std::vector<OpIndex> without_known(const std::vector<OpIndex>& found, const Known* known) const;
+  void drop_known_by_each_other(Waits& waits) const;
+  LastOps learned(const Waits& waits, const Known* known) const;
+  void settle(const Waits& waits, OpIndex by, Known& known);
 
   const Graph& graph_;
   std::vector<Segments> tiers_;
   std::vector<std::vector<TransferIndex>> waits_;  // by TransferIndex
   std::vector<Known> known_;                       // by ProcessorId
+  // Where there are several processors: what is done when an op, or a transfer, is.
+  std::vector<LastOps> op_knows_;
+  std::vector<LastOps> transfer_knows_;
   std::vector<int> mark_;                          // by TransferIndex: last round in which it was reached
   int round_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/seeded_random.hpp"
@@ -29,14 +30,18 @@ enum class Progress { kWaiting, kRunning, kDone };
 class AdversarialRun {
  public:
   AdversarialRun(const Graph& graph, const Program& program, std::uint64_t seed)
-      : graph_(graph), program_(program), random_(seed), written_(graph.tensors().size(), 0) {
+      : graph_(graph),
+        program_(program),
+        compute_lanes_(compute_lanes(program)),
+        random_(seed),
+        written_(graph.tensors().size(), 0) {
     cells_.resize(program.arena_bytes.size());
     cut_into_cells();
     for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
       if (is_persistent(graph.tensor(tensor).role)) fill(tensor, program.step_start[as_index(tensor)], 0);
     }
     hold_transfers_ = random_.pick(std::vector<double>{0, 0.2, 0.6, 1});
-    hold_compute_ = random_.chance(0.3);
+    for (std::size_t i = 0; i < compute_lanes_.size(); ++i) hold_compute_.push_back(random_.chance(0.3));
   }
 
   std::optional<std::string> run_step() {
@@ -59,7 +64,8 @@ class AdversarialRun {
 
  private:
   struct Event {
-    TransferIndex transfer = -1;  // -1: the next op
+    TransferIndex transfer = -1;  // one of the two
+    OpIndex op = -1;
     bool starts = false;
     bool held = false;
   };
@@ -67,6 +73,11 @@ class AdversarialRun {
     Progress progress = Progress::kWaiting;
     std::vector<std::int64_t> versions;  // that it must find, by part
     bool hold_start = false, hold_finish = false;
+  };
+  struct OpState {
+    Progress progress = Progress::kWaiting;
+    std::vector<std::int64_t> reads;   // versions that it must find, by input
+    std::vector<std::int64_t> writes;  // that it makes, by output
   };
 
   // A cell begins wherever something that the program touches begins or ends.
@@ -92,96 +103,101 @@ class AdversarialRun {
     }
   }
 
+  // What the plan's order of ops and transfers, one after the other, makes everybody find.
   void begin_step() {
-    next_op_ = 0;
-    op_running_ = false;
+    compute_next_.assign(compute_lanes_.size(), 0);
     lane_next_.assign(program_.lanes.size(), 0);
+    ops_.assign(program_.compute.size(), {});
     transfers_.assign(program_.transfers.size(), {});
-    std::vector<std::int64_t> versions = written_;
     std::size_t issued = 0;
-    const auto issue_before = [&](OpIndex op) {
-      for (; issued < transfers_.size() && program_.transfers[issued].after_op < op; ++issued) {
-        transfers_[issued] = {Progress::kWaiting, {}, random_.chance(hold_transfers_), random_.chance(hold_transfers_)};
-        for (const TransferPart& part : parts_of(program_.transfers[issued])) {
-          transfers_[issued].versions.push_back(versions[as_index(part.tensor)]);
-        }
-      }
-    };
-    for (const Op& op : graph_.ops()) {
-      issue_before(static_cast<OpIndex>(&op - graph_.ops().data()));
-      for (const TensorId output : op.outputs) ++versions[as_index(output)];
+    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+      for (; issued < transfers_.size() && program_.transfers[issued].after_op < index; ++issued) issue(issued);
+      OpState& state = ops_[as_index(index)];
+      for (const TensorId input : graph_.op(index).inputs) state.reads.push_back(written_[as_index(input)]);
+      for (const TensorId output : graph_.op(index).outputs) state.writes.push_back(++written_[as_index(output)]);
     }
-    issue_before(graph_.op_count());
+    for (; issued < transfers_.size(); ++issued) issue(issued);
+  }
+
+  void issue(std::size_t index) {
+    transfers_[index] = {Progress::kWaiting, {}, random_.chance(hold_transfers_), random_.chance(hold_transfers_)};
+    for (const TransferPart& part : parts_of(program_.transfers[index])) {
+      transfers_[index].versions.push_back(written_[as_index(part.tensor)]);
+    }
   }
 
   bool finished() const {
-    return next_op_ == graph_.op_count() && std::all_of(transfers_.begin(), transfers_.end(), [](const auto& state) {
-             return state.progress == Progress::kDone;
-           });
+    const auto done = [](const auto& state) { return state.progress == Progress::kDone; };
+    return std::ranges::all_of(ops_, done) && std::ranges::all_of(transfers_, done);
   }
 
-  bool all_done(const std::vector<TransferIndex>& waits) const {
-    return std::all_of(waits.begin(), waits.end(),
-                       [&](TransferIndex wait) { return transfers_[as_index(wait)].progress == Progress::kDone; });
+  bool op_done(OpIndex op) const { return op == kStepStart || ops_[as_index(op)].progress == Progress::kDone; }
+  bool all_done(const auto& instruction) const {
+    return std::ranges::all_of(instruction.op_waits, [&](OpIndex op) { return op_done(op); }) &&
+           std::ranges::all_of(instruction.waits, [&](TransferIndex wait) {
+             return transfers_[as_index(wait)].progress == Progress::kDone;
+           });
   }
 
   std::vector<Event> possible_events() const {
     std::vector<Event> events;
-    if (op_running_) {
-      events.push_back({-1, false, hold_compute_});
-    } else if (next_op_ < graph_.op_count() && all_done(program_.compute[as_index(next_op_)].waits)) {
-      events.push_back({-1, true, hold_compute_});
+    for (std::size_t processor = 0; processor < compute_lanes_.size(); ++processor) {
+      if (compute_next_[processor] == compute_lanes_[processor].size()) continue;
+      const OpIndex next = compute_lanes_[processor][compute_next_[processor]];
+      const bool runs = ops_[as_index(next)].progress == Progress::kRunning;
+      if (!runs && !all_done(program_.compute[as_index(next)])) continue;
+      events.push_back({.op = next, .starts = !runs, .held = hold_compute_[processor]});
     }
     for (std::size_t lane = 0; lane < program_.lanes.size(); ++lane) {
       if (lane_next_[lane] == program_.lanes[lane].size()) continue;
       const TransferIndex next = program_.lanes[lane][lane_next_[lane]];
       const TransferInstruction& transfer = program_.transfers[as_index(next)];
-      const bool issued = transfer.after_op < next_op_;
-      if (issued && all_done(transfer.waits)) events.push_back({next, true, transfers_[as_index(next)].hold_start});
+      if (!op_done(transfer.after_op) || !all_done(transfer)) continue;
+      events.push_back({.transfer = next, .starts = true, .held = transfers_[as_index(next)].hold_start});
     }
     for (std::size_t i = 0; i < transfers_.size(); ++i) {
       if (transfers_[i].progress != Progress::kRunning) continue;
-      events.push_back({static_cast<TransferIndex>(i), false, transfers_[i].hold_finish});
+      events.push_back({.transfer = static_cast<TransferIndex>(i), .held = transfers_[i].hold_finish});
     }
     return events;
   }
 
   void happen(const Event& event) {
-    if (event.transfer < 0) return event.starts ? start_op() : finish_op();
+    if (event.op >= 0) return event.starts ? start_op(event.op) : finish_op(event.op);
     return event.starts ? start_transfer(event.transfer) : finish_transfer(event.transfer);
   }
 
-  void start_op() {
-    op_running_ = true;
-    read_inputs();
-    const Op& op = graph_.op(next_op_);
-    const auto& operands = program_.compute[as_index(next_op_)].operands;
+  void start_op(OpIndex index) {
+    ops_[as_index(index)].progress = Progress::kRunning;
+    read_inputs(index);
+    const Op& op = graph_.op(index);
+    const auto& operands = program_.compute[as_index(index)].operands;
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-      mark(op.outputs[i], operands[op.inputs.size() + i], op_writer());
+      mark(op.outputs[i], operands[op.inputs.size() + i], op_writer(index));
     }
   }
 
-  void finish_op() {
-    const Op& op = graph_.op(next_op_);
-    const auto& operands = program_.compute[as_index(next_op_)].operands;
-    read_inputs();
+  void finish_op(OpIndex index) {
+    const Op& op = graph_.op(index);
+    const auto& operands = program_.compute[as_index(index)].operands;
+    read_inputs(index);
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
       const Location& place = operands[op.inputs.size() + i];
-      expect_marked(op.outputs[i], place, op_writer());
-      fill(op.outputs[i], place, ++written_[as_index(op.outputs[i])]);
+      expect_marked(op.outputs[i], place, op_writer(index));
+      fill(op.outputs[i], place, ops_[as_index(index)].writes[i]);
     }
-    op_running_ = false;
-    ++next_op_;
+    ops_[as_index(index)].progress = Progress::kDone;
+    ++compute_next_[as_index(program_.compute[as_index(index)].processor)];
   }
 
   // Inputs that the op updates in place are its own from the start on.
-  void read_inputs() {
-    const Op& op = graph_.op(next_op_);
-    const auto& operands = program_.compute[as_index(next_op_)].operands;
+  void read_inputs(OpIndex index) {
+    const Op& op = graph_.op(index);
+    const auto& operands = program_.compute[as_index(index)].operands;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const bool updated = std::find(op.outputs.begin(), op.outputs.end(), op.inputs[i]) != op.outputs.end();
-      if (updated && first_cell(operands[i]) == being_written(op_writer(), 0)) continue;
-      expect(op.inputs[i], operands[i], written_[as_index(op.inputs[i])], fmt::format("op {}", next_op_));
+      if (updated && first_cell(operands[i]) == being_written(op_writer(index), 0)) continue;
+      expect(op.inputs[i], operands[i], ops_[as_index(index)].reads[i], fmt::format("op {}", index));
     }
   }
 
@@ -209,7 +225,7 @@ class AdversarialRun {
     transfers_[as_index(index)].progress = Progress::kDone;
   }
 
-  std::int64_t op_writer() const { return -1 - std::int64_t{next_op_}; }
+  static std::int64_t op_writer(OpIndex op) { return -1 - std::int64_t{op}; }
   static Label being_written(std::int64_t writer, Bytes part) { return {kBeingWritten, writer, part}; }
   const Label& first_cell(const Location& place) const { return cells_[as_index(place.tier)].at(place.offset); }
 
@@ -268,14 +284,15 @@ class AdversarialRun {
 
   const Graph& graph_;
   const Program& program_;
+  const std::vector<std::vector<OpIndex>> compute_lanes_;
   SeededRandom random_;
-  std::vector<std::int64_t> written_;          // by TensorId: writes so far, over all steps
+  std::vector<std::int64_t> written_;          // by TensorId: writes up to the end of the running step
   std::vector<std::map<Bytes, Label>> cells_;  // by TierId, then by first byte
   double hold_transfers_ = 0;
-  bool hold_compute_ = false;
-  OpIndex next_op_ = 0;
-  bool op_running_ = false;
-  std::vector<std::size_t> lane_next_;    // by LinkId
+  std::vector<bool> hold_compute_;         // by ProcessorId
+  std::vector<std::size_t> compute_next_;  // by ProcessorId: place in its lane
+  std::vector<OpState> ops_;               // by OpIndex
+  std::vector<std::size_t> lane_next_;     // by LinkId
   std::vector<TransferState> transfers_;  // by TransferIndex
   std::optional<std::string> wrong_;
 };
@@ -294,7 +311,10 @@ PlanTrial try_plan(const Graph& graph, const Machine& machine, const Plan& plan)
   PlanTrial trial{.accepted = verify_plan(graph, machine, plan).empty(), .race = std::nullopt};
   if (!trial.accepted) return trial;
   const Program program = lower_plan(graph, machine, plan).value();
-  for (std::uint64_t order = 0; order < 10 && !trial.race; ++order) trial.race = find_race(graph, program, order);
+  const PlanGraph step(graph, plan);
+  for (std::uint64_t order = 0; order < 10 && !trial.race; ++order) {
+    trial.race = find_race(step.graph(), program, order);
+  }
   return trial;
 }
 

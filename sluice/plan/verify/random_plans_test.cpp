@@ -3,21 +3,28 @@
 
 #include <algorithm>
 
+#include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random_graph.hpp"
 #include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/random_step.hpp"
 #include "sluice/testing/seeded_random.hpp"
 
 namespace sluice {
 namespace {
 
+// Half of them with several processors, and with choices of implementations.
 struct Case {
-  explicit Case(std::uint64_t seed)
-      : graph(testing::random_graph(seed)),
-        machine(testing::random_machine(seed)),
-        plan(testing::random_plan(seed, graph, machine)) {}
+  explicit Case(std::uint64_t seed) : graph(testing::random_graph(seed)), machine(testing::random_machine(seed)) {
+    if (seed % 2 == 0) {
+      plan = testing::random_plan(seed, graph, machine);
+      return;
+    }
+    testing::add_random_processors(seed, machine);
+    plan = testing::random_plan_of_step(seed, graph, machine, testing::random_step(seed, graph, machine));
+  }
   Graph graph;
   Machine machine;
   Plan plan;
@@ -29,7 +36,7 @@ std::string first_message(const std::vector<Violation>& violations) {
 }
 
 TEST(RandomPlans, AreAcceptedAndRunRightInAnyOrder) {
-  std::size_t migrations = 0, waits = 0;
+  std::size_t migrations = 0, waits = 0, op_waits = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     SCOPED_TRACE(seed);
     const Case c(seed);
@@ -37,15 +44,20 @@ TEST(RandomPlans, AreAcceptedAndRunRightInAnyOrder) {
     ASSERT_TRUE(violations.empty()) << first_message(violations);
     const Program program = lower_plan(c.graph, c.machine, c.plan).value();
     for (std::uint64_t order = 0; order < 3; ++order) {
-      const auto race = testing::find_race(c.graph, program, 3 * seed + order);
+      const auto race = testing::find_race(PlanGraph(c.graph, c.plan).graph(), program, 3 * seed + order);
       ASSERT_FALSE(race) << *race;
     }
     migrations += c.plan.migrations.size();
-    for (const auto& instruction : program.compute) waits += instruction.waits.size();
-    for (const auto& transfer : program.transfers) waits += transfer.waits.size();
+    const auto count = [&](const auto& instruction) {
+      waits += instruction.waits.size();
+      op_waits += instruction.op_waits.size();
+    };
+    std::ranges::for_each(program.compute, count);
+    std::ranges::for_each(program.transfers, count);
   }
   EXPECT_GT(migrations, 1500u * 20);  // the plans are not trivial
   EXPECT_GT(waits, 1500u * 20);
+  EXPECT_GT(op_waits, 750u * 5);
 }
 
 // Changes one number of the plan, or drops or swaps migrations: sometimes harmless, mostly not.
@@ -102,14 +114,17 @@ TEST(RandomPlans, WhatTheVerifierAcceptsRunsRightInAnyOrder) {
   EXPECT_GT(rejected, 300);
 }
 
-// Every wait of a program, as the list it is in and its place there.
-std::vector<std::pair<std::vector<TransferIndex>*, std::size_t>> all_waits(Program& program) {
-  std::vector<std::pair<std::vector<TransferIndex>*, std::size_t>> waits;
-  const auto add = [&](std::vector<TransferIndex>& list) {
-    for (std::size_t i = 0; i < list.size(); ++i) waits.emplace_back(&list, i);
+// Every wait of a program, for a transfer or an op of another processor, as the list it is in and its place there.
+// (TransferIndex and OpIndex are one type.)
+std::vector<std::pair<std::vector<std::int32_t>*, std::size_t>> all_waits(Program& program) {
+  std::vector<std::pair<std::vector<std::int32_t>*, std::size_t>> waits;
+  const auto add = [&](auto& instruction) {
+    for (std::vector<std::int32_t>* list : {&instruction.waits, &instruction.op_waits}) {
+      for (std::size_t i = 0; i < list->size(); ++i) waits.emplace_back(list, i);
+    }
   };
-  for (ComputeInstruction& instruction : program.compute) add(instruction.waits);
-  for (TransferInstruction& transfer : program.transfers) add(transfer.waits);
+  std::ranges::for_each(program.compute, add);
+  std::ranges::for_each(program.transfers, add);
   return waits;
 }
 
@@ -125,7 +140,7 @@ TEST(RandomPlans, OracleFindsTheRaceWhenAWaitIsRemoved) {
     ++removed;
     bool found = false;
     for (std::uint64_t order = 0; order < 100 && !found; ++order) {
-      found = testing::find_race(c.graph, program, order).has_value();
+      found = testing::find_race(PlanGraph(c.graph, c.plan).graph(), program, order).has_value();
     }
     caught += found ? 1 : 0;
   }
