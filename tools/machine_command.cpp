@@ -66,6 +66,7 @@ Result<int> run_machine(const MachineCommandArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kMeasure));
   fmt::print("{}, {} threads{}\n\n{}\n{}", machine.cpu, machine.threads, is_emulated(machine) ? " (emulated)" : "",
              tier_table(machine), link_table(machine));
+  if (!machine.processors.empty()) fmt::print("\nprocessors: {}\n", describe_processors(machine));
   if (!arguments.json.empty()) {
     nlohmann::json document = machine_to_json(machine);
     document["run"] = run_record(machine);

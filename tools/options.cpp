@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "sluice/exec/measure/profiler.hpp"
+#include "sluice/exec/measure/processor_profiler.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/planner_name.hpp"
@@ -16,6 +16,7 @@
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/precision.hpp"
+#include "sluice/train/processor_choices.hpp"
 #include "sluice/train/progress.hpp"
 
 namespace sluice {
@@ -43,6 +44,8 @@ std::string planner_help() {
   for (const PlannerEntry& entry : planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
   return text + addition_help() + policy_help();
 }
+
+int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 Status check_above_zero(std::string_view option, const std::optional<std::int64_t>& value) {
   if (!value || *value > 0) return {};
@@ -159,21 +162,41 @@ void MachineArguments::add_to(CLI::App& command) {
   command.add_option("--spill-dir", spill_dir, "Where the file tier lies: a folder, or a FILE.spill kept between runs");
   command.add_option("--link-bandwidth", link_bandwidth,
                      "Throttle all links to this, such as 1GB/s (emulates slower ones)");
+  command.add_option("--processors", processors,
+                     "Set cores aside for several processors that compute at once, the main one first, such as "
+                     "device:1,host:1 (emulated); NAME:THREADS:TIER+TIER says which memory each may use in place");
+  command
+      .add_option("--on", on, "Give a phase's ops to a processor, such as host:update. Again for each further phase")
+      ->allow_extra_args(false);
   command.add_option("--cache-dir", cache_dir, "Where measured op times are kept (default: ~/.cache/sluice)");
 }
 
 Result<int> MachineArguments::thread_count() const {
-  const int processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  if (threads < 0 || threads > processors) {
+  const int cores = core_count();
+  if (threads < 0 || threads > cores) {
     return Error{ErrorCode::kBadInput,
-                 fmt::format("--threads must be from 1 to the number of processors, {}; got {}", processors, threads)};
+                 fmt::format("--threads must be from 1 to the number of processors, {}; got {}", cores, threads)};
   }
-  return threads == 0 ? processors : threads;
+  SLUICE_ASSIGN(const std::vector<ProcessorRequest> requests, processor_requests());
+  if (!requests.empty()) return requests.front().threads;
+  return threads == 0 ? cores : threads;
+}
+
+Result<std::vector<ProcessorRequest>> MachineArguments::processor_requests() const {
+  if (processors.empty()) return std::vector<ProcessorRequest>();
+  if (threads != 0) return bad_input("--threads and --processors exclude each other: each processor has its own threads");
+  SLUICE_ASSIGN(std::vector<ProcessorRequest> requests, parse_processors(processors));
+  int together = 0;
+  for (const ProcessorRequest& each : requests) together += each.threads;
+  if (together <= core_count()) return requests;
+  return bad_input(fmt::format("--processors {}: {} threads together, and this machine has {} cores to set aside",
+                               processors, together, core_count()));
 }
 
 Result<Machine> MachineArguments::machine(const std::optional<Bytes>& whole) const {
   MachineOptions options{.slow = {}, .spill_path = spill_dir};
   SLUICE_ASSIGN(options.threads, thread_count());
+  SLUICE_ASSIGN(options.processors, processor_requests());
   for (const std::string& text : slow) {
     SLUICE_ASSIGN(const SlowTierRequest asked, parse_slow_tier(text));
     if (asked.is_share() && !whole) {
@@ -225,9 +248,16 @@ void ProfileArguments::add_to(CLI::App& command) {
 
 Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const MachineArguments& machine) {
   SLUICE_ASSIGN(const int threads, machine.thread_count());
-  SLUICE_ASSIGN(const WorkloadOptions options, workload.options(threads));
+  SLUICE_ASSIGN(WorkloadOptions options, workload.options(threads));
+  SLUICE_ASSIGN(const std::vector<ProcessorRequest> processors, machine.processor_requests());
+  for (std::size_t other = 1; other < processors.size(); ++other) {
+    options.other_threads.push_back(processors[other].threads);
+  }
   SLUICE_ASSIGN(Workload built, build_workload(options));
   SLUICE_ASSIGN(Machine on, machine.machine(fast_only_bytes(built.graph())));
+  if (!machine.on.empty()) {
+    SLUICE_ASSIGN(built.choices, choose_processors(built.graph(), on, machine.on));
+  }
   print_notes(built.notes);
   return ModelOnMachine{std::move(built), std::move(on)};
 }
@@ -250,6 +280,9 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   ProgressLine progress("measuring ops");
   SLUICE_ASSIGN(prepared.profile, measure_profile(*prepared.workload.compiled, prepared.machine, cache,
                                                   [&](int measured, int total) { progress.update(measured, total); }));
+  SLUICE_RETURN_IF_ERROR(
+      measure_processors(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
+                         [&](int measured, int total) { progress.update(measured, total); }));
   return prepared;
 }
 

@@ -46,10 +46,13 @@ struct MachineArguments {
   std::string spill_dir;
   std::string link_bandwidth;
   std::string cache_dir;
+  std::string processors;       // as parse_processors() reads them; empty: the CPU alone
+  std::vector<std::string> on;  // as choose_processors() reads them
 
   void add_threads_to(CLI::App& command);
   void add_to(CLI::App& command);  // threads and the rest
-  Result<int> thread_count() const;
+  Result<int> thread_count() const;  // of the main processor
+  Result<std::vector<ProcessorRequest>> processor_requests() const;
   // Not yet probed. `whole`: what 100 % of a slow tier's capacity means (fast_only_bytes()); without it a percentage is
   // kBadInput.
   Result<Machine> machine(const std::optional<Bytes>& whole = std::nullopt) const;

@@ -88,7 +88,7 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
     if (why) below_bound = format_item(*why);
   }
   return fmt::format("plan by {} ({}){}\n{}{}", plan.planner, plan.solver_status,
-                     is_emulated(machine) ? ", slow memory emulated" : "", format_fields(fields), below_bound);
+                     is_emulated(machine) ? ", " + emulation_note(machine) : "", format_fields(fields), below_bound);
 }
 
 nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan,

@@ -65,7 +65,7 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
                 predict_step(graph, prepared.machine, prepared.profile, plan, program));
   const auto& [timeline, locality, policy] = prediction;
   fmt::print("{}\npredicted for {}{}\n{}", describe_graph(graph), plan.planner,
-             is_emulated(prepared.machine) ? ", slow memory emulated" : "",
+             is_emulated(prepared.machine) ? ", " + emulation_note(prepared.machine) : "",
              describe_timeline(prepared.machine, timeline, locality.step));
   if (policy) fmt::print("{}", describe_policy_timeline(*policy));
   if (!arguments.json.empty()) {

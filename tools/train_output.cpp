@@ -46,7 +46,7 @@ Fields summary_fields(const StepLog& log, const TrainSummary& summary, std::opti
 std::string describe_end(const TrainSummary& summary, const Machine& machine, const Fields& fields) {
   return fmt::format("{} step {}{}\n{}", summary.outcome.interrupted ? "interrupted before" : "done at",
                      summary.outcome.next_step + (summary.outcome.interrupted ? 1 : 0),
-                     is_emulated(machine) ? ", slow memory emulated" : "", format_fields(fields));
+                     is_emulated(machine) ? ", " + emulation_note(machine) : "", format_fields(fields));
 }
 
 void add_to_json(nlohmann::json& document, const StepLog& log, const TrainSummary& summary) {

@@ -119,6 +119,9 @@ Status check_takes_sequences(WorkloadOptions options, std::int64_t length) {
 }  // namespace
 
 Result<int> train_sequences(const TrainArguments& arguments) {
+  if (!arguments.machine.processors.empty()) {
+    return bad_input("--processors: steps of several lengths run on the CPU alone");
+  }
   SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
   SLUICE_ASSIGN(VariantSettings settings, settings_for(arguments, options));

@@ -42,6 +42,26 @@ nlohmann::json link_to_json(const Link& link) {
           {"provenance", to_string(link.provenance)}};
 }
 
+nlohmann::json processor_to_json(const Processor& processor) {
+  return {{"name", processor.name},
+          {"threads", processor.threads},
+          {"tiers", processor.tiers},
+          {"emulated", processor.emulated}};
+}
+
+Status read_processors(const JsonReader& reader, Machine& machine) {
+  if (!reader.has("processors")) return {};
+  SLUICE_ASSIGN(const std::vector<JsonReader> processors, reader.list("processors"));
+  for (const JsonReader& each : processors) {
+    Processor& processor = machine.processors.emplace_back();
+    SLUICE_RETURN_IF_ERROR(each.read("name", processor.name));
+    SLUICE_RETURN_IF_ERROR(each.read("threads", processor.threads));
+    SLUICE_RETURN_IF_ERROR(each.read("tiers", processor.tiers));
+    SLUICE_RETURN_IF_ERROR(each.read("emulated", processor.emulated));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status read_json(const JsonReader& reader, Tier& tier) {
@@ -77,6 +97,7 @@ Status read_json(const JsonReader& reader, Machine& machine) {
   SLUICE_RETURN_IF_ERROR(reader.read("threads", machine.threads));
   SLUICE_RETURN_IF_ERROR(reader.read("cache_bytes", machine.cache_bytes));
   SLUICE_RETURN_IF_ERROR(reader.read("tiers", machine.tiers));
+  SLUICE_RETURN_IF_ERROR(read_processors(reader, machine));
   return reader.read("links", machine.links);
 }
 
@@ -89,6 +110,7 @@ nlohmann::json machine_to_json(const Machine& machine) {
                              {"links", nlohmann::json::array()}};
   for (const Tier& tier : machine.tiers) document["tiers"].push_back(tier_to_json(tier));
   for (const Link& link : machine.links) document["links"].push_back(link_to_json(link));
+  for (const Processor& each : machine.processors) document["processors"].push_back(processor_to_json(each));
   return document;
 }
 

@@ -26,6 +26,7 @@ Machine described_machine() {
   machine.tiers = {fast, slow};
   machine.links = {{.from = 0, .to = 1, .bandwidth = 2.5e9, .shared_bandwidth = 2e9},
                    {.from = 1, .to = 0, .bandwidth = 1e9, .queue_depth = 4, .copied_by = CopiedBy::kDma}};
+  machine.processors = {{.name = "device", .threads = 2}, {.name = "host", .tiers = {0}, .emulated = true}};
   return machine;
 }
 
@@ -38,6 +39,7 @@ TEST(MachineJsonTest, SurvivesTheRoundTrip) {
   EXPECT_EQ(again->tiers[1].path, "/some/where");
   EXPECT_EQ(again->links[1].queue_depth, 4);
   EXPECT_EQ(again->cache_bytes, 4 * kMiB);
+  EXPECT_EQ(again->processors, machine.processors);
   EXPECT_EQ(again->tiers[1].granule, 256);
   EXPECT_EQ(again->links[0].copied_by, CopiedBy::kProcessor);
   EXPECT_EQ(again->links[1].copied_by, CopiedBy::kDma);

@@ -65,7 +65,8 @@ json workload_to_json(const WorkloadOptions& options) {
           {"weight_decay", optimizer.weight_decay},
           {"keep_norm_outputs", !optimizer.recompute_cheap},
           {"precision", to_string(options.precision)},
-          {"threads", options.threads}};
+          {"threads", options.threads},
+          {"other_threads", options.other_threads}};
 }
 
 Status read_json(const JsonReader& reader, WorkloadOptions& options) {
@@ -80,7 +81,8 @@ Status read_json(const JsonReader& reader, WorkloadOptions& options) {
   if (reader.has("precision")) {
     SLUICE_RETURN_IF_ERROR(reader.read_parsed("precision", parse_precision, options.precision));
   }
-  return reader.read_if_present("threads", options.threads);
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("threads", options.threads));
+  return reader.read_if_present("other_threads", options.other_threads);
 }
 
 Result<WorkloadOptions> workload_from_json(const json& document) {

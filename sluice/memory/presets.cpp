@@ -269,6 +269,7 @@ Result<Machine> make_machine(const MachineOptions& options) {
     SLUICE_RETURN_IF_ERROR(add_slow_tier(slow, options.spill_path, machine));
   }
   SLUICE_RETURN_IF_ERROR(check_named_once(machine));
+  SLUICE_RETURN_IF_ERROR(add_processors(options.processors, machine));
   for (Link& link : machine.links) {
     if (!options.link_bandwidth) break;
     link.bandwidth = *options.link_bandwidth;

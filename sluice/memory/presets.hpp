@@ -15,6 +15,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/memory/processors.hpp"
 
 namespace sluice {
 
@@ -35,6 +36,7 @@ struct MachineOptions {
   std::vector<SlowTierOptions> slow = {{}};           // nearest first; none: the fast tier alone
   std::string spill_path = {};                        // `file` only: see spill_file.hpp; empty: default_spill_path()
   std::optional<BytesPerSecond> link_bandwidth = {};  // imposed on all links
+  std::vector<ProcessorRequest> processors = {};      // none: the CPU alone, with `threads`
 };
 
 // A slow tier as a user names it: "file", "optane:2GiB", "numa:1", "numa:0,1:8GiB", "optane:25%" (of what everything

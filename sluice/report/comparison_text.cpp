@@ -1,3 +1,4 @@
+#include "sluice/memory/processors.hpp"
 #include "sluice/report/comparison_text.hpp"
 
 #include <fmt/format.h>
@@ -149,6 +150,9 @@ std::string heading_text(const ComparisonHeading& heading, const ComparisonResul
   std::string text = describe_graph(heading.graph) + "\n";
   text += fmt::format("{}, {} threads; {}{}\n", describe_host_cpu(read_host_cpu()), heading.machine.threads,
                       link_line(heading.machine), is_emulated(heading.machine) ? "; emulated" : "");
+  if (const std::string processors = describe_processors(heading.machine); !processors.empty()) {
+    text += fmt::format("processors: {}\n", processors);
+  }
   return text + fmt::format("{} steps in turn, {} of them warm-up, by {} of each; fast budget {}\n\n", result.steps,
                             kWarmupRounds,
                             result.starts == 1 ? "one process" : fmt::format("{} processes", result.starts),

@@ -11,8 +11,24 @@
 
 namespace sluice {
 
-bool is_emulated(const Machine& machine) {
+namespace {
+
+bool emulates_memory(const Machine& machine) {
   return std::ranges::any_of(machine.tiers, &Tier::emulated) || std::ranges::any_of(machine.links, &Link::throttled);
+}
+
+bool emulates_processors(const Machine& machine) {
+  return std::ranges::any_of(machine.processors, &Processor::emulated);
+}
+
+}  // namespace
+
+bool is_emulated(const Machine& machine) { return emulates_memory(machine) || emulates_processors(machine); }
+
+std::string emulation_note(const Machine& machine) {
+  if (!is_emulated(machine)) return "";
+  if (!emulates_processors(machine)) return "slow memory emulated";
+  return emulates_memory(machine) ? "slow memory and processors emulated" : "processors emulated";
 }
 
 nlohmann::json run_record(const Machine& machine) {
@@ -26,10 +42,14 @@ nlohmann::json run_record(const Machine& machine) {
                      {"shared_bandwidth", link.shared_bandwidth},
                      {"throttled", link.throttled}});
   }
-  return {{"sluice", kVersion},         {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+  nlohmann::json record = {{"sluice", kVersion},         {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
           {"cpu", machine.cpu},         {"processor", host_cpu_json(read_host_cpu())},
           {"threads", machine.threads}, {"emulated", is_emulated(machine)},
           {"slow_tiers", slow_tiers},   {"links", links}};
+  for (const Processor& each : machine.processors) {
+    record["processors"].push_back({{"name", each.name}, {"threads", each.threads}, {"emulated", each.emulated}});
+  }
+  return record;
 }
 
 Status write_json_file(const std::string& path, const nlohmann::json& document) {

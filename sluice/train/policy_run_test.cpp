@@ -24,6 +24,7 @@ Profile given_profile(const Graph& graph) {
 class PolicyRunTest : public ::testing::Test {
  protected:
   PolicyRunTest() : machine_(*make_machine({.threads = 1, .slow = {{"optane"}}})) {
+    machine_.cache_bytes = kMiB;  // some hosts' caches hold all of this model
     WorkloadOptions options;
     options.model = "resnet20";
     options.shape = {.batch = 16, .image_size = 16, .width = 8};

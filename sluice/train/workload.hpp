@@ -24,7 +24,8 @@ struct WorkloadOptions {
   ModelOptions shape{.batch = 0};
   OptimizerOptions optimizer;
   Precision precision = Precision::kF32;
-  int threads = 1;
+  int threads = 1;                      // of the main processor
+  std::vector<int> other_threads = {};  // of the machine's other processors, in their order
 };
 
 struct Workload {

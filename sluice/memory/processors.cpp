@@ -1,0 +1,92 @@
+#include "sluice/memory/processors.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace sluice {
+namespace {
+
+constexpr int kMostThreads = 4096;
+
+std::vector<std::string> split_at(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+Error not_a_processor(std::string_view text, std::string_view why) {
+  return Error{ErrorCode::kBadInput,
+               fmt::format("processor '{}': {}; write NAME:THREADS, such as device:1,host:1, or NAME:THREADS:TIER+TIER",
+                           text, why)};
+}
+
+Result<ProcessorRequest> parse_processor(const std::string& text) {
+  const std::vector<std::string> fields = split_at(text, ':');
+  if (fields.size() < 2 || fields.size() > 3 || fields[0].empty()) return not_a_processor(text, "no name and threads");
+  ProcessorRequest request{.name = fields[0]};
+  const char* const end = fields[1].data() + fields[1].size();
+  const auto parsed = std::from_chars(fields[1].data(), end, request.threads);
+  if (parsed.ec != std::errc() || parsed.ptr != end || request.threads < 1 || request.threads > kMostThreads) {
+    return not_a_processor(text, fmt::format("'{}' is no number of threads", fields[1]));
+  }
+  if (fields.size() == 3) request.tiers = split_at(fields[2], '+');
+  return request;
+}
+
+Result<TierId> addressable_tier(const Machine& machine, const ProcessorRequest& request, const std::string& name) {
+  const auto found = std::ranges::find(machine.tiers, name, &Tier::name);
+  if (found != machine.tiers.end() && found->addressable) return static_cast<TierId>(found - machine.tiers.begin());
+  std::vector<std::string> known;
+  for (const Tier& tier : machine.tiers) {
+    if (tier.addressable) known.push_back(tier.name);
+  }
+  return Error{ErrorCode::kBadInput,
+               fmt::format("processor '{}' cannot address tier '{}'; tiers that ops may use in place: {}", request.name,
+                           name, fmt::join(known, ", "))};
+}
+
+}  // namespace
+
+Result<std::vector<ProcessorRequest>> parse_processors(std::string_view text) {
+  std::vector<ProcessorRequest> requests;
+  for (const std::string& each : split_at(text, ',')) {
+    SLUICE_ASSIGN(ProcessorRequest request, parse_processor(each));
+    if (std::ranges::find(requests, request.name, &ProcessorRequest::name) != requests.end()) {
+      return not_a_processor(each, "named twice");
+    }
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+Status add_processors(const std::vector<ProcessorRequest>& requests, Machine& machine) {
+  for (const ProcessorRequest& request : requests) {
+    Processor processor{.name = request.name, .threads = request.threads, .tiers = {}, .emulated = true};
+    for (const std::string& name : request.tiers) {
+      SLUICE_ASSIGN(const TierId tier, addressable_tier(machine, request, name));
+      processor.tiers.push_back(tier);
+    }
+    machine.processors.push_back(std::move(processor));
+  }
+  if (!machine.processors.empty()) machine.threads = machine.processors.front().threads;
+  return {};
+}
+
+std::string describe_processors(const Machine& machine) {
+  std::string text;
+  for (const Processor& each : machine.processors) {
+    text += fmt::format("{} ({} thread{}), ", each.name, each.threads, each.threads == 1 ? "" : "s");
+  }
+  if (text.empty()) return text;
+  const bool emulated = std::ranges::any_of(machine.processors, &Processor::emulated);
+  return emulated ? text + "emulated" : text.substr(0, text.size() - 2);
+}
+
+}  // namespace sluice

@@ -1,0 +1,33 @@
+// Processors as a user names them: "device:1,host:1", or with the tiers that each may address, "device:1:dram,
+// host:1:dram+optane".
+//
+// They are made of this host's cores, a few set aside for each, so that two lanes of ops really run at once with a team
+// of threads each. What they stand for they are not: every output calls them emulated.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sluice/base/result.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+struct ProcessorRequest {
+  std::string name;
+  int threads = 1;
+  std::vector<std::string> tiers = {};  // by name; none: every one that ops may address
+};
+
+// The first one is the main processor. kBadInput for a name that is missing or there twice, or without threads.
+Result<std::vector<ProcessorRequest>> parse_processors(std::string_view text);
+
+// Of a machine whose tiers are there; its `threads` become the main processor's. kBadInput for a tier that it has not,
+// or that ops cannot address.
+Status add_processors(const std::vector<ProcessorRequest>& requests, Machine& machine);
+
+// "device (1 thread), host (1 thread), emulated"; empty for a machine with its CPU alone.
+std::string describe_processors(const Machine& machine);
+
+}  // namespace sluice

@@ -1,0 +1,45 @@
+#include "sluice/train/processor_choices.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace sluice {
+namespace {
+
+constexpr std::array kPhases{Phase::kForward, Phase::kBackward, Phase::kUpdate};
+
+Result<ProcessorId> find_processor(const Machine& machine, std::string_view name) {
+  const auto found = std::ranges::find(machine.processors, name, &Processor::name);
+  if (found != machine.processors.end()) return static_cast<ProcessorId>(found - machine.processors.begin());
+  std::vector<std::string> known;
+  for (const Processor& each : machine.processors) known.push_back(each.name);
+  if (known.empty()) return bad_input("--on needs --processors, such as device:1,host:1");
+  return bad_input(fmt::format("--on: there is no processor '{}'; there are {}", name, fmt::join(known, ", ")));
+}
+
+Result<Phase> find_phase(std::string_view name) {
+  const auto found = std::ranges::find(kPhases, name, [](Phase phase) { return to_string(phase); });
+  if (found != kPhases.end()) return *found;
+  return bad_input(fmt::format("--on: there is no phase '{}'; there are forward, backward and update", name));
+}
+
+}  // namespace
+
+Result<std::vector<OpChoice>> choose_processors(const Graph& graph, const Machine& machine,
+                                                const std::vector<std::string>& requests) {
+  std::vector<OpChoice> choices(graph.ops().size());
+  for (const std::string& request : requests) {
+    const std::size_t colon = std::min(request.find(':'), request.size());
+    SLUICE_ASSIGN(const ProcessorId processor, find_processor(machine, request.substr(0, colon)));
+    SLUICE_ASSIGN(const Phase phase, find_phase(std::string_view(request).substr(std::min(colon + 1, request.size()))));
+    for (OpIndex op = 0; op < graph.op_count(); ++op) {
+      if (graph.op(op).phase == phase) choices[static_cast<std::size_t>(op)].processor = processor;
+    }
+  }
+  return choices;
+}
+
+}  // namespace sluice

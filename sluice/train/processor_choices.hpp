@@ -1,0 +1,19 @@
+// Which processor runs which ops, as a user says it: "host:update" gives all ops of the update phase to the processor
+// `host`. What nobody is given stays with the main processor.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sluice/base/result.hpp"
+#include "sluice/graph/graph.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+// By op, for Workload::choices; a later request overrides an earlier one. kBadInput for a processor that the machine has
+// not, or a phase that is none of forward, backward and update.
+Result<std::vector<OpChoice>> choose_processors(const Graph& graph, const Machine& machine,
+                                                const std::vector<std::string>& requests);
+
+}  // namespace sluice
