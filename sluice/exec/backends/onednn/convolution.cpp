@@ -1,5 +1,8 @@
 // Convolutions: by Winograd's algorithm where that pays, else directly.
+#include <limits>
+
 #include "sluice/exec/backends/onednn/convolution_primitives.hpp"
+#include "sluice/exec/backends/onednn/kernel_cache.hpp"
 #include "sluice/exec/backends/onednn/winograd.hpp"
 
 namespace sluice {
@@ -31,41 +34,50 @@ KernelRequest part_of(const KernelRequest& request, const std::vector<bool>& is_
 using MakeConvolution = std::unique_ptr<PrimitiveKernel> (*)(dnnl::algorithm, const KernelRequest&,
                                                              const dnnl::engine&);
 
-// By Winograd's algorithm where that pays and oneDNN has it, else directly. `cuttable`: the batch may be done in parts.
-KernelPtr make_best(MakeConvolution make, const KernelRequest& request, const OperandRequest& x,
-                    const OperandRequest& y, const std::vector<bool>& is_image, bool cuttable,
-                    const dnnl::engine& engine) {
-  if (!winograd_pays(request.attributes, x, y)) return make(Convolution::kDirect, request, engine);
+// No Winograd for this shape, machine or (where they are fixed) layouts is an answer, not an error.
+bool says_none(const dnnl::error& error) {
+  return error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
+}
+
+// By the method requested; kBest is Winograd's algorithm where that pays and oneDNN has it, else the direct one.
+// `cuttable`: the batch may be done in parts.
+KernelPtr make_by_method(MakeConvolution make, const KernelRequest& request, const OperandRequest& x,
+                         const OperandRequest& y, const std::vector<bool>& is_image, bool cuttable,
+                         const dnnl::engine& engine) {
+  const bool winograd = request.method != Method::kDirect && winograd_pays(request.attributes, x, y);
   const auto make_part = [&](std::int64_t samples) -> KernelPtr {
     if (!cuttable && samples != x.shape[0]) return nullptr;
     try {
       return make(dnnl::algorithm::convolution_winograd, part_of(request, is_image, samples), engine);
     } catch (const dnnl::error& error) {
-      if (error.status != dnnl_unimplemented) throw;  // no Winograd for this shape or machine is an answer
+      if (!says_none(error)) throw;
       return nullptr;
     }
   };
-  KernelPtr fast = make_in_parts(request, is_image, request.scratch, make_part);
-  return fast != nullptr ? std::move(fast) : make(Convolution::kDirect, request, engine);
+  KernelPtr fast = winograd ? make_in_parts(request, is_image, request.scratch, make_part) : nullptr;
+  if (fast != nullptr) return fast;
+  if (request.method == Method::kWinograd) throw dnnl::error(dnnl_unimplemented, "no Winograd kernel");
+  return make(Convolution::kDirect, request, engine);
 }
 
 KernelPtr make_convolution(const KernelRequest& request, const dnnl::engine& engine) {
   std::vector<bool> is_image{true, false};
   is_image.resize(request.inputs.size(), false);
   is_image.push_back(true);
-  return make_best(make_forward<Convolution>, request, request.inputs[0], request.outputs[0], is_image, true, engine);
+  return make_by_method(make_forward<Convolution>, request, request.inputs[0], request.outputs[0], is_image, true,
+                        engine);
 }
 
 KernelPtr make_convolution_backward_data(const KernelRequest& request, const dnnl::engine& engine) {
-  return make_best(make_backward_data<Convolution>, request, request.outputs[0], request.inputs[0], {true, false, true},
-                   true, engine);
+  return make_by_method(make_backward_data<Convolution>, request, request.outputs[0], request.inputs[0],
+                        {true, false, true}, true, engine);
 }
 
 KernelPtr make_convolution_backward_weights(const KernelRequest& request, const dnnl::engine& engine) {
   std::vector<bool> is_image{true, true};
   is_image.resize(2 + request.outputs.size(), false);
-  return make_best(make_backward_weights<Convolution>, request, request.inputs[0], request.inputs[1], is_image, false,
-                   engine);
+  return make_by_method(make_backward_weights<Convolution>, request, request.inputs[0], request.inputs[1], is_image,
+                        false, engine);
 }
 
 }  // namespace
@@ -76,6 +88,22 @@ KernelMakers convolution_kernels() {
       {OpKind::kConv2dBackwardData, make_convolution_backward_data},
       {OpKind::kConv2dBackwardWeights, make_convolution_backward_weights},
   };
+}
+
+std::vector<KernelRequest> other_methods(const KernelRequest& request, const Kernel& kernel) {
+  constexpr Bytes kEndless = std::numeric_limits<Bytes>::max();
+  const bool convolves = request.kind == OpKind::kConv2d || request.kind == OpKind::kConv2dBackwardData ||
+                         request.kind == OpKind::kConv2dBackwardWeights;
+  if (!convolves) return {};
+  std::vector<KernelRequest> others;
+  for (const auto& [method, scratch] :
+       {std::pair(Method::kWinograd, kEndless), std::pair(Method::kWinograd, request.scratch / 4),
+        std::pair(Method::kDirect, Bytes{0})}) {
+    others.push_back(in_layouts_of(request, kernel));
+    others.back().method = method;
+    others.back().scratch = scratch;
+  }
+  return others;
 }
 
 }  // namespace sluice

@@ -54,6 +54,7 @@ struct ConvolutionOperands {
   const OperandRequest& w;
   const OperandRequest& y;
   const Attributes& attributes;
+  bool strict = false;  // only the layouts that the graph has fixed will do
 
   ConvolutionWindow window() const { return ConvolutionWindow(attributes.window); }
   Shape split_w() const { return split_groups(w.shape, attributes.groups); }
@@ -83,6 +84,7 @@ PrimitiveDesc keep_layouts_if_as_fast(const PrimitiveDesc& free, Make make_fixed
 // The search for layouts of a forward primitive, which make(x, w, y) asks oneDNN for.
 template <typename Operands, typename Make>
 auto choose_forward_layouts(const Operands& operands, Make make) {
+  if (operands.strict) return make(operands.chosen_x(), operands.chosen_w(), operands.chosen_y());
   const auto free = make(operands.any_x(), operands.any_w(), operands.any_y());
   return keep_layouts_if_as_fast(free,
                                  [&] { return make(operands.chosen_x(), operands.chosen_w(), operands.chosen_y()); });
@@ -92,6 +94,7 @@ auto choose_forward_layouts(const Operands& operands, Make make) {
 // activations, so a reorder of weights is the first to accept. `x_argument`: x among the primitive's arguments.
 template <typename Operands, typename Make>
 auto choose_backward_layouts(const Operands& operands, int x_argument, Make make) {
+  if (operands.strict) return make(operands.chosen_x(), operands.chosen_w(), operands.chosen_y());
   const auto free = make(operands.any_x(), operands.any_w(), operands.any_y());
   const auto without_activation_reorder =
       keep_layouts_if_as_fast(free, [&] { return make(operands.chosen_x(), operands.any_w(), operands.chosen_y()); });

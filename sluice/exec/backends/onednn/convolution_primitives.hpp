@@ -49,7 +49,7 @@ template <typename Family>
 std::unique_ptr<PrimitiveKernel> make_forward(dnnl::algorithm algorithm, const KernelRequest& request,
                                               const dnnl::engine& engine) {
   const ConvolutionOperands<Family> operands{request.inputs[0], request.inputs[1], request.outputs[0],
-                                             request.attributes};
+                                             request.attributes, request.method != Method::kBest};
   const bool has_bias = request.inputs.size() == 3;
   const Layout bias = has_bias ? plain_layout(request.inputs[2].shape, request.inputs[2].dtype) : Layout();
   const auto desc = choose_forward_layouts(operands, [&](const Layout& x, const Layout& w, const Layout& y) {
@@ -76,7 +76,7 @@ std::unique_ptr<PrimitiveKernel> make_backward_data(dnnl::algorithm algorithm, c
                                                     const dnnl::engine& engine) {
   using BackwardData = typename Family::BackwardData;
   const ConvolutionOperands<Family> operands{request.outputs[0], request.inputs[1], request.inputs[0],
-                                             request.attributes};
+                                             request.attributes, request.method != Method::kBest};
   const ConvolutionWindow window(request.attributes.window);
   const auto hint = forward_hint(operands, engine);
   const auto make = [&](const Layout& dx, const Layout& w, const Layout& dy) {
@@ -102,7 +102,7 @@ std::unique_ptr<PrimitiveKernel> make_backward_weights(dnnl::algorithm algorithm
   using BackwardWeights = typename Family::BackwardWeights;
   using Description = typename BackwardWeights::desc;
   const ConvolutionOperands<Family> operands{request.inputs[0], request.outputs[0], request.inputs[1],
-                                             request.attributes};
+                                             request.attributes, request.method != Method::kBest};
   const ConvolutionWindow window(request.attributes.window);
   const bool has_bias = request.outputs.size() == 2;
   const Layout dbias = has_bias ? plain_layout(request.outputs[1].shape) : Layout();

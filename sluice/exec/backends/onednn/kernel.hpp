@@ -28,12 +28,20 @@ struct OperandRequest {
   bool operator==(const OperandRequest&) const = default;
 };
 
+// Which of several ways to do an op, for the kinds that have some.
+enum class Method {
+  kBest,      // what suits the op best, in layouts that the kernel may change
+  kDirect,    // a convolution without transforms, in the layouts requested
+  kWinograd,  // a convolution by Winograd's algorithm, in the layouts requested
+};
+
 struct KernelRequest {
   OpKind kind = OpKind::kInput;
   Attributes attributes;
   std::vector<OperandRequest> inputs;
   std::vector<OperandRequest> outputs;
   Bytes scratch = 0;  // what a kernel may take to be faster
+  Method method = Method::kBest;
   bool operator==(const KernelRequest&) const = default;
 };
 
@@ -84,7 +92,12 @@ KernelMakers update_kernels();
 
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine);
 
-// The kernel for any request but a reorder or a reshape, which lowering makes a view.
+// The kernel for any request but a reorder or a reshape, which lowering makes a view. Throws dnnl::error where oneDNN has
+// none, also for a method that the op has not.
 KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine);
+
+// Other ways to do the op than `kernel`, which was made for `request`: each in the kernel's layouts, so that it can take
+// the kernel's place, and of another time or workspace. At most three.
+std::vector<KernelRequest> other_methods(const KernelRequest& request, const Kernel& kernel);
 
 }  // namespace sluice

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/exec/backends/onednn/kernel_cache.hpp"
+#include "sluice/graph/choose.hpp"
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/in_place.hpp"
 #include "sluice/graph/op_traits.hpp"
@@ -14,29 +16,6 @@ namespace sluice {
 namespace {
 
 constexpr TensorId kNowhere = -1;
-
-// Equal requests get one kernel: a network repeats its blocks, and a primitive costs up to 0.5 ms to create.
-class KernelCache {
- public:
-  explicit KernelCache(const dnnl::engine& engine) : engine_(engine) {}
-
-  std::shared_ptr<Kernel> find_or_make(const KernelRequest& request) {
-    for (const auto& [known, kernel] : kernels_)
-      if (known == request) return kernel;
-    return kernels_.emplace_back(request, make_kernel(request, engine_)).second;
-  }
-
-  std::shared_ptr<Kernel> find_or_make_reorder(const Layout& from, const Layout& to) {
-    for (const auto& kernel : reorders_)
-      if (kernel->inputs[0] == from && kernel->outputs[0] == to) return kernel;
-    return reorders_.emplace_back(make_reorder(from, to, engine_));
-  }
-
- private:
-  const dnnl::engine& engine_;
-  std::vector<std::pair<KernelRequest, std::shared_ptr<Kernel>>> kernels_;
-  std::vector<std::shared_ptr<Kernel>> reorders_;
-};
 
 // Where a logical tensor is: the executable tensor that stores it, and how its bytes lie in the logical shape. Views of
 // one storage have several shapes.
@@ -66,12 +45,15 @@ Bytes granted_scratch(const Graph& logical) {
 
 class Lowering {
  public:
-  Lowering(const Graph& logical, const dnnl::engine& engine)
+  Lowering(const Graph& logical, const dnnl::engine& engine, const std::vector<int>& threads)
       : logical_(logical),
-        cache_(engine),
+        cache_(engine, threads.front()),
         homes_(logical.tensors().size()),
         parameter_of_gradient_(parameters_of_gradients(logical)),
         scratch_(granted_scratch(logical)) {
+    for (std::size_t other = 1; other < threads.size(); ++other) {
+      if (threads[other] != threads.front()) others_.emplace_back(engine, threads[other]);
+    }
     result_.graph.name = logical.name;
     result_.graph.layers = logical.layers;
   }
@@ -125,7 +107,7 @@ class Lowering {
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
       lowered.outputs.push_back(output_as(op.outputs[i], kernel->outputs[i], moves));
     lowered.views = views_of(op, lowered);
-    add_op(std::move(lowered), kernel);
+    add_op(std::move(lowered), kernel, requests_of(request, *kernel));
     for (const auto& [from, to] : moves) add_reorder(from, to, op);
   }
 
@@ -232,17 +214,49 @@ class Lowering {
     add_op(std::move(op), cache_.find_or_make_reorder(from.layout, to.layout));
   }
 
-  void add_op(Op op, const std::shared_ptr<Kernel>& kernel) {
-    if (kernel->workspace_bytes > 0) {
-      const Tensor scratch{.name = op.name + ".workspace",
-                           .shape = {kernel->workspace_bytes},
-                           .dtype = DType::kU8,
-                           .role = Role::kWorkspace};
+  // The first is the kernel's own, and the others are of those methods that oneDNN has in its layouts.
+  OpRequests requests_of(const KernelRequest& request, const Kernel& kernel) {
+    OpRequests requests{in_layouts_of(request, kernel)};
+    std::vector<std::pair<std::string, Bytes>> known{{kernel.implementation, kernel.workspace_bytes}};
+    for (const KernelRequest& other : other_methods(request, kernel)) {
+      const std::shared_ptr<Kernel> made = cache_.find_or_none(other);
+      if (made == nullptr || !same_layouts(*made, kernel)) continue;
+      const std::pair way(made->implementation, made->workspace_bytes);
+      if (std::ranges::find(known, way) != known.end()) continue;
+      known.push_back(way);
+      requests.push_back(other);
+    }
+    return requests;
+  }
+
+  // Implementations with the workspace that they need on the processor that needs most.
+  std::vector<Implementation> implementations_of(const Kernel& kernel, const OpRequests& requests) {
+    std::vector<Implementation> found{{kernel.implementation, kernel.workspace_bytes}};
+    for (std::size_t i = 1; i < requests.size(); ++i) {
+      const std::shared_ptr<Kernel> made = cache_.find_or_make(requests[i]);
+      found.push_back({made->implementation, made->workspace_bytes});
+    }
+    for (KernelCache& processor : others_) {
+      for (std::size_t i = 0; i < requests.size(); ++i) {
+        const std::shared_ptr<Kernel> there = processor.find_or_make_like(requests[i], kernel);
+        found[i].workspace_bytes = std::max(found[i].workspace_bytes, there->workspace_bytes);
+      }
+    }
+    return found;
+  }
+
+  void add_op(Op op, const std::shared_ptr<Kernel>& kernel, OpRequests requests = {}) {
+    op.implementations = implementations_of(*kernel, requests);
+    Bytes workspace = op.implementations.front().workspace_bytes;
+    if (op.implementations.size() > 1) workspace = std::max(workspace, kLeastWorkspace);
+    if (workspace > 0) {
+      const Tensor scratch{
+          .name = op.name + ".workspace", .shape = {workspace}, .dtype = DType::kU8, .role = Role::kWorkspace};
       op.outputs.push_back(add_tensor(scratch, plain_layout(scratch.shape, scratch.dtype)));
     }
-    op.implementations = {{kernel->implementation, kernel->workspace_bytes}};
     result_.graph.add_op(std::move(op));
     result_.kernels.push_back(kernel);
+    result_.requests.push_back(std::move(requests));
   }
 
   void merge() {
@@ -255,7 +269,8 @@ class Lowering {
   }
 
   const Graph& logical_;
-  KernelCache cache_;
+  KernelCache cache_;                                   // of the main processor
+  std::vector<KernelCache> others_;                     // of processors with other numbers of threads
   std::vector<Home> homes_;                             // by logical id
   std::map<TensorId, std::vector<Home>> copies_;        // by logical id: valid reordered copies
   std::map<TensorId, Op> weight_casts_;                 // by the logical id of what they make; lowered when it is read
@@ -281,20 +296,32 @@ KernelRequest apply_request(const Graph& graph, const Op& batch_norm, const Kern
 
 }  // namespace
 
-LoweredGraph lower_to_onednn(const Graph& logical, const dnnl::engine& engine) {
-  return Lowering(logical, engine).run();
+LoweredGraph lower_to_onednn(const Graph& logical, const dnnl::engine& engine, const std::vector<int>& threads) {
+  return Lowering(logical, engine, threads).run();
 }
 
-LoweredGraph reschedule_kernels(const LoweredGraph& lowered, const Rescheduled& step, const dnnl::engine& engine) {
-  LoweredGraph result{step.graph, {}, {}};
+LoweredGraph reschedule_kernels(const LoweredGraph& lowered, const Rescheduled& step, const dnnl::engine& engine,
+                                const std::vector<int>& threads) {
+  LoweredGraph result{step.graph, {}, {}, {}};
   for (const TensorId id : step.tensor_of) result.layouts.push_back(lowered.layouts[as_index(id)]);
-  KernelCache cache(engine);
+  std::vector<KernelCache> caches;  // by processor
+  for (const int each : threads) caches.emplace_back(engine, each);
   for (OpIndex slot = 0; slot < step.graph.op_count(); ++slot) {
     const OpIndex given = step.op_of[as_index(slot)];
     const std::shared_ptr<Kernel>& kernel = lowered.kernels[as_index(given)];
-    const bool applies = step.graph.op(slot).kind != lowered.graph.op(given).kind;
-    result.kernels.push_back(
-        applies ? cache.find_or_make(apply_request(lowered.graph, lowered.graph.op(given), *kernel)) : kernel);
+    const OpRequests& requests = lowered.requests[as_index(given)];
+    const OpChoice choice = step.choices.empty() ? OpChoice{} : step.choices[as_index(slot)];
+    KernelCache& cache = caches.at(as_index(choice.processor));
+    if (step.graph.op(slot).kind != lowered.graph.op(given).kind) {
+      result.kernels.push_back(cache.find_or_make(apply_request(lowered.graph, lowered.graph.op(given), *kernel)));
+    } else if (choice == OpChoice{}) {
+      result.kernels.push_back(kernel);
+    } else if (requests.empty()) {
+      result.kernels.push_back(cache.find_or_make_reorder(kernel->inputs[0], kernel->outputs[0]));
+    } else {
+      result.kernels.push_back(cache.find_or_make_like(requests.at(as_index(choice.implementation)), *kernel));
+    }
+    result.requests.push_back(requests);
   }
   return result;
 }

@@ -1,5 +1,6 @@
 #include <omp.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "sluice/exec/backends/onednn/lowering.hpp"
@@ -10,13 +11,14 @@ namespace {
 
 class OnednnGraph : public CompiledGraph {
  public:
-  OnednnGraph(dnnl::engine engine, LoweredGraph lowered, int threads)
-      : engine_(std::move(engine)), lowered_(std::move(lowered)), threads_(threads) {}
+  OnednnGraph(dnnl::engine engine, LoweredGraph lowered, std::vector<int> threads)
+      : engine_(std::move(engine)), lowered_(std::move(lowered)), threads_(std::move(threads)) {}
 
   const Graph& graph() const override { return lowered_.graph; }
 
   Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override {
-    omp_set_num_threads(threads_);  // a setting of the calling thread, which need not be the one that compiled
+    const auto processor = static_cast<std::size_t>(lowered_.graph.op(op).processor);
+    omp_set_num_threads(threads_.at(processor));  // a setting of the calling thread, which need not have compiled
     try {
       return lowered_.kernels.at(static_cast<std::size_t>(op))->run(operands, context);
     } catch (const dnnl::error& error) {
@@ -26,8 +28,7 @@ class OnednnGraph : public CompiledGraph {
   }
 
   std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const override {
-    omp_set_num_threads(threads_);
-    return std::make_unique<OnednnGraph>(engine_, reschedule_kernels(lowered_, step, engine_), threads_);
+    return std::make_unique<OnednnGraph>(engine_, reschedule_kernels(lowered_, step, engine_, threads_), threads_);
   }
 
   void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override {
@@ -53,7 +54,7 @@ class OnednnGraph : public CompiledGraph {
       std::memcpy(target, source, from.get_size());
       return;
     }
-    omp_set_num_threads(threads_);
+    omp_set_num_threads(threads_.front());
     dnnl::stream stream(engine_);
     dnnl::memory source_memory(from, engine_, source);
     dnnl::memory target_memory(to, engine_, target);
@@ -63,7 +64,7 @@ class OnednnGraph : public CompiledGraph {
 
   dnnl::engine engine_;
   LoweredGraph lowered_;
-  int threads_;
+  std::vector<int> threads_;  // by processor
   std::shared_ptr<WaitPolicy> waiting_ = WaitPolicy::of_process();  // as long as its ops may run
 };
 
@@ -72,15 +73,13 @@ class OnednnBackend : public Backend {
   using Backend::compile;
   std::string name() const override { return "onednn"; }
 
-  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, const std::vector<int>& by_processor) override {
-    const int threads = by_processor.front();
-    if (threads < 1) {
-      return Error{ErrorCode::kBadInput, "onednn: asked for " + std::to_string(threads) + " threads; use at least 1"};
+  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, const std::vector<int>& threads) override {
+    if (const int least = std::ranges::min(threads); least < 1) {
+      return Error{ErrorCode::kBadInput, "onednn: asked for " + std::to_string(least) + " threads; use at least 1"};
     }
-    omp_set_num_threads(threads);  // primitives split their work when they are created
     try {
       dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-      LoweredGraph lowered = lower_to_onednn(logical, engine);
+      LoweredGraph lowered = lower_to_onednn(logical, engine, threads);
       return std::unique_ptr<CompiledGraph>(
           std::make_unique<OnednnGraph>(std::move(engine), std::move(lowered), threads));
     } catch (const dnnl::error& error) {

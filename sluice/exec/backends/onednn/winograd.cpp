@@ -1,5 +1,7 @@
 #include "sluice/exec/backends/onednn/winograd.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace sluice {
@@ -14,7 +16,7 @@ class InParts : public Kernel {
  public:
   InParts(const KernelRequest& request, const std::vector<bool>& is_image, KernelPtr part, std::int64_t count)
       : part_(std::move(part)), count_(count) {
-    implementation = part_->implementation;
+    implementation = fmt::format("{} in {} parts", part_->implementation, count);
     workspace_bytes = part_->workspace_bytes;
     const auto whole = [&](const std::vector<OperandRequest>& operands, const std::vector<Layout>& parts,
                            std::size_t first) {
@@ -34,7 +36,7 @@ class InParts : public Kernel {
 
   Status run(std::span<void* const> operands, const StepContext& context) override {
     for (std::int64_t part = 0; part < count_; ++part) {
-      for (std::size_t i = 0; i < operands.size(); ++i)
+      for (std::size_t i = 0; i < shifted_.size(); ++i)  // an unused workspace may follow
         shifted_[i] = static_cast<std::byte*>(operands[i]) + part * strides_[i];
       SLUICE_RETURN_IF_ERROR(part_->run(shifted_, context));
     }

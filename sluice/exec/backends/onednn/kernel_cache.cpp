@@ -1,0 +1,77 @@
+#include "sluice/exec/backends/onednn/kernel_cache.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+bool is_reference(const Kernel& kernel) {
+  return kernel.implementation.find("ref") != std::string::npos ||
+         kernel.implementation.find("gemm:") != std::string::npos;
+}
+
+bool all_same(const std::vector<Layout>& a, const std::vector<Layout>& b) {
+  return std::ranges::equal(a, b, [](const Layout& one, const Layout& other) { return same_bytes(one, other); });
+}
+
+}  // namespace
+
+KernelRequest in_layouts_of(const KernelRequest& request, const Kernel& kernel) {
+  KernelRequest fixed = request;
+  for (std::size_t i = 0; i < fixed.inputs.size(); ++i) fixed.inputs[i].layout = kernel.inputs[i];
+  for (std::size_t i = 0; i < fixed.outputs.size(); ++i) fixed.outputs[i].layout = kernel.outputs[i];
+  return fixed;
+}
+
+bool same_layouts(const Kernel& a, const Kernel& b) {
+  return all_same(a.inputs, b.inputs) && all_same(a.outputs, b.outputs);
+}
+
+void KernelCache::use_threads() const { omp_set_num_threads(threads_); }
+
+std::shared_ptr<Kernel> KernelCache::find_or_make(const KernelRequest& request) {
+  for (const auto& [known, kernel] : kernels_) {
+    if (known == request) return kernel;
+  }
+  use_threads();
+  return kernels_.emplace_back(request, make_kernel(request, engine_)).second;
+}
+
+std::shared_ptr<Kernel> KernelCache::find_or_none(const KernelRequest& request) {
+  for (const auto& [known, kernel] : kernels_) {
+    if (known == request) return kernel;
+  }
+  use_threads();
+  std::shared_ptr<Kernel> made;
+  try {
+    made = make_kernel(request, engine_);
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
+  }
+  if (made != nullptr && is_reference(*made)) made = nullptr;
+  return kernels_.emplace_back(request, made).second;
+}
+
+std::shared_ptr<Kernel> KernelCache::find_or_make_like(const KernelRequest& request, const Kernel& model) {
+  std::shared_ptr<Kernel> made = find_or_none(request);
+  if (made != nullptr && same_layouts(*made, model)) return made;
+  KernelRequest direct = request;
+  direct.method = Method::kDirect;
+  made = find_or_make(direct);
+  if (made == nullptr || !same_layouts(*made, model)) {
+    throw dnnl::error(dnnl_unimplemented, "no kernel in the layouts of the main processor");
+  }
+  return made;
+}
+
+std::shared_ptr<Kernel> KernelCache::find_or_make_reorder(const Layout& from, const Layout& to) {
+  for (const auto& kernel : reorders_) {
+    if (kernel->inputs[0] == from && kernel->outputs[0] == to) return kernel;
+  }
+  use_threads();
+  return reorders_.emplace_back(make_reorder(from, to, engine_));
+}
+
+}  // namespace sluice
