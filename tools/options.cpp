@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "sluice/exec/measure/processor_profiler.hpp"
+#include "sluice/exec/measure/choice_profiler.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/planner_name.hpp"

@@ -2,6 +2,7 @@
 // budget and the slow tier, for each number of threads against its own run with everything in fast memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -19,7 +20,31 @@ struct Case {
   std::string model;
   int threads = 1;
   std::vector<std::string> budgets;
+  int host_threads = 0;  // of a second processor; 0: there is none
 };
+
+Workload workload_of(const Case& of) {
+  WorkloadOptions options;
+  options.model = of.model;
+  options.shape.batch = 4;
+  options.threads = of.threads;
+  if (of.host_threads == 0) return test_workload(options);
+  options.other_threads = {of.host_threads};
+  Workload workload = test_workload(options);
+  // The host updates, and takes a third of all else.
+  for (OpIndex op = 0; op < workload.graph().op_count(); ++op) {
+    const bool host = workload.graph().op(op).phase == Phase::kUpdate || op % 3 == 1;
+    workload.choices.push_back({0, host ? 1 : kMainProcessor});
+  }
+  return workload;
+}
+
+Machine machine_of(const Case& of, const std::vector<std::string>& slow) {
+  Machine machine = test_machine(of.threads, slow);
+  if (of.host_threads == 0) return machine;
+  SLUICE_CHECK(add_processors({{"device", of.threads, {}}, {"host", of.host_threads, {}}}, machine).ok(), "two of them");
+  return machine;
+}
 
 // Planners, and on a tier that ops can address the same as published, without our additions.
 std::vector<std::string> contestants(const std::string& nearest) {
@@ -34,9 +59,12 @@ std::vector<std::string> contestants(const std::string& nearest) {
 class SameBitsTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
-  Workload workload = small_workload(GetParam().model, 4, GetParam().threads);
-  const Machine host = test_machine(GetParam().threads, {"file"});
-  const TrainedRun expected = train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kComparedSteps);
+  Workload workload = workload_of(GetParam());
+  const Machine host = machine_of(GetParam(), {"file"});
+  const Plan all_fast = *test_plan(workload, host, "fast-only", "100%");
+  const auto on_host = std::ranges::count(all_fast.ops, 1, &OpPlacement::processor);
+  EXPECT_EQ(on_host > 0, GetParam().host_threads > 0);
+  const TrainedRun expected = train(workload, host, all_fast, kComparedSteps);
   ASSERT_TRUE(std::isfinite(expected.losses.back()));
   ASSERT_NE(expected.losses.front(), expected.losses.back());
   int runs = 0;
@@ -44,7 +72,7 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
   const std::vector<std::vector<std::string>> tiers{
       {"file"}, {"optane"}, {"pcie3"}, {"optane:1MiB", "pmbd:1MiB", "file"}};
   for (const std::vector<std::string>& slow : tiers) {
-    const Machine machine = test_machine(GetParam().threads, slow);
+    const Machine machine = machine_of(GetParam(), slow);
     for (const std::string& planner : contestants(slow.front())) {
       for (const std::string& fast : GetParam().budgets) {
         SCOPED_TRACE(::testing::PrintToString(slow) + " " + planner + " " + fast);
@@ -55,6 +83,7 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
               << plan.error().message;
           continue;
         }
+        EXPECT_EQ(std::ranges::count(plan->ops, 1, &OpPlacement::processor) > 0, on_host > 0);
         const TrainedRun run = train(workload, machine, *plan, kComparedSteps);
         EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected.losses));
         EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
@@ -73,10 +102,24 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
 INSTANTIATE_TEST_SUITE_P(Models, SameBitsTest,
                          ::testing::Values(Case{"resnet20", 1, {"75%", "45%", "30%"}},
                                            Case{"resnet20", 2, {"60%", "30%"}}, Case{"plain20", 1, {"60%", "35%"}},
-                                           Case{"plain20", 2, {"45%"}}),
+                                           Case{"plain20", 2, {"45%"}}, Case{"resnet20", 1, {"60%", "30%"}, 1},
+                                           Case{"resnet20", 2, {"45%"}, 1}, Case{"plain20", 1, {"45%"}, 2},
+                                           Case{"plain20", 2, {"60%"}, 2}),
                          [](const auto& instance) {
-                           return instance.param.model + "_" + std::to_string(instance.param.threads) + "threads";
+                           const Case& of = instance.param;
+                           const std::string host = of.host_threads > 0 ? "_host" + std::to_string(of.host_threads) : "";
+                           return of.model + "_" + std::to_string(of.threads) + "threads" + host;
                          });
+
+// As many threads, the same bits: a second processor like the first one changes nothing but when ops run.
+TEST(ProcessorsTest, ThatAreAlikeComputeTheBitsOfOne) {
+  Workload alone = workload_of({"resnet20", 1, {}});
+  Workload shared = workload_of({"resnet20", 1, {}, 1});
+  const Machine one = machine_of({"resnet20", 1, {}}, {"file"});
+  const Machine two = machine_of({"resnet20", 1, {}, 1}, {"file"});
+  const TrainedRun expected = train(alone, one, *test_plan(alone, one, "fast-only", "100%"), kComparedSteps);
+  EXPECT_TRUE(train(shared, two, *test_plan(shared, two, "sentinel", "40%"), kComparedSteps) == expected);
+}
 
 // A network whose dense layers are most of it: plans that really run ops in another order, or again.
 Plan scheduled_plan(const Workload& workload, const Machine& machine, const std::string& planner) {
