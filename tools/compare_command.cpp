@@ -39,6 +39,7 @@ Result<int> run_compare(CompareArguments arguments) {
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kMeasure, arguments.profile));
   SLUICE_RETURN_IF_ERROR(add_encodings(prepared, arguments.machine, arguments.comparison.planners,
                                        arguments.comparison.fast, arguments.comparison.session));
+  SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments.machine, arguments.comparison.planners));
   arguments.comparison.accesses = prepared.access_counts();
   ProgressLine progress("comparing");
   if (arguments.profile.times.empty()) {
@@ -47,6 +48,7 @@ Result<int> run_compare(CompareArguments arguments) {
       SLUICE_ASSIGN(Profile again,
                     measure_profile(*prepared.workload.compiled, prepared.machine, cache, {}, KnownTimes::kReplace));
       again.encodings = prepared.profile.encodings;
+      again.choices = prepared.profile.choices;
       return again;
     };
   }

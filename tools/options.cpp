@@ -9,6 +9,7 @@
 
 #include "sluice/exec/measure/choice_profiler.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
+#include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/policies/policy_settings.hpp"
@@ -168,6 +169,11 @@ void MachineArguments::add_to(CLI::App& command) {
   command
       .add_option("--on", on, "Give a phase's ops to a processor, such as host:update. Again for each further phase")
       ->allow_extra_args(false);
+  command
+      .add_option("--choices-of", choices_of,
+                  "Run every op by the kernel and on the processor that this plan has for it, whatever the planner: "
+                  "fast-only then computes that plan's bits")
+      ->check(CLI::ExistingFile);
   command.add_option("--cache-dir", cache_dir, "Where measured op times are kept (default: ~/.cache/sluice)");
 }
 
@@ -246,6 +252,24 @@ void ProfileArguments::add_to(CLI::App& command) {
       ->check(CLI::ExistingFile);
 }
 
+namespace {
+
+Result<std::vector<OpChoice>> asked_choices(const Graph& graph, const Machine& on, const MachineArguments& machine) {
+  if (!machine.on.empty() && !machine.choices_of.empty()) {
+    return bad_input("--on and --choices-of exclude each other: both say where ops run");
+  }
+  if (!machine.on.empty()) return choose_processors(graph, on, machine.on);
+  if (machine.choices_of.empty()) return std::vector<OpChoice>();
+  SLUICE_ASSIGN(const Plan plan, read_plan(machine.choices_of));
+  if (plan.graph_fingerprint != graph.fingerprint()) {
+    return bad_input(fmt::format("--choices-of {}: that plan is for another graph, {} with other options perhaps",
+                                 machine.choices_of, plan.graph_name));
+  }
+  return choices_by_op(plan, graph.op_count());
+}
+
+}  // namespace
+
 Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const MachineArguments& machine) {
   SLUICE_ASSIGN(const int threads, machine.thread_count());
   SLUICE_ASSIGN(WorkloadOptions options, workload.options(threads));
@@ -255,9 +279,7 @@ Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const Mach
   }
   SLUICE_ASSIGN(Workload built, build_workload(options));
   SLUICE_ASSIGN(Machine on, machine.machine(fast_only_bytes(built.graph())));
-  if (!machine.on.empty()) {
-    SLUICE_ASSIGN(built.choices, choose_processors(built.graph(), on, machine.on));
-  }
+  SLUICE_ASSIGN(built.choices, asked_choices(built.graph(), on, machine));
   print_notes(built.notes);
   return ModelOnMachine{std::move(built), std::move(on)};
 }
@@ -299,6 +321,24 @@ Status add_encodings(Prepared& prepared, const MachineArguments& machine, const 
   if (!wanted) return {};
   ProfileCache cache = machine.open_cache(prepared.machine);
   return add_encodings(prepared.workload, prepared.machine, fast, session, cache, prepared.profile);
+}
+
+Status add_implementations(Prepared& prepared, const MachineArguments& machine,
+                           const std::vector<std::string>& planners) {
+  const bool chosen = std::ranges::any_of(prepared.workload.choices,
+                                          [](const OpChoice& each) { return each.implementation != 0; });
+  const bool chooses = std::ranges::any_of(planners, [](const std::string& name) {
+    const PlannerEntry* const entry = find_planner(name);
+    return entry != nullptr && entry->chooses_implementations;
+  });
+  return chosen || chooses ? measure_choices(prepared, machine) : Status();
+}
+
+Status measure_choices(Prepared& prepared, const MachineArguments& machine) {
+  ProfileCache cache = machine.open_cache(prepared.machine);
+  ProgressLine progress("measuring kernels");
+  return measure_implementations(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
+                                 [&](int measured, int total) { progress.update(measured, total); });
 }
 
 Status check_planner_names(const std::vector<std::string>& names) {

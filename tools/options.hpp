@@ -48,6 +48,7 @@ struct MachineArguments {
   std::string cache_dir;
   std::string processors;       // as parse_processors() reads them; empty: the CPU alone
   std::vector<std::string> on;  // as choose_processors() reads them
+  std::string choices_of;       // a plan file whose implementations and processors all plans are to have
 
   void add_threads_to(CLI::App& command);
   void add_to(CLI::App& command);  // threads and the rest
@@ -105,6 +106,13 @@ Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadA
 // inside the budget, or from the cache or the profile's file.
 Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
                      const FastBudget& fast, const SessionOptions& session = {});
+
+// How long ops take by other implementations than the first, where one of the planners chooses between them, or all
+// plans are to have others: measured, or from the cache.
+Status add_implementations(Prepared& prepared, const MachineArguments& machine,
+                           const std::vector<std::string>& planners);
+
+Status measure_choices(Prepared& prepared, const MachineArguments& machine);  // in any case
 
 // One line each on standard error.
 void print_notes(const std::vector<std::string>& notes);

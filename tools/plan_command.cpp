@@ -31,6 +31,7 @@ Result<int> run_plan(const PlanArguments& arguments) {
   SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_RETURN_IF_ERROR(add_encodings(prepared, arguments.machine, {arguments.planner}, fast));
+  SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments.machine, {arguments.planner}));
   SLUICE_ASSIGN(const Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner,
                                                fast, prepared.access_counts()));
   const Graph& graph = prepared.workload.graph();

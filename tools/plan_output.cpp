@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sluice/data/input_tensors.hpp"
+#include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
@@ -78,6 +79,7 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
     fields.emplace_back("schedule", fmt::format("{} ops: {} later than in the model's order, {} run again",
                                                 plan.schedule.size(), counts.later, counts.again));
   }
+  if (std::string choices = describe_choices(plan); !choices.empty()) fields.emplace_back("choices", std::move(choices));
   fields.emplace_back("predicted step", fmt::format("{} (lower bound {})", format_seconds(plan.predicted_step_seconds),
                                                     format_seconds(plan.lower_bound_seconds)));
   std::string below_bound;
@@ -105,6 +107,8 @@ nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, con
                           {"arena_bytes", plan.arena_bytes},
                           {"fast_arena_bytes", plan.arena_bytes.at(0)},
                           {"migrations", plan.migrations.size()},
+                          {"ops_by_other_kernels", count_choices(plan).other_kernels},
+                          {"ops_on_other_processors", count_choices(plan).other_processors},
                           {"bytes_in", traffic.in},
                           {"bytes_out", traffic.out},
                           {"predicted_ms", plan.predicted_step_seconds * 1e3},

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "sluice/experiment/step_prediction.hpp"
+#include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/chrome_trace.hpp"
@@ -58,7 +59,11 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
   SLUICE_RETURN_IF_ERROR(add_encodings(prepared, arguments.machine, {arguments.planner}, fast));
+  SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments.machine, {arguments.planner}));
   SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared));
+  if (count_choices(plan).other_kernels > 0 && prepared.profile.choices.empty()) {
+    SLUICE_RETURN_IF_ERROR(measure_choices(prepared, arguments.machine));
+  }
   const Graph& graph = prepared.workload.graph();
   SLUICE_ASSIGN(const Program program, lower_plan(graph, prepared.machine, plan));
   SLUICE_ASSIGN(const StepPrediction prediction,

@@ -37,6 +37,7 @@ Status plan_run(const TrainArguments& arguments, Run& run) {
   SLUICE_ASSIGN(static_cast<Prepared&>(run),
                 prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_RETURN_IF_ERROR(add_encodings(run, arguments.machine, {arguments.planner}, fast, arguments.session));
+  SLUICE_RETURN_IF_ERROR(add_implementations(run, arguments.machine, {arguments.planner}));
   SLUICE_ASSIGN(run.start, start_planning(run.workload, run.machine, run.profile, arguments.planner, fast,
                                           run.access_counts(), arguments.trials));
   run.plan = run.start.plan;

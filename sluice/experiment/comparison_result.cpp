@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "sluice/plan/op_choices.hpp"
+
 namespace sluice {
 namespace {
 
@@ -23,6 +25,12 @@ void compare_bits(ComparisonRow& row, std::span<const WorkerRun> runs, const Wor
   });
   row.same_parameters = std::ranges::all_of(
       runs, [&](const WorkerRun& run) { return run.summary.parameter_hash == baseline.summary.parameter_hash; });
+}
+
+bool has_other_choices(const Plan& plan, const Plan& baseline) {
+  const auto op_count = static_cast<OpIndex>(baseline.ops.size());
+  const auto own = choices_by_op(plan, op_count);
+  return !own.ok() || *own != choices_by_op(baseline, op_count).value();
 }
 
 // Step times and their ratios to the baseline's of the same round, start by start. Returns the baseline's step times.
@@ -86,7 +94,7 @@ std::optional<double> PolicyActivity::passes() const {
 float ComparisonRow::loss(std::size_t step) const { return std::bit_cast<float>(loss_bits.at(step)); }
 
 bool ComparisonResult::same_bits() const {
-  return std::ranges::all_of(rows, [](const ComparisonRow& row) { return row.failure || row.same_bits(); });
+  return std::ranges::all_of(rows, [](const ComparisonRow& row) { return row.failure || row.other_choices || row.same_bits(); });
 }
 
 MovedBytes traffic_of(const WorkerStep& step, const Machine& machine) {
@@ -104,6 +112,7 @@ void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const
                       std::span<const WorkerRun> baseline_runs, const Machine& machine) {
   SLUICE_CHECK(runs.size() == baseline_runs.size(), "contestants are started as often");
   compare_bits(row, runs, baseline_runs.front());
+  row.other_choices = has_other_choices(row.plan, baseline.plan);
   const std::vector<Seconds> baseline_rounds = add_rounds(row, runs, baseline_runs);
   const Seconds baseline_predicted = baseline.plan.predicted_step_seconds;
   row.predicted_slowdown = row.plan.predicted_step_seconds / baseline_predicted;

@@ -62,6 +62,9 @@ struct ComparisonRow {
   std::string parameter_hash;
   bool same_losses = false;  // as the baseline's first, bit for bit, at every step of every start
   bool same_parameters = false;
+  // Its ops run by other kernels, or on other processors, than the baseline's, which may round differently: that the bits
+  // differ then says nothing. (Plans that are all given the same choices can be compared.)
+  bool other_choices = false;
   std::vector<Seconds> rounds;           // step times after warm-up, of all starts
   std::optional<TrialRecord> trials;     // the trials that chose the plan
   std::optional<PolicyActivity> policy;  // where a policy decided
@@ -89,7 +92,7 @@ struct ComparisonResult {
   std::int64_t steps = 0;   // of each process, warm-up included
   ProfileCheck profile;
 
-  bool same_bits() const;  // of all rows that ran
+  bool same_bits() const;  // of all rows that ran with the baseline's choices
 };
 
 // Fills in what was measured in the runs of every start. Both have made the same starts and in each the same number of

@@ -1,6 +1,7 @@
 #include "sluice/report/comparison_json.hpp"
 
 #include "sluice/data/input_tensors.hpp"
+#include "sluice/plan/op_choices.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
@@ -78,6 +79,9 @@ json row_json(const ComparisonRow& row) {
           {"parameter_hash", row.parameter_hash},
           {"same_losses", row.same_losses},
           {"same_parameters", row.same_parameters},
+          {"other_choices", row.other_choices},
+          {"ops_by_other_kernels", count_choices(row.plan).other_kernels},
+          {"ops_on_other_processors", count_choices(row.plan).other_processors},
           {"notes", row.notes}};
 }
 

@@ -26,6 +26,7 @@ std::string locality_cell(const ComparisonRow& row) {
 }
 
 std::string bits_cell(const ComparisonRow& row) {
+  if (row.other_choices && !row.same_bits()) return "own kernels";
   if (!row.same_losses) return "LOSS DIFFERS";
   return row.same_parameters ? "same" : "PARAMETERS DIFFER";
 }

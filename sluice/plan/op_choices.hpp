@@ -1,0 +1,26 @@
+// What a plan chooses for the ops of the graph that it was made for, whatever its schedule: how another plan can be given
+// the same choices, which is what makes their bits comparable.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sluice/base/result.hpp"
+#include "sluice/plan/plan.hpp"
+
+namespace sluice {
+
+// By op of the graph. kBadInput where the plan runs an op twice by two choices, or is of another number of ops.
+Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, OpIndex op_count);
+
+struct ChoiceCounts {
+  OpIndex other_kernels = 0;     // slots that run by another implementation than the first
+  OpIndex other_processors = 0;  // slots on another processor than the main one
+};
+ChoiceCounts count_choices(const Plan& plan);
+
+// "12 ops by other kernels, 30 ops on other processors: the bits are those of fast-only with the same choices"; empty
+// where the plan chooses nothing.
+std::string describe_choices(const Plan& plan);
+
+}  // namespace sluice

@@ -1,0 +1,180 @@
+// kernel-choice: the implementation of each op chosen by its time and its workspace.
+//
+// An op's implementations differ in time and in the scratch memory that they take while they run (AutoTM section 3.4:
+// "kernel implementation selection"). The fastest may have a workspace that drives other tensors out. What that costs
+// depends on the budget and on what else is needed then, which is the placing planner's business. So a few rules are
+// tried: every op takes the fastest of its implementations whose operands and workspace together stay within a share of
+// the fast budget, for one share after the other. `sentinel` plans for each, the simulator times it, and the best is
+// kept. That may be the implementations that ops have anyway.
+//
+// Profiles without times of other implementations (Profile::choices) leave nothing to choose.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/liveness.hpp"
+#include "sluice/planners/plan_search.hpp"
+#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/rescheduled_request.hpp"
+#include "sluice/program/program.hpp"
+#include "sluice/sim/simulator.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kKernelsPlacedBy = "sentinel";
+constexpr double kFasterKernels = 0.998;  // of the simulated time with the implementations that ops have anyway
+
+// Of the fast budget, for an op's operands and workspace. The first holds any op that can run at all.
+constexpr double kShares[] = {1, 0.8, 0.6, 0.4, 0.25, 0.15, 0};
+
+class Implementations {
+ public:
+  explicit Implementations(const PlanRequest& request) : request_(request), graph_(request.graph) {
+    for (const Op& op : graph_.ops()) operand_bytes_.push_back(bytes_beside_workspace(op));
+  }
+
+  // By op: the fastest within `room`; where none is, the one with the smallest workspace.
+  std::vector<OpChoice> fastest_within(Bytes room) const {
+    std::vector<OpChoice> choices;
+    for (OpIndex op = 0; op < graph_.op_count(); ++op) choices.push_back({pick(op, room), graph_.op(op).processor});
+    return choices;
+  }
+
+ private:
+  Bytes bytes_beside_workspace(const Op& op) const {
+    Bytes sum = 0;
+    for (const TensorId id : distinct_operands(op)) {
+      if (op.implementations.size() < 2 || id != op.outputs.back()) sum += graph_.tensor(id).bytes;
+    }
+    return sum;
+  }
+
+  Seconds seconds(OpIndex op, std::int32_t implementation) const {
+    if (implementation == 0) return request_.profile.op_seconds[op];
+    const auto found = request_.profile.choices.find({implementation, kMainProcessor});
+    return found == request_.profile.choices.end() ? request_.profile.op_seconds[op] : found->second->warm[op];
+  }
+
+  // The first one of those that are equal, so that ops keep what they have unless another gains something.
+  std::int32_t pick(OpIndex op, Bytes room) const {
+    const std::vector<Implementation>& known = graph_.op(op).implementations;
+    std::int32_t best = 0;
+    for (std::int32_t i = 1; i < static_cast<std::int32_t>(known.size()); ++i) {
+      const bool best_fits = operand_bytes_[op] + known[as_index(best)].workspace_bytes <= room;
+      const bool fits = operand_bytes_[op] + known[as_index(i)].workspace_bytes <= room;
+      const bool smaller = known[as_index(i)].workspace_bytes < known[as_index(best)].workspace_bytes;
+      if (fits && best_fits ? seconds(op, i) < seconds(op, best) : !best_fits && smaller) best = i;
+    }
+    return best;
+  }
+
+  const PlanRequest& request_;
+  const Graph& graph_;
+  IdVector<OpIndex, Bytes> operand_bytes_;
+};
+
+// Choices that sentinel planned for and the simulator timed, the best of them kept.
+class KernelSearch {
+ public:
+  explicit KernelSearch(const PlanRequest& request) : given_(request) {}
+
+  Status run() {
+    consider(own_choices(), 0);
+    const Implementations implementations(given_);
+    const auto budget = static_cast<double>(given_.budgets[kFastTier]);
+    for (const double share : kShares) {
+      if (given_.profile.choices.empty()) break;
+      consider(implementations.fastest_within(static_cast<Bytes>(share * budget)), share);
+    }
+    return best_ ? Status() : Status(*failure_);
+  }
+
+  const std::shared_ptr<const RescheduledRequest>& best() const { return best_; }
+
+  std::vector<std::pair<std::string, std::string>> description() const {
+    const auto others = std::ranges::count_if(choices_, [](const OpChoice& each) { return each.implementation != 0; });
+    if (others == 0) return {{"kernels", "those that ops have anyway"}};
+    return {{"kernels", fmt::format("{} ops by others than the first: the fastest within {:.0f} % of the fast budget",
+                                    others, 100 * share_)},
+            {"simulated_with_first_kernels", own_seconds_ ? fmt::format("{:.6f}", *own_seconds_) : "no plan"}};
+  }
+
+ private:
+  std::vector<OpChoice> own_choices() const {
+    std::vector<OpChoice> choices;
+    for (const Op& op : given_.graph.ops()) choices.push_back({0, op.processor});
+    return choices;
+  }
+
+  void consider(std::vector<OpChoice> choices, double share) {
+    if (!tried_.insert(choices).second) return;
+    PlanRequest asked = given_;
+    asked.choices = choices;
+    asked.additions = choose_planner(kKernelsPlacedBy)->additions;
+    auto step = std::make_shared<const RescheduledRequest>(asked);
+    PlanRequest draft = step->request();
+    draft.draft = true;
+    const Result<Plan> plan = find_planner(kKernelsPlacedBy)->plan(draft);
+    if (!plan.ok()) {
+      if (!failure_) failure_ = plan.error();
+      return;
+    }
+    keep_if_best(std::move(step), std::move(choices), share, *plan);
+  }
+
+  void keep_if_best(std::shared_ptr<const RescheduledRequest> step, std::vector<OpChoice> choices, double share,
+                    const Plan& plan) {
+    const PlanRequest& request = step->request();
+    const CostModel costs(request.graph, request.profile, request.machine);
+    const Seconds seconds =
+        simulate(lower_plan(request.graph, request.machine, plan).value(), costs).step_seconds;
+    const bool own = is_own_choice(given_.graph, choices);
+    if (own) own_seconds_ = seconds;
+    const bool best_is_own = best_ && own_seconds_ == seconds_;
+    if (best_ && seconds >= (best_is_own ? kFasterKernels : 1.0) * seconds_) return;
+    best_ = std::move(step);
+    choices_ = std::move(choices);
+    share_ = share;
+    seconds_ = seconds;
+  }
+
+  const PlanRequest& given_;
+  std::set<std::vector<OpChoice>> tried_;
+  std::shared_ptr<const RescheduledRequest> best_;
+  std::vector<OpChoice> choices_;  // of the best
+  double share_ = 0;               // of the best
+  Seconds seconds_ = 0;            // of the best
+  std::optional<Seconds> own_seconds_;
+  std::optional<Error> failure_;  // the first
+};
+
+Result<std::unique_ptr<PlanSearch>> search_kernels(const PlanRequest& request) {
+  KernelSearch kernels(request);
+  SLUICE_RETURN_IF_ERROR(kernels.run());
+  SLUICE_ASSIGN(std::unique_ptr<PlanSearch> search,
+                find_planner(kKernelsPlacedBy)->search(kernels.best()->request()));
+  return std::unique_ptr<PlanSearch>(
+      std::make_unique<RescheduledSearch>(kernels.best(), std::move(search), kernels.description()));
+}
+
+Result<Plan> plan_kernels(const PlanRequest& request) {
+  SLUICE_ASSIGN(const std::unique_ptr<PlanSearch> search, search_kernels(request));
+  return settle_in_simulation(*search, request);
+}
+
+}  // namespace
+
+PlannerEntry kernel_choice_planner() {
+  return {.name = "kernel-choice",
+          .summary = "sentinel, with the implementation of each op chosen by its time and its workspace",
+          .plan = plan_kernels,
+          .search = search_kernels,
+          .keeps_short_lived_fast = true,
+          .chooses_implementations = true};
+}
+
+}  // namespace sluice
