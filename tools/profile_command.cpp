@@ -24,6 +24,7 @@ struct ProfileCommandArguments {
   std::size_t top = 20;
   bool placements = false;
   bool encodings = false;
+  bool implementations = false;
   AccessArguments accesses;
   std::string save;
   std::string json;
@@ -80,6 +81,10 @@ Result<int> run_profile(const ProfileCommandArguments& arguments) {
     SLUICE_RETURN_IF_ERROR(count_zeros(arguments, prepared));
     fmt::print("{}", describe_encodings(graph, prepared.profile, arguments.top));
   }
+  if (arguments.implementations) {
+    SLUICE_RETURN_IF_ERROR(measure_choices(prepared, arguments.machine));
+    fmt::print("{}", describe_implementations(graph, prepared.profile, arguments.top));
+  }
   std::optional<AccessProfile> accesses;
   if (arguments.accesses.wanted) {
     SLUICE_ASSIGN(accesses, count_accesses(arguments, prepared));
@@ -88,6 +93,7 @@ Result<int> run_profile(const ProfileCommandArguments& arguments) {
   if (!arguments.save.empty()) SLUICE_RETURN_IF_ERROR(save(arguments.save, prepared, accesses));
   if (!arguments.json.empty()) {
     nlohmann::json document = profile_json(prepared);
+    if (arguments.implementations) document["implementations"] = implementations_json(graph, prepared.profile);
     if (prepared.profile.encodings) document["encodings"] = encodings_json(graph, *prepared.profile.encodings);
     if (accesses) document["accesses"] = accesses_json(graph, *accesses);
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
@@ -108,6 +114,8 @@ void add_profile_command(CLI::App& app, Action& action) {
       "Also time ops with operands in each slow tier that they can use in place (minutes the first time)");
   command->add_flag("--encodings", arguments->encodings,
                     "Also measure what moving tensors without their zeros would save (three steps of training)");
+  command->add_flag("--implementations", arguments->implementations,
+                    "Also time ops by each of the kernels that they could run by");
   arguments->accesses.add_to(*command);
   command->add_option(
       "--save", arguments->save,

@@ -86,6 +86,29 @@ struct TensorSaving {
 
 double in_mebibytes(Bytes bytes) { return static_cast<double>(bytes) / static_cast<double>(kMiB); }
 
+// By implementation; as long as the first one where nobody has measured another.
+std::vector<Seconds> implementation_times(const Graph& graph, const Profile& profile, OpIndex op) {
+  std::vector<Seconds> times{profile.op_seconds[op]};
+  for (std::int32_t i = 1; i < static_cast<std::int32_t>(graph.op(op).implementations.size()); ++i) {
+    const auto measured = profile.choices.find({i, kMainProcessor});
+    times.push_back(measured == profile.choices.end() ? times.front() : measured->second->warm[op]);
+  }
+  return times;
+}
+
+// With several implementations, the one with the largest difference of time first.
+std::vector<OpIndex> ops_with_implementations(const Graph& graph, const Profile& profile) {
+  std::vector<OpIndex> found;
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    if (graph.op(op).implementations.size() > 1) found.push_back(op);
+  }
+  std::ranges::stable_sort(found, std::ranges::greater{}, [&](OpIndex op) {
+    const auto [least, most] = std::ranges::minmax(implementation_times(graph, profile, op));
+    return most - least;
+  });
+  return found;
+}
+
 // Those of which encoding saves anything, the largest saving first.
 std::vector<TensorSaving> encoding_savings(const Graph& graph, const EncodingFigures& figures) {
   std::vector<TensorSaving> savings;
@@ -120,6 +143,41 @@ std::string describe_times(const Graph& graph, const Machine& machine, const Pro
       "threads\n\n{}",
       profile.measured_ops, profile.distinct_ops, profile.distinct_ops - profile.measured_ops, format_seconds(total),
       format_seconds(sum_of(profile.cold_seconds)), machine.threads, table.text());
+}
+
+std::string describe_implementations(const Graph& graph, const Profile& profile, std::size_t count) {
+  TextTable table({{"op", Align::kLeft, 0},
+                   {"kernel", Align::kLeft, 0},
+                   {"warm", Align::kRight, 0},
+                   {"workspace", Align::kRight, 0}});
+  std::vector<OpIndex> ops = ops_with_implementations(graph, profile);
+  const std::size_t all = ops.size();
+  if (ops.size() > count) ops.resize(count);
+  for (const OpIndex op : ops) {
+    const std::vector<Seconds> times = implementation_times(graph, profile, op);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const Implementation& each = graph.op(op).implementations[i];
+      table.add_row({i == 0 ? graph.op(op).name : "", each.name, format_seconds(times[i]),
+                     format_bytes(each.workspace_bytes)});
+    }
+  }
+  return fmt::format("\n{} of {} ops have several kernels; the first of each runs unless a plan chooses another\n\n{}",
+                     all, graph.op_count(), table.text());
+}
+
+nlohmann::json implementations_json(const Graph& graph, const Profile& profile) {
+  nlohmann::json ops = nlohmann::json::array();
+  for (const OpIndex op : ops_with_implementations(graph, profile)) {
+    nlohmann::json entry = {{"op", graph.op(op).name}, {"implementations", nlohmann::json::array()}};
+    const std::vector<Seconds> times = implementation_times(graph, profile, op);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const Implementation& each = graph.op(op).implementations[i];
+      entry["implementations"].push_back(
+          {{"name", each.name}, {"seconds", times[i]}, {"workspace_bytes", each.workspace_bytes}});
+    }
+    ops.push_back(std::move(entry));
+  }
+  return ops;
 }
 
 std::string describe_placements(const Graph& graph, const Machine& machine, const Profile& profile,

@@ -22,6 +22,12 @@ std::string describe_placements(const Graph& graph, const Machine& machine, cons
 // How fast the encoder is, and the `count` tensors of which encoding saves the most bytes. Needs Profile::encodings.
 std::string describe_encodings(const Graph& graph, const Profile& profile, std::size_t count);
 
+// The `count` ops with several implementations for which the choice makes the largest difference: time and workspace of
+// each implementation.
+std::string describe_implementations(const Graph& graph, const Profile& profile, std::size_t count);
+
+// By op that has several.
+nlohmann::json implementations_json(const Graph& graph, const Profile& profile);
 nlohmann::json op_times_json(const Graph& graph, const Profile& profile);
 // By tensor of which encoding saves anything.
 nlohmann::json encodings_json(const Graph& graph, const EncodingFigures& figures);

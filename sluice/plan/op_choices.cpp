@@ -37,9 +37,10 @@ ChoiceCounts count_choices(const Plan& plan) {
 std::string describe_choices(const Plan& plan) {
   const ChoiceCounts counts = count_choices(plan);
   std::string text;
-  if (counts.other_kernels > 0) text += fmt::format("{} ops by other kernels", counts.other_kernels);
+  const auto ops = [](OpIndex count) { return fmt::format("{} op{}", count, count == 1 ? "" : "s"); };
+  if (counts.other_kernels > 0) text += ops(counts.other_kernels) + " by other kernels";
   if (counts.other_processors > 0) {
-    text += fmt::format("{}{} ops on other processors", text.empty() ? "" : ", ", counts.other_processors);
+    text += (text.empty() ? "" : ", ") + ops(counts.other_processors) + " on other processors";
   }
   return text.empty() ? text : text + ": the bits are those of fast-only with the same choices";
 }

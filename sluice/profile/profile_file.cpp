@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
@@ -26,6 +27,47 @@ json times_to_json(const Graph& graph, const Profile& profile) {
     ops.push_back(std::move(entry));
   }
   return ops;
+}
+
+// Times by other implementations and on other processors; what is left out of a document is the graph's own choice.
+json choices_to_json(const Profile& profile) {
+  json choices = json::array();
+  for (const auto& [choice, times] : profile.choices) {
+    choices.push_back({{"implementation", choice.implementation},
+                       {"processor", choice.processor},
+                       {"seconds", times->warm},
+                       {"cold_seconds", times->cold}});
+  }
+  return choices;
+}
+
+Status read_times_of_choice(const JsonReader& reader, std::size_t ops, Profile& profile) {
+  OpChoice choice;
+  std::vector<Seconds> warm;
+  std::vector<Seconds> cold;
+  SLUICE_RETURN_IF_ERROR(reader.read("implementation", choice.implementation));
+  SLUICE_RETURN_IF_ERROR(reader.read("processor", choice.processor));
+  SLUICE_RETURN_IF_ERROR(reader.read("seconds", warm));
+  SLUICE_RETURN_IF_ERROR(reader.read("cold_seconds", cold));
+  const auto sound = [](Seconds seconds) { return seconds >= 0 && std::isfinite(seconds); };
+  if (warm.size() != ops || !std::ranges::all_of(warm, sound)) {
+    return reader.error("seconds", fmt::format("expected the times of {} ops", ops));
+  }
+  if (!cold.empty() && (cold.size() != ops || !std::ranges::all_of(cold, sound))) {
+    return reader.error("cold_seconds", fmt::format("expected the times of {} ops, or none", ops));
+  }
+  profile.choices[choice] = std::make_shared<const OpTimes>(OpTimes{std::move(warm), std::move(cold)});
+  return {};
+}
+
+// Profiles saved without them have none.
+Status read_choices(const JsonReader& document, const Graph& graph, Profile& profile) {
+  if (!document.has("choices")) return {};
+  SLUICE_ASSIGN(const std::vector<JsonReader> choices, document.list("choices"));
+  for (const JsonReader& each : choices) {
+    SLUICE_RETURN_IF_ERROR(read_times_of_choice(each, graph.ops().size(), profile));
+  }
+  return {};
 }
 
 Status check_format(const JsonReader& document) {
@@ -141,6 +183,7 @@ json profile_to_json(const Graph& graph, const Machine& machine, const Profile& 
       {"placements", placements},
   };
   if (profile.encodings != nullptr) document["encodings"] = *profile.encodings;
+  if (!profile.choices.empty()) document["choices"] = choices_to_json(profile);
   return document;
 }
 
@@ -157,6 +200,7 @@ Result<Profile> profile_from_json(const json& document, const Graph& graph, cons
   SLUICE_RETURN_IF_ERROR(read_times(reader, graph, profile));
   SLUICE_RETURN_IF_ERROR(read_placements(reader, graph, profile));
   SLUICE_RETURN_IF_ERROR(read_encodings(reader, graph, profile));
+  SLUICE_RETURN_IF_ERROR(read_choices(reader, graph, profile));
   return profile;
 }
 

@@ -64,6 +64,20 @@ class ProfileFileTest : public ::testing::Test {
       std::filesystem::temp_directory_path() / ("sluice_profile_file_" + std::to_string(::getpid()) + ".json");
 };
 
+TEST_F(ProfileFileTest, KeepsTimesByOtherChoices) {
+  EXPECT_FALSE(saved().contains("choices"));
+  profile_.choices[{1, 0}] = std::make_shared<OpTimes>(OpTimes{{1, 2, 3}, {4, 5, 6}});
+  profile_.choices[{0, 1}] = std::make_shared<OpTimes>(OpTimes{{7, 8, 9}, {}});
+  nlohmann::json document = saved();
+  const Result<Profile> read = profile_from_json(document, graph_, machine_);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_EQ(read->choices.size(), 2u);
+  EXPECT_EQ(*read->choices.at({1, 0}), *profile_.choices.at({1, 0}));
+  EXPECT_EQ(*read->choices.at({0, 1}), *profile_.choices.at({0, 1}));
+  document["choices"][0]["seconds"] = {1, 2};
+  EXPECT_NE(refusal(document).message.find("/choices/0/seconds: expected the times of 3 ops"), std::string::npos);
+}
+
 TEST_F(ProfileFileTest, ReadsWhatWasSaved) {
   std::ofstream(path_) << saved();
   const Result<Profile> read = read_profile(path_, graph_, machine_);

@@ -62,7 +62,7 @@ class PlanStory {
     for (OpIndex slot = 0; slot < graph().op_count(); ++slot) {
       if (op_of(slot) != op) continue;
       const bool again = !life.events.empty();
-      life.events.push_back({slot, again ? "makes again" : "makes", again ? "it runs again" : "it runs"});
+      life.events.push_back({slot, again ? "makes again" : "makes", (again ? "it runs again" : "it runs") + how(slot)});
       const Op& run = graph().op(slot);
       for (std::size_t i = 0; i < run.inputs.size(); ++i) {
         life.events.push_back({slot, "reads", operand_text("reads", run.inputs[i], slot, i)});
@@ -83,6 +83,17 @@ class PlanStory {
     if (verb == "reads") {
       const OpIndex writer = writer_before(id, slot);
       if (writer != kStepStart) text += fmt::format("; {} wrote it in slot {}", graph().op(writer).name, writer);
+    }
+    return text;
+  }
+
+  // " by jit:avx512_core, on processor 'host'", where the plan has chosen either.
+  std::string how(OpIndex slot) const {
+    std::string text;
+    const Op& op = graph().op(slot);
+    if (plan_.ops[slot].implementation != 0) text += " by " + op.implementations.front().name;
+    if (op.processor != kMainProcessor) {
+      text += fmt::format("{} on processor '{}'", text.empty() ? "" : ",", machine_.processors.at(as_index(op.processor)).name);
     }
     return text;
   }

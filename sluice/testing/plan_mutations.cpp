@@ -130,6 +130,43 @@ bool expect_in_file(PlanCase& c) {
   return true;
 }
 
+bool choose_no_implementation(PlanCase& c) {
+  c.plan.ops[c.random.between(0, c.graph.op_count() - 1)].implementation = 7;
+  return true;
+}
+
+bool choose_no_processor(PlanCase& c) {
+  c.plan.ops[c.random.between(0, c.graph.op_count() - 1)].processor =
+      static_cast<ProcessorId>(c.machine.processor_count());
+  return true;
+}
+
+// Gives an op to a processor that sees only the tiers where the op's operands are not.
+bool run_where_operands_are_out_of_reach(PlanCase& c) {
+  const OperandUse use = c.random.pick(operand_uses(c));
+  c.machine.processors = {{.name = "device"}, {.name = "host"}};
+  for (TierId tier = 0; tier < static_cast<TierId>(c.machine.tiers.size()); ++tier) {
+    if (tier != use.tier) c.machine.processors[1].tiers.push_back(tier);
+  }
+  if (c.machine.processors[1].tiers.empty()) return false;
+  c.plan.machine_fingerprint = c.machine.fingerprint();
+  c.plan.ops[use.op].processor = 1;
+  return true;
+}
+
+// One with a workspace that is larger than the room it was packed in.
+bool choose_a_larger_workspace(PlanCase& c) {
+  for (OpIndex op = 0; op < c.graph.op_count(); ++op) {
+    auto& known = c.graph.op(op).implementations;
+    if (known.size() < 2 || known[0].workspace_bytes < kTensorAlignment) continue;  // small ones lie in shared pages
+    known[1].workspace_bytes = known[0].workspace_bytes + Bytes{1} * kGiB;
+    c.plan.graph_fingerprint = c.graph.fingerprint();
+    c.plan.ops[op].implementation = 1;
+    return true;
+  }
+  return false;
+}
+
 bool shift_onto_another(PlanCase& c) {
   Residency& moved = c.plan.residencies[c.random.between<std::size_t>(0, c.plan.residencies.size() - 1)];
   for (const Residency& other : c.plan.residencies) {
@@ -332,6 +369,10 @@ std::vector<PlanMutation> plan_mutations() {
       {"DeleteOnlyFill", Rule::kOperandResident, delete_only_fill},
       {"ExpectInWrongTier", Rule::kOperandResident, expect_in_wrong_tier},
       {"ExpectInFile", Rule::kTierAddressable, expect_in_file},
+      {"ChooseNoImplementation", Rule::kWellFormed, choose_no_implementation},
+      {"ChooseNoProcessor", Rule::kWellFormed, choose_no_processor},
+      {"RunWhereOperandsAreOutOfReach", Rule::kTierAddressable, run_where_operands_are_out_of_reach},
+      {"ChooseALargerWorkspace", Rule::kWithinBudget, choose_a_larger_workspace},
       {"ShiftOntoAnother", Rule::kNoOverlap, shift_onto_another},
       {"ShrinkBudget", Rule::kWithinBudget, shrink_budget},
       {"CutSource", Rule::kSourceStaysValid, cut_source},

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sluice/experiment/encoding_profiling.hpp"
+#include "sluice/plan/op_choices.hpp"
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/train/estimated_profile.hpp"
 #include "tests/e2e/trained_run.hpp"
@@ -110,6 +111,31 @@ INSTANTIATE_TEST_SUITE_P(Models, SameBitsTest,
                            const std::string host = of.host_threads > 0 ? "_host" + std::to_string(of.host_threads) : "";
                            return of.model + "_" + std::to_string(of.threads) + "threads" + host;
                          });
+
+// Kernels that round differently: the bits are those of everything in fast memory with the same kernels.
+TEST(KernelsTest, ChosenOnesHaveTheBitsOfFastOnlyWithTheSame) {
+  WorkloadOptions options;
+  options.model = "vgg11";
+  options.shape = {.batch = 4, .image_size = 64, .classes = 10};
+  Workload workload = test_workload(options);
+  const Machine machine = test_machine(1, {"file"});
+  Profile profile = estimated_profile(workload.graph(), machine);
+  OpTimes faster{profile.op_seconds, {}};
+  for (Seconds& seconds : faster.warm) seconds /= 2;
+  profile.choices[{1, kMainProcessor}] = std::make_shared<OpTimes>(std::move(faster));
+  const FastBudget fast{.size = parse_memory_size("40%").value(), .raise_to_feasible = true};
+  const Result<Plan> plan = plan_workload(workload, machine, profile, "kernel-choice", fast);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_GT(count_choices(*plan).other_kernels, 0) << "or this shows nothing";
+  const TrainedRun run = train(workload, machine, *plan, kComparedSteps, 1e-3F);
+  const TrainedRun first =
+      train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kComparedSteps, 1e-3F);
+  EXPECT_FALSE(run == first) << "these kernels round alike: choose others for this test";
+  workload.choices = choices_by_op(*plan, workload.graph().op_count()).value();
+  const TrainedRun same =
+      train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kComparedSteps, 1e-3F);
+  EXPECT_TRUE(run == same);
+}
 
 // As many threads, the same bits: a second processor like the first one changes nothing but when ops run.
 TEST(ProcessorsTest, ThatAreAlikeComputeTheBitsOfOne) {
