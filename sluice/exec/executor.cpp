@@ -140,7 +140,12 @@ class ProgramExecutor : public Executor {
     step_ = &context;
     trace_.stall_seconds = 0;
     progress_.begin_step();
-    return processors_.front()->run_step();
+    try {
+      return processors_.front()->run_step();
+    } catch (...) {
+      stop_lanes();  // other processors use what the caller will take away
+      throw;
+    }
   }
 
   const Location& location_between_steps(TensorId tensor, std::size_t bytes) const {
