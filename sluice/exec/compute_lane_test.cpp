@@ -19,7 +19,8 @@ struct TwoProcessors {
   TwoProcessors() {
     machine.tiers = {{.name = "dram", .capacity = kGiB}};
     machine.processors = {{.name = "device"}, {.name = "host"}};
-    for (int i = 0; i < 4; ++i) graph.add_tensor({.name = "t" + std::to_string(i), .shape = {kLaneRoom / 4}, .role = Role::kOutput});
+    for (int i = 0; i < 4; ++i)
+      graph.add_tensor({.name = "t" + std::to_string(i), .shape = {kLaneRoom / 4}, .role = Role::kOutput});
     graph.layers = {"all"};
     for (OpIndex op = 0; op < 4; ++op) {
       const std::vector<TensorId> read = op == 3 ? std::vector<TensorId>{2} : std::vector<TensorId>{};

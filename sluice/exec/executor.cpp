@@ -173,7 +173,7 @@ class ProgramExecutor : public Executor {
   Progress progress_;
   OpObserver* observer_ = nullptr;
   const StepContext* step_ = nullptr;  // of the running step
-  StepTimes trace_;  // of the running step; lanes write their transfers' entries
+  StepTimes trace_;                    // of the running step; lanes write their transfers' entries
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<ComputeLane>> processors_;  // by ProcessorId
   Status usable_;

@@ -130,8 +130,7 @@ class KernelSearch {
                     const Plan& plan) {
     const PlanRequest& request = step->request();
     const CostModel costs(request.graph, request.profile, request.machine);
-    const Seconds seconds =
-        simulate(lower_plan(request.graph, request.machine, plan).value(), costs).step_seconds;
+    const Seconds seconds = simulate(lower_plan(request.graph, request.machine, plan).value(), costs).step_seconds;
     const bool own = is_own_choice(given_.graph, choices);
     if (own) own_seconds_ = seconds;
     const bool best_is_own = best_ && own_seconds_ == seconds_;
@@ -155,8 +154,7 @@ class KernelSearch {
 Result<std::unique_ptr<PlanSearch>> search_kernels(const PlanRequest& request) {
   KernelSearch kernels(request);
   SLUICE_RETURN_IF_ERROR(kernels.run());
-  SLUICE_ASSIGN(std::unique_ptr<PlanSearch> search,
-                find_planner(kKernelsPlacedBy)->search(kernels.best()->request()));
+  SLUICE_ASSIGN(std::unique_ptr<PlanSearch> search, find_planner(kKernelsPlacedBy)->search(kernels.best()->request()));
   return std::unique_ptr<PlanSearch>(
       std::make_unique<RescheduledSearch>(kernels.best(), std::move(search), kernels.description()));
 }

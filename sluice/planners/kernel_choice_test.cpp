@@ -18,8 +18,11 @@ PlanningProblem two_kernels(Bytes workspace, double speed, const std::string& sl
   Graph graph = merged_model("resnet20", 8, 32);
   for (OpIndex op = 0; op < graph.op_count(); ++op) {
     if (graph.op(op).kind != OpKind::kConv2d) continue;
-    Tensor scratch{.name = graph.op(op).name + ".workspace", .shape = {kLeastWorkspace}, .dtype = DType::kU8,
-                   .role = Role::kWorkspace, .bytes = kLeastWorkspace};
+    Tensor scratch{.name = graph.op(op).name + ".workspace",
+                   .shape = {kLeastWorkspace},
+                   .dtype = DType::kU8,
+                   .role = Role::kWorkspace,
+                   .bytes = kLeastWorkspace};
     graph.op(op).outputs.push_back(graph.add_tensor(std::move(scratch)));
     graph.op(op).implementations = {{"slow", 0}, {"fast", workspace}};
   }

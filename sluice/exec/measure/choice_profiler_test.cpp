@@ -15,10 +15,15 @@ Graph op_with_two_kernels() {
   Tensor tensor;
   tensor.shape = {1000};
   for (int i = 0; i < 3; ++i) graph.add_tensor(tensor);
-  const TensorId scratch = graph.add_tensor({.shape = {kLeastWorkspace}, .dtype = DType::kU8, .role = Role::kWorkspace});
-  graph.add_op({.name = "conv", .kind = OpKind::kConv2d, .inputs = {0}, .outputs = {1, scratch},
+  const TensorId scratch =
+      graph.add_tensor({.shape = {kLeastWorkspace}, .dtype = DType::kU8, .role = Role::kWorkspace});
+  graph.add_op({.name = "conv",
+                .kind = OpKind::kConv2d,
+                .inputs = {0},
+                .outputs = {1, scratch},
                 .implementations = {{"direct", 0}, {"winograd", 8192}}});
-  graph.add_op({.name = "relu", .kind = OpKind::kRelu, .inputs = {1}, .outputs = {2}, .implementations = {{"loop", 0}}});
+  graph.add_op(
+      {.name = "relu", .kind = OpKind::kRelu, .inputs = {1}, .outputs = {2}, .implementations = {{"loop", 0}}});
   return graph;
 }
 

@@ -83,7 +83,8 @@ void expect_same_values(CompiledGraph& compiled, const Rescheduled& step) {
     first.run_op(index, context);
     if (!differs) continue;
     other.run_op(index, context);
-    EXPECT_LE(difference(first, other, op), kRounding) << op.name << " by " << step.graph.op(index).implementations[0].name;
+    EXPECT_LE(difference(first, other, op), kRounding)
+        << op.name << " by " << step.graph.op(index).implementations[0].name;
     ++compared;
   }
   EXPECT_GT(compared, 4);
