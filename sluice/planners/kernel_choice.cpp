@@ -5,7 +5,7 @@
 // depends on the budget and on what else is needed then, which is the placing planner's business. So a few rules are
 // tried: every op takes the fastest of its implementations whose operands and workspace together stay within a share of
 // the fast budget, for one share after the other. `sentinel` plans for each, the simulator times it, and the best is
-// kept. That may be the implementations that ops have anyway.
+// kept. That may be the implementations that ops have anyway: others round differently, so they must be clearly worth it.
 //
 // Profiles without times of other implementations (Profile::choices) leave nothing to choose.
 #include <fmt/format.h>
@@ -26,7 +26,8 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kKernelsPlacedBy = "sentinel";
-constexpr double kFasterKernels = 0.998;  // of the simulated time with the implementations that ops have anyway
+// Times of an op that differ by less are the same: two measurements of one implementation differ as much.
+constexpr double kClearlyFasterKernel = 0.97;
 
 // Of the fast budget, for an op's operands and workspace. The first holds any op that can run at all.
 constexpr double kShares[] = {1, 0.8, 0.6, 0.4, 0.25, 0.15, 0};
@@ -67,7 +68,8 @@ class Implementations {
       const bool best_fits = operand_bytes_[op] + known[as_index(best)].workspace_bytes <= room;
       const bool fits = operand_bytes_[op] + known[as_index(i)].workspace_bytes <= room;
       const bool smaller = known[as_index(i)].workspace_bytes < known[as_index(best)].workspace_bytes;
-      if (fits && best_fits ? seconds(op, i) < seconds(op, best) : !best_fits && smaller) best = i;
+      const bool faster = seconds(op, i) < kClearlyFasterKernel * seconds(op, best);
+      if (fits && best_fits ? faster : !best_fits && smaller) best = i;
     }
     return best;
   }
@@ -135,7 +137,7 @@ class KernelSearch {
     const bool own = is_own_choice(given_.graph, choices);
     if (own) own_seconds_ = seconds;
     const bool best_is_own = best_ && own_seconds_ == seconds_;
-    if (best_ && seconds >= (best_is_own ? kFasterKernels : 1.0) * seconds_) return;
+    if (best_ && seconds >= (best_is_own ? kWorthMoreTraffic : 1.0) * seconds_) return;
     best_ = std::move(step);
     choices_ = std::move(choices);
     share_ = share;
