@@ -40,13 +40,24 @@ IdVector<OpIndex, Bytes> persistent_bytes_from(const Graph& graph, const Livenes
   return bytes;
 }
 
+// The compute time of the processor that has most of it.
+Seconds longest_compute(const Graph& graph, const CostModel& costs) {
+  std::vector<Seconds> of_processor(1, 0);
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    const auto processor = static_cast<std::size_t>(graph.op(op).processor);
+    if (of_processor.size() <= processor) of_processor.resize(processor + 1, 0);
+    of_processor[processor] += costs.op_seconds(op);
+  }
+  return std::ranges::max(of_processor);
+}
+
 }  // namespace
 
 Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
                          std::span<const Bytes> budgets, Encoding encoding) {
-  Seconds compute = 0;
-  for (OpIndex op = 0; op < graph.op_count(); ++op) compute += costs.op_seconds(op);
-  if (machine.tiers.size() != 2 || machine.tier(1).addressable) return compute;
+  const Seconds compute = longest_compute(graph, costs);
+  const bool one_processor = std::ranges::all_of(graph.ops(), [](const Op& op) { return op.processor == kMainProcessor; });
+  if (!one_processor || machine.tiers.size() != 2 || machine.tier(1).addressable) return compute;
   const auto out = machine.link_between(kFastTier, 1);
   const auto in = machine.link_between(1, kFastTier);
   if (!out || !in) return compute;

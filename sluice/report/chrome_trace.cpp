@@ -36,7 +36,10 @@ class TraceWriter {
  public:
   TraceWriter(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program)
       : step_(graph, plan), graph_(step_.graph()), machine_(machine), plan_(plan), program_(program) {
-    events_.push_back(lane_name(kComputeLane, "compute"));
+    events_.push_back(lane_name(kComputeLane, machine.processors.empty() ? "compute" : processor_name(kMainProcessor)));
+    for (ProcessorId id = 1; id < static_cast<ProcessorId>(machine.processors.size()); ++id) {
+      events_.push_back(lane_name(processor_lane(id), processor_name(id)));
+    }
     for (std::size_t i = 0; i < machine.links.size(); ++i) {
       const Link& link = machine.links[i];
       const bool imposed = link.throttled || machine.tier(link.from).emulated() || machine.tier(link.to).emulated();
@@ -65,16 +68,26 @@ class TraceWriter {
  private:
   static int link_lane(LinkId link) { return link + 1; }
 
+  // Behind those of the links.
+  int processor_lane(ProcessorId id) const {
+    return id == kMainProcessor ? kComputeLane : link_lane(static_cast<LinkId>(machine_.links.size()) + id - 1);
+  }
+
+  std::string processor_name(ProcessorId id) const {
+    const Processor& each = machine_.processors[static_cast<std::size_t>(id)];
+    return fmt::format("compute on {}{}", each.name, each.emulated ? " (emulated)" : "");
+  }
+
   void add_ops(const TracedStep& traced, Seconds start) {
     for (OpIndex index = 0; index < graph_.op_count(); ++index) {
       const auto at = static_cast<std::size_t>(index);
       const Op& op = graph_.op(index);
       const Span& span = traced.trace.ops[at];
       if (traced.trace.stalls[at] > 0) {
-        events_.push_back(span_event(kComputeLane, "stall", "stall", start + span.begin - traced.trace.stalls[at],
+        events_.push_back(span_event(processor_lane(op.processor), "stall", "stall", start + span.begin - traced.trace.stalls[at],
                                      start + span.begin, {{"before", op.name}}));
       }
-      events_.push_back(span_event(kComputeLane, op.name, "op", start + span.begin, start + span.end,
+      events_.push_back(span_event(processor_lane(op.processor), op.name, "op", start + span.begin, start + span.end,
                                    {{"op", index},
                                     {"kind", to_string(op.kind)},
                                     {"phase", to_string(op.phase)},
