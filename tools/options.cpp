@@ -190,7 +190,8 @@ Result<int> MachineArguments::thread_count() const {
 
 Result<std::vector<ProcessorRequest>> MachineArguments::processor_requests() const {
   if (processors.empty()) return std::vector<ProcessorRequest>();
-  if (threads != 0) return bad_input("--threads and --processors exclude each other: each processor has its own threads");
+  if (threads != 0)
+    return bad_input("--threads and --processors exclude each other: each processor has its own threads");
   SLUICE_ASSIGN(std::vector<ProcessorRequest> requests, parse_processors(processors));
   int together = 0;
   for (const ProcessorRequest& each : requests) together += each.threads;
@@ -304,9 +305,8 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   ProgressLine progress("measuring ops");
   SLUICE_ASSIGN(prepared.profile, measure_profile(*prepared.workload.compiled, prepared.machine, cache,
                                                   [&](int measured, int total) { progress.update(measured, total); }));
-  SLUICE_RETURN_IF_ERROR(
-      measure_processors(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
-                         [&](int measured, int total) { progress.update(measured, total); }));
+  SLUICE_RETURN_IF_ERROR(measure_processors(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
+                                            [&](int measured, int total) { progress.update(measured, total); }));
   return prepared;
 }
 
@@ -327,8 +327,8 @@ Status add_encodings(Prepared& prepared, const MachineArguments& machine, const 
 
 Status add_implementations(Prepared& prepared, const MachineArguments& machine,
                            const std::vector<std::string>& planners) {
-  const bool chosen = std::ranges::any_of(prepared.workload.choices,
-                                          [](const OpChoice& each) { return each.implementation != 0; });
+  const bool chosen =
+      std::ranges::any_of(prepared.workload.choices, [](const OpChoice& each) { return each.implementation != 0; });
   const bool chooses = std::ranges::any_of(planners, [](const std::string& name) {
     const PlannerEntry* const entry = find_planner(name);
     return entry != nullptr && entry->chooses_implementations;

@@ -51,7 +51,7 @@ struct MachineArguments {
   std::string choices_of;       // a plan file whose implementations and processors all plans are to have
 
   void add_threads_to(CLI::App& command);
-  void add_to(CLI::App& command);  // threads and the rest
+  void add_to(CLI::App& command);    // threads and the rest
   Result<int> thread_count() const;  // of the main processor
   Result<std::vector<ProcessorRequest>> processor_requests() const;
   // Not yet probed. `whole`: what 100 % of a slow tier's capacity means (fast_only_bytes()); without it a percentage is

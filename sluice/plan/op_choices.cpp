@@ -33,12 +33,12 @@ Status check_choices(const Graph& graph, ProcessorId processors, const std::vect
     const auto known = static_cast<std::int32_t>(std::max<std::size_t>(1, op.implementations.size()));
     const OpChoice& choice = choices[index];
     if (choice.implementation < 0 || choice.implementation >= known) {
-      return bad_input(fmt::format("{} has {} implementations, none of them number {}", op.name, known,
-                                   choice.implementation));
+      return bad_input(
+          fmt::format("{} has {} implementations, none of them number {}", op.name, known, choice.implementation));
     }
     if (choice.processor < 0 || choice.processor >= processors) {
-      return bad_input(fmt::format("{} is to run on processor {}, and there are {}: name them with --processors", op.name,
-                                   choice.processor, processors));
+      return bad_input(fmt::format("{} is to run on processor {}, and there are {}: name them with --processors",
+                                   op.name, choice.processor, processors));
     }
   }
   return {};

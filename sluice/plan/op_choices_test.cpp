@@ -25,7 +25,8 @@ TEST(OpChoices, AreDescribedWhereThereAreAny) {
   plan.ops = {{0, {}}, {0, {}}};
   EXPECT_EQ(describe_choices(plan), "");
   plan.ops[0].implementation = 2;
-  EXPECT_EQ(describe_choices(plan), "1 op by other kernels than the default: bits are those of fast-only with --choices-of this plan");
+  EXPECT_EQ(describe_choices(plan),
+            "1 op by other kernels than the default: bits are those of fast-only with --choices-of this plan");
   plan.ops[1].processor = 1;
   EXPECT_THAT(describe_choices(plan), HasSubstr("1 op by other kernels than the default, 1 op on other processors"));
 }

@@ -5,8 +5,8 @@
 // depends on the budget and on what else is needed then, which is the placing planner's business. So a few rules are
 // tried: every op takes the fastest of its implementations whose operands and workspace together stay within a share of
 // the fast budget, for one share after the other; and the one for which time and workspace together cost least, at one
-// price of room after the other. `sentinel` plans for each, the simulator times it, and the best is
-// kept. That may be the implementations that ops have anyway: others round differently, so they must be clearly worth it.
+// price of room after the other. `sentinel` plans for each, the simulator times it, and the best is kept. That may be the
+// implementations that ops have anyway: others round differently, so they must be clearly worth it.
 //
 // Profiles without times of other implementations (Profile::choices) leave nothing to choose.
 #include <fmt/format.h>
@@ -157,9 +157,8 @@ class KernelSearch {
     asked.choices = choices;
     asked.additions = choose_planner(kKernelsPlacedBy)->additions;
     auto step = std::make_shared<const RescheduledRequest>(asked);
-    PlanRequest draft = step->request();
-    draft.draft = true;
-    const Result<Plan> plan = find_planner(kKernelsPlacedBy)->plan(draft);
+    // No draft, unless one is asked for: how tightly a plan packs can be as much as the kernels differ.
+    const Result<Plan> plan = find_planner(kKernelsPlacedBy)->plan(step->request());
     if (!plan.ok()) {
       if (!failure_) failure_ = plan.error();
       return;

@@ -18,8 +18,11 @@ PlanningProblem two_kernels(Bytes workspace, double speed, const std::string& sl
   Graph graph = merged_model("resnet20", 8, 32);
   for (OpIndex op = 0; op < graph.op_count(); ++op) {
     if (graph.op(op).kind != OpKind::kConv2d) continue;
-    Tensor scratch{.name = graph.op(op).name + ".workspace", .shape = {kLeastWorkspace}, .dtype = DType::kU8,
-                   .role = Role::kWorkspace, .bytes = kLeastWorkspace};
+    Tensor scratch{.name = graph.op(op).name + ".workspace",
+                   .shape = {kLeastWorkspace},
+                   .dtype = DType::kU8,
+                   .role = Role::kWorkspace,
+                   .bytes = kLeastWorkspace};
     graph.op(op).outputs.push_back(graph.add_tensor(std::move(scratch)));
     graph.op(op).implementations = {{"slow", 0}, {"fast", workspace}};
   }
@@ -93,7 +96,8 @@ TEST(KernelChoice, LeavesWhatIsChosenForAllPlans) {
   const PlanningProblem problem = two_kernels(64 * kKiB, 3);
   PlanRequest request = problem.request(0.5);
   request.choices.resize(problem.graph.ops().size());
-  const auto first = std::ranges::find_if(problem.graph.ops(), [](const Op& op) { return op.implementations.size() > 1; });
+  const auto first =
+      std::ranges::find_if(problem.graph.ops(), [](const Op& op) { return op.implementations.size() > 1; });
   request.choices[static_cast<std::size_t>(first - problem.graph.ops().begin())].implementation = 1;
   const Result<Plan> plan = make_plan("kernel-choice", request);
   ASSERT_TRUE(plan.ok()) << plan.error().message;

@@ -1,10 +1,10 @@
-#include "sluice/memory/processors.hpp"
 #include "sluice/report/comparison_text.hpp"
 
 #include <fmt/format.h>
 
 #include <set>
 
+#include "sluice/memory/processors.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/bound_note.hpp"

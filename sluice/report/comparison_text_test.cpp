@@ -66,8 +66,9 @@ TEST_F(ComparisonTextTest, OtherKernelsMayRoundDifferently) {
   result.rows[1].same_losses = false;
   const std::string shown = text(result);
   EXPECT_THAT(shown, HasSubstr("01234567  own kernels\n"));
-  EXPECT_THAT(shown, HasSubstr("note: kernel-choice: 1 op by other kernels than the default: bits are those of fast-only "
-                               "with --choices-of this plan\n"));
+  EXPECT_THAT(shown,
+              HasSubstr("note: kernel-choice: 1 op by other kernels than the default: bits are those of fast-only "
+                        "with --choices-of this plan\n"));
   EXPECT_TRUE(result.same_bits());
   EXPECT_THAT(shown, Not(HasSubstr("oim runs")));
   result.rows[2].other_choices = true;
