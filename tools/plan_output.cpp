@@ -79,7 +79,8 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
     fields.emplace_back("schedule", fmt::format("{} ops: {} later than in the model's order, {} run again",
                                                 plan.schedule.size(), counts.later, counts.again));
   }
-  if (std::string choices = describe_choices(plan); !choices.empty()) fields.emplace_back("choices", std::move(choices));
+  if (std::string choices = describe_choices(plan); !choices.empty())
+    fields.emplace_back("choices", std::move(choices));
   fields.emplace_back("predicted step", fmt::format("{} (lower bound {})", format_seconds(plan.predicted_step_seconds),
                                                     format_seconds(plan.lower_bound_seconds)));
   std::string below_bound;

@@ -12,7 +12,8 @@ std::string describe_policy_run(const Machine& machine, const Plan& plan) {
   const auto room = static_cast<double>(usable_fast_bytes(plan));
   const auto whole = static_cast<double>(plan.budgets.at(kFastTier));
   return fmt::format(
-      "policy {}, decides as accesses happen{}\n{}", plan.planner, is_emulated(machine) ? ", " + emulation_note(machine) : "",
+      "policy {}, decides as accesses happen{}\n{}", plan.planner,
+      is_emulated(machine) ? ", " + emulation_note(machine) : "",
       format_fields({{"fast memory", fmt::format("{} ({:.1f} % of everything)", format_bytes(usable_fast_bytes(plan)),
                                                  100 * room / whole)},
                      {"predicted step", format_seconds(plan.predicted_step_seconds)}}));

@@ -157,8 +157,8 @@ std::string describe_implementations(const Graph& graph, const Profile& profile,
     const std::vector<Seconds> times = implementation_times(graph, profile, op);
     for (std::size_t i = 0; i < times.size(); ++i) {
       const Implementation& each = graph.op(op).implementations[i];
-      table.add_row({i == 0 ? graph.op(op).name : "", each.name, format_seconds(times[i]),
-                     format_bytes(each.workspace_bytes)});
+      table.add_row(
+          {i == 0 ? graph.op(op).name : "", each.name, format_seconds(times[i]), format_bytes(each.workspace_bytes)});
     }
   }
   return fmt::format("\n{} of {} ops have several kernels; the first of each runs unless a plan chooses another\n\n{}",

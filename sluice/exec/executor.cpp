@@ -140,7 +140,12 @@ class ProgramExecutor : public Executor {
     step_ = &context;
     trace_.stall_seconds = 0;
     progress_.begin_step();
-    return processors_.front()->run_step();
+    try {
+      return processors_.front()->run_step();
+    } catch (...) {
+      stop_lanes();  // other processors use what the caller will take away
+      throw;
+    }
   }
 
   const Location& location_between_steps(TensorId tensor, std::size_t bytes) const {
@@ -168,7 +173,7 @@ class ProgramExecutor : public Executor {
   Progress progress_;
   OpObserver* observer_ = nullptr;
   const StepContext* step_ = nullptr;  // of the running step
-  StepTimes trace_;  // of the running step; lanes write their transfers' entries
+  StepTimes trace_;                    // of the running step; lanes write their transfers' entries
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<ComputeLane>> processors_;  // by ProcessorId
   Status usable_;

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr TierId kSlow = 1;
+constexpr TierId kSlowTier = 1;
 constexpr LinkId kEvict = 0;
 constexpr LinkId kPrefetch = 1;
 constexpr Bytes kMovedBytes = kMiB;
@@ -54,13 +54,13 @@ struct Fixture {
       tier.read_bandwidth = tier.write_bandwidth = 50e9;
       machine.tiers.push_back(tier);
     }
-    machine.links = {throttled(kFastTier, kSlow), throttled(kSlow, kFastTier)};
+    machine.links = {throttled(kFastTier, kSlowTier), throttled(kSlowTier, kFastTier)};
 
     const Location fast0{kFastTier, 0};
     const Location fast1{kFastTier, kMovedBytes};
     const Location fast2{kFastTier, 2 * kMovedBytes};
-    const Location slow0{kSlow, 0};
-    const Location slow1{kSlow, kMovedBytes};
+    const Location slow0{kSlowTier, 0};
+    const Location slow1{kSlowTier, kMovedBytes};
     program.arena_bytes = {3 * kMovedBytes, 2 * kMovedBytes};
     program.transfers = {{p, kPrefetch, slow0, fast0, kMovedBytes, kStepStart, {}},
                          {x, kEvict, fast1, slow1, kMovedBytes, 0, {}},
@@ -174,7 +174,7 @@ class BackwardsEngine final : public TransferEngine {
 
 TEST(Executor, ALinkServesOneTransferAtATimeWhateverItsEngineDoes) {
   Fixture fixture;
-  const Location slow0{kSlow, 0}, slow1{kSlow, kMovedBytes};
+  const Location slow0{kSlowTier, 0}, slow1{kSlowTier, kMovedBytes};
   const Location fast0{kFastTier, 0}, fast2{kFastTier, 2 * kMovedBytes};
   fixture.program.transfers = {{fixture.p, kPrefetch, slow0, fast0, kMovedBytes, kStepStart, {}},
                                {fixture.x, kPrefetch, slow1, fast2, kMovedBytes, kStepStart, {}}};
@@ -223,11 +223,11 @@ TEST(Executor, RecordsHowLongComputeWaited) {
 
 TEST(Executor, OpsWaitLongerForOperandsInAnEmulatedTier) {
   Fixture fixture;
-  fixture.machine.tiers[kSlow].read_bandwidth = 50e6;
+  fixture.machine.tiers[kSlowTier].read_bandwidth = 50e6;
   fixture.program.transfers.clear();
   fixture.program.lanes = {{}, {}};
   fixture.program.compute[1].waits.clear();
-  fixture.program.compute[0] = {0, {{kSlow, 0}, {kFastTier, 0}}, {}};
+  fixture.program.compute[0] = {0, {{kSlowTier, 0}, {kFastTier, 0}}, {}};
   fixture.program.compute[2].waits.clear();
   testing::MixingGraph compiled(fixture.graph);
   auto executor = fixture.make(compiled);

@@ -62,7 +62,9 @@ bool Progress::wait_for_transfer(TransferIndex transfer, ProcessorId waiting) {
   return done;
 }
 
-bool Progress::wait_for_op(OpIndex op, ProcessorId waiting) { return wait_for_moment(moment_after(step_, op), waiting); }
+bool Progress::wait_for_op(OpIndex op, ProcessorId waiting) {
+  return wait_for_moment(moment_after(step_, op), waiting);
+}
 
 bool Progress::wait_for_step(std::int64_t step, ProcessorId waiting) {
   return wait_for_moment(moment_after(step, kStepStart), waiting);

@@ -94,7 +94,8 @@ std::optional<double> PolicyActivity::passes() const {
 float ComparisonRow::loss(std::size_t step) const { return std::bit_cast<float>(loss_bits.at(step)); }
 
 bool ComparisonResult::same_bits() const {
-  return std::ranges::all_of(rows, [](const ComparisonRow& row) { return row.failure || row.other_choices || row.same_bits(); });
+  return std::ranges::all_of(
+      rows, [](const ComparisonRow& row) { return row.failure || row.other_choices || row.same_bits(); });
 }
 
 MovedBytes traffic_of(const WorkerStep& step, const Machine& machine) {

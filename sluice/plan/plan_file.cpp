@@ -195,7 +195,8 @@ Status check_no_early_encoding(const JsonReader& document, int version, const Pl
 
 // Readers before version 6 know one processor and would run every op there.
 Status check_no_early_processor(const JsonReader& document, int version, const Plan& plan) {
-  const bool several = std::ranges::any_of(plan.ops, [](const OpPlacement& op) { return op.processor != kMainProcessor; });
+  const bool several =
+      std::ranges::any_of(plan.ops, [](const OpPlacement& op) { return op.processor != kMainProcessor; });
   if (version >= 6 || !several) return {};
   return document.error("ops", fmt::format("version {} has no processors: plan again", version));
 }

@@ -56,7 +56,8 @@ Seconds longest_compute(const Graph& graph, const CostModel& costs) {
 Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
                          std::span<const Bytes> budgets, Encoding encoding) {
   const Seconds compute = longest_compute(graph, costs);
-  const bool one_processor = std::ranges::all_of(graph.ops(), [](const Op& op) { return op.processor == kMainProcessor; });
+  const bool one_processor =
+      std::ranges::all_of(graph.ops(), [](const Op& op) { return op.processor == kMainProcessor; });
   if (!one_processor || machine.tiers.size() != 2 || machine.tier(1).addressable) return compute;
   const auto out = machine.link_between(kFastTier, 1);
   const auto in = machine.link_between(1, kFastTier);

@@ -33,7 +33,8 @@ void take_choices(const Profile& given, const Rescheduled& step, Profile& result
     if (found == given.choices.end()) continue;
     const OpIndex op = step.op_of[slot];
     result.op_seconds[slot] = found->second->warm[op];
-    if (!found->second->cold.empty() && !result.cold_seconds.empty()) result.cold_seconds[slot] = found->second->cold[op];
+    if (!found->second->cold.empty() && !result.cold_seconds.empty())
+      result.cold_seconds[slot] = found->second->cold[op];
   }
   result.choices.clear();
 }

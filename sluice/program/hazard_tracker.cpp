@@ -171,14 +171,15 @@ std::vector<OpIndex> HazardTracker::without_known(const std::vector<OpIndex>& fo
 void HazardTracker::drop_known_by_each_other(Waits& waits) const {
   const Waits all = waits;
   std::erase_if(waits.transfers, [&](TransferIndex transfer) {
-    return std::ranges::any_of(all.ops, [&](OpIndex op) {
-      return known_[as_index(processor_of(op))].settled_by[as_index(transfer)] <= op;
-    });
+    return std::ranges::any_of(
+        all.ops, [&](OpIndex op) { return known_[as_index(processor_of(op))].settled_by[as_index(transfer)] <= op; });
   });
   std::erase_if(waits.ops, [&](OpIndex op) {
     const auto knows = [&](const LastOps& last) { return last[as_index(processor_of(op))] >= op; };
-    return std::ranges::any_of(all.ops, [&](OpIndex other) { return other != op && knows(op_knows_[as_index(other)]); }) ||
-           std::ranges::any_of(all.transfers, [&](TransferIndex each) { return knows(transfer_knows_[as_index(each)]); });
+    return std::ranges::any_of(all.ops,
+                               [&](OpIndex other) { return other != op && knows(op_knows_[as_index(other)]); }) ||
+           std::ranges::any_of(all.transfers,
+                               [&](TransferIndex each) { return knows(transfer_knows_[as_index(each)]); });
   });
 }
 

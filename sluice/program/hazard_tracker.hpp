@@ -93,7 +93,7 @@ class HazardTracker {
   // Where there are several processors: what is done when an op, or a transfer, is.
   std::vector<LastOps> op_knows_;
   std::vector<LastOps> transfer_knows_;
-  std::vector<int> mark_;                          // by TransferIndex: last round in which it was reached
+  std::vector<int> mark_;  // by TransferIndex: last round in which it was reached
   int round_ = 0;
 };
 

@@ -67,7 +67,7 @@ struct TransferInstruction {
   std::vector<TransferPart> others;  // a block's other members, by offset
   // What lies in the slow tier is, or will be, encoded. Towards tier 0 the transfer decodes, away from it it encodes.
   Encoding encoding = Encoding::kNone;
-  ResidencyIndex encoded = -1;  // the residency where it lies so
+  ResidencyIndex encoded = -1;         // the residency where it lies so
   std::vector<OpIndex> op_waits = {};  // of other processors than that of `after_op`
 };
 

@@ -14,14 +14,14 @@ struct Span {
 };
 
 struct StepTimes {
-  std::vector<Span> ops;          // by OpIndex; without the wait before the op
+  std::vector<Span> ops;  // by OpIndex; without the wait before the op
   // By OpIndex: how long the op waited, for transfers or other processors, after the previous op of its own ended.
   std::vector<Seconds> stalls;
-  std::vector<Span> transfers;    // by TransferIndex: while the lane's link served it; those of a lane do not overlap
-  Seconds step_seconds = 0;       // until the last instruction is done
+  std::vector<Span> transfers;  // by TransferIndex: while the lane's link served it; those of a lane do not overlap
+  Seconds step_seconds = 0;     // until the last instruction is done
   // Of the main processor: sum of stalls, plus what it waits at the end of the step.
   Seconds stall_seconds = 0;
-  std::vector<Bytes> link_bytes;  // by LinkId: moved in the step; of what is encoded, the encoded bytes
+  std::vector<Bytes> link_bytes;      // by LinkId: moved in the step; of what is encoded, the encoded bytes
   std::vector<Bytes> raw_link_bytes;  // by LinkId: the same if nothing were encoded
 };
 

@@ -84,8 +84,9 @@ class TraceWriter {
       const Op& op = graph_.op(index);
       const Span& span = traced.trace.ops[at];
       if (traced.trace.stalls[at] > 0) {
-        events_.push_back(span_event(processor_lane(op.processor), "stall", "stall", start + span.begin - traced.trace.stalls[at],
-                                     start + span.begin, {{"before", op.name}}));
+        events_.push_back(span_event(processor_lane(op.processor), "stall", "stall",
+                                     start + span.begin - traced.trace.stalls[at], start + span.begin,
+                                     {{"before", op.name}}));
       }
       events_.push_back(span_event(processor_lane(op.processor), op.name, "op", start + span.begin, start + span.end,
                                    {{"op", index},

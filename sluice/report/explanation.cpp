@@ -93,7 +93,8 @@ class PlanStory {
     const Op& op = graph().op(slot);
     if (plan_.ops[slot].implementation != 0) text += " by " + op.implementations.front().name;
     if (op.processor != kMainProcessor) {
-      text += fmt::format("{} on processor '{}'", text.empty() ? "" : ",", machine_.processors.at(as_index(op.processor)).name);
+      text += fmt::format("{} on processor '{}'", text.empty() ? "" : ",",
+                          machine_.processors.at(as_index(op.processor)).name);
     }
     return text;
   }

@@ -42,10 +42,11 @@ nlohmann::json run_record(const Machine& machine) {
                      {"shared_bandwidth", link.shared_bandwidth},
                      {"throttled", link.throttled}});
   }
-  nlohmann::json record = {{"sluice", kVersion},         {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-          {"cpu", machine.cpu},         {"processor", host_cpu_json(read_host_cpu())},
-          {"threads", machine.threads}, {"emulated", is_emulated(machine)},
-          {"slow_tiers", slow_tiers},   {"links", links}};
+  nlohmann::json record = {
+      {"sluice", kVersion},         {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"cpu", machine.cpu},         {"processor", host_cpu_json(read_host_cpu())},
+      {"threads", machine.threads}, {"emulated", is_emulated(machine)},
+      {"slow_tiers", slow_tiers},   {"links", links}};
   for (const Processor& each : machine.processors) {
     record["processors"].push_back({{"name", each.name}, {"threads", each.threads}, {"emulated", each.emulated}});
   }

@@ -131,9 +131,7 @@ class Simulation {
     timeline_.raw_link_bytes[link] += transfer.bytes;
   }
 
-  bool op_done(OpIndex op) const {
-    return op == kStepStart || op_done_[as_index(op)];
-  }
+  bool op_done(OpIndex op) const { return op == kStepStart || op_done_[as_index(op)]; }
 
   void set_speed(LaneState& lane) const {
     if (!lane.busy || !lane.shares_with) return;

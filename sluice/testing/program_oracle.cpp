@@ -293,7 +293,7 @@ class AdversarialRun {
   std::vector<std::size_t> compute_next_;  // by ProcessorId: place in its lane
   std::vector<OpState> ops_;               // by OpIndex
   std::vector<std::size_t> lane_next_;     // by LinkId
-  std::vector<TransferState> transfers_;  // by TransferIndex
+  std::vector<TransferState> transfers_;   // by TransferIndex
   std::optional<std::string> wrong_;
 };
 

@@ -43,7 +43,8 @@ Workload workload_of(const Case& of) {
 Machine machine_of(const Case& of, const std::vector<std::string>& slow) {
   Machine machine = test_machine(of.threads, slow);
   if (of.host_threads == 0) return machine;
-  SLUICE_CHECK(add_processors({{"device", of.threads, {}}, {"host", of.host_threads, {}}}, machine).ok(), "two of them");
+  SLUICE_CHECK(add_processors({{"device", of.threads, {}}, {"host", of.host_threads, {}}}, machine).ok(),
+               "two of them");
   return machine;
 }
 
@@ -108,7 +109,8 @@ INSTANTIATE_TEST_SUITE_P(Models, SameBitsTest,
                                            Case{"plain20", 2, {"60%"}, 2}),
                          [](const auto& instance) {
                            const Case& of = instance.param;
-                           const std::string host = of.host_threads > 0 ? "_host" + std::to_string(of.host_threads) : "";
+                           const std::string host =
+                               of.host_threads > 0 ? "_host" + std::to_string(of.host_threads) : "";
                            return of.model + "_" + std::to_string(of.threads) + "threads" + host;
                          });
 

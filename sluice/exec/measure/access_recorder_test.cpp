@@ -13,7 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr Bytes kPage = kPageBytes;
-constexpr Bytes kReach = 64 * kPage;
+constexpr Bytes kRecorderReach = 64 * kPage;
 using Touch = std::pair<TensorId, bool>;  // tensor, write
 
 // Tensor 2 lies where tensor 0 was, which is dead by then.
@@ -73,7 +73,7 @@ TensorTouches touches(TensorId tensor, std::int64_t reads, std::int64_t writes) 
 
 TEST(AccessRecorder, CountsEveryOperandOfEveryOp) {
   const Fixture fixture;
-  auto recorder = AccessRecorder::create(fixture.graph, fixture.program, kReach, kPage, 1);
+  auto recorder = AccessRecorder::create(fixture.graph, fixture.program, kRecorderReach, kPage, 1);
   ASSERT_TRUE(recorder.ok()) << recorder.error().message;
   AccessRecorder& counted = **recorder;
   fixture.run(counted, 0, {});
@@ -102,7 +102,7 @@ TEST(AccessRecorder, CountsWhatTheTlbCouldNotKeep) {
 
 TEST(AccessRecorder, LeavesMemoryOpenBetweenOps) {
   const Fixture fixture;
-  auto recorder = AccessRecorder::create(fixture.graph, fixture.program, kReach, kPage, 1);
+  auto recorder = AccessRecorder::create(fixture.graph, fixture.program, kRecorderReach, kPage, 1);
   ASSERT_TRUE(recorder.ok());
   fixture.run(**recorder, 1, {});
   for (Bytes offset = 0; offset < 60 * kPage; ++offset) fixture.arena.data()[offset] = std::byte{7};
@@ -117,7 +117,7 @@ TEST(AccessRecorder, APageThatOperandsShareCountsForEach) {
     tensor->bytes = 1024;
   }
   fixture.program.compute[1].operands = {{0, 64}, {0, 2048}};
-  auto recorder = AccessRecorder::create(fixture.graph, fixture.program, kReach, kPage, 1);
+  auto recorder = AccessRecorder::create(fixture.graph, fixture.program, kRecorderReach, kPage, 1);
   ASSERT_TRUE(recorder.ok());
   const std::vector<void*> operands = {fixture.arena.data() + 64, fixture.arena.data() + 2048};
   ASSERT_TRUE((*recorder)->before_op(1, operands).ok());

@@ -108,9 +108,9 @@ class CopyWalk {
   void check_addressable(OpIndex op, TierId tier) {
     const ProcessorId processor = plan_.ops[as_index(op)].processor;
     if (machine_.addresses(processor, tier)) return;
-    const std::string who = machine_.tier(tier).addressable
-                                ? fmt::format("processor {} '{}'", processor, machine_.processors[as_index(processor)].name)
-                                : "ops";
+    const std::string who = machine_.tier(tier).addressable ? fmt::format("processor {} '{}'", processor,
+                                                                          machine_.processors[as_index(processor)].name)
+                                                            : "ops";
     findings_.add(
         Rule::kTierAddressable, op,
         fmt::format("{} has an operand in {}, which {} may not address", names_.op(op), names_.tier(tier), who));

@@ -16,7 +16,7 @@
 namespace sluice {
 namespace {
 
-constexpr double kTolerance = 1e-4;  // of the largest value: Winograd rounds more
+constexpr double kRounding = 1e-4;  // of the largest value: Winograd rounds more
 
 std::vector<OpChoice> every_op(const Graph& graph, std::int32_t implementation, ProcessorId processor) {
   std::vector<OpChoice> choices;
@@ -83,7 +83,8 @@ void expect_same_values(CompiledGraph& compiled, const Rescheduled& step) {
     first.run_op(index, context);
     if (!differs) continue;
     other.run_op(index, context);
-    EXPECT_LE(difference(first, other, op), kTolerance) << op.name << " by " << step.graph.op(index).implementations[0].name;
+    EXPECT_LE(difference(first, other, op), kRounding)
+        << op.name << " by " << step.graph.op(index).implementations[0].name;
     ++compared;
   }
   EXPECT_GT(compared, 4);

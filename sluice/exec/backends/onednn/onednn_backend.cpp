@@ -64,7 +64,7 @@ class OnednnGraph : public CompiledGraph {
 
   dnnl::engine engine_;
   LoweredGraph lowered_;
-  std::vector<int> threads_;  // by processor
+  std::vector<int> threads_;                                        // by processor
   std::shared_ptr<WaitPolicy> waiting_ = WaitPolicy::of_process();  // as long as its ops may run
 };
 

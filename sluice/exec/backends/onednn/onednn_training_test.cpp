@@ -15,13 +15,13 @@ namespace {
 
 // Of each tensor's length. Kernels differ in rounding, 1e-6 or so; a gradient that is off by a percent, or in one of
 // its rows, differs by more than this.
-constexpr double kTolerance = 1e-3;
+constexpr double kTrainingTolerance = 1e-3;
 
 NamedValues trained_by(const std::unique_ptr<Backend>& backend, const Graph& graph) {
   return trained(*compiled(backend, graph));
 }
 
-void expect_trains_as_the_reference(const Graph& graph, double tolerance = kTolerance) {
+void expect_trains_as_the_reference(const Graph& graph, double tolerance = kTrainingTolerance) {
   const NamedValues actual = trained_by(make_onednn_backend(), graph);
   EXPECT_EQ(farthest(actual, trained_by(make_reference_backend(), graph), tolerance), "");
 }
@@ -72,8 +72,8 @@ TEST(OnednnTraining, ConvolutionsSlicedBySamplesFollowTheWholeOnes) {
   const Graph sliced = slice_batch(whole, 80 * kKiB);
   ASSERT_GT(sliced.op_count(), whole.op_count());
   const NamedValues expected = trained_by(make_reference_backend(), whole);
-  EXPECT_EQ(farthest(trained_by(make_reference_backend(), sliced), expected, kTolerance), "");
-  EXPECT_EQ(farthest(trained_by(make_onednn_backend(), sliced), expected, kTolerance), "");
+  EXPECT_EQ(farthest(trained_by(make_reference_backend(), sliced), expected, kTrainingTolerance), "");
+  EXPECT_EQ(farthest(trained_by(make_onednn_backend(), sliced), expected, kTrainingTolerance), "");
 }
 
 TEST(OnednnTraining, WinogradsConvolutionsFollowTheDirectOnes) {

@@ -6,14 +6,14 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSeed = 77;
+constexpr std::uint64_t kGradientSeed = 77;
 
 class ReferenceGradients : public ::testing::TestWithParam<OpCase> {};
 
 TEST_P(ReferenceGradients, EqualDifferencesOfTheOutput) {
-  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kGradientSeed);
   const OpCase& tested = GetParam();
-  DifferenceCheck check(tested.graph, {}, leaf_values(tested.graph, kSeed));
+  DifferenceCheck check(tested.graph, {}, leaf_values(tested.graph, kGradientSeed));
   for (const GradientClaim& claim : tested.gradients) check.expect_gradient(claim, 2e-3F, 1e-2, 6);
 }
 
