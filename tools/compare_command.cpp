@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "sluice/exec/measure/profiler.hpp"
+#include "sluice/exec/measure/choice_profiler.hpp"
 #include "sluice/experiment/comparison.hpp"
 #include "sluice/report/comparison_json.hpp"
 #include "sluice/report/comparison_text.hpp"
@@ -28,6 +28,14 @@ struct CompareArguments {
   ComparisonOptions comparison;
 };
 
+// What is known of other choices, in the same moment as the rest: else the moments would be compared, not the choices.
+Status measure_choices_again(const Prepared& prepared, ProfileCache& cache, Profile& again) {
+  CompiledGraph& compiled = *prepared.workload.compiled;
+  SLUICE_RETURN_IF_ERROR(measure_processors(compiled, prepared.machine, cache, again));
+  if (!has_implementation_times(prepared.profile)) return {};
+  return measure_implementations(compiled, prepared.machine, cache, again, {}, KnownTimes::kReplace);
+}
+
 Result<int> run_compare(CompareArguments arguments) {
   SLUICE_RETURN_IF_ERROR(check_planner_names(arguments.comparison.planners));
   SLUICE_RETURN_IF_ERROR(check_trials(arguments.comparison.trials));
@@ -48,7 +56,7 @@ Result<int> run_compare(CompareArguments arguments) {
       SLUICE_ASSIGN(Profile again,
                     measure_profile(*prepared.workload.compiled, prepared.machine, cache, {}, KnownTimes::kReplace));
       again.encodings = prepared.profile.encodings;
-      again.choices = prepared.profile.choices;
+      SLUICE_RETURN_IF_ERROR(measure_choices_again(prepared, cache, again));
       return again;
     };
   }

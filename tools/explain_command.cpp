@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/plan/op_choices.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/report/explanation.hpp"
 #include "sluice/report/run_record.hpp"
@@ -26,6 +27,7 @@ Result<int> run_explain(const ExplainArguments& arguments) {
   const Graph& graph = model.workload.graph();
   SLUICE_RETURN_IF_ERROR(lower_plan(graph, model.machine, model.plan));  // only what may be run is explained
   SLUICE_ASSIGN(const std::vector<Explanation> found, explain(graph, model.machine, model.plan, arguments.name));
+  if (const std::string choices = describe_choices(model.plan); !choices.empty()) fmt::print("{}\n", choices);
   nlohmann::json list = nlohmann::json::array();
   for (const Explanation& each : found) {
     fmt::print("{}", explanation_text(each));

@@ -266,7 +266,9 @@ Result<std::vector<OpChoice>> asked_choices(const Graph& graph, const Machine& o
     return bad_input(fmt::format("--choices-of {}: that plan is for another graph, {} with other options perhaps",
                                  machine.choices_of, plan.graph_name));
   }
-  return choices_by_op(plan, graph.op_count());
+  SLUICE_ASSIGN(std::vector<OpChoice> choices, choices_by_op(plan, graph.op_count()));
+  SLUICE_RETURN_IF_ERROR(check_choices(graph, static_cast<ProcessorId>(on.processor_count()), choices));
+  return choices;
 }
 
 }  // namespace
@@ -331,7 +333,8 @@ Status add_implementations(Prepared& prepared, const MachineArguments& machine,
     const PlannerEntry* const entry = find_planner(name);
     return entry != nullptr && entry->chooses_implementations;
   });
-  return chosen || chooses ? measure_choices(prepared, machine) : Status();
+  const bool known = has_implementation_times(prepared.profile);
+  return (chosen || chooses) && !known ? measure_choices(prepared, machine) : Status();
 }
 
 Status measure_choices(Prepared& prepared, const MachineArguments& machine) {

@@ -108,7 +108,7 @@ Status add_encodings(Prepared& prepared, const MachineArguments& machine, const 
                      const FastBudget& fast, const SessionOptions& session = {});
 
 // How long ops take by other implementations than the first, where one of the planners chooses between them, or all
-// plans are to have others: measured, or from the cache.
+// plans are to have others: measured, or from the cache or the profile's file.
 Status add_implementations(Prepared& prepared, const MachineArguments& machine,
                            const std::vector<std::string>& planners);
 

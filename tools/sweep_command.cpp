@@ -34,7 +34,8 @@ class Sweep {
   Result<int> run() {
     for (const WorkloadArguments& workload : request_.workloads) {
       progress_.clear();
-      SLUICE_ASSIGN(const Prepared prepared, prepare(workload, arguments_.machine, Probe::kUseCache));
+      SLUICE_ASSIGN(Prepared prepared, prepare(workload, arguments_.machine, Probe::kUseCache));
+      SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments_.machine, request_.planners));
       record_ = run_record(prepared.machine);
       emulated_ = is_emulated(prepared.machine);
       BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile);

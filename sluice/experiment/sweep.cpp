@@ -44,8 +44,13 @@ Status add_policy_prediction(SweepPoint& point, const Graph& graph, const Machin
 }
 
 MeasuredPoint measured_point(const ComparisonRow& row, const ComparisonRow& baseline) {
-  return {row.slowdown.median,          row.slowdown.min,       row.slowdown.max, row.step_seconds.median,
-          baseline.step_seconds.median, row.prediction_error(), row.same_bits()};
+  return {row.slowdown.median,
+          row.slowdown.min,
+          row.slowdown.max,
+          row.step_seconds.median,
+          baseline.step_seconds.median,
+          row.prediction_error(),
+          row.other_choices || row.same_bits()};
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 
 #include "sluice/base/as_index.hpp"
 
@@ -25,24 +27,43 @@ Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, OpIndex op_count) 
   return choices;
 }
 
-ChoiceCounts count_choices(const Plan& plan) {
-  ChoiceCounts counts;
-  for (const OpPlacement& op : plan.ops) {
-    if (op.implementation != 0) ++counts.other_kernels;
-    if (op.processor != kMainProcessor) ++counts.other_processors;
+Status check_choices(const Graph& graph, ProcessorId processors, const std::vector<OpChoice>& choices) {
+  for (std::size_t index = 0; index < choices.size(); ++index) {
+    const Op& op = graph.op(static_cast<OpIndex>(index));
+    const auto known = static_cast<std::int32_t>(std::max<std::size_t>(1, op.implementations.size()));
+    const OpChoice& choice = choices[index];
+    if (choice.implementation < 0 || choice.implementation >= known) {
+      return bad_input(
+          fmt::format("{} has {} implementations, none of them number {}", op.name, known, choice.implementation));
+    }
+    if (choice.processor < 0 || choice.processor >= processors) {
+      return bad_input(fmt::format("{} is to run on processor {}, and there are {}: name them with --processors",
+                                   op.name, choice.processor, processors));
+    }
   }
-  return counts;
+  return {};
+}
+
+ChoiceCounts count_choices(const Plan& plan) {
+  std::set<OpIndex> by_other_kernels;
+  std::set<OpIndex> on_other_processors;
+  for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
+    const OpIndex op = plan.schedule.empty() ? static_cast<OpIndex>(slot) : plan.schedule.at(slot);
+    if (plan.ops[slot].implementation != 0) by_other_kernels.insert(op);
+    if (plan.ops[slot].processor != kMainProcessor) on_other_processors.insert(op);
+  }
+  return {static_cast<OpIndex>(by_other_kernels.size()), static_cast<OpIndex>(on_other_processors.size())};
 }
 
 std::string describe_choices(const Plan& plan) {
   const ChoiceCounts counts = count_choices(plan);
   std::string text;
   const auto ops = [](OpIndex count) { return fmt::format("{} op{}", count, count == 1 ? "" : "s"); };
-  if (counts.other_kernels > 0) text += ops(counts.other_kernels) + " by other kernels";
+  if (counts.other_kernels > 0) text += ops(counts.other_kernels) + " by other kernels than the default";
   if (counts.other_processors > 0) {
     text += (text.empty() ? "" : ", ") + ops(counts.other_processors) + " on other processors";
   }
-  return text.empty() ? text : text + ": the bits are those of fast-only with the same choices";
+  return text.empty() ? text : text + ": bits are those of fast-only with --choices-of this plan";
 }
 
 }  // namespace sluice

@@ -13,14 +13,17 @@ namespace sluice {
 // By op of the graph. kBadInput where the plan runs an op twice by two choices, or is of another number of ops.
 Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, OpIndex op_count);
 
+// kBadInput for an implementation that its op does not have, or a processor that is none of so many. `choices` by op.
+Status check_choices(const Graph& graph, ProcessorId processors, const std::vector<OpChoice>& choices);
+
 struct ChoiceCounts {
-  OpIndex other_kernels = 0;     // slots that run by another implementation than the first
-  OpIndex other_processors = 0;  // slots on another processor than the main one
+  OpIndex other_kernels = 0;     // ops that run by another implementation than the first, somewhere
+  OpIndex other_processors = 0;  // ops that run on another processor than the main one
 };
 ChoiceCounts count_choices(const Plan& plan);
 
-// "12 ops by other kernels, 30 ops on other processors: the bits are those of fast-only with the same choices"; empty
-// where the plan chooses nothing.
+// "12 ops by other kernels than the default, 30 ops on other processors: bits are those of fast-only with --choices-of this
+// plan"; empty where the plan chooses nothing.
 std::string describe_choices(const Plan& plan);
 
 }  // namespace sluice

@@ -25,9 +25,29 @@ TEST(OpChoices, AreDescribedWhereThereAreAny) {
   plan.ops = {{0, {}}, {0, {}}};
   EXPECT_EQ(describe_choices(plan), "");
   plan.ops[0].implementation = 2;
-  EXPECT_EQ(describe_choices(plan), "1 op by other kernels: the bits are those of fast-only with the same choices");
+  EXPECT_EQ(describe_choices(plan),
+            "1 op by other kernels than the default: bits are those of fast-only with --choices-of this plan");
   plan.ops[1].processor = 1;
-  EXPECT_THAT(describe_choices(plan), HasSubstr("1 op by other kernels, 1 op on other processors"));
+  EXPECT_THAT(describe_choices(plan), HasSubstr("1 op by other kernels than the default, 1 op on other processors"));
+}
+
+TEST(OpChoices, OfAnOpThatRunsAgainAreCountedOnce) {
+  Plan plan;
+  plan.ops = {{1, {}}, {0, {}}, {1, {}}};
+  plan.schedule = {0, 1, 0};
+  EXPECT_EQ(count_choices(plan).other_kernels, 1);
+}
+
+TEST(OpChoices, ThatTheGraphOrTheMachineDoesNotHaveAreRefused) {
+  Graph graph;
+  Op op;
+  op.name = "conv";
+  op.implementations = {{"direct"}, {"winograd"}};
+  graph.add_op(op);
+  EXPECT_TRUE(check_choices(graph, 2, {{1, 1}}).ok());
+  EXPECT_THAT(check_choices(graph, 1, {{2, 0}}).error().message, HasSubstr("conv has 2 implementations"));
+  EXPECT_FALSE(check_choices(graph, 1, {{-1, 0}}).ok());
+  EXPECT_THAT(check_choices(graph, 1, {{0, 1}}).error().message, HasSubstr("processor 1, and there are 1"));
 }
 
 }  // namespace

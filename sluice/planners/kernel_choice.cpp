@@ -4,8 +4,9 @@
 // "kernel implementation selection"). The fastest may have a workspace that drives other tensors out. What that costs
 // depends on the budget and on what else is needed then, which is the placing planner's business. So a few rules are
 // tried: every op takes the fastest of its implementations whose operands and workspace together stay within a share of
-// the fast budget, for one share after the other. `sentinel` plans for each, the simulator times it, and the best is
-// kept. That may be the implementations that ops have anyway.
+// the fast budget, for one share after the other; and the one for which time and workspace together cost least, at one
+// price of room after the other. `sentinel` plans for each, the simulator times it, and the best is kept. That may be the
+// implementations that ops have anyway: others round differently, so they must be clearly worth it.
 //
 // Profiles without times of other implementations (Profile::choices) leave nothing to choose.
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
+#include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
 
@@ -26,10 +28,14 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kKernelsPlacedBy = "sentinel";
-constexpr double kFasterKernels = 0.998;  // of the simulated time with the implementations that ops have anyway
+// Times of an op that differ by less are the same: two measurements of one implementation differ as much.
+constexpr double kClearlyFasterKernel = 0.97;
 
 // Of the fast budget, for an op's operands and workspace. The first holds any op that can run at all.
 constexpr double kShares[] = {1, 0.8, 0.6, 0.4, 0.25, 0.15, 0};
+// Of the time in which a byte leaves for the nearest slow tier and comes back: what a byte of workspace costs. Not every
+// byte drives another one out, and not every transfer is waited for.
+constexpr double kPrices[] = {0.06, 0.12, 0.25, 0.5, 1};
 
 class Implementations {
  public:
@@ -41,6 +47,15 @@ class Implementations {
   std::vector<OpChoice> fastest_within(Bytes room) const {
     std::vector<OpChoice> choices;
     for (OpIndex op = 0; op < graph_.op_count(); ++op) choices.push_back({pick(op, room), graph_.op(op).processor});
+    return choices;
+  }
+
+  // By op: the one whose time and workspace cost least together, of those that the budget has room for.
+  std::vector<OpChoice> cheapest_at(double seconds_per_byte) const {
+    std::vector<OpChoice> choices;
+    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
+      choices.push_back({pick_at(op, seconds_per_byte), graph_.op(op).processor});
+    }
     return choices;
   }
 
@@ -67,7 +82,22 @@ class Implementations {
       const bool best_fits = operand_bytes_[op] + known[as_index(best)].workspace_bytes <= room;
       const bool fits = operand_bytes_[op] + known[as_index(i)].workspace_bytes <= room;
       const bool smaller = known[as_index(i)].workspace_bytes < known[as_index(best)].workspace_bytes;
-      if (fits && best_fits ? seconds(op, i) < seconds(op, best) : !best_fits && smaller) best = i;
+      const bool faster = seconds(op, i) < kClearlyFasterKernel * seconds(op, best);
+      if (fits && best_fits ? faster : !best_fits && smaller) best = i;
+    }
+    return best;
+  }
+
+  std::int32_t pick_at(OpIndex op, double seconds_per_byte) const {
+    const std::vector<Implementation>& known = graph_.op(op).implementations;
+    const Bytes room = request_.budgets[kFastTier] - operand_bytes_[op];
+    const auto cost = [&](std::int32_t i) {
+      return seconds(op, i) + seconds_per_byte * static_cast<double>(known[as_index(i)].workspace_bytes);
+    };
+    std::int32_t best = pick(op, request_.budgets[kFastTier]);
+    const Seconds noise = (1 - kClearlyFasterKernel) * seconds(op, best);
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(known.size()); ++i) {
+      if (known[as_index(i)].workspace_bytes <= room && cost(i) + noise < cost(best)) best = i;
     }
     return best;
   }
@@ -83,13 +113,9 @@ class KernelSearch {
   explicit KernelSearch(const PlanRequest& request) : given_(request) {}
 
   Status run() {
-    consider(own_choices(), 0);
-    const Implementations implementations(given_);
-    const auto budget = static_cast<double>(given_.budgets[kFastTier]);
-    for (const double share : kShares) {
-      if (given_.profile.choices.empty()) break;
-      consider(implementations.fastest_within(static_cast<Bytes>(share * budget)), share);
-    }
+    SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("kernel-choice", given_.machine));
+    consider(own_choices(), "");
+    if (!given_.profile.choices.empty()) consider_rules(slow.front());
     return best_ ? Status() : Status(*failure_);
   }
 
@@ -98,46 +124,60 @@ class KernelSearch {
   std::vector<std::pair<std::string, std::string>> description() const {
     const auto others = std::ranges::count_if(choices_, [](const OpChoice& each) { return each.implementation != 0; });
     if (others == 0) return {{"kernels", "those that ops have anyway"}};
-    return {{"kernels", fmt::format("{} ops by others than the first: the fastest within {:.0f} % of the fast budget",
-                                    others, 100 * share_)},
+    return {{"kernels", fmt::format("{} ops by others than the first: {}", others, rule_)},
+            {"kernels_tried", fmt::format("{}", tried_.size())},
             {"simulated_with_first_kernels", own_seconds_ ? fmt::format("{:.6f}", *own_seconds_) : "no plan"}};
   }
 
  private:
+  void consider_rules(const SlowTier& slow) {
+    const Implementations implementations(given_);
+    const auto budget = static_cast<double>(given_.budgets[kFastTier]);
+    for (const double share : kShares) {
+      consider(implementations.fastest_within(static_cast<Bytes>(share * budget)),
+               fmt::format("the fastest within {:.0f} % of the fast budget", 100 * share));
+    }
+    const Seconds there_and_back =
+        1 / given_.machine.link(slow.outward).bandwidth + 1 / given_.machine.link(slow.inward).bandwidth;
+    for (const double price : kPrices) {
+      consider(implementations.cheapest_at(price * there_and_back),
+               fmt::format("the cheapest, at {:.0f} % of moving what a workspace drives out", 100 * price));
+    }
+  }
+
   std::vector<OpChoice> own_choices() const {
     std::vector<OpChoice> choices;
     for (const Op& op : given_.graph.ops()) choices.push_back({0, op.processor});
     return choices;
   }
 
-  void consider(std::vector<OpChoice> choices, double share) {
+  void consider(std::vector<OpChoice> choices, const std::string& rule) {
     if (!tried_.insert(choices).second) return;
     PlanRequest asked = given_;
     asked.choices = choices;
     asked.additions = choose_planner(kKernelsPlacedBy)->additions;
     auto step = std::make_shared<const RescheduledRequest>(asked);
-    PlanRequest draft = step->request();
-    draft.draft = true;
-    const Result<Plan> plan = find_planner(kKernelsPlacedBy)->plan(draft);
+    // No draft, unless one is asked for: how tightly a plan packs can be as much as the kernels differ.
+    const Result<Plan> plan = find_planner(kKernelsPlacedBy)->plan(step->request());
     if (!plan.ok()) {
       if (!failure_) failure_ = plan.error();
       return;
     }
-    keep_if_best(std::move(step), std::move(choices), share, *plan);
+    keep_if_best(std::move(step), std::move(choices), rule, *plan);
   }
 
-  void keep_if_best(std::shared_ptr<const RescheduledRequest> step, std::vector<OpChoice> choices, double share,
-                    const Plan& plan) {
+  void keep_if_best(std::shared_ptr<const RescheduledRequest> step, std::vector<OpChoice> choices,
+                    const std::string& rule, const Plan& plan) {
     const PlanRequest& request = step->request();
     const CostModel costs(request.graph, request.profile, request.machine);
     const Seconds seconds = simulate(lower_plan(request.graph, request.machine, plan).value(), costs).step_seconds;
     const bool own = is_own_choice(given_.graph, choices);
     if (own) own_seconds_ = seconds;
     const bool best_is_own = best_ && own_seconds_ == seconds_;
-    if (best_ && seconds >= (best_is_own ? kFasterKernels : 1.0) * seconds_) return;
+    if (best_ && seconds >= (best_is_own ? kWorthMoreTraffic : 1.0) * seconds_) return;
     best_ = std::move(step);
     choices_ = std::move(choices);
-    share_ = share;
+    rule_ = rule;
     seconds_ = seconds;
   }
 
@@ -145,7 +185,7 @@ class KernelSearch {
   std::set<std::vector<OpChoice>> tried_;
   std::shared_ptr<const RescheduledRequest> best_;
   std::vector<OpChoice> choices_;  // of the best
-  double share_ = 0;               // of the best
+  std::string rule_;               // of the best
   Seconds seconds_ = 0;            // of the best
   std::optional<Seconds> own_seconds_;
   std::optional<Error> failure_;  // the first

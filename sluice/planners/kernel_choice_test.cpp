@@ -55,7 +55,9 @@ TEST(KernelChoice, TakesTheFasterKernelWhereItsWorkspaceFits) {
 }
 
 TEST(KernelChoice, LeavesWhatIsNotFasterOrDoesNotFit) {
-  for (const auto& [workspace, speed] : {std::pair(64 * kKiB, 0.5), std::pair(64 * kMiB, 3.0)}) {
+  // Slower; not faster by more than measurements differ; too large.
+  for (const auto& [workspace, speed] :
+       {std::pair(64 * kKiB, 0.5), std::pair(64 * kKiB, 1.02), std::pair(64 * kMiB, 3.0)}) {
     const PlanningProblem problem = two_kernels(workspace, speed);
     const Result<Plan> plan = make_plan("kernel-choice", problem.request(0.4));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
@@ -87,6 +89,19 @@ TEST(KernelChoice, AsksNothingOfAProfileWithoutOtherKernels) {
   const Result<Plan> plan = make_plan("kernel-choice", problem.request(0.4));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->migrations, make_plan("sentinel", problem.request(0.4))->migrations);
+}
+
+// Who is given choices for all plans chooses no others.
+TEST(KernelChoice, LeavesWhatIsChosenForAllPlans) {
+  const PlanningProblem problem = two_kernels(64 * kKiB, 3);
+  PlanRequest request = problem.request(0.5);
+  request.choices.resize(problem.graph.ops().size());
+  const auto first =
+      std::ranges::find_if(problem.graph.ops(), [](const Op& op) { return op.implementations.size() > 1; });
+  request.choices[static_cast<std::size_t>(first - problem.graph.ops().begin())].implementation = 1;
+  const Result<Plan> plan = make_plan("kernel-choice", request);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(choices_by_op(*plan, problem.graph.op_count()).value(), request.choices);
 }
 
 TEST(KernelChoice, EveryPlanOfTheTrialsKeepsTheKernels) {

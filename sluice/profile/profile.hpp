@@ -39,4 +39,12 @@ struct Profile {
   Provenance provenance = Provenance::kMeasured;
 };
 
+// Whether other implementations than the first were timed.
+inline bool has_implementation_times(const Profile& profile) {
+  for (const auto& [choice, times] : profile.choices) {
+    if (choice.implementation != 0) return true;
+  }
+  return false;
+}
+
 }  // namespace sluice

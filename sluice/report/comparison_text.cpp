@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sluice/memory/processors.hpp"
+#include "sluice/plan/op_choices.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/describe_graph.hpp"
@@ -79,6 +80,14 @@ std::optional<std::string> below_bound_note(const ComparisonRow& row, const Grap
 std::string trials_note(const ComparisonRow& row) {
   return fmt::format("{} chose its plan in {} trial steps and {} warm-up steps before the first round: {}", row.planner,
                      row.trials->trial_steps, row.trials->warmup_steps, row.trials->search.summary);
+}
+
+// That the bits are not those of a run that was asked for nothing.
+std::optional<std::string> kernels_note(const ComparisonRow& row) {
+  const std::string choices = describe_choices(row.plan);
+  if (!choices.empty()) return fmt::format("{}: {}", row.planner, choices);
+  if (!row.other_choices) return std::nullopt;
+  return fmt::format("{} runs all ops by the default kernels on one processor, and fast-only does not", row.planner);
 }
 
 std::string again_note(const ProfileCheck& check) {
@@ -176,6 +185,7 @@ std::string comparison_text(const ComparisonHeading& heading, const ComparisonRe
     if (const auto asked = row.plan.raised_from) notes.insert(raised_note(row, *asked, heading.graph));
     if (const auto below = below_bound_note(row, heading.graph)) notes.insert(*below);
     if (row.trials) notes.insert(trials_note(row));
+    if (const auto kernels = kernels_note(row)) notes.insert(*kernels);
     notes.insert(row.notes.begin(), row.notes.end());
   }
   std::string text = heading_text(heading, result) + table.text() + failures + policies_text(result);

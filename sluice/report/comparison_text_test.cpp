@@ -58,6 +58,26 @@ TEST_F(ComparisonTextTest, BitsThatDifferAreShouted) {
   EXPECT_EQ(rows[2]["same_losses"], false);
 }
 
+TEST_F(ComparisonTextTest, OtherKernelsMayRoundDifferently) {
+  ComparisonResult result{.rows = {row("fast-only"), row("kernel-choice"), row("oim")}};
+  result.rows[1].plan.ops = {{1, {}}, {0, {}}};
+  result.rows[1].other_choices = true;
+  EXPECT_THAT(text(result), HasSubstr("01234567  same\n")) << "they may also round alike";
+  result.rows[1].same_losses = false;
+  const std::string shown = text(result);
+  EXPECT_THAT(shown, HasSubstr("01234567  own kernels\n"));
+  EXPECT_THAT(shown,
+              HasSubstr("note: kernel-choice: 1 op by other kernels than the default: bits are those of fast-only "
+                        "with --choices-of this plan\n"));
+  EXPECT_TRUE(result.same_bits());
+  EXPECT_THAT(shown, Not(HasSubstr("oim runs")));
+  result.rows[2].other_choices = true;
+  EXPECT_THAT(text(result), HasSubstr("note: oim runs all ops by the default kernels"));
+  const nlohmann::json rows = document(result)["results"];
+  EXPECT_EQ(rows[1]["other_choices"], true);
+  EXPECT_EQ(rows[1]["ops_by_other_kernels"], 1);
+}
+
 TEST_F(ComparisonTextTest, APolicysPassesAndBytesAreShown) {
   ComparisonResult result{.rows = {row("fast-only"), row("oim"), row("first")}};
   EXPECT_THAT(text(result), Not(HasSubstr("policies, all steps")));

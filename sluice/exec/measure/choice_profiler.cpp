@@ -26,9 +26,9 @@ std::vector<OpChoice> all_by(const Graph& graph, const OpChoice& choice) {
 }
 
 Status measure_choice(CompiledGraph& compiled, const OpChoice& choice, const Machine& alone, ProfileCache& cache,
-                      Profile& profile, const ProfileProgress& on_progress) {
+                      Profile& profile, const ProfileProgress& on_progress, KnownTimes known = KnownTimes::kUse) {
   const auto there = compiled.rescheduled(chosen_step(compiled.graph(), all_by(compiled.graph(), choice)));
-  SLUICE_ASSIGN(Profile times, measure_profile(*there, alone, cache, on_progress));
+  SLUICE_ASSIGN(Profile times, measure_profile(*there, alone, cache, on_progress, known));
   profile.choices[choice] =
       std::make_shared<OpTimes>(OpTimes{std::move(times.op_seconds), std::move(times.cold_seconds)});
   return {};
@@ -47,11 +47,11 @@ Status measure_processors(CompiledGraph& compiled, const Machine& machine, const
 }
 
 Status measure_implementations(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache, Profile& profile,
-                               const ProfileProgress& on_progress) {
+                               const ProfileProgress& on_progress, KnownTimes known) {
   std::size_t most = 0;
   for (const Op& op : compiled.graph().ops()) most = std::max(most, op.implementations.size());
   for (std::int32_t i = 1; i < static_cast<std::int32_t>(most); ++i) {
-    SLUICE_RETURN_IF_ERROR(measure_choice(compiled, {i, kMainProcessor}, machine, cache, profile, on_progress));
+    SLUICE_RETURN_IF_ERROR(measure_choice(compiled, {i, kMainProcessor}, machine, cache, profile, on_progress, known));
   }
   return {};
 }

@@ -18,8 +18,8 @@ namespace sluice {
 Status measure_processors(CompiledGraph& compiled, const Machine& machine, const ProfileCache& cache, Profile& profile,
                           const ProfileProgress& on_progress = {});
 
-// All other implementations, on the main processor.
+// All other implementations, on the main processor. With KnownTimes::kReplace every round measures the whole step again.
 Status measure_implementations(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache, Profile& profile,
-                               const ProfileProgress& on_progress = {});
+                               const ProfileProgress& on_progress = {}, KnownTimes known = KnownTimes::kUse);
 
 }  // namespace sluice
