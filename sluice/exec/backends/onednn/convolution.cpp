@@ -97,8 +97,8 @@ std::vector<KernelRequest> other_methods(const KernelRequest& request, const Ker
   if (!convolves) return {};
   std::vector<KernelRequest> others;
   for (const auto& [method, scratch] :
-       {std::pair(Method::kWinograd, kEndless), std::pair(Method::kWinograd, request.scratch / 4),
-        std::pair(Method::kDirect, Bytes{0})}) {
+       {std::pair(Method::kWinograd, kEndless), std::pair(Method::kWinograd, request.scratch / 2),
+        std::pair(Method::kWinograd, request.scratch / 4), std::pair(Method::kDirect, Bytes{0})}) {
     others.push_back(in_layouts_of(request, kernel));
     others.back().method = method;
     others.back().scratch = scratch;

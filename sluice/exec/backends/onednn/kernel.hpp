@@ -97,7 +97,7 @@ KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine&
 KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine);
 
 // Other ways to do the op than `kernel`, which was made for `request`: each in the kernel's layouts, so that it can take
-// the kernel's place, and of another time or workspace. At most three.
+// the kernel's place, and of another time or workspace. At most four.
 std::vector<KernelRequest> other_methods(const KernelRequest& request, const Kernel& kernel);
 
 }  // namespace sluice

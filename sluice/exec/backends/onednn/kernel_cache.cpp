@@ -39,6 +39,7 @@ std::shared_ptr<Kernel> KernelCache::find_or_make(const KernelRequest& request) 
   return kernels_.emplace_back(request, make_kernel(request, engine_)).second;
 }
 
+// nullptr where oneDNN has none; for a method that is one of several also where it has only a slow reference.
 std::shared_ptr<Kernel> KernelCache::find_or_none(const KernelRequest& request) {
   for (const auto& [known, kernel] : kernels_) {
     if (known == request) return kernel;
@@ -50,19 +51,23 @@ std::shared_ptr<Kernel> KernelCache::find_or_none(const KernelRequest& request) 
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
   }
-  if (made != nullptr && is_reference(*made)) made = nullptr;
+  const bool optional = request.method != Method::kBest;  // where ops have no other kernel, a slow one has to do
+  if (made != nullptr && optional && is_reference(*made)) made = nullptr;
   return kernels_.emplace_back(request, made).second;
 }
 
+std::shared_ptr<Kernel> KernelCache::find_like(const KernelRequest& request, const Kernel& model) {
+  const std::shared_ptr<Kernel> made = find_or_none(request);
+  return made != nullptr && same_layouts(*made, model) ? made : nullptr;
+}
+
+// With another number of threads oneDNN may prefer an implementation in other layouts.
 std::shared_ptr<Kernel> KernelCache::find_or_make_like(const KernelRequest& request, const Kernel& model) {
-  std::shared_ptr<Kernel> made = find_or_none(request);
-  if (made != nullptr && same_layouts(*made, model)) return made;
+  if (std::shared_ptr<Kernel> made = find_like(request, model)) return made;
   KernelRequest direct = request;
   direct.method = Method::kDirect;
-  made = find_or_make(direct);
-  if (made == nullptr || !same_layouts(*made, model)) {
-    throw dnnl::error(dnnl_unimplemented, "no kernel in the layouts of the main processor");
-  }
+  std::shared_ptr<Kernel> made = request.method == Method::kBest ? find_like(direct, model) : nullptr;
+  if (made == nullptr) throw dnnl::error(dnnl_unimplemented, "none in the layouts that the main processor uses");
   return made;
 }
 

@@ -22,13 +22,14 @@ class KernelCache {
   KernelCache(dnnl::engine engine, int threads) : engine_(std::move(engine)), threads_(threads) {}
 
   std::shared_ptr<Kernel> find_or_make(const KernelRequest& request);
-  // nullptr where oneDNN has none, or only a slow reference.
-  std::shared_ptr<Kernel> find_or_none(const KernelRequest& request);
-  // In the layouts of `model`, directly if there is no other way. Throws dnnl::error where there is none at all.
+  // In the layouts of `model`; nullptr where oneDNN has none in these, or for one of several methods only a slow reference.
+  std::shared_ptr<Kernel> find_like(const KernelRequest& request, const Kernel& model);
+  // The same, by another method if the request leaves that open. Throws dnnl::error where there is none.
   std::shared_ptr<Kernel> find_or_make_like(const KernelRequest& request, const Kernel& model);
   std::shared_ptr<Kernel> find_or_make_reorder(const Layout& from, const Layout& to);
 
  private:
+  std::shared_ptr<Kernel> find_or_none(const KernelRequest& request);
   void use_threads() const;
 
   dnnl::engine engine_;

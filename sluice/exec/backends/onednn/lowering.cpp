@@ -214,13 +214,14 @@ class Lowering {
     add_op(std::move(op), cache_.find_or_make_reorder(from.layout, to.layout));
   }
 
-  // The first is the kernel's own, and the others are of those methods that oneDNN has in its layouts.
+  // The first is the kernel's own, and the others are of those methods that oneDNN has in its layouts on every processor.
   OpRequests requests_of(const KernelRequest& request, const Kernel& kernel) {
     OpRequests requests{in_layouts_of(request, kernel)};
     std::vector<std::pair<std::string, Bytes>> known{{kernel.implementation, kernel.workspace_bytes}};
     for (const KernelRequest& other : other_methods(request, kernel)) {
-      const std::shared_ptr<Kernel> made = cache_.find_or_none(other);
-      if (made == nullptr || !same_layouts(*made, kernel)) continue;
+      const std::shared_ptr<Kernel> made = cache_.find_like(other, kernel);
+      const auto lacks = [&](KernelCache& processor) { return processor.find_like(other, kernel) == nullptr; };
+      if (made == nullptr || std::ranges::any_of(others_, lacks)) continue;
       const std::pair way(made->implementation, made->workspace_bytes);
       if (std::ranges::find(known, way) != known.end()) continue;
       known.push_back(way);
