@@ -18,6 +18,7 @@ struct PlanningProblem {
   PlanningProblem(Graph step, const std::string& slow, BytesPerSecond link, BytesPerSecond compute = 4e9)
       : graph(std::move(step)),
         machine(make_machine({.threads = 1, .slow = {{slow}}, .link_bandwidth = link}).value()) {
+    machine.cache_bytes = 4 * kMiB;  // whatever this host has: plans are to be the same everywhere
     for (const Op& op : graph.ops()) {
       double bytes = 0;
       for (const TensorId id : distinct_operands(op)) bytes += static_cast<double>(graph.tensor(id).bytes);
