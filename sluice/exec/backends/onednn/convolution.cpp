@@ -34,11 +34,6 @@ KernelRequest part_of(const KernelRequest& request, const std::vector<bool>& is_
 using MakeConvolution = std::unique_ptr<PrimitiveKernel> (*)(dnnl::algorithm, const KernelRequest&,
                                                              const dnnl::engine&);
 
-// No Winograd for this shape, machine or (where they are fixed) layouts is an answer, not an error.
-bool says_none(const dnnl::error& error) {
-  return error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
-}
-
 // By the method requested; kBest is Winograd's algorithm where that pays and oneDNN has it, else the direct one.
 // `cuttable`: the batch may be done in parts.
 KernelPtr make_by_method(MakeConvolution make, const KernelRequest& request, const OperandRequest& x,

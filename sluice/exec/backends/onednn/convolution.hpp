@@ -68,15 +68,15 @@ struct ConvolutionOperands {
   Layout chosen_y() const { return y.layout.value_or(any_y()); }
 };
 
-// With the layouts that are already fixed, oneDNN may have only a slow implementation, or none. It says "none" by the
-// two states below. In both cases the free choice is kept. Other errors are real.
+// With the layouts that are already fixed, oneDNN may have only a slow implementation, or none. In both cases the free
+// choice is kept.
 template <typename PrimitiveDesc, typename Make>
 PrimitiveDesc keep_layouts_if_as_fast(const PrimitiveDesc& free, Make make_fixed) {
   try {
     const PrimitiveDesc fixed = make_fixed();
     if (std::string_view(fixed.impl_info_str()) == free.impl_info_str()) return fixed;
   } catch (const dnnl::error& error) {
-    if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
+    if (!says_none(error)) throw;
   }
   return free;
 }

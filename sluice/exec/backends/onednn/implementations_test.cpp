@@ -92,7 +92,10 @@ void expect_same_values(CompiledGraph& compiled, const Rescheduled& step) {
 
 TEST(Implementations, ComputeWhatTheFirstOneComputes) {
   const auto compiled = make_onednn_backend()->compile(convolutions(), 2).value();
-  for (std::int32_t implementation = 1; implementation < 4; ++implementation) {
+  std::size_t most = 0;
+  for (const Op& op : compiled->graph().ops()) most = std::max(most, op.implementations.size());
+  ASSERT_GT(most, 1u);
+  for (std::int32_t implementation = 1; implementation < static_cast<std::int32_t>(most); ++implementation) {
     SCOPED_TRACE(implementation);
     expect_same_values(*compiled, chosen_step(compiled->graph(), every_op(compiled->graph(), implementation, 0)));
   }

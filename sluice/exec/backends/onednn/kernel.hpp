@@ -58,6 +58,11 @@ class Kernel {
 
 using KernelPtr = std::unique_ptr<Kernel>;
 
+// How oneDNN says that it has no such primitive for a shape, a machine or fixed layouts. Other errors are real.
+inline bool says_none(const dnnl::error& error) {
+  return error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
+}
+
 // Row-major layouts of all operands: the default for kernels that want no other.
 std::vector<Layout> plain_layouts(const std::vector<OperandRequest>& operands);
 

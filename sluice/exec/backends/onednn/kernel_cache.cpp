@@ -49,7 +49,7 @@ std::shared_ptr<Kernel> KernelCache::find_or_none(const KernelRequest& request) 
   try {
     made = make_kernel(request, engine_);
   } catch (const dnnl::error& error) {
-    if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
+    if (!says_none(error)) throw;
   }
   const bool optional = request.method != Method::kBest;  // where ops have no other kernel, a slow one has to do
   if (made != nullptr && optional && is_reference(*made)) made = nullptr;
