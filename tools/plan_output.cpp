@@ -1,6 +1,7 @@
 #include "tools/plan_output.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -23,14 +24,15 @@ std::optional<Loss> predicted_loss(const Plan& plan, std::optional<Seconds> base
   return Loss{plan.predicted_step_seconds / *baseline - 1, "predicted"};
 }
 
-// Executions beyond the first of an op, and first ones that come later than in the graph's order.
 struct ScheduleCounts {
-  std::int64_t again = 0;
-  std::int64_t later = 0;
+  std::int64_t left_out = 0;  // ops: what they make again is kept instead
+  std::int64_t later = 0;     // ops that run later than in the graph's order
+  std::int64_t again = 0;     // executions beyond the first of an op
 };
 
-ScheduleCounts count_schedule(const Plan& plan) {
+ScheduleCounts count_schedule(const Graph& graph, const Plan& plan) {
   ScheduleCounts counts;
+  if (plan.schedule.empty()) return counts;
   std::set<OpIndex> ran;
   OpIndex furthest = -1;
   for (const OpIndex op : plan.schedule) {
@@ -38,7 +40,24 @@ ScheduleCounts count_schedule(const Plan& plan) {
     (first ? counts.later : counts.again) += !first || op < furthest ? 1 : 0;
     furthest = std::max(furthest, op);
   }
+  counts.left_out = graph.op_count() - static_cast<std::int64_t>(ran.size());
   return counts;
+}
+
+// "771 ops: 71 left out, whose results are kept instead, 5 run again".
+std::string describe_schedule(const Graph& graph, const Plan& plan) {
+  const ScheduleCounts counts = count_schedule(graph, plan);
+  std::vector<std::string> parts;
+  if (counts.left_out > 0) parts.push_back(fmt::format("{} left out, whose results are kept instead", counts.left_out));
+  if (counts.later > 0) parts.push_back(fmt::format("{} later than in the model's order", counts.later));
+  if (counts.again > 0) parts.push_back(fmt::format("{} run again", counts.again));
+  return fmt::format("{} ops: {}", plan.schedule.size(), fmt::join(parts, ", "));
+}
+
+// Above 100 %, what is made again otherwise is kept.
+std::string describe_share(Bytes budget, Bytes whole) {
+  const double share = 100 * static_cast<double>(budget) / static_cast<double>(whole);
+  return fmt::format("{:.1f} % of {}", share, budget > whole ? "the least that holds everything" : "everything");
 }
 
 }  // namespace
@@ -58,10 +77,9 @@ PlanTraffic plan_traffic(const Graph& graph, const Plan& plan) {
 std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan,
                           std::optional<Seconds> baseline) {
   std::vector<std::pair<std::string, std::string>> fields;
-  const auto whole = static_cast<double>(fast_only_bytes(graph));
-  fields.emplace_back("fast arena",
-                      fmt::format("{} of a budget of {} ({:.1f} % of everything)", format_bytes(plan.arena_bytes[0]),
-                                  format_bytes(plan.budgets[0]), 100 * static_cast<double>(plan.budgets[0]) / whole));
+  fields.emplace_back("fast arena", fmt::format("{} of a budget of {} ({})", format_bytes(plan.arena_bytes[0]),
+                                                format_bytes(plan.budgets[0]),
+                                                describe_share(plan.budgets[0], fast_only_bytes(graph))));
   if (const auto asked = plan.raised_from) {
     fields.emplace_back(
         "raised", fmt::format("from the {} asked for, which {} cannot do with", format_bytes(*asked), plan.planner));
@@ -74,11 +92,7 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
   const PlanTraffic traffic = plan_traffic(graph, plan);
   fields.emplace_back("migrations", fmt::format("{} a step: {} out, {} in", plan.migrations.size(),
                                                 format_bytes(traffic.out), format_bytes(traffic.in)));
-  if (!plan.schedule.empty()) {
-    const ScheduleCounts counts = count_schedule(plan);
-    fields.emplace_back("schedule", fmt::format("{} ops: {} later than in the model's order, {} run again",
-                                                plan.schedule.size(), counts.later, counts.again));
-  }
+  if (!plan.schedule.empty()) fields.emplace_back("schedule", describe_schedule(graph, plan));
   if (std::string choices = describe_choices(plan); !choices.empty())
     fields.emplace_back("choices", std::move(choices));
   fields.emplace_back("predicted step", fmt::format("{} (lower bound {})", format_seconds(plan.predicted_step_seconds),
@@ -114,7 +128,8 @@ nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, con
                           {"bytes_out", traffic.out},
                           {"predicted_ms", plan.predicted_step_seconds * 1e3},
                           {"lower_bound_ms", plan.lower_bound_seconds * 1e3}};
-  const ScheduleCounts counts = count_schedule(plan);
+  const ScheduleCounts counts = count_schedule(graph, plan);
+  document["ops_left_out"] = counts.left_out;
   document["ops_later"] = counts.later;
   document["ops_again"] = counts.again;
   const auto loss = predicted_loss(plan, baseline);

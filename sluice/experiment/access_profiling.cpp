@@ -28,11 +28,11 @@ struct PlanChoice {
 };
 
 Result<PlanChoice> choose_plan(const Graph& graph, const Machine& machine, const FastBudget& fast) {
-  if (has_addressable_slow_tier(machine)) return PlanChoice{"slow-only", {}};
+  if (has_addressable_slow_tier(machine)) return PlanChoice{"slow-only", {.all_ops = true}};
   const Bytes whole = fast_only_bytes(graph);
   const Bytes budget = fast.size ? fast.size->resolve(whole) : whole;
-  if (budget >= whole) return PlanChoice{"fast-only", {}};
-  return PlanChoice{"on-demand", {fast.size, true}};
+  if (budget >= whole) return PlanChoice{"fast-only", {.all_ops = true}};
+  return PlanChoice{"on-demand", {fast.size, true, true}};
 }
 
 // Beside the profile cache. Everything that the counts depend on is in the name.

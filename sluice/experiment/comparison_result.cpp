@@ -27,12 +27,6 @@ void compare_bits(ComparisonRow& row, std::span<const WorkerRun> runs, const Wor
       runs, [&](const WorkerRun& run) { return run.summary.parameter_hash == baseline.summary.parameter_hash; });
 }
 
-bool has_other_choices(const Plan& plan, const Plan& baseline) {
-  const auto op_count = static_cast<OpIndex>(baseline.ops.size());
-  const auto own = choices_by_op(plan, op_count);
-  return !own.ok() || *own != choices_by_op(baseline, op_count).value();
-}
-
 // Step times and their ratios to the baseline's of the same round, start by start. Returns the baseline's step times.
 std::vector<Seconds> add_rounds(ComparisonRow& row, std::span<const WorkerRun> runs,
                                 std::span<const WorkerRun> baseline_runs) {
@@ -113,7 +107,7 @@ void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const
                       std::span<const WorkerRun> baseline_runs, const Machine& machine) {
   SLUICE_CHECK(runs.size() == baseline_runs.size(), "contestants are started as often");
   compare_bits(row, runs, baseline_runs.front());
-  row.other_choices = has_other_choices(row.plan, baseline.plan);
+  row.other_choices = !same_choices(row.plan, baseline.plan);
   const std::vector<Seconds> baseline_rounds = add_rounds(row, runs, baseline_runs);
   const Seconds baseline_predicted = baseline.plan.predicted_step_seconds;
   row.predicted_slowdown = row.plan.predicted_step_seconds / baseline_predicted;

@@ -15,7 +15,7 @@ Result<std::vector<Bytes>> count_zeros(const Workload& workload, const Machine& 
                                        const FastBudget& fast, const SessionOptions& options) {
   SLUICE_ASSIGN(Workload trained, build_workload(workload.options));
   const std::string_view planner = fast.size ? std::string_view("on-demand") : kBaselinePlanner;
-  SLUICE_ASSIGN(const Plan plan, plan_workload(trained, machine, profile, planner, {fast.size, true}));
+  SLUICE_ASSIGN(const Plan plan, plan_workload(trained, machine, profile, planner, {fast.size, true, true}));
   SLUICE_ASSIGN(const auto session, Session::create(trained, machine, plan, options));
   ZeroRecorder recorder(trained.graph());
   for (std::int64_t step = 0; step < kEncodingSteps; ++step) {

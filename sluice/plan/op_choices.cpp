@@ -10,10 +10,17 @@
 
 namespace sluice {
 
-Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, OpIndex op_count) {
+namespace {
+
+OpIndex op_of_slot(const Plan& plan, std::size_t slot) {
+  return plan.schedule.empty() ? static_cast<OpIndex>(slot) : plan.schedule.at(slot);
+}
+
+// By op; nothing for one that the plan leaves out.
+Result<std::vector<std::optional<OpChoice>>> known_choices(const Plan& plan, OpIndex op_count) {
   std::vector<std::optional<OpChoice>> found(as_index(op_count));
   for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
-    const OpIndex op = plan.schedule.empty() ? static_cast<OpIndex>(slot) : plan.schedule.at(slot);
+    const OpIndex op = op_of_slot(plan, slot);
     const OpChoice choice{plan.ops[slot].implementation, plan.ops[slot].processor};
     if (op < 0 || op >= op_count) return bad_input(fmt::format("a plan of another graph: it has an op {}", op));
     std::optional<OpChoice>& known = found[as_index(op)];
@@ -22,9 +29,30 @@ Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, OpIndex op_count) 
     }
     known = choice;
   }
+  return found;
+}
+
+OpIndex op_count_of(const Plan& plan) {
+  OpIndex count = 0;
+  for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) count = std::max(count, op_of_slot(plan, slot) + 1);
+  return count;
+}
+
+}  // namespace
+
+Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, OpIndex op_count) {
+  SLUICE_ASSIGN(const auto found, known_choices(plan, op_count));
   std::vector<OpChoice> choices;
   for (const std::optional<OpChoice>& each : found) choices.push_back(each.value_or(OpChoice{}));
   return choices;
+}
+
+bool same_choices(const Plan& a, const Plan& b) {
+  const OpIndex op_count = std::max(op_count_of(a), op_count_of(b));
+  const auto of_a = known_choices(a, op_count);
+  const auto of_b = known_choices(b, op_count);
+  return of_a.ok() && of_b.ok() &&
+         std::ranges::equal(*of_a, *of_b, [](const auto& x, const auto& y) { return !x || !y || *x == *y; });
 }
 
 Status check_choices(const Graph& graph, ProcessorId processors, const std::vector<OpChoice>& choices) {

@@ -14,6 +14,9 @@ namespace sluice {
 Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, OpIndex op_count);
 
 // kBadInput for an implementation that its op does not have, or a processor that is none of so many. `choices` by op.
+// Whether each op that both plans of a graph run is run by the same implementation on the same processor.
+bool same_choices(const Plan& a, const Plan& b);
+
 Status check_choices(const Graph& graph, ProcessorId processors, const std::vector<OpChoice>& choices);
 
 struct ChoiceCounts {

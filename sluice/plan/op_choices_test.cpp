@@ -9,6 +9,21 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+TEST(OpChoices, OfTwoPlansAreComparedWhereBothRunTheOp) {
+  Plan all;
+  for (const OpChoice& choice : {OpChoice{0, 0}, OpChoice{1, 0}, OpChoice{0, 1}}) {
+    all.ops.push_back({.implementation = choice.implementation, .processor = choice.processor});
+  }
+  Plan fewer = all;
+  fewer.schedule = {0, 2};
+  fewer.ops[1] = all.ops[2];
+  fewer.ops.pop_back();
+  EXPECT_TRUE(same_choices(all, fewer));
+  EXPECT_TRUE(same_choices(fewer, all));
+  fewer.ops[1].processor = 0;
+  EXPECT_FALSE(same_choices(all, fewer));
+}
+
 TEST(OpChoices, AreThoseOfTheOpWhereverItRuns) {
   Plan plan;
   plan.planner = "by-hand";

@@ -15,6 +15,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/reschedule.hpp"
+#include "sluice/graph/value_numbers.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 
@@ -22,7 +23,6 @@ namespace sluice {
 namespace {
 
 constexpr int kNoSegment = -1;
-constexpr OpIndex kBeforeTheStep = -1;
 constexpr OpIndex kForgotten = -2;
 
 // What an op writes into a tensor.

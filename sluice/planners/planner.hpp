@@ -30,6 +30,9 @@ struct PlanRequest {
   // By op: implementations and processors that somebody has chosen for whatever plan is made; empty: the graph's own.
   // make_plan() and make_search() give planners the graph that these choices make, so planners know nothing of them.
   std::vector<OpChoice> choices = {};
+  // The order in which somebody wants the ops to run, for whatever plan is made; empty: the graph's own. Taken as
+  // `choices` are, which stay by op of the graph.
+  std::vector<OpIndex> schedule = {};
   // Only to be compared with others, or to see whether there is one: packed by the portfolio alone (schedule/pack.hpp).
   bool draft = false;
 };

@@ -87,8 +87,10 @@ Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) 
                       request.graph.op(op).name, format_bytes(working_set))};
 }
 
-bool chooses(const PlanRequest& request) {
-  return !request.choices.empty() && !is_own_choice(request.graph, request.choices);
+// Whether ops are to run otherwise than the graph says.
+bool reschedules(const PlanRequest& request) {
+  const bool chooses = !request.choices.empty() && !is_own_choice(request.graph, request.choices);
+  return chooses || !request.schedule.empty();
 }
 
 }  // namespace
@@ -100,7 +102,7 @@ const std::vector<PlannerEntry>& planners() {
 }
 
 Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
-  if (chooses(request)) {
+  if (reschedules(request)) {
     const RescheduledRequest chosen(request);
     SLUICE_ASSIGN(Plan plan, make_plan(planner, chosen.request()));
     return finish_plan(planner, request, chosen.for_given_graph(std::move(plan)));
@@ -116,7 +118,7 @@ Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
 }
 
 Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const PlanRequest& request) {
-  if (chooses(request)) {
+  if (reschedules(request)) {
     auto chosen = std::make_shared<const RescheduledRequest>(request);
     SLUICE_ASSIGN(auto search, make_search(planner, chosen->request()));
     if (search == nullptr) return search;
@@ -139,7 +141,7 @@ Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan
 }
 
 Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanRequest& request) {
-  if (chooses(request)) return smallest_feasible_bytes(planner, RescheduledRequest(request).request());
+  if (reschedules(request)) return smallest_feasible_bytes(planner, RescheduledRequest(request).request());
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   PlanRequest asked = with_additions(request, chosen);
   asked.budgets[kFastTier] = fast_only_bytes(request.graph);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/choose.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/planner.hpp"
@@ -19,9 +20,9 @@ class RescheduledRequest {
   RescheduledRequest(const PlanRequest& request, std::vector<OpIndex> schedule, AdditionSet additions = {})
       : RescheduledRequest(request, reschedule(request.graph, schedule).value(), additions) {}
 
-  // In the graph's own order with request.choices.
+  // With request.schedule and request.choices.
   explicit RescheduledRequest(const PlanRequest& request)
-      : RescheduledRequest(request, chosen_step(request.graph, request.choices), request.additions) {}
+      : RescheduledRequest(request, wanted_step(request), request.additions) {}
 
   RescheduledRequest(const RescheduledRequest&) = delete;
   RescheduledRequest& operator=(const RescheduledRequest&) = delete;
@@ -36,11 +37,22 @@ class RescheduledRequest {
       const std::size_t op = plan.schedule.empty() ? slot : static_cast<std::size_t>(plan.schedule[slot]);
       plan.ops[slot].implementation = step_.choices[op].implementation;
     }
-    if (!is_own_order(step_.op_of, given_op_count_)) plan.schedule = step_.op_of;
+    for (OpIndex& op : plan.schedule) op = step_.op_of[as_index(op)];
+    if (plan.schedule.empty() && !is_own_order(step_.op_of, given_op_count_)) plan.schedule = step_.op_of;
     return plan;
   }
 
  private:
+  static Rescheduled wanted_step(const PlanRequest& request) {
+    if (request.schedule.empty()) return chosen_step(request.graph, request.choices);
+    Rescheduled step = reschedule(request.graph, request.schedule).value();
+    if (request.choices.empty()) return step;
+    std::vector<OpChoice> by_slot;
+    for (const OpIndex op : step.op_of) by_slot.push_back(request.choices[as_index(op)]);
+    choose(step, by_slot);
+    return step;
+  }
+
   RescheduledRequest(const PlanRequest& request, Rescheduled step, AdditionSet additions)
       : step_(std::move(step)),
         profile_(rescheduled_times(request.profile, step_)),

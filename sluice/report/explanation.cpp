@@ -7,6 +7,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
+#include "sluice/graph/value_numbers.hpp"
 #include "sluice/plan/plan_graph.hpp"
 
 namespace sluice {
@@ -26,6 +27,9 @@ class PlanStory {
     std::vector<Explanation> found;
     for (OpIndex slot = 0; slot < graph().op_count(); ++slot) {
       if (graph().op(slot).name == name) found.push_back(life_of_op(op_of(slot)));
+    }
+    for (OpIndex op = 0; op < given_.op_count() && found.empty(); ++op) {
+      if (given_.op(op).name == name) found.push_back(life_of_op(op));  // left out of the schedule
     }
     for (TensorId id = 0; id < graph().tensor_count(); ++id) {
       if (graph().tensor(id).name == name) found.push_back(life_of_tensor(tensor_of(id)));
@@ -72,9 +76,16 @@ class PlanStory {
       }
     }
     const Op& given = given_.op(op);
+    if (life.events.empty()) life.events.push_back({kStepStart, "left out", left_out_text(given.outputs.front())});
     life.subject = fmt::format("{}, an op of kind {}: number {} of {} in the graph's order", given.name,
                                to_string(given.kind), op, given_.op_count());
     return life;
+  }
+
+  // Of what an op would have made that does not run.
+  std::string left_out_text(TensorId id) const {
+    const TensorId first = first_tensors(given_, number_values(given_))[as_index(id)];
+    return fmt::format("it is not made again: {} is kept and read instead", given_.tensor(first).name);
   }
 
   std::string operand_text(std::string_view verb, TensorId id, OpIndex slot, std::size_t operand) const {
@@ -117,6 +128,7 @@ class PlanStory {
     for (TensorId id = 0; id < graph().tensor_count(); ++id) {
       if (tensor_of(id) == given) add_copy(life, id);
     }
+    if (life.events.empty()) life.events.push_back({kStepStart, "left out", left_out_text(given)});
     std::ranges::stable_sort(life.events, [](const LifeEvent& a, const LifeEvent& b) {
       return a.slot != b.slot ? a.slot < b.slot : rank(a) < rank(b);
     });

@@ -22,7 +22,7 @@ namespace sluice {
 
 struct LifeEvent {
   OpIndex slot = 0;       // kStepStart: before the step; op_count(): at its end
-  std::string_view kind;  // "begins", "makes", "reads", "updates", "leaves", "comes", "makes again", "ends"
+  std::string_view kind;  // "begins", "makes", "reads", "updates", "leaves", "comes", "makes again", "left out", "ends"
   std::string text;
 };
 

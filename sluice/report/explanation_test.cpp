@@ -101,6 +101,23 @@ TEST(Explanation, TellsEveryRepetitionInOrder) {
   EXPECT_GT(again, 100U);
 }
 
+TEST(Explanation, TellsWhatIsLeftOutAndWhatStandsForIt) {
+  Graph graph;
+  const TensorId x = graph.add_tensor({.name = "x", .shape = {4}, .role = Role::kParameter});
+  for (const char* name : {"y", "y.again"}) {
+    const TensorId made = graph.add_tensor({.name = name, .shape = {4}, .role = Role::kActivation});
+    graph.add_op({.name = std::string("make ") + name, .kind = OpKind::kRelu, .inputs = {x}, .outputs = {made}});
+  }
+  const Machine machine = testing::tiny_step().machine;
+  Plan plan;
+  plan.schedule = {0};
+  plan.ops.push_back({.operand_tiers = {kFastTier, kFastTier}});
+  const std::string expected = "  start     it is not made again: y is kept and read instead\n";
+  EXPECT_EQ(text_of(graph, machine, plan, "make y.again"),
+            "make y.again, an op of kind relu: number 1 of 2 in the graph's order\n" + expected);
+  EXPECT_EQ(text_of(graph, machine, plan, "y.again"), "y.again, activation of 16 B\n" + expected);
+}
+
 TEST(Explanation, IsTheSameAsJson) {
   const testing::TinyStep tiny = testing::tiny_step();
   const auto found = explain(tiny.graph, tiny.machine, tiny.plan, "x");

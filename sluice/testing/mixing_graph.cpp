@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/graph/op_traits.hpp"
 
@@ -46,9 +45,7 @@ std::span<std::byte> MixingGraph::bytes_of(TensorId tensor, void* stored) const 
 }
 
 std::unique_ptr<CompiledGraph> MixingGraph::rescheduled(const Rescheduled& step) const {
-  auto result = std::make_unique<MixingGraph>(step.graph, options_);
-  result->op_of_ = step.op_of;
-  return result;
+  return std::make_unique<MixingGraph>(step.graph, options_);
 }
 
 void MixingGraph::mix_all(const Op& op, std::span<void* const> operands, std::uint64_t hash) const {
@@ -78,8 +75,9 @@ Status MixingGraph::run(OpIndex op, std::span<void* const> operands, const StepC
   const int earlier = ops_run_++;
   if (options_.failing_op == op) return Error{ErrorCode::kIo, fmt::format("op {} was told to fail", op)};
   const Op& instruction = graph_.op(op);
-  const OpIndex number = op_of_.empty() ? op : op_of_[as_index(op)];
-  std::uint64_t hash = random_bits(static_cast<std::uint64_t>(context.step), static_cast<std::uint64_t>(number), 0);
+  // Equal ops mix equally, as kernels do: one that makes again what another has made may be left out.
+  const auto kind = static_cast<std::uint64_t>(repeated_form(instruction).kind);
+  std::uint64_t hash = random_bits(static_cast<std::uint64_t>(context.step), kind, instruction.attributes.stream);
   if (instruction.kind == OpKind::kBatchNorm) {
     run_norm(instruction, operands, hash);
   } else {

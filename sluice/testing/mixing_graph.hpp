@@ -38,7 +38,6 @@ class MixingGraph : public CompiledGraph {
 
   Graph graph_;
   MixingOptions options_;
-  std::vector<OpIndex> op_of_;  // by op: the op that it mixes as, where this graph has them in another order
   std::atomic<int> ops_run_ = 0;
 };
 

@@ -8,6 +8,8 @@
 #include "sluice/base/check.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/reschedule.hpp"
+#include "sluice/graph/value_numbers.hpp"
 
 namespace sluice::testing {
 namespace {
@@ -80,9 +82,7 @@ class Shuffle {
   std::vector<std::pair<OpIndex, std::pair<TensorId, Writer>>> reads_;
 };
 
-}  // namespace
-
-std::vector<OpIndex> random_schedule(const Graph& graph, std::uint64_t seed, double repeats) {
+std::vector<OpIndex> shuffled(const Graph& graph, std::uint64_t seed, double repeats) {
   Shuffle shuffle(graph);
   std::vector<OpIndex> schedule;
   const auto wanted = static_cast<std::size_t>(repeats * graph.op_count());
@@ -93,6 +93,26 @@ std::vector<OpIndex> random_schedule(const Graph& graph, std::uint64_t seed, dou
     schedule.push_back(choices[random_bits(seed, 1, turn) % choices.size()]);
     shuffle.run(schedule.back());
   }
+  return schedule;
+}
+
+// Some of the ops that only make again what another has made do not run.
+std::vector<OpIndex> without_some(const Graph& graph, std::uint64_t seed) {
+  const std::vector<OpIndex> needless = needless_ops(graph);
+  std::vector<OpIndex> schedule;
+  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+    const bool may_go = std::ranges::find(needless, index) != needless.end();
+    if (!may_go || random_bits(seed, 2, static_cast<std::uint64_t>(index)) % 2 == 0) schedule.push_back(index);
+  }
+  return schedule;
+}
+
+}  // namespace
+
+std::vector<OpIndex> random_schedule(const Graph& graph, std::uint64_t seed, double repeats) {
+  const Rescheduled shorter = reschedule(graph, without_some(graph, seed)).value();
+  std::vector<OpIndex> schedule = shuffled(shorter.graph, seed, repeats);
+  for (OpIndex& op : schedule) op = shorter.op_of[as_index(op)];
   return schedule;
 }
 

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "sluice/graph/choose.hpp"
+#include "sluice/planners/rescheduled_request.hpp"
+#include "sluice/planners/keep_what_fits.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/train/policy_run.hpp"
@@ -12,16 +13,31 @@
 namespace sluice {
 namespace {
 
+bool wants_everything(std::string_view planner, const std::optional<MemorySize>& fast) {
+  return !fast || planner == kBaselinePlanner;
+}
+
+Bytes capacity_of_fast(const Machine& machine) {
+  return align_down(machine.tier(kFastTier).capacity, kTensorAlignment);
+}
+
+// Of the graph as the request's schedule and choices make it, whose workspaces may be larger.
+Bytes bytes_of_everything(const PlanRequest& request) {
+  if (request.schedule.empty() && request.choices.empty()) return fast_only_bytes(request.graph);
+  return fast_only_bytes(RescheduledRequest(request).request().graph);
+}
+
 Result<BudgetedRequest> resolved_request(const Workload& workload, const Machine& machine, const Profile& profile,
                                          std::string_view planner, const FastBudget& fast,
                                          const AccessProfile* accesses) {
   SLUICE_ASSIGN(std::vector<Bytes> budgets, resolve_budgets(workload.graph(), machine, planner, fast.size));
-  if (!workload.choices.empty() && budgets[kFastTier] == fast_only_bytes(workload.graph())) {
-    const Rescheduled chosen = chosen_step(workload.graph(), workload.choices);  // whose workspaces may be larger
-    budgets[kFastTier] = std::max(budgets[kFastTier], fast_only_bytes(chosen.graph));
-  }
+  const bool everything = wants_everything(planner, fast.size);
+  if (everything && !fast.all_ops) budgets[kFastTier] = capacity_of_fast(machine);
   BudgetedRequest asked{{workload.graph(), profile, machine, std::move(budgets), accesses}, std::nullopt};
-  asked.request.choices = workload.choices;
+  PlanRequest& request = asked.request;
+  request.choices = workload.choices;
+  if (!fast.all_ops) request.schedule = keep_what_fits(workload.graph(), profile, request.budgets[kFastTier]);
+  if (everything) request.budgets[kFastTier] = bytes_of_everything(request);
   return asked;
 }
 
@@ -43,8 +59,7 @@ Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& ma
   std::vector<Bytes> budgets;
   for (const Tier& tier : machine.tiers) budgets.push_back(align_down(tier.capacity, kTensorAlignment));
   const Bytes whole = fast_only_bytes(graph);
-  const bool everything = !fast || planner == kBaselinePlanner;
-  const Bytes wanted = everything ? whole : align_down(fast->resolve(whole), kTensorAlignment);
+  const Bytes wanted = wants_everything(planner, fast) ? whole : align_down(fast->resolve(whole), kTensorAlignment);
   if (wanted > budgets[kFastTier]) {
     return Error{ErrorCode::kInfeasible,
                  fmt::format("{} wants {} of tier '{}', which has {}; set a smaller --fast, or make the batch smaller",
@@ -82,8 +97,13 @@ Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Pla
 }
 
 Seconds predicted_baseline_seconds(const Graph& graph, const Machine& machine, const Profile& profile) {
+  const std::vector<OpIndex> kept = keep_what_fits(graph, profile, capacity_of_fast(machine));
   const CostModel costs(graph, profile, machine);
   Seconds seconds = 0;
+  if (!kept.empty()) {
+    for (const OpIndex op : kept) seconds += costs.op_seconds(op);
+    return seconds;
+  }
   for (OpIndex op = 0; op < graph.op_count(); ++op) seconds += costs.op_seconds(op);
   return seconds;
 }

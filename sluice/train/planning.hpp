@@ -11,7 +11,7 @@
 namespace sluice {
 
 // Budgets by tier. The fast tier gets `fast` (a percentage is of fast_only_bytes()). Without `fast`, or for the
-// baseline planner, it gets all that the step takes. Slow tiers get their capacity. kInfeasible when the fast tier is
+// baseline planner, it gets all that the step takes (in the graph's own order). Slow tiers get their capacity. kInfeasible when the fast tier is
 // not that large.
 Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& machine, std::string_view planner,
                                            const std::optional<MemorySize>& fast);
@@ -19,6 +19,7 @@ Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& ma
 struct FastBudget {
   std::optional<MemorySize> size;  // as resolve_budgets() takes it
   bool raise_to_feasible = false;  // where the planner cannot do with `size`, take the smallest budget that it can
+  bool all_ops = false;            // every op runs in the graph's order: who watches the step counts in its ops
 };
 
 // What a planner is asked, with budgets resolved. Everything it refers to must outlive it.
@@ -27,6 +28,9 @@ struct BudgetedRequest {
   std::optional<Bytes> raised_from;  // the fast budget asked for, where that was too small
 };
 
+// Where memory is left over, nothing is made again that fits (planners/keep_what_fits.hpp). Without a size, and
+// for the baseline, the budget is what the step takes then.
+//
 // `accesses`: counted main-memory accesses of the workload's step, or nullptr. kInfeasible as resolve_budgets(). Where
 // the budget may be raised, this makes a plan to find out whether it must be, and the planner's errors come too.
 Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine& machine, const Profile& profile,
@@ -41,7 +45,7 @@ Result<Plan> plan_workload(const Workload& workload, const Machine& machine, con
 // The same for a plan that the planner's search proposes (plan_search.hpp).
 Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Plan plan);
 
-// The predicted step of the baseline: op after op with everything in the fast tier.
+// The predicted step of the baseline: op after op with everything in the fast tier, and nothing made again that fits.
 Seconds predicted_baseline_seconds(const Graph& graph, const Machine& machine, const Profile& profile);
 
 }  // namespace sluice

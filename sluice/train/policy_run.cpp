@@ -11,7 +11,7 @@ Result<Plan> plan_for_policy(const Workload& workload, const Machine& machine, c
   const Graph& graph = workload.graph();
   SLUICE_ASSIGN(const std::vector<Bytes> budgets, resolve_budgets(graph, machine, policy, fast.size));
   SLUICE_ASSIGN(const PolicyRequest request, parse_policy(policy, budgets[kFastTier]));
-  SLUICE_ASSIGN(Plan plan, plan_workload(workload, machine, profile, kBaselinePlanner, {}));
+  SLUICE_ASSIGN(Plan plan, plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true}));
   SLUICE_ASSIGN(const PolicyTimeline timeline,
                 predict_policy(request, graph, CostModel(graph, profile, machine), machine));
   plan.planner = policy;

@@ -52,7 +52,7 @@ class PolicyRunTest : public ::testing::Test {
 };
 
 TEST_F(PolicyRunTest, ThePlanIsFastOnlysAndNamesThePolicy) {
-  const Plan fast = plan("fast-only").value();
+  const Plan fast = plan_workload(workload_, machine_, profile_, kBaselinePlanner, {.all_ops = true}).value();
   for (const PolicyEntry& entry : policies()) {
     SCOPED_TRACE(entry.name);
     const auto under = plan(entry.name);

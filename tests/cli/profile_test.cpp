@@ -88,9 +88,14 @@ TEST_F(ProfileTest, ASavedProfilePlansWithoutMeasuring) {
   const std::string profile = save();
   std::filesystem::remove_all(folder_.file("cache"));
   const json simulated = run_json({"simulate", "resnet20"}, {"--profile", profile, "--planner", "fast-only"});
-  double seconds = 0;
+  const std::string plan = folder_.file("plan.json");
+  EXPECT_EQ(run({"plan", "resnet20"}, {"--profile", profile, "--planner", "fast-only", "-o", plan}).exit_code, 0);
   const json saved = json::parse(read_text(profile));
-  for (const json& op : saved["ops"]) seconds += op["seconds"].get<double>();
+  double seconds = 0;
+  const json planned = json::parse(read_text(plan));
+  for (const json& op : planned["schedule"]) {
+    seconds += saved["ops"][op.get<std::size_t>()]["seconds"].get<double>();
+  }
   EXPECT_NEAR(simulated["predicted_ms"].get<double>(), 1e3 * seconds, 1e-6);
   EXPECT_EQ(run({"plan", "resnet20"}, {"--profile", profile}).exit_code, 0);
   EXPECT_GT(run_json({"profile", "resnet20"})["measured_ops"], 0) << "nothing was measured before";

@@ -6,69 +6,34 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/value_numbers.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr OpIndex kBeforeTheStep = -1;
-
-// Who wrote a tensor last.
-struct Version {
-  OpIndex op = kBeforeTheStep;
-  std::size_t output = 0;
-  bool operator==(const Version&) const = default;
-};
-
-using Versions = std::vector<Version>;  // by tensor
-
-std::string describe(const Graph& graph, const Version& version) {
-  if (version.op == kBeforeTheStep) return "what was there before the step";
-  return fmt::format("what {} writes", graph.op(version.op).name);
+std::string describe(const Graph& graph, const ValueNumber& value) {
+  if (value.op == kBeforeTheStep) return "what was there before the step";
+  return fmt::format("what {} writes", graph.op(value.op).name);
 }
 
-Versions read_by(const Op& op, const Versions& now) {
-  Versions read;
-  for (const TensorId id : op.inputs) read.push_back(now[as_index(id)]);
-  return read;
-}
-
-void write(const Op& op, OpIndex index, Versions& now) {
-  for (std::size_t i = 0; i < op.outputs.size(); ++i) now[as_index(op.outputs[i])] = {index, i};
-}
-
-// The graph in its own order.
-struct OwnOrder {
-  std::vector<Versions> reads;  // by op
-  Versions at_end;
-};
-
-OwnOrder own_order(const Graph& graph) {
-  OwnOrder own;
-  own.at_end.resize(graph.tensors().size());
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
-    own.reads.push_back(read_by(graph.op(index), own.at_end));
-    write(graph.op(index), index, own.at_end);
-  }
-  return own;
-}
-
-bool same_tensors(const std::vector<TensorId>& given, const std::vector<TensorId>& now,
-                  const std::vector<TensorId>& tensor_of) {
-  return std::ranges::equal(given, now, {}, {}, [&](TensorId id) { return tensor_of[as_index(id)]; });
+bool alike(const Tensor& a, const Tensor& b) {
+  return a.bytes == b.bytes && a.dtype == b.dtype && a.layout == b.layout && a.shape == b.shape;
 }
 
 class ValueCheck {
  public:
   ValueCheck(const Graph& graph, const Rescheduled& scheduled, std::size_t most)
-      : graph_(graph), scheduled_(scheduled), most_(most), own_(own_order(graph)), runs_(graph.ops().size(), 0) {
-    now_.resize(scheduled.graph.tensors().size());
+      : graph_(graph), scheduled_(scheduled), most_(most), own_(number_values(graph)), runs_(graph.ops().size(), 0) {
+    for (std::size_t id = 0; id < scheduled.graph.tensors().size(); ++id) now_.push_back({kBeforeTheStep, id});
   }
 
   std::vector<Violation> run() {
     check_tensors();
     for (OpIndex slot = 0; slot < scheduled_.graph.op_count(); ++slot) run_slot(slot);
     for (OpIndex index = 0; index < graph_.op_count(); ++index) {
-      if (runs_[as_index(index)] == 0) violation(fmt::format("op {} never runs", graph_.op(index).name));
+      if (runs_[as_index(index)] == 0 && !own_.repeats[as_index(index)]) {
+        violation(fmt::format("op {} never runs", graph_.op(index).name));
+      }
     }
     check_end();
     return std::move(violations_);
@@ -84,9 +49,7 @@ class ValueCheck {
       const Tensor& now = scheduled_.graph.tensor(id);
       const TensorId of = scheduled_.tensor_of[as_index(id)];
       const Tensor& given = graph_.tensor(of);
-      const bool alike = now.bytes == given.bytes && now.dtype == given.dtype && now.layout == given.layout &&
-                         now.shape == given.shape && now.role == given.role;
-      if (!alike || (id < graph_.tensor_count() && of != id)) {
+      if (!alike(now, given) || now.role != given.role || (id < graph_.tensor_count() && of != id)) {
         violation(fmt::format("tensor {} is not like {}, which it stands for", now.name, given.name));
       }
     }
@@ -103,38 +66,46 @@ class ValueCheck {
     const Op form = again ? repeated_form(given) : given;
     const Op& op = scheduled_.graph.op(slot);
     if (op.kind != form.kind || !(op.attributes == form.attributes) || op.views != form.views ||
-        !same_tensors(form.inputs, op.inputs, scheduled_.tensor_of) ||
-        !same_tensors(form.outputs, op.outputs, scheduled_.tensor_of)) {
+        !std::ranges::equal(form.inputs, op.inputs, [&](TensorId a, TensorId b) { return readable_as(form, a, b); }) ||
+        !std::ranges::equal(form.outputs, op.outputs, {}, {}, [&](TensorId id) { return given_of(id); })) {
       violation(fmt::format("slot {} is not what the schedule says, {}", slot, given.name));
     }
     check_reads(slot, index, form, op);
-    for (std::size_t i = 0; i < op.outputs.size(); ++i)
-      now_[as_index(op.outputs[i])] = {index, output_of(form, given, i)};
+    for (std::size_t i = 0; i < std::min(op.outputs.size(), form.outputs.size()); ++i) {
+      now_[as_index(op.outputs[i])] = written(index, form.outputs[i]);
+    }
   }
 
-  // Which output of the op as given the form's output `i` is.
-  static std::size_t output_of(const Op& form, const Op& given, std::size_t i) {
-    return static_cast<std::size_t>(std::ranges::find(given.outputs, form.outputs[i]) - given.outputs.begin());
+  TensorId given_of(TensorId id) const { return scheduled_.tensor_of[as_index(id)]; }
+
+  // The values must be equal, too; check_reads() sees to that. What an op overwrites is its own.
+  bool readable_as(const Op& form, TensorId given, TensorId now) const {
+    if (given_of(now) == given) return true;
+    const bool overwritten = std::ranges::find(form.outputs, given) != form.outputs.end();
+    return !overwritten && alike(graph_.tensor(given), scheduled_.graph.tensor(now));
   }
 
-  // The version that input `i` of the form must have. A form may also read what the op itself wrote the first time.
-  Version expected(OpIndex index, const Op& form, std::size_t i) const {
+  // What the op, as given, writes into the tensor.
+  ValueNumber written(OpIndex index, TensorId given) const {
+    const auto& outputs = graph_.op(index).outputs;
+    return own_.writes[as_index(index)][static_cast<std::size_t>(std::ranges::find(outputs, given) - outputs.begin())];
+  }
+
+  // What input `i` of the form must hold. A form may also read what the op itself wrote the first time.
+  ValueNumber expected(OpIndex index, const Op& form, std::size_t i) const {
     const Op& given = graph_.op(index);
     const auto input = std::ranges::find(given.inputs, form.inputs[i]);
-    if (input != given.inputs.end()) {
-      return own_.reads[as_index(index)][static_cast<std::size_t>(input - given.inputs.begin())];
-    }
-    const auto output = std::ranges::find(given.outputs, form.inputs[i]);
-    return {index, static_cast<std::size_t>(output - given.outputs.begin())};
+    if (input == given.inputs.end()) return written(index, form.inputs[i]);
+    return own_.reads[as_index(index)][static_cast<std::size_t>(input - given.inputs.begin())];
   }
 
   void check_reads(OpIndex slot, OpIndex index, const Op& form, const Op& op) {
-    const Versions read = read_by(op, now_);
-    for (std::size_t i = 0; i < std::min(read.size(), form.inputs.size()); ++i) {
-      const Version wanted = expected(index, form, i);
-      if (read[i] == wanted) continue;
+    for (std::size_t i = 0; i < std::min(op.inputs.size(), form.inputs.size()); ++i) {
+      const ValueNumber read = now_[as_index(op.inputs[i])];
+      const ValueNumber wanted = expected(index, form, i);
+      if (read == wanted) continue;
       violation(fmt::format("slot {}, {}, reads of {} {} where the graph's order has {}", slot, op.name,
-                            graph_.tensor(form.inputs[i]).name, describe(graph_, read[i]), describe(graph_, wanted)));
+                            graph_.tensor(form.inputs[i]).name, describe(graph_, read), describe(graph_, wanted)));
     }
   }
 
@@ -151,9 +122,9 @@ class ValueCheck {
   const Graph& graph_;
   const Rescheduled& scheduled_;
   std::size_t most_;
-  OwnOrder own_;
+  ValueNumbers own_;
   std::vector<int> runs_;
-  Versions now_;
+  std::vector<ValueNumber> now_;  // by tensor of the schedule's graph
   std::vector<Violation> violations_;
 };
 

@@ -28,25 +28,24 @@ std::vector<OpIndex> own_order_of(const Graph& graph) {
   return order;
 }
 
-// A stand-in for running: an op makes each output from its number in the given graph and what it reads. A whole batch
-// norm makes the statistics from x, and then y from x, scale and shift, these and what is added, as its apply part does.
+// A stand-in for running: an op makes each output from its kind, its attributes and what it reads. A whole batch norm
+// makes the statistics from x, and then y from x, scale and shift, these and what is added, as its apply part does.
 class Values {
  public:
   explicit Values(const Rescheduled& step) {
     for (const TensorId id : step.tensor_of) values_.push_back(mix64(static_cast<std::uint64_t>(id) + 1));
   }
 
-  void run(const Op& op, OpIndex number) {
-    const auto seed = static_cast<std::uint64_t>(number);
+  void run(const Op& op) {
+    const Op form = repeated_form(op);
+    const auto seed = static_cast<std::uint64_t>(form.kind) * 2 + (op.attributes.partial ? 1 : 0);
     if (op.kind == OpKind::kBatchNorm) {
       const std::uint64_t of_x = mix64(seed * 31 + at(op.inputs[0]));
       const std::uint64_t running = mix64(of_x * 31 + at(op.inputs[2]));
       at(op.outputs[1]) = of_x;
       if (op.outputs.size() > 2) at(op.outputs[2]) = running;
-      mix(repeated_form(op), seed);
-    } else {
-      mix(op, seed);
     }
+    mix(form, seed);
   }
 
   std::uint64_t& at(TensorId id) { return values_[as_index(id)]; }
@@ -63,7 +62,7 @@ class Values {
 std::vector<std::uint64_t> results_of(const Graph& given, const Rescheduled& step) {
   Values values(step);
   for (OpIndex slot = 0; slot < step.graph.op_count(); ++slot) {
-    values.run(step.graph.op(slot), step.op_of[as_index(slot)]);
+    values.run(step.graph.op(slot));
   }
   std::vector<std::uint64_t> kept;
   for (TensorId id = 0; id < given.tensor_count(); ++id) {
@@ -143,6 +142,7 @@ TEST(SameValues, WhatTheCallerReadsAtTheEndIsTheLastVersion) {
     Op op;
     op.name = name;
     op.kind = OpKind::kUnary;
+    op.attributes.alpha = static_cast<float>(graph.op_count());  // else they make the same value
     op.inputs = {x};
     op.outputs = {y};
     graph.add_op(op);
@@ -152,6 +152,43 @@ TEST(SameValues, WhatTheCallerReadsAtTheEndIsTheLastVersion) {
   ASSERT_EQ(violations.size(), 1U);
   EXPECT_THAT(violations[0].message,
               HasSubstr("at the end y holds what first writes where the graph's order leaves what second writes"));
+}
+
+// x > a > b and a > b.again, read by c.
+Graph graph_with_a_repetition() {
+  Graph graph;
+  const TensorId x = graph.add_tensor({.name = "x", .shape = {4}, .role = Role::kParameter});
+  const auto emit = [&](const char* name, OpKind kind, TensorId input, Role role) {
+    const TensorId made = graph.add_tensor({.name = name, .shape = {4}, .role = role});
+    graph.add_op({.name = name, .kind = kind, .inputs = {input}, .outputs = {made}});
+    return made;
+  };
+  const TensorId a = emit("a", OpKind::kUnary, x, Role::kActivation);
+  emit("b", OpKind::kRelu, a, Role::kActivation);
+  emit("c", OpKind::kSoftmax, emit("b.again", OpKind::kRelu, a, Role::kActivation), Role::kOutput);
+  return graph;
+}
+
+TEST(SameValues, WhatOnlyMakesAgainMayBeLeftOutWhereTheFirstIsKept) {
+  const Graph graph = graph_with_a_repetition();
+  EXPECT_THAT(violations_of(graph, {0, 1, 3}), IsEmpty()) << "c reads b";
+  EXPECT_THAT(violations_of(graph, {0, 2, 3}).front().message, HasSubstr("op b never runs"));
+  EXPECT_THAT(violations_of(graph, {0, 3, 1}).front().message, HasSubstr("reads of b.again what was there before"));
+}
+
+TEST(SameValues, WhatReadsAnotherValueOrDoesAnotherThingIsNoRepetition) {
+  const auto refused = [](auto change) {
+    Graph graph = graph_with_a_repetition();
+    change(graph);
+    return violations_of(graph, {0, 1, 3});
+  };
+  EXPECT_THAT(refused([](Graph& graph) { graph.op(2).inputs = {0}; }), ::testing::SizeIs(2)) << "read and never run";
+  EXPECT_THAT(refused([](Graph& graph) { graph.op(2).attributes.alpha = 1; }), ::testing::SizeIs(2));
+  EXPECT_THAT(refused([](Graph& graph) { graph.tensor(3).layout = "blocked"; }), ::testing::SizeIs(2));
+  EXPECT_THAT(refused([](Graph& graph) {
+                graph.op(2).implementations = {{"direct", 0}, {"winograd", 64}};
+              }),
+              ::testing::SizeIs(2));
 }
 
 TEST(SameValues, AnOpThatIsLeftOutIsNamed) {

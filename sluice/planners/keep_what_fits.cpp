@@ -1,0 +1,62 @@
+#include "sluice/planners/keep_what_fits.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/reschedule.hpp"
+#include "sluice/graph/value_numbers.hpp"
+#include "sluice/planners/planner.hpp"
+
+namespace sluice {
+namespace {
+
+// An op that may be left out, and what keeping its values costs.
+struct Repetition {
+  OpIndex op = 0;
+  double seconds_per_byte = 0;
+};
+
+std::vector<Repetition> repetitions(const Graph& graph, const Profile& profile) {
+  std::vector<Repetition> found;
+  for (const OpIndex index : needless_ops(graph)) {
+    Bytes kept = 0;
+    for (const TensorId id : graph.op(index).outputs) {
+      if (graph.tensor(id).role != Role::kWorkspace) kept += graph.tensor(id).bytes;
+    }
+    const Seconds seconds = profile.op_seconds.empty() ? 0 : profile.op_seconds[as_index(index)];
+    found.push_back({index, seconds / static_cast<double>(std::max<Bytes>(kept, 1))});
+  }
+  std::ranges::stable_sort(found, std::ranges::greater{}, &Repetition::seconds_per_byte);
+  return found;
+}
+
+std::vector<OpIndex> without(const Graph& graph, std::span<const Repetition> left_out) {
+  std::vector<bool> runs(graph.ops().size(), true);
+  for (const Repetition& each : left_out) runs[as_index(each.op)] = false;
+  std::vector<OpIndex> schedule;
+  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+    if (runs[as_index(index)]) schedule.push_back(index);
+  }
+  return schedule;
+}
+
+}  // namespace
+
+std::vector<OpIndex> keep_what_fits(const Graph& graph, const Profile& profile, Bytes fast) {
+  const std::vector<Repetition> all = repetitions(graph, profile);
+  const auto fits = [&](std::size_t count) {
+    const std::vector<OpIndex> schedule = without(graph, std::span(all).first(count));
+    return fast_only_bytes(reschedule(graph, schedule).value().graph) <= fast;
+  };
+  if (all.empty() || !fits(0)) return {};
+  if (fits(all.size())) return without(graph, all);
+  std::size_t most = 0;
+  for (std::size_t beyond = all.size(); beyond - most > 1;) {
+    const std::size_t count = most + (beyond - most) / 2;
+    (fits(count) ? most : beyond) = count;
+  }
+  return most == 0 ? std::vector<OpIndex>() : without(graph, std::span(all).first(most));
+}
+
+}  // namespace sluice

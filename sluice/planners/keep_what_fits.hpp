@@ -1,0 +1,19 @@
+// Keeping what fits instead of making it again.
+//
+// A training graph makes cheap activations again in the backward pass (graph/autodiff/recompute.hpp), which pays where
+// memory is short. Where everything fits with room to spare, the ops that make them again are left out of the schedule
+// (graph/reschedule.hpp), those first that take the most time for each byte that is then kept.
+#pragma once
+
+#include <vector>
+
+#include "sluice/graph/graph.hpp"
+#include "sluice/profile/profile.hpp"
+
+namespace sluice {
+
+// The graph's order without the ops that need not run when everything may take `fast` bytes of fast memory. Empty: all
+// run. Where even all of them do not fit, all run. About ten packings of the step.
+std::vector<OpIndex> keep_what_fits(const Graph& graph, const Profile& profile, Bytes fast);
+
+}  // namespace sluice

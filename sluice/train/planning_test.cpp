@@ -1,0 +1,65 @@
+// What is made again, and what is kept, by the memory that a plan may use.
+#include "sluice/train/planning.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sluice/memory/presets.hpp"
+#include "sluice/plan/verify/verifier.hpp"
+#include "sluice/train/estimated_profile.hpp"
+
+namespace sluice {
+namespace {
+
+class PlanningTest : public ::testing::Test {
+ protected:
+  Result<Plan> plan(std::string_view planner, const FastBudget& fast) {
+    return plan_workload(workload_, machine_, profile_, planner, fast);
+  }
+
+  FastBudget share(const char* text) { return {*parse_memory_size(text)}; }
+
+  Workload workload_ =
+      build_workload({.model = "mobilenet_v2", .shape = {.batch = 2, .image_size = 64}, .threads = 1}).value();
+  Machine machine_ = [] {
+    Machine machine = make_machine({.threads = 1, .slow = {{"optane"}}}).value();
+    machine.cache_bytes = kMiB;
+    return machine;
+  }();
+  Profile profile_ = estimated_profile(workload_.graph(), machine_);
+  Bytes whole_ = fast_only_bytes(workload_.graph());
+};
+
+TEST_F(PlanningTest, WithAllMemoryNothingIsMadeAgain) {
+  const Plan baseline = plan("fast-only", {}).value();
+  EXPECT_LT(baseline.schedule.size(), workload_.graph().ops().size());
+  EXPECT_GT(baseline.budgets[kFastTier], whole_);
+  EXPECT_EQ(baseline.arena_bytes[kFastTier], baseline.budgets[kFastTier]) << "what it takes, and no more";
+  EXPECT_EQ(plan("fast-only", share("20%"))->schedule, baseline.schedule) << "the baseline is given all, whatever is asked";
+  EXPECT_NEAR(baseline.predicted_step_seconds, predicted_baseline_seconds(workload_.graph(), machine_, profile_), 1e-9);
+}
+
+TEST_F(PlanningTest, WhoeverWatchesEveryOpGetsAllOfThem) {
+  const Plan plan_of_all = plan("fast-only", {.all_ops = true}).value();
+  EXPECT_TRUE(plan_of_all.schedule.empty());
+  EXPECT_EQ(plan_of_all.budgets[kFastTier], whole_);
+}
+
+TEST_F(PlanningTest, WhereMemoryIsShortAllOpsRun) { EXPECT_TRUE(plan("on-demand", share("60%"))->schedule.empty()); }
+
+// Also where a planner has a schedule of its own, or the caller choices.
+TEST_F(PlanningTest, EveryPlannerLeavesOutWhatItHasRoomToKeep) {
+  workload_.choices.assign(workload_.graph().ops().size(), OpChoice{});
+  machine_.processors = {{.name = "device"}, {.name = "host"}};
+  workload_.choices.back().processor = 1;
+  for (const PlannerEntry& entry : planners()) {
+    SCOPED_TRACE(entry.name);
+    const auto made = plan(entry.name, {});
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_TRUE(verify_plan(workload_.graph(), machine_, *made).empty());
+    EXPECT_FALSE(made->schedule.empty());
+    EXPECT_EQ(made->ops.back().processor, 1);
+  }
+}
+
+}  // namespace
+}  // namespace sluice
