@@ -278,8 +278,9 @@ Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const Mach
   SLUICE_ASSIGN(WorkloadOptions options, workload.options(threads));
   SLUICE_ASSIGN(const std::vector<ProcessorRequest> processors, machine.processor_requests());
   for (std::size_t other = 1; other < processors.size(); ++other) {
-    options.other_threads.push_back(processors[other].threads);
+    options.other_processors.push_back({processors[other].threads, processors[other].backend});
   }
+  if (!processors.empty()) options.backend = processors.front().backend;
   SLUICE_ASSIGN(Workload built, build_workload(options));
   SLUICE_ASSIGN(Machine on, machine.machine(fast_only_bytes(built.graph())));
   SLUICE_ASSIGN(built.choices, asked_choices(built.graph(), on, machine));

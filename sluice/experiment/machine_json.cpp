@@ -46,7 +46,8 @@ nlohmann::json processor_to_json(const Processor& processor) {
   return {{"name", processor.name},
           {"threads", processor.threads},
           {"tiers", processor.tiers},
-          {"emulated", processor.emulated}};
+          {"emulated", processor.emulated},
+          {"backend", processor.backend}};
 }
 
 Status read_processors(const JsonReader& reader, Machine& machine) {
@@ -58,6 +59,7 @@ Status read_processors(const JsonReader& reader, Machine& machine) {
     SLUICE_RETURN_IF_ERROR(each.read("threads", processor.threads));
     SLUICE_RETURN_IF_ERROR(each.read("tiers", processor.tiers));
     SLUICE_RETURN_IF_ERROR(each.read("emulated", processor.emulated));
+    SLUICE_RETURN_IF_ERROR(each.read_if_present("backend", processor.backend));
   }
   return {};
 }

@@ -43,6 +43,24 @@ Status read_optimizer(const JsonReader& reader, OptimizerOptions& optimizer) {
   return {};
 }
 
+json processors_to_json(const std::vector<ProcessorKernels>& processors) {
+  json list = json::array();
+  for (const ProcessorKernels& each : processors)
+    list.push_back({{"threads", each.threads}, {"backend", each.backend}});
+  return list;
+}
+
+Status read_other_processors(const JsonReader& reader, std::vector<ProcessorKernels>& processors) {
+  if (!reader.has("other_processors")) return {};
+  SLUICE_ASSIGN(const std::vector<JsonReader> list, reader.list("other_processors"));
+  for (const JsonReader& each : list) {
+    ProcessorKernels& processor = processors.emplace_back();
+    SLUICE_RETURN_IF_ERROR(each.read("threads", processor.threads));
+    SLUICE_RETURN_IF_ERROR(each.read_if_present("backend", processor.backend));
+  }
+  return {};
+}
+
 }  // namespace
 
 json workload_to_json(const WorkloadOptions& options) {
@@ -66,7 +84,8 @@ json workload_to_json(const WorkloadOptions& options) {
           {"keep_norm_outputs", !optimizer.recompute_cheap},
           {"precision", to_string(options.precision)},
           {"threads", options.threads},
-          {"other_threads", options.other_threads}};
+          {"backend", options.backend},
+          {"other_processors", processors_to_json(options.other_processors)}};
 }
 
 Status read_json(const JsonReader& reader, WorkloadOptions& options) {
@@ -82,7 +101,8 @@ Status read_json(const JsonReader& reader, WorkloadOptions& options) {
     SLUICE_RETURN_IF_ERROR(reader.read_parsed("precision", parse_precision, options.precision));
   }
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("threads", options.threads));
-  return reader.read_if_present("other_threads", options.other_threads);
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("backend", options.backend));
+  return read_other_processors(reader, options.other_processors);
 }
 
 Result<WorkloadOptions> workload_from_json(const json& document) {

@@ -21,7 +21,8 @@ TEST(WorkloadJsonTest, EveryFieldSurvivesTheRoundTrip) {
   options.optimizer = {Optimizer::kAdamW, 0.8F, 0.95F, 1e-6F, 0.01F, false};
   options.precision = Precision::kBF16;
   options.threads = 7;
-  options.other_threads = {3};
+  options.backend = "reference";
+  options.other_processors = {{3, "onednn"}};
   const json document = workload_to_json(options);
   const json defaults = workload_to_json({});
   for (const auto& [name, value] : document.items()) EXPECT_NE(value, defaults.at(name)) << name;

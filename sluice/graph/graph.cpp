@@ -57,6 +57,7 @@ void hash_op(Hasher& hasher, const Op& op) {
     hasher.add(std::string_view(implementation.name)).add(implementation.workspace_bytes);
   }
   if (op.processor != kMainProcessor) hasher.add(std::int64_t{op.processor});
+  if (!op.no_kernel_on.empty()) hash_list(hasher, op.no_kernel_on);
 }
 
 // A dropout's stream is left out: any takes the same time.

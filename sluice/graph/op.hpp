@@ -296,6 +296,7 @@ struct Op {
   // as the first one needs and not empty (choose.hpp gives it the size that the chosen one needs).
   std::vector<Implementation> implementations;
   ProcessorId processor = kMainProcessor;
+  std::vector<ProcessorId> no_kernel_on = {};  // executable graphs: processors whose backend cannot run the op
   std::string views;  // executable graphs: the shapes the op sees, where a kReshape made them differ from the storage's
 };
 

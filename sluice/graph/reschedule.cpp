@@ -65,7 +65,7 @@ class Rescheduling {
 
   const Graph& given_;
   Rescheduled result_;
-  std::vector<int> runs_;         // by op of the given graph
+  std::vector<int> runs_;               // by op of the given graph
   std::vector<int> copies_;             // by tensor of the given graph
   std::vector<TensorId> newest_;        // by tensor of the given graph: which one holds it now
   std::vector<TensorId> read_instead_;  // by tensor of the given graph: itself, or one with the same value

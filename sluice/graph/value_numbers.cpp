@@ -89,7 +89,8 @@ class Numbering {
   }
 
   const Graph& graph_;
-  std::map<std::pair<OpKind, std::vector<ValueNumber>>, std::vector<OpIndex>> makers_;  // by what decides an op's values
+  std::map<std::pair<OpKind, std::vector<ValueNumber>>, std::vector<OpIndex>>
+      makers_;  // by what decides an op's values
   ValueNumbers result_;
 };
 
@@ -110,21 +111,23 @@ std::vector<TensorId> first_tensors(const Graph& graph, const ValueNumbers& valu
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const ValueNumber value = values.writes[as_index(index)][i];
       const TensorId of_first = graph.op(value.op).outputs[value.at];
-      if (writers[as_index(outputs[i])] == 1 && writers[as_index(of_first)] == 1) first[as_index(outputs[i])] = of_first;
+      if (writers[as_index(outputs[i])] == 1 && writers[as_index(of_first)] == 1)
+        first[as_index(outputs[i])] = of_first;
     }
   }
   return first;
 }
 
-std::vector<OpIndex> needless_ops(const Graph& graph) {
+std::vector<Repetition> repetitions(const Graph& graph) {
   const ValueNumbers values = number_values(graph);
   const std::vector<TensorId> first = first_tensors(graph, values);
-  std::vector<OpIndex> found;
+  std::vector<Repetition> found;
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
-    const bool stands_for_nothing_else = std::ranges::all_of(graph.op(index).outputs, [&](TensorId id) {
+    const std::optional<OpIndex> of = values.repeats[as_index(index)];
+    const bool all_kept = std::ranges::all_of(graph.op(index).outputs, [&](TensorId id) {
       return graph.tensor(id).role == Role::kWorkspace || first[as_index(id)] != id;
     });
-    if (values.repeats[as_index(index)] && stands_for_nothing_else) found.push_back(index);
+    if (of && all_kept) found.push_back({index, *of});
   }
   return found;
 }

@@ -31,10 +31,10 @@ struct ValueNumber {
 };
 
 struct ValueNumbers {
-  std::vector<std::vector<ValueNumber>> reads;        // by op, as its inputs
-  std::vector<std::vector<ValueNumber>> writes;       // by op, as its outputs
-  std::vector<std::optional<OpIndex>> repeats;  // by op: the first that makes all that it makes, but for workspaces
-  std::vector<ValueNumber> at_end;                    // by tensor
+  std::vector<std::vector<ValueNumber>> reads;   // by op, as its inputs
+  std::vector<std::vector<ValueNumber>> writes;  // by op, as its outputs
+  std::vector<std::optional<OpIndex>> repeats;   // by op: the first that makes all that it makes, but for workspaces
+  std::vector<ValueNumber> at_end;               // by tensor
 };
 
 ValueNumbers number_values(const Graph& graph);
@@ -43,7 +43,13 @@ ValueNumbers number_values(const Graph& graph);
 // out of a schedule. A tensor that nothing stands for is its own. Both are written once a step and lie alike in memory.
 std::vector<TensorId> first_tensors(const Graph& graph, const ValueNumbers& values);
 
-// In the graph's order: the ops that may be left out, any of them or all.
-std::vector<OpIndex> needless_ops(const Graph& graph);
+// An op that may be left out, and the one that made the same before.
+struct Repetition {
+  OpIndex op = 0;
+  OpIndex of = 0;
+};
+
+// In the graph's order. Any of them may be left out, or all.
+std::vector<Repetition> repetitions(const Graph& graph);
 
 }  // namespace sluice

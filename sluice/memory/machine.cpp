@@ -33,7 +33,8 @@ std::string Machine::fingerprint() const {
     hasher.add(to_string(each.kind)).add(std::int64_t{each.addressable});
   }
   for (const Processor& each : processors) {
-    hasher.add(std::int64_t{each.threads}).add(static_cast<std::int64_t>(each.tiers.size()));
+    hasher.add(std::int64_t{each.threads}).add(std::string_view(each.backend));
+    hasher.add(static_cast<std::int64_t>(each.tiers.size()));
     for (const TierId tier : each.tiers) hasher.add(std::int64_t{tier});
   }
   return hasher.hex();

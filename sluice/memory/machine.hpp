@@ -78,6 +78,7 @@ struct Processor {
   int threads = 1;
   std::vector<TierId> tiers = {};  // among those that are addressable; empty: all of them
   bool emulated = false;           // cores of the host, set aside to stand for another processor
+  std::string backend{kDefaultBackend};
   bool operator==(const Processor&) const = default;
 };
 

@@ -22,15 +22,22 @@ std::vector<std::string> split_at(std::string_view text, char separator) {
 }
 
 Error not_a_processor(std::string_view text, std::string_view why) {
-  return Error{ErrorCode::kBadInput,
-               fmt::format("processor '{}': {}; write NAME:THREADS, such as device:1,host:1, or NAME:THREADS:TIER+TIER",
-                           text, why)};
+  return Error{
+      ErrorCode::kBadInput,
+      fmt::format(
+          "processor '{}': {}; write NAME:THREADS, such as device:1,host:1, or NAME:THREADS:TIER+TIER, or NAME@BACKEND:THREADS",
+          text, why)};
 }
 
 Result<ProcessorRequest> parse_processor(const std::string& text) {
   const std::vector<std::string> fields = split_at(text, ':');
   if (fields.size() < 2 || fields.size() > 3 || fields[0].empty()) return not_a_processor(text, "no name and threads");
-  ProcessorRequest request{.name = fields[0]};
+  const std::size_t at = fields[0].find('@');
+  ProcessorRequest request{.name = fields[0].substr(0, at)};
+  if (at != std::string::npos) request.backend = fields[0].substr(at + 1);
+  if (request.name.empty() || (at != std::string::npos && request.backend.empty())) {
+    return not_a_processor(text, "NAME@BACKEND lacks one of them");
+  }
   const char* const end = fields[1].data() + fields[1].size();
   const auto parsed = std::from_chars(fields[1].data(), end, request.threads);
   if (parsed.ec != std::errc() || parsed.ptr != end || request.threads < 1 || request.threads > kMostThreads) {
@@ -68,7 +75,8 @@ Result<std::vector<ProcessorRequest>> parse_processors(std::string_view text) {
 
 Status add_processors(const std::vector<ProcessorRequest>& requests, Machine& machine) {
   for (const ProcessorRequest& request : requests) {
-    Processor processor{.name = request.name, .threads = request.threads, .tiers = {}, .emulated = true};
+    Processor processor{
+        .name = request.name, .threads = request.threads, .tiers = {}, .emulated = true, .backend = request.backend};
     for (const std::string& name : request.tiers) {
       SLUICE_ASSIGN(const TierId tier, addressable_tier(machine, request, name));
       processor.tiers.push_back(tier);
@@ -82,7 +90,8 @@ Status add_processors(const std::vector<ProcessorRequest>& requests, Machine& ma
 std::string describe_processors(const Machine& machine) {
   std::string text;
   for (const Processor& each : machine.processors) {
-    text += fmt::format("{} ({} thread{}), ", each.name, each.threads, each.threads == 1 ? "" : "s");
+    text += fmt::format("{} ({} thread{}{}), ", each.name, each.threads, each.threads == 1 ? "" : "s",
+                        each.backend == kDefaultBackend ? "" : ", backend " + each.backend);
   }
   if (text.empty()) return text;
   const bool emulated = std::ranges::any_of(machine.processors, &Processor::emulated);

@@ -1,5 +1,5 @@
 // Processors as a user names them: "device:1,host:1", or with the tiers that each may address, "device:1:dram,
-// host:1:dram+optane".
+// host:1:dram+optane", or with the backend whose kernels it runs, "device:1,host@reference:1".
 //
 // They are made of this host's cores, a few set aside for each, so that two lanes of ops really run at once with a team
 // of threads each. What they stand for they are not: every output calls them emulated.
@@ -18,6 +18,7 @@ struct ProcessorRequest {
   std::string name;
   int threads = 1;
   std::vector<std::string> tiers = {};  // by name; none: every one that ops may address
+  std::string backend{kDefaultBackend};
 };
 
 // The first one is the main processor. kBadInput for a name that is missing or there twice, or without threads.

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(Processors, AreNamedWithTheirThreadsAndTiers) {
-  const auto requests = parse_processors("device:2,host:1:dram+optane");
+  const auto requests = parse_processors("device:2,host@reference:1:dram+optane");
   ASSERT_TRUE(requests.ok()) << requests.error().message;
   Machine machine = make_machine({.slow = {{"optane", kGiB}, {"file", kGiB}}}).value();
   ASSERT_TRUE(add_processors(*requests, machine).ok());
@@ -20,7 +20,7 @@ TEST(Processors, AreNamedWithTheirThreadsAndTiers) {
   EXPECT_EQ(machine.processor_count(), 2u);
   EXPECT_EQ(machine.threads_of(1), 1);
   EXPECT_THAT(machine.processors[1].tiers, ElementsAre(0, 1));
-  EXPECT_EQ(describe_processors(machine), "device (2 threads), host (1 thread), emulated");
+  EXPECT_EQ(describe_processors(machine), "device (2 threads), host (1 thread, backend reference), emulated");
 }
 
 TEST(Processors, AddressTheTiersThatTheyAreGiven) {

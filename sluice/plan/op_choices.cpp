@@ -68,6 +68,10 @@ Status check_choices(const Graph& graph, ProcessorId processors, const std::vect
       return bad_input(fmt::format("{} is to run on processor {}, and there are {}: name them with --processors",
                                    op.name, choice.processor, processors));
     }
+    if (std::ranges::find(op.no_kernel_on, choice.processor) != op.no_kernel_on.end()) {
+      return bad_input(
+          fmt::format("{} cannot run on processor {}: its backend has no kernel for it", op.name, choice.processor));
+    }
   }
   return {};
 }

@@ -1,7 +1,6 @@
 #include "sluice/planners/keep_what_fits.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/reschedule.hpp"
@@ -11,29 +10,30 @@
 namespace sluice {
 namespace {
 
-// An op that may be left out, and what keeping its values costs.
-struct Repetition {
+// An op that may be left out, and what running it spares.
+struct LeftOut {
   OpIndex op = 0;
   double seconds_per_byte = 0;
 };
 
-std::vector<Repetition> repetitions(const Graph& graph, const Profile& profile) {
-  std::vector<Repetition> found;
-  for (const OpIndex index : needless_ops(graph)) {
+std::vector<LeftOut> worth_leaving_out(const Graph& graph, const Profile& profile, std::span<const OpChoice> choices) {
+  std::vector<LeftOut> found;
+  for (const auto& [op, of] : repetitions(graph)) {
+    if (!choices.empty() && choices[as_index(op)] != choices[as_index(of)]) continue;
     Bytes kept = 0;
-    for (const TensorId id : graph.op(index).outputs) {
+    for (const TensorId id : graph.op(op).outputs) {
       if (graph.tensor(id).role != Role::kWorkspace) kept += graph.tensor(id).bytes;
     }
-    const Seconds seconds = profile.op_seconds.empty() ? 0 : profile.op_seconds[as_index(index)];
-    found.push_back({index, seconds / static_cast<double>(std::max<Bytes>(kept, 1))});
+    const Seconds seconds = profile.op_seconds.empty() ? 0 : profile.op_seconds[as_index(op)];
+    found.push_back({op, seconds / static_cast<double>(std::max<Bytes>(kept, 1))});
   }
-  std::ranges::stable_sort(found, std::ranges::greater{}, &Repetition::seconds_per_byte);
+  std::ranges::stable_sort(found, std::ranges::greater{}, &LeftOut::seconds_per_byte);
   return found;
 }
 
-std::vector<OpIndex> without(const Graph& graph, std::span<const Repetition> left_out) {
+std::vector<OpIndex> without(const Graph& graph, std::span<const LeftOut> left_out) {
   std::vector<bool> runs(graph.ops().size(), true);
-  for (const Repetition& each : left_out) runs[as_index(each.op)] = false;
+  for (const LeftOut& each : left_out) runs[as_index(each.op)] = false;
   std::vector<OpIndex> schedule;
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
     if (runs[as_index(index)]) schedule.push_back(index);
@@ -43,8 +43,9 @@ std::vector<OpIndex> without(const Graph& graph, std::span<const Repetition> lef
 
 }  // namespace
 
-std::vector<OpIndex> keep_what_fits(const Graph& graph, const Profile& profile, Bytes fast) {
-  const std::vector<Repetition> all = repetitions(graph, profile);
+std::vector<OpIndex> keep_what_fits(const Graph& graph, const Profile& profile, Bytes fast,
+                                    std::span<const OpChoice> choices) {
+  const std::vector<LeftOut> all = worth_leaving_out(graph, profile, choices);
   const auto fits = [&](std::size_t count) {
     const std::vector<OpIndex> schedule = without(graph, std::span(all).first(count));
     return fast_only_bytes(reschedule(graph, schedule).value().graph) <= fast;

@@ -5,6 +5,7 @@
 // (graph/reschedule.hpp), those first that take the most time for each byte that is then kept.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sluice/graph/graph.hpp"
@@ -13,7 +14,9 @@
 namespace sluice {
 
 // The graph's order without the ops that need not run when everything may take `fast` bytes of fast memory. Empty: all
-// run. Where even all of them do not fit, all run. About ten packings of the step.
-std::vector<OpIndex> keep_what_fits(const Graph& graph, const Profile& profile, Bytes fast);
+// run, as they do where even that takes more. `choices` by op, or none: an op that is to run otherwise than the one that
+// it repeats runs, because it may round differently. About ten packings of the step.
+std::vector<OpIndex> keep_what_fits(const Graph& graph, const Profile& profile, Bytes fast,
+                                    std::span<const OpChoice> choices = {});
 
 }  // namespace sluice

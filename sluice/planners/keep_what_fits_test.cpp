@@ -23,7 +23,9 @@ class KeepWhatFits : public ::testing::Test {
   }
 
   Seconds seconds_of(const std::vector<OpIndex>& schedule) const {
-    const auto add = [&](Seconds sum, OpIndex op) { return sum + profile_.op_seconds.at(static_cast<std::size_t>(op)); };
+    const auto add = [&](Seconds sum, OpIndex op) {
+      return sum + profile_.op_seconds.at(static_cast<std::size_t>(op));
+    };
     return std::accumulate(schedule.begin(), schedule.end(), Seconds{0}, add);
   }
 
@@ -40,11 +42,21 @@ TEST_F(KeepWhatFits, NothingIsLeftOutWhereMemoryIsShort) {
 
 TEST_F(KeepWhatFits, WithAllMemoryNothingIsMadeAgain) {
   const std::vector<OpIndex> schedule = keep_what_fits(graph_, profile_, 100 * whole_);
-  const std::vector<OpIndex> needless = needless_ops(graph_);
+  const std::vector<Repetition> needless = repetitions(graph_);
   ASSERT_GT(needless.size(), 20U);
   EXPECT_EQ(schedule.size() + needless.size(), graph_.ops().size());
-  EXPECT_TRUE(std::ranges::none_of(needless, [&](OpIndex op) { return std::ranges::binary_search(schedule, op); }));
+  EXPECT_TRUE(std::ranges::none_of(
+      needless, [&](const Repetition& each) { return std::ranges::binary_search(schedule, each.op); }));
   EXPECT_GT(bytes_of(schedule), whole_);
+}
+
+TEST_F(KeepWhatFits, WhatRunsOtherwiseTheSecondTimeIsNotLeftOut) {
+  std::vector<OpChoice> choices(graph_.ops().size());
+  const Repetition one = repetitions(graph_).front();
+  choices[static_cast<std::size_t>(one.op)].processor = 1;
+  EXPECT_TRUE(std::ranges::binary_search(keep_what_fits(graph_, profile_, 100 * whole_, choices), one.op));
+  choices[static_cast<std::size_t>(one.of)].processor = 1;
+  EXPECT_FALSE(std::ranges::binary_search(keep_what_fits(graph_, profile_, 100 * whole_, choices), one.op));
 }
 
 TEST_F(KeepWhatFits, MoreMemoryTakesLessTimeAndEveryScheduleFitsAndIsRight) {

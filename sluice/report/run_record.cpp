@@ -48,7 +48,8 @@ nlohmann::json run_record(const Machine& machine) {
       {"threads", machine.threads}, {"emulated", is_emulated(machine)},
       {"slow_tiers", slow_tiers},   {"links", links}};
   for (const Processor& each : machine.processors) {
-    record["processors"].push_back({{"name", each.name}, {"threads", each.threads}, {"emulated", each.emulated}});
+    record["processors"].push_back(
+        {{"name", each.name}, {"threads", each.threads}, {"emulated", each.emulated}, {"backend", each.backend}});
   }
   return record;
 }

@@ -98,10 +98,10 @@ std::vector<OpIndex> shuffled(const Graph& graph, std::uint64_t seed, double rep
 
 // Some of the ops that only make again what another has made do not run.
 std::vector<OpIndex> without_some(const Graph& graph, std::uint64_t seed) {
-  const std::vector<OpIndex> needless = needless_ops(graph);
+  const std::vector<Repetition> needless = repetitions(graph);
   std::vector<OpIndex> schedule;
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
-    const bool may_go = std::ranges::find(needless, index) != needless.end();
+    const bool may_go = std::ranges::find(needless, index, &Repetition::op) != needless.end();
     if (!may_go || random_bits(seed, 2, static_cast<std::uint64_t>(index)) % 2 == 0) schedule.push_back(index);
   }
   return schedule;

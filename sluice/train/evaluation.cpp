@@ -90,7 +90,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::create(const Workload& workload, c
   evaluator->seed_ = seed;
   SLUICE_RETURN_IF_ERROR(find_loss(workload.graph()));
   const Graph logical = prepare_evaluation_graph(workload.forward, workload.options.precision);
-  SLUICE_ASSIGN(evaluator->compiled_, workload.backend->compile(logical, workload.options.threads));
+  SLUICE_ASSIGN(evaluator->compiled_, compile_for(logical, {{workload.options.threads, workload.options.backend}}));
   const Graph& graph = evaluator->compiled_->graph();
   const std::vector<InputTensor> inputs = input_tensors(graph);
   SLUICE_ASSIGN(evaluator->source_, open_data_source(data, inputs, seed, Split::kValidation));

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/keep_what_fits.hpp"
+#include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/train/policy_run.hpp"
@@ -36,7 +36,9 @@ Result<BudgetedRequest> resolved_request(const Workload& workload, const Machine
   BudgetedRequest asked{{workload.graph(), profile, machine, std::move(budgets), accesses}, std::nullopt};
   PlanRequest& request = asked.request;
   request.choices = workload.choices;
-  if (!fast.all_ops) request.schedule = keep_what_fits(workload.graph(), profile, request.budgets[kFastTier]);
+  if (!fast.all_ops) {
+    request.schedule = keep_what_fits(workload.graph(), profile, request.budgets[kFastTier], request.choices);
+  }
   if (everything) request.budgets[kFastTier] = bytes_of_everything(request);
   return asked;
 }

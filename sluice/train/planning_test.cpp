@@ -34,7 +34,8 @@ TEST_F(PlanningTest, WithAllMemoryNothingIsMadeAgain) {
   EXPECT_LT(baseline.schedule.size(), workload_.graph().ops().size());
   EXPECT_GT(baseline.budgets[kFastTier], whole_);
   EXPECT_EQ(baseline.arena_bytes[kFastTier], baseline.budgets[kFastTier]) << "what it takes, and no more";
-  EXPECT_EQ(plan("fast-only", share("20%"))->schedule, baseline.schedule) << "the baseline is given all, whatever is asked";
+  EXPECT_EQ(plan("fast-only", share("20%"))->schedule, baseline.schedule)
+      << "the baseline is given all, whatever is asked";
   EXPECT_NEAR(baseline.predicted_step_seconds, predicted_baseline_seconds(workload_.graph(), machine_, profile_), 1e-9);
 }
 

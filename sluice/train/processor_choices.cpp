@@ -26,6 +26,15 @@ Result<Phase> find_phase(std::string_view name) {
   return bad_input(fmt::format("--on: there is no phase '{}'; there are forward, backward and update", name));
 }
 
+Status check_processor(const Op& op, const Machine& machine, ProcessorId chosen) {
+  if (std::ranges::find(op.no_kernel_on, chosen) == op.no_kernel_on.end()) return {};
+  const Processor& processor = machine.processors.at(static_cast<std::size_t>(chosen));
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("--on: processor '{}' cannot run {}, an op of kind {}: its backend {} has no kernel for "
+                           "operands as the main processor lays them out",
+                           processor.name, op.name, to_string(op.kind), processor.backend)};
+}
+
 }  // namespace
 
 Result<std::vector<OpChoice>> choose_processors(const Graph& graph, const Machine& machine,
@@ -38,6 +47,9 @@ Result<std::vector<OpChoice>> choose_processors(const Graph& graph, const Machin
     for (OpIndex op = 0; op < graph.op_count(); ++op) {
       if (graph.op(op).phase == phase) choices[static_cast<std::size_t>(op)].processor = processor;
     }
+  }
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    SLUICE_RETURN_IF_ERROR(check_processor(graph.op(op), machine, choices[static_cast<std::size_t>(op)].processor));
   }
   return choices;
 }

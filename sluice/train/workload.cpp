@@ -44,10 +44,9 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
   }
   const Graph logical = prepare_training_graph(workload.forward, options.optimizer, workload.options.precision);
   workload.logical_fingerprint = logical.fingerprint();
-  workload.backend = make_onednn_backend();
-  std::vector<int> threads{options.threads};
-  threads.insert(threads.end(), options.other_threads.begin(), options.other_threads.end());
-  SLUICE_ASSIGN(workload.compiled, workload.backend->compile(logical, threads));
+  std::vector<ProcessorKernels> processors{{options.threads, options.backend}};
+  processors.insert(processors.end(), options.other_processors.begin(), options.other_processors.end());
+  SLUICE_ASSIGN(workload.compiled, compile_for(logical, processors));
   return workload;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/backends/backend.hpp"
+#include "sluice/exec/backends/processor_kernels.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/onnx/import.hpp"
@@ -24,8 +24,9 @@ struct WorkloadOptions {
   ModelOptions shape{.batch = 0};
   OptimizerOptions optimizer;
   Precision precision = Precision::kF32;
-  int threads = 1;                      // of the main processor
-  std::vector<int> other_threads = {};  // of the machine's other processors, in their order
+  int threads = 1;                       // of the main processor
+  std::string backend{kDefaultBackend};  // of the main processor
+  std::vector<ProcessorKernels> other_processors = {};
 };
 
 struct Workload {
@@ -34,7 +35,6 @@ struct Workload {
   std::shared_ptr<const GivenValues> values;  // initial ones from a file; dropped once they were used
   std::string logical_fingerprint;            // of the graph before the backend chose layouts
   std::vector<std::string> notes;             // what was done differently than asked, and by the importer
-  std::unique_ptr<Backend> backend;           // outlives `compiled`
   std::unique_ptr<CompiledGraph> compiled;
   // By op of the executable graph: what all plans are to choose; empty: its own. A run's bits depend on them.
   std::vector<OpChoice> choices;

@@ -22,6 +22,7 @@ struct Case {
   int threads = 1;
   std::vector<std::string> budgets;
   int host_threads = 0;  // of a second processor; 0: there is none
+  std::string host_backend{kDefaultBackend};
 };
 
 Workload workload_of(const Case& of) {
@@ -30,11 +31,12 @@ Workload workload_of(const Case& of) {
   options.shape.batch = 4;
   options.threads = of.threads;
   if (of.host_threads == 0) return test_workload(options);
-  options.other_threads = {of.host_threads};
+  options.other_processors = {{of.host_threads, of.host_backend}};
   Workload workload = test_workload(options);
-  // The host updates, and takes a third of all else.
-  for (OpIndex op = 0; op < workload.graph().op_count(); ++op) {
-    const bool host = workload.graph().op(op).phase == Phase::kUpdate || op % 3 == 1;
+  // The host updates, and takes a third of all else that it has kernels for.
+  for (OpIndex index = 0; index < workload.graph().op_count(); ++index) {
+    const Op& op = workload.graph().op(index);
+    const bool host = (op.phase == Phase::kUpdate || index % 3 == 1) && op.no_kernel_on.empty();
     workload.choices.push_back({0, host ? 1 : kMainProcessor});
   }
   return workload;
@@ -43,8 +45,9 @@ Workload workload_of(const Case& of) {
 Machine machine_of(const Case& of, const std::vector<std::string>& slow) {
   Machine machine = test_machine(of.threads, slow);
   if (of.host_threads == 0) return machine;
-  SLUICE_CHECK(add_processors({{"device", of.threads, {}}, {"host", of.host_threads, {}}}, machine).ok(),
-               "two of them");
+  SLUICE_CHECK(
+      add_processors({{"device", of.threads, {}}, {"host", of.host_threads, {}, of.host_backend}}, machine).ok(),
+      "two of them");
   return machine;
 }
 
@@ -106,11 +109,12 @@ INSTANTIATE_TEST_SUITE_P(Models, SameBitsTest,
                                            Case{"resnet20", 2, {"60%", "30%"}}, Case{"plain20", 1, {"60%", "35%"}},
                                            Case{"plain20", 2, {"45%"}}, Case{"resnet20", 1, {"60%", "30%"}, 1},
                                            Case{"resnet20", 2, {"45%"}, 1}, Case{"plain20", 1, {"45%"}, 2},
-                                           Case{"plain20", 2, {"60%"}, 2}),
+                                           Case{"plain20", 2, {"60%"}, 2},
+                                           Case{"resnet20", 1, {"45%"}, 1, "reference"}),
                          [](const auto& instance) {
                            const Case& of = instance.param;
-                           const std::string host =
-                               of.host_threads > 0 ? "_host" + std::to_string(of.host_threads) : "";
+                           std::string host = of.host_threads > 0 ? "_host" + std::to_string(of.host_threads) : "";
+                           if (of.host_backend != kDefaultBackend) host += "_" + of.host_backend;
                            return of.model + "_" + std::to_string(of.threads) + "threads" + host;
                          });
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sluice/base/result.hpp"
@@ -63,7 +64,21 @@ class Backend {
   Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, int threads) {
     return compile(logical, std::vector{threads});
   }
+
+  // Whether this backend has a kernel for an op of a graph that another one has lowered, with the operands as they lie.
+  virtual bool takes_over(const Graph& /*executable*/, const Op& /*op*/) const { return false; }
+  // Kernels for the ops of such a graph that it takes over; nullptr where that is none of any graph.
+  virtual std::unique_ptr<CompiledGraph> kernels_for(const Graph& /*executable*/, int /*threads*/) { return nullptr; }
 };
+
+struct BackendEntry {
+  std::string_view name;
+  std::unique_ptr<Backend> (*make)();
+};
+
+std::span<const BackendEntry> backends();
+// kBadInput for an unknown name, listing the known ones.
+Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
 
 std::unique_ptr<Backend> make_onednn_backend();
 std::unique_ptr<Backend> make_reference_backend();  // slow and plain: the oracle in tests

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/choose.hpp"
 
 namespace sluice {
@@ -15,12 +16,13 @@ Machine machine_of(const Machine& machine, ProcessorId processor) {
   return alone;
 }
 
-// Every op by this choice, where it has the implementation.
+// Every op by this choice, where it has the implementation and the processor a kernel.
 std::vector<OpChoice> all_by(const Graph& graph, const OpChoice& choice) {
   std::vector<OpChoice> choices;
   for (const Op& op : graph.ops()) {
     const bool has = static_cast<std::size_t>(choice.implementation) < op.implementations.size();
-    choices.push_back({has ? choice.implementation : 0, choice.processor});
+    const bool lacks = std::ranges::find(op.no_kernel_on, choice.processor) != op.no_kernel_on.end();
+    choices.push_back({has ? choice.implementation : 0, lacks ? kMainProcessor : choice.processor});
   }
   return choices;
 }
@@ -40,7 +42,10 @@ Status measure_processors(CompiledGraph& compiled, const Machine& machine, const
                           const ProfileProgress& on_progress) {
   for (ProcessorId processor = 1; processor < static_cast<ProcessorId>(machine.processor_count()); ++processor) {
     const Machine alone = machine_of(machine, processor);
-    ProfileCache its_cache = ProfileCache::open(alone.compute_fingerprint(), cache.path().parent_path());
+    // Ops are told apart by their signatures, and these say nothing of another backend than the main processor's.
+    const std::string& backend = machine.processors[as_index(processor)].backend;
+    ProfileCache its_cache = ProfileCache::open(
+        alone.compute_fingerprint() + (backend == kDefaultBackend ? "" : "-" + backend), cache.path().parent_path());
     SLUICE_RETURN_IF_ERROR(measure_choice(compiled, {0, processor}, alone, its_cache, profile, on_progress));
   }
   return {};

@@ -116,7 +116,14 @@ std::optional<Rescheduled> checked_choices(const Graph& graph, const Machine& ma
     };
     const std::size_t implementations = graph.op(index).implementations.size();
     wrong("implementation", choices[as_index(index)].implementation, std::max<std::size_t>(implementations, 1));
-    wrong("processor", choices[as_index(index)].processor, machine.processor_count());
+    const ProcessorId processor = choices[as_index(index)].processor;
+    wrong("processor", processor, machine.processor_count());
+    const auto& lacking = graph.op(index).no_kernel_on;
+    if (std::ranges::find(lacking, processor) != lacking.end()) {
+      findings.add(
+          Rule::kWellFormed, index,
+          fmt::format("op {} '{}': processor {} has no kernel for it", index, graph.op(index).name, processor));
+    }
   }
   if (plan.policy) {
     findings.add(Rule::kWellFormed, kStepStart,

@@ -287,6 +287,18 @@ TEST_F(VerifierTest, RefusesProcessorsThatTheMachineHasNot) {
   EXPECT_TRUE(verify_plan(step_.graph, step_.machine, step_.plan).empty());
 }
 
+TEST_F(VerifierTest, AProcessorWithoutAKernelForTheOp) {
+  step_.machine.processors = {{.name = "device"}, {.name = "host", .backend = "reference"}};
+  step_.plan.machine_fingerprint = step_.machine.fingerprint();
+  step_.graph.op(3).no_kernel_on = {1};
+  step_.plan.graph_fingerprint = step_.graph.fingerprint();
+  EXPECT_THAT(rules_broken(step_), ::testing::IsEmpty());
+  step_.plan.ops[3].processor = 1;
+  expect_only("well-formed");
+  EXPECT_THAT(verify_plan(step_.graph, step_.machine, step_.plan).front().message,
+              HasSubstr("processor 1 has no kernel for it"));
+}
+
 TEST_F(VerifierTest, ReportsAProcessorThatCannotAddressItsOperand) {
   step_.machine.processors = {{.name = "device"}, {.name = "host", .tiers = {1}}};
   step_.plan.machine_fingerprint = step_.machine.fingerprint();

@@ -4,6 +4,7 @@
 #include "sluice/exec/backends/bf16.hpp"
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
 #include "sluice/graph/in_place.hpp"
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
@@ -98,6 +99,8 @@ class ReferenceGraph : public CompiledGraph {
   Graph graph_;
 };
 
+const std::string kPlain = Tensor{}.layout;
+
 class ReferenceBackend : public Backend {
  public:
   using Backend::compile;
@@ -109,6 +112,23 @@ class ReferenceBackend : public Backend {
     set_in_place_candidates(graph);
     merge_in_place(graph);
     return std::unique_ptr<CompiledGraph>(std::make_unique<ReferenceGraph>(std::move(graph)));
+  }
+
+  // Row-major operands in the shapes that they were made in; of an update, which goes element by element, operands in any
+  // one layout that pads nothing.
+  bool takes_over(const Graph& executable, const Op& op) const override {
+    std::vector<TensorId> operands = op.inputs;
+    operands.insert(operands.end(), op.outputs.begin(), op.outputs.end());
+    const std::string& layout = is_update(op.kind) ? executable.tensor(op.inputs.at(0)).layout : kPlain;
+    return op.kind != OpKind::kReorder && op.views.empty() && std::ranges::all_of(operands, [&](TensorId id) {
+             const Tensor& tensor = executable.tensor(id);
+             const bool padded = tensor.bytes != element_count(tensor.shape) * size_of(tensor.dtype);
+             return tensor.role != Role::kWorkspace && tensor.layout == layout && !padded;
+           });
+  }
+
+  std::unique_ptr<CompiledGraph> kernels_for(const Graph& executable, int /*threads*/) override {
+    return std::make_unique<ReferenceGraph>(executable);
   }
 };
 

@@ -1,0 +1,25 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sluice/exec/backends/backend.hpp"
+
+namespace sluice {
+
+std::span<const BackendEntry> backends() {
+  static constexpr std::array<BackendEntry, 2> kTable{{{kDefaultBackend, make_onednn_backend},
+                                                       {"reference", make_reference_backend}}};
+  return kTable;
+}
+
+Result<std::unique_ptr<Backend>> make_backend(std::string_view name) {
+  const auto found = std::ranges::find(backends(), name, &BackendEntry::name);
+  if (found != backends().end()) return found->make();
+  std::vector<std::string_view> known;
+  for (const BackendEntry& each : backends()) known.push_back(each.name);
+  return bad_input(fmt::format("there is no backend '{}'; there are {}", name, fmt::join(known, " and ")));
+}
+
+}  // namespace sluice
