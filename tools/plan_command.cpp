@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "sluice/plan/plan_file.hpp"
+#include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
@@ -32,9 +33,10 @@ Result<int> run_plan(const PlanArguments& arguments) {
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_RETURN_IF_ERROR(add_encodings(prepared, arguments.machine, {arguments.planner}, fast));
   SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments.machine, {arguments.planner}));
-  SLUICE_ASSIGN(const Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner,
-                                               fast, prepared.access_counts()));
+  SLUICE_ASSIGN(Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast,
+                                         prepared.access_counts()));
   const Graph& graph = prepared.workload.graph();
+  certify(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
   const Seconds baseline = predicted_baseline_seconds(graph, prepared.machine, prepared.profile);
   fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
   if (!plan.planner_config.empty()) {

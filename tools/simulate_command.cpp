@@ -7,6 +7,7 @@
 #include "sluice/experiment/step_prediction.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
+#include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/run_record.hpp"
@@ -73,6 +74,10 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
              is_emulated(prepared.machine) ? ", " + emulation_note(prepared.machine) : "",
              describe_timeline(prepared.machine, timeline, locality.step));
   if (policy) fmt::print("{}", describe_policy_timeline(*policy));
+  if (const auto bound = bound_by_prices(graph, prepared.profile, prepared.machine, plan); bound.ok()) {
+    fmt::print("the plan's prices prove that no step by moving tensors in this order takes less than {}\n",
+               format_seconds(*bound));
+  }
   if (!arguments.json.empty()) {
     nlohmann::json document = plan_summary_json(graph, prepared.machine, plan,
                                                 predicted_baseline_seconds(graph, prepared.machine, prepared.profile));

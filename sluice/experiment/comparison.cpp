@@ -9,6 +9,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/experiment/plan_folder.hpp"
 #include "sluice/plan/plan_file.hpp"
+#include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/placement.hpp"
 #include "sluice/sim/policy_simulator.hpp"
@@ -217,6 +218,7 @@ class Comparison {
   ComparisonResult measured() {
     for (Contestant& contestant : contestants_) {
       if (!contestant.running()) continue;
+      if (!contestant.row.plan.policy) certify(workload_.graph(), profile_, machine_, contestant.row.plan, kBoundSeconds);
       add_measurements(contestant.row, contestant.runs, baseline().row, baseline().runs, machine_);
     }
     for (Contestant& contestant : contestants_) result_.rows.push_back(std::move(contestant.row));

@@ -33,6 +33,7 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/plan/cause.hpp"
+#include "sluice/plan/prices.hpp"
 
 namespace sluice {
 
@@ -111,6 +112,7 @@ struct Plan {
   std::vector<Bytes> arena_bytes;  // by TierId: highest byte any residency uses
   Seconds predicted_step_seconds = 0;
   Seconds lower_bound_seconds = 0;
+  std::optional<StepPrices> prices;  // that prove the bound (verify/certificate.hpp), of this schedule's graph
 
   // Which op of the graph runs in each slot; empty: every op once, in the graph's order. With a schedule, all that the
   // plan calls ops and tensors are those of the graph that it makes (graph/reschedule.hpp): an op is a slot.

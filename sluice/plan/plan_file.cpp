@@ -28,6 +28,7 @@ constexpr const char* kKeys[] = {"format",
                                  "solver_status",
                                  "predicted_step_seconds",
                                  "lower_bound_seconds",
+                                 "prices",
                                  "budgets",
                                  "arena_bytes",
                                  "schedule",
@@ -201,11 +202,38 @@ Status check_no_early_processor(const JsonReader& document, int version, const P
   return document.error("ops", fmt::format("version {} has no processors: plan again", version));
 }
 
+// Prices of slots, the two of each one after the other.
+std::vector<double> in_a_row(const std::vector<SlotPrice>& prices) {
+  std::vector<double> row;
+  for (const SlotPrice& price : prices) row.insert(row.end(), price.begin(), price.end());
+  return row;
+}
+
+Status read_slot_prices(const JsonReader& object, const char* key, std::vector<SlotPrice>& prices) {
+  std::vector<double> row;
+  SLUICE_RETURN_IF_ERROR(object.read(key, row));
+  if (row.size() % 2 != 0) return object.error(key, "a slot has two prices");
+  for (std::size_t i = 0; i < row.size(); i += 2) prices.push_back({row[i], row[i + 1]});
+  return {};
+}
+
+Result<StepPrices> read_prices(const JsonReader& object) {
+  StepPrices prices;
+  SLUICE_RETURN_IF_ERROR(object.read("room", prices.room));
+  SLUICE_RETURN_IF_ERROR(read_slot_prices(object, "run", prices.run));
+  SLUICE_RETURN_IF_ERROR(read_slot_prices(object, "stall", prices.stall));
+  return prices;
+}
+
 // Keys that most plans do not have.
 Status read_options(const json& document, const JsonReader& reader, Plan& plan) {
   if (document.contains("policy")) {
     SLUICE_ASSIGN(const JsonReader object, reader.object("policy"));
     SLUICE_ASSIGN(plan.policy, read_policy(object));
+  }
+  if (document.contains("prices")) {
+    SLUICE_ASSIGN(const JsonReader object, reader.object("prices"));
+    SLUICE_ASSIGN(plan.prices, read_prices(object));
   }
   if (!document.contains("raised_from")) return {};
   return reader.read("raised_from", plan.raised_from.emplace());
@@ -276,6 +304,10 @@ json plan_to_json(const Graph& given, const Plan& plan) {
   if (!plan.schedule.empty()) document["schedule"] = plan.schedule;
   if (plan.policy) document["policy"] = policy_to_json(*plan.policy);
   if (plan.raised_from) document["raised_from"] = *plan.raised_from;
+  if (plan.prices) {
+    document["prices"] = {
+        {"room", plan.prices->room}, {"run", in_a_row(plan.prices->run)}, {"stall", in_a_row(plan.prices->stall)}};
+  }
   return document;
 }
 

@@ -15,7 +15,7 @@ inline constexpr std::size_t kMostViolations = 20;
 // Collects violations with the op they belong to, and gives them out in op order.
 class Findings {
  public:
-  void add(Rule rule, OpIndex op, std::string message) { found_.push_back({op, {rule, std::move(message)}}); }
+  void add(Rule rule, OpIndex op, std::string_view message) { found_.push_back({op, {rule, std::string(message)}}); }
   bool empty() const { return found_.empty(); }
   std::vector<Violation> in_op_order() &&;
 

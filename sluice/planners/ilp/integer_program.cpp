@@ -193,9 +193,11 @@ LpSolution solve_relaxation(const IntegerProgram& program, Seconds seconds) {
   if (solver.isProvenPrimalInfeasible()) return {.status = SolveStatus::kInfeasible, .values = {}};
   if (!solver.isProvenOptimal()) return {.status = SolveStatus::kTimeLimit, .values = {}};
   const double* values = solver.getColSolution();
+  const double* prices = solver.getRowPrice();
   return {.status = SolveStatus::kOptimal,
           .values = {values, values + program.columns.size()},
-          .cost = solver.getObjValue()};
+          .cost = solver.getObjValue(),
+          .row_prices = {prices, prices + program.rows.size()}};
 }
 
 IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start) {

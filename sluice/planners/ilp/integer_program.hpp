@@ -75,6 +75,7 @@ struct LpSolution {
   SolveStatus status = SolveStatus::kInfeasible;  // kOptimal, kTimeLimit (no values) or kInfeasible
   std::vector<double> values;
   double cost = 0;
+  std::vector<double> row_prices;  // by row: what the cost gains for each unit that its bounds rise
 };
 
 // Solves the program with its integer columns taken as continuous: gives a bound, and a guide for rounding.

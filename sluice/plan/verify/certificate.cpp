@@ -1,0 +1,174 @@
+#include "sluice/plan/verify/certificate.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/base/check.hpp"
+#include "sluice/graph/liveness.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr OpIndex kBeforeFirst = -1;
+
+// What a byte pays, by life.
+class Payments {
+ public:
+  Payments(const BoundedStep& step, const StepPrices& prices) : rent_(prices.room.size() + 1, 0) {
+    for (std::size_t op = 0; op < prices.room.size(); ++op) rent_[op + 1] = rent_[op] + prices.room[op];
+    const auto pays = [](const SlotPrice& price, const std::array<double, 2>& seconds, double lost) {
+      return price[0] * seconds[0] + price[1] * seconds[1] + (1 - price[0] - price[1]) * lost;
+    };
+    for (const SlotPrice& price : prices.run) {
+      in_run_.push_back(pays(price, step.link.in, step.link.in_lost));
+      out_run_.push_back(pays(price, step.link.out, step.link.out_lost));
+    }
+    for (const SlotPrice& price : prices.stall) {
+      in_stall_.push_back(pays(price, step.link.in, 0));
+      out_stall_.push_back(pays(price, step.link.out, 0));
+    }
+  }
+
+  // A byte of which the link moves `share`, that is used (or begins) at `from` and is next used (or ends) at `to`.
+  double stays(OpIndex from, OpIndex to) const { return rent(to) - rent(from + 1); }
+
+  double comes(OpIndex from, OpIndex to, double share) const {
+    double least = kNever;
+    for (OpIndex slot = from + 1; slot <= to; ++slot) {
+      const double moved = slot < to ? std::min(at(in_stall_, slot), at(in_run_, slot)) : at(in_stall_, slot);
+      least = std::min(least, share * moved + rent(to) - rent(slot));
+    }
+    return least;
+  }
+
+  // Written to slow memory behind `from`, and gone then.
+  double leaves(OpIndex from, OpIndex to, double share) const {
+    double least = kNever;
+    for (OpIndex slot = from + 1; slot <= to; ++slot) {
+      least = std::min(least, share * at(out_stall_, slot) + rent(slot) - rent(from + 1));
+      if (slot < to) least = std::min(least, share * at(out_run_, slot) + rent(slot + 1) - rent(from + 1));
+    }
+    return least;
+  }
+
+  // Written while it stays.
+  double is_copied(OpIndex from, OpIndex to, double share) const {
+    double least = kNever;
+    for (OpIndex slot = from + 1; slot <= to; ++slot) {
+      least = std::min(least, at(out_stall_, slot));
+      if (slot < to) least = std::min(least, at(out_run_, slot));
+    }
+    return share * least;
+  }
+  double is_copied_beside(OpIndex reader, double share) const { return share * at(out_run_, reader); }
+
+ private:
+  static double at(const std::vector<double>& by_slot, OpIndex slot) { return by_slot[as_index(slot)]; }
+  double rent(OpIndex op) const { return rent_[as_index(op)]; }
+
+  std::vector<double> rent_;  // of a byte that is in the fast tier while ops [0, k) run, by k
+  std::vector<double> in_run_, out_run_, in_stall_, out_stall_;
+};
+
+// The least that a byte has paid which is in the fast tier at a use: with a copy in slow memory, or without.
+struct Paid {
+  double without_copy = kNever;
+  double with_copy = kNever;
+  double least() const { return std::min(without_copy, with_copy); }
+};
+
+class ByteLife {
+ public:
+  ByteLife(const Payments& payments, const std::vector<Use>& uses, OpIndex op_count, double share)
+      : payments_(payments), uses_(uses), op_count_(op_count), share_(share) {}
+
+  // Of what the step makes.
+  double made() const { return through(Paid{.without_copy = 0}, 1).least(); }
+
+  // Of a persistent one, wherever its place between steps.
+  double persistent() const {
+    if (uses_.empty()) return 0;
+    const OpIndex first = uses_.front().op;
+    const OpIndex last = uses_.back().op;
+    Paid begun;
+    begun.with_copy = payments_.comes(kBeforeFirst, first, share_);
+    const Paid slow = through(used(begun, uses_.front()), 1);
+    const double ends_slow = std::min(slow.with_copy, slow.without_copy + payments_.leaves(last, op_count_, share_));
+    const Paid fast = through(used(next({.without_copy = 0}, kBeforeFirst, first), uses_.front()), 1);
+    return std::min(ends_slow, next(fast, last, op_count_).least());
+  }
+
+ private:
+  Paid through(Paid paid, std::size_t first) const {
+    for (std::size_t i = first; i < uses_.size(); ++i) {
+      paid = used(next(paid, uses_[i - 1].op, uses_[i].op), uses_[i]);
+    }
+    return paid;
+  }
+
+  Paid next(const Paid& paid, OpIndex from, OpIndex to) const {
+    if (to == from + 1) return paid.without_copy < kNever ? copied_in_stall(paid, to) : paid;
+    const double stays = payments_.stays(from, to);
+    const double comes = payments_.comes(from, to, share_);
+    const double leaves = payments_.leaves(from, to, share_);
+    const double is_copied = payments_.is_copied(from, to, share_);
+    return {.without_copy = paid.without_copy + stays,
+            .with_copy = std::min(paid.with_copy + std::min(stays, comes),
+                                  paid.without_copy + std::min(stays + is_copied, leaves + comes))};
+  }
+
+  // Between two ops in a row there is nothing but a stall.
+  Paid copied_in_stall(const Paid& paid, OpIndex to) const {
+    return {.without_copy = paid.without_copy,
+            .with_copy = std::min(paid.with_copy, paid.without_copy + payments_.is_copied(to - 1, to, share_))};
+  }
+
+  Paid used(const Paid& paid, const Use& use) const {
+    if (use.writes) return {.without_copy = paid.least()};
+    return {.without_copy = paid.without_copy,
+            .with_copy =
+                std::min(paid.with_copy, paid.without_copy + payments_.is_copied_beside(use.op, share_))};
+  }
+
+  const Payments& payments_;
+  const std::vector<Use>& uses_;
+  OpIndex op_count_;
+  double share_;
+};
+
+bool are_prices_of(const BoundedStep& step, const StepPrices& prices) {
+  const std::size_t ops = step.graph.ops().size();
+  SLUICE_CHECK(step.op_seconds.size() == ops, "a time for each op");
+  const auto sound = [](const SlotPrice& price) { return price[0] >= 0 && price[1] >= 0 && price[0] + price[1] <= 1; };
+  return prices.room.size() == ops && prices.run.size() == ops && prices.stall.size() == ops + 1 &&
+         std::ranges::all_of(prices.run, sound) && std::ranges::all_of(prices.stall, sound) &&
+         std::ranges::all_of(prices.room, [](double price) { return price >= 0; });
+}
+
+}  // namespace
+
+Result<Seconds> certified_seconds(const BoundedStep& step, const StepPrices& prices) {
+  if (!are_prices_of(step, prices)) {
+    return bad_input("these prices prove nothing: they are of another step, below 0, or above what a slot is worth");
+  }
+  const Payments payments(step, prices);
+  const Liveness liveness = analyze_liveness(step.graph);
+  Seconds bound = 0;
+  for (std::size_t op = 0; op < prices.room.size(); ++op) {
+    bound += (1 - prices.run[op][0] - prices.run[op][1]) * step.op_seconds[op];
+    bound -= prices.room[op] * static_cast<double>(step.fast);
+  }
+  for (TensorId id = 0; id < step.graph.tensor_count(); ++id) {
+    const std::vector<Use>& uses = liveness.uses[id];
+    const double share = step.moved_share.empty() ? 1 : step.moved_share[as_index(id)];
+    const ByteLife life(payments, uses, step.graph.op_count(), share);
+    double pays = is_persistent(step.graph.tensor(id).role) ? life.persistent() : uses.empty() ? 0 : life.made();
+    for (const Use& use : uses) pays += prices.room[as_index(use.op)];
+    bound += pays * static_cast<double>(step.graph.tensor(id).bytes);
+  }
+  return bound;
+}
+
+}  // namespace sluice

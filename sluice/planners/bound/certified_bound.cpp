@@ -1,0 +1,126 @@
+#include "sluice/planners/bound/certified_bound.hpp"
+
+#include <algorithm>
+
+#include "sluice/graph/encoding.hpp"
+#include "sluice/plan/verify/certificate.hpp"
+#include "sluice/plan/rooms.hpp"
+#include "sluice/planners/bound/step_prices.hpp"
+#include "sluice/sim/plan_costs.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double kLeastComputeSpeed = 0.05;  // the simulator's: however many bytes go by, an op gets so much
+
+// The least compute time lost, as a share of what the links' rates of loss add up to: they multiply, and stop short of all.
+double least_share_lost(double in, double out, double in_speed, double out_speed) {
+  const auto share = [](double a, double b) {
+    const double speed = std::max(std::max(0.0, 1 - a) * std::max(0.0, 1 - b), kLeastComputeSpeed);
+    return a + b > 0 ? (1 - speed) / (a + b) : 1;
+  };
+  return std::min({share(in, 0), share(0, out), share(in * in_speed, out * out_speed)});
+}
+
+TwoWayLink link_of_one_tier(const CostModel& costs, const Machine& machine, LinkId in, LinkId out) {
+  const double in_seconds = 1 / machine.link(in).bandwidth;
+  const double out_seconds = 1 / machine.link(out).bandwidth;
+  const bool shares = costs.shares_with(in).has_value();
+  const double in_speed = shares ? costs.shared_speed(in) : 1;
+  const double out_speed = shares ? costs.shared_speed(out) : 1;
+  const double lost = least_share_lost(costs.interference(in), costs.interference(out), in_speed, out_speed);
+  TwoWayLink link;
+  // Through the points (alone, nothing) and (both at shared speed); or, where taking turns carries more, all on one line.
+  link.in = {in_seconds, std::min(in_seconds, (1 - out_speed) / in_speed * in_seconds)};
+  link.out = {std::min(out_seconds, (1 - in_speed) / out_speed * out_seconds), out_seconds};
+  link.in_lost = lost * costs.interference(in) * in_seconds;
+  link.out_lost = lost * costs.interference(out) * out_seconds;
+  return link;
+}
+
+// Every slow tier is one that ops do not use, with links both ways.
+bool all_only_moved(const Machine& machine) {
+  for (TierId tier = 1; tier < static_cast<TierId>(machine.tiers.size()); ++tier) {
+    if (machine.tier(tier).addressable) return false;
+    if (!machine.link_between(kFastTier, tier) || !machine.link_between(tier, kFastTier)) return false;
+  }
+  return machine.tiers.size() > 1;
+}
+
+}  // namespace
+
+TwoWayLink two_way_link(const CostModel& costs, const Machine& machine) {
+  if (machine.tiers.size() == 2) {
+    return link_of_one_tier(costs, machine, machine.link_between(1, kFastTier).value(),
+                            machine.link_between(kFastTier, 1).value());
+  }
+  BytesPerSecond in = 0;
+  BytesPerSecond out = 0;
+  for (const Link& link : machine.links) {
+    if (link.to == kFastTier) in += link.bandwidth;
+    if (link.from == kFastTier) out += link.bandwidth;
+  }
+  return {.in = {1 / in, 0}, .out = {0, 1 / out}};
+}
+
+namespace {
+
+// A step as the certificate wants it, with what it refers to.
+struct StepToBound {
+  StepToBound(const Graph& graph, const CostModel& costs, const Machine& machine, Bytes fast, Encoding encoding)
+      : step{graph, op_seconds, two_way_link(costs, machine), fast, moved_share} {
+    for (OpIndex op = 0; op < graph.op_count(); ++op) op_seconds.push_back(costs.op_seconds(op));
+    for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+      const Tensor& tensor = graph.tensor(id);
+      const bool encoded = encoding != Encoding::kNone && allows(tensor, encoding) && tensor.bytes > 0;
+      const Bytes moved = encoded ? costs.moved_bytes({id, tensor.bytes, encoding}) : tensor.bytes;
+      moved_share.push_back(moved < tensor.bytes ? static_cast<double>(moved) / static_cast<double>(tensor.bytes) : 1);
+    }
+    step.op_seconds = op_seconds;
+    step.moved_share = moved_share;
+  }
+  StepToBound(const StepToBound&) = delete;
+  StepToBound& operator=(const StepToBound&) = delete;
+
+  std::vector<Seconds> op_seconds;
+  std::vector<double> moved_share;
+  BoundedStep step;
+};
+
+bool is_reckoned_with(const Graph& graph, const Machine& machine) {
+  const auto on_main = [](const Op& op) { return op.processor == kMainProcessor; };
+  return all_only_moved(machine) && std::ranges::all_of(graph.ops(), on_main);
+}
+
+Encoding encoding_of(const Plan& plan) { return staging_bytes(plan) > 0 ? Encoding::kZeroValue : Encoding::kNone; }
+
+}  // namespace
+
+std::optional<CertifiedBound> certified_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
+                                              std::span<const Bytes> budgets, Encoding encoding, Seconds time_limit) {
+  if (!is_reckoned_with(graph, machine)) return std::nullopt;
+  const StepToBound bounded(graph, costs, machine, budgets[kFastTier], encoding);
+  CertifiedBound bound;
+  bound.prices = find_prices(bounded.step, time_limit);
+  bound.seconds = certified_seconds(bounded.step, bound.prices).value();
+  return bound;
+}
+
+void certify(const Graph& graph, const Profile& profile, const Machine& machine, Plan& plan, Seconds time_limit) {
+  const PlanCosts costs(graph, profile, machine, plan);
+  auto bound = certified_bound(costs.graph(), costs.costs(), machine, plan.budgets, encoding_of(plan), time_limit);
+  if (!bound || bound->seconds <= plan.lower_bound_seconds) return;
+  plan.lower_bound_seconds = bound->seconds;
+  plan.prices = std::move(bound->prices);
+}
+
+Result<Seconds> bound_by_prices(const Graph& graph, const Profile& profile, const Machine& machine, const Plan& plan) {
+  const PlanCosts costs(graph, profile, machine, plan);
+  if (!plan.prices || !is_reckoned_with(costs.graph(), machine)) {
+    return Error{ErrorCode::kUnsupported, "no prices prove a bound of this plan"};
+  }
+  const StepToBound bounded(costs.graph(), costs.costs(), machine, plan.budgets[kFastTier], encoding_of(plan));
+  return certified_seconds(bounded.step, *plan.prices);
+}
+
+}  // namespace sluice

@@ -1,0 +1,153 @@
+// What is certified against what plans really take in the simulator, and against hand-made cases.
+#include "sluice/planners/bound/certified_bound.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sluice/base/random.hpp"
+#include "sluice/plan/verify/certificate.hpp"
+#include "sluice/planners/bound/step_prices.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/program/program.hpp"
+#include "sluice/sim/simulator.hpp"
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random_plan.hpp"
+
+namespace sluice {
+namespace {
+
+using testing::random_graph;
+
+// A machine with a slow tier that ops do not use, links that share a disk and take compute time.
+Machine disk_machine(std::uint64_t seed) {
+  Machine machine;
+  machine.tiers.push_back({.name = "dram", .capacity = kGiB});
+  machine.tiers.push_back({.name = "file", .kind = TierKind::kFile, .capacity = kGiB, .addressable = false});
+  const auto draw = [&](std::uint64_t stream) { return 0.2 + static_cast<double>(random_bits(seed, stream, 0) % 80) / 100; };
+  for (const TierId from : {1, 0}) {
+    Link link{.from = from, .to = 1 - from, .bandwidth = 1e9 * draw(static_cast<std::uint64_t>(from))};
+    link.shared_bandwidth = link.bandwidth * draw(2);
+    link.interference = 0.5 * draw(3) / link.bandwidth;
+    machine.links.push_back(link);
+  }
+  return machine;
+}
+
+Profile times_of(const Graph& graph, std::uint64_t seed) {
+  Profile profile;
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    profile.op_seconds.push_back(1e-6 * static_cast<double>(1 + random_bits(seed, 4, static_cast<std::uint64_t>(op)) % 60));
+  }
+  return profile;
+}
+
+StepPrices random_prices(const Graph& graph, std::uint64_t seed) {
+  StepPrices prices;
+  std::uint64_t turn = 0;
+  const auto draw = [&](double most) { return most * static_cast<double>(random_bits(seed, 5, turn++) % 1000) / 1000; };
+  for (OpIndex op = 0; op <= graph.op_count(); ++op) {
+    const double first = draw(1);
+    prices.stall.push_back({first, draw(1 - first)});
+    if (op == graph.op_count()) break;
+    prices.room.push_back(draw(1e-10));
+    prices.run.push_back({draw(0.5), draw(0.5)});
+  }
+  return prices;
+}
+
+// Any prices prove something true of any plan.
+TEST(CertifiedBound, NoRandomPlanIsFasterThanAnyPricesProve) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE(seed);
+    const Graph graph = random_graph(seed, {.most_bytes = 100 * kTensorAlignment});
+    const Machine machine = disk_machine(seed);
+    const Profile profile = times_of(graph, seed);
+    const CostModel costs(graph, profile, machine);
+    const Plan plan = testing::random_plan(seed, graph, machine);
+    const Seconds taken = simulate(lower_plan(graph, machine, plan).value(), costs).step_seconds;
+    const auto bound = certified_bound(graph, costs, machine, plan.budgets, Encoding::kNone, 5);
+    ASSERT_TRUE(bound);
+    ASSERT_LE(bound->seconds, taken * (1 + 1e-9));
+    const BoundedStep step{graph, profile.op_seconds, two_way_link(costs, machine), plan.budgets[kFastTier]};
+    ASSERT_LE(certified_seconds(step, random_prices(graph, seed)).value(), taken * (1 + 1e-9));
+  }
+}
+
+// Plans that fill the budget, of random steps and of networks.
+TEST(CertifiedBound, NoPlannersPlanIsFaster) {
+  std::vector<Graph> graphs;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    graphs.push_back(random_graph(seed, {.most_bytes = 100 * kTensorAlignment}));
+  }
+  for (const char* model : {"resnet20", "mobilenet_v2"}) graphs.push_back(merged_model(model, 4, 32));
+  int plans = 0;
+  int above_compute = 0;
+  for (Graph& graph : graphs) {
+    SCOPED_TRACE(graph.name);
+    PlanningProblem problem(std::move(graph), "file", 3e8);
+    for (Link& link : problem.machine.links) link.latency = 0;  // or it is most of what such small tensors take
+    const CostModel costs(problem.graph, problem.profile, problem.machine);
+    const Seconds compute =
+        std::accumulate(problem.profile.op_seconds.begin(), problem.profile.op_seconds.end(), Seconds{0});
+    for (const char* planner : {"sentinel", "on-demand"}) {
+      const PlanRequest request = problem.request(0.6);
+      const auto plan = make_plan(planner, request);
+      if (!plan.ok()) continue;
+      const auto bound = certified_bound(problem.graph, costs, problem.machine, request.budgets, Encoding::kNone, 5);
+      ASSERT_LE(bound->seconds, plan->predicted_step_seconds * (1 + 1e-9)) << planner;
+      ++plans;
+      above_compute += bound->seconds > 1.02 * compute ? 1 : 0;
+    }
+  }
+  EXPECT_GT(plans, 60);
+  EXPECT_GT(above_compute, 20) << "or the bounds say little";
+}
+
+TEST(CertifiedBound, IsTheComputeTimeWhereEverythingFits) {
+  const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 2e9);
+  const CostModel costs(problem.graph, problem.profile, problem.machine);
+  const PlanRequest request = problem.request(1);
+  Seconds compute = 0;
+  for (const Seconds seconds : problem.profile.op_seconds) compute += seconds;
+  const auto bound = certified_bound(problem.graph, costs, problem.machine, request.budgets, Encoding::kNone, 5);
+  EXPECT_NEAR(bound->seconds, compute, 1e-9 * compute);
+}
+
+// 100 MiB made, and read again behind an op that takes 100 MiB itself: what has no room beside it goes out in a stall before
+// that op and comes back in one behind it.
+TEST(CertifiedBound, CountsWhatCannotBeHidden) {
+  Graph graph;
+  const auto tensor = [&](const char* name, Bytes bytes) {
+    return graph.add_tensor({.name = name, .shape = {bytes / 4}, .role = Role::kActivation});
+  };
+  const TensorId kept = tensor("kept", 100 * kMiB), other = tensor("other", 100 * kMiB), end = tensor("end", kMiB);
+  graph.add_op({.name = "make", .kind = OpKind::kRelu, .outputs = {kept}});
+  graph.add_op({.name = "crowd", .kind = OpKind::kRelu, .outputs = {other}});
+  graph.add_op({.name = "use", .kind = OpKind::kRelu, .inputs = {kept}, .outputs = {end}});
+  const Profile profile{.op_seconds = {1e-3, 1e-3, 1e-3}};
+  Machine machine = disk_machine(1);
+  for (Link& link : machine.links) link = {.from = link.from, .to = link.to, .bandwidth = 1e9};
+  const CostModel costs(graph, profile, machine);
+  const auto seconds = [&](Bytes fast) {
+    const std::vector<Bytes> budgets{fast, kGiB};
+    return certified_bound(graph, costs, machine, budgets, Encoding::kNone, 5)->seconds;
+  };
+  EXPECT_NEAR(seconds(200 * kMiB), 3e-3, 1e-9);
+  EXPECT_NEAR(seconds(101 * kMiB), 3e-3 + 2 * (99.0 * kMiB) / 1e9, 1e-6);
+  EXPECT_NEAR(seconds(150 * kMiB), 3e-3 + 2 * (50.0 * kMiB) / 1e9, 1e-6) << "half of it stays";
+}
+
+TEST(CertifiedBound, SaysNothingOfMachinesThatItDoesNotReckonWith) {
+  const Graph graph = random_graph(1);
+  const Profile profile = times_of(graph, 1);
+  Machine machine = disk_machine(1);
+  machine.tiers[1].addressable = true;
+  const std::vector<Bytes> budgets{kMiB, kGiB};
+  EXPECT_FALSE(certified_bound(graph, CostModel(graph, profile, machine), machine, budgets, Encoding::kNone, 1));
+}
+
+}  // namespace
+}  // namespace sluice
