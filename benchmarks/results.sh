@@ -64,8 +64,8 @@ pmbd() {  # MODEL BATCH ARG...
 }
 
 deferred() {  # MODEL BATCH ARG...
-  compare "deferred_updates_$1_b$2" "$1" "$2" sentinel:additions=none,sentinel:additions=choice+staying+in-place,sentinel,deferred-updates \
-    --smallest-feasible "${@:3}"
+  keep "deferred_updates_$1_b$2" "$sluice" compare "$1" --batch "$2" --planners sentinel,deferred-updates \
+    --smallest-feasible --fast 20% --starts 3 --spill-dir "$spill" --json "$out/deferred_updates_$1_b$2.json" "${@:3}"
 }
 
 encoding() {  # MODEL BATCH ARG...: sentinel without and with it, over a link that is short

@@ -39,6 +39,8 @@ Result<int> run_plan(const PlanArguments& arguments) {
   certify(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
   const Seconds baseline = predicted_baseline_seconds(graph, prepared.machine, prepared.profile);
   fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
+  const auto worth = worth_by_prices(graph, prepared.profile, prepared.machine, plan);
+  if (worth) fmt::print("{}", describe_worth(graph, plan, *worth));
   if (!plan.planner_config.empty()) {
     fmt::print("what {} was told and what it chose\n{}", plan.planner, format_fields(plan.planner_config));
   }
@@ -47,7 +49,9 @@ Result<int> run_plan(const PlanArguments& arguments) {
     fmt::print("written to {}\n", arguments.output);
   }
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, plan_summary_json(graph, prepared.machine, plan, baseline)));
+    nlohmann::json summary = plan_summary_json(graph, prepared.machine, plan, baseline);
+    if (worth) summary["worth"] = worth_json(graph, plan, *worth);
+    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, summary));
   }
   return kExitOk;
 }

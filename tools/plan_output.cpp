@@ -117,6 +117,32 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
                      is_emulated(machine) ? ", " + emulation_note(machine) : "", format_fields(fields), below_bound);
 }
 
+std::string describe_worth(const Graph& graph, const Plan& plan, const Worth& worth) {
+  if (worth.per_mib <= 0) return "";
+  const Seconds per_hundredth = worth.per_mib * static_cast<double>(plan.budgets[0]) / 100 / kMiB;
+  std::vector<std::pair<std::string, std::string>> fields;
+  fields.emplace_back("1 % more memory",
+                      fmt::format("{} of the fast tier save up to {} a step", format_bytes(plan.budgets[0] / 100),
+                                  format_seconds(per_hundredth)));
+  fields.emplace_back("links a tenth faster", fmt::format("save up to {}", format_seconds(worth.per_tenth_of_speed)));
+  const PlanGraph step(graph, plan);
+  std::vector<std::string> names;
+  for (const OpIndex op : worth.dearest) names.push_back(step.graph().op(op).name);
+  fields.emplace_back("memory is worth most", fmt::format("while {} run{} ({:.0f} % of it)", fmt::join(names, ", "),
+                                                          names.size() == 1 ? "s" : "", 100 * worth.dearest_share));
+  return "what more would be worth, at the bound's prices\n" + format_fields(fields);
+}
+
+nlohmann::json worth_json(const Graph& graph, const Plan& plan, const Worth& worth) {
+  const PlanGraph step(graph, plan);
+  nlohmann::json names = nlohmann::json::array();
+  for (const OpIndex op : worth.dearest) names.push_back(step.graph().op(op).name);
+  return {{"ms_per_mib", worth.per_mib * 1e3},
+          {"ms_for_links_a_tenth_faster", worth.per_tenth_of_speed * 1e3},
+          {"dearest_ops", names},
+          {"dearest_share", worth.dearest_share}};
+}
+
 nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan,
                                  std::optional<Seconds> baseline) {
   const PlanTraffic traffic = plan_traffic(graph, plan);

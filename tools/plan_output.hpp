@@ -8,6 +8,7 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/report/describe_graph.hpp"
 
 namespace sluice {
@@ -22,6 +23,10 @@ PlanTraffic plan_traffic(const Graph& graph, const Plan& plan);
 // fast memory, where it is known.
 std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan,
                           std::optional<Seconds> baseline = std::nullopt);
+
+// "what more would be worth, ..." and a fact a line; nothing where more is worth nothing.
+std::string describe_worth(const Graph& graph, const Plan& plan, const Worth& worth);
+nlohmann::json worth_json(const Graph& graph, const Plan& plan, const Worth& worth);
 
 nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan,
                                  std::optional<Seconds> baseline = std::nullopt);

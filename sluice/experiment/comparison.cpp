@@ -218,7 +218,8 @@ class Comparison {
   ComparisonResult measured() {
     for (Contestant& contestant : contestants_) {
       if (!contestant.running()) continue;
-      if (!contestant.row.plan.policy) certify(workload_.graph(), profile_, machine_, contestant.row.plan, kBoundSeconds);
+      if (!contestant.row.plan.policy)
+        certify(workload_.graph(), profile_, machine_, contestant.row.plan, kBoundSeconds);
       add_measurements(contestant.row, contestant.runs, baseline().row, baseline().runs, machine_);
     }
     for (Contestant& contestant : contestants_) result_.rows.push_back(std::move(contestant.row));

@@ -74,6 +74,15 @@ TEST_F(PlanFileTest, ReadsWhatItWrote) {
   }
 }
 
+TEST_F(PlanFileTest, KeepsPrices) {
+  step_.plan.prices =
+      StepPrices{{1e-9, 0, 0.1 + 0.2}, {{0, 1}, {0.25, 0.5}, {0, 0}}, {{1, 0}, {0, 0}, {0, 0}, {0.5, 0.5}}};
+  nlohmann::json document = plan_to_json(step_.graph, step_.plan);
+  EXPECT_EQ(plan_from_json(document)->prices, step_.plan.prices);
+  document["prices"]["run"].push_back(0.5);
+  EXPECT_THAT(plan_from_json(document).error().message, ::testing::HasSubstr("a slot has two prices"));
+}
+
 TEST_F(PlanFileTest, RefusesACauseThatThereIsNot) {
   json document = plan_to_json(step_.graph, step_.plan);
   EXPECT_FALSE(document["migrations"][0].contains("cause"));

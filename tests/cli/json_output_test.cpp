@@ -60,9 +60,9 @@ TEST_F(JsonOutputTest, Machine) {
 }
 
 TEST_F(JsonOutputTest, PlanAndSimulate) {
-  const std::set<std::string> keys{"run",       "model",        "batch",         "planner",          "fast_only_bytes",
-                                   "budgets",   "arena_bytes",  "migrations",    "fast_arena_bytes", "bytes_in",
-                                   "bytes_out", "predicted_ms", "lower_bound_ms"};
+  const std::set<std::string> keys{"run",       "model",        "batch",          "planner",          "fast_only_bytes",
+                                   "budgets",   "arena_bytes",  "migrations",     "fast_arena_bytes", "bytes_in",
+                                   "bytes_out", "predicted_ms", "lower_bound_ms", "certified"};
   const json planned = run(small({"plan", "resnet20", "--fast", "50%"}));
   expect_keys(planned, keys);
   EXPECT_LE(planned["fast_arena_bytes"], planned["budgets"][0]);

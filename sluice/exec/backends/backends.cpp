@@ -9,8 +9,8 @@
 namespace sluice {
 
 std::span<const BackendEntry> backends() {
-  static constexpr std::array<BackendEntry, 2> kTable{{{kDefaultBackend, make_onednn_backend},
-                                                       {"reference", make_reference_backend}}};
+  static constexpr std::array<BackendEntry, 2> kTable{
+      {{kDefaultBackend, make_onednn_backend}, {"reference", make_reference_backend}}};
   return kTable;
 }
 

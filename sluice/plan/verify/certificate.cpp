@@ -128,8 +128,7 @@ class ByteLife {
   Paid used(const Paid& paid, const Use& use) const {
     if (use.writes) return {.without_copy = paid.least()};
     return {.without_copy = paid.without_copy,
-            .with_copy =
-                std::min(paid.with_copy, paid.without_copy + payments_.is_copied_beside(use.op, share_))};
+            .with_copy = std::min(paid.with_copy, paid.without_copy + payments_.is_copied_beside(use.op, share_))};
   }
 
   const Payments& payments_;

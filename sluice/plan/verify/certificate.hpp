@@ -32,8 +32,8 @@ struct BoundedStep {
   const Graph& graph;
   std::span<const Seconds> op_seconds;  // with all operands in the fast tier
   TwoWayLink link;
-  Bytes fast = 0;                                 // the budget
-  std::span<const double> moved_share = {};       // by tensor: of its bytes, what the link moves; empty: all
+  Bytes fast = 0;                            // the budget
+  std::span<const double> moved_share = {};  // by tensor: of its bytes, what the link moves; empty: all
 };
 
 // Prices that are not of this step, or not as prices.hpp says, prove nothing: kBadInput.

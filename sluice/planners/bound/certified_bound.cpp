@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/encoding.hpp"
-#include "sluice/plan/verify/certificate.hpp"
 #include "sluice/plan/rooms.hpp"
+#include "sluice/plan/verify/certificate.hpp"
 #include "sluice/planners/bound/step_prices.hpp"
 #include "sluice/sim/plan_costs.hpp"
 
@@ -112,6 +113,34 @@ void certify(const Graph& graph, const Profile& profile, const Machine& machine,
   if (!bound || bound->seconds <= plan.lower_bound_seconds) return;
   plan.lower_bound_seconds = bound->seconds;
   plan.prices = std::move(bound->prices);
+}
+
+std::optional<Worth> worth_by_prices(const Graph& graph, const Profile& profile, const Machine& machine,
+                                     const Plan& plan) {
+  constexpr std::size_t kMostNamed = 3;
+  constexpr double kFaster = 1.1;
+  const PlanCosts costs(graph, profile, machine, plan);
+  if (!plan.prices || !is_reckoned_with(costs.graph(), machine)) return std::nullopt;
+  StepToBound bounded(costs.graph(), costs.costs(), machine, plan.budgets[kFastTier], encoding_of(plan));
+  const auto now = certified_seconds(bounded.step, *plan.prices);
+  if (!now.ok()) return std::nullopt;
+  // At the same prices: what they prove of a machine that is a little larger or faster (the envelope theorem).
+  bounded.step.fast += kMiB;
+  Worth worth{.per_mib = *now - certified_seconds(bounded.step, *plan.prices).value()};
+  bounded.step.fast -= kMiB;
+  for (std::size_t facet = 0; facet < 2; ++facet) {
+    bounded.step.link.in[facet] /= kFaster;
+    bounded.step.link.out[facet] /= kFaster;
+  }
+  worth.per_tenth_of_speed = *now - certified_seconds(bounded.step, *plan.prices).value();
+  const std::vector<double>& room = plan.prices->room;
+  for (OpIndex op = 0; op < costs.graph().op_count(); ++op) worth.dearest.push_back(op);
+  std::ranges::stable_sort(worth.dearest, std::ranges::greater{}, [&](OpIndex op) { return room[as_index(op)]; });
+  worth.dearest.resize(std::min(worth.dearest.size(), kMostNamed));
+  std::erase_if(worth.dearest, [&](OpIndex op) { return room[as_index(op)] <= 0; });
+  for (const OpIndex op : worth.dearest) worth.dearest_share += room[as_index(op)] * kMiB;
+  if (worth.per_mib > 0) worth.dearest_share /= worth.per_mib;
+  return worth;
 }
 
 Result<Seconds> bound_by_prices(const Graph& graph, const Profile& profile, const Machine& machine, const Plan& plan) {

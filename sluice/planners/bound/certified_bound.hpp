@@ -31,6 +31,19 @@ inline constexpr Seconds kBoundSeconds = 10;  // that commands spend on a bound,
 // prices that prove it. `graph`: the one that the plan was made for.
 void certify(const Graph& graph, const Profile& profile, const Machine& machine, Plan& plan, Seconds time_limit);
 
+// What the prices of a plan say that more of something would save of its bound, at most: the bound is what is left of a
+// step when everything that moves is placed as well as can be. For small changes; larger ones save less.
+struct Worth {
+  Seconds per_mib = 0;             // a step, of fast memory
+  Seconds per_tenth_of_speed = 0;  // a step, were the links a tenth faster
+  std::vector<OpIndex> dearest;    // ops of the plan's step while which fast memory is worth most: three at most
+  double dearest_share = 0;        // of per_mib, theirs together
+};
+
+// Nothing where the plan has no prices that fit its step.
+std::optional<Worth> worth_by_prices(const Graph& graph, const Profile& profile, const Machine& machine,
+                                     const Plan& plan);
+
 // What the plan's prices prove with the op times and links of now. kUnsupported where it has none.
 Result<Seconds> bound_by_prices(const Graph& graph, const Profile& profile, const Machine& machine, const Plan& plan);
 

@@ -26,7 +26,9 @@ Machine disk_machine(std::uint64_t seed) {
   Machine machine;
   machine.tiers.push_back({.name = "dram", .capacity = kGiB});
   machine.tiers.push_back({.name = "file", .kind = TierKind::kFile, .capacity = kGiB, .addressable = false});
-  const auto draw = [&](std::uint64_t stream) { return 0.2 + static_cast<double>(random_bits(seed, stream, 0) % 80) / 100; };
+  const auto draw = [&](std::uint64_t stream) {
+    return 0.2 + static_cast<double>(random_bits(seed, stream, 0) % 80) / 100;
+  };
   for (const TierId from : {1, 0}) {
     Link link{.from = from, .to = 1 - from, .bandwidth = 1e9 * draw(static_cast<std::uint64_t>(from))};
     link.shared_bandwidth = link.bandwidth * draw(2);
@@ -39,7 +41,8 @@ Machine disk_machine(std::uint64_t seed) {
 Profile times_of(const Graph& graph, std::uint64_t seed) {
   Profile profile;
   for (OpIndex op = 0; op < graph.op_count(); ++op) {
-    profile.op_seconds.push_back(1e-6 * static_cast<double>(1 + random_bits(seed, 4, static_cast<std::uint64_t>(op)) % 60));
+    profile.op_seconds.push_back(1e-6 *
+                                 static_cast<double>(1 + random_bits(seed, 4, static_cast<std::uint64_t>(op)) % 60));
   }
   return profile;
 }
@@ -138,6 +141,50 @@ TEST(CertifiedBound, CountsWhatCannotBeHidden) {
   EXPECT_NEAR(seconds(200 * kMiB), 3e-3, 1e-9);
   EXPECT_NEAR(seconds(101 * kMiB), 3e-3 + 2 * (99.0 * kMiB) / 1e9, 1e-6);
   EXPECT_NEAR(seconds(150 * kMiB), 3e-3 + 2 * (50.0 * kMiB) / 1e9, 1e-6) << "half of it stays";
+}
+
+// The bound is convex in the memory: less saves no more than the prices say, and costs no less.
+TEST(CertifiedBound, ThePricesSayWhatMoreIsWorth) {
+  const PlanningProblem problem(merged_model("resnet20", 64, 32), "file", 3e8);
+  const PlanRequest request = problem.request(0.4);
+  Plan plan = make_plan("sentinel", request).value();
+  certify(problem.graph, problem.profile, problem.machine, plan, 10);
+  ASSERT_TRUE(plan.prices);
+  EXPECT_DOUBLE_EQ(bound_by_prices(problem.graph, problem.profile, problem.machine, plan).value(),
+                   plan.lower_bound_seconds);
+  const Worth worth = worth_by_prices(problem.graph, problem.profile, problem.machine, plan).value();
+  EXPECT_GT(worth.per_mib, 0);
+  EXPECT_GT(worth.per_tenth_of_speed, 0);
+  EXPECT_FALSE(worth.dearest.empty());
+  const CostModel costs(problem.graph, problem.profile, problem.machine);
+  const auto bound_with = [&](Bytes more) {
+    std::vector<Bytes> budgets = request.budgets;
+    budgets[kFastTier] += more;
+    return certified_bound(problem.graph, costs, problem.machine, budgets, Encoding::kNone, 10)->seconds;
+  };
+  const double rounding = 1e-6 * plan.lower_bound_seconds;
+  EXPECT_LE(plan.lower_bound_seconds - bound_with(kMiB), worth.per_mib + rounding);
+  EXPECT_GE(bound_with(-kMiB) - plan.lower_bound_seconds, worth.per_mib - rounding);
+}
+
+TEST(CertifiedBound, PricesOfAnotherStepProveNothing) {
+  const PlanningProblem problem(merged_model("resnet20", 16, 32), "file", 3e8);
+  Plan plan = make_plan("sentinel", problem.request(0.4)).value();
+  certify(problem.graph, problem.profile, problem.machine, plan, 10);
+  ASSERT_TRUE(plan.prices);
+  const auto refused = [&](auto change) {
+    Plan changed = plan;
+    change(*changed.prices);
+    const auto bound = bound_by_prices(problem.graph, problem.profile, problem.machine, changed);
+    return !bound.ok() && bound.error().code == ErrorCode::kBadInput;
+  };
+  EXPECT_TRUE(refused([](StepPrices& prices) { prices.room.pop_back(); }));
+  EXPECT_TRUE(refused([](StepPrices& prices) { prices.stall.push_back({0, 0}); }));
+  EXPECT_TRUE(refused([](StepPrices& prices) { prices.room[3] = -1e-12; }));
+  EXPECT_TRUE(refused([](StepPrices& prices) { prices.run[3] = {0.7, 0.4}; }));
+  plan.prices.reset();
+  EXPECT_EQ(bound_by_prices(problem.graph, problem.profile, problem.machine, plan).error().code,
+            ErrorCode::kUnsupported);
 }
 
 TEST(CertifiedBound, SaysNothingOfMachinesThatItDoesNotReckonWith) {

@@ -52,7 +52,7 @@ class FluidProgram {
     std::vector<Term> back;     // the gap has ended at op k
     double begins = 0;          // bytes whose gap begins behind op k - 1, were nothing gone
     double ends = 0;
-    double pinned = 0;          // operands of op k, and what never moves
+    double pinned = 0;  // operands of op k, and what never moves
   };
 
   StepPrices free_prices() const {
@@ -245,10 +245,10 @@ class FluidProgram {
   OpIndex ops_;
   Seconds time_unit_ = 1;
   IntegerProgram program_;
-  std::vector<Flow> flows_;                                            // by slot
-  std::vector<int> stall_, in_stall_, out_stall_, early_, waiting_;    // columns by slot
-  std::vector<int> in_run_, out_run_, staying_;                        // columns by op
-  std::vector<int> room_row_, run_row_, stall_row_;                    // of the last two the first of a pair
+  std::vector<Flow> flows_;                                          // by slot
+  std::vector<int> stall_, in_stall_, out_stall_, early_, waiting_;  // columns by slot
+  std::vector<int> in_run_, out_run_, staying_;                      // columns by op
+  std::vector<int> room_row_, run_row_, stall_row_;                  // of the last two the first of a pair
 };
 
 }  // namespace
