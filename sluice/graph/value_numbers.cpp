@@ -103,6 +103,9 @@ std::vector<TensorId> first_tensors(const Graph& graph, const ValueNumbers& valu
   for (const Op& op : graph.ops()) {
     for (const TensorId id : op.outputs) ++writers[as_index(id)];
   }
+  const auto outlives_step = [&](TensorId id) {
+    return is_persistent(graph.tensor(id).role) || graph.tensor(id).role == Role::kOutput;
+  };
   std::vector<TensorId> first(graph.tensors().size());
   std::iota(first.begin(), first.end(), 0);
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
@@ -111,8 +114,10 @@ std::vector<TensorId> first_tensors(const Graph& graph, const ValueNumbers& valu
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const ValueNumber value = values.writes[as_index(index)][i];
       const TensorId of_first = graph.op(value.op).outputs[value.at];
-      if (writers[as_index(outputs[i])] == 1 && writers[as_index(of_first)] == 1)
+      const bool written_once = writers[as_index(outputs[i])] == 1 && writers[as_index(of_first)] == 1;
+      if (written_once && !outlives_step(outputs[i]) && !outlives_step(of_first)) {
         first[as_index(outputs[i])] = of_first;
+      }
     }
   }
   return first;

@@ -40,7 +40,8 @@ struct ValueNumbers {
 ValueNumbers number_values(const Graph& graph);
 
 // By tensor: the one to read instead, of the op that made the value first, where the op that makes it again may be left
-// out of a schedule. A tensor that nothing stands for is its own. Both are written once a step and lie alike in memory.
+// out of a schedule. A tensor that nothing stands for is its own. Both are written once a step, lie alike in memory, and are of no use when
+// the step has ended.
 std::vector<TensorId> first_tensors(const Graph& graph, const ValueNumbers& values);
 
 // An op that may be left out, and the one that made the same before.

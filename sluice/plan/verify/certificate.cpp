@@ -90,22 +90,26 @@ class ByteLife {
   // Of a persistent one, wherever its place between steps.
   double persistent() const {
     if (uses_.empty()) return 0;
-    const OpIndex first = uses_.front().op;
+    const Use& first = uses_.front();
     const OpIndex last = uses_.back().op;
-    Paid begun;
-    begun.with_copy = payments_.comes(kBeforeFirst, first, share_);
-    const Paid slow = through(used(begun, uses_.front()), 1);
+    const Paid begun{.with_copy = first.reads ? payments_.comes(kBeforeFirst, first.op, share_) : 0};
+    const Paid slow = through(used(begun, first), 1);
     const double ends_slow = std::min(slow.with_copy, slow.without_copy + payments_.leaves(last, op_count_, share_));
-    const Paid fast = through(used(next({.without_copy = 0}, kBeforeFirst, first), uses_.front()), 1);
+    const Paid fast = through(used(until({.without_copy = 0}, kBeforeFirst, first), first), 1);
     return std::min(ends_slow, next(fast, last, op_count_).least());
   }
 
  private:
   Paid through(Paid paid, std::size_t first) const {
     for (std::size_t i = first; i < uses_.size(); ++i) {
-      paid = used(next(paid, uses_[i - 1].op, uses_[i].op), uses_[i]);
+      paid = used(until(paid, uses_[i - 1].op, uses_[i]), uses_[i]);
     }
     return paid;
+  }
+
+  // What is written anew need not be there before.
+  Paid until(const Paid& paid, OpIndex from, const Use& use) const {
+    return use.reads ? next(paid, from, use.op) : Paid{.without_copy = paid.least()};
   }
 
   Paid next(const Paid& paid, OpIndex from, OpIndex to) const {

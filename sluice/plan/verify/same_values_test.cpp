@@ -7,6 +7,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/value_numbers.hpp"
 #include "sluice/testing/random_graph.hpp"
 #include "sluice/testing/random_schedule.hpp"
 
@@ -174,6 +175,14 @@ TEST(SameValues, WhatOnlyMakesAgainMayBeLeftOutWhereTheFirstIsKept) {
   EXPECT_THAT(violations_of(graph, {0, 1, 3}), IsEmpty()) << "c reads b";
   EXPECT_THAT(violations_of(graph, {0, 2, 3}).front().message, HasSubstr("op b never runs"));
   EXPECT_THAT(violations_of(graph, {0, 3, 1}).front().message, HasSubstr("reads of b.again what was there before"));
+}
+
+TEST(SameValues, WhatTheCallerReadsIsMadeAgain) {
+  Graph graph = graph_with_a_repetition();
+  EXPECT_THAT(repetitions(graph), ::testing::SizeIs(1));
+  graph.tensor(3).role = Role::kOutput;
+  EXPECT_THAT(repetitions(graph), IsEmpty());
+  EXPECT_THAT(violations_of(graph, {0, 1, 3}), ::testing::Not(IsEmpty()));
 }
 
 TEST(SameValues, WhatReadsAnotherValueOrDoesAnotherThingIsNoRepetition) {

@@ -134,6 +134,10 @@ TEST(CertifiedBound, CountsWhatCannotBeHidden) {
   Machine machine = disk_machine(1);
   for (Link& link : machine.links) link = {.from = link.from, .to = link.to, .bandwidth = 1e9};
   const CostModel costs(graph, profile, machine);
+  // Room too dear to stay: all of it pays for going out before the op and coming back behind it, and `other` for the room.
+  const StepPrices dear{{0, 1e-6, 0}, {{0, 0}, {0, 0}, {0, 0}}, {{1, 0}, {0, 1}, {1, 0}, {1, 0}}};
+  const BoundedStep step{graph, profile.op_seconds, two_way_link(costs, machine), 100 * kMiB};
+  EXPECT_NEAR(certified_seconds(step, dear).value(), 3e-3 + 2 * (100.0 * kMiB) / 1e9, 1e-6);
   const auto seconds = [&](Bytes fast) {
     const std::vector<Bytes> budgets{fast, kGiB};
     return certified_bound(graph, costs, machine, budgets, Encoding::kNone, 5)->seconds;
@@ -185,6 +189,25 @@ TEST(CertifiedBound, PricesOfAnotherStepProveNothing) {
   plan.prices.reset();
   EXPECT_EQ(bound_by_prices(problem.graph, problem.profile, problem.machine, plan).error().code,
             ErrorCode::kUnsupported);
+}
+
+// A value that is written anew before anybody reads it again takes no room until then.
+TEST(CertifiedBound, AsksNothingForWhatIsWrittenAnew) {
+  Graph graph;
+  const auto tensor = [&](const char* name) {
+    return graph.add_tensor({.name = name, .shape = {25 * kMiB}, .role = Role::kActivation});
+  };
+  const TensorId scratch = tensor("scratch"), other = tensor("other");
+  for (const TensorId made : {scratch, other, scratch}) {
+    graph.add_op({.name = graph.tensor(made).name, .kind = OpKind::kRelu, .outputs = {made}});
+  }
+  const Profile profile{.op_seconds = {1e-3, 1e-3, 1e-3}};
+  const Machine machine = disk_machine(1);
+  const CostModel costs(graph, profile, machine);
+  const std::vector<Bytes> budgets{100 * kMiB, kGiB};
+  StepPrices prices{{0, 1e-9, 0}, {{0, 0}, {0, 0}, {0, 0}}, {{1, 0}, {1, 0}, {1, 0}, {1, 0}}};
+  const BoundedStep step{graph, profile.op_seconds, two_way_link(costs, machine), budgets[kFastTier]};
+  EXPECT_NEAR(certified_seconds(step, prices).value(), 3e-3, 1e-9) << "other pays for all of the room";
 }
 
 TEST(CertifiedBound, SaysNothingOfMachinesThatItDoesNotReckonWith) {
