@@ -97,7 +97,7 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
       }
     }
   }
-  // Of nine planners on four machines, slow-only and first-touch can use one, or two where the memories are large enough;
+  // Of ten planners on four machines, slow-only and first-touch can use one, or two where the memories are large enough;
   // the others can use all, but chen-sqrt fits into the larger budgets only. Beside them run two as published.
   const auto budgets = static_cast<int>(GetParam().budgets.size());
   EXPECT_GE(runs, 14 * budgets) << "too few combinations could be planned for this test to mean much";

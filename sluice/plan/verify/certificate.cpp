@@ -6,71 +6,12 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/graph/liveness.hpp"
+#include "sluice/plan/payments.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr OpIndex kBeforeFirst = -1;
-
-// What a byte pays, by life.
-class Payments {
- public:
-  Payments(const BoundedStep& step, const StepPrices& prices) : rent_(prices.room.size() + 1, 0) {
-    for (std::size_t op = 0; op < prices.room.size(); ++op) rent_[op + 1] = rent_[op] + prices.room[op];
-    const auto pays = [](const SlotPrice& price, const std::array<double, 2>& seconds, double lost) {
-      return price[0] * seconds[0] + price[1] * seconds[1] + (1 - price[0] - price[1]) * lost;
-    };
-    for (const SlotPrice& price : prices.run) {
-      in_run_.push_back(pays(price, step.link.in, step.link.in_lost));
-      out_run_.push_back(pays(price, step.link.out, step.link.out_lost));
-    }
-    for (const SlotPrice& price : prices.stall) {
-      in_stall_.push_back(pays(price, step.link.in, 0));
-      out_stall_.push_back(pays(price, step.link.out, 0));
-    }
-  }
-
-  // A byte of which the link moves `share`, that is used (or begins) at `from` and is next used (or ends) at `to`.
-  double stays(OpIndex from, OpIndex to) const { return rent(to) - rent(from + 1); }
-
-  double comes(OpIndex from, OpIndex to, double share) const {
-    double least = kNever;
-    for (OpIndex slot = from + 1; slot <= to; ++slot) {
-      const double moved = slot < to ? std::min(at(in_stall_, slot), at(in_run_, slot)) : at(in_stall_, slot);
-      least = std::min(least, share * moved + rent(to) - rent(slot));
-    }
-    return least;
-  }
-
-  // Written to slow memory behind `from`, and gone then.
-  double leaves(OpIndex from, OpIndex to, double share) const {
-    double least = kNever;
-    for (OpIndex slot = from + 1; slot <= to; ++slot) {
-      least = std::min(least, share * at(out_stall_, slot) + rent(slot) - rent(from + 1));
-      if (slot < to) least = std::min(least, share * at(out_run_, slot) + rent(slot + 1) - rent(from + 1));
-    }
-    return least;
-  }
-
-  // Written while it stays.
-  double is_copied(OpIndex from, OpIndex to, double share) const {
-    double least = kNever;
-    for (OpIndex slot = from + 1; slot <= to; ++slot) {
-      least = std::min(least, at(out_stall_, slot));
-      if (slot < to) least = std::min(least, at(out_run_, slot));
-    }
-    return share * least;
-  }
-  double is_copied_beside(OpIndex reader, double share) const { return share * at(out_run_, reader); }
-
- private:
-  static double at(const std::vector<double>& by_slot, OpIndex slot) { return by_slot[as_index(slot)]; }
-  double rent(OpIndex op) const { return rent_[as_index(op)]; }
-
-  std::vector<double> rent_;  // of a byte that is in the fast tier while ops [0, k) run, by k
-  std::vector<double> in_run_, out_run_, in_stall_, out_stall_;
-};
 
 // The least that a byte has paid which is in the fast tier at a use: with a copy in slow memory, or without.
 struct Paid {
@@ -156,7 +97,7 @@ Result<Seconds> certified_seconds(const BoundedStep& step, const StepPrices& pri
   if (!are_prices_of(step, prices)) {
     return bad_input("these prices prove nothing: they are of another step, below 0, or above what a slot is worth");
   }
-  const Payments payments(step, prices);
+  const Payments payments(step.link, prices);
   const Liveness liveness = analyze_liveness(step.graph);
   Seconds bound = 0;
   for (std::size_t op = 0; op < prices.room.size(); ++op) {

@@ -54,7 +54,6 @@ class IntervalScheduler {
 
  private:
   void release_uses_in_slow();
-  TensorSchedule schedule_unit(const MovingUnit& unit, std::span<const Gap> gaps) const;
   int interval_of(OpIndex op) const { return cut_.interval_of_op[op]; }
   Seconds start_of(OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
   Seconds duration(const Gap& gap) const;
@@ -64,8 +63,6 @@ class IntervalScheduler {
   double saving(const Gap& gap) const;
   bool inside_one_interval(const Gap& gap) const;
   bool needed_soon(const Gap& gap) const;
-  bool keep_if_fits(Gap& gap, Bytes headroom);
-  void mark_all_writes();
   OpIndex earliest_window(const Gap& gap) const;
   Cause cause_of_leaving() const;
   Cause cause_of_coming(const Gap& gap) const;
@@ -89,18 +86,7 @@ bool IntervalScheduler::everything_fits() const {
 
 // Everything outside the gaps: a unit's live range less the gaps that may be cut.
 bool IntervalScheduler::reserve_operands() {
-  std::vector<bool> has_gaps(problem_.units.size(), false);
-  for (const Gap& gap : gaps_) has_gaps[gap.unit] = true;
-  for (std::size_t i = 0; i < problem_.units.size(); ++i) {
-    const MovingUnit& unit = problem_.units[i];
-    table_.reserve(unit.range, has_gaps[i] ? unit.moved_bytes : unit.kept_bytes);
-  }
-  for (Gap& gap : gaps_) {
-    gap.cut = true;
-    gap.tail_end = gap.previous_use + 1;
-    gap.window_begin = gap.next_use;
-    for (const auto& range : gap_ranges(gap, problem_.graph.op_count())) table_.reserve(range, -gap.bytes);
-  }
+  cut_all(problem_.units, gaps_, problem_.graph.op_count(), table_);
   release_uses_in_slow();
   for (OpIndex op = 0; op < problem_.graph.op_count(); ++op) {
     if (table_.used(op) > table_.capacity()) return false;
@@ -156,17 +142,6 @@ bool IntervalScheduler::needed_soon(const Gap& gap) const {
   return next <= interval_of(gap.previous_use) + 1;
 }
 
-bool IntervalScheduler::keep_if_fits(Gap& gap, Bytes headroom) {
-  if (gap.must_cut) return false;
-  const auto ranges = gap_ranges(gap, problem_.graph.op_count());
-  const bool fits = std::all_of(ranges.begin(), ranges.end(),
-                                [&](const auto& range) { return table_.fits(range, gap.bytes, headroom); });
-  if (!fits) return false;
-  for (const auto& range : ranges) table_.reserve(range, gap.bytes);
-  gap.cut = false;
-  return true;
-}
-
 void IntervalScheduler::keep_short_gaps() {
   std::vector<std::size_t> order(gaps_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -175,22 +150,14 @@ void IntervalScheduler::keep_short_gaps() {
     key[i] = {!inside_one_interval(gaps_[i]), duration(gaps_[i]) / saving(gaps_[i])};
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
   for (const std::size_t i : order) {
-    if (options_.staying || needed_soon(gaps_[i])) keep_if_fits(gaps_[i], key[i].first ? options_.headroom : 0);
-  }
-}
-
-void IntervalScheduler::mark_all_writes() {
-  auto begin = gaps_.begin();
-  while (begin != gaps_.end()) {
-    const auto end = std::find_if(begin, gaps_.end(), [&](const Gap& gap) { return gap.unit != begin->unit; });
-    mark_writes(problem_.units[begin->unit].uses, begin, end);
-    begin = end;
+    if (options_.staying || needed_soon(gaps_[i]))
+      keep_if_fits(gaps_[i], problem_.graph.op_count(), table_, key[i].first ? options_.headroom : 0);
   }
 }
 
 // Tails in the order the outward lanes will carry the copies, each until its copy should be done.
 void IntervalScheduler::give_tails() {
-  mark_all_writes();
+  mark_writes(problem_.units, gaps_);
   std::vector<Gap*> writing;
   for (Gap& gap : gaps_) {
     if (gap.cut && gap.writes) writing.push_back(&gap);
@@ -295,11 +262,12 @@ void IntervalScheduler::start_earlier() {
 
 IntervalSchedule IntervalScheduler::schedules() const {
   IntervalSchedule result;
+  const GapCauses causes{cause_of_leaving(), [this](const Gap& each) { return cause_of_coming(each); }};
   auto gap = gaps_.begin();
   for (std::size_t i = 0; i < problem_.units.size(); ++i) {
     const auto begin = gap;
     gap = std::find_if(begin, gaps_.end(), [&](const Gap& other) { return other.unit != i; });
-    result.units.push_back(schedule_unit(problem_.units[i], {begin, gap}));
+    result.units.push_back(schedule_of(problem_.units[i], {begin, gap}, causes));
   }
   for (const Gap& each : gaps_) {
     if (each.cut && !each.left_slow && each.may_leave) result.prefetches.push_back(key_of(each));
@@ -316,40 +284,6 @@ Cause IntervalScheduler::cause_of_coming(const Gap& gap) const {
   const OpIndex ahead = earliest_window(gap);
   if (gap.window_begin == ahead) return Cause::kAhead;
   return gap.window_begin < ahead ? Cause::kLinkWouldBeLate : Cause::kNoRoomBefore;
-}
-
-// Pieces end and begin at cut gaps; none is open over uses in the slow tier.
-TensorSchedule IntervalScheduler::schedule_unit(const MovingUnit& unit, std::span<const Gap> gaps) const {
-  if (unit.uses.empty()) return fast_over(unit.range, unit.persistent);
-  const Gap* const wrap = !gaps.empty() && gaps.back().wraps && gaps.back().cut ? &gaps.back() : nullptr;
-  TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}, .encoding = unit.encoding};
-  std::optional<FastPiece> open;
-  const auto begin = [&](OpIndex room, OpIndex use) {
-    open = FastPiece{.ops = {room, room}, .first_use = use, .leaves = cause_of_leaving()};
-  };
-  const auto fetch = [&](const Gap& gap) {
-    begin(gap.window_begin, gap.next_use);
-    open->comes = cause_of_coming(gap);
-  };
-  const auto end = [&](OpIndex room, OpIndex use) {
-    if (!open) return;
-    open->ops.end = room;
-    open->last_use = open->evict_after = use;
-    schedule.pieces.push_back(*open);
-    open.reset();
-  };
-  if (wrap == nullptr) {
-    begin(unit.range.begin, unit.uses.front().op);
-  } else if (!wrap->left_slow) {
-    fetch(*wrap);
-  }
-  for (const Gap& gap : gaps) {
-    if (!gap.cut || gap.wraps) continue;
-    end(gap.tail_end, gap.previous_use);
-    if (!gap.left_slow) fetch(gap);
-  }
-  end(wrap ? wrap->tail_end : unit.range.end, unit.uses.back().op);
-  return schedule;
 }
 
 }  // namespace

@@ -19,10 +19,10 @@
 #include <set>
 #include <vector>
 
+#include "sluice/planners/schedule/gaps.hpp"
 #include "sluice/planners/schedule/intervals.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 #include "sluice/planners/sentinel/forecast.hpp"
-#include "sluice/planners/sentinel/gaps.hpp"
 #include "sluice/profile/access_profile.hpp"
 
 namespace sluice {

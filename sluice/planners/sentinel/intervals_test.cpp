@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sluice/planners/sentinel/gaps.hpp"
+#include "sluice/planners/schedule/gaps.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {
@@ -81,12 +81,13 @@ TEST(Gaps, ACleanParameterIsWrittenOnlyAfterItsUpdate) {
   std::vector<Gap> gaps{{.previous_use = 0, .next_use = 2, .cut = true},
                         {.previous_use = 2, .next_use = 4, .cut = true},
                         {.previous_use = 4, .next_use = 0, .wraps = true, .cut = true}};
-  mark_writes(uses, gaps.begin(), gaps.end());
+  const std::vector<MovingUnit> units{{.uses = uses}};
+  mark_writes(units, gaps);
   EXPECT_FALSE(gaps[0].writes);
   EXPECT_FALSE(gaps[1].writes);
   EXPECT_TRUE(gaps[2].writes);
   gaps[2].cut = false;  // fast between steps: the first cut has to write
-  mark_writes(uses, gaps.begin(), gaps.end());
+  mark_writes(units, gaps);
   EXPECT_TRUE(gaps[0].writes);
   EXPECT_FALSE(gaps[1].writes);
 }

@@ -95,10 +95,11 @@ TEST(LeftInSlow, WhatIsWrittenInPlaceIsNotWrittenBack) {
   std::vector<Gap> gaps = three_gaps();
   leave_in_slow(gaps, {{0, 8}});
   for (Gap& gap : gaps) gap.cut = true;
-  mark_writes(kUses, gaps.begin(), gaps.end());
+  const std::vector<MovingUnit> units{{.uses = kUses}};
+  mark_writes(units, gaps);
   EXPECT_FALSE(gaps[0].writes || gaps[1].writes || gaps[2].writes);
   gaps[1].left_slow = false;
-  mark_writes(kUses, gaps.begin(), gaps.end());
+  mark_writes(units, gaps);
   EXPECT_TRUE(gaps[2].writes);
 }
 

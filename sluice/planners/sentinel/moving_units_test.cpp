@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sluice/base/check.hpp"
-#include "sluice/planners/sentinel/gaps.hpp"
+#include "sluice/planners/schedule/gaps.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

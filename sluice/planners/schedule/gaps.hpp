@@ -3,10 +3,13 @@
 #pragma once
 
 #include <compare>
+#include <functional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "sluice/planners/schedule/moving_units.hpp"
+#include "sluice/planners/schedule/reservation_table.hpp"
 
 namespace sluice {
 
@@ -58,7 +61,23 @@ struct Stay {
 };
 Stay stay_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<Use>& uses);
 
-// Sets `writes` of every cut gap of one unit (a contiguous run from find_gaps).
-void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end);
+// Sets `writes` of every cut gap. `gaps`: all that find_gaps() returned.
+void mark_writes(std::span<const MovingUnit> units, std::vector<Gap>& gaps);
+
+// Cuts every gap, without room for copies, and reserves what is left: each unit's live range less its gaps.
+void cut_all(std::span<const MovingUnit> units, std::vector<Gap>& gaps, OpIndex op_count, ReservationTable& table);
+
+// Keeps a cut gap in the fast tier where there is room for all of it while `headroom` bytes stay free.
+bool keep_if_fits(Gap& gap, OpIndex op_count, ReservationTable& table, Bytes headroom = 0);
+
+// What a planner records of its moves (plan/cause.hpp).
+struct GapCauses {
+  Cause leaves = Cause::kUnsaid;
+  std::function<Cause(const Gap&)> comes = [](const Gap&) { return Cause::kUnsaid; };
+};
+
+// The unit's schedule: pieces end and begin at its cut gaps, with the room that these have; none is open over uses in the
+// slow tier. `gaps`: all of the unit's.
+TensorSchedule schedule_of(const MovingUnit& unit, std::span<const Gap> gaps, const GapCauses& causes);
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
-#include "sluice/planners/sentinel/gaps.hpp"
+#include "sluice/planners/schedule/gaps.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace sluice {
@@ -73,7 +74,10 @@ Stay stay_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vecto
   return stay;
 }
 
-void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end) {
+namespace {
+
+// Of one unit.
+void mark_writes_of(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end) {
   if (begin == end) return;
   // A copy left in slow memory stays good until the next write: leaving again costs nothing until then.
   const bool starts_slow = (end - 1)->wraps && (end - 1)->cut;
@@ -90,6 +94,73 @@ void mark_writes(const std::vector<Use>& uses, std::vector<Gap>::iterator begin,
     }
     ++gap;
   }
+}
+
+}  // namespace
+
+void mark_writes(std::span<const MovingUnit> units, std::vector<Gap>& gaps) {
+  for (auto begin = gaps.begin(); begin != gaps.end();) {
+    const auto end = std::find_if(begin, gaps.end(), [&](const Gap& gap) { return gap.unit != begin->unit; });
+    mark_writes_of(units[begin->unit].uses, begin, end);
+    begin = end;
+  }
+}
+
+void cut_all(std::span<const MovingUnit> units, std::vector<Gap>& gaps, OpIndex op_count, ReservationTable& table) {
+  std::vector<bool> has_gaps(units.size(), false);
+  for (const Gap& gap : gaps) has_gaps[gap.unit] = true;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    table.reserve(units[i].range, has_gaps[i] ? units[i].moved_bytes : units[i].kept_bytes);
+  }
+  for (Gap& gap : gaps) {
+    gap.cut = true;
+    gap.tail_end = gap.previous_use + 1;
+    gap.window_begin = gap.next_use;
+    for (const auto& range : gap_ranges(gap, op_count)) table.reserve(range, -gap.bytes);
+  }
+}
+
+bool keep_if_fits(Gap& gap, OpIndex op_count, ReservationTable& table, Bytes headroom) {
+  if (gap.must_cut) return false;
+  const auto ranges = gap_ranges(gap, op_count);
+  const auto fits = [&](const Interval<OpIndex>& range) { return table.fits(range, gap.bytes, headroom); };
+  if (!std::ranges::all_of(ranges, fits)) return false;
+  for (const auto& range : ranges) table.reserve(range, gap.bytes);
+  gap.cut = false;
+  return true;
+}
+
+TensorSchedule schedule_of(const MovingUnit& unit, std::span<const Gap> gaps, const GapCauses& causes) {
+  if (unit.uses.empty()) return fast_over(unit.range, unit.persistent);
+  const Gap* const wrap = !gaps.empty() && gaps.back().wraps && gaps.back().cut ? &gaps.back() : nullptr;
+  TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}, .encoding = unit.encoding};
+  std::optional<FastPiece> open;
+  const auto begin = [&](OpIndex room, OpIndex use) {
+    open = FastPiece{.ops = {room, room}, .first_use = use, .leaves = causes.leaves};
+  };
+  const auto fetch = [&](const Gap& gap) {
+    begin(gap.window_begin, gap.next_use);
+    open->comes = causes.comes(gap);
+  };
+  const auto end = [&](OpIndex room, OpIndex use) {
+    if (!open) return;
+    open->ops.end = room;
+    open->last_use = open->evict_after = use;
+    schedule.pieces.push_back(*open);
+    open.reset();
+  };
+  if (wrap == nullptr) {
+    begin(unit.range.begin, unit.uses.front().op);
+  } else if (!wrap->left_slow) {
+    fetch(*wrap);
+  }
+  for (const Gap& gap : gaps) {
+    if (!gap.cut || gap.wraps) continue;
+    end(gap.tail_end, gap.previous_use);
+    if (!gap.left_slow) fetch(gap);
+  }
+  end(wrap ? wrap->tail_end : unit.range.end, unit.uses.back().op);
+  return schedule;
 }
 
 }  // namespace sluice

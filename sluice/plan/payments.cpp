@@ -1,0 +1,61 @@
+#include "sluice/plan/payments.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sluice/base/as_index.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double kDearest = std::numeric_limits<double>::infinity();
+
+double at(const std::vector<double>& by_slot, OpIndex slot) { return by_slot[as_index(slot)]; }
+
+}  // namespace
+
+Payments::Payments(const TwoWayLink& link, const StepPrices& prices) : rent_(prices.room.size() + 1, 0) {
+  for (std::size_t op = 0; op < prices.room.size(); ++op) rent_[op + 1] = rent_[op] + prices.room[op];
+  const auto pays = [](const SlotPrice& price, const std::array<double, 2>& seconds, double lost) {
+    return price[0] * seconds[0] + price[1] * seconds[1] + (1 - price[0] - price[1]) * lost;
+  };
+  for (const SlotPrice& price : prices.run) {
+    in_run_.push_back(pays(price, link.in, link.in_lost));
+    out_run_.push_back(pays(price, link.out, link.out_lost));
+  }
+  for (const SlotPrice& price : prices.stall) {
+    in_stall_.push_back(pays(price, link.in, 0));
+    out_stall_.push_back(pays(price, link.out, 0));
+  }
+}
+
+double Payments::comes(OpIndex from, OpIndex to, double share) const {
+  double least = kDearest;
+  for (OpIndex slot = from + 1; slot <= to; ++slot) {
+    const double moved = slot < to ? std::min(at(in_stall_, slot), at(in_run_, slot)) : at(in_stall_, slot);
+    least = std::min(least, share * moved + rent(to) - rent(slot));
+  }
+  return least;
+}
+
+double Payments::leaves(OpIndex from, OpIndex to, double share) const {
+  double least = kDearest;
+  for (OpIndex slot = from + 1; slot <= to; ++slot) {
+    least = std::min(least, share * at(out_stall_, slot) + rent(slot) - rent(from + 1));
+    if (slot < to) least = std::min(least, share * at(out_run_, slot) + rent(slot + 1) - rent(from + 1));
+  }
+  return least;
+}
+
+double Payments::is_copied(OpIndex from, OpIndex to, double share) const {
+  double least = kDearest;
+  for (OpIndex slot = from + 1; slot <= to; ++slot) {
+    least = std::min(least, at(out_stall_, slot));
+    if (slot < to) least = std::min(least, at(out_run_, slot));
+  }
+  return share * least;
+}
+
+double Payments::is_copied_beside(OpIndex reader, double share) const { return share * at(out_run_, reader); }
+
+}  // namespace sluice

@@ -1,0 +1,37 @@
+// What a byte pays for each part of its life, at given prices (prices.hpp).
+//
+// A part is a gap: from a use (or the step's start) behind op `from` to a use (or the step's end) at op `to`. The uses
+// themselves are not in it. `share`: of a byte, what the link moves. Every question is O(to - from).
+#pragma once
+
+#include <vector>
+
+#include "sluice/graph/op.hpp"
+#include "sluice/plan/prices.hpp"
+
+namespace sluice {
+
+inline constexpr OpIndex kBeforeFirst = -1;  // a gap's `from`: the step's start
+
+class Payments {
+ public:
+  Payments(const TwoWayLink& link, const StepPrices& prices);
+
+  double stays(OpIndex from, OpIndex to) const { return rent(to) - rent(from + 1); }
+  // From slow memory, at the best moment: from then on it takes room.
+  double comes(OpIndex from, OpIndex to, double share) const;
+  // Written to slow memory at the best moment, and gone then.
+  double leaves(OpIndex from, OpIndex to, double share) const;
+  // Written while it stays.
+  double is_copied(OpIndex from, OpIndex to, double share) const;
+  // Written while an op reads it.
+  double is_copied_beside(OpIndex reader, double share) const;
+
+ private:
+  double rent(OpIndex op) const { return rent_[static_cast<std::size_t>(op)]; }
+
+  std::vector<double> rent_;  // of a byte that is in the fast tier while ops [0, k) run, by k
+  std::vector<double> in_run_, out_run_, in_stall_, out_stall_;
+};
+
+}  // namespace sluice
