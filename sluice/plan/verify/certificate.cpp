@@ -6,7 +6,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/plan/payments.hpp"
+#include "sluice/plan/verify/payments.hpp"
 
 namespace sluice {
 namespace {

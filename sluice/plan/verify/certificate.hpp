@@ -24,7 +24,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/graph/graph.hpp"
-#include "sluice/plan/prices.hpp"
+#include "sluice/plan/plan.hpp"
 
 namespace sluice {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "sluice/plan/payments.hpp"
+#include "sluice/plan/verify/payments.hpp"
 #include "sluice/planners/schedule/gaps.hpp"
 #include "sluice/profile/cost_model.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sluice/graph/op.hpp"
-#include "sluice/plan/prices.hpp"
+#include "sluice/plan/plan.hpp"
 
 namespace sluice {
 

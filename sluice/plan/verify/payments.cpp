@@ -1,4 +1,4 @@
-#include "sluice/plan/payments.hpp"
+#include "sluice/plan/verify/payments.hpp"
 
 #include <algorithm>
 #include <limits>
