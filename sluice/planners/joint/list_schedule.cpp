@@ -12,7 +12,7 @@ namespace sluice {
 namespace {
 
 constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
-constexpr int kMostLookedAt = 12;        // prefetches that a lane chooses from
+constexpr int kMostLookedAt = 12;  // prefetches that a lane chooses from
 constexpr double kLeastOpSpeed = 0.2;
 constexpr double kShiftedShare = 0.8;  // of the time by which a prefetch could begin later
 
@@ -130,8 +130,8 @@ class StepRun {
   void bring_at_once(OpIndex op) {
     for (auto& [link, lane] : lanes_) {
       if (!lane.inward || lane.under_way) continue;
-      const auto due = std::ranges::find_if(
-          lane.waiting, [&](std::size_t i) { return gaps_[i].next_use == op && in_slow_[i]; });
+      const auto due =
+          std::ranges::find_if(lane.waiting, [&](std::size_t i) { return gaps_[i].next_use == op && in_slow_[i]; });
       if (due != lane.waiting.end()) start_prefetch(link, lane, *due, op);
     }
   }
@@ -228,8 +228,7 @@ class StepRun {
 
   bool has_room(const Gap& gap, OpIndex slot) const {
     if (slot >= gap.next_use) return true;
-    return table_.fits({slot, gap.next_use}, gap.bytes) &&
-           table_.used(slot) + tails_ + gap.bytes <= table_.capacity();
+    return table_.fits({slot, gap.next_use}, gap.bytes) && table_.used(slot) + tails_ + gap.bytes <= table_.capacity();
   }
 
   // Whether `first` still gets the window that it would have without `later`.
