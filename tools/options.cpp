@@ -266,7 +266,7 @@ Result<std::vector<OpChoice>> asked_choices(const Graph& graph, const Machine& o
     return bad_input(fmt::format("--choices-of {}: that plan is for another graph, {} with other options perhaps",
                                  machine.choices_of, plan.graph_name));
   }
-  SLUICE_ASSIGN(std::vector<OpChoice> choices, choices_by_op(plan, graph.op_count()));
+  SLUICE_ASSIGN(std::vector<OpChoice> choices, choices_by_op(plan, graph));
   SLUICE_RETURN_IF_ERROR(check_choices(graph, static_cast<ProcessorId>(on.processor_count()), choices));
   return choices;
 }

@@ -37,7 +37,7 @@ Result<int> run_plan(const PlanArguments& arguments) {
                                          prepared.access_counts()));
   const Graph& graph = prepared.workload.graph();
   certify(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
-  const Seconds baseline = predicted_baseline_seconds(graph, prepared.machine, prepared.profile);
+  const Seconds baseline = predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile);
   fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
   const auto worth = worth_by_prices(graph, prepared.profile, prepared.machine, plan);
   if (worth) fmt::print("{}", describe_worth(graph, plan, *worth));

@@ -26,9 +26,10 @@ std::optional<Loss> predicted_loss(const Plan& plan, std::optional<Seconds> base
 
 // "1.26 s: at most 7.2 % from the best that moving tensors could do in this order".
 std::string describe_gap(const Plan& plan) {
-  const double gap = plan.predicted_step_seconds / plan.lower_bound_seconds - 1;
   const std::string seconds = format_seconds(plan.lower_bound_seconds);
   if (plan.lower_bound_seconds <= 0 || plan.policy) return seconds;
+  const double gap = plan.predicted_step_seconds / plan.lower_bound_seconds - 1;
+  if (gap < -1e-6) return seconds + ": above the prediction, so one of the two is of another machine or profile";
   return fmt::format("{}: at most {:.1f} % from the best that moving tensors could do in this order", seconds,
                      100 * std::max(0.0, gap));
 }

@@ -79,8 +79,9 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
                format_seconds(*bound));
   }
   if (!arguments.json.empty()) {
-    nlohmann::json document = plan_summary_json(graph, prepared.machine, plan,
-                                                predicted_baseline_seconds(graph, prepared.machine, prepared.profile));
+    nlohmann::json document =
+        plan_summary_json(graph, prepared.machine, plan,
+                          predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile));
     document["predicted_ms"] = timeline.step_seconds * 1e3;
     document["stall_ms"] = timeline.stall_seconds * 1e3;
     document["locality"] = locality_json(locality);

@@ -41,7 +41,7 @@ Status plan_run(const TrainArguments& arguments, Run& run) {
   SLUICE_ASSIGN(run.start, start_planning(run.workload, run.machine, run.profile, arguments.planner, fast,
                                           run.access_counts(), arguments.trials));
   run.plan = run.start.plan;
-  run.baseline = predicted_baseline_seconds(run.workload.graph(), run.machine, run.profile);
+  run.baseline = predicted_baseline_seconds(run.workload, run.machine, run.profile);
   return {};
 }
 

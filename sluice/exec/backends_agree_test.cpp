@@ -68,8 +68,8 @@ TEST_P(BackendsAgree, OnLossesAndParameters) {
 TEST_P(BackendsAgree, InBf16) {
   const Graph graph = prepare_training_graph(GetParam().forward, {}, Precision::kBF16);
   expect_close(train(make_onednn_backend(), graph).losses, train(make_reference_backend(), graph).losses, 0.02F);
-  // Every parameter and momentum too, so every gradient. bf16 rounds by up to 0.4 %, at every op, and the backends add in
-  // different orders: a ReLU near its bend may fall on either side.
+  // Every parameter and momentum too, so every gradient. bf16 rounds by up to 0.4 %, at every op, and the backends add
+  // in different orders: a ReLU near its bend may fall on either side.
   const NamedValues actual = trained(*compiled(make_onednn_backend(), graph));
   const NamedValues expected = trained(*compiled(make_reference_backend(), graph));
   EXPECT_EQ(farthest(actual, expected, 0.1), "");

@@ -127,8 +127,8 @@ Status ComputeLane::run_op(OpIndex op) {
   return {};
 }
 
-// Whatever is or could come under way before this op is done first, ops of other processors too. Lanes hold transfers in
-// the order of after_op, so none of these waits for a later op.
+// Whatever is or could come under way before this op is done first, ops of other processors too. Lanes hold transfers
+// in the order of after_op, so none of these waits for a later op.
 Status ComputeLane::run_observed(OpIndex op) {
   Progress& progress = context_.progress;
   const auto& operands = context_.resolved.operands[as_index(op)];

@@ -8,9 +8,9 @@
 // Nothing is reset between steps: each processor counts its ops by a clock that runs on over all steps, and every
 // transfer counts the steps in which it was done.
 //
-// Threads: begin_step() on the main processor's compute thread, when no other computes; finish_op(), wait_for_transfer(),
-// wait_for_op() and wait_for_step() on compute threads, one for each processor; op_done(), transfer_done() and
-// finish_transfer() on lane threads, each with its own lane number; fail() and stop() anywhere.
+// Threads: begin_step() on the main processor's compute thread, when no other computes; finish_op(),
+// wait_for_transfer(), wait_for_op() and wait_for_step() on compute threads, one for each processor; op_done(),
+// transfer_done() and finish_transfer() on lane threads, each with its own lane number; fail() and stop() anywhere.
 #pragma once
 
 #include <atomic>

@@ -8,6 +8,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/experiment/plan_folder.hpp"
+#include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/policies/policy_settings.hpp"
@@ -218,8 +219,8 @@ class Comparison {
   ComparisonResult measured() {
     for (Contestant& contestant : contestants_) {
       if (!contestant.running()) continue;
-      if (!contestant.row.plan.policy)
-        certify(workload_.graph(), profile_, machine_, contestant.row.plan, kBoundSeconds);
+      certify(workload_.graph(), profile_, machine_, contestant.row.plan, kBoundSeconds);
+      contestant.row.other_choices = !same_choices(contestant.row.plan, baseline().row.plan, workload_.graph());
       add_measurements(contestant.row, contestant.runs, baseline().row, baseline().runs, machine_);
     }
     for (Contestant& contestant : contestants_) result_.rows.push_back(std::move(contestant.row));

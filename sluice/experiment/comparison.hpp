@@ -7,9 +7,10 @@
 // trained but not timed. The baseline, fast-only, is added when it is not asked for. A planner that cannot run has the
 // reason in its row; the others go on.
 //
-// All this is done `starts` times, with processes of their own each time. On some machines a process has a speed that it
-// keeps for its life, perhaps by where its pages lie: two of them with the same plan have differed by a fifth in every
-// one of their rounds. More rounds of the same process cannot tell that from the plan's doing; another process can.
+// All this is done `starts` times, with processes of their own each time. On some machines a process has a speed that
+// it keeps for its life, perhaps by where its pages lie: two of them with the same plan have differed by a fifth in
+// every one of their rounds. More rounds of the same process cannot tell that from the plan's doing; another process
+// can.
 //
 // Ahead of the rounds:
 //   - the baseline takes a few steps. If its prediction is off by more than kProfileTolerance, the op times belong to

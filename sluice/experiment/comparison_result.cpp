@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "sluice/plan/op_choices.hpp"
-
 namespace sluice {
 namespace {
 
@@ -107,7 +105,6 @@ void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const
                       std::span<const WorkerRun> baseline_runs, const Machine& machine) {
   SLUICE_CHECK(runs.size() == baseline_runs.size(), "contestants are started as often");
   compare_bits(row, runs, baseline_runs.front());
-  row.other_choices = !same_choices(row.plan, baseline.plan);
   const std::vector<Seconds> baseline_rounds = add_rounds(row, runs, baseline_runs);
   const Seconds baseline_predicted = baseline.plan.predicted_step_seconds;
   row.predicted_slowdown = row.plan.predicted_step_seconds / baseline_predicted;

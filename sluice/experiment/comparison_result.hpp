@@ -62,8 +62,8 @@ struct ComparisonRow {
   std::string parameter_hash;
   bool same_losses = false;  // as the baseline's first, bit for bit, at every step of every start
   bool same_parameters = false;
-  // Its ops run by other kernels, or on other processors, than the baseline's, which may round differently: that the bits
-  // differ then says nothing. (Plans that are all given the same choices can be compared.)
+  // Its ops run by other kernels, or on other processors, than the baseline's, which may round differently: that the
+  // bits differ then says nothing. (Plans that are all given the same choices can be compared.)
   bool other_choices = false;
   std::vector<Seconds> rounds;           // step times after warm-up, of all starts
   std::optional<TrialRecord> trials;     // the trials that chose the plan

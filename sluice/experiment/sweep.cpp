@@ -60,7 +60,7 @@ BudgetSweep::BudgetSweep(const Workload& workload, const Machine& machine, const
       machine_(machine),
       profile_(profile),
       whole_(fast_only_bytes(workload.graph())),
-      baseline_seconds_(predicted_baseline_seconds(workload.graph(), machine, profile)) {}
+      baseline_seconds_(predicted_baseline_seconds(workload, machine, profile)) {}
 
 SweptModel BudgetSweep::begin(std::string_view model) const {
   return {std::string(model), batch_size(workload_.graph()), whole_, baseline_seconds_, {}, {}};

@@ -32,10 +32,18 @@ void choose(Rescheduled& step, std::span<const OpChoice> choices) {
 }
 
 Rescheduled chosen_step(const Graph& graph, std::span<const OpChoice> choices) {
-  std::vector<OpIndex> own_order(graph.ops().size());
+  SLUICE_CHECK(choices.size() == graph.ops().size(), "a choice for every op");
+  return chosen_step(graph, {}, choices);
+}
+
+Rescheduled chosen_step(const Graph& graph, std::span<const OpIndex> schedule, std::span<const OpChoice> choices) {
+  std::vector<OpIndex> own_order(schedule.empty() ? graph.ops().size() : 0);
   std::iota(own_order.begin(), own_order.end(), 0);
-  Rescheduled step = reschedule(graph, own_order).value();
-  choose(step, choices);
+  Rescheduled step = reschedule(graph, schedule.empty() ? own_order : schedule).value();
+  if (choices.empty()) return step;
+  std::vector<OpChoice> by_slot;
+  for (const OpIndex op : step.op_of) by_slot.push_back(choices[as_index(op)]);
+  choose(step, by_slot);
   return step;
 }
 

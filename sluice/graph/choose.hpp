@@ -1,7 +1,7 @@
 // Implementations and processors chosen for the ops of a step: what a plan's choices turn the graph into.
 //
-// In the graph that comes out every op has the one implementation that was chosen, a workspace of the size that this one
-// needs, and its processor. So everyone who works with that graph knows nothing of choices.
+// In the graph that comes out every op has the one implementation that was chosen, a workspace of the size that this
+// one needs, and its processor. So everyone who works with that graph knows nothing of choices.
 //
 //   op                 implementations                          workspace   processor
 //   conv3 dw           direct: 0 MiB, winograd: 96 MiB             64 B         0
@@ -27,5 +27,8 @@ void choose(Rescheduled& step, std::span<const OpChoice> choices);
 
 // `graph` in its own order with these choices, one for each op.
 Rescheduled chosen_step(const Graph& graph, std::span<const OpChoice> choices);
+
+// By a schedule that names ops of the graph (empty: its own order), with choices by op (empty: those of the graph).
+Rescheduled chosen_step(const Graph& graph, std::span<const OpIndex> schedule, std::span<const OpChoice> choices);
 
 }  // namespace sluice

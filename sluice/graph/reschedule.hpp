@@ -1,4 +1,5 @@
-// A step with its ops in another order, some of them run more than once, others not at all: what a plan's schedule turns the graph into.
+// A step with its ops in another order, some of them run more than once, others not at all: what a plan's schedule
+// turns the graph into.
 //
 // A schedule is a list of op indices of the executable graph: entry k says which op runs in slot k. Its graph has an op
 // a slot, so that time in slots is time in ops for everyone who works with it.
@@ -11,8 +12,8 @@
 // is free between its last reader and its next making. An op that also reads what it writes goes on with the newest.
 // A batch norm repeats as its apply part (op_traits.hpp): statistics are kept, and running ones do not move again.
 //
-// The other way round, an op that only makes again what another has made (value_numbers.hpp) may be left out: its readers
-// read what was made first, which is then kept that long.
+// The other way round, an op that only makes again what another has made (value_numbers.hpp) may be left out: its
+// readers read what was made first, which is then kept that long.
 //
 // Nothing is checked here but the indices: whether the ops still read the values that they read in the graph's order is
 // for the verifier (plan/verify/same_values.hpp).

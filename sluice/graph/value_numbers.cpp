@@ -49,7 +49,7 @@ class Numbering {
       const Op first = repeated_form(graph_.op(maker));
       // A whole batch norm makes more than its apply part, so only that part repeats.
       const bool same = op.kind == form.kind && first.attributes == op.attributes && first.views == op.views;
-      if (same && takes_over(index, maker, first)) return maker;
+      if (same && run_alike(op, first) && takes_over(index, maker, first)) return maker;
     }
     makers.push_back(index);
     return std::nullopt;
@@ -57,6 +57,11 @@ class Numbering {
 
   static bool overwrites(const Op& op) {
     return op.kind != OpKind::kBatchNorm && std::ranges::find_first_of(op.inputs, op.outputs) != op.inputs.end();
+  }
+
+  static bool run_alike(const Op& a, const Op& b) {
+    return a.processor == b.processor &&
+           std::ranges::equal(a.implementations, b.implementations, {}, &Implementation::name, &Implementation::name);
   }
 
   // Of an input of the op's repeated form, which may also read what the op itself writes.
@@ -69,11 +74,13 @@ class Numbering {
 
   bool takes_over(OpIndex index, OpIndex maker, const Op& first) {
     const Op& op = graph_.op(index);
+    if (values_of(op) != values_of(first)) return false;
     std::vector<ValueNumber> taken = result_.writes[as_index(index)];
     std::size_t same = 0;
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
       if (graph_.tensor(op.outputs[i]).role == Role::kWorkspace) continue;
-      if (i >= first.outputs.size() || !alike(op.outputs[i], first.outputs[i])) return false;
+      if (i >= first.outputs.size()) return false;
+      if (!lie_alike(graph_.tensor(op.outputs[i]), graph_.tensor(first.outputs[i]))) return false;
       const auto of_maker = std::ranges::find(graph_.op(maker).outputs, first.outputs[i]);
       taken[i] = {maker, static_cast<std::size_t>(of_maker - graph_.op(maker).outputs.begin())};
       ++same;
@@ -82,10 +89,8 @@ class Numbering {
     return same > 0;
   }
 
-  bool alike(TensorId a, TensorId b) const {
-    const Tensor& x = graph_.tensor(a);
-    const Tensor& y = graph_.tensor(b);
-    return x.bytes == y.bytes && x.dtype == y.dtype && x.layout == y.layout && x.shape == y.shape;
+  std::ptrdiff_t values_of(const Op& op) const {
+    return std::ranges::count_if(op.outputs, [&](TensorId id) { return graph_.tensor(id).role != Role::kWorkspace; });
   }
 
   const Graph& graph_;
@@ -95,6 +100,10 @@ class Numbering {
 };
 
 }  // namespace
+
+bool lie_alike(const Tensor& a, const Tensor& b) {
+  return a.bytes == b.bytes && a.dtype == b.dtype && a.layout == b.layout && a.shape == b.shape;
+}
 
 ValueNumbers number_values(const Graph& graph) { return Numbering(graph).run(); }
 

@@ -2,15 +2,16 @@
 //
 // A value is known by the op and output that wrote it first. An op is a function of what it reads (and draws by
 // counters, see Repeat in op_traits.hpp). So an op of the same kind and attributes that reads the same values makes the
-// same values: it is a *repetition*. A kBatchNormApply repeats the kBatchNorm whose statistics it reads. Training graphs
-// are full of them: autodiff/recompute.hpp puts them where making a value again is cheaper than keeping it.
+// same values: it is a *repetition*. A kBatchNormApply repeats the kBatchNorm whose statistics it reads. Training
+// graphs are full of them: autodiff/recompute.hpp puts them where making a value again is cheaper than keeping it.
 //
 //   op                              reads               writes
 //   0 conv2d x, w > a               start x, start w    0:0
 //   1 unary a > b                   0:0                 1:0
 //   2 unary a > b.again             0:0                 1:0     repeats op 1
 //
-// An op that a plan may give several implementations repeats nothing: they may round differently. O(operands).
+// An op that a plan may give several implementations repeats nothing, nor does one that runs by another kernel or on
+// another processor: they may round differently. O(operands).
 #pragma once
 
 #include <compare>
@@ -39,9 +40,12 @@ struct ValueNumbers {
 
 ValueNumbers number_values(const Graph& graph);
 
+// Whether one may be read instead of the other, the values being equal.
+bool lie_alike(const Tensor& a, const Tensor& b);
+
 // By tensor: the one to read instead, of the op that made the value first, where the op that makes it again may be left
-// out of a schedule. A tensor that nothing stands for is its own. Both are written once a step, lie alike in memory, and are of no use when
-// the step has ended.
+// out of a schedule. A tensor that nothing stands for is its own. Both are written once a step, lie alike in memory,
+// and are of no use when the step has ended.
 std::vector<TensorId> first_tensors(const Graph& graph, const ValueNumbers& values);
 
 // An op that may be left out, and the one that made the same before.

@@ -105,8 +105,8 @@ struct Machine {
 
   // What op times of the main processor depend on: CPU and threads. Profile cache key.
   std::string compute_fingerprint() const;
-  // What a plan depends on: the above, plus the other processors, and kinds, addressability and order of the tiers. Measured bandwidths are left
-  // out: they drift from run to run, and a plan stays valid (if not optimal) when they do.
+  // What a plan depends on: the above, plus the other processors, and kinds, addressability and order of the tiers.
+  // Measured bandwidths are left out: they drift from run to run, and a plan stays valid (if not optimal) when they do.
   std::string fingerprint() const;
 };
 

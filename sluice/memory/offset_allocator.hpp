@@ -9,9 +9,9 @@
 //
 // Dynamic storage allocation is NP-hard. A small portfolio of placement orders is tried, each item going to the
 // tightest hole among the items placed before it, and the lowest result is kept. On training steps, whose live ranges
-// nest, that is within a few per cent of the lower bound; where items come and go, offset_packer.hpp does better. Deterministic. Cost: O(n^2) per order at worst; brief items
-// cost only their neighbours (3,000 items: a few ms). An impossible fixed offset is a broken invariant of the caller
-// (SLUICE_CHECK).
+// nest, that is within a few per cent of the lower bound; where items come and go, offset_packer.hpp does better.
+// Deterministic. Cost: O(n^2) per order at worst; brief items cost only their neighbours (3,000 items: a few ms). An
+// impossible fixed offset is a broken invariant of the caller (SLUICE_CHECK).
 #pragma once
 
 #include <cstdint>

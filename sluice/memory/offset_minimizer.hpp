@@ -1,9 +1,9 @@
 // The lowest height that a search finds for offsets, and what it could prove of it.
 //
-// The portfolio of assign_offsets() gives a height at once, max-live bytes a bound. Between them capacities are searched
-// (offset_search.hpp): first the bound itself, which often holds, then by halves. A capacity that is proven impossible
-// raises the bound; one at which the search loses patience counts as impossible for that round only. Rounds are
-// repeated with four times the patience until height and bound meet or `stop` says so.
+// The portfolio of assign_offsets() gives a height at once, max-live bytes a bound. Between them capacities are
+// searched (offset_search.hpp): first the bound itself, which often holds, then by halves. A capacity that is proven
+// impossible raises the bound; one at which the search loses patience counts as impossible for that round only. Rounds
+// are repeated with four times the patience until height and bound meet or `stop` says so.
 #pragma once
 
 #include <functional>

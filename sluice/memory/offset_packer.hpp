@@ -3,8 +3,8 @@
 //
 // What a plan moves in and out of the fast tier lives briefly, and the portfolio loses a few to a few tens of per cent
 // there. Few items are large, and it is they that get in each other's way: they are searched, above the items that are
-// always live, and the small ones go into the holes that are left. Where the small ones then pass the budget, more of them
-// count as large.
+// always live, and the small ones go into the holes that are left. Where the small ones then pass the budget, more of
+// them count as large.
 //
 //   budget  +--------------------------+
 //           | large items: the search; |

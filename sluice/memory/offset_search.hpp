@@ -1,9 +1,9 @@
 // Exact offset assignment: finds offsets that fit under a capacity, or proves that there are none.
 //
-// The tree of assignments (offset_tree.hpp) is walked again and again, from the start, each time in another order of trial:
-// first comes what failed most often so far, then one of three orders (longest, busiest first), with noise. A first choice
-// that is wrong costs a short walk then, not all the time there is. Walks get 2 % more nodes a round; for every three
-// nodes of these, one goes to ever longer walks, which may end with the proof that there is nothing.
+// The tree of assignments (offset_tree.hpp) is walked again and again, from the start, each time in another order of
+// trial: first comes what failed most often so far, then one of three orders (longest, busiest first), with noise. A
+// first choice that is wrong costs a short walk then, not all the time there is. Walks get 2 % more nodes a round; for
+// every three nodes of these, one goes to ever longer walks, which may end with the proof that there is nothing.
 //
 // Exponential at worst. Deterministic for a given effort. Items with a fixed offset are not supported (SLUICE_CHECK).
 #pragma once

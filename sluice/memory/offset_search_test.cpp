@@ -103,8 +103,8 @@ TEST(OffsetSearch, AgreesWithAllOrdersOfSmallProblems) {
   }
 }
 
-// Long and short lives over many moments, where most orders pass items over. Seed 10315 is one of few whose least height
-// needs an item to rest between two that were open when it was passed over.
+// Long and short lives over many moments, where most orders pass items over. Seed 10315 is one of few whose least
+// height needs an item to rest between two that were open when it was passed over.
 TEST(OffsetSearch, AgreesWithAllOrdersOfItemsThatRestOnOneAnother) {
   std::vector<std::uint64_t> seeds(100);
   std::iota(seeds.begin(), seeds.end(), 1);

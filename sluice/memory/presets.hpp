@@ -2,9 +2,9 @@
 // figures.
 //
 // Slow tiers are named nearest first: their order is the order in which planners fill them. Each is joined to the fast
-// tier by a link each way, and to no other slow tier. Every emulated number is in presets.cpp's table beside its source.
-// A link throttle replaces the bandwidth of all links and marks them throttled, so that every output shows them as
-// emulated. Errors: a tier unknown or named twice, a path or a memory node that does not exist.
+// tier by a link each way, and to no other slow tier. Every emulated number is in presets.cpp's table beside its
+// source. A link throttle replaces the bandwidth of all links and marks them throttled, so that every output shows them
+// as emulated. Errors: a tier unknown or named twice, a path or a memory node that does not exist.
 #pragma once
 
 #include <optional>

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/graph/value_numbers.hpp"
 
 namespace sluice {
 
@@ -32,27 +33,26 @@ Result<std::vector<std::optional<OpChoice>>> known_choices(const Plan& plan, OpI
   return found;
 }
 
-OpIndex op_count_of(const Plan& plan) {
-  OpIndex count = 0;
-  for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) count = std::max(count, op_of_slot(plan, slot) + 1);
-  return count;
-}
-
 }  // namespace
 
-Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, OpIndex op_count) {
-  SLUICE_ASSIGN(const auto found, known_choices(plan, op_count));
+Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, const Graph& graph) {
+  SLUICE_ASSIGN(const auto found, known_choices(plan, graph.op_count()));
   std::vector<OpChoice> choices;
-  for (const std::optional<OpChoice>& each : found) choices.push_back(each.value_or(OpChoice{}));
+  for (std::size_t op = 0; op < found.size(); ++op) {
+    choices.push_back(found[op].value_or(OpChoice{0, graph.ops()[op].processor}));
+  }
+  if (std::ranges::all_of(found, [](const auto& known) { return known.has_value(); })) return choices;
+  const ValueNumbers values = number_values(graph);
+  for (std::size_t op = 0; op < found.size(); ++op) {
+    if (!found[op] && values.repeats[op]) choices[op] = choices[as_index(*values.repeats[op])];
+  }
   return choices;
 }
 
-bool same_choices(const Plan& a, const Plan& b) {
-  const OpIndex op_count = std::max(op_count_of(a), op_count_of(b));
-  const auto of_a = known_choices(a, op_count);
-  const auto of_b = known_choices(b, op_count);
-  return of_a.ok() && of_b.ok() &&
-         std::ranges::equal(*of_a, *of_b, [](const auto& x, const auto& y) { return !x || !y || *x == *y; });
+bool same_choices(const Plan& a, const Plan& b, const Graph& graph) {
+  const auto of_a = choices_by_op(a, graph);
+  const auto of_b = choices_by_op(b, graph);
+  return of_a.ok() && of_b.ok() && *of_a == *of_b;
 }
 
 Status check_choices(const Graph& graph, ProcessorId processors, const std::vector<OpChoice>& choices) {

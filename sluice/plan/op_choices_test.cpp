@@ -9,30 +9,48 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(OpChoices, OfTwoPlansAreComparedWhereBothRunTheOp) {
-  Plan all;
-  for (const OpChoice& choice : {OpChoice{0, 0}, OpChoice{1, 0}, OpChoice{0, 1}}) {
-    all.ops.push_back({.implementation = choice.implementation, .processor = choice.processor});
+// x > a > b, and b made once more for `end`.
+Graph relu_made_twice() {
+  Graph graph;
+  const auto tensor = [&](const char* name) {
+    return graph.add_tensor({.name = name, .shape = {16}, .role = Role::kActivation});
+  };
+  const TensorId x = tensor("x"), a = tensor("a"), b = tensor("b"), again = tensor("b.again"), end = tensor("end");
+  graph.add_op({.name = "a", .kind = OpKind::kUnary, .inputs = {x}, .outputs = {a}});
+  graph.add_op({.name = "b", .kind = OpKind::kRelu, .inputs = {a}, .outputs = {b}});
+  graph.add_op({.name = "b.again", .kind = OpKind::kRelu, .inputs = {a}, .outputs = {again}});
+  graph.add_op({.name = "end", .kind = OpKind::kUnary, .inputs = {again}, .outputs = {end}});
+  return graph;
+}
+
+Plan plan_of(const std::vector<OpChoice>& by_slot, std::vector<OpIndex> schedule = {}) {
+  Plan plan;
+  plan.planner = "by-hand";
+  for (const OpChoice& choice : by_slot) {
+    plan.ops.push_back({.implementation = choice.implementation, .processor = choice.processor});
   }
-  Plan fewer = all;
-  fewer.schedule = {0, 2};
-  fewer.ops[1] = all.ops[2];
-  fewer.ops.pop_back();
-  EXPECT_TRUE(same_choices(all, fewer));
-  EXPECT_TRUE(same_choices(fewer, all));
-  fewer.ops[1].processor = 0;
-  EXPECT_FALSE(same_choices(all, fewer));
+  plan.schedule = std::move(schedule);
+  return plan;
+}
+
+TEST(OpChoices, OfAnOpLeftOutAreThoseOfTheOneThatMadeTheSame) {
+  const Graph graph = relu_made_twice();
+  const Plan fewer = plan_of({{0, 0}, {0, 1}, {1, 0}}, {0, 1, 3});
+  EXPECT_THAT(choices_by_op(fewer, graph).value(),
+              ElementsAre(OpChoice{0, 0}, OpChoice{0, 1}, OpChoice{0, 1}, OpChoice{1, 0}));
+  EXPECT_TRUE(same_choices(fewer, plan_of({{0, 0}, {0, 1}, {0, 1}, {1, 0}}), graph));
+  EXPECT_FALSE(same_choices(fewer, plan_of({{0, 0}, {0, 1}, {0, 0}, {1, 0}}), graph)) << "made again elsewhere";
+  EXPECT_FALSE(same_choices(fewer, plan_of({{0, 0}, {0, 1}, {0, 1}, {0, 0}}), graph));
 }
 
 TEST(OpChoices, AreThoseOfTheOpWhereverItRuns) {
-  Plan plan;
-  plan.planner = "by-hand";
-  plan.ops = {{1, {}}, {0, {}, 1}, {1, {}}};
-  plan.schedule = {2, 0, 2};  // op 2 runs twice, op 1 not at all
-  EXPECT_THAT(choices_by_op(plan, 3).value(), ElementsAre(OpChoice{0, 1}, OpChoice{}, OpChoice{1, 0}));
-  plan.ops[2].implementation = 0;
-  EXPECT_THAT(choices_by_op(plan, 3).error().message, HasSubstr("runs op 2 in two ways"));
-  EXPECT_THAT(choices_by_op(plan, 2).error().message, HasSubstr("a plan of another graph: it has an op 2"));
+  const Graph graph = relu_made_twice();
+  Plan plan = plan_of({{1, 0}, {0, 1}, {0, 0}, {0, 0}, {1, 0}}, {0, 1, 2, 3, 0});
+  EXPECT_EQ(choices_by_op(plan, graph)->front(), (OpChoice{1, 0}));
+  plan.ops[4].implementation = 0;
+  EXPECT_THAT(choices_by_op(plan, graph).error().message, HasSubstr("runs op 0 in two ways"));
+  plan.schedule[4] = 4;
+  EXPECT_THAT(choices_by_op(plan, graph).error().message, HasSubstr("a plan of another graph: it has an op 4"));
 }
 
 TEST(OpChoices, AreDescribedWhereThereAreAny) {

@@ -18,7 +18,8 @@
 // verifier rejects a persistent tensor that leaves its place without width and is brought back to it at the same
 // moment: keep it there instead.)
 //
-// Cost: linear apart from packing (milliseconds by the portfolio, tenths of a second where that misses a budget). Not thread-safe. Errors: see finish().
+// Cost: linear apart from packing (milliseconds by the portfolio, tenths of a second where that misses a budget). Not
+// thread-safe. Errors: see finish().
 #pragma once
 
 #include <map>

@@ -1,8 +1,8 @@
 // The graph in whose ops and tensors a plan speaks: the given one, or the one that the plan's schedule and choices make
 // of it.
 //
-// Cheap without either (nothing is copied). A schedule or a choice that the graph has not is a broken invariant here: the
-// verifier reports it (plan/verify/verifier.hpp).
+// Cheap without either (nothing is copied). A schedule or a choice that the graph has not is a broken invariant here:
+// the verifier reports it (plan/verify/verifier.hpp).
 #pragma once
 
 #include <optional>

@@ -1,13 +1,13 @@
 // Prices of fast memory and of a link over a step: what proves that no plan can be faster than so many seconds
 // (plan/verify/certificate.hpp).
 //
-// A step has a *run slot* for each op and a *stall slot* before each and behind the last. In a slot of d seconds the link
-// carries what obeys both of its facets:
+// A step has a *run slot* for each op and a *stall slot* before each and behind the last. In a slot of d seconds the
+// link carries what obeys both of its facets:
 //
 //   in[f] x bytes in + out[f] x bytes out <= d        f = 0, 1
 //
-// The first facet's first figure is the time of a byte in by itself, the second one's second that of a byte out. What is
-// between depends on how much the two directions slow each other down (Link::shared_bandwidth).
+// The first facet's first figure is the time of a byte in by itself, the second one's second that of a byte out. What
+// is between depends on how much the two directions slow each other down (Link::shared_bandwidth).
 #pragma once
 
 #include <array>

@@ -8,8 +8,8 @@
 namespace sluice {
 namespace {
 
-// Residual blocks without norms whose sum is written over the block's input: x, relu(x), conv, x += conv. Then layers that
-// follow each other. What is made again may overwrite the last sum, which lay there ready for the first of these.
+// Residual blocks without norms whose sum is written over the block's input: x, relu(x), conv, x += conv. Then layers
+// that follow each other. What is made again may overwrite the last sum, which lay there ready for the first of these.
 Graph sums_in_place(int blocks, int layers) {
   GraphBuilder builder("sums");
   builder.begin_layer("input");

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/reschedule.hpp"
+#include "sluice/graph/choose.hpp"
 #include "sluice/graph/value_numbers.hpp"
 #include "sluice/planners/planner.hpp"
 
@@ -48,7 +48,7 @@ std::vector<OpIndex> keep_what_fits(const Graph& graph, const Profile& profile, 
   const std::vector<LeftOut> all = worth_leaving_out(graph, profile, choices);
   const auto fits = [&](std::size_t count) {
     const std::vector<OpIndex> schedule = without(graph, std::span(all).first(count));
-    return fast_only_bytes(reschedule(graph, schedule).value().graph) <= fast;
+    return fast_only_bytes(chosen_step(graph, schedule, choices).graph) <= fast;
   };
   if (all.empty() || !fits(0)) return {};
   if (fits(all.size())) return without(graph, all);

@@ -59,6 +59,22 @@ TEST_F(KeepWhatFits, WhatRunsOtherwiseTheSecondTimeIsNotLeftOut) {
   EXPECT_FALSE(std::ranges::binary_search(keep_what_fits(graph_, profile_, 100 * whole_, choices), one.op));
 }
 
+// The workspace of a chosen kernel takes room beside what is kept.
+TEST_F(KeepWhatFits, CountsWhatTheChosenKernelsNeed) {
+  Graph graph = graph_;
+  const auto conv = std::ranges::find(graph.ops(), OpKind::kConv2d, &Op::kind);
+  ASSERT_NE(conv, graph.ops().end());
+  const auto index = static_cast<OpIndex>(conv - graph.ops().begin());
+  graph.op(index).outputs.push_back(graph.add_tensor(
+      {.name = "workspace", .shape = {64}, .dtype = DType::kU8, .role = Role::kWorkspace, .bytes = 64}));
+  graph.op(index).implementations = {{"small", 0}, {"large", 100 * whole_}};
+  const Bytes enough = bytes_of(keep_what_fits(graph_, profile_, 100 * whole_)) + kMiB;
+  EXPECT_FALSE(keep_what_fits(graph, profile_, enough).empty());
+  std::vector<OpChoice> choices(graph.ops().size());
+  choices[static_cast<std::size_t>(index)].implementation = 1;
+  EXPECT_TRUE(keep_what_fits(graph, profile_, enough, choices).empty()) << "not even everything else fits";
+}
+
 TEST_F(KeepWhatFits, MoreMemoryTakesLessTimeAndEveryScheduleFitsAndIsRight) {
   const Bytes all = bytes_of(keep_what_fits(graph_, profile_, 100 * whole_));
   Seconds before = seconds_of(keep_what_fits(graph_, profile_, 100 * whole_));

@@ -5,8 +5,8 @@
 // depends on the budget and on what else is needed then, which is the placing planner's business. So a few rules are
 // tried: every op takes the fastest of its implementations whose operands and workspace together stay within a share of
 // the fast budget, for one share after the other; and the one for which time and workspace together cost least, at one
-// price of room after the other. `sentinel` plans for each, the simulator times it, and the best is kept. That may be the
-// implementations that ops have anyway: others round differently, so they must be clearly worth it.
+// price of room after the other. `sentinel` plans for each, the simulator times it, and the best is kept. That may be
+// the implementations that ops have anyway: others round differently, so they must be clearly worth it.
 //
 // Profiles without times of other implementations (Profile::choices) leave nothing to choose.
 #include <fmt/format.h>
@@ -33,8 +33,8 @@ constexpr double kClearlyFasterKernel = 0.97;
 
 // Of the fast budget, for an op's operands and workspace. The first holds any op that can run at all.
 constexpr double kShares[] = {1, 0.8, 0.6, 0.4, 0.25, 0.15, 0};
-// Of the time in which a byte leaves for the nearest slow tier and comes back: what a byte of workspace costs. Not every
-// byte drives another one out, and not every transfer is waited for.
+// Of the time in which a byte leaves for the nearest slow tier and comes back: what a byte of workspace costs. Not
+// every byte drives another one out, and not every transfer is waited for.
 constexpr double kPrices[] = {0.06, 0.12, 0.25, 0.5, 1};
 
 class Implementations {

@@ -101,7 +101,7 @@ TEST(KernelChoice, LeavesWhatIsChosenForAllPlans) {
   request.choices[static_cast<std::size_t>(first - problem.graph.ops().begin())].implementation = 1;
   const Result<Plan> plan = make_plan("kernel-choice", request);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_EQ(choices_by_op(*plan, problem.graph.op_count()).value(), request.choices);
+  EXPECT_EQ(choices_by_op(*plan, problem.graph).value(), request.choices);
 }
 
 TEST(KernelChoice, EveryPlanOfTheTrialsKeepsTheKernels) {
@@ -109,11 +109,11 @@ TEST(KernelChoice, EveryPlanOfTheTrialsKeepsTheKernels) {
   const PlanRequest request = problem.request(0.4);
   const auto search = make_search("kernel-choice", request);
   ASSERT_TRUE(search.ok()) << search.error().message;
-  const auto chosen = choices_by_op((*search)->plan(), problem.graph.op_count()).value();
+  const auto chosen = choices_by_op((*search)->plan(), problem.graph).value();
   int steps = 0;
   while (!(*search)->done()) {
     ASSERT_LT(++steps, 1000);
-    EXPECT_EQ(choices_by_op((*search)->plan(), problem.graph.op_count()).value(), chosen);
+    EXPECT_EQ(choices_by_op((*search)->plan(), problem.graph).value(), chosen);
     (*search)->observe({.seconds = 1.0 / steps, .stalls = std::vector<Seconds>(problem.graph.ops().size(), 1e-4)});
   }
 }
@@ -135,7 +135,7 @@ TEST(RequestedChoices, AreFollowedByEveryPlanner) {
     const Result<Plan> plan = make_plan(entry.name, asked);
     if (!plan.ok()) continue;
     ++plans;
-    EXPECT_EQ(choices_by_op(*plan, problem.graph.op_count()).value(), request.choices);
+    EXPECT_EQ(choices_by_op(*plan, problem.graph).value(), request.choices);
   }
   EXPECT_GE(plans, 7);
 }

@@ -10,10 +10,10 @@
 // Where tensors may move encoded, A_k counts what each takes encoded: what went out of it is at least that, and what is
 // in the fast tier takes at least as much of C. The bound is then lower.
 //
-// The step is also never shorter than the compute time alone, of the processor that has most of it. Where ops may address
-// the slow tier or run on several processors, and on machines of more than two tiers or without links both ways, only
-// this second bound is used. Links count at their full bandwidth:
-// while they share a disk they are only slower.
+// The step is also never shorter than the compute time alone, of the processor that has most of it. Where ops may
+// address the slow tier or run on several processors, and on machines of more than two tiers or without links both
+// ways, only this second bound is used. Links count at their full bandwidth: while they share a disk they are only
+// slower.
 //
 // A plan that runs ops in another order, or again, has a bound of its own: that of its schedule's graph.
 #pragma once

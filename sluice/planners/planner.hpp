@@ -43,7 +43,8 @@ inline constexpr std::string_view kBaselinePlanner = "fast-only";
 inline constexpr std::string_view kDefaultPlanner = "sentinel";
 
 // A plan that has more copies run at once, moves more, or has other kernels, is taken when it needs at most this of the
-// plainer one's simulated time: a disk that reads and writes at once gives less than it promised, and op times have noise.
+// plainer one's simulated time: a disk that reads and writes at once gives less than it promised, and op times have
+// noise.
 inline constexpr double kWorthMoreTraffic = 0.98;
 
 class PlanSearch;  // plan_search.hpp

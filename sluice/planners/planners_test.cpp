@@ -191,8 +191,8 @@ TEST(SentinelPlanner, GainsByPackingTighterThanItsDrafts) {
   EXPECT_GE(faster, 1);
 }
 
-// A disk that gives each direction 60 % of its bandwidth while both are busy. Who knows it plans better, by the mean: in
-// a single case one heuristic choice may turn out the other way.
+// A disk that gives each direction 60 % of its bandwidth while both are busy. Who knows it plans better, by the mean:
+// in a single case one heuristic choice may turn out the other way.
 TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
   double gain = 1;
   for (const char* model : {"resnet20", "resnet32", "plain20", "vgg11"}) {

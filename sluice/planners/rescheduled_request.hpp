@@ -1,5 +1,5 @@
-// The request for planning a step whose ops run by a schedule, or by chosen implementations and on chosen processors: its
-// graph, op times and access counts, for a planner that knows nothing of either.
+// The request for planning a step whose ops run by a schedule, or by chosen implementations and on chosen processors:
+// its graph, op times and access counts, for a planner that knows nothing of either.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class RescheduledRequest {
 
   // With request.schedule and request.choices.
   explicit RescheduledRequest(const PlanRequest& request)
-      : RescheduledRequest(request, wanted_step(request), request.additions) {}
+      : RescheduledRequest(request, chosen_step(request.graph, request.schedule, request.choices), request.additions) {}
 
   RescheduledRequest(const RescheduledRequest&) = delete;
   RescheduledRequest& operator=(const RescheduledRequest&) = delete;
@@ -43,16 +43,6 @@ class RescheduledRequest {
   }
 
  private:
-  static Rescheduled wanted_step(const PlanRequest& request) {
-    if (request.schedule.empty()) return chosen_step(request.graph, request.choices);
-    Rescheduled step = reschedule(request.graph, request.schedule).value();
-    if (request.choices.empty()) return step;
-    std::vector<OpChoice> by_slot;
-    for (const OpIndex op : step.op_of) by_slot.push_back(request.choices[as_index(op)]);
-    choose(step, by_slot);
-    return step;
-  }
-
   RescheduledRequest(const PlanRequest& request, Rescheduled step, AdditionSet additions)
       : step_(std::move(step)),
         profile_(rescheduled_times(request.profile, step_)),

@@ -71,8 +71,8 @@ TEST(Policies, NeedATierTheyCanUse) {
   EXPECT_EQ(find_policy_tiers(um, machine).error().code, ErrorCode::kBadInput);
 }
 
-// The rule of planners and of policies is one: everything in slow memory costs every op the same, whether a plan has put
-// it there or a policy finds it there.
+// The rule of planners and of policies is one: everything in slow memory costs every op the same, whether a plan has
+// put it there or a policy finds it there.
 TEST(Charges, SlowBytesCostWhatTheCostModelSays) {
   const TinyStep step = testing::tiny_step();
   for (const Bytes cache : {Bytes{0}, Bytes{6000}, kMiB}) {

@@ -2,8 +2,8 @@
 
 namespace sluice {
 
-// A line for each policy, in the order of --help. NAME_policy() is defined in the policy's own file, with the sources of
-// its figures.
+// A line for each policy, in the order of --help. NAME_policy() is defined in the policy's own file, with the sources
+// of its figures.
 #define SLUICE_POLICIES(entry) \
   entry(numa_first_touch) entry(ial) entry(oim) entry(memory_mode) entry(um) entry(um_prefetch)
 

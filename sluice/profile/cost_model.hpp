@@ -21,6 +21,9 @@
 
 namespace sluice {
 
+// However many bytes go by, an op gets this share of the time.
+inline constexpr double kLeastComputeSpeed = 0.05;
+
 // What the executor emulates for op `op`, whose operands are where `operand_tiers` (inputs then outputs, as in Plan)
 // says: the waits for emulated tiers. A tier of real memory adds nothing: it is as slow as it is.
 MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,

@@ -1,6 +1,7 @@
 // Measurements of a step's ops for the same ops in another order: every execution takes, and touches, what its op was
-// measured to. A batch norm that repeats only its apply part is charged all of it. Where the step chooses implementations
-// or processors, their times are taken; those of the first implementation on the main processor where nobody measured.
+// measured to. A batch norm that repeats only its apply part is charged all of it. Where the step chooses
+// implementations or processors, their times are taken; those of the first implementation on the main processor where
+// nobody measured.
 #pragma once
 
 #include "sluice/graph/reschedule.hpp"

@@ -193,8 +193,8 @@ HazardTracker::LastOps HazardTracker::learned(const Waits& waits, const Known* k
   return result;
 }
 
-// Who has waited for a transfer knows that all it waited for is done too; who has waited for an op, what was settled for
-// that op.
+// Who has waited for a transfer knows that all it waited for is done too; who has waited for an op, what was settled
+// for that op.
 void HazardTracker::settle(const Waits& waits, OpIndex by, Known& known) {
   std::vector<TransferIndex> stack = waits.transfers;
   for (const OpIndex op : waits.ops) {

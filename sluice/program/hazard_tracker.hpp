@@ -1,4 +1,5 @@
-// Which earlier transfers and ops an access to memory must wait for, found by the bytes it touches; private to program/.
+// Which earlier transfers and ops an access to memory must wait for, found by the bytes it touches; private to
+// program/.
 //
 // Accesses are entered in plan order. Per tier, an ordered map cuts the touched bytes into segments that remember who
 // wrote them last and who has read them since:
@@ -12,9 +13,9 @@
 // Each processor runs its ops in order, and a transfer starts only after the op it is issued after. So ops need to be
 // remembered only where there are several processors, and only the last one of each that read a segment. Once an op has
 // waited for a transfer, that transfer is settled for its processor: nothing that comes later there has to wait for it.
-// Who waits for an op of another processor knows all that this op knew. Waits that follow from others are left out. Cost:
-// logarithmic in the segments, plus the segments touched; with several processors also the transfers, for each wait
-// across.
+// Who waits for an op of another processor knows all that this op knew. Waits that follow from others are left out.
+// Cost: logarithmic in the segments, plus the segments touched; with several processors also the transfers, for each
+// wait across.
 #pragma once
 
 #include <limits>

@@ -26,8 +26,8 @@ class Lowering {
       residencies_of_[as_index(residency.tensor)].push_back(&residency);
   }
 
-  // In the order in which things are issued: a migration after the op it follows, so that the tracker sees each access to
-  // a byte after all those that it must wait for.
+  // In the order in which things are issued: a migration after the op it follows, so that the tracker sees each access
+  // to a byte after all those that it must wait for.
   Program run() {
     program_.arena_bytes = plan_.arena_bytes;
     program_.staging_begin = plan_.arena_bytes[as_index(kFastTier)] - staging_bytes(plan_);

@@ -14,8 +14,8 @@ namespace sluice {
 // What the paper expects a budget below the bound to cost, beyond the step time in fast memory alone.
 inline constexpr double kLossBelowBound = 0.2;
 
-// Whether the bound holds for this plan. It is about plans that keep short-lived tensors in the fast tier, in the graph's
-// own order; the planner's entry says whether its plans do (PlannerEntry::keeps_short_lived_fast).
+// Whether the bound holds for this plan. It is about plans that keep short-lived tensors in the fast tier, in the
+// graph's own order; the planner's entry says whether its plans do (PlannerEntry::keeps_short_lived_fast).
 bool bound_applies(const Plan& plan);
 FastMemoryBound bound_of(const Graph& graph);
 

@@ -31,8 +31,8 @@ struct Explanation {
   std::vector<LifeEvent> events;  // in the order in which they happen
 };
 
-// Names are those of the plan file. A tensor and an op of one name are both explained, the op first. The plan must be one
-// of `graph` that the verifier has passed. kBadInput where nothing has the name, with names that contain it.
+// Names are those of the plan file. A tensor and an op of one name are both explained, the op first. The plan must be
+// one of `graph` that the verifier has passed. kBadInput where nothing has the name, with names that contain it.
 Result<std::vector<Explanation>> explain(const Graph& graph, const Machine& machine, const Plan& plan,
                                          std::string_view name);
 

@@ -24,9 +24,6 @@ struct LaneState {
   double interference = 0;  // of the transfer under way: compute time lost in every second at full speed
 };
 
-// However many bytes go by, an op gets this share of the time.
-constexpr double kLeastSpeed = 0.05;
-
 // One processor. `end` is that of the op under way, and holds while `speed` does.
 struct ComputeState {
   std::size_t started = 0;    // ops of the lane
@@ -147,7 +144,7 @@ class Simulation {
     for (const LaneState& lane : lanes_) {
       if (lane.busy) speed *= std::max(0.0, 1 - lane.interference * lane.speed);
     }
-    speed = std::max(speed, kLeastSpeed);
+    speed = std::max(speed, kLeastComputeSpeed);
     for (ComputeState& lane : compute_) {
       if (!lane.busy || speed == lane.speed) continue;
       lane.end = now_ + (lane.end - now_) * lane.speed / speed;

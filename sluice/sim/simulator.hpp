@@ -12,8 +12,8 @@ namespace sluice {
 // its end). While links carry data the op under way goes slower, by the time that every byte costs it
 // (Link::interference): one link at 5 GB/s and 0.1 ns per byte leaves it half its speed, two such links a quarter.
 //
-// Each processor runs its ops at the speed at which they were measured by themselves: that two of them share memory is not
-// reckoned with.
+// Each processor runs its ops at the speed at which they were measured by themselves: that two of them share memory is
+// not reckoned with.
 //
 // An exact event simulation, O(instructions x links + waits). Equal programs and costs give equal bits.
 StepTimes simulate(const Program& program, const CostModel& costs);

@@ -2,10 +2,11 @@
 //
 // Each stretch of a tier that is used as one holds a label (tensor, version, first byte, encoding) instead of bytes; a
 // version counts the tensor's writes. Ops and transfers start and finish as separate events, and which event comes next
-// is random within what the Program's waits allow: some transfers, and processors, are held back as long as anything else
-// can go on, others finish at once. While an instruction runs, what it writes is unreadable and what it reads must not change. The
-// Program is wrong when an op or a transfer finds another label than the graph's order of writes demands, or when
-// somebody writes where a running instruction works. A missing wait shows up only in some orders, so run several seeds.
+// is random within what the Program's waits allow: some transfers, and processors, are held back as long as anything
+// else can go on, others finish at once. While an instruction runs, what it writes is unreadable and what it reads must
+// not change. The Program is wrong when an op or a transfer finds another label than the graph's order of writes
+// demands, or when somebody writes where a running instruction works. A missing wait shows up only in some orders, so
+// run several seeds.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@
 
 namespace sluice::testing {
 
-// `graph`: the plan's (plan/plan_graph.hpp). Runs `steps` steps, one after the other on the same memory. Returns what went wrong first, or nothing.
+// `graph`: the plan's (plan/plan_graph.hpp). Runs `steps` steps, one after the other on the same memory. Returns what
+// went wrong first, or nothing.
 std::optional<std::string> find_race(const Graph& graph, const Program& program, std::uint64_t seed, int steps = 2);
 
 // What the verifier says of a plan, and, where it accepts it, the first race in ten orders of the lowered program.

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "sluice/graph/choose.hpp"
 #include "sluice/planners/keep_what_fits.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/cost_model.hpp"
+#include "sluice/profile/rescheduled_times.hpp"
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice {
@@ -19,6 +21,13 @@ bool wants_everything(std::string_view planner, const std::optional<MemorySize>&
 
 Bytes capacity_of_fast(const Machine& machine) {
   return align_down(machine.tier(kFastTier).capacity, kTensorAlignment);
+}
+
+Error too_large(std::string_view planner, Bytes wanted, const Machine& machine) {
+  const Tier& fast = machine.tier(kFastTier);
+  return {ErrorCode::kInfeasible,
+          fmt::format("{} wants {} of tier '{}', which has {}; set a smaller --fast, or make the batch smaller",
+                      planner, format_bytes(wanted), fast.name, format_bytes(fast.capacity))};
 }
 
 // Of the graph as the request's schedule and choices make it, whose workspaces may be larger.
@@ -39,7 +48,11 @@ Result<BudgetedRequest> resolved_request(const Workload& workload, const Machine
   if (!fast.all_ops) {
     request.schedule = keep_what_fits(workload.graph(), profile, request.budgets[kFastTier], request.choices);
   }
-  if (everything) request.budgets[kFastTier] = bytes_of_everything(request);
+  if (!everything) return asked;
+  request.budgets[kFastTier] = bytes_of_everything(request);
+  if (request.budgets[kFastTier] > capacity_of_fast(machine)) {
+    return too_large(planner, request.budgets[kFastTier], machine);
+  }
   return asked;
 }
 
@@ -63,10 +76,7 @@ Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& ma
   const Bytes whole = fast_only_bytes(graph);
   const Bytes wanted = wants_everything(planner, fast) ? whole : align_down(fast->resolve(whole), kTensorAlignment);
   if (wanted > budgets[kFastTier]) {
-    return Error{ErrorCode::kInfeasible,
-                 fmt::format("{} wants {} of tier '{}', which has {}; set a smaller --fast, or make the batch smaller",
-                             planner, format_bytes(wanted), machine.tier(kFastTier).name,
-                             format_bytes(machine.tier(kFastTier).capacity))};
+    return too_large(planner, wanted, machine);
   }
   budgets[kFastTier] = wanted;
   return budgets;
@@ -98,15 +108,19 @@ Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Pla
   return with_raise(asked, finish_plan(planner, asked.request, std::move(plan)));
 }
 
-Seconds predicted_baseline_seconds(const Graph& graph, const Machine& machine, const Profile& profile) {
-  const std::vector<OpIndex> kept = keep_what_fits(graph, profile, capacity_of_fast(machine));
-  const CostModel costs(graph, profile, machine);
-  Seconds seconds = 0;
-  if (!kept.empty()) {
-    for (const OpIndex op : kept) seconds += costs.op_seconds(op);
-    return seconds;
+Seconds predicted_baseline_seconds(const Workload& workload, const Machine& machine, const Profile& profile) {
+  const std::vector<OpIndex> kept =
+      keep_what_fits(workload.graph(), profile, capacity_of_fast(machine), workload.choices);
+  const Rescheduled step = chosen_step(workload.graph(), kept, workload.choices);
+  const auto on_main = [](const Op& op) { return op.processor == kMainProcessor; };
+  if (!std::ranges::all_of(step.graph.ops(), on_main)) {
+    const Result<Plan> plan = plan_workload(workload, machine, profile, kBaselinePlanner, {});
+    if (plan.ok()) return plan->predicted_step_seconds;
   }
-  for (OpIndex op = 0; op < graph.op_count(); ++op) seconds += costs.op_seconds(op);
+  const Profile times = rescheduled_times(profile, step);
+  const CostModel costs(step.graph, times, machine);
+  Seconds seconds = 0;
+  for (OpIndex op = 0; op < step.graph.op_count(); ++op) seconds += costs.op_seconds(op);
   return seconds;
 }
 

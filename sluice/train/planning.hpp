@@ -11,8 +11,8 @@
 namespace sluice {
 
 // Budgets by tier. The fast tier gets `fast` (a percentage is of fast_only_bytes()). Without `fast`, or for the
-// baseline planner, it gets all that the step takes (in the graph's own order). Slow tiers get their capacity. kInfeasible when the fast tier is
-// not that large.
+// baseline planner, it gets all that the step takes (in the graph's own order). Slow tiers get their capacity.
+// kInfeasible when the fast tier is not that large.
 Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& machine, std::string_view planner,
                                            const std::optional<MemorySize>& fast);
 
@@ -45,7 +45,8 @@ Result<Plan> plan_workload(const Workload& workload, const Machine& machine, con
 // The same for a plan that the planner's search proposes (plan_search.hpp).
 Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Plan plan);
 
-// The predicted step of the baseline: op after op with everything in the fast tier, and nothing made again that fits.
-Seconds predicted_baseline_seconds(const Graph& graph, const Machine& machine, const Profile& profile);
+// The predicted step of the baseline: op after op by the workload's choices, with everything in the fast tier, and
+// nothing made again that fits. Where everything does not fit, as if it did; several processors then take turns.
+Seconds predicted_baseline_seconds(const Workload& workload, const Machine& machine, const Profile& profile);
 
 }  // namespace sluice

@@ -36,7 +36,7 @@ TEST_F(PlanningTest, WithAllMemoryNothingIsMadeAgain) {
   EXPECT_EQ(baseline.arena_bytes[kFastTier], baseline.budgets[kFastTier]) << "what it takes, and no more";
   EXPECT_EQ(plan("fast-only", share("20%"))->schedule, baseline.schedule)
       << "the baseline is given all, whatever is asked";
-  EXPECT_NEAR(baseline.predicted_step_seconds, predicted_baseline_seconds(workload_.graph(), machine_, profile_), 1e-9);
+  EXPECT_NEAR(baseline.predicted_step_seconds, predicted_baseline_seconds(workload_, machine_, profile_), 1e-9);
 }
 
 TEST_F(PlanningTest, WhoeverWatchesEveryOpGetsAllOfThem) {
@@ -60,6 +60,32 @@ TEST_F(PlanningTest, EveryPlannerLeavesOutWhatItHasRoomToKeep) {
     EXPECT_FALSE(made->schedule.empty());
     EXPECT_EQ(made->ops.back().processor, 1);
   }
+}
+
+TEST_F(PlanningTest, TheBudgetIsAtMostWhatTheMachineHas) {
+  const Bytes all = plan("fast-only", {})->budgets[kFastTier];
+  for (int tenth = 0; tenth <= 10; ++tenth) {
+    SCOPED_TRACE(tenth);
+    Tier& fast = machine_.tiers[kFastTier];
+    fast.capacity = align_down(whole_ + (all - whole_) * tenth / 10, kTensorAlignment);
+    const auto made = plan("fast-only", {});
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_LE(made->budgets[kFastTier], fast.capacity);
+  }
+  machine_.tiers[kFastTier].capacity = whole_ - kTensorAlignment;
+  EXPECT_EQ(plan("fast-only", {}).error().code, ErrorCode::kInfeasible);
+}
+
+// What the caller has chosen is what the baseline runs.
+TEST_F(PlanningTest, TheBaselineRunsByTheCallersChoices) {
+  machine_.processors = {{.name = "device"}, {.name = "host"}};
+  const Seconds before = predicted_baseline_seconds(workload_, machine_, profile_);
+  OpTimes slow{profile_.op_seconds, {}};
+  for (Seconds& seconds : slow.warm) seconds *= 50;
+  profile_.choices[{0, 1}] = std::make_shared<OpTimes>(std::move(slow));
+  EXPECT_DOUBLE_EQ(predicted_baseline_seconds(workload_, machine_, profile_), before);
+  workload_.choices.assign(workload_.graph().ops().size(), OpChoice{0, 1});
+  EXPECT_GT(predicted_baseline_seconds(workload_, machine_, profile_), 20 * before);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// By op, for Workload::choices; a later request overrides an earlier one. kBadInput for a processor that the machine has
-// not, or a phase that is none of forward, backward and update; kUnsupported for an op that its backend cannot run.
+// By op, for Workload::choices; a later request overrides an earlier one. kBadInput for a processor that the machine
+// has not, or a phase that is none of forward, backward and update; kUnsupported for an op that its backend cannot run.
 Result<std::vector<OpChoice>> choose_processors(const Graph& graph, const Machine& machine,
                                                 const std::vector<std::string>& requests);
 

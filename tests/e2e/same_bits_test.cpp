@@ -97,8 +97,8 @@ TEST_P(SameBitsTest, OverPlannersBudgetsAndTiers) {
       }
     }
   }
-  // Of ten planners on four machines, slow-only and first-touch can use one, or two where the memories are large enough;
-  // the others can use all, but chen-sqrt fits into the larger budgets only. Beside them run two as published.
+  // Of ten planners on four machines, slow-only and first-touch can use one, or two where the memories are large
+  // enough; the others can use all, but chen-sqrt fits into the larger budgets only. Beside them run two as published.
   const auto budgets = static_cast<int>(GetParam().budgets.size());
   EXPECT_GE(runs, 14 * budgets) << "too few combinations could be planned for this test to mean much";
   EXPECT_GE(moving, 9 * budgets);
@@ -140,7 +140,7 @@ TEST(KernelsTest, ChosenOnesHaveTheBitsOfFastOnlyWithTheSame) {
   const TrainedRun first =
       train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kComparedSteps, 1e-3F);
   EXPECT_FALSE(run == first) << "these kernels round alike: choose others for this test";
-  workload.choices = choices_by_op(*plan, workload.graph().op_count()).value();
+  workload.choices = choices_by_op(*plan, workload.graph()).value();
   const TrainedRun same =
       train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kComparedSteps, 1e-3F);
   EXPECT_TRUE(run == same);

@@ -44,7 +44,8 @@ class CompiledGraph {
   virtual Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) = 0;
 
   // The kernels of this graph for its ops in another order, by other implementations and on other processors (as
-  // graph/reschedule.hpp and choose.hpp make `step`); the op of slot k is step.graph.op(k). Needs this object no longer.
+  // graph/reschedule.hpp and choose.hpp make `step`); the op of slot k is step.graph.op(k). Needs this object no
+  // longer.
   virtual std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const {
     SLUICE_CHECK(step.op_of.empty(), "these kernels run in the graph's own order");
     return nullptr;

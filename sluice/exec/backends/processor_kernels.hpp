@@ -1,8 +1,8 @@
 // Kernels for every processor of a machine, each from the backend of that processor.
 //
-// The main processor's backend lowers the graph: layouts, workspaces, in-place pairs. Processors with the same backend get
-// their kernels from it. A processor with another backend takes over single ops, with their operands as they lie. Ops that
-// it has no kernel for say so (Op::no_kernel_on), and the verifier refuses a plan that gives it one.
+// The main processor's backend lowers the graph: layouts, workspaces, in-place pairs. Processors with the same backend
+// get their kernels from it. A processor with another backend takes over single ops, with their operands as they lie.
+// Ops that it has no kernel for say so (Op::no_kernel_on), and the verifier refuses a plan that gives it one.
 #pragma once
 
 #include <memory>

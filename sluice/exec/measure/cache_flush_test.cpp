@@ -8,8 +8,8 @@
 namespace sluice {
 namespace {
 
-// Whether a line has left the caches cannot be seen without a clock, and a clock sees whatever else the machine does. So
-// this counts the lines that are flushed; what the instruction does to a line is the processor's business.
+// Whether a line has left the caches cannot be seen without a clock, and a clock sees whatever else the machine does.
+// So this counts the lines that are flushed; what the instruction does to a line is the processor's business.
 TEST(CacheFlushTest, FlushesEveryLineOfARangeOnce) {
   constexpr Bytes kLines = 10000;
   std::vector<std::byte> memory((kLines + 1) * kCacheLine);

@@ -1,6 +1,6 @@
 // Rematerialization that pays in nearly every plan: activations made again in the backward pass instead of kept. Where
-// everything fits it costs some per cent (docs/training.md). Internal to autodiff, which runs it last; autodiff.hpp says
-// which activations.
+// everything fits it costs some per cent (docs/training.md). Internal to autodiff, which runs it last; autodiff.hpp
+// says which activations.
 #pragma once
 
 #include "sluice/graph/graph.hpp"

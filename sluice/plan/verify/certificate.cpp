@@ -1,7 +1,9 @@
 #include "sluice/plan/verify/certificate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
@@ -86,10 +88,32 @@ bool are_prices_of(const BoundedStep& step, const StepPrices& prices) {
   const std::size_t ops = step.graph.ops().size();
   SLUICE_CHECK(step.op_seconds.size() == ops, "a time for each op");
   const auto sound = [](const SlotPrice& price) { return price[0] >= 0 && price[1] >= 0 && price[0] + price[1] <= 1; };
+  const auto is_finite = [](double price) { return price >= 0 && price < kNever; };
   return prices.room.size() == ops && prices.run.size() == ops && prices.stall.size() == ops + 1 &&
          std::ranges::all_of(prices.run, sound) && std::ranges::all_of(prices.stall, sound) &&
-         std::ranges::all_of(prices.room, [](double price) { return price >= 0; });
+         std::ranges::all_of(prices.room, is_finite);
 }
+
+// A sum of doubles, and how far rounding may have carried it: every term was worked out in at most `steps` roundings.
+class RoundedSum {
+ public:
+  explicit RoundedSum(double steps) : steps_(steps) {}
+
+  void add(double term) {
+    sum_ += term;
+    magnitude_ += std::abs(term);
+  }
+
+  // Also of what a term is the difference of.
+  void add_magnitude(double magnitude) { magnitude_ += magnitude; }
+
+  double at_least() const { return sum_ - steps_ * std::numeric_limits<double>::epsilon() * magnitude_; }
+
+ private:
+  double steps_;
+  double sum_ = 0;
+  double magnitude_ = 0;
+};
 
 }  // namespace
 
@@ -99,20 +123,26 @@ Result<Seconds> certified_seconds(const BoundedStep& step, const StepPrices& pri
   }
   const Payments payments(step.link, prices);
   const Liveness liveness = analyze_liveness(step.graph);
-  Seconds bound = 0;
-  for (std::size_t op = 0; op < prices.room.size(); ++op) {
-    bound += (1 - prices.run[op][0] - prices.run[op][1]) * step.op_seconds[op];
-    bound -= prices.room[op] * static_cast<double>(step.fast);
+  const std::size_t ops = prices.room.size();
+  const double rent = std::accumulate(prices.room.begin(), prices.room.end(), 0.0);
+  RoundedSum bound(2.0 * static_cast<double>(ops + step.graph.tensors().size()) + 16);
+  for (std::size_t op = 0; op < ops; ++op) {
+    bound.add((1 - prices.run[op][0] - prices.run[op][1]) * step.op_seconds[op]);
+    bound.add_magnitude(step.op_seconds[op]);
+    bound.add(-prices.room[op] * static_cast<double>(step.fast));
   }
   for (TensorId id = 0; id < step.graph.tensor_count(); ++id) {
     const std::vector<Use>& uses = liveness.uses[id];
+    const auto bytes = static_cast<double>(step.graph.tensor(id).bytes);
     const double share = step.moved_share.empty() ? 1 : step.moved_share[as_index(id)];
     const ByteLife life(payments, uses, step.graph.op_count(), share);
     double pays = is_persistent(step.graph.tensor(id).role) ? life.persistent() : uses.empty() ? 0 : life.made();
     for (const Use& use : uses) pays += prices.room[as_index(use.op)];
-    bound += pays * static_cast<double>(step.graph.tensor(id).bytes);
+    bound.add(pays * bytes);
+    bound.add_magnitude(rent * bytes);
   }
-  return bound;
+  if (!std::isfinite(bound.at_least())) return bad_input("these prices prove nothing: they are too large to add up");
+  return bound.at_least();
 }
 
 }  // namespace sluice

@@ -1,19 +1,20 @@
 // A proof that no plan of a step can take less than so many seconds, from prices alone.
 //
-// Let every tensor pay for the fast memory that it takes, by op, and for the link when it moves, by slot. Whatever a plan
-// does, its step takes at least
+// Let every tensor pay for the fast memory that it takes, by op, and for the link when it moves, by slot. Whatever a
+// plan does, its step takes at least
 //
 //   sum over ops of (1 - what the run slot's seconds are worth) x compute seconds
 //   - budget x sum of the room's prices
 //   + sum over tensors of the least that any life of the tensor pays
 //
 // because at prices of 0 or more the payments are at most what the budget and the links are worth (Lagrangian duality).
-// This holds for any prices: good ones make a good bound, wrong ones a poor one, never a false one. Each byte of a tensor
-// may live a life of its own, so a tensor's least is its bytes times that of one byte.
+// This holds for any prices: good ones make a good bound, wrong ones a poor one, never a false one. Each byte of a
+// tensor may live a life of its own, so a tensor's least is its bytes times that of one byte.
 //
 // The life of a byte, from use to use: it stays, or goes and comes back before the next use. What goes was written to
-// slow memory since it last changed, in some slot. A parameter begins and ends the step in the same memory, fast or slow.
-// It takes room while it stays, until it is written, and from when it comes on.
+// slow memory since it last changed, in some slot. A parameter begins and ends the step in the same memory, fast or
+// slow. It takes room at the beginning of each op before which it has not left or has come: while an op runs, one
+// tensor may come to where another leaves.
 //
 // Over: every placement and movement of whole tensors or parts between the fast tier and one slow tier that ops cannot
 // address, in the graph's order of ops on one processor. No fragmentation, pages, latency. Read together with the

@@ -32,8 +32,9 @@ Payments::Payments(const TwoWayLink& link, const StepPrices& prices) : rent_(pri
 double Payments::comes(OpIndex from, OpIndex to, double share) const {
   double least = kDearest;
   for (OpIndex slot = from + 1; slot <= to; ++slot) {
-    const double moved = slot < to ? std::min(at(in_stall_, slot), at(in_run_, slot)) : at(in_stall_, slot);
-    least = std::min(least, share * moved + rent(to) - rent(slot));
+    least = std::min(least, share * at(in_stall_, slot) + rent(to) - rent(slot));
+    // Room counts when an op begins: while it runs, what comes may take the place of what leaves.
+    if (slot < to) least = std::min(least, share * at(in_run_, slot) + rent(to) - rent(slot + 1));
   }
   return least;
 }

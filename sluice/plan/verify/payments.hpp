@@ -1,4 +1,5 @@
-// What a byte pays for each part of its life, at given prices (prices.hpp).
+// What a byte pays for each part of its life, at given prices (prices.hpp): for the certificate, and for
+// planners/joint, which seeks the gaps that are cheap to be away in.
 //
 // A part is a gap: from a use (or the step's start) behind op `from` to a use (or the step's end) at op `to`. The uses
 // themselves are not in it. `share`: of a byte, what the link moves. Every question is O(to - from).
@@ -18,7 +19,7 @@ class Payments {
   Payments(const TwoWayLink& link, const StepPrices& prices);
 
   double stays(OpIndex from, OpIndex to) const { return rent(to) - rent(from + 1); }
-  // From slow memory, at the best moment: from then on it takes room.
+  // From slow memory, at the best moment: from the next op on it takes room.
   double comes(OpIndex from, OpIndex to, double share) const;
   // Written to slow memory at the best moment, and gone then.
   double leaves(OpIndex from, OpIndex to, double share) const;

@@ -16,10 +16,6 @@ std::string describe(const Graph& graph, const ValueNumber& value) {
   return fmt::format("what {} writes", graph.op(value.op).name);
 }
 
-bool alike(const Tensor& a, const Tensor& b) {
-  return a.bytes == b.bytes && a.dtype == b.dtype && a.layout == b.layout && a.shape == b.shape;
-}
-
 class ValueCheck {
  public:
   ValueCheck(const Graph& graph, const Rescheduled& scheduled, std::size_t most)
@@ -49,7 +45,7 @@ class ValueCheck {
       const Tensor& now = scheduled_.graph.tensor(id);
       const TensorId of = scheduled_.tensor_of[as_index(id)];
       const Tensor& given = graph_.tensor(of);
-      if (!alike(now, given) || now.role != given.role || (id < graph_.tensor_count() && of != id)) {
+      if (!lie_alike(now, given) || now.role != given.role || (id < graph_.tensor_count() && of != id)) {
         violation(fmt::format("tensor {} is not like {}, which it stands for", now.name, given.name));
       }
     }
@@ -82,7 +78,7 @@ class ValueCheck {
   bool readable_as(const Op& form, TensorId given, TensorId now) const {
     if (given_of(now) == given) return true;
     const bool overwritten = std::ranges::find(form.outputs, given) != form.outputs.end();
-    return !overwritten && alike(graph_.tensor(given), scheduled_.graph.tensor(now));
+    return !overwritten && lie_alike(graph_.tensor(given), scheduled_.graph.tensor(now));
   }
 
   // What the op, as given, writes into the tensor.

@@ -1,10 +1,13 @@
 // Whether a schedule leaves every value as it is: each execution reads what its op reads in the graph's own order.
 //
-// A value is known by the op that makes it first (graph/value_numbers.hpp). Ops are functions of what they read (and draw
-// by counters, see Repeat in op_traits.hpp), so two executions of an op that read the same values write the same bits. It
-// is therefore enough to compare, slot by slot, the values read with those of the graph's order, and at the end of the
-// step the values of what outlives it. This sees at once an op before its operand is made, a value that was overwritten
-// in between, an update done twice, and an op left out that makes something of its own.
+// A value is known by the op that makes it first (graph/value_numbers.hpp). Ops are functions of what they read (and
+// draw by counters, see Repeat in op_traits.hpp), so two executions of an op that read the same values write the same
+// bits. It is therefore enough to compare, slot by slot, the values read with those of the graph's order, and at the
+// end of the step the values of what outlives it. This sees at once an op before its operand is made, a value that was
+// overwritten in between, an update done twice, and an op left out that makes something of its own.
+//
+// The numbering is the one by which graph/reschedule.cpp leaves ops out: a fault in it would be in both. It has its own
+// tests (graph/value_numbers_test.cpp), and random schedules with ops left out are run and their bits compared.
 //
 // The graph of the schedule is taken as it is, however it was made: that its ops are those of the given graph, and its
 // new tensors like those they stand for, is checked, too.

@@ -12,9 +12,8 @@
 namespace sluice {
 namespace {
 
-constexpr double kLeastComputeSpeed = 0.05;  // the simulator's: however many bytes go by, an op gets so much
-
-// The least compute time lost, as a share of what the links' rates of loss add up to: they multiply, and stop short of all.
+// The least compute time lost, as a share of what the links' rates of loss add up to: they multiply, and stop short of
+// all.
 double least_share_lost(double in, double out, double in_speed, double out_speed) {
   const auto share = [](double a, double b) {
     const double speed = std::max(std::max(0.0, 1 - a) * std::max(0.0, 1 - b), kLeastComputeSpeed);
@@ -31,7 +30,8 @@ TwoWayLink link_of_one_tier(const CostModel& costs, const Machine& machine, Link
   const double out_speed = shares ? costs.shared_speed(out) : 1;
   const double lost = least_share_lost(costs.interference(in), costs.interference(out), in_speed, out_speed);
   TwoWayLink link;
-  // Through the points (alone, nothing) and (both at shared speed); or, where taking turns carries more, all on one line.
+  // Through the points (alone, nothing) and (both at shared speed); or, where taking turns carries more, all on one
+  // line.
   link.in = {in_seconds, std::min(in_seconds, (1 - out_speed) / in_speed * in_seconds)};
   link.out = {std::min(out_seconds, (1 - in_speed) / out_speed * out_seconds), out_seconds};
   link.in_lost = lost * costs.interference(in) * in_seconds;
@@ -43,7 +43,9 @@ TwoWayLink link_of_one_tier(const CostModel& costs, const Machine& machine, Link
 bool all_only_moved(const Machine& machine) {
   for (TierId tier = 1; tier < static_cast<TierId>(machine.tiers.size()); ++tier) {
     if (machine.tier(tier).addressable) return false;
-    if (!machine.link_between(kFastTier, tier) || !machine.link_between(tier, kFastTier)) return false;
+    const auto out = machine.link_between(kFastTier, tier);
+    const auto in = machine.link_between(tier, kFastTier);
+    if (!out || !in || machine.link(*out).bandwidth <= 0 || machine.link(*in).bandwidth <= 0) return false;
   }
   return machine.tiers.size() > 1;
 }
@@ -108,12 +110,29 @@ std::optional<CertifiedBound> certified_bound(const Graph& graph, const CostMode
 }
 
 void certify(const Graph& graph, const Profile& profile, const Machine& machine, Plan& plan, Seconds time_limit) {
+  if (plan.policy) return;
   const PlanCosts costs(graph, profile, machine, plan);
   auto bound = certified_bound(costs.graph(), costs.costs(), machine, plan.budgets, encoding_of(plan), time_limit);
   if (!bound || bound->seconds <= plan.lower_bound_seconds) return;
   plan.lower_bound_seconds = bound->seconds;
   plan.prices = std::move(bound->prices);
 }
+
+namespace {
+
+Machine faster(Machine machine, double times) {
+  for (Link& link : machine.links) {
+    link.bandwidth *= times;
+    link.shared_bandwidth *= times;
+  }
+  return machine;
+}
+
+TwoWayLink two_way_link_of(const Graph& graph, const Profile& profile, const Machine& machine, const Plan& plan) {
+  return two_way_link(PlanCosts(graph, profile, machine, plan).costs(), machine);
+}
+
+}  // namespace
 
 std::optional<Worth> worth_by_prices(const Graph& graph, const Profile& profile, const Machine& machine,
                                      const Plan& plan) {
@@ -128,10 +147,7 @@ std::optional<Worth> worth_by_prices(const Graph& graph, const Profile& profile,
   bounded.step.fast += kMiB;
   Worth worth{.per_mib = *now - certified_seconds(bounded.step, *plan.prices).value()};
   bounded.step.fast -= kMiB;
-  for (std::size_t facet = 0; facet < 2; ++facet) {
-    bounded.step.link.in[facet] /= kFaster;
-    bounded.step.link.out[facet] /= kFaster;
-  }
+  bounded.step.link = two_way_link_of(graph, profile, faster(machine, kFaster), plan);
   worth.per_tenth_of_speed = *now - certified_seconds(bounded.step, *plan.prices).value();
   const std::vector<double>& room = plan.prices->room;
   for (OpIndex op = 0; op < costs.graph().op_count(); ++op) worth.dearest.push_back(op);

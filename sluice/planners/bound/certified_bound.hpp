@@ -1,4 +1,5 @@
-// The certified bound of a step: no plan that runs these ops in this order on this machine takes less, whatever it moves.
+// The certified bound of a step: no plan that runs these ops in this order on this machine takes less, whatever it
+// moves.
 #pragma once
 
 #include <optional>
@@ -15,20 +16,21 @@ struct CertifiedBound {
   StepPrices prices;
 };
 
-// Links between the fast tier and all slow ones as one. That of a single slow tier carries what the simulator lets it; of
-// several, all of them at once, for nothing.
+// Links between the fast tier and all slow ones as one. That of a single slow tier carries what the simulator lets it;
+// of several, all of them at once, for nothing.
 TwoWayLink two_way_link(const CostModel& costs, const Machine& machine);
 
 // `costs` are those of `graph` on `machine`; budgets by TierId. `encoding`: in which tensors may move. The prices are
-// sought for `time_limit` at most; what they prove holds in any case. Nothing where ops may use slow tiers in place or run
-// on several processors, and where a slow tier has no link to or from the fast one: such steps are not reckoned with yet.
+// sought for `time_limit` at most; what they prove holds in any case. Nothing where ops may use slow tiers in place or
+// run on several processors, and where a slow tier has no link to or from the fast one: such steps are not reckoned
+// with yet.
 std::optional<CertifiedBound> certified_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
                                               std::span<const Bytes> budgets, Encoding encoding, Seconds time_limit);
 
 inline constexpr Seconds kBoundSeconds = 10;  // that commands spend on a bound, at most
 
-// Raises plan.lower_bound_seconds to the certified bound of its step (its order of ops, kernels and budgets), and keeps the
-// prices that prove it. `graph`: the one that the plan was made for.
+// Raises plan.lower_bound_seconds to the certified bound of its step (its order of ops, kernels and budgets), and keeps
+// the prices that prove it. `graph`: the one that the plan was made for.
 void certify(const Graph& graph, const Profile& profile, const Machine& machine, Plan& plan, Seconds time_limit);
 
 // What the prices of a plan say that more of something would save of its bound, at most: the bound is what is left of a

@@ -214,11 +214,9 @@ class FluidProgram {
 
   void add_room(OpIndex slot) {
     room_row_.push_back(static_cast<int>(program_.rows.size()));
-    program_.rows.push_back({.terms = {{staying_[as_index(slot)], 1},
-                                       {early_[as_index(slot)], 1},
-                                       {in_run_[as_index(slot)], 1},
-                                       {waiting_[as_index(slot)], 1}},
-                             .upper = in_units(step_.fast) - flow(slot).pinned});
+    program_.rows.push_back(
+        {.terms = {{staying_[as_index(slot)], 1}, {early_[as_index(slot)], 1}, {waiting_[as_index(slot)], 1}},
+         .upper = in_units(step_.fast) - flow(slot).pinned});
   }
 
   void add_stall_facets(OpIndex slot) {

@@ -1,6 +1,7 @@
 // Our own planner, first version: what moves and when, by prices of memory and links.
 //
-// 1. Prices. The linear program of the certified bound (planners/bound) says what fast memory is worth while each op runs,
+// 1. Prices. The linear program of the certified bound (planners/bound) says what fast memory is worth while each op
+// runs,
 //    and a link in each slot.
 // 2. Rounding. A gap between two uses stays in the fast tier where its rent is below what going and coming back costs,
 //    the clearest first, as long as there is room. Several ways to round make a plan each. Where the program does not

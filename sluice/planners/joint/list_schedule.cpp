@@ -12,8 +12,7 @@ namespace sluice {
 namespace {
 
 constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
-constexpr int kMostLookedAt = 12;  // prefetches that a lane chooses from
-constexpr double kLeastOpSpeed = 0.2;
+constexpr int kMostLookedAt = 12;      // prefetches that a lane chooses from
 constexpr double kShiftedShare = 0.8;  // of the time by which a prefetch could begin later
 
 // A link and the copies that wait for it.
@@ -159,7 +158,7 @@ class StepRun {
         speed *= std::max(0.0, 1 - lane.speed * costs_.interference(link, units_[gaps_[*lane.under_way].unit].load()));
       }
     }
-    return std::max(speed, kLeastOpSpeed);
+    return std::max(speed, kLeastComputeSpeed);
   }
 
   Seconds next_end() const {

@@ -10,8 +10,9 @@
 //     under compute: in each of `kBuckets` equal parts of the step, and for each direction, the time by which the
 //     copies needed there exceed `kLaneShare` of the part.
 // Rows, at each op where the load has a maximum: bytes in fast memory at most `Capacities::fast`; softly, the same with
-// the room that copies need while they run; and bytes in slow memory at most its capacity (constraint 3). The paper's program has neither gaps nor copies, because in it nothing moves.
-// Where the slow tier is not addressable every stretch is fast, and the program chooses what stays and what moves.
+// the room that copies need while they run; and bytes in slow memory at most its capacity (constraint 3). The paper's
+// program has neither gaps nor copies, because in it nothing moves. Where the slow tier is not addressable every
+// stretch is fast, and the program chooses what stays and what moves.
 //
 // The answer comes from three solvers in turn: the linear relaxation; a greedy one guided by it; CBC, started from
 // that. Cost: a few milliseconds for 100 units, about a second for a thousand.

@@ -134,8 +134,8 @@ TEST(PlacementIlp, ReckonsWithMeasuredConfigurations) {
   ASSERT_TRUE(program);
   ASSERT_EQ(program->configurations.size(), 1U);
   const int first = program->configurations[0].first;
-  // Besides what was measured, the delay that an emulated tier adds: reading the first hides behind the op's 2 ms, writing
-  // the second does not.
+  // Besides what was measured, the delay that an emulated tier adds: reading the first hides behind the op's 2 ms,
+  // writing the second does not.
   const Seconds delay = kMiB * (1e-9 - 1e-12);
   for (const auto& [set, delays] : {std::pair{1, 0}, {2, 1}, {3, 1}}) {
     const double cost = program->ilp.columns[first + set].cost;

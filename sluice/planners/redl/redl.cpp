@@ -31,8 +31,8 @@ std::vector<Seconds> starts_without_waiting(const Graph& graph, const CostModel&
   return start;
 }
 
-// The paper has one slow tier. Where there are more, each unit has its own from the beginning, first come, first served;
-// nearer tiers keep an eighth of their room for what packing loses.
+// The paper has one slow tier. Where there are more, each unit has its own from the beginning, first come, first
+// served; nearer tiers keep an eighth of their room for what packing loses.
 std::vector<MovingUnit> placed_units(const PlanRequest& request, const Liveness& liveness,
                                      const std::vector<SlowTier>& slow) {
   std::vector<MovingUnit> units = find_moving_units(request.graph, liveness);

@@ -76,8 +76,8 @@ struct GapCauses {
   std::function<Cause(const Gap&)> comes = [](const Gap&) { return Cause::kUnsaid; };
 };
 
-// The unit's schedule: pieces end and begin at its cut gaps, with the room that these have; none is open over uses in the
-// slow tier. `gaps`: all of the unit's.
+// The unit's schedule: pieces end and begin at its cut gaps, with the room that these have; none is open over uses in
+// the slow tier. `gaps`: all of the unit's.
 TensorSchedule schedule_of(const MovingUnit& unit, std::span<const Gap> gaps, const GapCauses& causes);
 
 }  // namespace sluice

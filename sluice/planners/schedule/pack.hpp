@@ -22,9 +22,9 @@ struct PackedPlan {
 };
 
 // A small number of large tensors packs worst, so each attempt also gives up one per cent more than the one before.
-// `build(capacities)` returns a builder, or nothing when the fast capacity is too small. Starts at `capacities` (at most
-// the budgets, by TierId) and shrinks that of the tier that failed by what packing missed: of the fast tier, and of slow
-// tiers with a farther one behind them, which can take the rest. kInfeasible when the capacity gets too small.
+// `build(capacities)` returns a builder, or nothing when the fast capacity is too small. Starts at `capacities` (at
+// most the budgets, by TierId) and shrinks that of the tier that failed by what packing missed: of the fast tier, and
+// of slow tiers with a farther one behind them, which can take the rest. kInfeasible when the capacity gets too small.
 template <typename Build>
 Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vector<Bytes> capacities,
                                            const Build& build) {

@@ -29,8 +29,8 @@ class CandidateBuilder {
   CandidateBuilder& operator=(const CandidateBuilder&) = delete;
 
   Result<Candidate> build(const ScheduleOptions& options, const Forecast& forecast);
-  // The same with more capacity, if the exact search packs more into the budget than the portfolio does: a few tenths of
-  // a second. Candidates built later have that capacity too, where they pack.
+  // The same with more capacity, if the exact search packs more into the budget than the portfolio does: a few tenths
+  // of a second. Candidates built later have that capacity too, where they pack.
   std::optional<Candidate> build_tightly(const ScheduleOptions& options, const Forecast& forecast);
 
   const PlanRequest& request() const { return request_; }

@@ -30,8 +30,8 @@ std::optional<TransferIndex> last_awaited(const ComputeInstruction& instruction,
   return *last;
 }
 
-// The price of a link's time at each op: what a stall costs is spread over the ops during which the link was busy without
-// a pause before it, since a byte less in any of them would have ended the wait sooner.
+// The price of a link's time at each op: what a stall costs is spread over the ops during which the link was busy
+// without a pause before it, since a byte less in any of them would have ended the wait sooner.
 void learn_price(std::vector<double>& price, const Program& program, const StepTimes& timeline, LinkId link) {
   constexpr double kMemory = 0.5;  // of the old price
   constexpr double kFloor = 0.02;  // an idle lane's time is cheap, not free

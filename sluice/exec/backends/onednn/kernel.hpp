@@ -97,12 +97,12 @@ KernelMakers update_kernels();
 
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine);
 
-// The kernel for any request but a reorder or a reshape, which lowering makes a view. Throws dnnl::error where oneDNN has
-// none, also for a method that the op has not.
+// The kernel for any request but a reorder or a reshape, which lowering makes a view. Throws dnnl::error where oneDNN
+// has none, also for a method that the op has not.
 KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine);
 
-// Other ways to do the op than `kernel`, which was made for `request`: each in the kernel's layouts, so that it can take
-// the kernel's place, and of another time or workspace. At most four.
+// Other ways to do the op than `kernel`, which was made for `request`: each in the kernel's layouts, so that it can
+// take the kernel's place, and of another time or workspace. At most four.
 std::vector<KernelRequest> other_methods(const KernelRequest& request, const Kernel& kernel);
 
 }  // namespace sluice

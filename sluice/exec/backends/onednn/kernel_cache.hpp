@@ -22,7 +22,8 @@ class KernelCache {
   KernelCache(dnnl::engine engine, int threads) : engine_(std::move(engine)), threads_(threads) {}
 
   std::shared_ptr<Kernel> find_or_make(const KernelRequest& request);
-  // In the layouts of `model`; nullptr where oneDNN has none in these, or for one of several methods only a slow reference.
+  // In the layouts of `model`; nullptr where oneDNN has none in these, or for one of several methods only a slow
+  // reference.
   std::shared_ptr<Kernel> find_like(const KernelRequest& request, const Kernel& model);
   // The same, by another method if the request leaves that open. Throws dnnl::error where there is none.
   std::shared_ptr<Kernel> find_or_make_like(const KernelRequest& request, const Kernel& model);

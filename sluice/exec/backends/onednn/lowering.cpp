@@ -214,7 +214,8 @@ class Lowering {
     add_op(std::move(op), cache_.find_or_make_reorder(from.layout, to.layout));
   }
 
-  // The first is the kernel's own, and the others are of those methods that oneDNN has in its layouts on every processor.
+  // The first is the kernel's own, and the others are of those methods that oneDNN has in its layouts on every
+  // processor.
   OpRequests requests_of(const KernelRequest& request, const Kernel& kernel) {
     OpRequests requests{in_layouts_of(request, kernel)};
     std::vector<std::pair<std::string, Bytes>> known{{kernel.implementation, kernel.workspace_bytes}};

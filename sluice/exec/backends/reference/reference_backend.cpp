@@ -114,8 +114,8 @@ class ReferenceBackend : public Backend {
     return std::unique_ptr<CompiledGraph>(std::make_unique<ReferenceGraph>(std::move(graph)));
   }
 
-  // Row-major operands in the shapes that they were made in; of an update, which goes element by element, operands in any
-  // one layout that pads nothing.
+  // Row-major operands in the shapes that they were made in; of an update, which goes element by element, operands in
+  // any one layout that pads nothing.
   bool takes_over(const Graph& executable, const Op& op) const override {
     std::vector<TensorId> operands = op.inputs;
     operands.insert(operands.end(), op.outputs.begin(), op.outputs.end());
