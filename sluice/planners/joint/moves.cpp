@@ -1,0 +1,187 @@
+#include "sluice/planners/joint/moves.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "sluice/planners/bound/certified_bound.hpp"
+#include "sluice/planners/joint/gap_order.hpp"
+#include "sluice/planners/joint/list_schedule.hpp"
+#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/schedule/pack.hpp"
+#include "sluice/planners/schedule/slow_rooms.hpp"
+#include "sluice/program/program.hpp"
+#include "sluice/sim/simulator.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr Seconds kPriceSeconds = 5;
+constexpr std::string_view kFirstPlanBy = "sentinel";
+constexpr std::size_t kMostSearched = 3;  // drafts that the exact search packs
+constexpr double kMostRent = 1.05;  // of what moving costs, for a gap to stay: prices are of a fluid
+
+struct Rounding {
+  std::string_view name;
+  double memory = 1;  // of the budget, when prices are sought: less leaves room for whole tensors; 0: without prices
+  Bytes small_bytes = kSmallTensorBytes;  // units below stay
+  bool move_short_lived = false;
+};
+
+constexpr std::array kRoundings{
+    Rounding{.name = "short gaps", .memory = 0},
+    Rounding{.name = "short gaps of all", .memory = 0, .small_bytes = 16 * kKiB, .move_short_lived = true},
+    Rounding{.name = "prices"},
+    Rounding{.name = "prices of 90 %", .memory = 0.9},
+    Rounding{.name = "prices of 80 %", .memory = 0.8},
+    Rounding{.name = "prices, small ones too", .small_bytes = 64 * kKiB},
+    Rounding{.name = "prices of all", .small_bytes = 16 * kKiB, .move_short_lived = true},
+};
+
+// What a plan is laid out from.
+struct Draft {
+  std::vector<Gap> gaps;
+  GapOrder order;  // that may stay
+};
+
+struct PackedDraft {
+  Draft draft;
+  PackedPlan packed;
+  Seconds seconds = 0;
+  std::string_view made_by;
+};
+
+class MovesSearch {
+ public:
+  MovesSearch(const PlanRequest& request, std::vector<SlowTier> slow, std::optional<StepPrices> prices)
+      : request_(request),
+        slow_(std::move(slow)),
+        liveness_(analyze_liveness(request.graph)),
+        units_(find_moving_units(request.graph, liveness_)),
+        costs_(request.graph, request.profile, request.machine),
+        op_count_(request.graph.op_count()) {
+    place_first_come(units_, SlowRooms(slow_, op_count_, request.budgets));
+    if (prices) prices_[1] = std::move(prices);
+  }
+
+  Seconds consider(Plan plan, std::string_view made_by) {
+    const Seconds seconds = simulate(lower_plan(request_.graph, request_.machine, plan).value(), costs_).step_seconds;
+    ++considered_;
+    if (best_ && seconds >= seconds_) return seconds;
+    best_ = std::move(plan);
+    seconds_ = seconds;
+    made_by_ = made_by;
+    return seconds;
+  }
+
+  // All by the packing portfolio, and the few that come out best with the exact search.
+  void try_roundings() {
+    std::vector<PackedDraft> drafts;
+    for (const Rounding& rounding : kRoundings) {
+      if (const std::optional<Draft> draft = draft_of(rounding)) try_draft(rounding, *draft, drafts);
+    }
+    if (request_.draft) return;
+    std::ranges::stable_sort(drafts, {}, &PackedDraft::seconds);
+    drafts.resize(std::min(drafts.size(), kMostSearched));
+    for (PackedDraft& each : drafts) {
+      const auto build = [&](const std::vector<Bytes>& capacities) { return laid_out(each.draft, capacities); };
+      consider(pack_with_more_capacity(request_, std::move(each.packed), build).plan, each.made_by);
+    }
+  }
+
+  std::optional<TimedPlan> take_best() {
+    if (!best_) return std::nullopt;
+    best_->planner_config.emplace_back("made_by", made_by_);
+    best_->planner_config.emplace_back("plans_compared", fmt::format("{}", considered_));
+    return TimedPlan{*std::move(best_), seconds_};
+  }
+
+ private:
+  std::optional<Draft> draft_of(const Rounding& rounding) {
+    Draft draft{.gaps = find_gaps(units_, op_count_, rounding.small_bytes, rounding.move_short_lived), .order = {}};
+    if (rounding.memory == 0) {
+      draft.order = order_by_length(draft.gaps, units_, costs_, op_count_);
+      return draft;
+    }
+    if (request_.draft) return std::nullopt;
+    const std::optional<StepPrices>& prices = prices_for(rounding.memory);
+    if (!prices) return std::nullopt;
+    const Payments payments(two_way_link(costs_, request_.machine), *prices);
+    draft.order = order_by_price(draft.gaps, units_, payments, op_count_, kMostRent);
+    return draft;
+  }
+
+  const std::optional<StepPrices>& prices_for(double memory) {
+    const auto [known, is_new] = prices_.try_emplace(memory);
+    if (!is_new) return known->second;
+    std::vector<Bytes> budgets = request_.budgets;
+    budgets[kFastTier] = static_cast<Bytes>(memory * static_cast<double>(budgets[kFastTier]));
+    auto bound = certified_bound(request_.graph, costs_, request_.machine, budgets, Encoding::kNone, kPriceSeconds);
+    if (bound) known->second = std::move(bound->prices);
+    return known->second;
+  }
+
+  // With as much capacity as the portfolio packs.
+  void try_draft(const Rounding& rounding, const Draft& draft, std::vector<PackedDraft>& drafts) {
+    const auto build = [&](const std::vector<Bytes>& capacities) { return laid_out(draft, capacities); };
+    Result<PackedPlan> packed = pack_with_less_capacity(request_, request_.budgets, build);
+    if (!packed.ok()) return;
+    const Seconds seconds = consider(packed->plan, rounding.name);
+    drafts.push_back({draft, std::move(packed).value(), seconds, rounding.name});
+  }
+
+  // Decides what stays, and when copies run. False when an op's operands do not fit.
+  bool place(const GapOrder& order, Bytes capacity, std::vector<Gap>& gaps) const {
+    ReservationTable table(op_count_, capacity);
+    cut_all(units_, gaps, op_count_, table);
+    if (!table.fits({0, op_count_}, 0)) return false;
+    for (const std::size_t i : order) keep_if_fits(gaps[i], op_count_, table);
+    list_schedule(units_, costs_, op_count_, gaps, table);
+    return true;
+  }
+
+  std::optional<PlanBuilder> laid_out(const Draft& draft, const std::vector<Bytes>& capacities) const {
+    std::vector<Gap> gaps = draft.gaps;
+    if (!place(draft.order, capacities[kFastTier], gaps)) return std::nullopt;
+    PlanBuilder builder(request_.graph, request_.machine);
+    auto gap = gaps.begin();
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      const auto begin = gap;
+      gap = std::find_if(begin, gaps.end(), [&](const Gap& other) { return other.unit != i; });
+      const TensorSchedule schedule = schedule_of(units_[i], {begin, gap}, {.leaves = Cause::kRoomForOthers});
+      add_unit_schedule(builder, request_.graph, liveness_, units_[i], schedule);
+    }
+    return builder;
+  }
+
+  const PlanRequest& request_;
+  std::vector<SlowTier> slow_;
+  Liveness liveness_;
+  std::vector<MovingUnit> units_;
+  CostModel costs_;
+  OpIndex op_count_;
+  std::map<double, std::optional<StepPrices>> prices_;  // by share of the budget
+  std::optional<Plan> best_;
+  Seconds seconds_ = 0;
+  std::string made_by_;
+  int considered_ = 0;
+};
+
+}  // namespace
+
+Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrices> prices) {
+  SLUICE_ASSIGN(std::vector<SlowTier> slow, find_slow_tiers("joint", request.machine));
+  MovesSearch search(request, std::move(slow), std::move(prices));
+  const ChosenPlanner sentinel = choose_planner(kFirstPlanBy).value();
+  PlanRequest asked = request;
+  asked.additions = sentinel.additions;
+  Result<Plan> first = sentinel.entry->plan(asked);
+  if (first.ok()) search.consider(std::move(first).value(), kFirstPlanBy);
+  search.try_roundings();
+  if (std::optional<TimedPlan> best = search.take_best()) return *std::move(best);
+  return first.error();
+}
+
+}  // namespace sluice

@@ -1,0 +1,28 @@
+// What moves and when in a step whose ops and their order are decided.
+//
+// 1. Prices. The linear program of the certified bound (planners/bound) says what fast memory is worth while each op
+//    runs, and a link in each slot.
+// 2. Rounding. A gap between two uses stays in the fast tier where its rent is below what going and coming back costs,
+//    the clearest first, as long as there is room. Several ways to round make a plan each. Where the program does not
+//    reckon with the machine, short gaps stay.
+// 3. List schedule (list_schedule.hpp): the step is run in time, and copies begin when lane and room allow.
+// 4. Choice by the simulator, sentinel's plan among them: no plan of this is predicted slower than that.
+#pragma once
+
+#include <optional>
+
+#include "sluice/plan/prices.hpp"
+#include "sluice/planners/planner.hpp"
+
+namespace sluice {
+
+struct TimedPlan {
+  Plan plan;
+  Seconds seconds = 0;  // simulated
+};
+
+// `prices`: of this step in this budget, where they are known already. A draft (PlanRequest::draft) goes without prices
+// and the exact search for offsets.
+Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrices> prices = std::nullopt);
+
+}  // namespace sluice
