@@ -70,8 +70,7 @@ TEST(ValueNumbers, ATensorWrittenTwiceStandsForNothing) {
     Sketch sketch;
     const TensorId x = sketch.tensor(Role::kInput);
     const TensorId a = sketch.relu(x), again = sketch.relu(x);
-    sketch.graph.add_op(
-        {.name = "over", .kind = OpKind::kUnary, .inputs = {x}, .outputs = {of_first ? a : again}});
+    sketch.graph.add_op({.name = "over", .kind = OpKind::kUnary, .inputs = {x}, .outputs = {of_first ? a : again}});
     EXPECT_EQ(number_values(sketch.graph).repeats[1], 0);
     EXPECT_THAT(repetitions(sketch.graph), IsEmpty());
   }

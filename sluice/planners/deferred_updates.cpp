@@ -23,8 +23,7 @@ constexpr double kFasterOrder = 0.998;  // of the simulated time of another orde
 class OrderSearch {
  public:
   explicit OrderSearch(const PlanRequest& request)
-      : given_(request),
-        deferral_(request.graph, CostModel(request.graph, request.profile, request.machine)) {}
+      : given_(request), deferral_(request.graph, CostModel(request.graph, request.profile, request.machine)) {}
 
   Status run() {
     consider(std::nullopt);

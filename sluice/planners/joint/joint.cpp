@@ -5,7 +5,7 @@
 //
 //   deferred   updates run later, where the links have room (planners/schedule/deferral.hpp)
 //   again      what is worth making again is not kept or fetched (make_again.hpp)
-#include <memory>
+#include <algorithm>
 #include <set>
 
 #include "sluice/planners/joint/make_again.hpp"
@@ -17,33 +17,30 @@
 namespace sluice {
 namespace {
 
-constexpr double kFasterOrder = 0.99;  // of the time of the graph's own, by drafts
+constexpr double kAboutAsFast = 1.005;  // of the estimated time of the graph's own order
+constexpr std::size_t kMostOrders = 2;  // beside the graph's own
 
-std::optional<Seconds> drafted_seconds(const PlanRequest& request) {
-  PlanRequest draft = request;
-  draft.draft = true;
-  const Result<TimedPlan> plan = plan_moves(draft);
-  return plan.ok() ? std::optional(plan->seconds) : std::nullopt;
-}
+struct Order {
+  std::vector<OpIndex> ops;
+  Seconds seconds = 0;  // estimated
+};
 
-// The order with updates deferred that drafts say is fastest; empty: the graph's own.
-std::vector<OpIndex> best_deferral(const PlanRequest& request) {
+// Orders with updates deferred that the list schedule says are fastest, and hardly slower than the graph's own.
+std::vector<Order> best_deferrals(const PlanRequest& request) {
   const Deferral deferral(request.graph, CostModel(request.graph, request.profile, request.machine));
   std::set<std::vector<OpIndex>> tried{deferral.schedule(Spread{})};
-  const std::optional<Seconds> own = drafted_seconds(request);
-  std::optional<Seconds> least;
-  if (own) least = *own * kFasterOrder;
-  std::vector<OpIndex> best;
+  const std::optional<Seconds> own = estimate_moves(request);
+  std::vector<Order> found;
   for (const Spread& spread : spreads()) {
     std::vector<OpIndex> order = deferral.schedule(spread);
     if (!tried.insert(order).second) continue;
     const RescheduledRequest asked(request, order);
-    const std::optional<Seconds> seconds = drafted_seconds(asked.request());
-    if (!seconds || (least && *seconds >= *least)) continue;
-    least = seconds;
-    best = std::move(order);
+    const std::optional<Seconds> seconds = estimate_moves(asked.request());
+    if (seconds && (!own || *seconds < kAboutAsFast * *own)) found.push_back({std::move(order), *seconds});
   }
-  return best;
+  std::ranges::stable_sort(found, {}, &Order::seconds);
+  found.resize(std::min(found.size(), kMostOrders));
+  return found;
 }
 
 // Keeps the faster of two plans; the second one is of a step that `asked` has made.
@@ -63,12 +60,17 @@ Result<TimedPlan> plan_order(const PlanRequest& request) {
   return best;
 }
 
-Result<Plan> plan_joint(const PlanRequest& request) {
+Result<TimedPlan> plan_all_orders(const PlanRequest& request) {
   Result<TimedPlan> best = plan_order(request);
-  if (const std::vector<OpIndex> order = best_deferral(request); !order.empty()) {
-    const RescheduledRequest asked(request, order);
+  for (const Order& order : best_deferrals(request)) {
+    const RescheduledRequest asked(request, order.ops);
     keep_faster(best, plan_order(asked.request()), asked);
   }
+  return best;
+}
+
+Result<Plan> plan_joint(const PlanRequest& request) {
+  Result<TimedPlan> best = request.draft ? plan_moves(request) : plan_all_orders(request);
   if (!best.ok()) return best.error();
   return std::move(best->plan);
 }
@@ -77,7 +79,7 @@ Result<Plan> plan_joint(const PlanRequest& request) {
 
 PlannerEntry joint_planner() {
   return {.name = "joint",
-          .summary = "what moves and when, by prices of memory and links; never predicted slower than sentinel",
+          .summary = "order, what is made again and what moves, by prices; never predicted slower than sentinel",
           .plan = plan_joint};
 }
 

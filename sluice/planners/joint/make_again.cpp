@@ -23,7 +23,7 @@ constexpr int kDeepest = 4;              // tensors made again for one another
 constexpr std::size_t kMostWriters = 8;  // slices of one tensor
 constexpr Bytes kLeastBytes = 64 * kKiB;
 constexpr double kLowerBound = 0.9995;  // of a bound, to be worth another step
-constexpr double kPartOfGain = 0.5;  // of what the step loses, that a round may hope to save
+constexpr double kPartOfGain = 0.5;     // of what the step loses, that a round may hope to save
 
 // Ops to run again directly before a slot, and what that pays.
 struct Making {
@@ -136,7 +136,7 @@ class SavingSearch {
   bool add_operand(TensorId id, OpIndex writer, OpIndex before, int depth, Making& making) const {
     if (!making.read.insert(id).second) return true;
     const OpIndex written = last_write(id, before);
-      const auto& own = graph_.op(writer).outputs;  // a batch norm's apply part reads what the whole one wrote
+    const auto& own = graph_.op(writer).outputs;  // a batch norm's apply part reads what the whole one wrote
     const bool kept = written == writer && std::ranges::find(own, id) != own.end();
     if (written >= writer && !kept) return false;
     const double waits = waiting(id, before) * static_cast<double>(graph_.tensor(id).bytes);
@@ -156,7 +156,8 @@ class SavingSearch {
   }
 
   static bool is_apart(const Making& a, const Making& b) {
-    return std::ranges::none_of(a.slots, [&](OpIndex slot) { return std::ranges::find(b.slots, slot) != b.slots.end(); });
+    return std::ranges::none_of(a.slots,
+                                [&](OpIndex slot) { return std::ranges::find(b.slots, slot) != b.slots.end(); });
   }
 
   // What a byte pays more when the tensor is also used directly before slot `before`.
@@ -169,7 +170,8 @@ class SavingSearch {
     const bool has_copy = persistent && last_write(id, before) == -1;
     if (next == uses.end() && !persistent) return least(from, before, has_copy) + room(before);
     const OpIndex to = next == uses.end() ? graph_.op_count() : next->op;
-    const double more = least(from, before, has_copy) + room(before) + least(before - 1, to, has_copy) - least(from, to, has_copy);
+    const double more =
+        least(from, before, has_copy) + room(before) + least(before - 1, to, has_copy) - least(from, to, has_copy);
     return std::max(0.0, more);
   }
 
@@ -187,9 +189,7 @@ std::vector<Saving> choose_apart(std::vector<Saving> savings, Seconds most) {
   std::set<TensorId> made, read;
   Seconds saved = 0;
   for (Saving& each : savings) {
-    const auto among = [](const std::set<TensorId>& ids) {
-      return [&ids](TensorId id) { return ids.contains(id); };
-    };
+    const auto among = [](const std::set<TensorId>& ids) { return [&ids](TensorId id) { return ids.contains(id); }; };
     if (std::ranges::any_of(each.making.made, among(made)) || std::ranges::any_of(each.making.made, among(read)) ||
         std::ranges::any_of(each.making.read, among(made))) {
       continue;
@@ -217,7 +217,8 @@ std::optional<PricedStep> priced(const PlanRequest& request, std::vector<OpIndex
   if (!check_same_values(request.graph, result.step, 1).empty()) return std::nullopt;
   result.profile = rescheduled_times(request.profile, result.step);
   const CostModel costs(result.step.graph, result.profile, request.machine);
-  auto bound = certified_bound(result.step.graph, costs, request.machine, request.budgets, Encoding::kNone, kBoundLimit);
+  auto bound =
+      certified_bound(result.step.graph, costs, request.machine, request.budgets, Encoding::kNone, kBoundLimit);
   if (!bound) return std::nullopt;
   result.bound = std::move(*bound);
   for (OpIndex op = 0; op < result.step.graph.op_count(); ++op) result.compute += costs.op_seconds(op);

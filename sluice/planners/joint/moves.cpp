@@ -21,7 +21,7 @@ namespace {
 constexpr Seconds kPriceSeconds = 5;
 constexpr std::string_view kFirstPlanBy = "sentinel";
 constexpr std::size_t kMostSearched = 3;  // drafts that the exact search packs
-constexpr double kMostRent = 1.05;  // of what moving costs, for a gap to stay: prices are of a fluid
+constexpr double kMostRent = 1.05;        // of what moving costs, for a gap to stay: prices are of a fluid
 
 struct Rounding {
   std::string_view name;
@@ -91,6 +91,21 @@ class MovesSearch {
     }
   }
 
+  // By the list schedule alone.
+  std::optional<Seconds> estimate() {
+    constexpr double kPacked = 0.95;  // of the budget: packing loses some
+    const auto capacity = static_cast<Bytes>(kPacked * static_cast<double>(request_.budgets[kFastTier]));
+    std::optional<Seconds> least;
+    for (const Rounding& rounding : kRoundings) {
+      if (rounding.memory > 0) continue;
+      const std::optional<Draft> draft = draft_of(rounding);
+      std::vector<Gap> gaps = draft->gaps;
+      const std::optional<Seconds> seconds = place(draft->order, capacity, gaps);
+      if (seconds) least = std::min(*seconds, least.value_or(*seconds));
+    }
+    return least;
+  }
+
   std::optional<TimedPlan> take_best() {
     if (!best_) return std::nullopt;
     best_->planner_config.emplace_back("made_by", made_by_);
@@ -132,14 +147,13 @@ class MovesSearch {
     drafts.push_back({draft, std::move(packed).value(), seconds, rounding.name});
   }
 
-  // Decides what stays, and when copies run. False when an op's operands do not fit.
-  bool place(const GapOrder& order, Bytes capacity, std::vector<Gap>& gaps) const {
+  // Decides what stays, and when copies run; returns when the step ends. Nothing when an op's operands do not fit.
+  std::optional<Seconds> place(const GapOrder& order, Bytes capacity, std::vector<Gap>& gaps) const {
     ReservationTable table(op_count_, capacity);
     cut_all(units_, gaps, op_count_, table);
-    if (!table.fits({0, op_count_}, 0)) return false;
+    if (!table.fits({0, op_count_}, 0)) return std::nullopt;
     for (const std::size_t i : order) keep_if_fits(gaps[i], op_count_, table);
-    list_schedule(units_, costs_, op_count_, gaps, table);
-    return true;
+    return list_schedule(units_, costs_, op_count_, gaps, table);
   }
 
   std::optional<PlanBuilder> laid_out(const Draft& draft, const std::vector<Bytes>& capacities) const {
@@ -182,6 +196,12 @@ Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrice
   search.try_roundings();
   if (std::optional<TimedPlan> best = search.take_best()) return *std::move(best);
   return first.error();
+}
+
+std::optional<Seconds> estimate_moves(const PlanRequest& request) {
+  Result<std::vector<SlowTier>> slow = find_slow_tiers("joint", request.machine);
+  if (!slow.ok()) return std::nullopt;
+  return MovesSearch(request, std::move(slow).value(), std::nullopt).estimate();
 }
 
 }  // namespace sluice

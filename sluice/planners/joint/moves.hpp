@@ -25,4 +25,7 @@ struct TimedPlan {
 // and the exact search for offsets.
 Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrices> prices = std::nullopt);
 
+// What a plan would take if offsets were no matter: milliseconds of work. Nothing where an op's operands do not fit.
+std::optional<Seconds> estimate_moves(const PlanRequest& request);
+
 }  // namespace sluice

@@ -123,8 +123,8 @@ std::vector<const UpdateGroup*> Deferral::groups_within(double most_held) const 
   return chosen;
 }
 
-void Deferral::place(std::vector<const UpdateGroup*> chosen, const Spread& spread, std::vector<std::vector<OpIndex>>& before,
-           std::vector<bool>& deferred) const {
+void Deferral::place(std::vector<const UpdateGroup*> chosen, const Spread& spread,
+                     std::vector<std::vector<OpIndex>>& before, std::vector<bool>& deferred) const {
   if (chosen.empty()) return;
   const Seconds begin = start_[as_index(chosen.front()->ops.back())];
   const Seconds length = spread.until * (start_.back() - begin);

@@ -1,0 +1,112 @@
+// What joint makes again: where it pays, nothing else, and every value as before.
+#include "sluice/planners/joint/make_again.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/reschedule.hpp"
+#include "sluice/plan/verify/same_values.hpp"
+#include "sluice/plan/verify/verifier.hpp"
+#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/testing/random_graph.hpp"
+
+namespace sluice {
+namespace {
+
+// x (1 MiB) > wide (100 MiB) > narrow > crowd, which takes 100 MiB itself > end, which reads wide again.
+Graph wide_over_a_crowd(OpKind makes_wide = OpKind::kRelu) {
+  Graph graph;
+  const auto tensor = [&](const char* name, Bytes bytes, Role role = Role::kActivation) {
+    return graph.add_tensor({.name = name, .shape = {bytes / 4}, .role = role});
+  };
+  const TensorId x = tensor("x", kMiB, Role::kParameter), wide = tensor("wide", 100 * kMiB);
+  const TensorId narrow = tensor("narrow", kMiB), crowd = tensor("crowd", 100 * kMiB);
+  const TensorId after = tensor("after", kMiB), end = tensor("end", kMiB, Role::kOutput);
+  graph.add_op({.name = "wide", .kind = makes_wide, .inputs = {x}, .outputs = {wide}});
+  graph.add_op({.name = "narrow", .kind = OpKind::kUnary, .inputs = {wide}, .outputs = {narrow}});
+  graph.add_op({.name = "crowd", .kind = OpKind::kUnary, .inputs = {narrow}, .outputs = {crowd}});
+  graph.add_op({.name = "after", .kind = OpKind::kUnary, .inputs = {crowd}, .outputs = {after}});
+  graph.add_op({.name = "end", .kind = OpKind::kAdd, .inputs = {wide, after}, .outputs = {end}});
+  return graph;
+}
+
+struct WideProblem {
+  explicit WideProblem(Seconds making, Graph step = wide_over_a_crowd()) : problem(std::move(step), "file", 1e9) {
+    problem.profile.op_seconds.assign(problem.graph.ops().size(), 1e-3);
+    problem.profile.op_seconds[0] = making;
+  }
+  PlanRequest request(Bytes fast) const {
+    return {problem.graph, problem.profile, problem.machine, {fast, Bytes{1} << 40}};
+  }
+  PlanningProblem problem;
+};
+
+TEST(MakeAgain, InsteadOfFetchingWhatIsQuickToMake) {
+  const WideProblem quick(1e-3);
+  const auto schedules = make_again(quick.request(104 * kMiB));
+  ASSERT_EQ(schedules.size(), 2U);
+  EXPECT_EQ(schedules[0].schedule, (std::vector<OpIndex>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(schedules[1].schedule, (std::vector<OpIndex>{0, 1, 2, 3, 0, 4}));
+  EXPECT_GT(schedules[0].bound.seconds, 0.1) << "100 MiB out and in at 1 GB/s";
+  EXPECT_NEAR(schedules[1].bound.seconds, 6e-3, 1e-4) << "an op more";
+}
+
+TEST(MakeAgain, NothingThatTakesLongerThanItsCopies) {
+  const WideProblem slow(1);
+  EXPECT_EQ(make_again(slow.request(104 * kMiB)).size(), 1U);
+}
+
+TEST(MakeAgain, NothingWhereEverythingFits) {
+  const WideProblem quick(1e-3);
+  EXPECT_EQ(make_again(quick.request(300 * kMiB)).size(), 1U);
+}
+
+TEST(MakeAgain, NothingOfWhatRunsOnce) {
+  const WideProblem given(1e-3, wide_over_a_crowd(OpKind::kInput));
+  ASSERT_FALSE(may_repeat(OpKind::kInput));
+  EXPECT_EQ(make_again(given.request(104 * kMiB)).size(), 1U);
+}
+
+// What made it is overwritten by the time it would be made again.
+TEST(MakeAgain, NothingWhoseOperandsHaveChanged) {
+  Graph graph = wide_over_a_crowd();
+  const TensorId x = graph.op(0).inputs[0];
+  graph.op(3).outputs.push_back(x);
+  const WideProblem changed(1e-3, std::move(graph));
+  EXPECT_EQ(make_again(changed.request(104 * kMiB)).size(), 1U);
+}
+
+TEST(MakeAgain, NothingWithoutPrices) {
+  WideProblem quick(1e-3);
+  quick.problem.machine.tiers[1].addressable = true;
+  EXPECT_TRUE(make_again(quick.request(104 * kMiB)).empty());
+}
+
+TEST(MakeAgain, LeavesEveryValueAsItIsAndLowersTheBound) {
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    SCOPED_TRACE(seed);
+    PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 8 * kMiB}), "file", 3e8, 4e10);
+    const auto schedules = make_again(problem.request(0.4));
+    ASSERT_FALSE(schedules.empty());
+    if (schedules.size() == 1) continue;
+    ++found;
+    EXPECT_LT(schedules[1].bound.seconds, schedules[0].bound.seconds);
+    const Rescheduled step = reschedule(problem.graph, schedules[1].schedule).value();
+    EXPECT_TRUE(check_same_values(problem.graph, step, 1).empty());
+  }
+  EXPECT_GT(found, 10);
+}
+
+// A network whose expanded activations are cheap to make from narrow ones.
+TEST(MakeAgain, MakesMobileNetFaster) {
+  const PlanningProblem problem(merged_model("mobilenet_v2", 32, 64), "file", 5e8, 4e10);
+  const auto schedules = make_again(problem.request(0.3));
+  ASSERT_EQ(schedules.size(), 2U);
+  EXPECT_LT(schedules[1].bound.seconds, 0.95 * schedules[0].bound.seconds);
+}
+
+}  // namespace
+}  // namespace sluice
