@@ -27,10 +27,10 @@ class OrderSearch {
 
   Status run() {
     consider(std::nullopt);
-    for (const Spread& spread : spreads()) consider(spread);
+    for (const UpdateSpread& spread : update_spreads()) consider(spread);
     for (const double more : {-0.1, 0.1, -0.05, 0.05}) {
       if (!spread_) break;
-      consider(Spread{spread_->most_held, spread_->until + more, spread_->newest_first});
+      consider(UpdateSpread{spread_->most_held, spread_->until + more, spread_->newest_first});
     }
     return best_ ? Status() : Status(*failure_);
   }
@@ -42,8 +42,8 @@ class OrderSearch {
 
  private:
   // nullopt: the graph's own order.
-  void consider(const std::optional<Spread>& spread) {
-    std::vector<OpIndex> order = deferral_.schedule(spread.value_or(Spread{}));
+  void consider(const std::optional<UpdateSpread>& spread) {
+    std::vector<OpIndex> order = deferral_.schedule(spread.value_or(UpdateSpread{}));
     if (!tried_.insert(order).second) return;
     auto asked =
         std::make_shared<const RescheduledRequest>(given_, std::move(order), choose_planner(kPlacedBy)->additions);
@@ -70,9 +70,9 @@ class OrderSearch {
   Deferral deferral_;
   std::set<std::vector<OpIndex>> tried_;
   std::shared_ptr<const RescheduledRequest> best_;
-  std::optional<Spread> spread_;  // of the best
-  Seconds seconds_ = 0;           // of the best
-  std::optional<Error> failure_;  // the first
+  std::optional<UpdateSpread> spread_;  // of the best
+  Seconds seconds_ = 0;                 // of the best
+  std::optional<Error> failure_;        // the first
 };
 
 Result<std::unique_ptr<PlanSearch>> search_deferred(const PlanRequest& request) {

@@ -40,7 +40,7 @@ struct PlanRequest {
 // Everything in fast memory: what "100 %" of a budget means, and what every slowdown is measured against.
 inline constexpr std::string_view kBaselinePlanner = "fast-only";
 // What commands use where no planner is named.
-inline constexpr std::string_view kDefaultPlanner = "sentinel";
+inline constexpr std::string_view kDefaultPlanner = "joint";
 
 // A plan that has more copies run at once, moves more, or has other kernels, is taken when it needs at most this of the
 // plainer one's simulated time: a disk that reads and writes at once gives less than it promised, and op times have

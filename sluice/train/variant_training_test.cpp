@@ -232,7 +232,7 @@ TEST_F(VariantTrainingErrorTest, BudgetTooSmallNamesTheVariantAndWhatItNeeds) {
   const auto training = VariantTraining::create(file_machine(1), settings);
   ASSERT_FALSE(training.ok());
   EXPECT_EQ(training.error().code, ErrorCode::kInfeasible);
-  EXPECT_THAT(training.error().message, HasSubstr("size 16: sentinel cannot train lstm in 64.0 KiB"));
+  EXPECT_THAT(training.error().message, HasSubstr("size 16: joint cannot train lstm in 64.0 KiB"));
   EXPECT_THAT(training.error().message, HasSubstr("the smallest budget it can use is"));
 }
 

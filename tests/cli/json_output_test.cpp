@@ -121,7 +121,7 @@ TEST_F(JsonOutputTest, RaisedBudgetsAreSaid) {
 }
 
 TEST_F(JsonOutputTest, SentinelsPlansNameTheBoundOnFastMemory) {
-  const json planned = run(small({"plan", "resnet20", "--fast", "90%"}));
+  const json planned = run(small({"plan", "resnet20", "--fast", "90%", "--planner", "sentinel"}));
   expect_keys(planned["fast_memory_bound"], {"bytes", "short_lived_peak_bytes", "largest_long_lived"});
   EXPECT_EQ(planned["below_fast_memory_bound"], planned["budgets"][0] < planned["fast_memory_bound"]["bytes"]);
   EXPECT_GE(planned["predicted_loss"].get<double>(), -1e-9);
@@ -162,7 +162,7 @@ TEST_F(JsonOutputTest, LengthsThatChangeBetweenSteps) {
   std::int64_t steps = 0;
   for (const json& variant : document["variants"]) {
     EXPECT_EQ(variant["profile"], variant["profiled"] == variant["variant"] ? "measured" : "estimated");
-    EXPECT_EQ(variant["plan"]["planner"], "sentinel");
+    EXPECT_EQ(variant["plan"]["planner"], "joint");
     EXPECT_EQ(variant["plan"]["budgets"][0], document["variants"][0]["plan"]["budgets"][0]);
     steps += variant["steps"].get<std::int64_t>();
   }

@@ -48,8 +48,8 @@ TEST_F(SweepTest, PointsAreWhatSimulateSays) {
   EXPECT_THAT(result_.output, HasSubstr("With 60 % of peak memory"));
   EXPECT_THAT(read_text(folder_.file("curve.svg")), HasSubstr("resnet20 b2, on-demand"));
 
-  const CommandResult simulated = run_sluice(
-      {"simulate", "resnet20", "--batch", "2", "--threads", "1", "--fast", "60%", "--json", folder_.file("one.json")});
+  const CommandResult simulated = run_sluice({"simulate", "resnet20", "--batch", "2", "--threads", "1", "--fast", "60%",
+                                              "--planner", "sentinel", "--json", folder_.file("one.json")});
   ASSERT_EQ(simulated.exit_code, 0) << simulated.errors;
   const json one = json::parse(read_text(folder_.file("one.json")));
   EXPECT_EQ(one["budgets"][0], point["budget_bytes"]);
@@ -71,7 +71,8 @@ TEST_F(SweepTest, RunsPointsBesideTheBaseline) {
 }
 
 TEST_F(SweepTest, FindsTheBudgetWithoutLoss) {
-  const json document = run({"resnet32:2", "--no-loss", "5%", "--svg", folder_.file("bars.svg")});
+  const json document =
+      run({"resnet32:2", "--no-loss", "5%", "--planners", "sentinel", "--svg", folder_.file("bars.svg")});
   ASSERT_EQ(document["models"].size(), 2U);
   for (const json& swept : document["models"]) {
     ASSERT_EQ(swept["no_loss"].size(), 1U);

@@ -134,7 +134,7 @@ TEST_F(TrialsTest, AccessCountsReachThePlanner) {
   const std::string counts = folder_.file("profile.json");
   const CommandResult profiled = run({"profile", "resnet20", "--accesses", "--save", counts});
   ASSERT_EQ(profiled.exit_code, 0) << profiled.errors;
-  const json tried = train({"--accesses", counts, "--profile", counts});
+  const json tried = train({"--planner", "sentinel", "--accesses", counts, "--profile", counts});
   EXPECT_EQ(tried["trials"]["profiling_steps"], 1);
   for (const std::string command : {"plan", "simulate"}) {
     const CommandResult result = run({command, "resnet20", "--fast", "40%", "--accesses", counts});

@@ -28,10 +28,10 @@ struct Order {
 // Orders with updates deferred that the list schedule says are fastest, and hardly slower than the graph's own.
 std::vector<Order> best_deferrals(const PlanRequest& request) {
   const Deferral deferral(request.graph, CostModel(request.graph, request.profile, request.machine));
-  std::set<std::vector<OpIndex>> tried{deferral.schedule(Spread{})};
+  std::set<std::vector<OpIndex>> tried{deferral.schedule(UpdateSpread{})};
   const std::optional<Seconds> own = estimate_moves(request);
   std::vector<Order> found;
-  for (const Spread& spread : spreads()) {
+  for (const UpdateSpread& spread : update_spreads()) {
     std::vector<OpIndex> order = deferral.schedule(spread);
     if (!tried.insert(order).second) continue;
     const RescheduledRequest asked(request, order);

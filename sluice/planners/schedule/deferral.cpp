@@ -79,8 +79,8 @@ class UpdateGroups {
 
 }  // namespace
 
-std::vector<Spread> spreads() {
-  std::vector<Spread> all;
+std::vector<UpdateSpread> update_spreads() {
+  std::vector<UpdateSpread> all;
   for (const double most_held : {1.0 / 16, 1.0 / 2, 2.0}) {
     for (const double until : {0.3, 0.6, 0.9}) {
       for (const bool newest_first : {false, true}) all.push_back({most_held, until, newest_first});
@@ -89,7 +89,7 @@ std::vector<Spread> spreads() {
   return all;
 }
 
-std::string describe(const Spread& spread) {
+std::string describe(const UpdateSpread& spread) {
   return fmt::format("updates that hold at most {:.3g} bytes a byte updated, over {:.0f} % of the time left, {} first",
                      spread.most_held, 100 * spread.until, spread.newest_first ? "newest" : "oldest");
 }
@@ -99,7 +99,7 @@ Deferral::Deferral(const Graph& graph, const CostModel& costs) : graph_(graph), 
   for (OpIndex index = 0; index < graph.op_count(); ++index) start_.push_back(start_.back() + costs.op_seconds(index));
 }
 
-std::vector<OpIndex> Deferral::schedule(const Spread& spread) const {
+std::vector<OpIndex> Deferral::schedule(const UpdateSpread& spread) const {
   const std::vector<const UpdateGroup*> chosen = groups_within(spread.most_held);
   std::vector<std::vector<OpIndex>> before(graph_.ops().size() + 1);  // by op: what runs right before it
   std::vector<bool> deferred(graph_.ops().size(), false);
@@ -123,7 +123,7 @@ std::vector<const UpdateGroup*> Deferral::groups_within(double most_held) const 
   return chosen;
 }
 
-void Deferral::place(std::vector<const UpdateGroup*> chosen, const Spread& spread,
+void Deferral::place(std::vector<const UpdateGroup*> chosen, const UpdateSpread& spread,
                      std::vector<std::vector<OpIndex>>& before, std::vector<bool>& deferred) const {
   if (chosen.empty()) return;
   const Seconds begin = start_[as_index(chosen.front()->ops.back())];

@@ -29,7 +29,7 @@ struct UpdateGroup {
 };
 
 // Which groups are deferred, and how far.
-struct Spread {
+struct UpdateSpread {
   double most_held = 0;       // of a group, per byte that it updates
   double until = 0;           // of the compute time between the first group and the end of the step
   bool newest_first = false;  // the last to be ready goes first: its weights were just read
@@ -43,12 +43,12 @@ class Deferral {
 
   // Of the graph's ops, each once. The groups are spread as evenly over the time as there are bytes to bring and to
   // send back.
-  std::vector<OpIndex> schedule(const Spread& spread) const;
+  std::vector<OpIndex> schedule(const UpdateSpread& spread) const;
 
  private:
   std::vector<const UpdateGroup*> groups_within(double most_held) const;
-  void place(std::vector<const UpdateGroup*> chosen, const Spread& spread, std::vector<std::vector<OpIndex>>& before,
-             std::vector<bool>& deferred) const;
+  void place(std::vector<const UpdateGroup*> chosen, const UpdateSpread& spread,
+             std::vector<std::vector<OpIndex>>& before, std::vector<bool>& deferred) const;
   OpIndex nearest(Seconds time) const;
 
   const Graph& graph_;
@@ -57,9 +57,9 @@ class Deferral {
 };
 
 // Some to try.
-std::vector<Spread> spreads();
+std::vector<UpdateSpread> update_spreads();
 
 // "updates that hold at most 0.5 bytes a byte updated, over 60 % of the time left, oldest first".
-std::string describe(const Spread& spread);
+std::string describe(const UpdateSpread& spread);
 
 }  // namespace sluice
