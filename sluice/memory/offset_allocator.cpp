@@ -171,8 +171,8 @@ class Packer {
 
   Bytes fixed_height() const { return fixed_.height(); }
 
-  // Fills `offsets` and returns the height.
-  Bytes pack(const std::vector<std::size_t>& order, std::vector<Bytes>& offsets) const {
+  // Fills `offsets` and returns the height. Gives up where that reaches `too_high`.
+  Bytes pack(const std::vector<std::size_t>& order, std::vector<Bytes>& offsets, Bytes too_high) const {
     Placement placement = fixed_;
     for (std::size_t i = 0; i < items_.size(); ++i) offsets[i] = items_[i].fixed_offset.value_or(0);
     if (fixed_.height() == 0) {
@@ -184,6 +184,7 @@ class Packer {
       if (fixed_.height() == 0 && always_live(items_[i])) continue;
       offsets[i] = placement.best_offset(items_[i], sizes_[i]);
       placement.place(items_[i], sizes_[i], offsets[i]);
+      if (placement.height() >= too_high) break;
     }
     return placement.height();
   }
@@ -231,8 +232,9 @@ OffsetAssignment assign_offsets(std::span<const OffsetItem> items, Bytes target)
   best.lower_bound = std::max(max_live_bytes(items), packer.fixed_height());
   std::vector<Bytes> offsets(items.size());
   for (const KeyOf key_of : kPortfolio) {
-    const Bytes height = packer.pack(order_by(items, key_of), offsets);
-    if (best.offsets.empty() || height < best.height) {
+    const Bytes too_high = best.offsets.empty() ? std::numeric_limits<Bytes>::max() : best.height;
+    const Bytes height = packer.pack(order_by(items, key_of), offsets, too_high);
+    if (height < too_high) {
       best.height = height;
       best.offsets = offsets;
     }

@@ -1,76 +1,134 @@
 // Our own planner: what is made again, which updates run later, what moves and when.
 //
-// The step is planned in orders that may be faster than the graph's own, each by prices of memory and links (moves.hpp);
-// the simulator says which plan is kept, sentinel's plan of the graph's own order among them.
+// Steps in several orders are drafted, each by prices of memory and links; the two whose drafts are fastest are planned
+// with care (moves.hpp), and the simulator says which plan is kept, sentinel's plan of the graph's own order among them.
 //
 //   deferred   updates run later, where the links have room (planners/schedule/deferral.hpp)
 //   again      what is worth making again is not kept or fetched (make_again.hpp)
 #include <algorithm>
+#include <limits>
+#include <memory>
+#include <numeric>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/joint/make_again.hpp"
 #include "sluice/planners/joint/moves.hpp"
-#include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/deferral.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr double kAboutAsFast = 1.005;  // of the estimated time of the graph's own order
-constexpr std::size_t kMostOrders = 2;  // beside the graph's own
+constexpr double kAboutAsFast = 1.01;      // of the estimated time of the graph's own order: what is worth a draft
+constexpr std::size_t kMostOrders = 4;     // beside the graph's own
+constexpr std::size_t kMostPlanned = 2;    // drafts that are planned with care
+constexpr double kPaysToMakeAgain = 0.99;  // of the bound of the graph's own order, to try it in other orders
 
-struct Order {
-  std::vector<OpIndex> ops;
-  Seconds seconds = 0;  // estimated
+// A step to plan: its schedule, and what is known of it.
+struct Step {
+  std::vector<OpIndex> schedule;  // of the given graph; empty: its own order
+  std::optional<StepPrices> prices = std::nullopt;
+  Seconds seconds = std::numeric_limits<Seconds>::infinity();  // estimated, then drafted
 };
 
 // Orders with updates deferred that the list schedule says are fastest, and hardly slower than the graph's own.
-std::vector<Order> best_deferrals(const PlanRequest& request) {
+std::vector<Step> deferred_steps(const PlanRequest& request) {
   const Deferral deferral(request.graph, CostModel(request.graph, request.profile, request.machine));
   std::set<std::vector<OpIndex>> tried{deferral.schedule(UpdateSpread{})};
   const std::optional<Seconds> own = estimate_moves(request);
-  std::vector<Order> found;
+  std::vector<Step> found;
   for (const UpdateSpread& spread : update_spreads()) {
     std::vector<OpIndex> order = deferral.schedule(spread);
     if (!tried.insert(order).second) continue;
     const RescheduledRequest asked(request, order);
     const std::optional<Seconds> seconds = estimate_moves(asked.request());
-    if (seconds && (!own || *seconds < kAboutAsFast * *own)) found.push_back({std::move(order), *seconds});
+    if (seconds && (!own || *seconds < kAboutAsFast * *own)) found.push_back({std::move(order), {}, *seconds});
   }
-  std::ranges::stable_sort(found, {}, &Order::seconds);
+  std::ranges::stable_sort(found, {}, &Step::seconds);
   found.resize(std::min(found.size(), kMostOrders));
   return found;
 }
 
-// Keeps the faster of two plans; the second one is of a step that `asked` has made.
-void keep_faster(Result<TimedPlan>& best, Result<TimedPlan> other, const RescheduledRequest& asked) {
-  if (!other.ok() || (best.ok() && other->seconds >= best->seconds)) return;
-  best = TimedPlan{asked.for_given_graph(std::move(other->plan)), other->seconds};
+// `again` names ops of a step in the order of `order`, each of the graph's once; empty: in the graph's own.
+std::vector<OpIndex> composed(const std::vector<OpIndex>& order, std::vector<OpIndex> again) {
+  if (order.empty()) return again;
+  for (OpIndex& op : again) op = order[as_index(op)];
+  return again;
 }
 
-// In the step's own order, and with something made again.
-Result<TimedPlan> plan_order(const PlanRequest& request) {
-  std::vector<PricedSchedule> schedules = make_again(request);
-  if (schedules.empty()) return plan_moves(request);
-  Result<TimedPlan> best = plan_moves(request, std::move(schedules.front().bound.prices));
-  if (schedules.size() == 1) return best;
-  const RescheduledRequest asked(request, schedules.back().schedule);
-  keep_faster(best, plan_moves(asked.request(), std::move(schedules.back().bound.prices)), asked);
-  return best;
-}
+class JointSearch {
+ public:
+  explicit JointSearch(const PlanRequest& request) : request_(request) {}
 
-Result<TimedPlan> plan_all_orders(const PlanRequest& request) {
-  Result<TimedPlan> best = plan_order(request);
-  for (const Order& order : best_deferrals(request)) {
-    const RescheduledRequest asked(request, order.ops);
-    keep_faster(best, plan_order(asked.request()), asked);
+  Result<TimedPlan> run() {
+    const bool again_pays = add_order({});
+    for (Step& each : deferred_steps(request_)) {
+      if (again_pays) {
+        add_order(std::move(each.schedule));
+      } else {
+        steps_.push_back(std::move(each));
+      }
+    }
+    keep_fastest_drafts();
+    Result<TimedPlan> best = Error{ErrorCode::kInfeasible, "no plan yet"};
+    for (Step& each : steps_) keep_faster(best, each, plan_moves(asked(each)->request(), each.prices));
+    const bool has_own = std::ranges::any_of(steps_, &std::vector<OpIndex>::empty, &Step::schedule);
+    if (!has_own || !best.ok()) keep_faster(best, {}, plan_by_sentinel(request_));
+    return best;
   }
-  return best;
-}
+
+ private:
+  // In that order, and with something made again. Returns whether that lowers the bound enough to try it elsewhere.
+  bool add_order(std::vector<OpIndex> order) {
+    std::vector<PricedSchedule> schedules = make_again(asked({.schedule = order})->request());
+    if (schedules.empty()) {
+      steps_.push_back({std::move(order)});
+      return false;
+    }
+    CertifiedBound& own = schedules.front().bound;
+    CertifiedBound& again = schedules.back().bound;
+    const bool pays = again.seconds < kPaysToMakeAgain * own.seconds;
+    if (schedules.size() > 1) {
+      steps_.push_back({composed(order, std::move(schedules.back().schedule)), std::move(again.prices)});
+    }
+    steps_.push_back({std::move(order), std::move(own.prices)});
+    return pays;
+  }
+
+  void keep_fastest_drafts() {
+    for (Step& each : steps_) {
+      const auto asked_for = asked(each);
+      PlanRequest draft = asked_for->request();
+      draft.draft = true;
+      const Result<TimedPlan> plan = plan_moves(draft, each.prices);
+      each.seconds = plan.ok() ? plan->seconds : std::numeric_limits<Seconds>::infinity();
+    }
+    std::ranges::stable_sort(steps_, {}, &Step::seconds);
+    steps_.resize(std::min(steps_.size(), kMostPlanned));
+  }
+
+  std::unique_ptr<RescheduledRequest> asked(const Step& step) const {
+    std::vector<OpIndex> schedule = step.schedule;
+    if (schedule.empty()) {
+      schedule.resize(request_.graph.ops().size());
+      std::iota(schedule.begin(), schedule.end(), 0);
+    }
+    return std::make_unique<RescheduledRequest>(request_, std::move(schedule));
+  }
+
+  void keep_faster(Result<TimedPlan>& best, const Step& step, Result<TimedPlan> other) const {
+    if (best.ok() && (!other.ok() || other->seconds >= best->seconds)) return;
+    best = std::move(other);
+    if (best.ok()) best->plan = asked(step)->for_given_graph(std::move(best->plan));
+  }
+
+  const PlanRequest& request_;
+  std::vector<Step> steps_;
+};
 
 Result<Plan> plan_joint(const PlanRequest& request) {
-  Result<TimedPlan> best = request.draft ? plan_moves(request) : plan_all_orders(request);
+  Result<TimedPlan> best = request.draft ? plan_moves(request) : JointSearch(request).run();
   if (!best.ok()) return best.error();
   return std::move(best->plan);
 }

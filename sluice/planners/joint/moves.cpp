@@ -120,7 +120,7 @@ class MovesSearch {
       draft.order = order_by_length(draft.gaps, units_, costs_, op_count_);
       return draft;
     }
-    if (request_.draft) return std::nullopt;
+    if (request_.draft && !prices_.contains(rounding.memory)) return std::nullopt;
     const std::optional<StepPrices>& prices = prices_for(rounding.memory);
     if (!prices) return std::nullopt;
     const Payments payments(two_way_link(costs_, request_.machine), *prices);
@@ -185,14 +185,21 @@ class MovesSearch {
 
 }  // namespace
 
-Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrices> prices) {
-  SLUICE_ASSIGN(std::vector<SlowTier> slow, find_slow_tiers("joint", request.machine));
-  MovesSearch search(request, std::move(slow), std::move(prices));
+Result<TimedPlan> plan_by_sentinel(const PlanRequest& request) {
   const ChosenPlanner sentinel = choose_planner(kFirstPlanBy).value();
   PlanRequest asked = request;
   asked.additions = sentinel.additions;
-  Result<Plan> first = sentinel.entry->plan(asked);
-  if (first.ok()) search.consider(std::move(first).value(), kFirstPlanBy);
+  SLUICE_ASSIGN(Plan plan, sentinel.entry->plan(asked));
+  const CostModel costs(request.graph, request.profile, request.machine);
+  const Seconds seconds = simulate(lower_plan(request.graph, request.machine, plan).value(), costs).step_seconds;
+  return TimedPlan{std::move(plan), seconds};
+}
+
+Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrices> prices) {
+  SLUICE_ASSIGN(std::vector<SlowTier> slow, find_slow_tiers("joint", request.machine));
+  MovesSearch search(request, std::move(slow), std::move(prices));
+  Result<TimedPlan> first = plan_by_sentinel(request);
+  if (first.ok()) search.consider(std::move(first->plan), kFirstPlanBy);
   search.try_roundings();
   if (std::optional<TimedPlan> best = search.take_best()) return *std::move(best);
   return first.error();

@@ -21,9 +21,12 @@ struct TimedPlan {
   Seconds seconds = 0;  // simulated
 };
 
-// `prices`: of this step in this budget, where they are known already. A draft (PlanRequest::draft) goes without prices
-// and the exact search for offsets.
+// `prices`: of this step in this budget, where they are known already. A draft (PlanRequest::draft) seeks no others, and
+// goes without the exact search for offsets.
 Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrices> prices = std::nullopt);
+
+// The plan that this one is held against.
+Result<TimedPlan> plan_by_sentinel(const PlanRequest& request);
 
 // What a plan would take if offsets were no matter: milliseconds of work. Nothing where an op's operands do not fit.
 std::optional<Seconds> estimate_moves(const PlanRequest& request);
