@@ -56,16 +56,16 @@ if ! cmake --preset release -DSLUICE_BUILD_TESTS=OFF >build/demo.configure.log 2
 fi
 NINJA_STATUS='%f %t ' cmake --build --preset release | show_progress
 
-echo "[3/3] Training $model, batch $batch: all in fast memory, paging on demand, and Sentinel's plan; $steps steps each"
+echo "[3/3] Training $model, batch $batch: all in fast memory, paging on demand, Sentinel's plan and ours; $steps steps each"
 result=build/demo.json
 build/release/tools/sluice compare "$model" --batch "$batch" --fast "$fast" --spill-dir "$spill" \
-  --planners fast-only,on-demand,sentinel --steps $((steps + 2)) --starts 1 --json "$result"
+  --planners fast-only,on-demand,sentinel,joint --steps $((steps + 2)) --starts 1 --json "$result"
 
 hashes=$(grep -o '"parameter_hash": *"[^"]*"' "$result" | sort | uniq -c)
 read -r runs _ hash <<<"${hashes//\"/}"
 echo
-if (($(wc -l <<<"$hashes") == 1 && runs == 3)); then
-  echo "Same bits: after training, the parameters of all three runs are identical (hash $hash)."
+if (($(wc -l <<<"$hashes") == 1 && runs == 4)); then
+  echo "Same bits: after training, the parameters of all four runs are identical (hash $hash)."
 else
   echo "DIFFERENT BITS: the planners did not end with the same parameters:" >&2
   echo "$hashes" >&2
