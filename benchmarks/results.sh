@@ -188,7 +188,7 @@ because a process for each planner holds all of the model in this machine's 24 G
       ;;
     kernel_choice) keep "${1}_vgg16_b8" "$sluice" compare vgg16 --batch 8 --fast 30% --lr 0.001 --steps 6 \
       --planners sentinel,kernel-choice --spill-dir "$spill" --json "$out/${1}_vgg16_b8.json" ;;
-    chen_sqrt) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,chen-sqrt@60% \
+    chen_sqrt) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,chen-sqrt@60%,joint@20% \
       --rivals plain,checkpoint --rounds 5 --spill-dir "$spill" --json "$out/$1.json" ;;
     plan_packing) pack_plans "$1" resnet32:32 resnet50:8 vgg16:4 mobilenet_v2:8 densenet121:4 inception_v3:4 bert_base:2 \
       gpt2_small:1 lstm:20 dcgan:32 resnet152:4 ;;
