@@ -182,6 +182,10 @@ TEST(CertifiedBound, AllowsTwoTensorsOneRoomUnderOneOp) {
   const Seconds taken = simulate(lower_plan(graph, machine, plan).value(), costs).step_seconds;
   EXPECT_NEAR(taken, 0.8, 1e-6) << "everything is hidden";
   EXPECT_LE(certified_bound(graph, costs, machine, budgets, Encoding::kNone, 5)->seconds, taken);
+  // At prices by which both would pay for the room of op 1, were it taken while copies come and go.
+  StepPrices prices{{0, 5e-10, 0, 0, 0}, std::vector<SlotPrice>(5, {0, 0}), std::vector<SlotPrice>(6, {0.5, 0.5})};
+  const BoundedStep step{graph, profile.op_seconds, two_way_link(costs, machine), budgets[kFastTier]};
+  EXPECT_LE(certified_seconds(step, prices).value(), taken);
 }
 
 // Half of the bytes on the link: half as long where everything waits for it.
