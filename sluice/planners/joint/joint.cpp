@@ -23,7 +23,16 @@ namespace {
 constexpr double kAboutAsFast = 1.01;      // of the estimated time of the graph's own order: what is worth a draft
 constexpr std::size_t kMostOrders = 4;     // beside the graph's own
 constexpr std::size_t kMostPlanned = 2;    // drafts that are planned with care
+constexpr double kNothing = 1e-6;          // lost by a plan beside which no other is sought, of the compute time
 constexpr double kPaysToMakeAgain = 0.99;  // of the bound of the graph's own order, to try it in other orders
+
+// Of all ops in the graph's own order, with everything in fast memory.
+Seconds compute_seconds(const PlanRequest& request) {
+  const CostModel costs(request.graph, request.profile, request.machine);
+  Seconds seconds = 0;
+  for (OpIndex op = 0; op < request.graph.op_count(); ++op) seconds += costs.op_seconds(op);
+  return seconds;
+}
 
 // A step to plan: its schedule, and what is known of it.
 struct Step {
@@ -62,6 +71,8 @@ class JointSearch {
   explicit JointSearch(const PlanRequest& request) : request_(request) {}
 
   Result<TimedPlan> run() {
+    Result<TimedPlan> best = plan_by_sentinel(request_);
+    if (best.ok() && best->seconds <= compute_seconds(request_) * (1 + kNothing)) return best;
     const bool again_pays = add_order({});
     for (Step& each : deferred_steps(request_)) {
       if (again_pays) {
@@ -71,10 +82,7 @@ class JointSearch {
       }
     }
     keep_fastest_drafts();
-    Result<TimedPlan> best = Error{ErrorCode::kInfeasible, "no plan yet"};
     for (Step& each : steps_) keep_faster(best, each, plan_moves(asked(each)->request(), each.prices));
-    const bool has_own = std::ranges::any_of(steps_, &std::vector<OpIndex>::empty, &Step::schedule);
-    if (!has_own || !best.ok()) keep_faster(best, {}, plan_by_sentinel(request_));
     return best;
   }
 

@@ -89,6 +89,13 @@ PlanningProblem dense_behind_convolutions() {
   return problem;
 }
 
+TEST(Joint, SeeksNothingWhereNothingIsLost) {
+  const PlanningProblem problem = dense_behind_convolutions();
+  const Plan plan = make_plan("joint", problem.request(1)).value();
+  EXPECT_TRUE(plan.schedule.empty());
+  EXPECT_TRUE(plan.migrations.empty());
+}
+
 TEST(Joint, RunsUpdatesLaterWhereThatIsFaster) {
   const PlanningProblem problem = dense_behind_convolutions();
   Plan plan = make_plan("joint", problem.request(0.3)).value();
