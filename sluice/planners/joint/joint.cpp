@@ -1,7 +1,8 @@
 // Our own planner: what is made again, which updates run later, what moves and when.
 //
 // Steps in several orders are drafted, each by prices of memory and links; the two whose drafts are fastest are planned
-// with care (moves.hpp), and the simulator says which plan is kept, sentinel's plan of the graph's own order among them.
+// with care (moves.hpp). The simulator says which is better, and whether it is so much better than sentinel's plan of the
+// graph's own order that a prediction can tell (kWorthMoreTraffic).
 //
 //   deferred   updates run later, where the links have room (planners/schedule/deferral.hpp)
 //   again      what is worth making again is not kept or fetched (make_again.hpp)
@@ -71,8 +72,9 @@ class JointSearch {
   explicit JointSearch(const PlanRequest& request) : request_(request) {}
 
   Result<TimedPlan> run() {
-    Result<TimedPlan> best = plan_by_sentinel(request_);
-    if (best.ok() && best->seconds <= compute_seconds(request_) * (1 + kNothing)) return best;
+    Result<TimedPlan> sentinel = plan_by_sentinel(request_);
+    if (sentinel.ok()) sentinel->plan.planner_config.emplace_back("made_by", "sentinel");
+    if (sentinel.ok() && sentinel->seconds <= compute_seconds(request_) * (1 + kNothing)) return sentinel;
     const bool again_pays = add_order({});
     for (Step& each : deferred_steps(request_)) {
       if (again_pays) {
@@ -82,8 +84,10 @@ class JointSearch {
       }
     }
     keep_fastest_drafts();
+    Result<TimedPlan> best = Error{ErrorCode::kInfeasible, "no plan yet"};
     for (Step& each : steps_) keep_faster(best, each, plan_moves(asked(each)->request(), each.prices));
-    return best;
+    const bool clear = best.ok() && (!sentinel.ok() || best->seconds <= kWorthMoreTraffic * sentinel->seconds);
+    return clear ? best : sentinel;
   }
 
  private:
