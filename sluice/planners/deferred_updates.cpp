@@ -10,8 +10,6 @@
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/deferral.hpp"
-#include "sluice/program/program.hpp"
-#include "sluice/sim/simulator.hpp"
 
 namespace sluice {
 namespace {
@@ -54,16 +52,11 @@ class OrderSearch {
       if (!failure_) failure_ = plan.error();
       return;
     }
-    const Seconds seconds = simulated(asked->request(), *plan);
+    const Seconds seconds = simulated_seconds(asked->request(), *plan);
     if (best_ && seconds >= (spread_ ? kFasterOrder : kWorthMoreTraffic) * seconds_) return;
     best_ = std::move(asked);
     spread_ = spread;
     seconds_ = seconds;
-  }
-
-  static Seconds simulated(const PlanRequest& request, const Plan& plan) {
-    const CostModel costs(request.graph, request.profile, request.machine);
-    return simulate(lower_plan(request.graph, request.machine, plan).value(), costs).step_seconds;
   }
 
   const PlanRequest& given_;

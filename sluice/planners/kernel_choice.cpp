@@ -21,8 +21,6 @@
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
-#include "sluice/program/program.hpp"
-#include "sluice/sim/simulator.hpp"
 
 namespace sluice {
 namespace {
@@ -168,9 +166,7 @@ class KernelSearch {
 
   void keep_if_best(std::shared_ptr<const RescheduledRequest> step, std::vector<OpChoice> choices,
                     const std::string& rule, const Plan& plan) {
-    const PlanRequest& request = step->request();
-    const CostModel costs(request.graph, request.profile, request.machine);
-    const Seconds seconds = simulate(lower_plan(request.graph, request.machine, plan).value(), costs).step_seconds;
+    const Seconds seconds = simulated_seconds(step->request(), plan);
     const bool own = is_own_choice(given_.graph, choices);
     if (own) own_seconds_ = seconds;
     const bool best_is_own = best_ && own_seconds_ == seconds_;

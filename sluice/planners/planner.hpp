@@ -76,6 +76,9 @@ Result<Plan> make_plan(std::string_view planner, const PlanRequest& request);
 // The planner's search, if it has one and can plan for this request; nullptr if it has none. Unknown name: kBadInput.
 Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const PlanRequest& request);
 
+// What a step with this plan takes, by the simulator. The plan may have a schedule and choices of its own.
+Seconds simulated_seconds(const PlanRequest& request, const Plan& plan);
+
 // What make_plan() does with a planner's plan: verifies it and fills in planner, predicted step time and lower bound.
 Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan);
 

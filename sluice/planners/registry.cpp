@@ -129,11 +129,16 @@ Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const 
   return chosen.entry->search(with_additions(request, chosen));
 }
 
-Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan) {
-  plan.planner = planner;
+Seconds simulated_seconds(const PlanRequest& request, const Plan& plan) {
   const Program program = lower_plan(request.graph, request.machine, plan).value();
   const PlanCosts costs(request.graph, request.profile, request.machine, plan);
-  plan.predicted_step_seconds = simulate(program, costs.costs()).step_seconds;
+  return simulate(program, costs.costs()).step_seconds;
+}
+
+Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan) {
+  plan.planner = planner;
+  plan.predicted_step_seconds = simulated_seconds(request, plan);
+  const PlanCosts costs(request.graph, request.profile, request.machine, plan);
   const bool encodes = staging_bytes(plan) > 0;
   plan.lower_bound_seconds = step_lower_bound(costs.graph(), costs.costs(), request.machine, request.budgets,
                                               encodes ? Encoding::kZeroValue : Encoding::kNone);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -43,6 +44,9 @@ class CostModel {
 
   // Op time with every operand in the fast tier.
   Seconds op_seconds(OpIndex op) const { return op_seconds_[static_cast<std::size_t>(op)]; }
+
+  // Of all ops, one after the other.
+  Seconds compute_seconds() const { return std::accumulate(op_seconds_.begin(), op_seconds_.end(), Seconds{0}); }
 
   // Op time with operands where `operand_tiers` says; never less than in the fast tier.
   Seconds op_seconds(OpIndex op, std::span<const TierId> operand_tiers) const;

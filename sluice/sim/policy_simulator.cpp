@@ -154,10 +154,8 @@ Result<PolicyTimeline> predict_policy(const PolicyRequest& request, const Graph&
   const PageLayout layout = allocation_order_layout(graph, liveness);
   const PolicyMemory memory = policy_memory(machine, tiers, request.fast_bytes, layout.bytes);
   SLUICE_ASSIGN(const std::unique_ptr<Policy> policy, make_policy(*chosen.entry, memory, chosen.tuning));
-  Seconds fast_step_seconds = 0;
-  for (OpIndex op = 0; op < graph.op_count(); ++op) fast_step_seconds += costs.op_seconds(op);
   return simulate_policy(graph, liveness, layout, costs, machine, tiers, *policy,
-                         settling_steps(chosen.tuning, fast_step_seconds));
+                         settling_steps(chosen.tuning, costs.compute_seconds()));
 }
 
 }  // namespace sluice

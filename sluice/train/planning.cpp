@@ -118,10 +118,7 @@ Seconds predicted_baseline_seconds(const Workload& workload, const Machine& mach
     if (plan.ok()) return plan->predicted_step_seconds;
   }
   const Profile times = rescheduled_times(profile, step);
-  const CostModel costs(step.graph, times, machine);
-  Seconds seconds = 0;
-  for (OpIndex op = 0; op < step.graph.op_count(); ++op) seconds += costs.op_seconds(op);
-  return seconds;
+  return CostModel(step.graph, times, machine).compute_seconds();
 }
 
 }  // namespace sluice

@@ -27,14 +27,6 @@ constexpr std::size_t kMostPlanned = 2;    // drafts that are planned with care
 constexpr double kNothing = 1e-6;          // lost by a plan beside which no other is sought, of the compute time
 constexpr double kPaysToMakeAgain = 0.99;  // of the bound of the graph's own order, to try it in other orders
 
-// Of all ops in the graph's own order, with everything in fast memory.
-Seconds compute_seconds(const PlanRequest& request) {
-  const CostModel costs(request.graph, request.profile, request.machine);
-  Seconds seconds = 0;
-  for (OpIndex op = 0; op < request.graph.op_count(); ++op) seconds += costs.op_seconds(op);
-  return seconds;
-}
-
 // A step to plan: its schedule, and what is known of it.
 struct Step {
   std::vector<OpIndex> schedule;  // of the given graph; empty: its own order
@@ -74,7 +66,8 @@ class JointSearch {
   Result<TimedPlan> run() {
     Result<TimedPlan> sentinel = plan_by_sentinel(request_);
     if (sentinel.ok()) sentinel->plan.planner_config.emplace_back("made_by", "sentinel");
-    if (sentinel.ok() && sentinel->seconds <= compute_seconds(request_) * (1 + kNothing)) return sentinel;
+    const CostModel costs(request_.graph, request_.profile, request_.machine);
+    if (sentinel.ok() && sentinel->seconds <= (1 + kNothing) * costs.compute_seconds()) return sentinel;
     const bool again_pays = add_order({});
     for (Step& each : deferred_steps(request_)) {
       if (again_pays) {

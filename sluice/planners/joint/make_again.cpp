@@ -17,7 +17,6 @@
 namespace sluice {
 namespace {
 
-constexpr Seconds kBoundLimit = 5;
 constexpr int kPriceRounds = 6;
 constexpr int kDeepest = 4;              // tensors made again for one another
 constexpr std::size_t kMostWriters = 8;  // slices of one tensor
@@ -164,12 +163,13 @@ class SavingSearch {
   double waiting(TensorId id, OpIndex before) const {
     const std::vector<Use>& uses = liveness_.uses[id];
     const auto next = std::ranges::lower_bound(uses, before, {}, &Use::op);
-    if (next != uses.end() && next->op == before) return 0;
+    const bool wanted_later = next != uses.end() && next->reads;  // what is written anew is not
+    if (wanted_later && next->op == before) return 0;
     const bool persistent = is_persistent(graph_.tensor(id).role);
     const OpIndex from = next == uses.begin() ? kBeforeFirst : (next - 1)->op;
     const bool has_copy = persistent && last_write(id, before) == -1;
-    if (next == uses.end() && !persistent) return least(from, before, has_copy) + room(before);
-    const OpIndex to = next == uses.end() ? graph_.op_count() : next->op;
+    if (!wanted_later && !persistent) return least(from, before, has_copy) + room(before);
+    const OpIndex to = wanted_later ? next->op : graph_.op_count();
     const double more =
         least(from, before, has_copy) + room(before) + least(before - 1, to, has_copy) - least(from, to, has_copy);
     return std::max(0.0, more);
@@ -218,10 +218,10 @@ std::optional<PricedStep> priced(const PlanRequest& request, std::vector<OpIndex
   result.profile = rescheduled_times(request.profile, result.step);
   const CostModel costs(result.step.graph, result.profile, request.machine);
   auto bound =
-      certified_bound(result.step.graph, costs, request.machine, request.budgets, Encoding::kNone, kBoundLimit);
+      certified_bound(result.step.graph, costs, request.machine, request.budgets, Encoding::kNone, kPriceSeconds);
   if (!bound) return std::nullopt;
   result.bound = std::move(*bound);
-  for (OpIndex op = 0; op < result.step.graph.op_count(); ++op) result.compute += costs.op_seconds(op);
+  result.compute = costs.compute_seconds();
   return result;
 }
 

@@ -12,13 +12,10 @@
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/slow_rooms.hpp"
-#include "sluice/program/program.hpp"
-#include "sluice/sim/simulator.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr Seconds kPriceSeconds = 5;
 constexpr std::string_view kFirstPlanBy = "sentinel";
 constexpr std::size_t kMostSearched = 3;  // drafts that the exact search packs
 constexpr double kMostRent = 1.05;        // of what moving costs, for a gap to stay: prices are of a fluid
@@ -67,7 +64,7 @@ class MovesSearch {
   }
 
   Seconds consider(Plan plan, std::string_view made_by) {
-    const Seconds seconds = simulate(lower_plan(request_.graph, request_.machine, plan).value(), costs_).step_seconds;
+    const Seconds seconds = simulated_seconds(request_, plan);
     ++considered_;
     if (best_ && seconds >= seconds_) return seconds;
     best_ = std::move(plan);
@@ -190,8 +187,7 @@ Result<TimedPlan> plan_by_sentinel(const PlanRequest& request) {
   PlanRequest asked = request;
   asked.additions = sentinel.additions;
   SLUICE_ASSIGN(Plan plan, sentinel.entry->plan(asked));
-  const CostModel costs(request.graph, request.profile, request.machine);
-  const Seconds seconds = simulate(lower_plan(request.graph, request.machine, plan).value(), costs).step_seconds;
+  const Seconds seconds = simulated_seconds(request, plan);
   return TimedPlan{std::move(plan), seconds};
 }
 
