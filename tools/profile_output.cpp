@@ -197,26 +197,37 @@ std::string describe_placements(const Graph& graph, const Machine& machine, cons
 
 std::string describe_encodings(const Graph& graph, const Profile& profile, std::size_t count) {
   const std::vector<TensorSaving> savings = encoding_savings(graph, *profile.encodings);
-  TextTable table({{"tensor"}, {"MiB", Align::kRight}, {"encoded MiB", Align::kRight}, {"ratio", Align::kRight}});
+  TextTable table({{"tensor"}, {"encoding"}, {"MiB", Align::kRight}, {"encoded MiB", Align::kRight}, {"ratio", Align::kRight}});
   for (std::size_t i = 0; i < std::min(count, savings.size()); ++i) {
     const auto& [tensor, bytes, encoded] = savings[i];
-    table.add_row({graph.tensor(tensor).name, fmt::format("{:.2f}", in_mebibytes(bytes)),
-                   fmt::format("{:.2f}", in_mebibytes(encoded)),
+    table.add_row({graph.tensor(tensor).name, std::string(to_string(own_encoding(graph.tensor(tensor)))),
+                   fmt::format("{:.2f}", in_mebibytes(bytes)), fmt::format("{:.2f}", in_mebibytes(encoded)),
                    fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(encoded))});
   }
-  return fmt::format("\none thread encodes {} and decodes {}; encoding saves bytes of {} tensors\n\n{}",
-                     format_bandwidth(profile.encodings->encode), format_bandwidth(profile.encodings->decode),
-                     savings.size(), table.text());
+  std::string text = "\n";
+  for (const Encoding encoding : {Encoding::kZeroValue, Encoding::kNarrow}) {
+    const CoderSpeed& speed = profile.encodings->speed(encoding);
+    text += fmt::format("{} ({}): one thread encodes {} and decodes {}\n", to_string(encoding),
+                        elements_allowed(encoding), format_bandwidth(speed.encode), format_bandwidth(speed.decode));
+  }
+  return text + fmt::format("encoding saves bytes of {} tensors\n\n{}", savings.size(), table.text());
 }
 
 nlohmann::json encodings_json(const Graph& graph, const EncodingFigures& figures) {
   nlohmann::json tensors = nlohmann::json::array();
   for (const auto& [tensor, bytes, encoded] : encoding_savings(graph, figures)) {
-    tensors.push_back({{"tensor", graph.tensor(tensor).name}, {"bytes", bytes}, {"encoded_bytes", encoded}});
+    tensors.push_back({{"tensor", graph.tensor(tensor).name},
+                       {"encoding", to_string(own_encoding(graph.tensor(tensor)))},
+                       {"bytes", bytes},
+                       {"encoded_bytes", encoded}});
   }
-  return {{"encode_bytes_per_second", figures.encode},
-          {"decode_bytes_per_second", figures.decode},
-          {"tensors", std::move(tensors)}};
+  nlohmann::json coders;
+  for (const Encoding encoding : {Encoding::kZeroValue, Encoding::kNarrow}) {
+    const CoderSpeed& speed = figures.speed(encoding);
+    coders[std::string(to_string(encoding))] = {{"encode_bytes_per_second", speed.encode},
+                                                {"decode_bytes_per_second", speed.decode}};
+  }
+  return {{"coders", std::move(coders)}, {"tensors", std::move(tensors)}};
 }
 
 nlohmann::json op_times_json(const Graph& graph, const Profile& profile) {

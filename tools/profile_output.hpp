@@ -19,7 +19,7 @@ std::string describe_times(const Graph& graph, const Machine& machine, const Pro
 std::string describe_placements(const Graph& graph, const Machine& machine, const Profile& profile,
                                 const PlacementEffort& effort, std::size_t count);
 
-// How fast the encoder is, and the `count` tensors of which encoding saves the most bytes. Needs Profile::encodings.
+// How fast the encoders are, and the `count` tensors of which encoding saves the most bytes. Needs Profile::encodings.
 std::string describe_encodings(const Graph& graph, const Profile& profile, std::size_t count);
 
 // The `count` ops with several implementations for which the choice makes the largest difference: time and workspace of

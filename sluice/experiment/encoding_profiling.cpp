@@ -3,7 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "sluice/exec/measure/coder_probe.hpp"
-#include "sluice/exec/measure/zero_recorder.hpp"
+#include "sluice/exec/measure/encoding_recorder.hpp"
 
 namespace sluice {
 namespace {
@@ -11,13 +11,13 @@ namespace {
 constexpr float kLearningRateOfProfile = 1e-3F;  // small, so that a model without warm-up stays finite for a few steps
 
 // In a workload of its own: the caller's goes on as if nothing had been trained.
-Result<std::vector<Bytes>> count_zeros(const Workload& workload, const Machine& machine, const Profile& profile,
+Result<std::vector<Bytes>> count_encoded_bytes(const Workload& workload, const Machine& machine, const Profile& profile,
                                        const FastBudget& fast, const SessionOptions& options) {
   SLUICE_ASSIGN(Workload trained, build_workload(workload.options));
   const std::string_view planner = fast.size ? std::string_view("on-demand") : kBaselinePlanner;
   SLUICE_ASSIGN(const Plan plan, plan_workload(trained, machine, profile, planner, {fast.size, true, true}));
   SLUICE_ASSIGN(const auto session, Session::create(trained, machine, plan, options));
-  ZeroRecorder recorder(trained.graph());
+  EncodingRecorder recorder(trained.graph());
   for (std::int64_t step = 0; step < kEncodingSteps; ++step) {
     session->executor().observe(step + 1 == kEncodingSteps ? &recorder : nullptr);
     SLUICE_RETURN_IF_ERROR(session->run_step(step, kLearningRateOfProfile));
@@ -39,10 +39,9 @@ Status add_encodings(const Workload& workload, const Machine& machine, const Fas
     return {};
   }
   EncodingFigures figures;
-  SLUICE_ASSIGN(const CoderSpeed speed, measure_coder());
-  figures.encode = speed.encode;
-  figures.decode = speed.decode;
-  SLUICE_ASSIGN(figures.encoded_bytes, count_zeros(workload, machine, profile, fast, session));
+  SLUICE_ASSIGN(figures.zero_value, measure_coder(Encoding::kZeroValue));
+  SLUICE_ASSIGN(figures.narrow, measure_coder(Encoding::kNarrow));
+  SLUICE_ASSIGN(figures.encoded_bytes, count_encoded_bytes(workload, machine, profile, fast, session));
   cache.put_encodings(key, figures);
   if (const Status saved = cache.save(); !saved.ok()) spdlog::warn(saved.error().message);
   profile.encodings = std::make_shared<EncodingFigures>(std::move(figures));

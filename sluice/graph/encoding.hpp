@@ -4,6 +4,9 @@
 // kZeroValue keeps the elements that are not zero and a mask of one bit per element that says which they are. What ReLU
 // and dropout leave is often half zeros. Zero means that every bit is zero: -0.0 and every NaN keep their bits.
 //
+// kNarrow keeps of integers the low bits that the largest of a chunk needs: 1, 2, 4, 8 or 16 of each. Where a 2 x 2 max
+// pool found its values takes 2 bits instead of 8, a mask of zeros and ones takes one.
+//
 // An encoded tensor lies in chunks. Each chunk begins where it would begin unencoded, so that the room is the worst
 // case, and takes as many whole blocks of a disk as it needs, or lies there as it is where encoding it would save none.
 // Pure functions. Thread-safe.
@@ -16,16 +19,21 @@
 
 namespace sluice {
 
-enum class Encoding { kNone, kZeroValue };
+enum class Encoding { kNone, kZeroValue, kNarrow };
 
 inline constexpr Bytes kEncodedChunkBytes = 256 * kKiB;  // unencoded; the last chunk of a tensor may be shorter
 
-// Whether the tensor's kind of elements allows the encoding: zero-value is for floats.
-constexpr bool allows(const Tensor& tensor, Encoding encoding) {
-  return encoding == Encoding::kNone || tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16;
+// The encoding for the tensor's kind of elements.
+constexpr Encoding own_encoding(const Tensor& tensor) {
+  return tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16 ? Encoding::kZeroValue : Encoding::kNarrow;
 }
 
-std::string_view to_string(Encoding encoding);  // "zero-value"
+constexpr bool allows(const Tensor& tensor, Encoding encoding) {
+  return encoding == Encoding::kNone || encoding == own_encoding(tensor);
+}
+
+std::string_view to_string(Encoding encoding);         // "zero-value"
+std::string_view elements_allowed(Encoding encoding);  // "f32 and bf16"
 std::optional<Encoding> parse_encoding(std::string_view name);
 
 }  // namespace sluice

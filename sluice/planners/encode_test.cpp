@@ -21,7 +21,7 @@ PlanningProblem half_zeros(const std::string& slow, BytesPerSecond link, BytesPe
   for (const Tensor& tensor : problem.graph.tensors()) {
     figures->encoded_bytes.push_back(align_up(tensor.bytes / 2 + tensor.bytes / 32, kTensorAlignment));
   }
-  figures->encode = figures->decode = coder;
+  figures->zero_value = {coder, coder};
   problem.profile.encodings = figures;
   return problem;
 }

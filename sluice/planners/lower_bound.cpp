@@ -13,14 +13,13 @@ namespace {
 
 // Bytes of non-persistent tensors made before op k and used at or after it, by k; each as few as may move of it.
 IdVector<OpIndex, Bytes> bytes_across(const Graph& graph, const Liveness& liveness, const CostModel& costs,
-                                      Encoding encoding) {
+                                      bool encoded) {
   IdVector<OpIndex, Bytes> change(graph.ops().size() + 2, 0);
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     const Interval<OpIndex> range = liveness.ranges[id];
     if (is_persistent(graph.tensor(id).role) || range.length() < 2) continue;
     const Bytes room = room_for(graph.tensor(id), kFastTier, false).bytes;
-    const bool encoded = allows(graph.tensor(id), encoding);
-    const Bytes bytes = encoded ? costs.moved_bytes({id, room, encoding}) : room;
+    const Bytes bytes = encoded ? costs.moved_bytes({id, room, own_encoding(graph.tensor(id))}) : room;
     change[range.begin + 1] += bytes;
     change[range.end] -= bytes;
   }
@@ -54,7 +53,7 @@ Seconds longest_compute(const Graph& graph, const CostModel& costs) {
 }  // namespace
 
 Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
-                         std::span<const Bytes> budgets, Encoding encoding) {
+                         std::span<const Bytes> budgets, bool encoded) {
   const Seconds compute = longest_compute(graph, costs);
   const bool one_processor =
       std::ranges::all_of(graph.ops(), [](const Op& op) { return op.processor == kMainProcessor; });
@@ -64,7 +63,7 @@ Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machi
   if (!out || !in) return compute;
 
   const Liveness liveness = analyze_liveness(graph);
-  const IdVector<OpIndex, Bytes> across = bytes_across(graph, liveness, costs, encoding);
+  const IdVector<OpIndex, Bytes> across = bytes_across(graph, liveness, costs, encoded);
   const IdVector<OpIndex, Bytes> persistent = persistent_bytes_from(graph, liveness);
   const auto seconds = [&](Bytes bytes, LinkId link) {
     return std::max(0.0, static_cast<double>(bytes - budgets[kFastTier])) / machine.link(link).bandwidth;

@@ -24,8 +24,8 @@
 
 namespace sluice {
 
-// `costs` are those of `graph` on `machine`; budgets by TierId. `encoding`: in which non-persistent tensors may move.
+// `costs` are those of `graph` on `machine`; budgets by TierId. `encoded`: non-persistent tensors may move encoded.
 Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
-                         std::span<const Bytes> budgets, Encoding encoding = Encoding::kNone);
+                         std::span<const Bytes> budgets, bool encoded = false);
 
 }  // namespace sluice

@@ -95,7 +95,8 @@ Bytes CostModel::moved_bytes(const Load& load) const {
 
 Seconds CostModel::coding_seconds(LinkId link, const Load& load) const {
   if (load.encoding == Encoding::kNone || encodings_ == nullptr) return 0;
-  const BytesPerSecond speed = machine_.link(link).from == kFastTier ? encodings_->encode : encodings_->decode;
+  const CoderSpeed& coder = encodings_->speed(load.encoding);
+  const BytesPerSecond speed = machine_.link(link).from == kFastTier ? coder.encode : coder.decode;
   return static_cast<Seconds>(load.bytes) * seconds_per_byte(speed);
 }
 
@@ -111,7 +112,9 @@ double CostModel::interference(LinkId link, const Load& load) const {
 }
 
 bool CostModel::worth_encoding(LinkId outward, LinkId inward, const Load& load) const {
-  if (encodings_ == nullptr || encodings_->encode <= 0 || encodings_->decode <= 0) return false;
+  if (encodings_ == nullptr) return false;
+  const CoderSpeed& coder = encodings_->speed(load.encoding);
+  if (coder.encode <= 0 || coder.decode <= 0) return false;
   const Load as_it_is{load.tensor, load.bytes, Encoding::kNone};
   return std::ranges::all_of(std::array{outward, inward}, [&](LinkId link) {
     return transfer_seconds(link, load) < transfer_seconds(link, as_it_is);

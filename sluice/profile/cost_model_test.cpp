@@ -81,7 +81,7 @@ class EncodedTransfers : public CostModelTest {
   }
   void encode_at(BytesPerSecond encode, BytesPerSecond decode) {
     profile_.encodings = std::make_shared<EncodingFigures>(
-        EncodingFigures{.encoded_bytes = {2048, 0}, .encode = encode, .decode = decode});
+        EncodingFigures{.encoded_bytes = {2048, 0}, .zero_value = {encode, decode}});
   }
   static constexpr Load kEncoded{0, 8192, Encoding::kZeroValue};
 };

@@ -7,16 +7,27 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
+#include "sluice/graph/encoding.hpp"
 
 namespace sluice {
 
 class JsonReader;
 
-struct EncodingFigures {
-  // By TensorId: what a transfer moves of the tensor when it is encoded (kZeroValue), in whole blocks; 0: not measured.
-  std::vector<Bytes> encoded_bytes;
-  BytesPerSecond encode = 0;  // bytes of the tensor, by one thread
+// Of one encoding: bytes of the tensor as it is, by one thread; 0: not measured.
+struct CoderSpeed {
+  BytesPerSecond encode = 0;
   BytesPerSecond decode = 0;
+  bool operator==(const CoderSpeed&) const = default;
+};
+
+struct EncodingFigures {
+  // By TensorId: what a transfer moves of the tensor when it is encoded (own_encoding()), in whole blocks; 0: not
+  // measured.
+  std::vector<Bytes> encoded_bytes;
+  CoderSpeed zero_value;
+  CoderSpeed narrow;
+
+  const CoderSpeed& speed(Encoding encoding) const { return encoding == Encoding::kNarrow ? narrow : zero_value; }
   bool operator==(const EncodingFigures&) const = default;
 };
 

@@ -13,7 +13,8 @@
 namespace sluice {
 namespace {
 
-constexpr int kCacheFormatVersion = 3;  // 1 had no times on cold operands, 2 had delays in those of placements
+// 1 had no times on cold operands, 2 had delays in those of placements, 3 had one encoder's speed for all.
+constexpr int kCacheFormatVersion = 4;
 
 std::string placement_key(const std::string& signature, const Tier& slow) { return signature + " @" + tier_key(slow); }
 

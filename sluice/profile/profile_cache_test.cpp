@@ -45,7 +45,7 @@ TEST_F(ProfileCacheTest, KeepsMeasurementsBetweenRuns) {
 }
 
 TEST_F(ProfileCacheTest, KeepsWhatEncodingWouldDoOfEachGraphApart) {
-  const EncodingFigures figures{.encoded_bytes = {0, 4096, 8192}, .encode = 3e9, .decode = 2e9};
+  const EncodingFigures figures{.encoded_bytes = {0, 4096, 8192}, .zero_value = {3e9, 2e9}, .narrow = {4e9, 1e9}};
   ProfileCache cache = ProfileCache::open("cpu A", folder_);
   EXPECT_EQ(cache.find_encodings("graph"), nullptr);
   cache.put_encodings("graph", figures);
@@ -90,7 +90,7 @@ TEST_F(ProfileCacheTest, MeasuresAgainWhatAnOlderFormatKnew) {
   ProfileCache reopened = ProfileCache::open("cpu A", folder_);
   EXPECT_FALSE(reopened.find_op("conv"));
   ASSERT_EQ(reopened.notes().size(), 1u);
-  EXPECT_NE(reopened.notes()[0].find("format version 1, this sluice has 3: measuring again"), std::string::npos);
+  EXPECT_NE(reopened.notes()[0].find("format version 1, this sluice has 4: measuring again"), std::string::npos);
 }
 
 TEST_F(ProfileCacheTest, KeepsBandwidthsOfTiersThatHaveNoRequests) {

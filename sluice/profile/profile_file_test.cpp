@@ -98,8 +98,9 @@ TEST_F(ProfileFileTest, ReadsWhatWasSaved) {
 TEST_F(ProfileFileTest, KeepsWhatEncodingWouldDo) {
   EXPECT_FALSE(saved().contains("encodings")) << "nobody measured";
   EXPECT_EQ(profile_from_json(saved(), graph_, machine_)->encodings, nullptr);
-  EncodingFigures figures{
-      .encoded_bytes = std::vector<Bytes>(graph_.tensors().size(), 4096), .encode = 3e9, .decode = 2e9};
+  EncodingFigures figures{.encoded_bytes = std::vector<Bytes>(graph_.tensors().size(), 4096),
+                          .zero_value = {3e9, 2e9},
+                          .narrow = {4e9, 1e9}};
   figures.encoded_bytes.back() = 0;
   profile_.encodings = std::make_shared<EncodingFigures>(figures);
   const Result<Profile> read = profile_from_json(saved(), graph_, machine_);
@@ -113,7 +114,7 @@ TEST_F(ProfileFileTest, KeepsWhatEncodingWouldDo) {
   document["encodings"]["encoded_bytes"].erase(0);
   EXPECT_NE(refusal(document).message.find("tensors where the graph has"), std::string::npos);
   document = saved();
-  document["encodings"]["encode_bytes_per_second"] = -1.0;
+  document["encodings"]["narrow"]["encode_bytes_per_second"] = -1.0;
   EXPECT_EQ(refusal(document).code, ErrorCode::kBadInput);
 }
 

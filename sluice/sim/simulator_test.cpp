@@ -76,7 +76,7 @@ TEST(Simulator, WhatIsEncodedMovesFewerBytesAndTakesTheProcessor) {
   for (auto* bytes : {&step.plan.budgets, &step.plan.arena_bytes}) bytes->front() += kMiB;
   Profile profile = profile_of({4, 3, 2, 5, 1});
   profile.encodings = std::make_shared<EncodingFigures>(
-      EncodingFigures{.encoded_bytes = {0, 4096, 0, 0, 0}, .encode = 8192e6, .decode = 8192e6});
+      EncodingFigures{.encoded_bytes = {0, 4096, 0, 0, 0}, .zero_value = {8192e6, 8192e6}});
   const StepTimes timeline =
       simulate(lower_plan(step.graph, step.machine, step.plan).value(), CostModel(step.graph, profile, step.machine));
   EXPECT_EQ(timeline.link_bytes, (std::vector<Bytes>{4096, 4096}));

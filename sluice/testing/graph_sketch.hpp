@@ -28,6 +28,7 @@ class GraphSketch {
     tensor.role = role;
     tensor.bytes = 4 * random_.between<Bytes>(1, most_bytes_ / 4);
     tensor.shape = {tensor.bytes / 4};
+    if (role == Role::kActivation) set_dtype(tensor);
     return graph_.add_tensor(std::move(tensor));
   }
   TensorId add_like(const std::string& name, Role role, TensorId like) {
@@ -64,6 +65,15 @@ class GraphSketch {
   Graph finish() { return std::move(graph_); }
 
  private:
+  // Some are of integers: of a size that says so, for no seed's graphs to have others than without.
+  static void set_dtype(Tensor& tensor) {
+    const Bytes kind = tensor.bytes / 4 % 5;
+    if (kind == 0) tensor.dtype = DType::kI32;
+    if (kind != 1) return;
+    tensor.dtype = DType::kU8;
+    tensor.shape = {tensor.bytes};
+  }
+
   SeededRandom& random_;
   Bytes most_bytes_;
   Graph graph_;

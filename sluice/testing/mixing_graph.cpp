@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cstring>
 
@@ -23,11 +24,18 @@ std::uint64_t hash_bytes(std::uint64_t hash, std::span<const std::byte> bytes) {
   return mix64(hash ^ bytes.size());
 }
 
-// Half of the words of four bytes are zero, so that there is something to encode.
-void fill_bytes(std::uint64_t seed, std::span<std::byte> bytes) {
+// Half of the words of four bytes are zero and most integers are small, so that there is something to encode.
+void fill_bytes(std::uint64_t seed, DType dtype, std::span<std::byte> bytes) {
+  static constexpr std::array<std::uint64_t, 4> kWidths = {0x0101010101010101, 0x0303030303030303, 0x0f0f0f0f0f0f0f0f,
+                                                           ~std::uint64_t{0}};
+  static constexpr std::array<std::uint64_t, 4> kWideWidths = {0x0000000300000003, 0x000000ff000000ff,
+                                                               0x0000ffff0000ffff, ~std::uint64_t{0}};
+  const std::uint64_t kept = dtype == DType::kU8    ? kWidths[seed % 4]
+                             : dtype == DType::kI32 ? kWideWidths[seed % 4]
+                                                    : ~std::uint64_t{0};
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
     const std::uint64_t word =
-        mix64(seed + 0x9e3779b97f4a7c15ULL * at) & ((seed + at / 8) % 2 == 0 ? 0xffffffffULL : ~0xffffffffULL);
+        mix64(seed + 0x9e3779b97f4a7c15ULL * at) & ((seed + at / 8) % 2 == 0 ? 0xffffffffULL : ~0xffffffffULL) & kept;
     std::memcpy(bytes.data() + at, &word, std::min(sizeof(word), bytes.size() - at));
   }
 }
@@ -44,6 +52,10 @@ std::span<std::byte> MixingGraph::bytes_of(TensorId tensor, void* stored) const 
   return {static_cast<std::byte*>(stored), static_cast<std::size_t>(graph_.tensor(tensor).bytes)};
 }
 
+void MixingGraph::fill(std::uint64_t seed, TensorId tensor, void* stored) const {
+  fill_bytes(seed, graph_.tensor(tensor).dtype, bytes_of(tensor, stored));
+}
+
 std::unique_ptr<CompiledGraph> MixingGraph::rescheduled(const Rescheduled& step) const {
   return std::make_unique<MixingGraph>(step.graph, options_);
 }
@@ -52,7 +64,7 @@ void MixingGraph::mix_all(const Op& op, std::span<void* const> operands, std::ui
   std::size_t operand = 0;
   for (const TensorId input : op.inputs) hash = hash_bytes(hash, bytes_of(input, operands[operand++]));
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-    fill_bytes(mix64(hash + i), bytes_of(op.outputs[i], operands[operand++]));
+    fill(mix64(hash + i), op.outputs[i], operands[operand++]);
   }
 }
 
@@ -62,8 +74,8 @@ void MixingGraph::run_norm(const Op& op, std::span<void* const> operands, std::u
   const std::size_t inputs = op.inputs.size();
   const std::uint64_t of_x = hash_bytes(hash, bytes_of(op.inputs[0], operands[0]));
   const std::uint64_t running = hash_bytes(of_x, bytes_of(op.inputs[2], operands[2]));
-  fill_bytes(mix64(of_x + 1), bytes_of(op.outputs[1], operands[inputs + 1]));
-  if (op.outputs.size() > 2) fill_bytes(mix64(running + 2), bytes_of(op.outputs[2], operands[inputs + 2]));
+  fill(mix64(of_x + 1), op.outputs[1], operands[inputs + 1]);
+  if (op.outputs.size() > 2) fill(mix64(running + 2), op.outputs[2], operands[inputs + 2]);
   const Op apply = repeated_form(op);
   std::vector<void*> its_operands{operands[0], operands[1], operands[inputs + 1]};
   if (inputs > 3) its_operands.push_back(operands[3]);

@@ -34,6 +34,7 @@ class MixingGraph : public CompiledGraph {
  private:
   void mix_all(const Op& op, std::span<void* const> operands, std::uint64_t hash) const;
   void run_norm(const Op& op, std::span<void* const> operands, std::uint64_t hash) const;
+  void fill(std::uint64_t seed, TensorId tensor, void* stored) const;
   std::span<std::byte> bytes_of(TensorId tensor, void* stored) const;
 
   Graph graph_;

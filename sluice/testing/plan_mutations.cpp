@@ -299,15 +299,15 @@ std::vector<ResidencyIndex> slow_residencies(const PlanCase& c, bool encoded) {
 }
 
 void encode(PlanCase& c, ResidencyIndex residency) {
-  c.plan.residencies[as_index(residency)].encoding = Encoding::kZeroValue;
+  Residency& chosen = c.plan.residencies[as_index(residency)];
+  chosen.encoding = own_encoding(c.graph.tensor(chosen.tensor));
 }
 
-bool encode_integers(PlanCase& c) {
+bool encode_as_another_kind(PlanCase& c) {
   const auto encoded = slow_residencies(c, true);
   if (encoded.empty()) return false;
-  const Residency& residency = c.plan.residencies[as_index(c.random.pick(encoded))];
-  c.graph.tensor(residency.tensor).dtype = c.random.chance(0.5) ? DType::kI32 : DType::kU8;
-  c.plan.graph_fingerprint = c.graph.fingerprint();
+  Encoding& encoding = c.plan.residencies[as_index(c.random.pick(encoded))].encoding;
+  encoding = encoding == Encoding::kNarrow ? Encoding::kZeroValue : Encoding::kNarrow;
   return true;
 }
 
@@ -383,7 +383,7 @@ std::vector<PlanMutation> plan_mutations() {
       {"EndElsewhere", Rule::kCycleClosed, end_elsewhere},
       {"BeginTwice", Rule::kCycleClosed, begin_twice},
       {"RemoveLink", Rule::kLinkExists, remove_link},
-      {"EncodeIntegers", Rule::kEncodingAllowed, encode_integers},
+      {"EncodeAsAnotherKind", Rule::kEncodingAllowed, encode_as_another_kind},
       {"EncodeInFastTier", Rule::kEncodingAllowed, encode_in_fast_tier},
       {"EncodeWhatAnOpUses", Rule::kEncodingAllowed, encode_what_an_op_uses},
       {"BeginEncoded", Rule::kEncodingAllowed, begin_encoded},

@@ -207,8 +207,7 @@ std::vector<ResidencyIndex> may_be_encoded(const Graph& graph, const Plan& plan)
   std::vector<bool> may(plan.residencies.size());
   for (std::size_t i = 0; i < may.size(); ++i) {
     const Residency& r = plan.residencies[i];
-    may[i] = r.tier != kFastTier && allows(graph.tensor(r.tensor), Encoding::kZeroValue) &&
-             !is_persistent(graph.tensor(r.tensor).role);
+    may[i] = r.tier != kFastTier && !is_persistent(graph.tensor(r.tensor).role);
     for (OpIndex op = r.ops.begin; op < r.ops.end && may[i]; ++op) {
       const auto& tiers = plan.ops[static_cast<std::size_t>(op)].operand_tiers;
       std::vector<TensorId> operands = graph.op(op).inputs;
@@ -230,7 +229,7 @@ std::vector<ResidencyIndex> may_be_encoded(const Graph& graph, const Plan& plan)
 
 void encode_some(SeededRandom& random, const Graph& graph, Plan& plan) {
   for (const ResidencyIndex i : may_be_encoded(graph, plan)) {
-    if (random.chance(0.5)) plan.residencies[i].encoding = Encoding::kZeroValue;
+    if (random.chance(0.5)) plan.residencies[i].encoding = own_encoding(graph.tensor(plan.residencies[i].tensor));
   }
   plan.arena_bytes[static_cast<std::size_t>(kFastTier)] += staging_bytes(plan);
 }

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "sluice/base/random.hpp"
+#include "sluice/exec/transfer/chunk_coder.hpp"
 #include "sluice/exec/transfer/probe_clock.hpp"
-#include "sluice/exec/transfer/zero_value.hpp"
 #include "sluice/memory/arena.hpp"
 
 namespace sluice {
@@ -14,6 +14,7 @@ namespace {
 constexpr Bytes kCodedBytes = 64 * kMiB;  // beyond the caches
 constexpr int kCoderRepetitions = 3;
 constexpr Bytes kFloatBytes = 4;
+constexpr std::uint64_t kTwoBits = 0x0303030303030303;
 
 void fill_with_half_zeros(std::byte* chunk) {
   for (Bytes i = 0; i < kEncodedChunkBytes / kFloatBytes; ++i) {
@@ -23,37 +24,46 @@ void fill_with_half_zeros(std::byte* chunk) {
   }
 }
 
+void fill_with_small_integers(std::byte* chunk) {
+  for (Bytes i = 0; i < kEncodedChunkBytes; i += static_cast<Bytes>(sizeof kTwoBits)) {
+    const std::uint64_t eight = random_bits(1, 0, static_cast<std::uint64_t>(i)) & kTwoBits;
+    std::memcpy(chunk + i, &eight, sizeof eight);
+  }
+}
+
 }  // namespace
 
 // Decoding undoes what encoding did, so each round begins with the same bytes. Encoded chunks go to two rooms in turn,
 // as they would to staging, and from there to where a transfer would have read them.
-Result<CoderSpeed> measure_coder() {
+Result<CoderSpeed> measure_coder(Encoding encoding) {
   SLUICE_ASSIGN(const Arena tensor, Arena::map(kCodedBytes, "a tensor to encode"));
   SLUICE_ASSIGN(const Arena staging, Arena::map(2 * kEncodedChunkBytes, "staging"));
-  fill_with_half_zeros(tensor.data());
+  const bool integers = encoding == Encoding::kNarrow;
+  integers ? fill_with_small_integers(tensor.data()) : fill_with_half_zeros(tensor.data());
+  const Bytes element_bytes = integers ? 1 : kFloatBytes;
   for (Bytes at = kEncodedChunkBytes; at < kCodedBytes; at += kEncodedChunkBytes) {
     std::memcpy(tensor.data() + at, tensor.data(), static_cast<std::size_t>(kEncodedChunkBytes));
   }
-  ZeroValueCoder coder;
+  ChunkCoder coder;
   StoredChunk stored;
   CoderSpeed best;
   for (int i = 0; i < kCoderRepetitions; ++i) {
-    const Seconds encoding = time_of([&] {
+    const Seconds packing = time_of([&] {
       for (Bytes at = 0; at < kCodedBytes; at += kEncodedChunkBytes) {
         std::byte* const room = staging.data() + at % (2 * kEncodedChunkBytes);
-        stored = coder.encode(tensor.data() + at, kEncodedChunkBytes, kFloatBytes, room);
+        stored = coder.encode(encoding, tensor.data() + at, kEncodedChunkBytes, element_bytes, room);
       }
     });
     for (Bytes at = 0; at < kCodedBytes; at += kEncodedChunkBytes) {
       std::memcpy(tensor.data() + at, staging.data(), static_cast<std::size_t>(stored.stored_bytes));
     }
-    const Seconds decoding = time_of([&] {
+    const Seconds unpacking = time_of([&] {
       for (Bytes at = 0; at < kCodedBytes; at += kEncodedChunkBytes) {
-        coder.decode(tensor.data() + at, kEncodedChunkBytes, kFloatBytes, stored);
+        coder.decode(encoding, tensor.data() + at, kEncodedChunkBytes, element_bytes, stored);
       }
     });
-    best.encode = std::max(best.encode, static_cast<double>(kCodedBytes) / encoding);
-    best.decode = std::max(best.decode, static_cast<double>(kCodedBytes) / decoding);
+    best.encode = std::max(best.encode, static_cast<double>(kCodedBytes) / packing);
+    best.decode = std::max(best.decode, static_cast<double>(kCodedBytes) / unpacking);
   }
   return best;
 }

@@ -45,20 +45,21 @@ void EncodingEngine::submit(TransferIndex transfer, Bytes from_offset, Bytes to_
   const TransferInstruction& instruction = program_.transfers[as_index(transfer)];
   Transfer submitted{.id = transfer, .from = from_offset, .to = to_offset, .bytes = bytes};
   if (instruction.encoding != Encoding::kNone) {
+    submitted.encoding = instruction.encoding;
     submitted.element_bytes = size_of(graph_.tensor(instruction.tensor).dtype);
     submitted.chunks = &(*config_.residencies)[as_index(instruction.encoded)];
   }
   transfers_.push_back(std::move(submitted));
   if (issuing_ == transfers_.end()) issuing_ = std::prev(transfers_.end());
   // Encoding is left to wait(): it takes time.
-  while (issuing_ != transfers_.end() && (issuing_->element_bytes == 0 || !config_.encodes) && issue_next()) {
+  while (issuing_ != transfers_.end() && (!issuing_->encoded() || !config_.encodes) && issue_next()) {
   }
 }
 
 // Hands the next piece on: a transfer that is not encoded, or a chunk. False where there is none, or no room for it.
 bool EncodingEngine::issue_next() {
   if (issuing_ == transfers_.end()) return false;
-  if (issuing_->element_bytes == 0) {
+  if (!issuing_->encoded()) {
     issue_raw(*issuing_);
   } else if (config_.encodes) {
     if (free_staging_.empty()) return false;
@@ -82,7 +83,8 @@ void EncodingEngine::issue_encoded(std::list<Transfer>::iterator transfer) {
   const Bytes bytes = transfer->chunk_bytes(chunk);
   const Bytes staging = free_staging_.back();
   const StoredChunk stored =
-      coder_.encode(config_.arena + transfer->from + begin, bytes, transfer->element_bytes, config_.arena + staging);
+      coder_.encode(transfer->encoding, config_.arena + transfer->from + begin, bytes, transfer->element_bytes,
+                    config_.arena + staging);
   (*transfer->chunks)[chunk] = stored;
   if (stored.stored_bytes == bytes) {
     hand_on(transfer, transfer->from + begin, transfer->to + begin, bytes, std::nullopt);
@@ -124,7 +126,7 @@ bool EncodingEngine::collect(std::vector<FinishedTransfer>& finished) {
     } else {
       const auto transfer = std::ranges::find(transfers_, done.transfer, &Transfer::id);
       SLUICE_CHECK(transfer != transfers_.end(), "a piece of no transfer");
-      if (transfer->element_bytes == 0) {
+      if (!transfer->encoded()) {
         --transfer->outstanding;
         transfer->status = std::move(done.status);
         report(transfer, finished);
@@ -162,14 +164,14 @@ void EncodingEngine::finish_piece(Piece& piece, Status status) {
 void EncodingEngine::decode(const Transfer& transfer, std::size_t chunk) {
   const StoredChunk& stored = (*transfer.chunks)[chunk];
   if (stored.stored_bytes == transfer.chunk_bytes(chunk)) return;
-  coder_.decode(config_.arena + transfer.to + transfer.chunk_begin(chunk), transfer.chunk_bytes(chunk),
-                transfer.element_bytes, stored);
+  coder_.decode(transfer.encoding, config_.arena + transfer.to + transfer.chunk_begin(chunk),
+                transfer.chunk_bytes(chunk), transfer.element_bytes, stored);
 }
 
 // If that was the last of it.
 void EncodingEngine::report(std::list<Transfer>::iterator transfer, std::vector<FinishedTransfer>& finished) {
   if (transfer->outstanding > 0 || !transfer->all_issued()) return;
-  if (transfer->element_bytes > 0) {
+  if (transfer->encoded()) {
     Bytes moved = 0;
     for (const StoredChunk& chunk : *transfer->chunks) moved += chunk.stored_bytes;
     (*config_.moved)[as_index(transfer->id)] = moved;

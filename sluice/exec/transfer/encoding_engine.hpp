@@ -18,9 +18,9 @@
 #include <list>
 #include <memory>
 
+#include "sluice/exec/transfer/chunk_coder.hpp"
 #include "sluice/exec/transfer/deadline.hpp"
 #include "sluice/exec/transfer/transfer_engine.hpp"
-#include "sluice/exec/transfer/zero_value.hpp"
 
 namespace sluice {
 
@@ -60,12 +60,14 @@ class EncodingEngine final : public TransferEngine {
     Bytes from = 0;
     Bytes to = 0;
     Bytes bytes = 0;
-    Bytes element_bytes = 0;  // 0: not encoded
+    Encoding encoding = Encoding::kNone;
+    Bytes element_bytes = 0;
     std::vector<StoredChunk>* chunks = nullptr;
     std::size_t next_chunk = 0;  // to hand to the inner engine
     int outstanding = 0;         // handed to it and not finished
     Status status;
 
+    bool encoded() const { return encoding != Encoding::kNone; }
     std::size_t chunk_count() const { return chunks == nullptr ? 1 : chunks->size(); }
     bool all_issued() const { return next_chunk == chunk_count(); }
     Bytes chunk_begin(std::size_t chunk) const { return static_cast<Bytes>(chunk) * kEncodedChunkBytes; }
@@ -91,7 +93,7 @@ class EncodingEngine final : public TransferEngine {
   const Graph& graph_;
   const Program& program_;
   Config config_;
-  ZeroValueCoder coder_;
+  ChunkCoder coder_;
   std::list<Transfer> transfers_;                             // in order of submission
   std::list<Transfer>::iterator issuing_ = transfers_.end();  // the first that is not all handed on
   std::vector<Piece> pieces_;                                 // by number: chunks under way

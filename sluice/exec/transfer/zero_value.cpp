@@ -106,12 +106,11 @@ Bytes count_nonzero(const std::byte* chunk, Bytes bytes) {
   return count;
 }
 
-}  // namespace
-
 StoredChunk stored_chunk(Bytes bytes, Bytes element_bytes, Bytes nonzero_elements) {
-  const Bytes values = nonzero_elements * element_bytes;
-  return {values, std::min(bytes, align_up(values + mask_bytes(bytes, element_bytes), kTensorAlignment))};
+  return stored_in_blocks(bytes, nonzero_elements * element_bytes, mask_bytes(bytes, element_bytes));
 }
+
+}  // namespace
 
 ZeroValueCoder::ZeroValueCoder(ZeroValueLoops loops)
     : vectors_(loops == ZeroValueLoops::kBest && has_vectors()),
@@ -140,15 +139,10 @@ void ZeroValueCoder::decode(std::byte* chunk, Bytes bytes, Bytes element_bytes, 
   unpack_words(chunk, bytes, kept, mask_.data());
 }
 
-Bytes zero_value_bytes(const std::byte* tensor, Bytes bytes, Bytes element_bytes) {
-  Bytes sum = 0;
-  for (Bytes begin = 0; begin < bytes; begin += kEncodedChunkBytes) {
-    const Bytes size = std::min(kEncodedChunkBytes, bytes - begin);
-    const Bytes nonzero = element_bytes == 2 ? count_nonzero<std::uint16_t>(tensor + begin, size)
-                                             : count_nonzero<std::uint32_t>(tensor + begin, size);
-    sum += stored_chunk(size, element_bytes, nonzero).stored_bytes;
-  }
-  return sum;
+StoredChunk measure_zero_value(const std::byte* chunk, Bytes bytes, Bytes element_bytes) {
+  const Bytes nonzero = element_bytes == 2 ? count_nonzero<std::uint16_t>(chunk, bytes)
+                                           : count_nonzero<std::uint32_t>(chunk, bytes);
+  return stored_chunk(bytes, element_bytes, nonzero);
 }
 
 }  // namespace sluice

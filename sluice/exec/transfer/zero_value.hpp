@@ -14,16 +14,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sluice/graph/encoding.hpp"
+#include "sluice/exec/transfer/stored_chunk.hpp"
 
 namespace sluice {
-
-// How an encoded chunk lies in the slow tier.
-struct StoredChunk {
-  Bytes value_bytes = 0;   // of the elements that are not zero
-  Bytes stored_bytes = 0;  // in whole blocks; as many as the chunk has: it lies there as it is
-  bool operator==(const StoredChunk&) const = default;
-};
 
 // Whether vector instructions may be used: kPlain shows that the loops make the same bits.
 enum class ZeroValueLoops { kBest, kPlain };
@@ -44,10 +37,7 @@ class ZeroValueCoder {
   std::vector<std::uint8_t> mask_;  // of one chunk
 };
 
-// How a chunk of `bytes` lies of which so many elements are not zero.
-StoredChunk stored_chunk(Bytes bytes, Bytes element_bytes, Bytes nonzero_elements);
-
-// What a tensor of `bytes`, a multiple of kTensorAlignment, takes of a transfer when it is encoded.
-Bytes zero_value_bytes(const std::byte* tensor, Bytes bytes, Bytes element_bytes);
+// The same without making it, to see what it would take.
+StoredChunk measure_zero_value(const std::byte* chunk, Bytes bytes, Bytes element_bytes);
 
 }  // namespace sluice

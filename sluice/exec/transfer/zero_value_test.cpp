@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "sluice/exec/transfer/chunk_coder.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/testing/seeded_random.hpp"
 
@@ -103,7 +104,7 @@ TEST(ZeroValue, ATensorTakesWhatItsChunksTake) {
       const Bytes size = std::min(kEncodedChunkBytes, bytes - at);
       sum += coder.encode(tensor.data() + at, size, element_bytes, encoded.data()).stored_bytes;
     }
-    EXPECT_EQ(zero_value_bytes(tensor.data(), bytes, element_bytes), sum);
+    EXPECT_EQ(measure_encoded(Encoding::kZeroValue, tensor.data(), bytes, element_bytes), sum);
     EXPECT_LT(sum, bytes);
   }
 }

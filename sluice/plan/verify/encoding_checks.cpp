@@ -43,7 +43,8 @@ class EncodingCheck {
     const Tensor& tensor = graph_.tensor(r.tensor);
     if (!allows(tensor, r.encoding)) {
       fail(r.ops.begin, i,
-           fmt::format("and its elements are {}: the encoding is for f32 and bf16", to_string(tensor.dtype)));
+           fmt::format("and its elements are {}: the encoding is for {}", to_string(tensor.dtype),
+                       elements_allowed(r.encoding)));
     }
     if (r.tier == kFastTier) fail(r.ops.begin, i, "and in the fastest tier nothing is encoded");
     if (in_block_[as_index(i)]) fail(r.ops.begin, i, "and is a member of a block, which moves as it is");

@@ -57,6 +57,18 @@ TEST_F(EncodingRuleTest, TheElementsMustBeFloats) {
   }
 }
 
+TEST_F(EncodingRuleTest, NarrowIsForIntegers) {
+  residency(T::kXFile).encoding = Encoding::kNarrow;
+  for (const DType dtype : {DType::kI32, DType::kU8}) {
+    set_dtype(dtype);
+    EXPECT_THAT(broken(), IsEmpty());
+  }
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    set_dtype(dtype);
+    EXPECT_THAT(broken(), ElementsAre(HasSubstr("the encoding is for i32 and u8")));
+  }
+}
+
 TEST_F(EncodingRuleTest, NothingIsEncodedInTheFastestTier) {
   residency(T::kXDramAgain).encoding = Encoding::kZeroValue;
   EXPECT_THAT(broken(), ::testing::Contains(HasSubstr("encoding-allowed: tensor 1 'x' is to lie encoded")));

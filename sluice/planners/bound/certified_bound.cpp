@@ -70,13 +70,13 @@ namespace {
 
 // A step as the certificate wants it, with what it refers to.
 struct StepToBound {
-  StepToBound(const Graph& graph, const CostModel& costs, const Machine& machine, Bytes fast, Encoding encoding)
+  StepToBound(const Graph& graph, const CostModel& costs, const Machine& machine, Bytes fast, bool encoded)
       : step{graph, op_seconds, two_way_link(costs, machine), fast, moved_share} {
     for (OpIndex op = 0; op < graph.op_count(); ++op) op_seconds.push_back(costs.op_seconds(op));
     for (TensorId id = 0; id < graph.tensor_count(); ++id) {
       const Tensor& tensor = graph.tensor(id);
-      const bool encoded = encoding != Encoding::kNone && allows(tensor, encoding) && tensor.bytes > 0;
-      const Bytes moved = encoded ? costs.moved_bytes({id, tensor.bytes, encoding}) : tensor.bytes;
+      const bool may_shrink = encoded && tensor.bytes > 0;
+      const Bytes moved = may_shrink ? costs.moved_bytes({id, tensor.bytes, own_encoding(tensor)}) : tensor.bytes;
       moved_share.push_back(moved < tensor.bytes ? static_cast<double>(moved) / static_cast<double>(tensor.bytes) : 1);
     }
     step.op_seconds = op_seconds;
@@ -95,14 +95,14 @@ bool is_reckoned_with(const Graph& graph, const Machine& machine) {
   return all_only_moved(machine) && std::ranges::all_of(graph.ops(), on_main);
 }
 
-Encoding encoding_of(const Plan& plan) { return staging_bytes(plan) > 0 ? Encoding::kZeroValue : Encoding::kNone; }
+bool encodes(const Plan& plan) { return staging_bytes(plan) > 0; }
 
 }  // namespace
 
 std::optional<CertifiedBound> certified_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
-                                              std::span<const Bytes> budgets, Encoding encoding, Seconds time_limit) {
+                                              std::span<const Bytes> budgets, bool encoded, Seconds time_limit) {
   if (!is_reckoned_with(graph, machine)) return std::nullopt;
-  const StepToBound bounded(graph, costs, machine, budgets[kFastTier], encoding);
+  const StepToBound bounded(graph, costs, machine, budgets[kFastTier], encoded);
   CertifiedBound bound;
   bound.prices = find_prices(bounded.step, time_limit);
   bound.seconds = certified_seconds(bounded.step, bound.prices).value();
@@ -112,7 +112,7 @@ std::optional<CertifiedBound> certified_bound(const Graph& graph, const CostMode
 void certify(const Graph& graph, const Profile& profile, const Machine& machine, Plan& plan, Seconds time_limit) {
   if (plan.policy) return;
   const PlanCosts costs(graph, profile, machine, plan);
-  auto bound = certified_bound(costs.graph(), costs.costs(), machine, plan.budgets, encoding_of(plan), time_limit);
+  auto bound = certified_bound(costs.graph(), costs.costs(), machine, plan.budgets, encodes(plan), time_limit);
   if (!bound || bound->seconds <= plan.lower_bound_seconds) return;
   plan.lower_bound_seconds = bound->seconds;
   plan.prices = std::move(bound->prices);
@@ -140,7 +140,7 @@ std::optional<Worth> worth_by_prices(const Graph& graph, const Profile& profile,
   constexpr double kFaster = 1.1;
   const PlanCosts costs(graph, profile, machine, plan);
   if (!plan.prices || !is_reckoned_with(costs.graph(), machine)) return std::nullopt;
-  StepToBound bounded(costs.graph(), costs.costs(), machine, plan.budgets[kFastTier], encoding_of(plan));
+  StepToBound bounded(costs.graph(), costs.costs(), machine, plan.budgets[kFastTier], encodes(plan));
   const auto now = certified_seconds(bounded.step, *plan.prices);
   if (!now.ok()) return std::nullopt;
   // At the same prices: what they prove of a machine that is a little larger or faster (the envelope theorem).
@@ -164,7 +164,7 @@ Result<Seconds> bound_by_prices(const Graph& graph, const Profile& profile, cons
   if (!plan.prices || !is_reckoned_with(costs.graph(), machine)) {
     return Error{ErrorCode::kUnsupported, "no prices prove a bound of this plan"};
   }
-  const StepToBound bounded(costs.graph(), costs.costs(), machine, plan.budgets[kFastTier], encoding_of(plan));
+  const StepToBound bounded(costs.graph(), costs.costs(), machine, plan.budgets[kFastTier], encodes(plan));
   return certified_seconds(bounded.step, *plan.prices);
 }
 

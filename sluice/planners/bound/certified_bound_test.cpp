@@ -97,7 +97,7 @@ void expect_nothing_false_is_proved(std::uint64_t seed, const Machine& machine) 
   const CostModel costs(graph, profile, machine);
   const Plan plan = testing::random_plan(seed, graph, machine);
   const Seconds taken = simulate(lower_plan(graph, machine, plan).value(), costs).step_seconds;
-  const auto bound = certified_bound(graph, costs, machine, plan.budgets, Encoding::kNone, 5);
+  const auto bound = certified_bound(graph, costs, machine, plan.budgets, false, 5);
   ASSERT_TRUE(bound);
   ASSERT_LE(bound->seconds, taken);
   const BoundedStep step{graph, profile.op_seconds, two_way_link(costs, machine), plan.budgets[kFastTier]};
@@ -176,7 +176,7 @@ TEST(CertifiedBound, AllowsTwoTensorsOneRoomUnderOneOp) {
   const CostModel costs(graph, profile, machine);
   const Seconds taken = simulate(lower_plan(graph, machine, plan).value(), costs).step_seconds;
   EXPECT_NEAR(taken, 0.8, 1e-6) << "everything is hidden";
-  EXPECT_LE(certified_bound(graph, costs, machine, budgets, Encoding::kNone, 5)->seconds, taken);
+  EXPECT_LE(certified_bound(graph, costs, machine, budgets, false, 5)->seconds, taken);
   // At prices by which both would pay for the room of op 1, were it taken while copies come and go.
   StepPrices prices{{0, 5e-10, 0, 0, 0}, std::vector<SlotPrice>(5, {0, 0}), std::vector<SlotPrice>(6, {0.5, 0.5})};
   const BoundedStep step{graph, profile.op_seconds, two_way_link(costs, machine), budgets[kFastTier]};
@@ -221,7 +221,7 @@ TEST(CertifiedBound, NoPlannersPlanIsFaster) {
       const PlanRequest request = problem.request(0.6);
       const auto plan = make_plan(planner, request);
       if (!plan.ok()) continue;
-      const auto bound = certified_bound(problem.graph, costs, problem.machine, request.budgets, Encoding::kNone, 5);
+      const auto bound = certified_bound(problem.graph, costs, problem.machine, request.budgets, false, 5);
       ASSERT_LE(bound->seconds, plan->predicted_step_seconds) << planner;
       const BoundedStep step{problem.graph, problem.profile.op_seconds, two_way_link(costs, problem.machine),
                              request.budgets[kFastTier]};
@@ -242,7 +242,7 @@ TEST(CertifiedBound, IsTheComputeTimeWhereEverythingFits) {
   const PlanRequest request = problem.request(1);
   Seconds compute = 0;
   for (const Seconds seconds : problem.profile.op_seconds) compute += seconds;
-  const auto bound = certified_bound(problem.graph, costs, problem.machine, request.budgets, Encoding::kNone, 5);
+  const auto bound = certified_bound(problem.graph, costs, problem.machine, request.budgets, false, 5);
   EXPECT_NEAR(bound->seconds, compute, 1e-9 * compute);
 }
 
@@ -268,7 +268,7 @@ TEST(CertifiedBound, CountsWhatCannotBeHidden) {
   EXPECT_NEAR(certified_seconds(step, dear).value(), 2e-3 + 2 * (100.0 * kMiB) / 1e9, 1e-6);
   const auto seconds = [&](Bytes fast) {
     const std::vector<Bytes> budgets{fast, kGiB};
-    return certified_bound(graph, costs, machine, budgets, Encoding::kNone, 5)->seconds;
+    return certified_bound(graph, costs, machine, budgets, false, 5)->seconds;
   };
   EXPECT_NEAR(seconds(200 * kMiB), 3e-3, 1e-9);
   // As a fluid, a millisecond's worth may come back while the op runs, to where as much leaves.
@@ -293,7 +293,7 @@ TEST(CertifiedBound, ThePricesSayWhatMoreIsWorth) {
   const auto bound_with = [&](Bytes more) {
     std::vector<Bytes> budgets = request.budgets;
     budgets[kFastTier] += more;
-    return certified_bound(problem.graph, costs, problem.machine, budgets, Encoding::kNone, 10)->seconds;
+    return certified_bound(problem.graph, costs, problem.machine, budgets, false, 10)->seconds;
   };
   const double rounding = 1e-6 * plan.lower_bound_seconds;
   EXPECT_LE(plan.lower_bound_seconds - bound_with(kMiB), worth.per_mib + rounding);
@@ -348,10 +348,10 @@ TEST(CertifiedBound, SaysNothingOfMachinesThatItDoesNotReckonWith) {
   Machine machine = disk_machine(1);
   machine.tiers[1].addressable = true;
   const std::vector<Bytes> budgets{kMiB, kGiB};
-  EXPECT_FALSE(certified_bound(graph, CostModel(graph, profile, machine), machine, budgets, Encoding::kNone, 1));
+  EXPECT_FALSE(certified_bound(graph, CostModel(graph, profile, machine), machine, budgets, false, 1));
   machine = disk_machine(1);
   machine.links[1].bandwidth = 0;
-  EXPECT_FALSE(certified_bound(graph, CostModel(graph, profile, machine), machine, budgets, Encoding::kNone, 1));
+  EXPECT_FALSE(certified_bound(graph, CostModel(graph, profile, machine), machine, budgets, false, 1));
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ std::optional<PricedStep> priced(const PlanRequest& request, std::vector<OpIndex
   result.profile = rescheduled_times(request.profile, result.step);
   const CostModel costs(result.step.graph, result.profile, request.machine);
   auto bound =
-      certified_bound(result.step.graph, costs, request.machine, request.budgets, Encoding::kNone, kPriceSeconds);
+      certified_bound(result.step.graph, costs, request.machine, request.budgets, false, kPriceSeconds);
   if (!bound) return std::nullopt;
   result.bound = std::move(*bound);
   result.compute = costs.compute_seconds();

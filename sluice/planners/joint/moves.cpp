@@ -130,7 +130,7 @@ class MovesSearch {
     if (!is_new) return known->second;
     std::vector<Bytes> budgets = request_.budgets;
     budgets[kFastTier] = static_cast<Bytes>(memory * static_cast<double>(budgets[kFastTier]));
-    auto bound = certified_bound(request_.graph, costs_, request_.machine, budgets, Encoding::kNone, kPriceSeconds);
+    auto bound = certified_bound(request_.graph, costs_, request_.machine, budgets, false, kPriceSeconds);
     if (bound) known->second = std::move(bound->prices);
     return known->second;
   }

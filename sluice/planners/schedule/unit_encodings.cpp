@@ -9,10 +9,8 @@ int encode_where_worth(const PlanRequest& request, const CostModel& costs, std::
     if (!unit.may_move || unit.persistent || unit.tensors.size() > 1) continue;
     if (request.machine.tier(unit.slow.id).addressable) continue;
     Load load = unit.load();
-    load.encoding = Encoding::kZeroValue;
-    const bool worth = allows(request.graph.tensor(load.tensor), load.encoding) &&
-                       costs.worth_encoding(unit.slow.outward, unit.slow.inward, load);
-    if (!worth) continue;
+    load.encoding = own_encoding(request.graph.tensor(load.tensor));
+    if (!costs.worth_encoding(unit.slow.outward, unit.slow.inward, load)) continue;
     unit.encoding = load.encoding;
     ++encoded;
   }

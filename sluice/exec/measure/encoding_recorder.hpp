@@ -1,8 +1,8 @@
 // What tensors would take of a transfer if they were encoded (graph/encoding.hpp), seen in a running step: an
-// OpObserver that counts the zeros of everything that ops make, chunk by chunk as an engine would encode it.
+// OpObserver that looks at everything that ops make, chunk by chunk as an engine would encode it.
 //
-// Of a tensor that is written more than once, the largest counts. Tensors that cannot be encoded, or that outlive the
-// step, are passed over. Compute thread only; costs a pass over every output.
+// Of a tensor that is written more than once, the largest counts. Tensors that outlive the step are passed
+// over. Compute thread only; costs a pass over every output.
 #pragma once
 
 #include <vector>
@@ -12,9 +12,9 @@
 
 namespace sluice {
 
-class ZeroRecorder final : public OpObserver {
+class EncodingRecorder final : public OpObserver {
  public:
-  explicit ZeroRecorder(const Graph& graph) : graph_(graph), encoded_bytes_(graph.tensors().size(), 0) {}
+  explicit EncodingRecorder(const Graph& graph) : graph_(graph), encoded_bytes_(graph.tensors().size(), 0) {}
 
   Status before_op(OpIndex op, std::span<void* const> operands) override;
   void after_op(OpIndex op) override;
