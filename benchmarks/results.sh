@@ -82,7 +82,7 @@ keep() {  # NAME COMMAND...: the command (and what went `ahead`), the commit and
     echo "\$ ${*//$spill/SPILL}"
     echo "commit $(git rev-parse --short HEAD)"
     [[ -z ${note:-} ]] || echo "$note"
-    "$@" 2>/dev/null
+    "$@" 2>/dev/null | sed "s#$spill#SPILL#g"
   } | tee "$out/$name.txt"
 }
 
@@ -144,7 +144,10 @@ experiment() {
       keep "$1_sentinel" "$sluice" train resnet20 --batch 64 --steps 100 --fast 25% --spill-dir "$spill" \
         --json "$out/$1_sentinel.json"
       ;;
-    resnet200_plan) keep "$1" "$sluice" plan resnet200 --batch 16 --fast 20% --spill-dir "$spill" --json "$out/$1.json" ;;
+    resnet200_plan)
+      keep "$1" "$sluice" plan resnet200 --batch 16 --fast 20% --spill-dir "$spill" --json "$out/$1.json" -o "$spill/$1.json"
+      keep resnet200_verify "$sluice" verify "$spill/$1.json" resnet200 --batch 16 --spill-dir "$spill" --json "$out/resnet200_verify.json"
+      ;;
     pytorch) keep "$1" benchmarks/rivals/compare_pytorch.py --rounds 4 --spill-dir "$spill" --json "$out/$1.json" ;;
     pytorch_b32) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,sentinel@20% --rivals plain,checkpoint,disk --rounds 5 \
       --spill-dir "$spill" --json "$out/$1.json" ;;

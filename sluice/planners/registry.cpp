@@ -34,7 +34,7 @@ Machine one_tier_machine() {
 // The smallest fast budget, to about one per cent, for which the planner finds a plan. It must find one for
 // fast_only_bytes().
 Bytes smallest_feasible(const PlannerEntry& entry, PlanRequest request) {
-  Bytes low = largest_working_set(request.graph);
+  Bytes low = 0;  // an op may have kernels that need less than the graph's own
   Bytes high = fast_only_bytes(request.graph);
   request.draft = true;
   while (high - low > std::max<Bytes>(high / 100, kMiB)) {
@@ -80,11 +80,12 @@ Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) 
   const Bytes smallest = smallest_feasible(entry, request);
   return {ErrorCode::kInfeasible,
           fmt::format("{} cannot train {} in {} of fast memory; the smallest budget it can use is {} ({:.1f} % of the "
-                      "{} that everything takes). The largest op, {}, needs {} for its operands alone. Raise --fast, "
-                      "or make the batch smaller",
+                      "{} that everything takes). The largest op, {}, needs {} for its operands alone{}. Raise "
+                      "--fast, or make the batch smaller",
                       entry.name, request.graph.name, format_bytes(request.budgets[kFastTier]), format_bytes(smallest),
                       100.0 * static_cast<double>(smallest) / static_cast<double>(whole), format_bytes(whole),
-                      request.graph.op(op).name, format_bytes(working_set))};
+                      request.graph.op(op).name, format_bytes(working_set),
+                      request.graph.op(op).implementations.size() > 1 ? " with the kernel that it usually has" : "")};
 }
 
 // Whether ops are to run otherwise than the graph says.

@@ -1,8 +1,8 @@
 // Convolutions: by Winograd's algorithm where that pays, else directly.
-#include <limits>
+#include <algorithm>
 
 #include "sluice/exec/backends/onednn/convolution_primitives.hpp"
-#include "sluice/exec/backends/onednn/kernel_cache.hpp"
+#include "sluice/exec/backends/onednn/reordered_weights.hpp"
 #include "sluice/exec/backends/onednn/winograd.hpp"
 
 namespace sluice {
@@ -34,6 +34,22 @@ KernelRequest part_of(const KernelRequest& request, const std::vector<bool>& is_
 using MakeConvolution = std::unique_ptr<PrimitiveKernel> (*)(dnnl::algorithm, const KernelRequest&,
                                                              const dnnl::engine&);
 
+// In the layouts requested if oneDNN has it in these, else in its own ones of the weights, which are reordered inside.
+// `weights`: the operand, counted over inputs, then outputs.
+KernelPtr make_direct(MakeConvolution make, const KernelRequest& request, std::size_t weights,
+                      const dnnl::engine& engine) {
+  try {
+    KernelPtr kernel = make(Convolution::kDirect, request, engine);
+    if (request.method == Method::kBest || !is_reference(*kernel)) return kernel;
+  } catch (const dnnl::error& error) {
+    if (!says_none(error) || request.method == Method::kBest) throw;
+  }
+  KernelRequest free = request;
+  const std::size_t inputs = free.inputs.size();
+  (weights < inputs ? free.inputs[weights] : free.outputs[weights - inputs]).layout.reset();
+  return with_weights_reordered(make(Convolution::kDirect, free, engine), request, weights, engine);
+}
+
 // By the method requested; kBest is Winograd's algorithm where that pays and oneDNN has it, else the direct one.
 // `cuttable`: the batch may be done in parts.
 KernelPtr make_by_method(MakeConvolution make, const KernelRequest& request, const OperandRequest& x,
@@ -52,7 +68,8 @@ KernelPtr make_by_method(MakeConvolution make, const KernelRequest& request, con
   KernelPtr fast = winograd ? make_in_parts(request, is_image, request.scratch, make_part) : nullptr;
   if (fast != nullptr) return fast;
   if (request.method == Method::kWinograd) throw dnnl::error(dnnl_unimplemented, "no Winograd kernel");
-  return make(Convolution::kDirect, request, engine);
+  const auto weights = static_cast<std::size_t>(std::ranges::find(is_image, false) - is_image.begin());
+  return make_direct(make, request, weights, engine);
 }
 
 KernelPtr make_convolution(const KernelRequest& request, const dnnl::engine& engine) {
@@ -83,22 +100,6 @@ KernelMakers convolution_kernels() {
       {OpKind::kConv2dBackwardData, make_convolution_backward_data},
       {OpKind::kConv2dBackwardWeights, make_convolution_backward_weights},
   };
-}
-
-std::vector<KernelRequest> other_methods(const KernelRequest& request, const Kernel& kernel) {
-  constexpr Bytes kEndless = std::numeric_limits<Bytes>::max();
-  const bool convolves = request.kind == OpKind::kConv2d || request.kind == OpKind::kConv2dBackwardData ||
-                         request.kind == OpKind::kConv2dBackwardWeights;
-  if (!convolves) return {};
-  std::vector<KernelRequest> others;
-  for (const auto& [method, scratch] :
-       {std::pair(Method::kWinograd, kEndless), std::pair(Method::kWinograd, request.scratch / 2),
-        std::pair(Method::kWinograd, request.scratch / 4), std::pair(Method::kDirect, Bytes{0})}) {
-    others.push_back(in_layouts_of(request, kernel));
-    others.back().method = method;
-    others.back().scratch = scratch;
-  }
-  return others;
 }
 
 }  // namespace sluice

@@ -79,7 +79,7 @@ KernelPtr make_weight_product(const KernelRequest& request, const DenseSpace& sp
   const DType dtype = request.inputs[1].dtype;
   const bool adding = request.attributes.accumulate;
   const std::size_t output = request.inputs.size();
-  if (dtype == DType::kF32) {
+  if (dtype == DType::kF32 && request.method != Method::kMatMul) {
     return make_gemm(request, {.transposed_a = true,
                                .rows = space.count,
                                .columns = space.in,
@@ -159,7 +159,7 @@ KernelPtr make_dense_backward_data(const KernelRequest& request, const dnnl::eng
   const DenseSpace space(request.attributes, dx.shape, w.shape, dy.shape);
   const bool adding = request.attributes.partial;
   const std::size_t output = request.inputs.size();
-  if (dy.dtype == DType::kF32) {
+  if (dy.dtype == DType::kF32 && request.method != Method::kMatMul) {
     return make_gemm(request, {.rows = space.rows,
                                .columns = space.in,
                                .depth = space.count,

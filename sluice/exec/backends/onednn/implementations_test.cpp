@@ -90,6 +90,23 @@ void expect_same_values(CompiledGraph& compiled, const Rescheduled& step) {
   EXPECT_GT(compared, 4);
 }
 
+// The direct gradient of the data wants its weights in another layout than Winograd's.
+TEST(Implementations, MayReorderTheirWeightsInside) {
+  const Graph logical = build_training_model("vgg11", {.batch = 4, .image_size = 96}).value();
+  const auto compiled = make_onednn_backend()->compile(logical, 2).value();
+  for (const Op& op : compiled->graph().ops()) {
+    const std::vector<Implementation>& known = op.implementations;
+    if (op.kind != OpKind::kConv2dBackwardData || !known[0].name.starts_with("jit_wino")) continue;
+    EXPECT_TRUE(known.back().name.ends_with("with weights reordered")) << op.name << " has " << known.back().name;
+    EXPECT_LT(known.back().workspace_bytes, known[0].workspace_bytes);
+    EXPECT_GE(known.back().workspace_bytes, compiled->graph().tensor(op.inputs[1]).bytes);
+  }
+  for (std::int32_t implementation = 1; implementation < 3; ++implementation) {
+    SCOPED_TRACE(implementation);
+    expect_same_values(*compiled, chosen_step(compiled->graph(), every_op(compiled->graph(), implementation, 0)));
+  }
+}
+
 TEST(Implementations, ComputeWhatTheFirstOneComputes) {
   const auto compiled = make_onednn_backend()->compile(convolutions(), 2).value();
   std::size_t most = 0;

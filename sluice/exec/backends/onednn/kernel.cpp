@@ -28,6 +28,11 @@ std::map<OpKind, KernelMaker> all_makers() {
 
 }  // namespace
 
+bool is_reference(const Kernel& kernel) {
+  return kernel.implementation.find("ref") != std::string::npos ||
+         kernel.implementation.find("gemm:") != std::string::npos;
+}
+
 std::vector<Layout> plain_layouts(const std::vector<OperandRequest>& operands) {
   std::vector<Layout> layouts;
   for (const OperandRequest& operand : operands) layouts.push_back(plain_layout(operand.shape, operand.dtype));

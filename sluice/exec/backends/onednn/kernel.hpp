@@ -31,8 +31,9 @@ struct OperandRequest {
 // Which of several ways to do an op, for the kinds that have some.
 enum class Method {
   kBest,      // what suits the op best, in layouts that the kernel may change
-  kDirect,    // a convolution without transforms, in the layouts requested
+  kDirect,    // a convolution without transforms, in the layouts requested; its weights may be reordered inside
   kWinograd,  // a convolution by Winograd's algorithm, in the layouts requested
+  kMatMul,    // a dense layer's product by oneDNN's matmul where its sgemm is the usual one
 };
 
 struct KernelRequest {
@@ -57,6 +58,9 @@ class Kernel {
 };
 
 using KernelPtr = std::unique_ptr<Kernel>;
+
+// Whether it is oneDNN's code for whatever nothing faster was written for.
+bool is_reference(const Kernel& kernel);
 
 // How oneDNN says that it has no such primitive for a shape, a machine or fixed layouts. Other errors are real.
 inline bool says_none(const dnnl::error& error) {

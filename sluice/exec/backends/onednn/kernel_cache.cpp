@@ -7,11 +7,6 @@
 namespace sluice {
 namespace {
 
-bool is_reference(const Kernel& kernel) {
-  return kernel.implementation.find("ref") != std::string::npos ||
-         kernel.implementation.find("gemm:") != std::string::npos;
-}
-
 bool all_same(const std::vector<Layout>& a, const std::vector<Layout>& b) {
   return std::ranges::equal(a, b, [](const Layout& one, const Layout& other) { return same_bytes(one, other); });
 }
