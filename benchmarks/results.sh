@@ -108,7 +108,7 @@ pack_plans() {  # NAME MODEL:BATCH...: plans of every planner, packed again into
   folder=$(mktemp -d "$spill/plans.XXXXXX")
   shift
   for each in "$@"; do
-    for planner in fast-only chen-sqrt first-touch on-demand redl sentinel deferred-updates; do
+    for planner in fast-only chen-sqrt first-touch on-demand redl sentinel deferred-updates joint; do
       slow=file
       [[ $planner != redl && $planner != first-touch ]] || slow=pmbd
       "$sluice" plan "${each%:*}" --batch "${each#*:}" --fast 20% --smallest-feasible --threads 1 --planner $planner \

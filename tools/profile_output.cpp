@@ -197,7 +197,8 @@ std::string describe_placements(const Graph& graph, const Machine& machine, cons
 
 std::string describe_encodings(const Graph& graph, const Profile& profile, std::size_t count) {
   const std::vector<TensorSaving> savings = encoding_savings(graph, *profile.encodings);
-  TextTable table({{"tensor"}, {"encoding"}, {"MiB", Align::kRight}, {"encoded MiB", Align::kRight}, {"ratio", Align::kRight}});
+  TextTable table(
+      {{"tensor"}, {"encoding"}, {"MiB", Align::kRight}, {"encoded MiB", Align::kRight}, {"ratio", Align::kRight}});
   for (std::size_t i = 0; i < std::min(count, savings.size()); ++i) {
     const auto& [tensor, bytes, encoded] = savings[i];
     table.add_row({graph.tensor(tensor).name, std::string(to_string(own_encoding(graph.tensor(tensor)))),

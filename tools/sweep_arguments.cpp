@@ -44,9 +44,7 @@ Result<MemorySize> parse_budget(const std::string& text) {
 }
 
 Result<std::vector<MemorySize>> parse_budgets(std::vector<std::string> texts) {
-  for (int percent = 10; texts.empty() || (percent > 10 && percent <= 100); percent += 10) {
-    texts.push_back(fmt::format("{}%", percent));
-  }
+  if (texts.empty()) texts = {"5%", "10%", "15%", "20%", "30%", "40%", "50%", "60%", "70%", "80%", "90%", "100%"};
   std::vector<MemorySize> budgets;
   for (const std::string& text : texts) {
     SLUICE_ASSIGN(const MemorySize budget, parse_budget(text));
@@ -118,7 +116,7 @@ void SweepArguments::add_to(CLI::App& command) {
   command
       .add_option("--fast", fast,
                   "Budgets of the fast tier, separated by commas: 20%,40% of what everything takes, or 512MiB "
-                  "(default: 10% to 100% by 10)")
+                  "(default: from 5% to 100%)")
       ->delimiter(',');
   command
       .add_option("--no-loss", no_loss,

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
 #include <memory>
 
 #include "benchmarks/papers/sweep_claims.hpp"
@@ -53,18 +55,31 @@ class Sweep {
  private:
   Status sweep_budgets(BudgetSweep& sweep) {
     SweptModel& swept = models_.back();
-    for (const MemorySize& size : request_.budgets) {
-      const Bytes budget = size.resolve(swept.whole);
+    for (const Bytes budget : rising_budgets(swept.whole)) {
       const std::size_t first = swept.points.size();
       for (const std::string& planner : request_.planners) {
         SLUICE_RETURN_IF_ERROR(begin_point(planner));
-        swept.points.push_back(sweep.predict(planner, budget));
+        swept.points.push_back(sweep.predict(planner, budget, true));
         SLUICE_RETURN_IF_ERROR(end_point());
       }
-      std::vector<SweepPoint*> points;
-      for (std::size_t i = first; i < swept.points.size(); ++i) points.push_back(&swept.points[i]);
-      SLUICE_RETURN_IF_ERROR(measure(sweep, points));
+      SLUICE_RETURN_IF_ERROR(measure_by_plan(sweep, std::span(swept.points).subspan(first)));
     }
+    return {};
+  }
+
+  // A plan for less memory is a plan for more, so the smallest comes first.
+  std::vector<Bytes> rising_budgets(Bytes whole) const {
+    std::vector<Bytes> budgets;
+    for (const MemorySize& size : request_.budgets) budgets.push_back(size.resolve(whole));
+    std::ranges::sort(budgets);
+    return budgets;
+  }
+
+  // Together what is planned for one budget, beside one baseline.
+  Status measure_by_plan(const BudgetSweep& sweep, std::span<SweepPoint> points) {
+    std::map<Bytes, std::vector<SweepPoint*>> by_plan;
+    for (SweepPoint& point : points) by_plan[point.planned_for].push_back(&point);
+    for (auto& [budget, together] : by_plan) SLUICE_RETURN_IF_ERROR(measure(sweep, together));
     return {};
   }
 

@@ -34,7 +34,8 @@ Result<int> run_verify(const VerifyArguments& arguments) {
     list.push_back({{"rule", to_string(violation.rule)}, {"message", violation.message}});
   }
   if (violations.empty()) {
-    lowering = time_of([&] { SLUICE_CHECK(lower_plan(graph, model.machine, plan).ok(), "what is verified is lowered"); });
+    lowering =
+        time_of([&] { SLUICE_CHECK(lower_plan(graph, model.machine, plan).ok(), "what is verified is lowered"); });
     fmt::print("safe: {} residencies and {} migrations by {} keep every rule (verified in {}, lowered in {})\n",
                plan.residencies.size(), plan.migrations.size(), plan.planner, format_seconds(verifying),
                format_seconds(lowering));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sluice/data/input_tensors.hpp"
+#include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
@@ -77,32 +78,56 @@ void BudgetSweep::fail(SweepPoint& point, const Error& error) {
   point.smallest_feasible = smallest_[point.planner] = *smallest;
 }
 
-SweepPoint BudgetSweep::predict(std::string_view planner, Bytes budget) {
-  SweepPoint point{.planner = std::string(planner), .budget = align_down(budget, kTensorAlignment)};
+SweepPoint BudgetSweep::predict(std::string_view planner, Bytes budget, bool bounded) {
+  PlannedPoint best = predict_own(planner, budget);
+  std::vector<PlannedPoint>& done = done_[best.point.planner];
+  for (const PlannedPoint& other : done) {
+    const bool faster = !best.point.feasible() || other.point.step_seconds < best.point.step_seconds;
+    if (other.point.budget > best.point.budget || !faster) continue;
+    const Bytes asked = best.point.budget;
+    best = other;
+    best.point.budget = asked;
+  }
+  if (bounded) best.point.bound_seconds = bound_of(best);
+  if (best.point.feasible()) done.push_back(best);
+  return best.point;
+}
+
+// Of the plan's order of ops, in the point's budget.
+Seconds BudgetSweep::bound_of(const PlannedPoint& planned) const {
+  if (!planned.plan) return 0;
+  Plan plan = *planned.plan;
+  plan.budgets[kFastTier] = planned.point.budget;
+  if (planned.point.planned_for < planned.point.budget) plan.lower_bound_seconds = 0;
+  certify(workload_.graph(), profile_, machine_, plan, kBoundSeconds);
+  return plan.lower_bound_seconds;
+}
+
+BudgetSweep::PlannedPoint BudgetSweep::predict_own(std::string_view planner, Bytes budget) {
+  const Bytes whole_pages = align_down(budget, kTensorAlignment);
+  SweepPoint point{.planner = std::string(planner), .budget = whole_pages, .planned_for = whole_pages};
   const auto known = smallest_.find(planner);
   if (known != smallest_.end() && point.budget < known->second) {
     point.smallest_feasible = known->second;
     point.failure = fmt::format("{} cannot do with {}: the smallest budget it can use is {}", planner,
                                 format_bytes(point.budget), format_bytes(known->second));
-    return point;
+    return {std::move(point), std::nullopt};
   }
-  const Result<Plan> plan = plan_workload(workload_, machine_, profile_, planner, {MemorySize{point.budget}, false});
+  Result<Plan> plan = plan_workload(workload_, machine_, profile_, planner, {MemorySize{point.budget}, false});
   if (!plan.ok()) {
     fail(point, plan.error());
-    return point;
+    return {std::move(point), std::nullopt};
   }
-  const CostModel costs(workload_.graph(), profile_, machine_);
   if (plan->policy) {
+    const CostModel costs(workload_.graph(), profile_, machine_);
     const Status predicted = add_policy_prediction(point, workload_.graph(), machine_, costs, *plan->policy);
-    if (!predicted.ok()) {
-      fail(point, predicted.error());
-      return point;
-    }
-  } else {
-    add_plan_prediction(point, workload_.graph(), machine_, profile_, *plan);
+    if (!predicted.ok()) fail(point, predicted.error());
+    point.slowdown = point.step_seconds / baseline_seconds_;
+    return {std::move(point), std::nullopt};
   }
+  add_plan_prediction(point, workload_.graph(), machine_, profile_, *plan);
   point.slowdown = point.step_seconds / baseline_seconds_;
-  return point;
+  return {std::move(point), std::move(plan).value()};
 }
 
 // Whether the budget does; then it is the one found.
@@ -146,7 +171,7 @@ Status BudgetSweep::measure(std::span<SweepPoint* const> points, ComparisonOptio
   for (const SweepPoint* point : points) {
     if (!point->feasible()) continue;
     options.planners.push_back(point->planner);
-    options.fast = {MemorySize{point->budget}, false};
+    options.fast = {MemorySize{point->planned_for}, false};
   }
   if (options.planners.empty()) return {};
   SLUICE_ASSIGN(const ComparisonResult result,

@@ -21,8 +21,10 @@ class BudgetSweep {
   SweptModel begin(std::string_view model) const;
 
   // Plans and simulates once. When a budget was too small, the planner's smallest feasible one is remembered, and
-  // smaller budgets fail without planning.
-  SweepPoint predict(std::string_view planner, Bytes budget);
+  // smaller budgets fail without planning. A plan for less memory is a plan for more: where one of an earlier call is
+  // faster, it is the point's. So a curve that is asked for by rising budgets never rises. `bounded`: the point gets a
+  // bound (planners/bound), for seconds of work; for policies there is none.
+  SweepPoint predict(std::string_view planner, Bytes budget, bool bounded = false);
 
   // The smallest budget on a grid of hundredths of everything with a predicted loss of at most `allowed`, by bisection:
   // about seven budgets, and as many to find the smallest feasible one. Bisection takes for granted that the loss falls
@@ -30,13 +32,20 @@ class BudgetSweep {
   // one found are tried as well.
   NoLossPoint find_no_loss(std::string_view planner, double allowed);
 
-  // Runs the feasible points, all of one budget, and fills in what is measured. Planners and budget come from the
-  // points, everything else from `options`. Errors: kInterrupted where `stop` says so, and those of the baseline.
+  // Runs the feasible points, all planned for one budget, and fills in what is measured. Planners and budget come from
+  // the points, everything else from `options`. Errors: kInterrupted where `stop` says so, and those of the baseline.
   Status measure(std::span<SweepPoint* const> points, ComparisonOptions options, const ComparisonProgress& progress,
                  const std::function<bool()>& stop) const;
 
  private:
   void fail(SweepPoint& point, const Error& error);
+  struct PlannedPoint {
+    SweepPoint point;
+    std::optional<Plan> plan;  // none for policies, nor where the point is a failure
+  };
+
+  PlannedPoint predict_own(std::string_view planner, Bytes budget);
+  Seconds bound_of(const PlannedPoint& planned) const;
   bool tries_less(std::string_view planner, double allowed, Bytes budget, NoLossPoint& found);
 
   const Workload& workload_;
@@ -44,7 +53,8 @@ class BudgetSweep {
   const Profile& profile_;
   Bytes whole_;
   Seconds baseline_seconds_;
-  std::map<std::string, Bytes, std::less<>> smallest_;  // feasible budget by planner, where known
+  std::map<std::string, Bytes, std::less<>> smallest_;                  // feasible budget by planner, where known
+  std::map<std::string, std::vector<PlannedPoint>, std::less<>> done_;  // feasible points by planner
 };
 
 }  // namespace sluice

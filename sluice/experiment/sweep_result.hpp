@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sluice/sim/locality.hpp"
@@ -26,10 +27,12 @@ struct MeasuredPoint {
 struct SweepPoint {
   std::string planner;
   Bytes budget = 0;
+  Bytes planned_for = 0;                   // the budget of the plan: less, where that plan is faster
   std::string failure;                     // why there are no results below; empty where there are
   std::optional<Bytes> smallest_feasible;  // where the budget is too small
 
-  Seconds step_seconds = 0;  // predicted, as are the fields below
+  Seconds bound_seconds = 0;  // no step in the budget takes less, by moving tensors in the plan's order; 0: unknown
+  Seconds step_seconds = 0;   // predicted, as are the fields below
   double slowdown = 0;
   Seconds stall_seconds = 0;
   Bytes bytes_in = 0;  // per step, towards the fast tier
@@ -58,5 +61,10 @@ struct SweptModel {
 
   double share(const SweepPoint& point) const { return static_cast<double>(point.budget) / static_cast<double>(whole); }
 };
+
+// Of a planner's feasible points, the one where its curve bends most: the farthest below the line from its first to its
+// last point, both axes scaled to what the curve covers (Satopaa et al. 2011, "kneedle"). nullptr with fewer than three
+// points, or where none lies below that line by a tenth.
+const SweepPoint* knee_of(const SweptModel& swept, std::string_view planner);
 
 }  // namespace sluice

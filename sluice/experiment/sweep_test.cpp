@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "sluice/graph/liveness.hpp"
 #include "sluice/memory/presets.hpp"
 
@@ -65,6 +67,59 @@ TEST_F(BudgetSweepTest, WhatCannotRunAtAllIsAFailureOfItsPoint) {
   const SweepPoint point = sweep.predict("slow-only", 100 * kMiB);  // ops cannot address it
   EXPECT_FALSE(point.feasible());
   EXPECT_FALSE(point.smallest_feasible);
+}
+
+// redl plans by what a layer takes, so that more memory makes it slower now and then: the plan for less is taken.
+TEST_F(BudgetSweepTest, RisingBudgetsNeverTakeLonger) {
+  BudgetSweep sweep(workload_, machine_, profile_);
+  const Bytes whole = sweep.begin("small").whole;
+  std::size_t taken = 0;
+  double last = std::numeric_limits<double>::infinity();
+  for (Bytes percent = 30; percent <= 100; ++percent) {
+    const SweepPoint point = sweep.predict("redl", whole * percent / 100);
+    if (!point.feasible()) continue;
+    EXPECT_LE(point.step_seconds, last) << percent;
+    EXPECT_LE(point.planned_for, point.budget);
+    EXPECT_EQ(point.budget, align_down(whole * percent / 100, kTensorAlignment));
+    if (point.planned_for < point.budget) ++taken;
+    last = point.step_seconds;
+  }
+  EXPECT_GT(taken, 0U);
+}
+
+TEST_F(BudgetSweepTest, NoPointIsFasterThanItsBound) {
+  BudgetSweep sweep(workload_, machine_, profile_);
+  const Bytes whole = sweep.begin("small").whole;
+  for (const Bytes percent : {80, 90, 100}) {
+    const SweepPoint point = sweep.predict("sentinel", whole * percent / 100, true);
+    ASSERT_TRUE(point.feasible()) << point.failure;
+    EXPECT_GT(point.bound_seconds, 0);
+    EXPECT_LE(point.bound_seconds, point.step_seconds);
+  }
+}
+
+SweptModel curve(std::vector<double> slowdowns) {
+  SweptModel swept{.model = "net", .whole = 100, .baseline_seconds = 1};
+  for (const double slowdown : slowdowns) {
+    const Bytes budget = 10 * (static_cast<Bytes>(swept.points.size()) + 1);
+    swept.points.push_back({.planner = "sentinel", .budget = budget, .step_seconds = slowdown, .slowdown = slowdown});
+  }
+  return swept;
+}
+
+TEST(KneeTest, IsWhereTheCurveBendsMost) {
+  EXPECT_EQ(knee_of(curve({2, 1.2, 1.1, 1.05, 1}), "sentinel")->budget, 20);
+  EXPECT_EQ(knee_of(curve({2, 1.6, 1.1, 1.05, 1}), "sentinel")->budget, 30);
+  SweptModel infeasible = curve({9, 2, 1.2, 1.1, 1});
+  infeasible.points[0].failure = "too small";
+  EXPECT_EQ(knee_of(infeasible, "sentinel")->budget, 30);
+}
+
+TEST(KneeTest, StraightAndShortAndFlatCurvesHaveNone) {
+  EXPECT_EQ(knee_of(curve({1.4, 1.3, 1.2, 1.1, 1}), "sentinel"), nullptr);
+  EXPECT_EQ(knee_of(curve({1.4, 1.05}), "sentinel"), nullptr);
+  EXPECT_EQ(knee_of(curve({1, 1, 1}), "sentinel"), nullptr);
+  EXPECT_EQ(knee_of(curve({2, 1.2, 1}), "another"), nullptr);
 }
 
 TEST_F(BudgetSweepTest, FindsASmallBudgetWithoutLoss) {

@@ -80,8 +80,8 @@ class EncodedTransfers : public CostModelTest {
     encode_at(16384, 32768);
   }
   void encode_at(BytesPerSecond encode, BytesPerSecond decode) {
-    profile_.encodings = std::make_shared<EncodingFigures>(
-        EncodingFigures{.encoded_bytes = {2048, 0}, .zero_value = {encode, decode}});
+    profile_.encodings =
+        std::make_shared<EncodingFigures>(EncodingFigures{.encoded_bytes = {2048, 0}, .zero_value = {encode, decode}});
   }
   static constexpr Load kEncoded{0, 8192, Encoding::kZeroValue};
 };

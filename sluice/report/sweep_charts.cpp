@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
+#include "sluice/base/check.hpp"
 #include "sluice/report/charts/line_chart.hpp"
 #include "sluice/report/charts/svg_chart.hpp"
 
@@ -22,41 +24,70 @@ std::vector<std::string> planners_of(const SweptModel& swept) {
   return names;
 }
 
-LineSeries curve_of(const SweptModel& swept, const std::string& planner, bool measured) {
-  LineSeries series{.measured = measured};
+enum class Curve : std::uint8_t { kPredicted, kMeasured, kBound };
+constexpr Curve kCurves[] = {Curve::kPredicted, Curve::kMeasured, Curve::kBound};
+constexpr LineStyle kStyles[] = {LineStyle::kSolid, LineStyle::kDashed, LineStyle::kDotted};
+constexpr std::string_view kNames[] = {"predicted", "measured", "bound"};
+
+// 0: the curve has nothing there.
+double slowdown_of(const SweptModel& swept, const SweepPoint& point, Curve curve) {
+  switch (curve) {
+    case Curve::kPredicted:
+      return point.slowdown;
+    case Curve::kMeasured:
+      return point.measured ? point.measured->slowdown : 0;
+    case Curve::kBound:
+      return point.bound_seconds / swept.baseline_seconds;
+  }
+  SLUICE_CHECK(false, "every curve is listed");
+}
+
+LineSeries curve_of(const SweptModel& swept, const std::string& planner, Curve curve) {
+  const auto index = static_cast<std::size_t>(curve);
+  const SweepPoint* const knee = curve == Curve::kPredicted ? knee_of(swept, planner) : nullptr;
+  LineSeries series{.style = kStyles[index]};
   for (const SweepPoint& point : swept.points) {
-    if (point.planner != planner || !point.feasible() || (measured && !point.measured)) continue;
-    const double slowdown = measured ? point.measured->slowdown : point.slowdown;
+    const double slowdown = slowdown_of(swept, point, curve);
+    if (point.planner != planner || !point.feasible() || slowdown == 0) continue;
     const double percent = 100 * swept.share(point);
     series.points.push_back({percent, 100 * (slowdown - 1),
-                             fmt::format("{}, {}, {:.0f} %: {:.3f}x {}", name_of(swept), planner, percent, slowdown,
-                                         measured ? "measured" : "predicted")});
+                             fmt::format("{}, {}, {:.0f} %: {:.3f}x {}{}", name_of(swept), planner, percent, slowdown,
+                                         kNames[index], &point == knee ? ", the knee" : ""),
+                             &point == knee});
   }
   std::ranges::sort(series.points, {}, &LinePoint::x);
   return series;
 }
 
+std::string subtitle_of(const LineChart& chart, bool emulated) {
+  std::string text = "predicted";
+  const auto has = [&](auto is_so) { return std::ranges::any_of(chart.series, is_so); };
+  if (has([](const LineSeries& each) { return std::ranges::any_of(each.points, &LinePoint::ringed); })) {
+    text += " (ring: the knee)";
+  }
+  if (has([](const LineSeries& each) { return each.style == LineStyle::kDashed; })) text += ", measured (dashed)";
+  if (has([](const LineSeries& each) { return each.style == LineStyle::kDotted; })) text += ", bound (dotted)";
+  return text + (emulated ? "; slow memory emulated" : "");
+}
+
 std::string draw_curves(std::span<const SweptModel> models, bool emulated) {
-  LineChart chart{.text = {"Slowdown over fast memory", emulated ? "predicted; slow memory emulated" : "predicted",
-                           "fast memory, % of what everything takes", "step time beyond fast-only's, %"}};
-  std::size_t colour = 0, points = 0;
+  LineChart chart{.text = {"Slowdown over fast memory", "", "fast memory, % of what everything takes",
+                           "step time beyond fast-only's, %"}};
+  std::size_t colour = 0;
   for (const SweptModel& swept : models) {
     for (const std::string& planner : planners_of(swept)) {
-      for (const bool measured : {false, true}) {
-        LineSeries series = curve_of(swept, planner, measured);
+      for (const Curve curve : kCurves) {
+        LineSeries series = curve_of(swept, planner, curve);
         if (series.points.empty()) continue;
-        points += series.points.size();
         series.colour = colour;
-        if (!measured) series.name = name_of(swept) + ", " + planner;
-        if (measured)
-          chart.text.subtitle =
-              emulated ? "predicted, and measured (dashed); slow memory emulated" : "predicted, and measured (dashed)";
+        if (curve == Curve::kPredicted) series.name = name_of(swept) + ", " + planner;
         chart.series.push_back(std::move(series));
       }
       ++colour;
     }
   }
-  return points == 0 ? "" : draw_lines(chart);
+  chart.text.subtitle = subtitle_of(chart, emulated);
+  return chart.series.empty() ? "" : draw_lines(chart);
 }
 
 std::string draw_no_loss(std::span<const SweptModel> models, bool emulated) {

@@ -24,6 +24,9 @@ json point_json(const SweptModel& swept, const SweepPoint& point) {
   }
   object["predicted_ms"] = point.step_seconds * 1e3;
   object["predicted_slowdown"] = point.slowdown;
+  object["planned_for_bytes"] = point.planned_for;
+  if (point.bound_seconds > 0) object["bound_slowdown"] = point.bound_seconds / swept.baseline_seconds;
+  object["knee"] = knee_of(swept, point.planner) == &point;
   object["stall_ms"] = point.stall_seconds * 1e3;
   object["bytes_in"] = point.bytes_in;
   object["bytes_out"] = point.bytes_out;

@@ -10,8 +10,9 @@ namespace sluice {
 
 // [{"model", "batch", "fast_only_bytes", "fast_only_predicted_ms", "points": [...], "no_loss": [...]}]. A point:
 // {"planner", "budget_bytes", "share"} and either {"infeasible", "smallest_feasible_bytes" (where known)} or
-// {"predicted_ms", "predicted_slowdown", "stall_ms", "bytes_in", "bytes_out", "locality": {"by_bytes", "by_objects"},
-// "measured" (where run): {...}}; those of "no_loss" have {"allowed_loss", "grid_bytes", "budgets_tried"}, too.
+// {"predicted_ms", "predicted_slowdown", "planned_for_bytes" (the budget of the plan: less, where that one is faster),
+// "bound_slowdown" (where proven), "knee" (whether its planner's curve bends most there), "stall_ms", "bytes_in",
+// "bytes_out", "locality": {"by_bytes", "by_objects"}, "measured" (where run): {...}}; those of "no_loss" have {"allowed_loss", "grid_bytes", "budgets_tried"}, too.
 nlohmann::json sweep_json(std::span<const SweptModel> models);
 
 }  // namespace sluice

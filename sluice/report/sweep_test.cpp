@@ -14,6 +14,7 @@ using ::testing::Not;
 SweepPoint point(Bytes budget, double slowdown) {
   return {.planner = "sentinel",
           .budget = budget,
+          .planned_for = budget,
           .step_seconds = 0.1 * slowdown,
           .slowdown = slowdown,
           .stall_seconds = 0.1 * (slowdown - 1),
@@ -52,10 +53,25 @@ SweptModel without_loss(const std::string& model, Bytes whole, Bytes budget) {
 TEST(SweepTextTest, ShowsPredictionsAndWhyPointsAreMissing) {
   const std::string text = describe_sweep(net());
   EXPECT_THAT(text, HasSubstr("net, batch 4: 100.0 MiB in all, fast-only's step 100.0 ms (predicted)"));
-  EXPECT_THAT(text, HasSubstr("20.0%  20.0      1.250x    125.0      25.0     1.0      2.0  90.0%"));
+  EXPECT_THAT(text, HasSubstr("20.0%  20.0      1.250x           125.0      25.0     1.0      2.0  90.0%"));
   EXPECT_THAT(text, HasSubstr("sentinel  10.0%  10.0  infeasible"));
   EXPECT_THAT(text, HasSubstr("sentinel: the smallest budget it can use is 15.0 MiB (15.0 %)\n"));
   EXPECT_THAT(text, Not(HasSubstr("measured")));
+}
+
+// At 30 % with the plan for 20 %; nothing is faster than 1.08x there.
+SweptModel bounded_net() {
+  SweptModel swept = net();
+  swept.points[2].planned_for = 20 * kMiB;
+  swept.points[2].bound_seconds = 0.108;
+  return swept;
+}
+
+TEST(SweepTextTest, ShowsBoundsAndKneesAndPlansForLess) {
+  const std::string text = describe_sweep(bounded_net());
+  EXPECT_THAT(text, HasSubstr("30.0%  30.0      1.100x  1.080x    110.0"));
+  EXPECT_THAT(text, HasSubstr("sentinel: at 30.0% the plan for 20.0 MiB is the fastest\n"));
+  EXPECT_THAT(text, HasSubstr("sentinel: the knee of its curve is at 40.0%, 1.000x\n"));
 }
 
 TEST(SweepTextTest, ShowsMeasurementsWhereThereAreAny) {
@@ -84,7 +100,9 @@ TEST(SweepTextTest, BudgetsWithoutLossStandBesideEverything) {
 }
 
 TEST(SweepJsonTest, HasEveryNumber) {
-  const std::vector<SweptModel> models{measured_net(), without_loss("big", 60 * kMiB, 15 * kMiB)};
+  SweptModel swept = bounded_net();
+  swept.points[4].measured = measured_net().points[4].measured;
+  const std::vector<SweptModel> models{swept, without_loss("big", 60 * kMiB, 15 * kMiB)};
   const nlohmann::json list = sweep_json(models);
   ASSERT_EQ(list.size(), 2U);
   const nlohmann::json& points = list[0]["points"];
@@ -96,6 +114,11 @@ TEST(SweepJsonTest, HasEveryNumber) {
   EXPECT_EQ(points[1]["share"], 0.2);
   EXPECT_EQ(points[1]["locality"]["by_objects"], 0.8);
   EXPECT_FALSE(points[1].contains("measured"));
+  EXPECT_FALSE(points[1].contains("bound_slowdown"));
+  EXPECT_NEAR(points[2]["bound_slowdown"].get<double>(), 1.08, 1e-9);
+  EXPECT_EQ(points[2]["planned_for_bytes"], 20 * kMiB);
+  EXPECT_FALSE(points[2]["knee"].get<bool>());
+  EXPECT_TRUE(points[3]["knee"].get<bool>());
   EXPECT_EQ(points[4]["measured"]["slowdown"], 1.05);
   EXPECT_TRUE(points[4]["measured"]["same_bits"].get<bool>());
   EXPECT_EQ(list[1]["no_loss"][0]["allowed_loss"], 0.01);
@@ -109,6 +132,13 @@ TEST(SweepChartsTest, DrawsACurveAModelAndPlanner) {
   EXPECT_THAT(svg, HasSubstr("<title>other b4, sentinel, 60 %: 1.050x measured</title>"));
   EXPECT_THAT(svg, HasSubstr("emulated"));
   EXPECT_THAT(svg, Not(HasSubstr("10 %: 0.000x"))) << "what is infeasible is no point";
+}
+
+TEST(SweepChartsTest, DrawsTheBoundAndMarksTheKnee) {
+  const std::string svg = draw_sweep(std::vector{bounded_net()}, false);
+  EXPECT_THAT(svg, HasSubstr("<title>net b4, sentinel, 30 %: 1.080x bound</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>net b4, sentinel, 40 %: 1.000x predicted, the knee</title>"));
+  EXPECT_THAT(svg, HasSubstr("predicted (ring: the knee), bound (dotted)"));
 }
 
 TEST(SweepChartsTest, DrawsBudgetsWithoutLossAsBars) {

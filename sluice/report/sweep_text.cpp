@@ -23,18 +23,41 @@ std::vector<std::string> measured_cells(const SweepPoint& point) {
           measured.same_bits ? "same" : "DIFFER"};
 }
 
+std::string bound_text(const SweptModel& swept, const SweepPoint& point) {
+  return point.bound_seconds > 0 ? fmt::format("{:.3f}x", point.bound_seconds / swept.baseline_seconds) : "";
+}
+
 std::vector<std::string> point_cells(const SweptModel& swept, const SweepPoint& point, bool measured) {
   std::vector<std::string> cells{point.planner, percent(swept.share(point)), mib_text(point.budget)};
   if (point.feasible()) {
-    cells.insert(cells.end(),
-                 {fmt::format("{:.3f}x", point.slowdown), ms_text(point.step_seconds), ms_text(point.stall_seconds),
-                  mib_text(point.bytes_in), mib_text(point.bytes_out), percent(point.locality.by_bytes())});
+    cells.insert(cells.end(), {fmt::format("{:.3f}x", point.slowdown), bound_text(swept, point),
+                               ms_text(point.step_seconds), ms_text(point.stall_seconds), mib_text(point.bytes_in),
+                               mib_text(point.bytes_out), percent(point.locality.by_bytes())});
   } else {
-    cells.insert(cells.end(), {"infeasible", "", "", "", "", ""});
+    cells.insert(cells.end(), {"infeasible", "", "", "", "", "", ""});
   }
   if (!measured) return cells;
   for (std::string& cell : measured_cells(point)) cells.push_back(std::move(cell));
   return cells;
+}
+
+// Where each planner's curve bends, and which points are plans for less memory.
+std::string notes_text(const SweptModel& swept) {
+  std::string text;
+  std::vector<std::string_view> named;
+  for (const SweepPoint& point : swept.points) {
+    if (point.feasible() && point.planned_for < point.budget) {
+      text += fmt::format("{}: at {} the plan for {} is the fastest\n", point.planner, percent(swept.share(point)),
+                          format_bytes(point.planned_for));
+    }
+    if (std::ranges::find(named, point.planner) != named.end()) continue;
+    named.push_back(point.planner);
+    const SweepPoint* const knee = knee_of(swept, point.planner);
+    if (knee == nullptr) continue;
+    text += fmt::format("{}: the knee of its curve is at {}, {:.3f}x\n", point.planner, percent(swept.share(*knee)),
+                        knee->slowdown);
+  }
+  return text;
 }
 
 // Why there are points without figures: the smallest feasible budget once a planner, other reasons once each.
@@ -59,7 +82,7 @@ std::string failures_text(const SweptModel& swept) {
 std::string describe_sweep(const SweptModel& swept) {
   const bool measured = std::ranges::any_of(swept.points, [](const SweepPoint& p) { return p.measured.has_value(); });
   std::vector<TableColumn> columns{{"planner", Align::kLeft, 0}};
-  for (const char* title : {"fast", "MiB", "predicted", "step ms", "stall ms", "in MiB", "out MiB", "local"}) {
+  for (const char* title : {"fast", "MiB", "predicted", "bound", "step ms", "stall ms", "in MiB", "out MiB", "local"}) {
     columns.push_back({title, Align::kRight, 0});
   }
   if (measured) {
@@ -68,8 +91,8 @@ std::string describe_sweep(const SweptModel& swept) {
   }
   TextTable table(std::move(columns));
   for (const SweepPoint& point : swept.points) table.add_row(point_cells(swept, point, measured));
-  return fmt::format("{}, batch {}: {} in all, fast-only's step {} (predicted)\n\n{}{}", swept.model, swept.batch,
-                     format_bytes(swept.whole), format_seconds(swept.baseline_seconds), table.text(),
+  return fmt::format("{}, batch {}: {} in all, fast-only's step {} (predicted)\n\n{}{}{}", swept.model, swept.batch,
+                     format_bytes(swept.whole), format_seconds(swept.baseline_seconds), table.text(), notes_text(swept),
                      failures_text(swept));
 }
 

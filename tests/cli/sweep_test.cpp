@@ -34,7 +34,7 @@ class SweepTest : public ::testing::Test {
 
 TEST_F(SweepTest, PointsAreWhatSimulateSays) {
   const json document =
-      run({"--fast", "1%,60%", "--planners", "sentinel,on-demand", "--svg", folder_.file("curve.svg")});
+      run({"--fast", "60%,1%", "--planners", "sentinel,on-demand", "--svg", folder_.file("curve.svg")});
   EXPECT_TRUE(document["complete"].get<bool>());
   ASSERT_EQ(document["models"].size(), 1U);
   const json& swept = document["models"][0];
@@ -42,7 +42,9 @@ TEST_F(SweepTest, PointsAreWhatSimulateSays) {
   ASSERT_EQ(swept["points"].size(), 4U);
   EXPECT_GT(swept["points"][0]["smallest_feasible_bytes"], swept["points"][0]["budget_bytes"]);
   const json& point = swept["points"][2];
-  EXPECT_EQ(point["planner"], "sentinel");
+  EXPECT_EQ(point["planner"], "sentinel") << "smaller budgets come first";
+  EXPECT_LE(point["bound_slowdown"], point["predicted_slowdown"]);
+  EXPECT_EQ(point["planned_for_bytes"], point["budget_bytes"]);
   EXPECT_GE(point["predicted_slowdown"].get<double>(), 0.999);
   EXPECT_THAT(result_.output, AllOf(HasSubstr("infeasible"), HasSubstr("the smallest budget it can use is")));
   EXPECT_THAT(result_.output, HasSubstr("With 60 % of peak memory"));

@@ -82,9 +82,8 @@ void EncodingEngine::issue_encoded(std::list<Transfer>::iterator transfer) {
   const Bytes begin = transfer->chunk_begin(chunk);
   const Bytes bytes = transfer->chunk_bytes(chunk);
   const Bytes staging = free_staging_.back();
-  const StoredChunk stored =
-      coder_.encode(transfer->encoding, config_.arena + transfer->from + begin, bytes, transfer->element_bytes,
-                    config_.arena + staging);
+  const StoredChunk stored = coder_.encode(transfer->encoding, config_.arena + transfer->from + begin, bytes,
+                                           transfer->element_bytes, config_.arena + staging);
   (*transfer->chunks)[chunk] = stored;
   if (stored.stored_bytes == bytes) {
     hand_on(transfer, transfer->from + begin, transfer->to + begin, bytes, std::nullopt);

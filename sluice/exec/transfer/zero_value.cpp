@@ -140,8 +140,8 @@ void ZeroValueCoder::decode(std::byte* chunk, Bytes bytes, Bytes element_bytes, 
 }
 
 StoredChunk measure_zero_value(const std::byte* chunk, Bytes bytes, Bytes element_bytes) {
-  const Bytes nonzero = element_bytes == 2 ? count_nonzero<std::uint16_t>(chunk, bytes)
-                                           : count_nonzero<std::uint32_t>(chunk, bytes);
+  const Bytes nonzero =
+      element_bytes == 2 ? count_nonzero<std::uint16_t>(chunk, bytes) : count_nonzero<std::uint32_t>(chunk, bytes);
   return stored_chunk(bytes, element_bytes, nonzero);
 }
 

@@ -217,8 +217,7 @@ std::optional<PricedStep> priced(const PlanRequest& request, std::vector<OpIndex
   if (!check_same_values(request.graph, result.step, 1).empty()) return std::nullopt;
   result.profile = rescheduled_times(request.profile, result.step);
   const CostModel costs(result.step.graph, result.profile, request.machine);
-  auto bound =
-      certified_bound(result.step.graph, costs, request.machine, request.budgets, false, kPriceSeconds);
+  auto bound = certified_bound(result.step.graph, costs, request.machine, request.budgets, false, kPriceSeconds);
   if (!bound) return std::nullopt;
   result.bound = std::move(*bound);
   result.compute = costs.compute_seconds();

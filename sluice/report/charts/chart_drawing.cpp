@@ -16,7 +16,7 @@ constexpr std::string_view kStyle =
     ".page,.hollow{fill:#ffffff}.grid{stroke:#d8dee4;stroke-width:1}.axis{stroke:#57606a;stroke-width:1}"
     ".line{stroke:#24292f;stroke-width:1.5;stroke-dasharray:5 4}"
     ".value{paint-order:stroke;stroke:#ffffff;stroke-width:3px}"
-    ".path{fill:none;stroke-width:2}.dashed{stroke-dasharray:6 4}.hollow{stroke-width:1.5}"
+    ".path{fill:none;stroke-width:2}.dashed{stroke-dasharray:6 4}.dotted{stroke-width:1;stroke-dasharray:1 3}.hollow{stroke-width:1.5}"
     ".s0{fill:#3b73af}.s1{fill:#e58a2d}.s2{fill:#5aa05a}.s3{fill:#a46aa5}"
     ".s4{fill:#c0504d}.s5{fill:#7f6a4f}.s6{fill:#2f9ea0}.s7{fill:#8a8f98}"
     ".c0{stroke:#3b73af}.c1{stroke:#e58a2d}.c2{stroke:#5aa05a}.c3{stroke:#a46aa5}"
@@ -68,16 +68,24 @@ void ChartDrawing::area(const std::string& points, std::size_t colour, std::stri
                       colour, points, escape_xml(tooltip));
 }
 
-void ChartDrawing::path(const std::string& points, std::size_t colour, bool dashed) {
+void ChartDrawing::path(const std::string& points, std::size_t colour, LineStyle style) {
+  constexpr std::string_view kClasses[] = {"", "dashed ", "dotted "};
   svg_ += fmt::format(R"(<polyline class="path {}c{}" points="{}"/>)"
                       "\n",
-                      dashed ? "dashed " : "", colour, points);
+                      kClasses[static_cast<std::size_t>(style)], colour, points);
 }
 
-void ChartDrawing::dot(double x, double y, std::size_t colour, bool hollow, std::string_view tooltip) {
-  svg_ += fmt::format(R"(<circle class="{}{}" cx="{:.1f}" cy="{:.1f}" r="3.5"><title>{}</title></circle>)"
+void ChartDrawing::dot(double x, double y, std::size_t colour, LineStyle style, std::string_view tooltip) {
+  svg_ += fmt::format(R"(<circle class="{}{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>)"
                       "\n",
-                      hollow ? "hollow c" : "s", colour, x, y, escape_xml(tooltip));
+                      style == LineStyle::kDashed ? "hollow c" : "s", colour, x, y,
+                      style == LineStyle::kDotted ? 2 : 3.5, escape_xml(tooltip));
+}
+
+void ChartDrawing::ring(double x, double y, std::size_t colour) {
+  svg_ += fmt::format(R"(<circle class="path c{}" cx="{:.1f}" cy="{:.1f}" r="8"/>)"
+                      "\n",
+                      colour, x, y);
 }
 
 void ChartDrawing::legend(std::string_view name, int colour) {

@@ -5,6 +5,7 @@
 // escaped.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@ namespace sluice {
 inline constexpr double kChartWidth = 760, kChartHeight = 400;
 inline constexpr double kChartLeft = 72, kChartRight = kChartWidth - 20, kChartBottom = kChartHeight - 56;
 inline constexpr std::size_t kChartColours = 8;
+
+enum class LineStyle : std::uint8_t { kSolid, kDashed, kDotted };  // with full, hollow and small dots
 
 struct ChartText {
   std::string title;
@@ -31,8 +34,9 @@ class ChartDrawing {
   void line(double x1, double y1, double x2, double y2, std::string_view style);
   void bar(double x, double y, double width, double height, std::size_t colour, std::string_view tooltip);
   void area(const std::string& points, std::size_t colour, std::string_view tooltip);
-  void path(const std::string& points, std::size_t colour, bool dashed);
-  void dot(double x, double y, std::size_t colour, bool hollow, std::string_view tooltip);
+  void path(const std::string& points, std::size_t colour, LineStyle style);
+  void dot(double x, double y, std::size_t colour, LineStyle style, std::string_view tooltip);
+  void ring(double x, double y, std::size_t colour);  // around a dot
 
   // The next entry of the legend, in a new row where this one is full. Colour below 0: a level's line.
   void legend(std::string_view name, int colour);

@@ -15,9 +15,10 @@ void draw_series(ChartDrawing& drawing, const LineSeries& series, double width) 
   const auto y_of = [&](const LinePoint& point) { return drawing.y_of(std::max(0.0, point.y)); };
   std::string points;
   for (const LinePoint& point : series.points) points += fmt::format("{:.1f},{:.1f} ", x_of(point), y_of(point));
-  if (series.points.size() > 1) drawing.path(points.substr(0, points.size() - 1), colour, series.measured);
+  if (series.points.size() > 1) drawing.path(points.substr(0, points.size() - 1), colour, series.style);
   for (const LinePoint& point : series.points) {
-    drawing.dot(x_of(point), y_of(point), colour, series.measured, point.tooltip);
+    drawing.dot(x_of(point), y_of(point), colour, series.style, point.tooltip);
+    if (point.ringed) drawing.ring(x_of(point), y_of(point), colour);
   }
 }
 

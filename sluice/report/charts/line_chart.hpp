@@ -1,6 +1,5 @@
 // Curves over a number, such as a budget in per cent: one line per series with its points marked, each with its exact
-// values as a tooltip. Several series may share a colour: what is measured is dashed, with hollow points, beside what
-// is predicted. Pure functions.
+// values as a tooltip. Several series may share a colour and differ in style. Pure functions.
 #pragma once
 
 #include <string>
@@ -14,12 +13,13 @@ struct LinePoint {
   double x = 0;  // not below 0
   double y = 0;  // below 0: drawn at 0
   std::string tooltip;
+  bool ringed = false;
 };
 
 struct LineSeries {
   std::string name;        // in the legend; empty: not there
   std::size_t colour = 0;  // taken modulo kChartColours
-  bool measured = false;
+  LineStyle style = LineStyle::kSolid;
   std::vector<LinePoint> points;  // joined in this order
 };
 
