@@ -11,6 +11,7 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
+#include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
@@ -40,14 +41,13 @@ Result<int> run_compare(CompareArguments arguments) {
   SLUICE_RETURN_IF_ERROR(check_planner_names(arguments.comparison.planners));
   SLUICE_RETURN_IF_ERROR(check_trials(arguments.comparison.trials));
   SLUICE_RETURN_IF_ERROR(check_rounds(arguments.comparison));
-  SLUICE_ASSIGN(arguments.comparison.fast, arguments.budget.budget());
+  SLUICE_RETURN_IF_ERROR(arguments.budget.check());
   SLUICE_ASSIGN(arguments.comparison.learning_rate,
                 base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
   SLUICE_ASSIGN(arguments.comparison.schedule, parse_learning_rate_schedule(arguments.schedule));
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kMeasure, arguments.profile));
-  SLUICE_RETURN_IF_ERROR(add_encodings(prepared, arguments.machine, arguments.comparison.planners,
-                                       arguments.comparison.fast, arguments.comparison.session));
-  SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments.machine, arguments.comparison.planners));
+  SLUICE_ASSIGN(arguments.comparison.fast, budget_for(prepared, arguments.budget, arguments.machine,
+                                                      arguments.comparison.planners, arguments.comparison.session));
   arguments.comparison.accesses = prepared.access_counts();
   ProgressLine progress("comparing");
   if (arguments.profile.times.empty()) {

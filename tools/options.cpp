@@ -225,20 +225,6 @@ ProfileCache MachineArguments::open_cache(const Machine& machine) const {
                             cache_dir.empty() ? ProfileCache::default_folder() : std::filesystem::path(cache_dir));
 }
 
-void BudgetArguments::add_to(CLI::App& command) {
-  command.add_option("--fast", fast,
-                     "Budget of the fast tier: 512MiB, 2GiB, or 20% of what everything takes (default: all it takes)");
-  command.add_flag("--smallest-feasible", smallest_feasible,
-                   "Where the planner cannot do with that budget, take the smallest it can, and say so");
-}
-
-Result<FastBudget> BudgetArguments::budget() const {
-  FastBudget budget{std::nullopt, smallest_feasible};
-  if (fast.empty()) return budget;
-  SLUICE_ASSIGN(budget.size, parse_memory_size(fast));
-  return budget;
-}
-
 void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "sluice: note: {}\n", note);
 }

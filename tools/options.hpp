@@ -60,14 +60,6 @@ struct MachineArguments {
   ProfileCache open_cache(const Machine& machine) const;
 };
 
-struct BudgetArguments {
-  std::string fast;
-  bool smallest_feasible = false;
-
-  void add_to(CLI::App& command);
-  Result<FastBudget> budget() const;
-};
-
 // Files with what was measured before (`sluice profile --save`). Without a file, times come from the cache or are
 // measured, and planners work without access counts.
 struct ProfileArguments {

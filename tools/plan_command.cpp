@@ -10,6 +10,7 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/policy_run.hpp"
+#include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
@@ -29,10 +30,9 @@ struct PlanArguments {
 
 Result<int> run_plan(const PlanArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(check_is_planner(arguments.planner));
-  SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
+  SLUICE_RETURN_IF_ERROR(arguments.budget.check());
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_RETURN_IF_ERROR(add_encodings(prepared, arguments.machine, {arguments.planner}, fast));
-  SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments.machine, {arguments.planner}));
+  SLUICE_ASSIGN(const FastBudget fast, budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner}));
   SLUICE_ASSIGN(Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast,
                                          prepared.access_counts()));
   const Graph& graph = prepared.workload.graph();

@@ -15,6 +15,7 @@
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
 #include "sluice/train/session.hpp"
+#include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
@@ -34,9 +35,16 @@ struct SimulateArguments {
   std::string json;
 };
 
-Result<Plan> obtain_plan(const SimulateArguments& arguments, const Prepared& prepared) {
+Status check(const SimulateArguments& arguments) {
+  if (arguments.budget.is_auto() && !arguments.plan.empty()) {
+    return bad_input(
+        fmt::format("--fast {} and --plan exclude each other: a plan has its budget", arguments.budget.fast));
+  }
+  return arguments.budget.check();
+}
+
+Result<Plan> obtain_plan(const SimulateArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
   if (arguments.plan.empty()) {
-    SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
     return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast,
                          prepared.access_counts());
   }
@@ -57,11 +65,10 @@ std::string describe_timeline(const Machine& machine, const StepTimes& timeline,
 }
 
 Result<int> run_simulate(const SimulateArguments& arguments) {
+  SLUICE_RETURN_IF_ERROR(check(arguments));
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
-  SLUICE_RETURN_IF_ERROR(add_encodings(prepared, arguments.machine, {arguments.planner}, fast));
-  SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments.machine, {arguments.planner}));
-  SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared));
+  SLUICE_ASSIGN(const FastBudget fast, budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner}));
+  SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared, fast));
   if (count_choices(plan).other_kernels > 0 && prepared.profile.choices.empty()) {
     SLUICE_RETURN_IF_ERROR(measure_choices(prepared, arguments.machine));
   }

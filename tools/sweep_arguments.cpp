@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tools/budget_arguments.hpp"
+
 namespace sluice {
 namespace {
 
@@ -53,14 +55,6 @@ Result<std::vector<MemorySize>> parse_budgets(std::vector<std::string> texts) {
   return budgets;
 }
 
-Result<double> parse_loss(const std::string& text) {
-  double percent = 0;
-  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  if (failure == std::errc{} && std::string_view(rest) == "%" && percent >= 0 && percent <= 100) return percent / 100;
-  return Error{ErrorCode::kBadInput,
-               fmt::format("--no-loss {}: not a loss; write a percentage from 0% to 100%, such as 1%", text)};
-}
-
 // "resnet20" or "resnet20:128".
 Result<WorkloadArguments> parse_model(const std::string& text, WorkloadArguments workload) {
   const std::size_t colon = text.find(':');
@@ -87,7 +81,7 @@ Result<SweepRequest> SweepArguments::request() const {
   SLUICE_ASSIGN(request.budgets, parse_budgets(fast));
   if (!no_loss.empty()) {
     if (!fast.empty()) return Error{ErrorCode::kBadInput, "--no-loss looks for the budget itself: leave out --fast"};
-    SLUICE_ASSIGN(request.no_loss, parse_loss(no_loss));
+    SLUICE_ASSIGN(request.no_loss, parse_allowed_loss("--no-loss " + no_loss, no_loss));
   }
   request.comparison.steps = steps;
   if (run) SLUICE_RETURN_IF_ERROR(check_rounds(request.comparison));

@@ -6,6 +6,7 @@
 
 #include "sluice/planners/planner.hpp"
 #include "sluice/train/training_loop.hpp"
+#include "tools/budget_arguments.hpp"
 #include "tools/options.hpp"
 
 namespace CLI {

@@ -33,11 +33,11 @@ struct Run : Prepared {  // without a profile where the plan comes from a file
 };
 
 Status plan_run(const TrainArguments& arguments, Run& run) {
-  SLUICE_ASSIGN(const FastBudget fast, arguments.budget.budget());
+  SLUICE_RETURN_IF_ERROR(arguments.budget.check());
   SLUICE_ASSIGN(static_cast<Prepared&>(run),
                 prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_RETURN_IF_ERROR(add_encodings(run, arguments.machine, {arguments.planner}, fast, arguments.session));
-  SLUICE_RETURN_IF_ERROR(add_implementations(run, arguments.machine, {arguments.planner}));
+  SLUICE_ASSIGN(const FastBudget fast,
+                budget_for(run, arguments.budget, arguments.machine, {arguments.planner}, arguments.session));
   SLUICE_ASSIGN(run.start, start_planning(run.workload, run.machine, run.profile, arguments.planner, fast,
                                           run.access_counts(), arguments.trials));
   run.plan = run.start.plan;

@@ -103,7 +103,7 @@ Result<VariantSettings> settings_for(const TrainArguments& arguments, const Work
   settings.buckets = SizeBuckets(lengths.front(), lengths.back());
   settings.reference = {.path = {}, .size = lengths.back()};
   settings.planner = arguments.planner;
-  SLUICE_ASSIGN(settings.fast, arguments.budget.budget());
+  SLUICE_ASSIGN(settings.fast, arguments.budget.fixed());
   settings.session = arguments.session;
   settings.session.validate = arguments.validates();
   return settings;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kGridSteps = 100;        // of everything
 constexpr int kBudgetsBelowTried = 3;  // of the grid, below the smallest one found
+constexpr int kBudgetsTried = 11;      // usually: everything, seven by bisection, and those below
 
 void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const Profile& profile,
                          const Plan& plan) {
@@ -139,9 +140,12 @@ bool BudgetSweep::tries_less(std::string_view planner, double allowed, Bytes bud
   return true;
 }
 
-NoLossPoint BudgetSweep::find_no_loss(std::string_view planner, double allowed) {
+NoLossPoint BudgetSweep::find_no_loss(std::string_view planner, double allowed, const OnBudget& on_budget) {
   NoLossPoint found{.allowed = allowed, .grid = whole_ / kGridSteps};
-  const auto budget_at = [&](int step) { return step == kGridSteps ? whole_ : step * found.grid; };
+  const auto does_with = [&](int step) {
+    if (on_budget) on_budget(found.budgets_tried, std::max(kBudgetsTried, found.budgets_tried));
+    return tries_less(planner, allowed, step * found.grid, found);
+  };
   found.point = predict(planner, whole_);
   found.budgets_tried = 1;
   if (!found.point.feasible()) return found;
@@ -154,11 +158,11 @@ NoLossPoint BudgetSweep::find_no_loss(std::string_view planner, double allowed) 
   int does = kGridSteps;
   while (does - loses > 1) {
     const int middle = loses + (does - loses) / 2;
-    (tries_less(planner, allowed, budget_at(middle), found) ? does : loses) = middle;
+    (does_with(middle) ? does : loses) = middle;
   }
   for (int below = 1; below <= kBudgetsBelowTried && does - below > 0; ++below) {
     const int step = does - below;
-    if (step == loses || !tries_less(planner, allowed, budget_at(step), found)) continue;
+    if (step == loses || !does_with(step)) continue;
     does = step;
     below = 0;
   }

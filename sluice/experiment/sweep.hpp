@@ -26,11 +26,14 @@ class BudgetSweep {
   // bound (planners/bound), for seconds of work; for policies there is none.
   SweepPoint predict(std::string_view planner, Bytes budget, bool bounded = false);
 
+  using OnBudget = std::function<void(int tried, int of)>;
+
   // The smallest budget on a grid of hundredths of everything with a predicted loss of at most `allowed`, by bisection:
   // about seven budgets, and as many to find the smallest feasible one. Bisection takes for granted that the loss falls
   // as the budget grows, because more memory can do what less can. Planners are heuristics, so budgets just below the
   // one found are tried as well.
-  NoLossPoint find_no_loss(std::string_view planner, double allowed);
+  // `on_budget`: called before each with how many were tried, and an estimate of how many there will be.
+  NoLossPoint find_no_loss(std::string_view planner, double allowed, const OnBudget& on_budget = {});
 
   // Runs the feasible points, all planned for one budget, and fills in what is measured. Planners and budget come from
   // the points, everything else from `options`. Errors: kInterrupted where `stop` says so, and those of the baseline.

@@ -72,6 +72,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"MissingSpillFolder", {"train", "resnet20", "--spill-dir", "/no/such/place"}, "/no/such/place"},
         BadInput{"BadSize", {"plan", "resnet20", "--fast", "lots"}, "'lots' is not a size"},
         BadInput{"ZeroBudget", {"plan", "resnet20", "--fast", "0%"}, "above 0%"},
+        BadInput{"NoLossToFindABudgetFor", {"plan", "resnet20", "--fast", "auto:some"}, "'some' is not a loss"},
+        BadInput{"BudgetToFindForLengths", {"train", "lstm", "--sequences", "8-16", "--fast", "auto"}, "no one step"},
         BadInput{"BadBandwidth", {"machine", "--link-bandwidth", "fast"}, "'fast' is not a bandwidth"},
         BadInput{"UnknownPlanner", {"compare", "resnet20", "--planners", "oracle"}, "unknown planner 'oracle'"},
         BadInput{

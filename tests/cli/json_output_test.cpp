@@ -120,6 +120,17 @@ TEST_F(JsonOutputTest, RaisedBudgetsAreSaid) {
   EXPECT_THAT(result_.output, HasSubstr("note: * on-demand cannot do with the 64.0 KiB asked for"));
 }
 
+// Half as long again is allowed, so that something is found however fast the disk is.
+TEST_F(JsonOutputTest, BudgetsAreFoundForALoss) {
+  const json planned = run(small({"plan", "resnet20", "--fast", "auto:50%", "--planner", "sentinel"}));
+  EXPECT_LE(planned["predicted_loss"].get<double>(), 0.5 + 1e-6);
+  EXPECT_THAT(result_.errors, HasSubstr("note: --fast auto:50%: "));
+  const json compared =
+      run(small({"compare", "resnet20", "--fast", "auto:50%", "--planners", "fast-only,sentinel", "--steps", "3"}));
+  EXPECT_LE(compared["results"][1]["asked_budget_bytes"], compared["fast_only_bytes"]);
+  EXPECT_THAT(result_.errors, HasSubstr("is the least with which sentinel is predicted"));
+}
+
 TEST_F(JsonOutputTest, SentinelsPlansNameTheBoundOnFastMemory) {
   const json planned = run(small({"plan", "resnet20", "--fast", "90%", "--planner", "sentinel"}));
   expect_keys(planned["fast_memory_bound"], {"bytes", "short_lived_peak_bytes", "largest_long_lived"});

@@ -1,0 +1,106 @@
+#include "tools/budget_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+
+#include "sluice/experiment/sweep.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/train/progress.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kAuto = "auto";
+constexpr double kUsualAllowedLoss = 0.05;
+
+// In bytes.
+Result<MemorySize> find_budget(const Prepared& prepared, const std::vector<std::string>& planners, double allowed) {
+  const auto planner = std::ranges::find_if(planners, [](const std::string& name) { return name != kBaselinePlanner; });
+  if (planner == planners.end()) {
+    return bad_input(fmt::format("--fast {} is for a planner that can do with less than everything; {} cannot", kAuto,
+                                 kBaselinePlanner));
+  }
+  BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile);
+  ProgressLine progress("finding the budget");
+  const NoLossPoint found =
+      sweep.find_no_loss(*planner, allowed, [&](int tried, int at_most) { progress.update(tried, at_most, *planner); });
+  progress.clear();
+  if (!found.point.feasible()) {
+    return Error{ErrorCode::kInfeasible, fmt::format("--fast {}:{:g}%: {}. Allow more loss, or say the budget yourself",
+                                                     kAuto, 100 * allowed, found.point.failure)};
+  }
+  const Bytes whole = fast_only_bytes(prepared.workload.graph());
+  print_notes(
+      {fmt::format("--fast {}:{:g}%: {} ({:.1f} % of everything) is the least with which {} is predicted to "
+                   "take at most {:g} % longer than fast-only: {:.1f} %",
+                   kAuto, 100 * allowed, format_bytes(found.point.planned_for),
+                   100 * static_cast<double>(found.point.planned_for) / static_cast<double>(whole), *planner,
+                   100 * allowed, 100 * (found.point.slowdown - 1))});
+  return MemorySize{found.point.planned_for};
+}
+
+}  // namespace
+
+Result<double> parse_allowed_loss(const std::string& argument, const std::string& text) {
+  double percent = 0;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (failure == std::errc{} && std::string_view(rest) == "%" && percent >= 0 && percent <= 100) return percent / 100;
+  return bad_input(
+      fmt::format("{}: '{}' is not a loss; write a percentage from 0% to 100%, such as 1%", argument, text));
+}
+
+void BudgetArguments::add_to(CLI::App& command) {
+  command.add_option("--fast", fast,
+                     "Budget of the fast tier: 512MiB, 2GiB, or 20% of what everything takes (default: all it takes); "
+                     "auto:5% finds the least that is predicted to cost at most 5% of the time");
+  command.add_flag("--smallest-feasible", smallest_feasible,
+                   "Where the planner cannot do with that budget, take the smallest it can, and say so");
+}
+
+bool BudgetArguments::is_auto() const { return fast == kAuto || fast.starts_with("auto:"); }
+
+Result<double> BudgetArguments::allowed_loss() const {
+  if (fast == kAuto) return kUsualAllowedLoss;
+  return parse_allowed_loss("--fast " + fast, fast.substr(kAuto.size() + 1));
+}
+
+Status BudgetArguments::check() const {
+  if (is_auto()) {
+    SLUICE_RETURN_IF_ERROR(allowed_loss());
+    return {};
+  }
+  SLUICE_RETURN_IF_ERROR(fixed());
+  return {};
+}
+
+Result<FastBudget> BudgetArguments::fixed() const {
+  FastBudget budget{std::nullopt, smallest_feasible};
+  if (is_auto()) {
+    return bad_input(
+        fmt::format("--fast {}: there is no one step here to find a budget for; say it in bytes or as a "
+                    "share, such as 20%",
+                    fast));
+  }
+  if (fast.empty()) return budget;
+  SLUICE_ASSIGN(budget.size, parse_memory_size(fast));
+  return budget;
+}
+
+Result<FastBudget> budget_for(Prepared& prepared, const BudgetArguments& arguments, const MachineArguments& machine,
+                              const std::vector<std::string>& planners, const SessionOptions& session) {
+  FastBudget fast{std::nullopt, arguments.smallest_feasible};
+  if (!arguments.is_auto()) {
+    SLUICE_ASSIGN(fast, arguments.fixed());
+  }
+  SLUICE_RETURN_IF_ERROR(add_encodings(prepared, machine, planners, fast, session));
+  SLUICE_RETURN_IF_ERROR(add_implementations(prepared, machine, planners));
+  if (!arguments.is_auto()) return fast;
+  SLUICE_ASSIGN(const double allowed, arguments.allowed_loss());
+  SLUICE_ASSIGN(fast.size, find_budget(prepared, planners, allowed));
+  return fast;
+}
+
+}  // namespace sluice
