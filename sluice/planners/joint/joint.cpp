@@ -5,16 +5,18 @@
 // graph's own order that a prediction can tell (kWorthMoreTraffic).
 //
 //   deferred   updates run later, where the links have room (planners/schedule/deferral.hpp)
-//   again      what is worth making again is not kept or fetched (make_again.hpp)
+//   again      what is worth making again is not kept or fetched, and what is not is kept (make_again.hpp)
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/planners/joint/make_again.hpp"
 #include "sluice/planners/joint/moves.hpp"
+#include "sluice/planners/joint/savings.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/deferral.hpp"
 
@@ -67,7 +69,8 @@ class JointSearch {
     Result<TimedPlan> sentinel = plan_by_sentinel(request_);
     if (sentinel.ok()) sentinel->plan.planner_config.emplace_back("made_by", "sentinel");
     const CostModel costs(request_.graph, request_.profile, request_.machine);
-    if (sentinel.ok() && sentinel->seconds <= (1 + kNothing) * costs.compute_seconds()) return sentinel;
+    const Seconds least = compute_without_repetitions(request_.graph, costs);
+    if (sentinel.ok() && sentinel->seconds <= (1 + kNothing) * least) return sentinel;
     const bool again_pays = add_order({});
     for (Step& each : deferred_steps(request_)) {
       if (again_pays) {
@@ -91,13 +94,11 @@ class JointSearch {
       steps_.push_back({std::move(order)});
       return false;
     }
-    CertifiedBound& own = schedules.front().bound;
-    CertifiedBound& again = schedules.back().bound;
-    const bool pays = again.seconds < kPaysToMakeAgain * own.seconds;
-    if (schedules.size() > 1) {
-      steps_.push_back({composed(order, std::move(schedules.back().schedule)), std::move(again.prices)});
+    const bool pays = schedules.back().bound.seconds < kPaysToMakeAgain * schedules.front().bound.seconds;
+    steps_.push_back({order, std::move(schedules.front().bound.prices)});
+    for (PricedSchedule& again : std::span(schedules).subspan(1)) {
+      steps_.push_back({composed(order, std::move(again.schedule)), std::move(again.bound.prices)});
     }
-    steps_.push_back({std::move(order), std::move(own.prices)});
     return pays;
   }
 

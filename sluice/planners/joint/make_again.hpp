@@ -1,8 +1,5 @@
-// What is worth making again instead of keeping or fetching it, by prices of memory and links.
-//
-// Between two uses of a tensor its bytes pay rent, or for the way to slow memory and back (plan/verify/payments.hpp).
-// Made again directly before the second use, they pay neither. What that costs: the time of the ops that made them, and
-// that these find their operands there, which wait longer, are fetched once more, or are made again themselves.
+// What is worth making again instead of keeping or fetching it, and what is worth keeping instead of making it again as
+// the graph does, by prices of memory and links (savings.hpp).
 //
 //   schedule       0 conv > a   1 relu a > b   ...   7 relu' b > c   8 conv' a, c
 //   with b again   0 conv > a   1 relu a > b   ...   1 relu a > b    7 relu' b > c   8 conv' a, c
@@ -23,8 +20,8 @@ struct PricedSchedule {
   CertifiedBound bound;           // of that step
 };
 
-// The step of `request` in its own order, and then with what pays made again, where that lowers the bound. Nothing where
-// the machine has no prices.
+// The step of `request` in its own order; where that lowers the bound, with what pays made again; and where that lowers
+// it further, without what does not pay to be made again. Nothing where the machine has no prices.
 std::vector<PricedSchedule> make_again(const PlanRequest& request);
 
 }  // namespace sluice

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/plan/verify/same_values.hpp"
@@ -15,8 +17,11 @@
 namespace sluice {
 namespace {
 
-// x (1 MiB) > wide (100 MiB) > narrow > crowd, which takes 100 MiB itself > end, which reads wide again.
-Graph wide_over_a_crowd(OpKind makes_wide = OpKind::kRelu) {
+enum class Wide : std::uint8_t { kKept, kMadeAgain };
+
+// x (1 MiB) > wide (100 MiB) > narrow > crowd, which takes 100 MiB itself > end, which reads wide again. kMadeAgain:
+// made anew directly before.
+Graph wide_over_a_crowd(OpKind makes_wide = OpKind::kRelu, Wide at_the_end = Wide::kKept) {
   Graph graph;
   const auto tensor = [&](const char* name, Bytes bytes, Role role = Role::kActivation) {
     return graph.add_tensor({.name = name, .shape = {bytes / 4}, .role = role});
@@ -28,14 +33,21 @@ Graph wide_over_a_crowd(OpKind makes_wide = OpKind::kRelu) {
   graph.add_op({.name = "narrow", .kind = OpKind::kUnary, .inputs = {wide}, .outputs = {narrow}});
   graph.add_op({.name = "crowd", .kind = OpKind::kUnary, .inputs = {narrow}, .outputs = {crowd}});
   graph.add_op({.name = "after", .kind = OpKind::kUnary, .inputs = {crowd}, .outputs = {after}});
-  graph.add_op({.name = "end", .kind = OpKind::kAdd, .inputs = {wide, after}, .outputs = {end}});
+  TensorId read = wide;
+  if (at_the_end == Wide::kMadeAgain) {
+    read = tensor("wide.again", 100 * kMiB);
+    graph.add_op({.name = "wide.again", .kind = makes_wide, .inputs = {x}, .outputs = {read}});
+  }
+  graph.add_op({.name = "end", .kind = OpKind::kAdd, .inputs = {read, after}, .outputs = {end}});
   return graph;
 }
 
 struct WideProblem {
   explicit WideProblem(Seconds making, Graph step = wide_over_a_crowd()) : problem(std::move(step), "file", 1e9) {
     problem.profile.op_seconds.assign(problem.graph.ops().size(), 1e-3);
-    problem.profile.op_seconds[0] = making;
+    for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+      if (problem.graph.op(op).kind == problem.graph.op(0).kind) problem.profile.op_seconds[as_index(op)] = making;
+    }
   }
   PlanRequest request(Bytes fast) const {
     return {problem.graph, problem.profile, problem.machine, {fast, Bytes{1} << 40}};
@@ -61,6 +73,22 @@ TEST(MakeAgain, NothingThatTakesLongerThanItsCopies) {
 TEST(MakeAgain, NothingWhereEverythingFits) {
   const WideProblem quick(1e-3);
   EXPECT_EQ(make_again(quick.request(300 * kMiB)).size(), 1U);
+}
+
+TEST(MakeAgain, KeepsWhatTheGraphMakesAgainWhereItFits) {
+  const WideProblem again(1e-3, wide_over_a_crowd(OpKind::kRelu, Wide::kMadeAgain));
+  const auto roomy = make_again(again.request(300 * kMiB));
+  ASSERT_EQ(roomy.size(), 2U);
+  EXPECT_EQ(roomy[1].schedule, (std::vector<OpIndex>{0, 1, 2, 3, 5}));
+  EXPECT_NEAR(roomy[1].bound.seconds, 5e-3, 1e-6) << "an op less";
+  EXPECT_EQ(make_again(again.request(104 * kMiB)).size(), 1U) << "where it does not fit, it is made again";
+}
+
+TEST(MakeAgain, FetchesWhatTakesTheGraphLonger) {
+  const WideProblem again(1, wide_over_a_crowd(OpKind::kRelu, Wide::kMadeAgain));
+  const auto tight = make_again(again.request(104 * kMiB));
+  ASSERT_EQ(tight.size(), 2U);
+  EXPECT_EQ(tight[1].schedule, (std::vector<OpIndex>{0, 1, 2, 3, 5}));
 }
 
 TEST(MakeAgain, NothingOfWhatRunsOnce) {
