@@ -249,7 +249,7 @@ class Slicer {
 Bytes dense_slice_limit(const Graph& forward) {
   Bytes bytes = 0;
   for (const Tensor& tensor : forward.tensors()) bytes += tensor.bytes;
-  return std::clamp<Bytes>(bytes / 32, 4 * kMiB, kDenseSliceLimit);
+  return std::clamp<Bytes>(bytes / 64, 4 * kMiB, kDenseSliceLimit);
 }
 
 Graph slice_dense(const Graph& logical, Bytes limit) {

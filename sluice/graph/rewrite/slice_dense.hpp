@@ -24,7 +24,8 @@ namespace sluice {
 
 inline constexpr Bytes kDenseSliceLimit = 16 * kMiB;
 
-// The limit for a model, from its forward graph: a thirty-second of all its tensors, from 4 to 16 MiB.
+// The limit for a model, from its forward graph: a sixty-fourth of all its tensors, from 4 to 16 MiB. Where a fifth of
+// them is all the memory there is, the weights, gradient and momentum of an update are a quarter of that.
 Bytes dense_slice_limit(const Graph& forward);
 
 // Runs on a logical graph, training or forward. Slices are of about equal size, at most `limit` bytes of weights where
