@@ -41,6 +41,12 @@ std::string both_ways(const Link& link) {
   return format_bandwidth(link.shared_bandwidth > 0 ? link.shared_bandwidth : link.bandwidth);
 }
 
+std::string cost_to_compute(const Link& link) {
+  std::string text = format_seconds(link.interference * 1e9) + "/GB";
+  if (link.request_interference > 0) text += fmt::format(" + {}/request", format_seconds(link.request_interference));
+  return text;
+}
+
 std::string link_table(const Machine& machine) {
   TextTable table({{"link", Align::kLeft, 0},
                    {"bandwidth", Align::kRight, 0},
@@ -53,8 +59,7 @@ std::string link_table(const Machine& machine) {
   for (const Link& link : machine.links) {
     table.add_row({fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name),
                    format_bandwidth(link.bandwidth), both_ways(link), format_seconds(link.latency),
-                   format_bytes(link.request_bytes), fmt::format("{}", link.queue_depth),
-                   format_seconds(link.interference * 1e9) + "/GB",
+                   format_bytes(link.request_bytes), fmt::format("{}", link.queue_depth), cost_to_compute(link),
                    link.throttled ? "emulated (throttled)" : std::string(to_string(link.provenance))});
   }
   return table.text();

@@ -35,6 +35,7 @@ nlohmann::json link_to_json(const Link& link) {
           {"shared_bandwidth", link.shared_bandwidth},
           {"latency_seconds", link.latency},
           {"interference_seconds_per_byte", link.interference},
+          {"interference_seconds_per_request", link.request_interference},
           {"request_bytes", link.request_bytes},
           {"queue_depth", link.queue_depth},
           {"throttled", link.throttled},
@@ -87,6 +88,7 @@ Status read_json(const JsonReader& reader, Link& link) {
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("shared_bandwidth", link.shared_bandwidth));  // older files have none
   SLUICE_RETURN_IF_ERROR(reader.read_figure("latency_seconds", link.latency));
   SLUICE_RETURN_IF_ERROR(reader.read("interference_seconds_per_byte", link.interference));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("interference_seconds_per_request", link.request_interference));
   SLUICE_RETURN_IF_ERROR(reader.read("request_bytes", link.request_bytes));
   SLUICE_RETURN_IF_ERROR(reader.read("queue_depth", link.queue_depth));
   SLUICE_RETURN_IF_ERROR(reader.read("throttled", link.throttled));

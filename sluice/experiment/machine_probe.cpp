@@ -64,7 +64,7 @@ bool recall(Machine& machine, const std::string& question, const ProfileCache& c
     link.latency = found->latency;
     link.request_bytes = found->request_bytes;
     link.queue_depth = found->queue_depth;
-    link.interference = found->interference;
+    if (link.copied_by == CopiedBy::kProcessor) link.interference = found->interference;  // a device's is given
     link.shared_bandwidth = found->shared_bandwidth;
     if (link.provenance != Provenance::kEmulated) link.provenance = Provenance::kMeasured;
   }

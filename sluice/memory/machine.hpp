@@ -58,11 +58,12 @@ struct Link {
   // The same while the link back (the one between the same tiers the other way) is busy too: both may go to one disk.
   // Not above `bandwidth`. 0: neither slows the other down.
   BytesPerSecond shared_bandwidth = 0;
-  Seconds latency = 0;             // of one transfer, added once
-  Seconds interference = 0;        // compute time lost for every byte moved meanwhile: shared memory, caches, cores
-  Bytes request_bytes = 4 * kMiB;  // a transfer is cut into requests of this size
-  int queue_depth = 16;            // requests in flight
-  bool throttled = false;          // bandwidth is imposed by us: shown as emulated
+  Seconds latency = 0;               // of one transfer, added once
+  Seconds interference = 0;          // compute time lost for every byte moved meanwhile: shared memory, caches, cores
+  Seconds request_interference = 0;  // and for every request: what submits and completes it takes a core for a moment
+  Bytes request_bytes = 4 * kMiB;    // a transfer is cut into requests of this size
+  int queue_depth = 16;              // requests in flight
+  bool throttled = false;            // bandwidth is imposed by us: shown as emulated
   CopiedBy copied_by = CopiedBy::kProcessor;
   Provenance provenance = Provenance::kGiven;
 };

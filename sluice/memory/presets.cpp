@@ -27,11 +27,13 @@ constexpr BytesPerSecond kNominalDramBandwidth = 50 * kGB;
 constexpr BytesPerSecond kNominalFileBandwidth = 2 * kGB;
 constexpr Seconds kDramLatency = 90e-9;   // ReDL table I, fast memory
 constexpr Seconds kFileLatency = 100e-6;  // one small request to an NVMe disk
-// Training loses about this much compute time for every byte that direct I/O moves beside it (30 ms per GB, measured on
-// ResNet-50 steps of two cores, 20 to 40 from run to run; synthetic loads show less, so it is given and not probed).
+// What compute loses to direct I/O beside it: two threads that meet at a barrier every 0.1 to 2 ms, both on one of two
+// cores, took 55 us longer for every transfer of 256 KiB and 129 us for every one of 4 MiB. ResNet-50's steps agree (30 ms
+// per GB in large transfers, 20 to 40 from run to run), and an LSTM's with 500 small ones. It is given and not probed.
 // Lanes that copy in memory lose more, by the processors they leave to compute, and are probed
 // (exec/transfer/probe_beside_compute.hpp).
-constexpr Seconds kFileInterference = 30e-12;
+constexpr Seconds kFileInterference = 19e-12;
+constexpr Seconds kFileRequestInterference = 50e-6;
 
 // Of the caches' nominal bytes, what an op's operands are still found in, or not yet written back from: the share that
 // explains AutoTM's kernels best (benchmarks/papers/autotm_kernels.cpp). Sets, other data and a prefetcher's guesses take
@@ -166,6 +168,7 @@ Status add_file(const std::string& spill_path, Bytes capacity, Machine& machine)
     link.bandwidth = kNominalFileBandwidth;
     link.latency = kFileLatency;
     link.interference = kFileInterference;
+    link.request_interference = kFileRequestInterference;
     link.copied_by = CopiedBy::kDma;
     machine.links.push_back(link);
   }

@@ -104,11 +104,17 @@ Seconds CostModel::transfer_seconds(LinkId link, const Load& load) const {
   return transfer_seconds(link, moved_bytes(load)) + coding_seconds(link, load);
 }
 
+Seconds CostModel::request_seconds(LinkId link, Bytes bytes) const {
+  const Link& path = machine_.link(link);
+  const Bytes requests = (bytes + path.request_bytes - 1) / path.request_bytes;
+  return static_cast<Seconds>(requests) * path.request_interference;
+}
+
 double CostModel::interference(LinkId link, const Load& load) const {
-  const Seconds coding = coding_seconds(link, load);
-  if (coding <= 0) return interference(link);
-  const Seconds lost = interference(link) * transfer_seconds(link, moved_bytes(load)) + coding;
-  return lost / transfer_seconds(link, load);
+  const Bytes moved = moved_bytes(load);
+  const Seconds more = coding_seconds(link, load) + request_seconds(link, moved);
+  if (more <= 0) return interference(link);
+  return (interference(link) * transfer_seconds(link, moved) + more) / transfer_seconds(link, load);
 }
 
 bool CostModel::worth_encoding(LinkId outward, LinkId inward, const Load& load) const {

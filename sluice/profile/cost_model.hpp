@@ -74,13 +74,15 @@ class CostModel {
   // Compute time lost while the link carries data, per second of its time at full speed (Link::interference x
   // bandwidth).
   double interference(LinkId link) const;
-  // The same while it carries this: packing and unpacking are lost in full.
+  // The same while it carries this: each request takes its part, and packing and unpacking are lost in full.
   double interference(LinkId link, const Load& load) const;
 
  private:
   // How much longer op `op` was measured to take because of its operands in slow tier `tier`; nothing if it was not
   // measured.
   std::optional<Seconds> measured_extra(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const;
+
+  Seconds request_seconds(LinkId link, Bytes bytes) const;  // of compute, for all requests of a transfer
 
   // The processor's part of a transfer.
   Seconds coding_seconds(LinkId link, const Load& load) const;

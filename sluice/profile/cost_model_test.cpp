@@ -104,6 +104,15 @@ TEST_F(EncodedTransfers, TakeTheEncodersTimeFromCompute) {
   EXPECT_DOUBLE_EQ(costs.interference(0, kEncoded), (0.1 * (0.5 + 0.5) + 0.5) / 1.5);
 }
 
+// 8192 bytes in two seconds and half a second of latency, in three requests.
+TEST_F(EncodedTransfers, RequestsTakeTheirPartOfCompute) {
+  machine_.links[0].interference = 0.1 / 4096;
+  machine_.links[0].request_interference = 0.05;
+  machine_.links[0].request_bytes = 3000;
+  const CostModel costs(graph_, profile_, machine_);
+  EXPECT_DOUBLE_EQ(costs.interference(0, {0, 8192, Encoding::kNone}), (0.1 * 2.5 + 3 * 0.05) / 2.5);
+}
+
 TEST_F(EncodedTransfers, PayOnlyOnALinkThatIsSlowerThanTheEncoder) {
   EXPECT_TRUE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
   for (const BytesPerSecond speed : {4096.0, 1000.0}) {  // the link's, and less
