@@ -1,0 +1,45 @@
+// Keeps the planning problem of a built-in model: its executable graph, and its op times from a saved profile.
+//
+//   keep_problem MODEL BATCH PROFILE FILE      after: sluice profile MODEL --batch BATCH --save PROFILE
+#include <fmt/format.h>
+
+#include <charconv>
+#include <thread>
+
+#include "benchmarks/planners/kept_problem.hpp"
+#include "sluice/base/atomic_file.hpp"
+#include "sluice/memory/presets.hpp"
+#include "sluice/profile/profile_file.hpp"
+#include "sluice/train/workload.hpp"
+
+namespace sluice {
+namespace {
+
+Status keep(std::span<char*> arguments) {
+  const std::string batch = arguments[2];
+  KeptProblem problem{.model = arguments[1]};
+  WorkloadOptions options{.model = problem.model};
+  options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  std::from_chars(batch.data(), batch.data() + batch.size(), problem.batch);
+  options.shape.batch = problem.batch;
+  SLUICE_ASSIGN(const Workload workload, build_workload(options));
+  SLUICE_ASSIGN(const Machine machine, make_machine({.threads = options.threads}));
+  SLUICE_ASSIGN(problem.profile, read_profile(arguments[3], workload.graph(), machine));
+  problem.graph = workload.graph();
+  problem.measured_on = fmt::format("{}, {} threads", machine.cpu, machine.threads);
+  return write_file(arguments[4], problem_json(problem).dump() + "\n");
+}
+
+}  // namespace
+}  // namespace sluice
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    fmt::print(stderr, "usage: keep_problem MODEL BATCH PROFILE FILE\n");
+    return 2;
+  }
+  const auto kept = sluice::keep({argv, static_cast<std::size_t>(argc)});
+  if (kept.ok()) return 0;
+  fmt::print(stderr, "keep_problem: {}\n", kept.error().message);
+  return 2;
+}

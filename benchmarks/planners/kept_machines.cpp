@@ -1,0 +1,126 @@
+#include "benchmarks/planners/kept_machines.hpp"
+
+#include "sluice/base/as_index.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double kGB = 1e9;
+constexpr Bytes kPlenty = Bytes{1} << 42;
+
+// A disk's figures, but for its bandwidth, are those of memory/presets.cpp. Reading and writing at once, a measured disk
+// gave each way about three quarters.
+constexpr Seconds kDiskLatency = 100e-6;
+constexpr Seconds kDiskInterference = 30e-12;
+constexpr double kDiskShared = 0.75;
+
+// CXL: one expander on eight lanes of PCIe 5.0. Sun et al., "Demystifying CXL memory with genuine CXL-ready systems and
+// devices" (2023): about two and a half times the latency of local memory, some 20 GB/s of reads.
+constexpr BytesPerSecond kCxlRead = 20 * kGB, kCxlWrite = 16 * kGB;
+constexpr Seconds kCxlLatency = 250e-9;
+constexpr Seconds kCxlInterference = 20e-12;
+
+// PCIe 3.0 x16 as in memory/presets.cpp, beside compute as fast as a GPU's would be.
+constexpr BytesPerSecond kPcie = 12 * kGB;
+constexpr Seconds kPcieLatency = 10e-6;
+constexpr double kGpuSpeed = 20;
+
+Machine host() {
+  Machine machine{.cpu = "two cores, kept", .threads = 2, .cache_bytes = 4 * kMiB};
+  machine.tiers.push_back(
+      {.name = "dram", .capacity = kPlenty, .read_bandwidth = 25 * kGB, .write_bandwidth = 18 * kGB, .latency = 90e-9});
+  return machine;
+}
+
+void add_links(Machine& machine, const Link& in, BytesPerSecond out_bandwidth) {
+  Link out = in;
+  std::swap(out.from, out.to);
+  out.bandwidth = out_bandwidth;
+  if (in.shared_bandwidth > 0) out.shared_bandwidth = out_bandwidth * in.shared_bandwidth / in.bandwidth;
+  machine.links.push_back(in);
+  machine.links.push_back(out);
+}
+
+void add_disk(Machine& machine, BytesPerSecond bandwidth) {
+  machine.tiers.push_back({.name = "disk",
+                           .kind = TierKind::kFile,
+                           .capacity = kPlenty,
+                           .read_bandwidth = bandwidth,
+                           .write_bandwidth = bandwidth,
+                           .granule = 4 * kKiB,
+                           .latency = kDiskLatency,
+                           .addressable = false});
+  const Link in{.from = static_cast<TierId>(machine.tiers.size()) - 1,
+                .bandwidth = bandwidth,
+                .shared_bandwidth = kDiskShared * bandwidth,
+                .latency = kDiskLatency,
+                .interference = kDiskInterference,
+                .copied_by = CopiedBy::kDma};
+  add_links(machine, in, bandwidth);
+}
+
+void add_memory(Machine& machine, Tier tier, Seconds latency, Seconds interference) {
+  const BytesPerSecond read = tier.read_bandwidth, write = tier.write_bandwidth;
+  machine.tiers.push_back(std::move(tier));
+  const Link in{.from = static_cast<TierId>(machine.tiers.size()) - 1,
+                .bandwidth = read,
+                .latency = latency,
+                .interference = interference,
+                .copied_by = CopiedBy::kDma};
+  add_links(machine, in, write);
+}
+
+Tier cxl(Bytes capacity) {
+  return {.name = "cxl",
+          .kind = TierKind::kEmulated,
+          .capacity = capacity,
+          .read_bandwidth = kCxlRead,
+          .write_bandwidth = kCxlWrite,
+          .latency = kCxlLatency,
+          .provenance = Provenance::kEmulated};
+}
+
+Machine with_disk(BytesPerSecond bandwidth) {
+  Machine machine = host();
+  add_disk(machine, bandwidth);
+  return machine;
+}
+
+Machine with_cxl() {
+  Machine machine = host();
+  add_memory(machine, cxl(kPlenty), kCxlLatency, kCxlInterference);
+  return machine;
+}
+
+Machine with_pcie() {
+  Machine machine = host();
+  add_memory(machine,
+             {.name = "host",
+              .kind = TierKind::kEmulated,
+              .capacity = kPlenty,
+              .read_bandwidth = kPcie,
+              .write_bandwidth = kPcie,
+              .addressable = false,
+              .provenance = Provenance::kEmulated},
+             kPcieLatency, 0);
+  return machine;
+}
+
+Machine with_cxl_and_disk(Bytes cxl_bytes) {
+  Machine machine = host();
+  add_memory(machine, cxl(cxl_bytes), kCxlLatency, kCxlInterference);
+  add_disk(machine, 2 * kGB);
+  return machine;
+}
+
+}  // namespace
+
+std::vector<KeptMachine> kept_machines(Bytes whole) {
+  return {{"disk of 2 GB/s", with_disk(2 * kGB)},
+          {"disk of 4 GB/s", with_disk(4 * kGB)},
+          {"CXL memory", with_cxl()},
+          {"PCIe, a GPU's compute", with_pcie(), kGpuSpeed},
+          {"a quarter in CXL, then disk", with_cxl_and_disk(align_up(whole / 4, kTensorAlignment))}};
+}
+
+}  // namespace sluice

@@ -1,0 +1,116 @@
+// Kept problems are planned for as the graphs they come from, and files that are none are refused.
+#include "benchmarks/planners/kept_problem.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "benchmarks/planners/kept_machines.hpp"
+#include "benchmarks/planners/planner_rows.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/planners/problem_for_tests.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// With batch norms that are made again, so that equal ops are to be known as such.
+KeptProblem small_problem() {
+  PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9);
+  for (Seconds& seconds : problem.profile.op_seconds) seconds = std::round(seconds * 1e7) / 1e7;  // as they are kept
+  return {"resnet20", 4, "nothing", std::move(problem.graph), std::move(problem.profile)};
+}
+
+TEST(KeptProblem, IsPlannedForAsTheGraphItComesFrom) {
+  const KeptProblem given = small_problem();
+  const KeptProblem kept = *problem_from_json(json::parse(problem_json(given).dump()));
+  const Bytes whole = fast_only_bytes(given.graph);
+  ASSERT_EQ(fast_only_bytes(kept.graph), whole);
+  for (const KeptMachine& on : kept_machines(whole)) {
+    for (const char* planner : {"fast-only", "sentinel", "joint"}) {
+      SCOPED_TRACE(on.name + ", " + planner);
+      const auto planned = [&](const KeptProblem& problem) {
+        PlanRequest request{problem.graph, problem.profile, on.machine, {}};
+        for (const Tier& tier : on.machine.tiers) request.budgets.push_back(tier.capacity);
+        if (planner != kBaselinePlanner) request.budgets[kFastTier] = align_down(whole / 2, kTensorAlignment);
+        return make_plan(planner, request).value();
+      };
+      const Plan expected = planned(given), found = planned(kept);
+      EXPECT_NEAR(found.predicted_step_seconds, expected.predicted_step_seconds, 1e-9);
+      EXPECT_EQ(found.schedule, expected.schedule);
+      EXPECT_EQ(found.migrations.size(), expected.migrations.size());
+    }
+  }
+}
+
+struct BadProblem {
+  const char* name;
+  std::function<void(json&)> spoil;
+  std::string message;
+};
+
+class BadProblemTest : public ::testing::TestWithParam<BadProblem> {};
+
+TEST_P(BadProblemTest, IsRefused) {
+  json document = problem_json(small_problem());
+  GetParam().spoil(document);
+  const Result<KeptProblem> problem = problem_from_json(document);
+  ASSERT_FALSE(problem.ok());
+  EXPECT_EQ(problem.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(problem.error().message, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadProblemTest,
+    ::testing::Values(
+        BadProblem{"OtherFormat", [](json& d) { d["format"] = "sluice-plan"; }, "expected sluice-problem"},
+        BadProblem{"OtherVersion", [](json& d) { d["version"] = 2; }, "version 1"},
+        BadProblem{"NoOps", [](json& d) { d.erase("ops"); }, "ops"},
+        BadProblem{"ShortColumn", [](json& d) { d["ops"]["kind"].erase(0); }, "columns of different lengths"},
+        BadProblem{"UnknownKind", [](json& d) { d["ops"]["kind"][3] = "fly"; }, "unknown word 'fly'"},
+        BadProblem{"UnknownTensor", [](json& d) { d["ops"]["inputs"][3] = {100000}; }, "unknown tensor"},
+        BadProblem{"NegativeTensor", [](json& d) { d["ops"]["outputs"][3] = {-1}; }, "unknown tensor"},
+        BadProblem{"NegativeTime", [](json& d) { d["ops"]["microseconds"][3] = -1; }, "times from 0"},
+        BadProblem{"NoBytes", [](json& d) { d["tensors"]["bytes"][0] = 0; }, "above 0"},
+        BadProblem{"NoSuchLayer", [](json& d) { d["ops"]["layer"][0] = 30000; }, "layer that there is not"}),
+    [](const auto& each) { return each.param.name; });
+
+PlannerRow row(const char* planner, double slowdown) {
+  return {
+      .problem = "net b4", .machine = "disk", .planner = planner, .percent = 20, .slowdown = slowdown, .bound = 1.0};
+}
+
+TEST(PlannerRows, TellWhatHasBecomeWorse) {
+  const std::vector<PlannerRow> before{row("sentinel", 1.5), row("joint", 1.2), row("gone", 1.1)};
+  const std::vector<PlannerRow> kept = *rows_from_json({{"rows", rows_json(before)}});
+  EXPECT_TRUE(worse_than(kept, before).empty());
+  std::vector<PlannerRow> now{row("sentinel", 1.6), row("joint", 1.1), row("new", 9)};
+  EXPECT_THAT(worse_than(kept, now), ElementsAre("net b4, disk, 20 %, sentinel: 1.600, before 1.500"));
+  now[1].failure = "cannot";
+  EXPECT_EQ(worse_than(kept, now).size(), 2U) << "no plan any more";
+  EXPECT_FALSE(rows_from_json(json::array()).ok());
+}
+
+TEST(PlannerRows, StandBesideOneAnotherWithTheirMean) {
+  std::vector<PlannerRow> rows{row("sentinel", 1.5), row("joint", 1.2)};
+  rows.push_back({.problem = "other b1", .machine = "disk", .planner = "sentinel", .percent = 20, .failure = "cannot"});
+  rows.push_back({.problem = "other b1",
+                  .machine = "disk",
+                  .planner = "joint",
+                  .percent = 20,
+                  .asked = 1,
+                  .budget = 2,
+                  .slowdown = 1.2});
+  const std::string text = describe_rows(rows);
+  EXPECT_THAT(text, HasSubstr("disk, 20 % of what everything takes (simulated)"));
+  EXPECT_THAT(text, HasSubstr("net b4              1.500   1.200  1.000"));
+  EXPECT_THAT(text, HasSubstr("other b1             none  1.200*"));
+  EXPECT_THAT(text, HasSubstr("geometric mean      1.500   1.200"));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,277 @@
+#include "benchmarks/planners/planner_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "sluice/base/json_reader.hpp"
+#include "sluice/plan/plan_graph.hpp"
+#include "sluice/planners/bound/certified_bound.hpp"
+#include "sluice/planners/keep_what_fits.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/report/text_table.hpp"
+
+namespace sluice {
+namespace {
+
+// joint takes another plan than sentinel's where that is two per cent faster: a last digit of a linear program, rounded
+// otherwise by another processor, may decide between them.
+constexpr double kNoWorse = 1.025;
+
+// A problem on a machine.
+class Contest {
+ public:
+  Contest(const KeptProblem& problem, KeptMachine machine, Bytes whole)
+      : problem_(problem), machine_(std::move(machine)), whole_(whole), profile_(problem.profile) {
+    for (Seconds& seconds : profile_.op_seconds) seconds /= machine_.compute_speed;
+    profile_.compute_fingerprint = machine_.machine.compute_fingerprint();
+    const Result<Plan> plan = make_plan(kBaselinePlanner, request(8 * whole));
+    baseline_ = plan.ok() ? plan->predicted_step_seconds : 0;
+  }
+
+  PlannerRow row(const std::string& planner, int percent) {
+    PlannerRow row{.problem = fmt::format("{} b{}", problem_.model, problem_.batch),
+                   .machine = machine_.name,
+                   .planner = planner,
+                   .percent = percent,
+                   .asked = align_down(whole_ * percent / 100, kTensorAlignment)};
+    row.budget = row.asked;
+    const auto begin = std::chrono::steady_clock::now();
+    Result<Plan> plan = make_plan(planner, request(row.budget));
+    row.planning = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) plan = at_smallest(planner, row);
+    if (!plan.ok()) {
+      row.failure = plan.error().message;
+      return row;
+    }
+    fill(row, *plan);
+    return row;
+  }
+
+ private:
+  PlanRequest request(Bytes fast) const {
+    PlanRequest asked{problem_.graph, profile_, machine_.machine, {}};
+    for (const Tier& tier : machine_.machine.tiers) asked.budgets.push_back(tier.capacity);
+    asked.budgets[kFastTier] = fast;
+    asked.schedule = keep_what_fits(problem_.graph, profile_, fast);
+    return asked;
+  }
+
+  Result<Plan> at_smallest(const std::string& planner, PlannerRow& row) const {
+    SLUICE_ASSIGN(row.budget, smallest_feasible_bytes(planner, request(row.budget)));
+    return make_plan(planner, request(row.budget));
+  }
+
+  void fill(PlannerRow& row, Plan& plan) {
+    row.slowdown = plan.predicted_step_seconds / baseline_;
+    row.bound = bound_of(plan) / baseline_;
+    const PlanGraph step(problem_.graph, plan);
+    for (const Migration& each : plan.migrations) row.moved += step.graph().tensor(each.tensor).bytes;
+  }
+
+  // Of the same order of ops in the same budget it is the same.
+  Seconds bound_of(Plan& plan) {
+    const auto known = std::ranges::find_if(bounds_, [&](const KnownBound& each) {
+      return each.budget == plan.budgets[kFastTier] && each.schedule == plan.schedule;
+    });
+    if (known != bounds_.end()) return known->seconds;
+    certify(problem_.graph, profile_, machine_.machine, plan, kBoundSeconds);
+    const Seconds seconds = plan.prices ? plan.lower_bound_seconds : 0;
+    bounds_.push_back({plan.budgets[kFastTier], plan.schedule, seconds});
+    return seconds;
+  }
+
+  struct KnownBound {
+    Bytes budget = 0;
+    std::vector<OpIndex> schedule;
+    Seconds seconds = 0;
+  };
+
+  const KeptProblem& problem_;
+  KeptMachine machine_;
+  Bytes whole_;
+  Profile profile_;
+  Seconds baseline_ = 0;
+  std::vector<KnownBound> bounds_;
+};
+
+}  // namespace
+
+std::vector<PlannerRow> rows_of(const KeptProblem& problem, const RowsWanted& wanted) {
+  std::vector<PlannerRow> rows;
+  const Bytes whole = fast_only_bytes(problem.graph);
+  std::vector<KeptMachine> machines = kept_machines(whole);
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    if (std::ranges::find(wanted.machines, i + 1) == wanted.machines.end()) continue;
+    Contest contest(problem, std::move(machines[i]), whole);
+    for (const int percent : wanted.percents) {
+      for (const std::string& planner : wanted.planners) rows.push_back(contest.row(planner, percent));
+    }
+  }
+  return rows;
+}
+
+namespace {
+
+// Rows of one machine and budget.
+class Group {
+ public:
+  explicit Group(std::span<const PlannerRow> rows) {
+    for (const PlannerRow& row : rows) {
+      if (std::ranges::find(planners_, row.planner) == planners_.end()) planners_.push_back(row.planner);
+      if (std::ranges::find(problems_, row.problem) == problems_.end()) problems_.push_back(row.problem);
+    }
+    rows_ = rows;
+  }
+
+  std::string text() const {
+    std::vector<TableColumn> columns{{"", Align::kLeft, 0}};
+    for (const std::string& planner : planners_) columns.push_back({planner, Align::kRight, 0});
+    columns.push_back({"bound", Align::kRight, 0});
+    TextTable table(std::move(columns));
+    for (const std::string& problem : problems_) table.add_row(problem_cells(problem));
+    table.add_row(cells("geometric mean", [](auto rows) {
+      return fmt::format("{:.3f}", std::exp(mean(rows, [](const PlannerRow& row) { return std::log(row.slowdown); })));
+    }));
+    table.add_row(cells("mean gap", [](auto rows) {
+      std::erase_if(rows, [](const PlannerRow* row) { return row->bound == 0; });
+      return rows.empty() ? "" : fmt::format("{:.1f} %", 100 * mean(rows, &PlannerRow::gap));
+    }));
+    table.add_row(cells("GiB moved, mean", [](auto rows) {
+      return fmt::format("{:.2f}", mean(rows, [](const PlannerRow& row) {
+                           return static_cast<double>(row.moved) / static_cast<double>(kGiB);
+                         }));
+    }));
+    table.add_row(
+        cells("s to plan, mean", [](auto rows) { return fmt::format("{:.2f}", mean(rows, &PlannerRow::planning)); }));
+    return table.text();
+  }
+
+ private:
+  template <typename Figure>
+  static double mean(const std::vector<const PlannerRow*>& rows, Figure figure) {
+    double sum = 0;
+    for (const PlannerRow* row : rows) sum += std::invoke(figure, *row);
+    return sum / static_cast<double>(rows.size());
+  }
+
+  // Of the plans there are.
+  template <typename Text>
+  std::vector<std::string> cells(const std::string& title, Text text_of) const {
+    std::vector<std::string> row{title};
+    for (const std::string& planner : planners_) {
+      std::vector<const PlannerRow*> found;
+      for (const PlannerRow& each : rows_) {
+        if (each.planner == planner && each.failure.empty()) found.push_back(&each);
+      }
+      row.push_back(found.empty() ? "" : text_of(found));
+    }
+    row.push_back("");
+    return row;
+  }
+
+  std::vector<std::string> problem_cells(const std::string& problem) const {
+    std::vector<std::string> cells{problem};
+    double bound = 0;
+    for (const std::string& planner : planners_) {
+      const auto row = std::ranges::find_if(
+          rows_, [&](const PlannerRow& each) { return each.problem == problem && each.planner == planner; });
+      if (row == rows_.end() || !row->failure.empty()) {
+        cells.push_back("none");
+        continue;
+      }
+      const bool raised = row->asked > 0 && row->budget > row->asked;
+      cells.push_back(fmt::format("{:.3f}{}", row->slowdown, raised ? "*" : ""));
+      if (row->bound > 0 && !raised && (bound == 0 || row->bound < bound)) bound = row->bound;
+    }
+    cells.push_back(bound == 0 ? "" : fmt::format("{:.3f}", bound));
+    return cells;
+  }
+
+  std::vector<std::string> planners_, problems_;
+  std::span<const PlannerRow> rows_;
+};
+
+std::string name_of(const PlannerRow& row) {
+  return fmt::format("{}, {}, {} %, {}", row.problem, row.machine, row.percent, row.planner);
+}
+
+}  // namespace
+
+std::string describe_rows(std::span<const PlannerRow> rows) {
+  std::vector<PlannerRow> sorted(rows.begin(), rows.end());
+  std::ranges::stable_sort(sorted, {}, [](const PlannerRow& row) { return std::pair(row.machine, row.percent); });
+  std::string text;
+  for (auto begin = sorted.begin(); begin != sorted.end();) {
+    const auto end = std::find_if(begin, sorted.end(), [&](const PlannerRow& row) {
+      return row.machine != begin->machine || row.percent != begin->percent;
+    });
+    text += fmt::format("{}{}, {} % of what everything takes (simulated)\n\n{}", text.empty() ? "" : "\n",
+                        begin->machine, begin->percent, Group(std::span(begin, end)).text());
+    begin = end;
+  }
+  return text + "\nslowdown over fast-only; *: with the smallest budget that the planner can use, which is more\n";
+}
+
+nlohmann::json rows_json(std::span<const PlannerRow> rows) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const PlannerRow& row : rows) {
+    nlohmann::json object{{"problem", row.problem},
+                          {"machine", row.machine},
+                          {"percent", row.percent},
+                          {"asked_bytes", row.asked},
+                          {"planner", row.planner}};
+    if (row.failure.empty()) {
+      object.update({{"budget_bytes", row.budget},
+                     {"slowdown", row.slowdown},
+                     {"bound", row.bound},
+                     {"moved_bytes", row.moved},
+                     {"planning_seconds", row.planning}});
+    } else {
+      object["failure"] = row.failure;
+    }
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
+Result<std::vector<PlannerRow>> rows_from_json(const nlohmann::json& document) {
+  SLUICE_ASSIGN(const std::vector<JsonReader> list, JsonReader(document).list("rows"));
+  std::vector<PlannerRow> rows;
+  for (const JsonReader& each : list) {
+    PlannerRow& row = rows.emplace_back();
+    SLUICE_RETURN_IF_ERROR(each.read("problem", row.problem));
+    SLUICE_RETURN_IF_ERROR(each.read("machine", row.machine));
+    SLUICE_RETURN_IF_ERROR(each.read("percent", row.percent));
+    SLUICE_RETURN_IF_ERROR(each.read("planner", row.planner));
+    SLUICE_RETURN_IF_ERROR(each.read("asked_bytes", row.asked));
+    SLUICE_RETURN_IF_ERROR(each.read_if_present("failure", row.failure));
+    if (!row.failure.empty()) continue;
+    SLUICE_RETURN_IF_ERROR(each.read("budget_bytes", row.budget));
+    SLUICE_RETURN_IF_ERROR(each.read_figure("slowdown", row.slowdown));
+    SLUICE_RETURN_IF_ERROR(each.read_figure("bound", row.bound));
+    SLUICE_RETURN_IF_ERROR(each.read("moved_bytes", row.moved));
+    SLUICE_RETURN_IF_ERROR(each.read_figure("planning_seconds", row.planning));
+  }
+  return rows;
+}
+
+std::vector<std::string> worse_than(std::span<const PlannerRow> kept, std::span<const PlannerRow> rows) {
+  std::vector<std::string> worse;
+  for (const PlannerRow& before : kept) {
+    if (!before.failure.empty()) continue;
+    const auto now = std::ranges::find(rows, name_of(before), name_of);
+    if (now == rows.end()) continue;
+    if (!now->failure.empty()) worse.push_back(name_of(before) + ": " + now->failure);
+    if (now->failure.empty() && now->slowdown > kNoWorse * before.slowdown) {
+      worse.push_back(fmt::format("{}: {:.3f}, before {:.3f}", name_of(before), now->slowdown, before.slowdown));
+    }
+  }
+  return worse;
+}
+
+}  // namespace sluice

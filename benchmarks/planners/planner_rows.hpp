@@ -1,0 +1,51 @@
+// Plans of kept problems, simulated: the rows of the planner benchmark.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "benchmarks/planners/kept_machines.hpp"
+#include "benchmarks/planners/kept_problem.hpp"
+#include "sluice/base/result.hpp"
+
+namespace sluice {
+
+struct RowsWanted {
+  std::vector<std::string> planners = {"first-touch", "on-demand",        "redl", "chen-sqrt",
+                                       "sentinel",    "deferred-updates", "joint"};
+  std::vector<std::size_t> machines = {1, 2, 3, 4, 5};  // of kept_machines(), from 1
+  std::vector<int> percents = {15, 20, 40};             // of what everything takes
+};
+
+struct PlannerRow {
+  std::string problem, machine, planner;  // "resnet50 b16"
+  int percent = 0;
+  Bytes asked = 0;      // that share
+  Bytes budget = 0;     // more, where that does not do for any plan of the planner
+  double slowdown = 0;  // simulated step over fast-only's; 0: no plan
+  double bound = 0;     // the same of the certified bound of the plan's order of ops; 0: there is none
+  Bytes moved = 0;      // a step, both ways
+  Seconds planning = 0;
+  std::string failure;  // why there is no plan
+
+  double gap() const { return bound > 0 ? slowdown / bound - 1 : 0; }
+};
+
+std::vector<PlannerRow> rows_of(const KeptProblem& problem, const RowsWanted& wanted);
+
+// A table a machine and budget, a problem a row and a planner a column, with geometric means below.
+std::string describe_rows(std::span<const PlannerRow> rows);
+
+// [{"problem", "machine", "percent", "asked_bytes", "planner", "budget_bytes", "slowdown", "bound", "moved_bytes",
+// "planning_seconds"}], where there is no plan "failure" instead of the figures.
+nlohmann::json rows_json(std::span<const PlannerRow> rows);
+// From a document with these as "rows"; kBadInput for another.
+Result<std::vector<PlannerRow>> rows_from_json(const nlohmann::json& document);
+
+// Which rows are slower than those of the same name in `kept`, by more than two and a half per cent. Rows that are not
+// there are no worse.
+std::vector<std::string> worse_than(std::span<const PlannerRow> kept, std::span<const PlannerRow> rows);
+
+}  // namespace sluice
