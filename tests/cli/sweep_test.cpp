@@ -32,9 +32,11 @@ class SweepTest : public ::testing::Test {
   CommandResult result_;
 };
 
+// With a cache of its own: another test may measure the disk again between the two commands.
 TEST_F(SweepTest, PointsAreWhatSimulateSays) {
-  const json document =
-      run({"--fast", "60%,1%", "--planners", "sentinel,on-demand", "--svg", folder_.file("curve.svg")});
+  const std::string cache = folder_.file("cache");
+  const json document = run({"--fast", "60%,1%", "--planners", "sentinel,on-demand", "--svg", folder_.file("curve.svg"),
+                             "--cache-dir", cache});
   EXPECT_TRUE(document["complete"].get<bool>());
   ASSERT_EQ(document["models"].size(), 1U);
   const json& swept = document["models"][0];
@@ -50,8 +52,9 @@ TEST_F(SweepTest, PointsAreWhatSimulateSays) {
   EXPECT_THAT(result_.output, HasSubstr("With 60 % of peak memory"));
   EXPECT_THAT(read_text(folder_.file("curve.svg")), HasSubstr("resnet20 b2, on-demand"));
 
-  const CommandResult simulated = run_sluice({"simulate", "resnet20", "--batch", "2", "--threads", "1", "--fast", "60%",
-                                              "--planner", "sentinel", "--json", folder_.file("one.json")});
+  const CommandResult simulated =
+      run_sluice({"simulate", "resnet20", "--batch", "2", "--threads", "1", "--fast", "60%", "--planner", "sentinel",
+                  "--json", folder_.file("one.json"), "--cache-dir", cache});
   ASSERT_EQ(simulated.exit_code, 0) << simulated.errors;
   const json one = json::parse(read_text(folder_.file("one.json")));
   EXPECT_EQ(one["budgets"][0], point["budget_bytes"]);
