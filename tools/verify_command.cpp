@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "sluice/exec/transfer/probe_clock.hpp"
+#include "sluice/base/time_of.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/report/run_record.hpp"

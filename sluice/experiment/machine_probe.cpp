@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "sluice/exec/transfer/probe.hpp"
+#include "sluice/exec/probe/probe.hpp"
 
 namespace sluice {
 namespace {

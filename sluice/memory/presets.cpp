@@ -31,7 +31,7 @@ constexpr Seconds kFileLatency = 100e-6;  // one small request to an NVMe disk
 // cores, took 55 us longer for every transfer of 256 KiB and 129 us for every one of 4 MiB. ResNet-50's steps agree (30 ms
 // per GB in large transfers, 20 to 40 from run to run), and an LSTM's with 500 small ones. It is given and not probed.
 // Lanes that copy in memory lose more, by the processors they leave to compute, and are probed
-// (exec/transfer/probe_beside_compute.hpp).
+// (exec/probe/probe_beside_compute.hpp).
 constexpr Seconds kFileInterference = 19e-12;
 constexpr Seconds kFileRequestInterference = 50e-6;
 

@@ -198,7 +198,7 @@ TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
   for (const char* model : {"resnet20", "resnet32", "plain20", "vgg11"}) {
     SCOPED_TRACE(model);
     PlanningProblem alone(merged_model(model, 16, 32), "file", 1e9);
-    for (Link& link : alone.machine.links) link.request_interference = 0;  // more than such small ops take themselves
+    for (Link& link : alone.machine.links) link.request_interference = 0;  // sharing is asked about, alone
     PlanningProblem shared = alone;
     for (Link& link : shared.machine.links) link.shared_bandwidth = 0.6 * link.bandwidth;
     const auto draft = [](PlanRequest request) {  // what packing gains is another matter

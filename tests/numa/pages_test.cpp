@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "sluice/base/random.hpp"
+#include "sluice/exec/probe/probe.hpp"
 #include "sluice/exec/transfer/engine_factory.hpp"
-#include "sluice/exec/transfer/probe.hpp"
 #include "sluice/memory/numa_arena.hpp"
 #include "sluice/memory/page_mover.hpp"
 #include "sluice/memory/presets.hpp"

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "sluice/base/random.hpp"
+#include "sluice/base/time_of.hpp"
 #include "sluice/exec/transfer/chunk_coder.hpp"
-#include "sluice/exec/transfer/probe_clock.hpp"
 #include "sluice/memory/arena.hpp"
 
 namespace sluice {

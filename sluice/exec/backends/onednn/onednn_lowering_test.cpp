@@ -10,16 +10,20 @@ namespace {
 
 // What makes a step fast: blocked kernels throughout, and no copies but those of weights for backward data.
 TEST(OnednnLowering, Resnet50ReordersOnlyWeights) {
-  const auto graph = build_training_model("resnet50", {.batch = 16});  // with few images its dense layer is sliced
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  const auto resnet = compiled(make_onednn_backend(), *graph);
-  const Graph& executable = resnet->graph();
-  for (const Op& op : executable.ops()) {
-    EXPECT_THAT(op.implementations.at(0).name, ::testing::Not(::testing::HasSubstr("ref"))) << op.name;
-    EXPECT_THAT(op.implementations.at(0).name, ::testing::Not(::testing::HasSubstr("gemm:"))) << op.name;
-    if (op.kind == OpKind::kReorder) {
-      EXPECT_EQ(executable.tensor(op.inputs[0]).role, Role::kParameter) << op.name;
-      EXPECT_EQ(executable.tensor(op.outputs[0]).role, Role::kWorkspace) << op.name;
+  for (const std::int64_t batch : {2, 16}) {
+    SCOPED_TRACE(batch);
+    const auto graph = build_training_model("resnet50", {.batch = batch});
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    const auto resnet = compiled(make_onednn_backend(), *graph);
+    const Graph& executable = resnet->graph();
+    for (const Op& op : executable.ops()) {
+      if (op.name.find('[') != std::string::npos) continue;  // a slice of the dense layer, which few images cut
+      EXPECT_THAT(op.implementations.at(0).name, ::testing::Not(::testing::HasSubstr("ref"))) << op.name;
+      EXPECT_THAT(op.implementations.at(0).name, ::testing::Not(::testing::HasSubstr("gemm:"))) << op.name;
+      if (op.kind == OpKind::kReorder) {
+        EXPECT_EQ(executable.tensor(op.inputs[0]).role, Role::kParameter) << op.name;
+        EXPECT_EQ(executable.tensor(op.outputs[0]).role, Role::kWorkspace) << op.name;
+      }
     }
   }
 }

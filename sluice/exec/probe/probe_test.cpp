@@ -1,4 +1,4 @@
-#include "sluice/exec/transfer/probe.hpp"
+#include "sluice/exec/probe/probe.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

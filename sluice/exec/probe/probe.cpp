@@ -1,10 +1,10 @@
-#include "sluice/exec/transfer/probe.hpp"
+#include "sluice/exec/probe/probe.hpp"
 
 #include <algorithm>
 
-#include "sluice/exec/transfer/probe_beside_compute.hpp"
-#include "sluice/exec/transfer/probe_file.hpp"
-#include "sluice/exec/transfer/probe_memory.hpp"
+#include "sluice/exec/probe/probe_beside_compute.hpp"
+#include "sluice/exec/probe/probe_file.hpp"
+#include "sluice/exec/probe/probe_memory.hpp"
 
 namespace sluice {
 namespace {

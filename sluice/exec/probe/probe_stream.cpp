@@ -1,9 +1,9 @@
-#include "sluice/exec/transfer/probe_stream.hpp"
+#include "sluice/exec/probe/probe_stream.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "sluice/exec/transfer/probe_clock.hpp"
+#include "sluice/base/time_of.hpp"
 
 namespace sluice {
 namespace {

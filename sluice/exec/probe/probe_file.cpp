@@ -1,4 +1,4 @@
-#include "sluice/exec/transfer/probe_file.hpp"
+#include "sluice/exec/probe/probe_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include <stop_token>
 #include <thread>
 
-#include "sluice/exec/transfer/probe_clock.hpp"
-#include "sluice/exec/transfer/probe_stream.hpp"
+#include "sluice/base/time_of.hpp"
+#include "sluice/exec/probe/probe_stream.hpp"
 
 namespace sluice {
 namespace {

@@ -1,4 +1,4 @@
-#include "sluice/exec/transfer/probe_beside_compute.hpp"
+#include "sluice/exec/probe/probe_beside_compute.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/base/time_of.hpp"
 #include "sluice/exec/cpu_affinity.hpp"
-#include "sluice/exec/transfer/probe_clock.hpp"
-#include "sluice/exec/transfer/probe_memory.hpp"
+#include "sluice/exec/probe/probe_memory.hpp"
 #include "sluice/exec/transfer/shared_copy_engine.hpp"
 #include "sluice/exec/transfer/throttled_engine.hpp"
 

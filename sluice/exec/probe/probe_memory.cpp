@@ -1,4 +1,4 @@
-#include "sluice/exec/transfer/probe_memory.hpp"
+#include "sluice/exec/probe/probe_memory.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "sluice/exec/transfer/probe_clock.hpp"
+#include "sluice/base/time_of.hpp"
 #include "sluice/exec/transfer/tier_storage.hpp"
 
 namespace sluice {
