@@ -123,7 +123,8 @@ class ProgramExecutor : public Executor {
     for (LinkId link = 0; link < static_cast<LinkId>(program_.lanes.size()); ++link) {
       if (machine_.link(link).from == kFastTier && carries_encoded(program_, link)) sharing.push_back(link);
     }
-    const Bytes room = storages_.bytes(kFastTier) - program_.staging_begin;
+    const Bytes memory = program_.stitches.empty() ? storages_.bytes(kFastTier) : program_.arena_bytes[kFastTier];
+    const Bytes room = memory - program_.staging_begin;
     const Bytes share = std::min(kMostStagingBytes, align_down(room / std::ssize(sharing), kTensorAlignment));
     const Bytes begin = program_.staging_begin + share * (std::ranges::find(sharing, id) - sharing.begin());
     return {begin, begin + share};
@@ -199,8 +200,8 @@ Result<std::unique_ptr<Executor>> Executor::create(CompiledGraph& compiled, cons
   SLUICE_RETURN_IF_ERROR(check_budget(machine, program, budgets));
   // Slow tiers get what the plan uses, not their whole budget: a spill file is written out when it is made.
   std::vector<Bytes> arena_bytes = program.arena_bytes;
-  arena_bytes.at(kFastTier) = budgets[kFastTier];
-  SLUICE_ASSIGN(TierStorages storages, TierStorages::open(machine, arena_bytes));
+  if (program.stitches.empty()) arena_bytes.at(kFastTier) = budgets[kFastTier];
+  SLUICE_ASSIGN(TierStorages storages, TierStorages::open(machine, arena_bytes, program.stitches));
   auto executor = std::make_unique<ProgramExecutor>(compiled, machine, std::move(program), std::move(storages));
   SLUICE_RETURN_IF_ERROR(executor->start_lanes(engine_factory));
   return std::unique_ptr<Executor>(std::move(executor));

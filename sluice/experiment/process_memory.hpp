@@ -6,7 +6,8 @@
 namespace sluice {
 
 // Peak resident size since the program was started (VmHWM: unlike getrusage's figure, it forgets what a parent held
-// before exec). 0 where /proc is missing.
+// before exec). The kernel counts a page once for each address it is mapped at; what is so counted again at the time of
+// the call, of stitched memory (memory/stitch.hpp), is taken off: ask while the arena is there. 0 where /proc is missing.
 Bytes peak_resident_bytes();
 
 }  // namespace sluice

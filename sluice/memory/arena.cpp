@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -17,9 +19,8 @@ namespace {
 
 constexpr Bytes kHugePage = 2 * kMiB;
 
-std::byte* map_pages(Bytes bytes) {
-  void* address =
-      ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+std::byte* map_pages(Bytes bytes, int protection) {
+  void* address = ::mmap(nullptr, static_cast<std::size_t>(bytes), protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);
 }
 
@@ -28,8 +29,8 @@ void unmap_pages(std::byte* data, Bytes bytes) {
 }
 
 // Maps one huge page more than asked for and gives back what lies before and after the aligned range.
-std::byte* map_aligned(Bytes bytes) {
-  std::byte* const whole = map_pages(bytes + kHugePage);
+std::byte* map_aligned(Bytes bytes, int protection = PROT_READ | PROT_WRITE) {
+  std::byte* const whole = map_pages(bytes + kHugePage, protection);
   if (whole == nullptr) return nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(whole);
   const Bytes before = align_up(static_cast<Bytes>(address), kHugePage) - static_cast<Bytes>(address);
@@ -48,7 +49,87 @@ std::string huge_page_setting() {
   return line.substr(open + 1, close - open - 1);
 }
 
+// A file in memory whose pages can be mapped more than once.
+class SharedPages {
+ public:
+  explicit SharedPages(Bytes bytes) : file_(::memfd_create("sluice-arena", MFD_CLOEXEC)), bytes_(bytes) {
+    made_ = file_ >= 0 && ::ftruncate(file_, bytes) == 0;
+  }
+  ~SharedPages() {
+    if (file_ >= 0) ::close(file_);
+  }
+  SharedPages(const SharedPages&) = delete;
+  SharedPages& operator=(const SharedPages&) = delete;
+
+  bool made() const { return made_; }
+
+  bool map_at(std::byte* address, Interval<Bytes> bytes) const {
+    const auto size = static_cast<std::size_t>(bytes.length());
+    return ::mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_, bytes.begin) != MAP_FAILED;
+  }
+
+  // Whatever; but something, so that addresses have no gap, and can be registered for direct transfers as a whole.
+  bool fill(std::byte* address, Bytes bytes) const {
+    for (Bytes begin = 0; begin < bytes; begin += bytes_) {
+      if (!map_at(address + begin, {0, std::min(bytes_, bytes - begin)})) return false;
+    }
+    return true;
+  }
+
+  bool map_all(std::byte* base, std::span<const Stitch> stitches) const {
+    bool mapped = map_at(base, {0, bytes_});
+    Bytes end = bytes_;
+    for (const Stitch& stitch : stitches) {
+      mapped = mapped && fill(base + end, stitch.address - end);
+      end = stitch.address;
+      for (const Interval<Bytes>& piece : stitch.memory) {
+        mapped = mapped && map_at(base + end, piece);
+        end += piece.length();
+      }
+    }
+    return mapped;
+  }
+
+ private:
+  int file_ = -1;
+  Bytes bytes_ = 0;
+  bool made_ = false;
+};
+
+#ifndef MADV_COLLAPSE
+constexpr int MADV_COLLAPSE = 25;  // Linux 6.1; not in every C library
+#endif
+
+// Whether all of it is in huge pages now.
+bool put_into_huge_pages(std::byte* data, Bytes bytes) {
+  const auto size = static_cast<std::size_t>(align_down(bytes, kHugePage));
+  if (size == 0) return true;
+  ::madvise(data, size, MADV_HUGEPAGE);
+  ::madvise(data, size, MADV_POPULATE_WRITE);
+  return ::madvise(data, size, MADV_COLLAPSE) == 0;
+}
+
 }  // namespace
+
+Result<Arena> Arena::map_stitched(Bytes bytes, std::span<const Stitch> stitches, const std::string& name) {
+  const Bytes addresses = stitch_end(stitches.back());
+  std::byte* const data = map_aligned(addresses, PROT_NONE);
+  const SharedPages pages(bytes);
+  Arena arena(data, data == nullptr ? 0 : addresses);
+  if (data == nullptr || !pages.made() || !pages.map_all(data, stitches)) {
+    return Error{ErrorCode::kOutOfSpace,
+                 fmt::format("cannot map {} of memory in {} stitches for the arena of tier '{}': {}; ask for less, or "
+                             "raise the process's memory limit or vm.max_map_count",
+                             format_bytes(bytes), stitches.size(), name, std::strerror(errno))};
+  }
+  if (!put_into_huge_pages(data, bytes)) {
+    arena.notes_.push_back(fmt::format("arena of tier '{}' uses 4 KiB pages where memory is stitched: 2 MiB pages of "
+                                       "shared memory could not be had ({})",
+                                       name, std::strerror(errno)));
+  }
+  arena.prefault(1);
+  return arena;
+}
 
 Result<Arena> Arena::map(Bytes bytes, const std::string& name) {
   bytes = align_down(bytes, kTensorAlignment);

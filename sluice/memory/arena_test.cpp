@@ -57,6 +57,36 @@ TEST(Arena, OfNothingIsEmpty) {
   EXPECT_EQ(Arena::map(4095, "dram")->bytes(), 0);
 }
 
+// 5 MiB, a hole, and two stitches: one of two pieces at addresses unlike theirs, one of a piece that huge pages can map.
+TEST(Arena, StitchesAreItsMemoryAgain) {
+  const std::vector<Stitch> stitches{
+      {6 * kMiB + kTensorAlignment, {{4 * kMiB, 4 * kMiB + kTensorAlignment}, {kMiB, kMiB + 2 * kTensorAlignment}}},
+      {8 * kMiB, {{0, 5 * kMiB}}}};
+  auto arena = Arena::map_stitched(5 * kMiB, stitches, "dram");
+  ASSERT_TRUE(arena.ok()) << arena.error().message;
+  EXPECT_EQ(arena->bytes(), 13 * kMiB);
+  for (Bytes at = 0; at < 5 * kMiB; ++at) arena->data()[at] = static_cast<std::byte>(at / 4093);
+  for (const Stitch& stitch : stitches) {
+    Bytes address = stitch.address;
+    for (const Interval<Bytes>& piece : stitch.memory) {
+      ASSERT_EQ(std::memcmp(arena->data() + address, arena->data() + piece.begin, piece.length()), 0);
+      address += piece.length();
+    }
+  }
+  arena->data()[stitches[0].address + kTensorAlignment + 5] = std::byte{99};
+  EXPECT_EQ(arena->data()[kMiB + 5], std::byte{99});
+  EXPECT_EQ(arena->data()[9 * kMiB + 5], std::byte{99});
+  EXPECT_EQ(resident_bytes(*arena), 13 * kMiB) << "touched, the hole too";
+}
+
+TEST(Arena, SaysWhatItCouldNotStitch) {
+  const std::vector<Stitch> stitches{{Bytes{1} << 50, {{0, kMiB}}}};
+  const auto arena = Arena::map_stitched(kMiB, stitches, "dram");
+  ASSERT_FALSE(arena.ok());
+  EXPECT_EQ(arena.error().code, ErrorCode::kOutOfSpace);
+  EXPECT_NE(arena.error().message.find("'dram'"), std::string::npos);
+}
+
 TEST(Arena, SaysWhatItCouldNotMap) {
   const auto arena = Arena::map(Bytes{1} << 50, "dram");
   ASSERT_FALSE(arena.ok());

@@ -19,6 +19,7 @@ Plan on_own_pages(const Graph& graph, const Machine& machine, const Plan& plan) 
   Plan result = plan;
   result.residencies = std::move(packed.residencies);
   result.blocks.clear();
+  result.stitches.clear();
   result.migrations = std::move(packed.migrations);
   result.arena_bytes = std::move(packed.arena_bytes);
   for (std::size_t tier = 0; tier < result.budgets.size(); ++tier) {

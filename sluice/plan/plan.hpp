@@ -32,6 +32,7 @@
 #include "sluice/graph/encoding.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/memory/stitch.hpp"
 #include "sluice/plan/cause.hpp"
 #include "sluice/plan/prices.hpp"
 
@@ -45,7 +46,7 @@ inline constexpr OpIndex kStepStart = -1;  // Migration::issue_after: before op 
 struct Residency {
   TensorId tensor = 0;
   TierId tier = 0;
-  Bytes offset = 0;  // in the tier's arena, multiple of its room's alignment (rooms.hpp)
+  Bytes offset = 0;  // among the addresses of the tier's arena, multiple of its room's alignment (rooms.hpp)
   Interval<OpIndex> ops;
   Encoding encoding = Encoding::kNone;  // of what lies there; the room is that of the tensor as it is
   bool operator==(const Residency&) const = default;
@@ -109,7 +110,9 @@ struct Plan {
   std::optional<Bytes> raised_from;  // the fast budget asked for, where the planner could not do with it
   std::string solver_status = "heuristic";
   std::vector<Bytes> budgets;      // by TierId
-  std::vector<Bytes> arena_bytes;  // by TierId: highest byte any residency uses
+  std::vector<Bytes> arena_bytes;  // by TierId: the memory that residencies use, from byte 0 on
+  // Of the fast tier, behind its arena_bytes; ascending. A residency lies before all stitches, or within one.
+  std::vector<Stitch> stitches;
   Seconds predicted_step_seconds = 0;
   Seconds lower_bound_seconds = 0;
   std::optional<StepPrices> prices;  // that prove the bound (verify/certificate.hpp), of this schedule's graph

@@ -8,6 +8,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/memory/offset_packer.hpp"
+#include "sluice/memory/stitched_packing.hpp"
 #include "sluice/plan/rooms.hpp"
 
 namespace sluice {
@@ -202,6 +203,10 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
   return plan;
 }
 
+bool PlanBuilder::may_stitch(TierId tier) const {
+  return tier == kFastTier && fixed_.empty() && can_stitch(machine_.tier(tier));
+}
+
 Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept, std::int64_t effort, Plan& plan,
                               PackingFailure* failure) const {
   std::vector<Room> rooms = residency_rooms(graph_, plan);
@@ -210,8 +215,14 @@ Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>
   }
   const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_, rooms);
   const Bytes staging = tier == kFastTier ? staging_bytes(plan) : 0;
-  const OffsetAssignment assignment =
-      pack_offsets(packed.items, align_down(budget - staging, kTensorAlignment), effort);
+  const Bytes room = align_down(budget - staging, kTensorAlignment);
+  OffsetAssignment assignment = pack_offsets(packed.items, room, may_stitch(tier) ? kPortfolioAlone : effort);
+  if (may_stitch(tier) && assignment.lower_bound <= room && room < assignment.height) {
+    StitchedPacking stitched = pack_stitched(packed.items, room, room + staging);
+    assignment.offsets = std::move(stitched.addresses);
+    assignment.height = room + stitched.missing;
+    plan.stitches = std::move(stitched.stitches);
+  }
   const Bytes height = align_up(assignment.height, kTensorAlignment) + staging;
   plan.arena_bytes[as_index(tier)] = height;
   for (std::size_t i = 0; i < packed.item_of.size(); ++i) {

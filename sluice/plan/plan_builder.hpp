@@ -18,6 +18,9 @@
 // verifier rejects a persistent tensor that leaves its place without width and is brought back to it at the same
 // moment: keep it there instead.)
 //
+// Fragmentation. Where the fast tier is this machine's memory, tensors that find no room in one piece lie in several
+// (memory/stitch.hpp). Elsewhere, and where a planner fixes offsets, every residency is in one piece.
+//
 // Cost: linear apart from packing (milliseconds by the portfolio, tenths of a second where that misses a budget). Not
 // thread-safe. Errors: see finish().
 #pragma once
@@ -79,6 +82,7 @@ class PlanBuilder {
  private:
   Status pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept_longer, std::int64_t effort, Plan& plan,
                    PackingFailure* failure) const;
+  bool may_stitch(TierId tier) const;
 
   const Graph& graph_;
   const Machine& machine_;

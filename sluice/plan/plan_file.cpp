@@ -31,6 +31,7 @@ constexpr const char* kKeys[] = {"format",
                                  "prices",
                                  "budgets",
                                  "arena_bytes",
+                                 "stitches",
                                  "schedule",
                                  "ops",
                                  "residencies",
@@ -57,6 +58,16 @@ json residencies_to_json(const Graph& graph, const Plan& plan) {
                     {"offset", r.offset},
                     {"ops", {r.ops.begin, r.ops.end}}});
     if (r.encoding != Encoding::kNone) list.back()["encoding"] = to_string(r.encoding);
+  }
+  return list;
+}
+
+json stitches_to_json(const Plan& plan) {
+  json list = json::array();
+  for (const Stitch& stitch : plan.stitches) {
+    json memory = json::array();
+    for (const Interval<Bytes>& piece : stitch.memory) memory.push_back({piece.begin, piece.end});
+    list.push_back({{"address", stitch.address}, {"memory", std::move(memory)}});
   }
   return list;
 }
@@ -116,6 +127,18 @@ Result<Residency> read_residency(const JsonReader& object) {
   residency.ops = {ops[0], ops[1]};
   SLUICE_ASSIGN(residency.encoding, read_encoding(object));
   return residency;
+}
+
+Result<Stitch> read_stitch(const JsonReader& object) {
+  Stitch stitch;
+  std::vector<std::vector<Bytes>> memory;
+  SLUICE_RETURN_IF_ERROR(object.read("address", stitch.address));
+  SLUICE_RETURN_IF_ERROR(object.read("memory", memory));
+  for (const std::vector<Bytes>& piece : memory) {
+    if (piece.size() != 2) return object.error("memory", "expected [first byte, one past last byte] of each piece");
+    stitch.memory.push_back({piece[0], piece[1]});
+  }
+  return stitch;
 }
 
 Result<Block> read_block(const JsonReader& object) {
@@ -200,6 +223,13 @@ Status check_no_early_processor(const JsonReader& document, int version, const P
       std::ranges::any_of(plan.ops, [](const OpPlacement& op) { return op.processor != kMainProcessor; });
   if (version >= 6 || !several) return {};
   return document.error("ops", fmt::format("version {} has no processors: plan again", version));
+}
+
+// Readers before version 7 know no stitches and would take such addresses for memory that the arena does not have.
+Status read_stitches(const json& document, const JsonReader& reader, int version, Plan& plan) {
+  if (!document.contains("stitches")) return {};
+  if (version < 7) return reader.error("stitches", fmt::format("version {} has no stitches: plan again", version));
+  return read_entries(reader, "stitches", read_stitch, plan.stitches);
 }
 
 // Prices of slots, the two of each one after the other.
@@ -302,6 +332,7 @@ json plan_to_json(const Graph& given, const Plan& plan) {
                    {"blocks", blocks_to_json(plan)},
                    {"migrations", migrations_to_json(graph, plan)}};
   if (!plan.schedule.empty()) document["schedule"] = plan.schedule;
+  if (!plan.stitches.empty()) document["stitches"] = stitches_to_json(plan);
   if (plan.policy) document["policy"] = policy_to_json(*plan.policy);
   if (plan.raised_from) document["raised_from"] = *plan.raised_from;
   if (plan.prices) {
@@ -321,6 +352,7 @@ Result<Plan> plan_from_json(const json& document) {
   if (version > 1) SLUICE_RETURN_IF_ERROR(read_entries(reader, "blocks", read_block, plan.blocks));
   SLUICE_RETURN_IF_ERROR(version > 2 ? read_options(document, reader, plan) : check_no_old_policy(reader, plan));
   SLUICE_RETURN_IF_ERROR(read_schedule(document, reader, version, plan));
+  SLUICE_RETURN_IF_ERROR(read_stitches(document, reader, version, plan));
   SLUICE_RETURN_IF_ERROR(check_no_early_encoding(reader, version, plan));
   SLUICE_RETURN_IF_ERROR(check_no_early_processor(reader, version, plan));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "migrations", read_migration, plan.migrations));

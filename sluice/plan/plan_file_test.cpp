@@ -27,7 +27,7 @@ bool equal(const Plan& a, const Plan& b) {
          a.arena_bytes == b.arena_bytes && a.predicted_step_seconds == b.predicted_step_seconds &&
          a.lower_bound_seconds == b.lower_bound_seconds && a.ops == b.ops && a.residencies == b.residencies &&
          a.blocks == b.blocks && a.migrations == b.migrations && a.policy == b.policy && a.schedule == b.schedule &&
-         a.raised_from == b.raised_from;
+         a.raised_from == b.raised_from && a.stitches == b.stitches;
 }
 
 class PlanFileTest : public ::testing::Test {
@@ -250,6 +250,23 @@ TEST_F(PlanFileTest, KeepsASchedule) {
   EXPECT_THAT(error_of(document), HasSubstr("/schedule/2: expected"));
 }
 
+TEST_F(PlanFileTest, KeepsStitches) {
+  step_.plan.stitches = {{20480, {{0, 4096}, {12288, 20480}}}, {40960, {{8192, 12288}}}};
+  ASSERT_TRUE(write_plan(folder_ / "plan.json", step_.graph, step_.plan).ok());
+  const Result<Plan> read = read_plan(folder_ / "plan.json");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(equal(*read, step_.plan));
+
+  json document = plan_to_json(step_.graph, step_.plan);
+  document["version"] = 6;
+  EXPECT_THAT(error_of(document), HasSubstr("/stitches: version 6 has no stitches: plan again"));
+  document["version"] = kPlanFormatVersion;
+  document["stitches"][0]["memory"][1] = {1, 2, 3};
+  EXPECT_THAT(error_of(document), HasSubstr("/stitches/0/memory: expected [first byte, one past last byte]"));
+  document["stitches"][0]["memory"] = "all";
+  EXPECT_THAT(error_of(document), HasSubstr("/stitches/0/memory: expected"));
+}
+
 TEST_F(PlanFileTest, NamesEveryWrongType) {
   const json whole = plan_to_json(step_.graph, step_.plan);
   for (const auto& [key, value] : whole.items()) {
@@ -275,7 +292,7 @@ TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
   EXPECT_EQ(with("/ops/2/operand_tiers/1", nullptr), "/ops/2/operand_tiers/1: expected a whole number, found null");
   EXPECT_EQ(with("/planner_config/0", {"one"}), "/planner_config/0: expected [key, value], found [\"one\"]");
   EXPECT_EQ(with("/format", "another"), "/format: expected \"sluice-plan\"");
-  EXPECT_THAT(with("/version", 7), HasSubstr("/version: this build reads versions 1 to 6, and the plan has 7"));
+  EXPECT_THAT(with("/version", 8), HasSubstr("/version: this build reads versions 1 to 7, and the plan has 8"));
   EXPECT_THAT(with("/version", 1), "no error") << "before small tensors could share pages";
   EXPECT_EQ(error_of(json::array()), "/: expected an object, found []");
 }

@@ -179,7 +179,8 @@ TEST(SentinelPlanner, GainsByPackingTighterThanItsDrafts) {
   int faster = 0;
   for (const char* model : {"resnet20", "resnet32", "plain20", "vgg11"}) {
     SCOPED_TRACE(model);
-    const PlanningProblem problem(merged_model(model, 16, 32), "file", 1e9);
+    PlanningProblem problem(merged_model(model, 16, 32), "file", 1e9);
+    problem.machine.tiers.front().kind = TierKind::kNuma;  // whose memory is not stitched
     PlanRequest request = problem.request(0.25);
     const auto plan = make_plan("sentinel", request);
     request.draft = true;
@@ -199,6 +200,7 @@ TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
     SCOPED_TRACE(model);
     PlanningProblem alone(merged_model(model, 16, 32), "file", 1e9);
     for (Link& link : alone.machine.links) link.request_interference = 0;  // sharing is asked about, alone
+    alone.machine.tiers.front().kind = TierKind::kNuma;                    // whose memory is not stitched
     PlanningProblem shared = alone;
     for (Link& link : shared.machine.links) link.shared_bandwidth = 0.6 * link.bandwidth;
     const auto draft = [](PlanRequest request) {  // what packing gains is another matter

@@ -44,13 +44,12 @@ Waits HazardTracker::enter_op(OpIndex op, const std::vector<Access>& accesses) {
   return waits;
 }
 
-Waits HazardTracker::enter_transfer(TransferIndex transfer, OpIndex after_op, const Access& source,
-                                    const Access& destination) {
+Waits HazardTracker::enter_transfer(TransferIndex transfer, OpIndex after_op, const std::vector<Access>& accesses) {
   Waits found;
-  collect(source, found);
-  collect(destination, found);
-  record_read(source, {.transfer = transfer});
-  record_write(destination, {.transfer = transfer});
+  for (const Access& access : accesses) collect(access, found);
+  for (const Access& access : accesses) {
+    access.writes ? record_write(access, {.transfer = transfer}) : record_read(access, {.transfer = transfer});
+  }
   const Known* known = after_op == kStepStart ? nullptr : &known_[as_index(processor_of(after_op))];
   Waits waits = needed(found, known);
   waits_[as_index(transfer)] = waits.transfers;

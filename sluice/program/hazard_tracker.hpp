@@ -46,7 +46,7 @@ class HazardTracker {
   // What an op with these accesses must wait for. Ops are entered in ascending order.
   Waits enter_op(OpIndex op, const std::vector<Access>& accesses);
   // The same for a transfer that is issued after op `after_op`; these are entered in ascending index.
-  Waits enter_transfer(TransferIndex transfer, OpIndex after_op, const Access& source, const Access& destination);
+  Waits enter_transfer(TransferIndex transfer, OpIndex after_op, const std::vector<Access>& accesses);
 
  private:
   // Whoever touches a segment: one of the two.

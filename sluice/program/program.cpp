@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/plan_graph.hpp"
@@ -30,6 +32,7 @@ class Lowering {
   // to a byte after all those that it must wait for.
   Program run() {
     program_.arena_bytes = plan_.arena_bytes;
+    program_.stitches = plan_.stitches;
     program_.staging_begin = plan_.arena_bytes[as_index(kFastTier)] - staging_bytes(plan_);
     program_.lanes.resize(machine_.links.size());
     program_.step_start.resize(graph_.tensors().size());
@@ -47,7 +50,16 @@ class Lowering {
 
  private:
   static Location location(const Residency& residency) { return {residency.tier, residency.offset}; }
-  static Interval<Bytes> bytes_at(const Location& place, Bytes bytes) { return {place.offset, place.offset + bytes}; }
+
+  std::vector<HazardTracker::Access> accesses_at(const Location& place, Bytes bytes, bool writes) const {
+    std::vector<HazardTracker::Access> accesses;
+    const Interval<Bytes> addresses{place.offset, place.offset + bytes};
+    const std::span<const Stitch> stitches = place.tier == kFastTier ? std::span(plan_.stitches) : std::span<Stitch>();
+    for (const Interval<Bytes>& memory : memory_behind(stitches, addresses)) {
+      accesses.push_back({place.tier, memory, writes});
+    }
+    return accesses;
+  }
 
   Location operand_location(OpIndex op, TensorId tensor, TierId tier) const {
     const std::vector<const Residency*>& candidates = residencies_of_[as_index(tensor)];
@@ -67,7 +79,7 @@ class Lowering {
       const Location place = operand_location(index, tensor, tiers[instruction.operands.size()]);
       instruction.operands.push_back(place);
       const Bytes bytes = align_up(graph_.tensor(tensor).bytes, kOperandAlignment);
-      accesses.push_back({place.tier, bytes_at(place, bytes), writes});
+      std::ranges::move(accesses_at(place, bytes, writes), std::back_inserter(accesses));
     };
     for (const TensorId tensor : op.inputs) add(tensor, false);
     for (const TensorId tensor : op.outputs) add(tensor, true);
@@ -101,9 +113,9 @@ class Lowering {
     }
     set_encoding(migration, transfer);
     transfer.after_op = migration.issue_after;
-    Waits waits = hazards_.enter_transfer(index, transfer.after_op,
-                                          {transfer.from.tier, bytes_at(transfer.from, transfer.bytes), false},
-                                          {transfer.to.tier, bytes_at(transfer.to, transfer.bytes), true});
+    std::vector<HazardTracker::Access> accesses = accesses_at(transfer.from, transfer.bytes, false);
+    std::ranges::move(accesses_at(transfer.to, transfer.bytes, true), std::back_inserter(accesses));
+    Waits waits = hazards_.enter_transfer(index, transfer.after_op, accesses);
     transfer.waits = std::move(waits.transfers);
     transfer.op_waits = std::move(waits.ops);
     program_.lanes[as_index(transfer.link)].push_back(index);

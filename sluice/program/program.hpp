@@ -38,7 +38,7 @@ using TransferIndex = std::int32_t;
 
 struct Location {
   TierId tier = 0;
-  Bytes offset = 0;
+  Bytes offset = 0;  // an address: in the fast tier perhaps one of a stitch
   bool operator==(const Location&) const = default;
 };
 
@@ -73,6 +73,7 @@ struct TransferInstruction {
 
 struct Program {
   std::vector<Bytes> arena_bytes;                 // by TierId: what to reserve
+  std::vector<Stitch> stitches;                   // of the fast arena, behind it
   Bytes staging_begin = 0;                        // what follows in the fast arena is for encoding, if there is any
   std::vector<ComputeInstruction> compute;        // by OpIndex
   std::vector<TransferInstruction> transfers;     // in plan order

@@ -156,6 +156,7 @@ bool run_where_operands_are_out_of_reach(PlanCase& c) {
 
 // One with a workspace that is larger than the room it was packed in.
 bool choose_a_larger_workspace(PlanCase& c) {
+  if (!c.plan.stitches.empty()) return false;  // it would reach beyond one
   for (OpIndex op = 0; op < c.graph.op_count(); ++op) {
     auto& known = c.graph.op(op).implementations;
     if (known.size() < 2 || known[0].workspace_bytes < kTensorAlignment) continue;  // small ones lie in shared pages
@@ -168,10 +169,65 @@ bool choose_a_larger_workspace(PlanCase& c) {
 }
 
 bool shift_onto_another(PlanCase& c) {
+  if (!c.plan.stitches.empty()) return false;
   Residency& moved = c.plan.residencies[c.random.between<std::size_t>(0, c.plan.residencies.size() - 1)];
   for (const Residency& other : c.plan.residencies) {
     if (&other == &moved || other.tier != moved.tier || !other.ops.overlaps(moved.ops)) continue;
     moved.offset = other.offset;
+    return true;
+  }
+  return false;
+}
+
+// The stitch in which a residency lies, and its first page there. -1: none.
+std::ptrdiff_t stitch_of(const PlanCase& c, const Residency& r) {
+  const auto at = std::ranges::find(c.plan.stitches, r.offset, &Stitch::address);
+  return r.tier == kFastTier && at != c.plan.stitches.end() ? at - c.plan.stitches.begin() : -1;
+}
+
+// Its first page is another's, of a time when both are there.
+bool stitch_onto_another(PlanCase& c) {
+  for (const Residency& moved : c.plan.residencies) {
+    for (const Residency& other : c.plan.residencies) {
+      if (stitch_of(c, moved) < 0 || stitch_of(c, other) < 0 || !other.ops.overlaps(moved.ops)) continue;
+      auto& memory = c.plan.stitches[as_index(stitch_of(c, moved))].memory;
+      const Bytes page = c.plan.stitches[as_index(stitch_of(c, other))].memory.front().begin;
+      if (&other == &moved || memory.front().begin == page) continue;
+      memory.front().begin += kTensorAlignment;
+      if (memory.front().empty()) memory.erase(memory.begin());
+      memory.insert(memory.begin(), {page, page + kTensorAlignment});
+      return true;
+    }
+  }
+  return false;
+}
+
+// One of its pages behind its last one.
+bool stitch_a_page_twice(PlanCase& c) {
+  if (c.plan.stitches.empty()) return false;
+  auto& memory = c.plan.stitches.back().memory;
+  memory.push_back({memory.front().begin, memory.front().begin + kTensorAlignment});
+  return true;
+}
+
+bool stitch_beyond_the_arena(PlanCase& c) {
+  if (c.plan.stitches.empty()) return false;
+  auto& memory = c.plan.stitches.front().memory;
+  const Bytes bytes = memory.front().length();
+  memory.front() = {c.plan.arena_bytes.front(), c.plan.arena_bytes.front() + bytes};
+  return true;
+}
+
+bool stitch_on_addresses_of_the_arena(PlanCase& c) {
+  if (c.plan.stitches.empty()) return false;
+  c.plan.stitches.front().address = c.plan.arena_bytes.front() - kTensorAlignment;
+  return true;
+}
+
+bool lie_across_stitches(PlanCase& c) {
+  for (Residency& r : c.plan.residencies) {
+    if (stitch_of(c, r) < 0) continue;
+    r.offset += kTensorAlignment;
     return true;
   }
   return false;
@@ -261,7 +317,7 @@ bool drop_write_back(PlanCase& c) {
 
 bool end_elsewhere(PlanCase& c) {
   const auto closing = closing_residencies(c);
-  if (closing.empty()) return false;
+  if (closing.empty() || !c.plan.stitches.empty()) return false;
   c.plan.residencies[as_index(c.random.pick(closing))].offset += kTensorAlignment;
   return true;
 }
@@ -374,6 +430,11 @@ std::vector<PlanMutation> plan_mutations() {
       {"RunWhereOperandsAreOutOfReach", Rule::kTierAddressable, run_where_operands_are_out_of_reach},
       {"ChooseALargerWorkspace", Rule::kWithinBudget, choose_a_larger_workspace},
       {"ShiftOntoAnother", Rule::kNoOverlap, shift_onto_another},
+      {"StitchOntoAnother", Rule::kNoOverlap, stitch_onto_another},
+      {"StitchAPageTwice", Rule::kWellFormed, stitch_a_page_twice},
+      {"StitchBeyondTheArena", Rule::kWellFormed, stitch_beyond_the_arena},
+      {"StitchOnAddressesOfTheArena", Rule::kWellFormed, stitch_on_addresses_of_the_arena},
+      {"LieAcrossStitches", Rule::kWellFormed, lie_across_stitches},
       {"ShrinkBudget", Rule::kWithinBudget, shrink_budget},
       {"CutSource", Rule::kSourceStaysValid, cut_source},
       {"CopyAcrossAWrite", Rule::kSourceStaysValid, copy_across_a_write},

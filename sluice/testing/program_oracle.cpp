@@ -83,8 +83,10 @@ class AdversarialRun {
   // A cell begins wherever something that the program touches begins or ends.
   void cut_into_cells() {
     const auto cut = [&](const Location& place, Bytes bytes) {
-      cells_[as_index(place.tier)][place.offset];
-      cells_[as_index(place.tier)][place.offset + bytes];
+      for (const Interval<Bytes>& memory : memory_of(place, bytes)) {
+        cells_[as_index(place.tier)][memory.begin];
+        cells_[as_index(place.tier)][memory.end];
+      }
     };
     for (const ComputeInstruction& instruction : program_.compute) {
       std::vector<TensorId> operands = graph_.op(instruction.op).inputs;
@@ -227,15 +229,25 @@ class AdversarialRun {
 
   static std::int64_t op_writer(OpIndex op) { return -1 - std::int64_t{op}; }
   static Label being_written(std::int64_t writer, Bytes part) { return {kBeingWritten, writer, part}; }
-  const Label& first_cell(const Location& place) const { return cells_[as_index(place.tier)].at(place.offset); }
+  const Label& first_cell(const Location& place) const {
+    return cells_[as_index(place.tier)].at(memory_of(place, kOperandAlignment).front().begin);
+  }
+  std::vector<Interval<Bytes>> memory_of(const Location& place, Bytes bytes) const {
+    const Interval<Bytes> addresses{place.offset, place.offset + bytes};
+    if (place.tier != kFastTier) return {addresses};
+    return memory_behind(program_.stitches, addresses);
+  }
 
   // The tensor's cells at a place, each with its distance from the place's offset.
   template <typename Visit>
   void for_cells(const Location& place, Bytes bytes, const Visit& visit) {
     std::map<Bytes, Label>& cells = cells_[as_index(place.tier)];
-    for (auto cell = cells.lower_bound(place.offset); cell != cells.end() && cell->first < place.offset + bytes;
-         ++cell) {
-      visit(cell->second, cell->first - place.offset);
+    Bytes distance = 0;
+    for (const Interval<Bytes>& memory : memory_of(place, bytes)) {
+      for (auto cell = cells.lower_bound(memory.begin); cell != cells.end() && cell->first < memory.end; ++cell) {
+        visit(cell->second, distance + cell->first - memory.begin);
+      }
+      distance += memory.length();
     }
   }
   Bytes bytes_of(TensorId tensor) const { return align_up(graph_.tensor(tensor).bytes, kOperandAlignment); }

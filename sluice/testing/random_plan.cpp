@@ -1,6 +1,7 @@
 #include "sluice/testing/random_plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "sluice/graph/liveness.hpp"
@@ -234,6 +235,66 @@ void encode_some(SeededRandom& random, const Graph& graph, Plan& plan) {
   plan.arena_bytes[static_cast<std::size_t>(kFastTier)] += staging_bytes(plan);
 }
 
+// The same plan in an arena whose pages somebody has shuffled: what is no longer in one piece is stitched.
+class PageShuffle {
+ public:
+  PageShuffle(SeededRandom& random, const Graph& graph, Plan& plan)
+      : graph_(graph), plan_(plan), next_address_(plan.arena_bytes.front() + kTensorAlignment * random.between(0, 2)) {
+    const Bytes pages = (plan.arena_bytes.front() - staging_bytes(plan)) / kTensorAlignment;
+    for (Bytes page = 0; page < pages; ++page) page_of_.push_back(page);
+    for (Bytes swaps = random.between<Bytes>(0, pages); swaps > 0; --swaps) {
+      std::swap(page_of_[random.between<std::size_t>(0, page_of_.size() - 1)],
+                page_of_[random.between<std::size_t>(0, page_of_.size() - 1)]);
+    }
+  }
+
+  void run() {
+    const std::vector<Room> rooms = residency_rooms(graph_, plan_);
+    const std::vector<BlockPlace> places = block_places(plan_);
+    for (std::size_t i = 0; i < rooms.size(); ++i) {
+      Residency& r = plan_.residencies[i];
+      if (r.tier != kFastTier || rooms[i].bytes == 0 || places[i].block >= 0) continue;
+      r.offset = moved({r.offset, r.offset + rooms[i].bytes});
+    }
+    for (const Block& block : plan_.blocks) {
+      const Residency& first = plan_.residencies[block.members.front()];
+      if (first.tier != kFastTier) continue;
+      const std::vector<Bytes> distances = block_offsets(graph_, plan_, block);
+      const Bytes address = moved({first.offset, first.offset + distances.back()});
+      for (std::size_t i = 0; i < block.members.size(); ++i) {
+        plan_.residencies[block.members[i]].offset = address + distances[i];
+      }
+    }
+  }
+
+ private:
+  // The address of what was there. Equal bytes have equal addresses, so that cycles stay closed.
+  Bytes moved(Interval<Bytes> bytes) {
+    const auto [known, is_new] = addresses_.try_emplace(bytes, 0);
+    if (!is_new) return known->second;
+    const Bytes first = bytes.begin / kTensorAlignment;
+    std::vector<Interval<Bytes>> memory;
+    for (Bytes page = first; page * kTensorAlignment < bytes.end; ++page) {
+      const Bytes begin = page_of_[static_cast<std::size_t>(page)] * kTensorAlignment;
+      if (memory.empty() || memory.back().end != begin) memory.push_back({begin, begin});
+      memory.back().end += kTensorAlignment;
+    }
+    Bytes address = memory.front().begin;
+    if (memory.size() > 1) {
+      address = next_address_;
+      plan_.stitches.push_back({address, std::move(memory)});
+      next_address_ = stitch_end(plan_.stitches.back());
+    }
+    return known->second = address + bytes.begin - first * kTensorAlignment;
+  }
+
+  const Graph& graph_;
+  Plan& plan_;
+  Bytes next_address_;
+  std::vector<Bytes> page_of_;
+  std::map<Interval<Bytes>, Bytes> addresses_;
+};
+
 }  // namespace
 
 Machine random_machine(std::uint64_t seed) {
@@ -264,6 +325,7 @@ Plan random_plan(std::uint64_t seed, const Graph& graph, const Machine& machine)
   }
   Plan plan = builder.finish(std::vector<Bytes>(machine.tiers.size(), kPlenty)).value();
   encode_some(random, graph, plan);
+  if (plan.arena_bytes.front() > staging_bytes(plan) && random.chance(0.5)) PageShuffle(random, graph, plan).run();
   plan.planner = "random";
   plan.budgets = plan.arena_bytes;
   return plan;

@@ -22,13 +22,16 @@ Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes) {
   return tier.kind == TierKind::kNuma ? map_arena_on_node(bytes, tier.name, tier.node) : Arena::map(bytes, tier.name);
 }
 
-Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const Bytes> arena_bytes) {
+Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const Bytes> arena_bytes,
+                                        std::span<const Stitch> stitches) {
   TierStorages all;
   for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
     const Tier& tier = machine.tiers[i];
     const Bytes bytes = i < arena_bytes.size() ? arena_bytes[i] : 0;
     Storage storage{tier.name, {}, nullptr};
-    if (tier.kind != TierKind::kFile) {
+    if (i == kFastTier && !stitches.empty()) {
+      SLUICE_ASSIGN(storage.arena, Arena::map_stitched(bytes, stitches, tier.name));
+    } else if (tier.kind != TierKind::kFile) {
       SLUICE_ASSIGN(storage.arena, map_tier_arena(tier, bytes));
     } else if (bytes > 0) {
       SLUICE_ASSIGN(SpillFile file, SpillFile::open(tier.path, bytes));

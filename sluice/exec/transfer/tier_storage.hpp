@@ -21,10 +21,12 @@ Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes);
 class TierStorages {
  public:
   // `arena_bytes` by TierId; missing entries are 0. A tier of 0 bytes gets no storage (no spill file is created).
-  static Result<TierStorages> open(const Machine& machine, std::span<const Bytes> arena_bytes);
+  // `stitches`: of the fast tier.
+  static Result<TierStorages> open(const Machine& machine, std::span<const Bytes> arena_bytes,
+                                   std::span<const Stitch> stitches = {});
 
   std::byte* base(TierId tier) const;        // of the tier's arena, which never moves; nullptr for a file tier
-  Bytes bytes(TierId tier) const;            // room there is
+  Bytes bytes(TierId tier) const;            // addresses there are, those of stitches too
   const SpillFile* file(TierId tier) const;  // nullptr for a memory tier
 
   // Synchronous copies for start-up, checkpoints and results; any offset and length inside bytes(tier). Not to be used

@@ -65,6 +65,7 @@ class FormCheck {
         error(fmt::format("offset {} is beyond any tier", r.offset));
       }
     }
+    if (findings_.empty()) check_stitches(machine_, plan_, extents, findings_);
   }
 
   void check_op(OpIndex index) {

@@ -73,6 +73,21 @@ std::vector<Extent> extents(const Graph& graph, const Plan& plan) {
   return extents;
 }
 
+std::vector<Interval<Bytes>> memory_at(const Plan& plan, TierId tier, Interval<Bytes> addresses) {
+  const auto next = std::ranges::upper_bound(plan.stitches, addresses.begin, {}, &Stitch::address);
+  if (tier != kFastest || next == plan.stitches.begin()) return {addresses};
+  const Stitch& stitch = *std::prev(next);
+  std::vector<Interval<Bytes>> memory;
+  Bytes address = stitch.address;
+  for (const Interval<Bytes>& piece : stitch.memory) {
+    const Bytes from = std::clamp(addresses.begin - address, Bytes{0}, piece.length());
+    const Bytes to = std::clamp(addresses.end - address, Bytes{0}, piece.length());
+    if (from < to) memory.push_back({piece.begin + from, piece.begin + to});
+    address += piece.length();
+  }
+  return memory;
+}
+
 std::vector<std::vector<ResidencyIndex>> step_beginnings(const Graph& graph, const Plan& plan) {
   std::vector<std::vector<ResidencyIndex>> beginnings(graph.tensors().size());
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {

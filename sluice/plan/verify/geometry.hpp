@@ -34,6 +34,10 @@ std::vector<Bytes> member_distances(const Graph& graph, const Plan& plan, const 
 // By ResidencyIndex. Tensors must exist, and blocks be well-formed; migrations may be anything.
 std::vector<Extent> extents(const Graph& graph, const Plan& plan);
 
+// The memory of tier 0 at these addresses, which must be those of an arena or of one stitch. In other tiers addresses
+// are memory.
+std::vector<Interval<Bytes>> memory_at(const Plan& plan, TierId tier, Interval<Bytes> addresses);
+
 // By TensorId: the residencies in which a persistent tensor begins the step, which contain op 0 and which no migration
 // issued before op 0 fills. Empty for other tensors. Needs a well-formed plan.
 std::vector<std::vector<ResidencyIndex>> step_beginnings(const Graph& graph, const Plan& plan);

@@ -95,6 +95,7 @@ Plan packed_by(const RoomRule& rule, const Graph& graph, Plan plan) {
     end = offsets[key] + room.bytes;
   }
   for (Residency& residency : plan.residencies) residency.offset = offsets[{residency.tier, residency.tensor}];
+  plan.stitches.clear();
   for (Bytes& end : ends) end = align_up(end, kTensorAlignment);
   ends.front() += staging_bytes(plan);
   plan.budgets = plan.arena_bytes = ends;

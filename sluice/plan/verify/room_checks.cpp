@@ -15,6 +15,10 @@ class RoomCheck {
       : machine_(machine), plan_(plan), extents_(extents), names_(names), findings_(findings) {}
 
   void run() {
+    for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
+      const Residency& r = plan_.residencies[i];
+      memory_.push_back(verify::memory_at(plan_, r.tier, {r.offset, r.offset + extents_[i].bytes}));
+    }
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(static_cast<ResidencyIndex>(i));
     check_staging();
     for (std::size_t tier = 0; tier < machine_.tiers.size(); ++tier) check_overlaps(static_cast<TierId>(tier));
@@ -24,8 +28,11 @@ class RoomCheck {
  private:
   const Residency& residency(ResidencyIndex i) const { return plan_.residencies[static_cast<std::size_t>(i)]; }
   const Migration& migration(MigrationIndex i) const { return plan_.migrations[static_cast<std::size_t>(i)]; }
-  Interval<Bytes> bytes_of(ResidencyIndex i) const {
-    return {residency(i).offset, residency(i).offset + extents_[static_cast<std::size_t>(i)].bytes};
+  const std::vector<Interval<Bytes>>& memory_of(ResidencyIndex i) const { return memory_[static_cast<std::size_t>(i)]; }
+  Bytes end_of(ResidencyIndex i) const {
+    Bytes end = 0;
+    for (const Interval<Bytes>& piece : memory_of(i)) end = std::max(end, piece.end);
+    return end;
   }
   std::string holder(ResidencyIndex i) const {
     return fmt::format("{} in {}", names_.tensor(residency(i).tensor), names_.residency(i));
@@ -34,7 +41,7 @@ class RoomCheck {
   void check_budget(ResidencyIndex i) {
     const Residency& r = residency(i);
     const auto tier = static_cast<std::size_t>(r.tier);
-    const Bytes end = bytes_of(i).end;
+    const Bytes end = end_of(i);
     if (end <= plan_.budgets[tier] && end <= plan_.arena_bytes[tier]) return;
     findings_.add(Rule::kWithinBudget, r.ops.begin,
                   fmt::format("{} ends at byte {}; the tier's budget is {} bytes and the plan's arena {}", holder(i),
@@ -48,17 +55,19 @@ class RoomCheck {
     for (std::size_t i = 0; staging > 0 && i < plan_.residencies.size(); ++i) {
       const auto index = static_cast<ResidencyIndex>(i);
       if (residency(index).tier != kFastTier) continue;
-      if (last < 0 || bytes_of(index).end > bytes_of(last).end) last = index;
+      if (last < 0 || end_of(index) > end_of(last)) last = index;
     }
     const Bytes room = std::min(plan_.budgets.front(), plan_.arena_bytes.front());
-    if (staging == 0 || (last < 0 ? 0 : bytes_of(last).end) <= room - staging) return;
+    if (staging == 0 || (last < 0 ? 0 : end_of(last)) <= room - staging) return;
     findings_.add(Rule::kWithinBudget, last < 0 ? kStepStart : residency(last).ops.begin,
                   fmt::format("the fast arena's last {} bytes are for encoding; it has {}, and {} ends at byte {}",
-                              staging, room, last < 0 ? "nothing" : holder(last), last < 0 ? 0 : bytes_of(last).end));
+                              staging, room, last < 0 ? "nothing" : holder(last), last < 0 ? 0 : end_of(last)));
   }
 
-  // Sweeps over ops. Those in use are disjoint and ordered by offset, so a newcomer can only meet its two neighbours
-  // (a newcomer that overlaps is reported and left out).
+  using InUse = std::map<Bytes, std::pair<ResidencyIndex, Bytes>>;  // by first byte: who, and up to which byte
+
+  // Sweeps over ops. Pieces in use are disjoint and ordered by offset, so a newcomer's can only meet their two
+  // neighbours (one that overlaps is reported and left out).
   void check_overlaps(TierId tier) {
     std::vector<ResidencyIndex> begins;
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
@@ -70,27 +79,28 @@ class RoomCheck {
     std::stable_sort(begins.begin(), begins.end(), by_begin);
     std::stable_sort(ends.begin(), ends.end(), by_end);
 
-    std::map<Bytes, ResidencyIndex> in_use;
+    InUse in_use;
     std::size_t ended = 0;
     for (const ResidencyIndex i : begins) {
       for (; ended < ends.size() && residency(ends[ended]).ops.end <= residency(i).ops.begin; ++ended) {
-        const auto found = in_use.find(residency(ends[ended]).offset);
-        if (found != in_use.end() && found->second == ends[ended]) in_use.erase(found);
+        for (const Interval<Bytes>& piece : memory_of(ends[ended])) {
+          const auto found = in_use.find(piece.begin);
+          if (found != in_use.end() && found->second.first == ends[ended]) in_use.erase(found);
+        }
       }
-      enter(i, in_use);
+      for (const Interval<Bytes>& piece : memory_of(i)) enter(i, piece, in_use);
     }
   }
 
-  void enter(ResidencyIndex i, std::map<Bytes, ResidencyIndex>& in_use) {
-    const Interval<Bytes> bytes = bytes_of(i);
+  void enter(ResidencyIndex i, const Interval<Bytes>& bytes, InUse& in_use) {
     if (bytes.empty()) return;
     auto next = in_use.lower_bound(bytes.begin);
-    if (next != in_use.end() && next->first < bytes.end) return report_overlap(next->second, i);
+    if (next != in_use.end() && next->first < bytes.end) return report_overlap(next->second.first, i);
     if (next != in_use.begin()) {
-      const ResidencyIndex previous = std::prev(next)->second;
-      if (bytes_of(previous).end > bytes.begin) return report_overlap(previous, i);
+      const auto& [previous, end] = std::prev(next)->second;
+      if (end > bytes.begin) return report_overlap(previous, i);
     }
-    in_use.emplace(bytes.begin, i);
+    in_use.emplace(bytes.begin, std::pair(i, bytes.end));
   }
 
   void report_overlap(ResidencyIndex first, ResidencyIndex second) {
@@ -113,7 +123,13 @@ class RoomCheck {
     const Residency& from = residency(room);
     const Residency& to = residency(migration(taker).to);
     return from.ops.end == at && to.ops.begin == at && from.tier == to.tier &&
-           bytes_of(room).overlaps(bytes_of(migration(taker).to));
+           share_memory(room, migration(taker).to);
+  }
+
+  bool share_memory(ResidencyIndex a, ResidencyIndex b) const {
+    return std::ranges::any_of(memory_of(a), [&](const Interval<Bytes>& mine) {
+      return std::ranges::any_of(memory_of(b), [&](const Interval<Bytes>& other) { return mine.overlaps(other); });
+    });
   }
 
   void report_handover(Rule rule, MigrationIndex late, ResidencyIndex room, MigrationIndex early) {
@@ -128,6 +144,7 @@ class RoomCheck {
   const std::vector<verify::Extent>& extents_;  // by ResidencyIndex
   const Names& names_;
   Findings& findings_;
+  std::vector<std::vector<Interval<Bytes>>> memory_;  // by ResidencyIndex
 };
 
 }  // namespace

@@ -58,6 +58,10 @@ void check_block_migrations(const Plan& plan, Findings& findings);
 void check_rooms(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
                  const Names& names, Findings& findings);
 
+// kWellFormed, of stitches. Needs residencies that are in range and end below the largest number of bytes.
+void check_stitches(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
+                    Findings& findings);
+
 // kEncodingAllowed, but for what ops use. Needs a well-formed plan.
 void check_encodings(const Graph& graph, const Plan& plan, const Names& names, Findings& findings);
 
