@@ -123,9 +123,10 @@ Result<Arena> Arena::map_stitched(Bytes bytes, std::span<const Stitch> stitches,
                              format_bytes(bytes), stitches.size(), name, std::strerror(errno))};
   }
   if (!put_into_huge_pages(data, bytes)) {
-    arena.notes_.push_back(fmt::format("arena of tier '{}' uses 4 KiB pages where memory is stitched: 2 MiB pages of "
-                                       "shared memory could not be had ({})",
-                                       name, std::strerror(errno)));
+    arena.notes_.push_back(
+        fmt::format("arena of tier '{}' uses 4 KiB pages where memory is stitched: 2 MiB pages of "
+                    "shared memory could not be had ({})",
+                    name, std::strerror(errno)));
   }
   arena.prefault(1);
   return arena;

@@ -200,6 +200,22 @@ class Packer {
   Placement fixed_;
 };
 
+// The lowest; the first of at most `target`. Nothing where all reach `too_high`.
+std::optional<OffsetAssignment> best_of_orders(std::span<const OffsetItem> items, Bytes target, Bytes too_high) {
+  const Packer packer(items);
+  const Bytes lower_bound = std::max(max_live_bytes(items), packer.fixed_height());
+  std::optional<OffsetAssignment> best;
+  std::vector<Bytes> offsets(items.size());
+  for (const KeyOf key_of : kPortfolio) {
+    const Bytes height = packer.pack(order_by(items, key_of), offsets, too_high);
+    if (height >= too_high) continue;
+    best = {offsets, height, lower_bound};
+    too_high = height;
+    if (height <= std::max(target, lower_bound)) break;
+  }
+  return best;
+}
+
 }  // namespace
 
 Bytes height_of(std::span<const OffsetItem> items, std::span<const Bytes> offsets) {
@@ -227,20 +243,12 @@ Bytes max_live_bytes(std::span<const OffsetItem> items) {
 }
 
 OffsetAssignment assign_offsets(std::span<const OffsetItem> items, Bytes target) {
-  const Packer packer(items);
-  OffsetAssignment best;
-  best.lower_bound = std::max(max_live_bytes(items), packer.fixed_height());
-  std::vector<Bytes> offsets(items.size());
-  for (const KeyOf key_of : kPortfolio) {
-    const Bytes too_high = best.offsets.empty() ? std::numeric_limits<Bytes>::max() : best.height;
-    const Bytes height = packer.pack(order_by(items, key_of), offsets, too_high);
-    if (height < too_high) {
-      best.height = height;
-      best.offsets = offsets;
-    }
-    if (best.height <= std::max(target, best.lower_bound)) break;
-  }
-  return best;
+  return *best_of_orders(items, target, std::numeric_limits<Bytes>::max());
+}
+
+std::optional<OffsetAssignment> assign_offsets_within(std::span<const OffsetItem> items, Bytes budget) {
+  if (max_live_bytes(items) > budget) return std::nullopt;
+  return best_of_orders(items, budget, budget + 1);
 }
 
 }  // namespace sluice

@@ -41,6 +41,9 @@ struct OffsetAssignment {
 // Stops at the first order whose height is at most `target` (a budget), or at the lower bound.
 OffsetAssignment assign_offsets(std::span<const OffsetItem> items, Bytes target = 0);
 
+// The first of at most `budget`; each order is given up where it passes that, so that failing costs less.
+std::optional<OffsetAssignment> assign_offsets_within(std::span<const OffsetItem> items, Bytes budget);
+
 // One past the highest byte that any item takes at `offsets`; items that are never live take none.
 Bytes height_of(std::span<const OffsetItem> items, std::span<const Bytes> offsets);
 

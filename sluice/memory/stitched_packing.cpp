@@ -223,9 +223,8 @@ class StitchedPacker {
       const bool always = items_[i].live.size() == 1 && items_[i].live.front() == horizon_;
       (always || items_[i].live.size() > 1 ? returning : others).push_back(i);
     }
-    std::ranges::stable_sort(returning, {}, [&](std::size_t i) {
-      return std::tuple(-items_[i].live.front().end, -items_[i].alignment);
-    });
+    std::ranges::stable_sort(
+        returning, {}, [&](std::size_t i) { return std::tuple(-items_[i].live.front().end, -items_[i].alignment); });
     Bytes top = 0;
     for (const std::size_t i : returning) {
       top = align_up(top, items_[i].alignment);
@@ -264,23 +263,23 @@ class StitchedPacker {
   }
 
   void place(std::size_t i) {
-    const OffsetItem& item = items_[i];
-    const Time end = item.live.front().end;
-    std::vector<Piece> pieces = free_.lasting(end);
-    const Bytes bytes = bytes_of(i);
-    SeveralPieces several = SeveralSearch(pieces, sparing_).find(bytes);
-    if (sparing_ && several.missing == 0) {
-      std::erase_if(pieces, [&](const Piece& piece) { return piece.until > several.until; });
-    }
-    if (const std::optional<Bytes> offset = in_one_piece(pieces, bytes, item.alignment)) {
-      packing_.addresses[i] = *offset;
-      occupy({*offset, *offset + bytes}, end);
-      return;
-    }
+    std::vector<Piece> pieces = free_.lasting(items_[i].live.front().end);
+    if (!sparing_ && place_whole(i, pieces)) return;
+    SeveralPieces several = SeveralSearch(pieces, sparing_).find(bytes_of(i));
     packing_.missing = several.missing;
     if (packing_.missing > 0) return;
-    for (const Interval<Bytes>& piece : several.memory) occupy(piece, end);
+    std::erase_if(pieces, [&](const Piece& piece) { return piece.until > several.until; });
+    if (sparing_ && place_whole(i, pieces)) return;
+    for (const Interval<Bytes>& piece : several.memory) occupy(piece, items_[i].live.front().end);
     packing_.addresses[i] = add_stitch(std::move(several.memory));
+  }
+
+  bool place_whole(std::size_t i, std::span<const Piece> pieces) {
+    const std::optional<Bytes> offset = in_one_piece(pieces, bytes_of(i), items_[i].alignment);
+    if (!offset) return false;
+    packing_.addresses[i] = *offset;
+    occupy({*offset, *offset + bytes_of(i)}, items_[i].live.front().end);
+    return true;
   }
 
   void occupy(Interval<Bytes> bytes, Time end) {

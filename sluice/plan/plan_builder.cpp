@@ -127,6 +127,16 @@ Error does_not_fit(const Machine& machine, const PackingFailure& failure) {
                              : std::string("it would fit without fragmentation"))};
 }
 
+// Each item in one piece where that packs, else in several; the height says by how much neither does.
+OffsetAssignment pack_or_stitch(std::span<const OffsetItem> items, Bytes room, Bytes staging, Plan& plan) {
+  if (std::optional<OffsetAssignment> whole = assign_offsets_within(items, room)) return *std::move(whole);
+  const Bytes most_live = max_live_bytes(items);
+  if (most_live > room) return {std::vector<Bytes>(items.size()), most_live, most_live};
+  StitchedPacking stitched = pack_stitched(items, room, room + staging);
+  plan.stitches = std::move(stitched.stitches);
+  return {std::move(stitched.addresses), room + stitched.missing, most_live};
+}
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(const Graph& graph, const Machine& machine) : graph_(graph), machine_(machine) {
@@ -216,13 +226,8 @@ Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>
   const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_, rooms);
   const Bytes staging = tier == kFastTier ? staging_bytes(plan) : 0;
   const Bytes room = align_down(budget - staging, kTensorAlignment);
-  OffsetAssignment assignment = pack_offsets(packed.items, room, may_stitch(tier) ? kPortfolioAlone : effort);
-  if (may_stitch(tier) && assignment.lower_bound <= room && room < assignment.height) {
-    StitchedPacking stitched = pack_stitched(packed.items, room, room + staging);
-    assignment.offsets = std::move(stitched.addresses);
-    assignment.height = room + stitched.missing;
-    plan.stitches = std::move(stitched.stitches);
-  }
+  OffsetAssignment assignment =
+      may_stitch(tier) ? pack_or_stitch(packed.items, room, staging, plan) : pack_offsets(packed.items, room, effort);
   const Bytes height = align_up(assignment.height, kTensorAlignment) + staging;
   plan.arena_bytes[as_index(tier)] = height;
   for (std::size_t i = 0; i < packed.item_of.size(); ++i) {

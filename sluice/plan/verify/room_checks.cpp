@@ -122,8 +122,7 @@ class RoomCheck {
   bool takes_room(MigrationIndex taker, ResidencyIndex room, OpIndex at) const {
     const Residency& from = residency(room);
     const Residency& to = residency(migration(taker).to);
-    return from.ops.end == at && to.ops.begin == at && from.tier == to.tier &&
-           share_memory(room, migration(taker).to);
+    return from.ops.end == at && to.ops.begin == at && from.tier == to.tier && share_memory(room, migration(taker).to);
   }
 
   bool share_memory(ResidencyIndex a, ResidencyIndex b) const {

@@ -28,9 +28,9 @@ class FluidProgram {
 
   StepPrices solve(Seconds time_limit) const {
     StepPrices prices = free_prices();
-    const LpSolution found = solve_relaxation(program_, time_limit);
-    if (found.status != SolveStatus::kOptimal) return prices;
-    const auto price = [&](int row) { return std::max(0.0, -found.row_prices[as_index(row)]); };
+    const std::vector<double> found = find_row_prices(program_, time_limit);
+    if (found.empty()) return prices;
+    const auto price = [&](int row) { return std::max(0.0, -found[as_index(row)]); };
     for (OpIndex op = 0; op < ops_; ++op) {
       prices.room[as_index(op)] = price(room_row_[as_index(op)]) * time_unit_ / kByteUnit;
       prices.run[as_index(op)] = slot_price(price(run_row_[as_index(op)]), price(run_row_[as_index(op)] + 1));

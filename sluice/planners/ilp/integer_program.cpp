@@ -11,6 +11,8 @@
 #include <coin/CglFlowCover.hpp>
 #include <coin/CglKnapsackCover.hpp>
 #include <coin/CglMixedIntegerRounding2.hpp>
+#include <coin/ClpCholeskyBase.hpp>
+#include <coin/ClpInterior.hpp>
 #include <coin/OsiClpSolverInterface.hpp>
 
 #include "sluice/base/check.hpp"
@@ -212,6 +214,20 @@ LpSolution solve_relaxation(const IntegerProgram& program, Seconds seconds) {
           .values = {values, values + program.columns.size()},
           .cost = solver.getObjValue(),
           .row_prices = {prices, prices + program.rows.size()}};
+}
+
+std::vector<double> find_row_prices(const IntegerProgram& program, Seconds seconds) {
+  OsiClpSolverInterface loaded;
+  load(program, loaded);
+  ClpInterior barrier;
+  barrier.setLogLevel(0);
+  barrier.loadProblem(*loaded.getMatrixByCol(), loaded.getColLower(), loaded.getColUpper(), loaded.getObjCoefficients(),
+                      loaded.getRowLower(), loaded.getRowUpper());
+  barrier.setMaximumSeconds(seconds);
+  barrier.setCholesky(new ClpCholeskyBase);  // which `barrier` owns
+  if (barrier.primalDual() != 0) return solve_relaxation(program, seconds).row_prices;
+  const double* prices = barrier.dualRowSolution();
+  return {prices, prices + program.rows.size()};
 }
 
 IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start) {

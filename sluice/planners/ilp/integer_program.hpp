@@ -81,6 +81,11 @@ struct LpSolution {
 // Solves the program with its integer columns taken as continuous: gives a bound, and a guide for rounding.
 LpSolution solve_relaxation(const IntegerProgram& program, Seconds seconds);
 
+// LpSolution::row_prices, nearly: by Clp's barrier method, which takes half the time of simplex for programs of flows,
+// and by simplex where that does not converge. Of several optima not always a corner. Empty when there is none, or none
+// in time.
+std::vector<double> find_row_prices(const IntegerProgram& program, Seconds seconds);
+
 // Solves the relaxation, then dives from its optimum to integers. If the result is not good enough, CBC runs within the
 // limits.
 //

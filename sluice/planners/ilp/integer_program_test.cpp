@@ -40,6 +40,21 @@ TEST(IntegerProgram, TheRelaxationBoundsIt) {
   EXPECT_NEAR(relaxed.cost, -(8 + 4 * 2.0 / 3), 1e-9);  // 5 whole, then 2/3 of the first
 }
 
+// The first item alone is split: a unit of room is worth what the item is, by weight.
+TEST(IntegerProgram, RowPricesAreThoseOfTheSimplexMethod) {
+  const IntegerProgram program = knapsack();
+  const std::vector<double> prices = find_row_prices(program, 5);
+  ASSERT_EQ(prices.size(), program.rows.size());
+  EXPECT_NEAR(prices[0], solve_relaxation(program, 5).row_prices[0], 1e-6);
+  EXPECT_NEAR(prices[0], -4.0 / 3, 1e-6);
+}
+
+TEST(IntegerProgram, WhatCannotBeHasNoPrices) {
+  IntegerProgram program = knapsack();
+  program.rows.push_back({.terms = {{0, 1}, {1, 1}, {2, 1}}, .lower = 3});
+  EXPECT_TRUE(find_row_prices(program, 5).empty());
+}
+
 TEST(IntegerProgram, WhatCannotBeIsInfeasible) {
   IntegerProgram program = knapsack();
   program.rows.push_back({.terms = {{0, 1}, {1, 1}, {2, 1}}, .lower = 3});
