@@ -80,9 +80,8 @@ class Contest {
     });
     if (known != bounds_.end()) return known->seconds;
     certify(problem_.graph, profile_, machine_.machine, plan, kBoundSeconds);
-    const Seconds seconds = plan.prices ? plan.lower_bound_seconds : 0;
-    bounds_.push_back({plan.budgets[kFastTier], plan.schedule, seconds});
-    return seconds;
+    bounds_.push_back({plan.budgets[kFastTier], plan.schedule, plan.lower_bound_seconds});
+    return plan.lower_bound_seconds;
   }
 
   struct KnownBound {
