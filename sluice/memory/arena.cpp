@@ -96,9 +96,7 @@ class SharedPages {
   bool made_ = false;
 };
 
-#ifndef MADV_COLLAPSE
-constexpr int MADV_COLLAPSE = 25;  // Linux 6.1; not in every C library
-#endif
+constexpr int kCollapse = 25;  // MADV_COLLAPSE of Linux 6.1, which not every C library has a name for
 
 // Whether all of it is in huge pages now.
 bool put_into_huge_pages(std::byte* data, Bytes bytes) {
@@ -106,7 +104,7 @@ bool put_into_huge_pages(std::byte* data, Bytes bytes) {
   if (size == 0) return true;
   ::madvise(data, size, MADV_HUGEPAGE);
   ::madvise(data, size, MADV_POPULATE_WRITE);
-  return ::madvise(data, size, MADV_COLLAPSE) == 0;
+  return ::madvise(data, size, kCollapse) == 0;
 }
 
 }  // namespace

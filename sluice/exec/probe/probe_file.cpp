@@ -10,6 +10,7 @@
 
 #include "sluice/base/time_of.hpp"
 #include "sluice/exec/probe/probe_stream.hpp"
+#include "sluice/exec/transfer/deadline.hpp"
 
 namespace sluice {
 namespace {

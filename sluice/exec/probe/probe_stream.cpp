@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sluice/base/time_of.hpp"
+#include "sluice/exec/transfer/deadline.hpp"
 
 namespace sluice {
 namespace {
