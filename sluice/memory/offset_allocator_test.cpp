@@ -138,5 +138,23 @@ TEST(OffsetAllocator, LargeGraphTakesMilliseconds) {
   EXPECT_LT(taken, 2.0);  // tens of ms; the slack is for sanitizers and busy machines
 }
 
+TEST(OffsetAllocator, WithinABudgetIsWhatAnOrderComesTo) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    std::vector<OffsetItem> items;
+    for (std::uint64_t i = 0; i < 60; ++i) {
+      const auto begin = static_cast<std::int32_t>(random_bits(seed, 1, i) % 90);
+      const auto length = static_cast<std::int32_t>(1 + random_bits(seed, 2, i) % 10);
+      items.push_back({kPage * static_cast<Bytes>(1 + random_bits(seed, 3, i) % 40), {{begin, begin + length}}, {}});
+    }
+    const OffsetAssignment lowest = assign_offsets(items);
+    const auto within = assign_offsets_within(items, lowest.height);
+    ASSERT_TRUE(within.has_value());
+    expect_valid(items, *within);
+    EXPECT_EQ(within->height, lowest.height);
+    EXPECT_FALSE(assign_offsets_within(items, lowest.height - 1).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace sluice

@@ -104,6 +104,28 @@ TEST(StitchedPacking, WhatReturnsFindsItsPlace) {
   EXPECT_GE(full, 45);
 }
 
+// Whole huge pages are taken first, be it that others cease sooner; where that does not come out, the sparing attempt does.
+TEST(StitchedPacking, TakesWhatCeasesFirstBeforeItGivesUp) {
+  int full = 0;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    testing::SeededRandom random(seed);
+    std::vector<OffsetItem> items = passing(seed);
+    for (OffsetItem& item : items) item.bytes *= 25;
+    for (int i = 0; i < 40; ++i) {
+      const auto away = random.between<std::int32_t>(1, 50);
+      const auto back = random.between<std::int32_t>(away + 1, 99);
+      items.push_back({.bytes = 25 * kPage * random.between<Bytes>(1, 40), .live = {{0, away}, {back, 100}}});
+    }
+    const Bytes memory = align_up(max_live_bytes(items) / 50 * 51, kPage);
+    const StitchedPacking packing = pack_stitched(items, memory, memory);
+    if (packing.missing > 0) continue;
+    ++full;
+    expect_sound(items, packing, memory);
+  }
+  EXPECT_GE(full, 42);
+}
+
 TEST(StitchedPacking, TakesOnePieceWhereThereIsOne) {
   const std::vector<OffsetItem> items{{.bytes = 4 * kPage, .live = {{0, 4}}},
                                       {.bytes = 2 * kPage, .live = {{0, 9}}},
