@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kAboutAsFast = 1.01;      // of the estimated time of the graph's own order: what is worth a draft
 constexpr std::size_t kMostOrders = 4;     // beside the graph's own
-constexpr std::size_t kMostPlanned = 2;    // drafts that are planned with care
+constexpr std::size_t kMostPlanned = 3;    // drafts that are planned with care
 constexpr double kNothing = 1e-6;          // lost by a plan beside which no other is sought, of the compute time
 constexpr double kPaysToMakeAgain = 0.99;  // of the bound of the graph's own order, to try it in other orders
 
@@ -104,11 +104,7 @@ class JointSearch {
 
   void keep_fastest_drafts() {
     for (Step& each : steps_) {
-      const auto asked_for = asked(each);
-      PlanRequest draft = asked_for->request();
-      draft.draft = true;
-      const Result<TimedPlan> plan = plan_moves(draft, each.prices);
-      each.seconds = plan.ok() ? plan->seconds : std::numeric_limits<Seconds>::infinity();
+      each.seconds = draft_moves(asked(each)->request(), each.prices).value_or(std::numeric_limits<Seconds>::infinity());
     }
     std::ranges::stable_sort(steps_, {}, &Step::seconds);
     steps_.resize(std::min(steps_.size(), kMostPlanned));

@@ -201,6 +201,17 @@ Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrice
   return first.error();
 }
 
+std::optional<Seconds> draft_moves(const PlanRequest& request, const std::optional<StepPrices>& prices) {
+  Result<std::vector<SlowTier>> slow = find_slow_tiers("joint", request.machine);
+  if (!slow.ok()) return std::nullopt;
+  PlanRequest draft = request;
+  draft.draft = true;
+  MovesSearch search(draft, std::move(slow).value(), prices);
+  search.try_roundings();
+  const std::optional<TimedPlan> best = search.take_best();
+  return best ? std::optional(best->seconds) : std::nullopt;
+}
+
 std::optional<Seconds> estimate_moves(const PlanRequest& request) {
   Result<std::vector<SlowTier>> slow = find_slow_tiers("joint", request.machine);
   if (!slow.ok()) return std::nullopt;

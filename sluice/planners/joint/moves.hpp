@@ -28,6 +28,10 @@ Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrice
 // The plan that this one is held against.
 Result<TimedPlan> plan_by_sentinel(const PlanRequest& request);
 
+// What plan_moves() comes to, nearly, in a tenth of its time: sentinel is not asked, and no other prices are sought.
+// Nothing where no rounding has a plan.
+std::optional<Seconds> draft_moves(const PlanRequest& request, const std::optional<StepPrices>& prices);
+
 // What a plan would take if offsets were no matter: milliseconds of work. Nothing where an op's operands do not fit.
 std::optional<Seconds> estimate_moves(const PlanRequest& request);
 
