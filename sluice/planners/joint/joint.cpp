@@ -1,8 +1,8 @@
 // Our own planner: what is made again, which updates run later, what moves and when.
 //
-// Steps in several orders are drafted, each by prices of memory and links; the two whose drafts are fastest are planned
-// with care (moves.hpp). The simulator says which is better, and whether it is so much better than sentinel's plan of the
-// graph's own order that a prediction can tell (kWorthMoreTraffic).
+// Steps in several orders are drafted, each by prices of memory and links; the three whose drafts are fastest are
+// planned with care (moves.hpp). The simulator says which is best, and whether it is so much better than sentinel's
+// plan of the graph's own order that a prediction can tell (kWorthMoreTraffic).
 //
 //   deferred   updates run later, where the links have room (planners/schedule/deferral.hpp)
 //   again      what is worth making again is not kept or fetched, and what is not is kept (make_again.hpp)
@@ -104,7 +104,8 @@ class JointSearch {
 
   void keep_fastest_drafts() {
     for (Step& each : steps_) {
-      each.seconds = draft_moves(asked(each)->request(), each.prices).value_or(std::numeric_limits<Seconds>::infinity());
+      each.seconds =
+          draft_moves(asked(each)->request(), each.prices).value_or(std::numeric_limits<Seconds>::infinity());
     }
     std::ranges::stable_sort(steps_, {}, &Step::seconds);
     steps_.resize(std::min(steps_.size(), kMostPlanned));
