@@ -44,12 +44,11 @@ Result<MemorySize> find_budget(const Prepared& prepared, const std::vector<std::
 
 }  // namespace
 
-Result<double> parse_allowed_loss(const std::string& argument, const std::string& text) {
+Result<double> parse_percentage(const std::string& argument, const std::string& text) {
   double percent = 0;
   const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), percent);
   if (failure == std::errc{} && std::string_view(rest) == "%" && percent >= 0 && percent <= 100) return percent / 100;
-  return bad_input(
-      fmt::format("{}: '{}' is not a loss; write a percentage from 0% to 100%, such as 1%", argument, text));
+  return bad_input(fmt::format("{}: '{}' is not a percentage; write one from 0% to 100%, such as 1%", argument, text));
 }
 
 void BudgetArguments::add_to(CLI::App& command) {
@@ -64,7 +63,7 @@ bool BudgetArguments::is_auto() const { return fast == kAuto || fast.starts_with
 
 Result<double> BudgetArguments::allowed_loss() const {
   if (fast == kAuto) return kUsualAllowedLoss;
-  return parse_allowed_loss("--fast " + fast, fast.substr(kAuto.size() + 1));
+  return parse_percentage("--fast " + fast, fast.substr(kAuto.size() + 1));
 }
 
 Status BudgetArguments::check() const {

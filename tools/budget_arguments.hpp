@@ -9,7 +9,7 @@
 namespace sluice {
 
 // "5%" is 0.05. kBadInput, beginning with `argument`, for what is no percentage from 0 to 100.
-Result<double> parse_allowed_loss(const std::string& argument, const std::string& text);
+Result<double> parse_percentage(const std::string& argument, const std::string& text);
 
 struct BudgetArguments {
   std::string fast;

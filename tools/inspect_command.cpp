@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "sluice/graph/summary.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
-#include "sluice/planners/schedule/pack.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/planning.hpp"
@@ -108,7 +108,8 @@ Result<Bytes> smallest_budget(const Graph& graph, const Machine& machine) {
 // Work is counted in the logical graph, whose tensors have the shapes that ops see; bytes in the executable one.
 Result<ModelFindings> find(const Workload& workload, const Machine& machine) {
   const WorkloadOptions& options = workload.options;
-  const Graph logical = prepare_training_graph(workload.forward, options.optimizer, options.precision);
+  const Graph logical =
+      prepare_training_graph(workload.forward, options.optimizer, options.precision, options.finer_slices);
   const Graph& step = workload.graph();
   ModelFindings found{summarize(workload.forward), summarize(logical)};
   for (const Tensor& tensor : step.tensors()) {

@@ -40,12 +40,6 @@ std::string addition_help() {
   return text;
 }
 
-std::string planner_help() {
-  std::string text = "Who decides what lives where:";
-  for (const PlannerEntry& entry : planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
-  return text + addition_help() + policy_help();
-}
-
 int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 Status check_above_zero(std::string_view option, const std::optional<std::int64_t>& value) {
@@ -97,6 +91,8 @@ void WorkloadArguments::add_optimizer_options(CLI::App& command) {
   add("--epsilon", update.epsilon, "Of Adam");
   add("--weight-decay", update.weight_decay, "Added to the gradient; adamw: taken from the weights");
   add("--precision", precision, "fp32, or bf16 for activations (where the CPU computes in it)");
+  add("--finer-slices", finer_slices,
+      "Cut what decides the smallest budget so many times finer than usual: less memory, longer steps");
   command
       .add_flag("--keep-norm-outputs", keep_norm_outputs,
                 "Keep what is cheap to make again (batch norms' outputs, activation functions') for the backward pass")
@@ -144,6 +140,10 @@ Result<WorkloadOptions> WorkloadArguments::options(int threads) const {
   SLUICE_ASSIGN(options.shape, shape());
   SLUICE_ASSIGN(options.optimizer, optimizer_options());
   SLUICE_ASSIGN(options.precision, parse_precision(precision));
+  if (finer_slices < 1 || finer_slices > kFinestSlices) {
+    return bad_input(fmt::format("--finer-slices must be from 1 to {}, got {}", kFinestSlices, finer_slices));
+  }
+  options.finer_slices = finer_slices;
   options.threads = threads;
   return options;
 }
@@ -379,8 +379,10 @@ Status check_trials(const std::optional<std::int64_t>& trials) {
   return Error{ErrorCode::kBadInput, fmt::format("--trials must not be negative, got {}", *trials)};
 }
 
-void add_planner_option(CLI::App& command, std::string& planner) {
-  command.add_option("--planner", planner, planner_help())->capture_default_str();
+std::string planner_help() {
+  std::string text = "Who decides what lives where:";
+  for (const PlannerEntry& entry : planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
+  return text + addition_help() + policy_help();
 }
 
 }  // namespace sluice

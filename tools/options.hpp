@@ -28,6 +28,7 @@ struct WorkloadArguments {
   OptimizerOptions update;  // all but which optimizer it is
   bool keep_norm_outputs = false;
   std::string precision = "fp32";
+  int finer_slices = 1;
 
   void add_to(CLI::App& command);
   void add_settings_to(CLI::App& command);  // all but which model
@@ -120,6 +121,6 @@ Result<double> base_learning_rate(const std::optional<double>& asked, const std:
 void add_data_options(CLI::App& command, SessionOptions& session);
 void add_trials_option(CLI::App& command, std::optional<std::int64_t>& trials);
 Status check_trials(const std::optional<std::int64_t>& trials);  // kBadInput below 0
-void add_planner_option(CLI::App& command, std::string& planner);
+std::string planner_help();                                      // every planner and policy, a line each
 
 }  // namespace sluice

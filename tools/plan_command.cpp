@@ -14,6 +14,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
+#include "tools/planner_arguments.hpp"
 
 namespace sluice {
 namespace {
@@ -22,19 +23,26 @@ struct PlanArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   BudgetArguments budget;
-  std::string planner{kDefaultPlanner};
+  PlannerArguments planner;
   ProfileArguments profile;
   std::string output;
   std::string json;
 };
 
+Result<Plan> attended_plan(const PlanArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
+  const AttendedPlanning attended(arguments.planner);
+  return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
+                       prepared.access_counts(), attended.watch());
+}
+
 Result<int> run_plan(const PlanArguments& arguments) {
-  SLUICE_RETURN_IF_ERROR(check_is_planner(arguments.planner));
+  SLUICE_RETURN_IF_ERROR(check_is_planner(arguments.planner.name));
+  SLUICE_RETURN_IF_ERROR(arguments.planner.check());
   SLUICE_RETURN_IF_ERROR(arguments.budget.check());
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_ASSIGN(const FastBudget fast, budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner}));
-  SLUICE_ASSIGN(Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast,
-                                         prepared.access_counts()));
+  SLUICE_ASSIGN(const FastBudget fast,
+                budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner.name}));
+  SLUICE_ASSIGN(Plan plan, attended_plan(arguments, prepared, fast));
   const Graph& graph = prepared.workload.graph();
   certify(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
   const Seconds baseline = predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile);
@@ -64,7 +72,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
-  add_planner_option(*command, arguments->planner);
+  arguments->planner.add_to(*command);
   arguments->profile.add_to(*command);
   command->add_option("-o,--output", arguments->output, "Write the plan to this file");
   add_json_option(*command, arguments->json);

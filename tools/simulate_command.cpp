@@ -19,6 +19,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
+#include "tools/planner_arguments.hpp"
 #include "tools/policy_output.hpp"
 
 namespace sluice {
@@ -28,7 +29,7 @@ struct SimulateArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   BudgetArguments budget;
-  std::string planner{kDefaultPlanner};
+  PlannerArguments planner;
   ProfileArguments profile;
   std::string plan;
   std::string trace;
@@ -40,13 +41,15 @@ Status check(const SimulateArguments& arguments) {
     return bad_input(
         fmt::format("--fast {} and --plan exclude each other: a plan has its budget", arguments.budget.fast));
   }
+  SLUICE_RETURN_IF_ERROR(arguments.planner.check());
   return arguments.budget.check();
 }
 
 Result<Plan> obtain_plan(const SimulateArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
   if (arguments.plan.empty()) {
-    return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner, fast,
-                         prepared.access_counts());
+    const AttendedPlanning attended(arguments.planner);
+    return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
+                         prepared.access_counts(), attended.watch());
   }
   return read_plan(arguments.plan);
 }
@@ -67,7 +70,8 @@ std::string describe_timeline(const Machine& machine, const StepTimes& timeline,
 Result<int> run_simulate(const SimulateArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(check(arguments));
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_ASSIGN(const FastBudget fast, budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner}));
+  SLUICE_ASSIGN(const FastBudget fast,
+                budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner.name}));
   SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared, fast));
   if (count_choices(plan).other_kernels > 0 && prepared.profile.choices.empty()) {
     SLUICE_RETURN_IF_ERROR(measure_choices(prepared, arguments.machine));
@@ -111,7 +115,7 @@ void add_simulate_command(CLI::App& app, Action& action) {
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
-  add_planner_option(*command, arguments->planner);
+  arguments->planner.add_to(*command);
   arguments->profile.add_to(*command);
   command->add_option("--plan", arguments->plan, "Simulate this plan file instead of asking a planner")
       ->check(CLI::ExistingFile);

@@ -81,7 +81,7 @@ Result<SweepRequest> SweepArguments::request() const {
   SLUICE_ASSIGN(request.budgets, parse_budgets(fast));
   if (!no_loss.empty()) {
     if (!fast.empty()) return Error{ErrorCode::kBadInput, "--no-loss looks for the budget itself: leave out --fast"};
-    SLUICE_ASSIGN(request.no_loss, parse_allowed_loss("--no-loss " + no_loss, no_loss));
+    SLUICE_ASSIGN(request.no_loss, parse_percentage("--no-loss " + no_loss, no_loss));
   }
   request.comparison.steps = steps;
   if (run) SLUICE_RETURN_IF_ERROR(check_rounds(request.comparison));

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "sluice/data/data_source.hpp"
+#include "sluice/train/replanning.hpp"
 
 namespace sluice {
 namespace {
@@ -23,6 +24,11 @@ Status check_sequences(const TrainArguments& arguments) {
                              "out",
                              option)};
   }
+  if (arguments.planner.most_seconds) {
+    return Error{
+        ErrorCode::kUnsupported,
+        "--planning-time is for one plan, but with --sequences every length has its own; leave one of them out"};
+  }
   if (arguments.trials.value_or(0) > 0) {
     return Error{ErrorCode::kUnsupported,
                  "--trials compares steps of one graph, but with --sequences every length has its own; leave one of "
@@ -40,6 +46,14 @@ Status check_sequences(const TrainArguments& arguments) {
 
 bool TrainArguments::validates() const {
   return !no_validation && (validate_every.has_value() || has_validation_split(session.data));
+}
+
+Result<double> TrainArguments::drift_to_replan() const {
+  if (replan_beyond.empty()) return kUsualDrift;
+  if (no_replan) return bad_input("--no-replan and --replan-beyond exclude each other");
+  SLUICE_ASSIGN(const double drift, parse_percentage("--replan-beyond", replan_beyond));
+  if (drift > 0) return drift;
+  return bad_input("--replan-beyond must be above 0%: no step takes exactly what was predicted");
 }
 
 Status TrainArguments::check() const {
@@ -61,6 +75,8 @@ Status TrainArguments::check() const {
                  "--export-onnx needs --onnx FILE: only a model that came from an ONNX file can "
                  "be written back as one"};
   }
+  SLUICE_RETURN_IF_ERROR(planner.check());
+  SLUICE_RETURN_IF_ERROR(drift_to_replan());
   SLUICE_RETURN_IF_ERROR(check_trials(trials));
   if (trials.value_or(0) > 0 && !plan.empty()) {
     return Error{ErrorCode::kBadInput, "--plan FILE is the one plan to obey: leave out --trials"};
@@ -91,11 +107,16 @@ void TrainArguments::add_to(CLI::App& command) {
   workload.add_to(command);
   machine.add_to(command);
   budget.add_to(command);
-  add_planner_option(command, planner);
+  planner.add_to(command);
   profile.add_to(command);
   command.add_option("--plan", plan, "Obey this plan file instead of asking a planner")->check(CLI::ExistingFile);
   add_trials_option(command, trials);
-  command.add_option("--save-plan", save_plan, "Write the plan of the run, after trials the one kept, to this file");
+  command.add_option("--replan-beyond", replan_beyond,
+                     "Plan again meanwhile when ops or a link are slower or faster than predicted by more than this "
+                     "(default: 25%)");
+  command.add_flag("--no-replan", no_replan, "Keep the plan whatever the machine does");
+  command.add_option("--save-plan", save_plan,
+                     "Write the plan of the run, after trials the one kept and else the last, to this file");
   command.add_option("--sequences", sequences,
                      "Draw the tokens in a sequence anew for every step from these: 20,25,40, or 16-64:16 for 16, 32, "
                      "48, 64; each has its own plan");

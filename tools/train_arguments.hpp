@@ -8,6 +8,7 @@
 #include "sluice/train/training_loop.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/options.hpp"
+#include "tools/planner_arguments.hpp"
 
 namespace CLI {
 class App;  // of CLI11, whose header takes two seconds to compile
@@ -19,10 +20,12 @@ struct TrainArguments {
   WorkloadArguments workload;
   MachineArguments machine;
   BudgetArguments budget;
-  std::string planner{kDefaultPlanner};
+  PlannerArguments planner;
   ProfileArguments profile;
   std::string plan;
   std::optional<std::int64_t> trials;  // as start_planning() takes it
+  std::string replan_beyond;           // empty: kUsualDrift
+  bool no_replan = false;
   std::string save_plan;
   std::string sequences;  // empty: every step has the same length
   std::int64_t steps = 100;
@@ -38,6 +41,7 @@ struct TrainArguments {
   void add_to(CLI::App& command);
   Status check() const;
   bool validates() const;
+  Result<double> drift_to_replan() const;
   Result<TrainingOptions> loop_options(std::int64_t first_step) const;
 };
 

@@ -5,16 +5,18 @@
 #include <memory>
 
 #include "sluice/experiment/plan_trials.hpp"
-#include "sluice/experiment/process_memory.hpp"
+#include "sluice/memory/process_memory.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/chrome_trace.hpp"
+#include "sluice/report/replans.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/report/trial_record.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/policy_run.hpp"
+#include "sluice/train/replanning.hpp"
 #include "tools/commands.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/policy_output.hpp"
@@ -29,6 +31,7 @@ struct Run : Prepared {  // without a profile where the plan comes from a file
   PlannedStart start;    // refers to what was prepared: a run stays where it is
   Plan plan;             // the one to begin with; after trials the one kept
   std::optional<TrialRecord> trials;
+  std::optional<std::vector<Replan>> replans;  // where the machine's drift was watched
   std::optional<Seconds> baseline;  // predicted step with everything in fast memory; not known of a plan from a file
 };
 
@@ -37,9 +40,10 @@ Status plan_run(const TrainArguments& arguments, Run& run) {
   SLUICE_ASSIGN(static_cast<Prepared&>(run),
                 prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const FastBudget fast,
-                budget_for(run, arguments.budget, arguments.machine, {arguments.planner}, arguments.session));
-  SLUICE_ASSIGN(run.start, start_planning(run.workload, run.machine, run.profile, arguments.planner, fast,
-                                          run.access_counts(), arguments.trials));
+                budget_for(run, arguments.budget, arguments.machine, {arguments.planner.name}, arguments.session));
+  const AttendedPlanning attended(arguments.planner);
+  SLUICE_ASSIGN(run.start, start_planning(run.workload, run.machine, run.profile, arguments.planner.name, fast,
+                                          run.access_counts(), arguments.trials, attended.watch()));
   run.plan = run.start.plan;
   run.baseline = predicted_baseline_seconds(run.workload, run.machine, run.profile);
   return {};
@@ -54,9 +58,33 @@ Status read_run(const TrainArguments& arguments, Run& run) {
   return check_plan(run.workload.graph(), run.machine, run.plan);
 }
 
+// Runs the steps, and plans again where the machine drifts.
+Status run_watched(const TrainArguments& arguments, const TrainingOptions& options, Session& session, Run& run,
+                   StepLog& log, TrainSummary& summary) {
+  SLUICE_ASSIGN(const double beyond, arguments.drift_to_replan());
+  Replanning training(session, run.workload, {run.machine, run.profile}, run.access_counts(),
+                      {.planner = arguments.planner.name,
+                       .beyond = beyond,
+                       .end_step = options.end_step,
+                       .on_drift = [&](const Replan& replan) { log.print(describe_search(run.machine, replan)); },
+                       .on_plan =
+                           [&](const Replan& replan) {
+                             replan.taken ? log.note_change(describe_outcome(replan))
+                                          : log.print(describe_outcome(replan));
+                           }});
+  SLUICE_ASSIGN(summary.outcome, run_logged(training, options, log));
+  run.plan = session.plan();
+  run.replans = training.replans();
+  return {};
+}
+
 // Runs the steps; with trials where there is something to try.
 Status run_steps(const TrainArguments& arguments, const TrainingOptions& options, Session& session, Run& run,
                  StepLog& log, TrainSummary& summary) {
+  const bool planned_here = arguments.plan.empty() && !run.plan.policy;
+  if (!run.start.search && planned_here && !arguments.no_replan) {
+    return run_watched(arguments, options, session, run, log, summary);
+  }
   if (!run.start.search) {
     SLUICE_ASSIGN(summary.outcome, run_logged(session, options, log));
     return {};
@@ -64,7 +92,7 @@ Status run_steps(const TrainArguments& arguments, const TrainingOptions& options
   const PlanTrials* trying = nullptr;
   PlanTrials trials(
       session, std::move(run.start),
-      {.planner = arguments.planner, .most_steps = arguments.trials, .on_change = [&](const TriedPlan& tried) {
+      {.planner = arguments.planner.name, .most_steps = arguments.trials, .on_change = [&](const TriedPlan& tried) {
          log.note_change(describe_change(trying->record(), tried));
        }});
   trying = &trials;
@@ -118,6 +146,7 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const Sess
   add_to_json(document, log, summary);
   if (locality) document["locality"] = locality_json(*locality);
   if (run.trials) document["trials"] = trials_json(*run.trials);
+  if (run.replans) document["replans"] = replans_json(run.machine, *run.replans);
   return write_json_file(arguments.json, document);
 }
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sluice/experiment/process_memory.hpp"
+#include "sluice/memory/process_memory.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 

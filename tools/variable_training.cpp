@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "sluice/exec/measure/profiler.hpp"
-#include "sluice/experiment/process_memory.hpp"
+#include "sluice/memory/process_memory.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/progress.hpp"
@@ -102,7 +102,7 @@ Result<VariantSettings> settings_for(const TrainArguments& arguments, const Work
   };
   settings.buckets = SizeBuckets(lengths.front(), lengths.back());
   settings.reference = {.path = {}, .size = lengths.back()};
-  settings.planner = arguments.planner;
+  settings.planner = arguments.planner.name;
   SLUICE_ASSIGN(settings.fast, arguments.budget.fixed());
   settings.session = arguments.session;
   settings.session.validate = arguments.validates();

@@ -126,10 +126,19 @@ class Comparison {
     return write_plan(contestant.plan_file, workload_.graph(), contestant.row.plan);
   }
 
+  // While it plans; interrupted, it ends soon, and so does the comparison.
+  std::shared_ptr<const PlanningWatch> watch_of(const std::string& planner) const {
+    constexpr std::int64_t kWhole = 100;
+    const auto show = [this, what = planner + " plans"](double done, const std::optional<Seconds>&) {
+      progress_(what, static_cast<std::int64_t>(kWhole * done), kWhole);
+    };
+    return std::make_shared<const PlanningWatch>(PlanningWatch{.progress = show, .stop = stop_});
+  }
+
   Status plan(ComparisonRow& row) const {
     const std::optional<std::int64_t> most_steps = has_search(row.planner) ? options_.trials : 0;
     SLUICE_ASSIGN(PlannedStart start, start_planning(workload_, machine_, profile_, row.planner, options_.fast,
-                                                     options_.accesses, most_steps));
+                                                     options_.accesses, most_steps, watch_of(row.planner)));
     row.plan = start.plan;
     if (!start.search) return {};
     SLUICE_ASSIGN(Workload tried, build_workload(workload_.options));

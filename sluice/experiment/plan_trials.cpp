@@ -134,7 +134,8 @@ bool has_search(std::string_view planner) {
 
 Result<PlannedStart> start_planning(const Workload& workload, const Machine& machine, const Profile& profile,
                                     std::string_view planner, const FastBudget& fast, const AccessProfile* accesses,
-                                    const std::optional<std::int64_t>& most_steps) {
+                                    const std::optional<std::int64_t>& most_steps,
+                                    std::shared_ptr<const PlanningWatch> watch) {
   PlannedStart start;
   SLUICE_ASSIGN(const bool tries, makes_trials(planner, machine, most_steps));
   if (tries) {
@@ -148,7 +149,7 @@ Result<PlannedStart> start_planning(const Workload& workload, const Machine& mac
     }
     if (search.error().code != ErrorCode::kInfeasible) return search.error();  // else make_plan() says what is feasible
   }
-  SLUICE_ASSIGN(start.plan, plan_workload(workload, machine, profile, planner, fast, accesses));
+  SLUICE_ASSIGN(start.plan, plan_workload(workload, machine, profile, planner, fast, accesses, std::move(watch)));
   return start;
 }
 

@@ -108,10 +108,11 @@ class PlanTrials : public Training {
 // Plans a workload: where trials are wanted, with the first plan of the planner's search, else with plan_workload().
 // `most_steps`: 0 means no trials. When it is missing, trials are made where the planner has a search and ops can use
 // slow memory in place, because elsewhere a late tensor can only be waited for (Sentinel §V). kBadInput when trials are
-// asked for and the planner has none to make; otherwise plan_workload()'s errors.
+// asked for and the planner has none to make; otherwise plan_workload()'s errors. `watch`: of plan_workload().
 Result<PlannedStart> start_planning(const Workload& workload, const Machine& machine, const Profile& profile,
                                     std::string_view planner, const FastBudget& fast, const AccessProfile* accesses,
-                                    const std::optional<std::int64_t>& most_steps);
+                                    const std::optional<std::int64_t>& most_steps,
+                                    std::shared_ptr<const PlanningWatch> watch = nullptr);
 
 bool has_search(std::string_view planner);
 

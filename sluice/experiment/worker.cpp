@@ -10,8 +10,8 @@
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
 #include "sluice/experiment/machine_json.hpp"
-#include "sluice/experiment/process_memory.hpp"
 #include "sluice/experiment/workload_json.hpp"
+#include "sluice/memory/process_memory.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/sim/locality.hpp"
 

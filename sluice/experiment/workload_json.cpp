@@ -83,6 +83,7 @@ json workload_to_json(const WorkloadOptions& options) {
           {"weight_decay", optimizer.weight_decay},
           {"keep_norm_outputs", !optimizer.recompute_cheap},
           {"precision", to_string(options.precision)},
+          {"finer_slices", options.finer_slices},
           {"threads", options.threads},
           {"backend", options.backend},
           {"other_processors", processors_to_json(options.other_processors)}};
@@ -100,6 +101,7 @@ Status read_json(const JsonReader& reader, WorkloadOptions& options) {
   if (reader.has("precision")) {
     SLUICE_RETURN_IF_ERROR(reader.read_parsed("precision", parse_precision, options.precision));
   }
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("finer_slices", options.finer_slices));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("threads", options.threads));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("backend", options.backend));
   return read_other_processors(reader, options.other_processors);

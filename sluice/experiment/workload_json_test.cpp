@@ -20,6 +20,7 @@ TEST(WorkloadJsonTest, EveryFieldSurvivesTheRoundTrip) {
   options.shape = {3, 64, 5, 77, 128, 4, 0.25F};
   options.optimizer = {Optimizer::kAdamW, 0.8F, 0.95F, 1e-6F, 0.01F, false};
   options.precision = Precision::kBF16;
+  options.finer_slices = 4;
   options.threads = 7;
   options.backend = "reference";
   options.other_processors = {{3, "onednn"}};

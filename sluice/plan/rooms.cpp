@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "sluice/graph/liveness.hpp"
+
 namespace sluice {
 
 Bytes staging_bytes(const Plan& plan) {
@@ -75,6 +77,20 @@ std::vector<std::vector<ResidencyIndex>> start_residencies(const Graph& graph, c
     starts[static_cast<std::size_t>(residency.tensor)].push_back(static_cast<ResidencyIndex>(i));
   }
   return starts;
+}
+
+Bytes largest_working_set(const Graph& graph, OpIndex* op) {
+  Bytes largest = 0;
+  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+    Bytes bytes = 0;
+    for (const TensorId id : distinct_operands(graph.op(index))) {
+      bytes += room_for(graph.tensor(id), kFastTier, false).bytes;
+    }
+    if (bytes <= largest) continue;
+    largest = bytes;
+    if (op != nullptr) *op = index;
+  }
+  return largest;
 }
 
 }  // namespace sluice

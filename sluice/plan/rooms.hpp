@@ -60,4 +60,7 @@ std::vector<Bytes> block_offsets(const Graph& graph, const Plan& plan, const Blo
 // A sound plan has exactly one for each.
 std::vector<std::vector<ResidencyIndex>> start_residencies(const Graph& graph, const Plan& plan);
 
+// The bytes below which no plan can run every op with its operands in the fast tier: the largest op's operands.
+Bytes largest_working_set(const Graph& graph, OpIndex* op = nullptr);
+
 }  // namespace sluice

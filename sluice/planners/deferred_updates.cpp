@@ -25,7 +25,12 @@ class OrderSearch {
 
   Status run() {
     consider(std::nullopt);
-    for (const UpdateSpread& spread : update_spreads()) consider(spread);
+    const std::vector<UpdateSpread> spreads = update_spreads();
+    for (std::size_t i = 0; i < spreads.size(); ++i) {
+      if (best_ && given_.stopped()) return {};
+      consider(spreads[i]);
+      given_.report(static_cast<double>(i + 1) / static_cast<double>(spreads.size()), seconds_of_best());
+    }
     for (const double more : {-0.1, 0.1, -0.05, 0.05}) {
       if (!spread_) break;
       consider(UpdateSpread{spread_->most_held, spread_->until + more, spread_->newest_first});
@@ -34,6 +39,7 @@ class OrderSearch {
   }
 
   const std::shared_ptr<const RescheduledRequest>& best() const { return best_; }
+  std::optional<Seconds> seconds_of_best() const { return best_ ? std::optional(seconds_) : std::nullopt; }
   std::string description() const {
     return spread_ ? describe(*spread_) : "nothing: no other order is worth its traffic";
   }

@@ -66,6 +66,14 @@ TEST(DeferredUpdates, NothingIsDeferredWhereItGainsNothing) {
   EXPECT_THAT(deferred_of(*plan), HasSubstr("nothing"));
 }
 
+TEST(DeferredUpdates, StoppedAtOnceItKeepsTheGraphsOrder) {
+  const PlanningProblem problem = dense_problem(0.02);
+  PlanRequest request = problem.request(0.3);
+  ASSERT_FALSE(make_plan("deferred-updates", request)->schedule.empty()) << "or this shows nothing";
+  request.watch = std::make_shared<PlanningWatch>(PlanningWatch{.progress = {}, .stop = [] { return true; }});
+  EXPECT_TRUE(make_plan("deferred-updates", request)->schedule.empty());
+}
+
 TEST(DeferredUpdates, EveryPlanOfTheTrialsKeepsTheOrder) {
   const PlanningProblem problem = dense_problem(0.02, "optane");
   const PlanRequest request = problem.request(0.3);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,16 @@
 #include "sluice/profile/profile.hpp"
 
 namespace sluice {
+
+// For a caller who waits while a plan is sought. Each may be left empty. Called on the planner's thread.
+struct PlanningWatch {
+  // How much of the search is done, from 0 to 1, by the time that its parts usually take; and the predicted step of the
+  // best plan so far, which is verified, where there is one.
+  std::function<void(double done, const std::optional<Seconds>& best)> progress = {};
+  // Once it says true, planners that seek long (joint, deferred-updates) end with the best plan so far, soon after they
+  // have a first one. Asked between linear programs and plans, which take up to a second or two each.
+  std::function<bool()> stop = {};
+};
 
 struct PlanRequest {
   const Graph& graph;
@@ -35,6 +46,13 @@ struct PlanRequest {
   std::vector<OpIndex> schedule = {};
   // Only to be compared with others, or to see whether there is one: packed by the portfolio alone (schedule/pack.hpp).
   bool draft = false;
+  // Shared, because requests are copied; nullptr: nobody waits. A plan that nobody stopped does not depend on it.
+  std::shared_ptr<const PlanningWatch> watch = nullptr;
+
+  bool stopped() const { return watch && watch->stop && watch->stop(); }
+  void report(double done, const std::optional<Seconds>& best) const {
+    if (watch && watch->progress) watch->progress(done, best);
+  }
 };
 
 // Everything in fast memory: what "100 %" of a budget means, and what every slowdown is measured against.

@@ -10,7 +10,6 @@
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
-#include "sluice/planners/schedule/pack.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"

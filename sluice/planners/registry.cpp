@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/lower_bound.hpp"
@@ -31,6 +32,14 @@ Machine one_tier_machine() {
   return machine;
 }
 
+// Whether no plan at all can have an op's operands in the fast tier, where they must be.
+bool has_op_too_large(const PlannerEntry& entry, const PlanRequest& request) {
+  const std::vector<Tier>& tiers = request.machine.tiers;
+  const bool others_do = std::any_of(tiers.begin() + 1, tiers.end(), std::mem_fn(&Tier::addressable));
+  if (others_do || entry.chooses_implementations) return false;
+  return largest_working_set(request.graph) > request.budgets[kFastTier];
+}
+
 // The smallest fast budget, to about one per cent, for which the planner finds a plan. It must find one for
 // fast_only_bytes().
 Bytes smallest_feasible(const PlannerEntry& entry, PlanRequest request) {
@@ -39,7 +48,8 @@ Bytes smallest_feasible(const PlannerEntry& entry, PlanRequest request) {
   request.draft = true;
   while (high - low > std::max<Bytes>(high / 100, kMiB)) {
     request.budgets[kFastTier] = align_down(low + (high - low) / 2, kTensorAlignment);
-    (entry.plan(request).ok() ? high : low) = request.budgets[kFastTier];
+    const bool enough = !has_op_too_large(entry, request) && entry.plan(request).ok();
+    (enough ? high : low) = request.budgets[kFastTier];
   }
   return high;
 }
@@ -70,7 +80,9 @@ Error explain_full_slow_tiers(const PlannerEntry& entry, const PlanRequest& requ
 
 // Says which op is the bottleneck and the smallest budget that works.
 Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) {
-  if (slow_tiers_are_full(entry, request)) return explain_full_slow_tiers(entry, request);
+  if (!has_op_too_large(entry, request) && slow_tiers_are_full(entry, request)) {
+    return explain_full_slow_tiers(entry, request);
+  }
   OpIndex op = 0;
   const Bytes working_set = largest_working_set(request.graph, &op);
   const Bytes whole = fast_only_bytes(request.graph);
@@ -110,6 +122,7 @@ Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
   }
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   const PlanRequest asked = with_additions(request, chosen);
+  if (has_op_too_large(*chosen.entry, asked)) return explain_infeasible(*chosen.entry, asked);
   Result<Plan> result = chosen.entry->plan(asked);
   if (!result.ok()) {
     if (result.error().code != ErrorCode::kInfeasible) return result;

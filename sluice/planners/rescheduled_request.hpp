@@ -53,7 +53,8 @@ class RescheduledRequest {
                  .machine = request.machine,
                  .budgets = request.budgets,
                  .additions = additions,
-                 .draft = request.draft} {
+                 .draft = request.draft,
+                 .watch = request.watch} {
     if (request.accesses == nullptr) return;
     accesses_ = rescheduled_accesses(*request.accesses, step_);
     request_.accesses = &*accesses_;

@@ -89,7 +89,8 @@ Result<std::unique_ptr<Evaluator>> Evaluator::create(const Workload& workload, c
   std::unique_ptr<Evaluator> evaluator(new Evaluator());
   evaluator->seed_ = seed;
   SLUICE_RETURN_IF_ERROR(find_loss(workload.graph()));
-  const Graph logical = prepare_evaluation_graph(workload.forward, workload.options.precision);
+  const Graph logical =
+      prepare_evaluation_graph(workload.forward, workload.options.precision, workload.options.finer_slices);
   SLUICE_ASSIGN(evaluator->compiled_, compile_for(logical, {{workload.options.threads, workload.options.backend}}));
   const Graph& graph = evaluator->compiled_->graph();
   const std::vector<InputTensor> inputs = input_tensors(graph);

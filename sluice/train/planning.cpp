@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sluice/graph/choose.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/planners/keep_what_fits.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/policies/policy_settings.hpp"
@@ -62,6 +63,30 @@ Status raise_budget(std::string_view planner, BudgetedRequest& asked) {
   return {};
 }
 
+// What would bring the largest op into the budget, where it is that which is too large.
+std::string advice_on_slices(const Workload& workload, Bytes budget) {
+  constexpr int kMostTimes = 8;
+  if (largest_working_set(workload.graph()) <= budget) return "";
+  WorkloadOptions options = workload.options;
+  for (int times = 2; times <= kMostTimes; times *= 2) {
+    options.finer_slices = times * workload.options.finer_slices;
+    if (options.finer_slices > kFinestSlices) break;
+    const Result<Workload> finer = build_workload(options);
+    if (!finer.ok()) break;
+    const Bytes largest = largest_working_set(finer->graph());
+    if (largest > budget) continue;
+    return fmt::format(", or cut ops finer: with --finer-slices {} the largest needs {}", options.finer_slices,
+                       format_bytes(largest));
+  }
+  return "; finer slices (--finer-slices) would not bring it below that budget";
+}
+
+Error with_advice(Error error, const Workload& workload, const BudgetedRequest& asked) {
+  if (error.code == ErrorCode::kInfeasible)
+    error.message += advice_on_slices(workload, asked.request.budgets[kFastTier]);
+  return error;
+}
+
 Plan with_raise(const BudgetedRequest& asked, Plan plan) {
   plan.raised_from = asked.raised_from;
   return plan;
@@ -94,11 +119,14 @@ Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine
 }
 
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
-                           std::string_view planner, const FastBudget& fast, const AccessProfile* accesses) {
+                           std::string_view planner, const FastBudget& fast, const AccessProfile* accesses,
+                           std::shared_ptr<const PlanningWatch> watch) {
   if (find_policy_of(planner) != nullptr) return plan_for_policy(workload, machine, profile, planner, fast);
   SLUICE_ASSIGN(BudgetedRequest asked, resolved_request(workload, machine, profile, planner, fast, accesses));
+  asked.request.watch = std::move(watch);
   Result<Plan> plan = make_plan(planner, asked.request);
-  if (plan.ok() || !fast.raise_to_feasible || plan.error().code != ErrorCode::kInfeasible) return plan;
+  if (!plan.ok() && !fast.raise_to_feasible) return with_advice(plan.error(), workload, asked);
+  if (plan.ok() || plan.error().code != ErrorCode::kInfeasible) return plan;
   SLUICE_RETURN_IF_ERROR(raise_budget(planner, asked));
   SLUICE_ASSIGN(Plan raised, make_plan(planner, asked.request));
   return with_raise(asked, std::move(raised));

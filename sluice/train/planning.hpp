@@ -1,6 +1,7 @@
 // From a workload and a machine to plans: profile once, then ask any planner.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -38,9 +39,10 @@ Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine
                                          const AccessProfile* accesses = nullptr);
 
 // A verified plan with its prediction; for a policy, the plan that it runs over (policy_run.hpp). A raised budget is in
-// the plan's budgets, and the budget that was asked for in raised_from.
+// the plan's budgets, and the budget that was asked for in raised_from. `watch`: of the search, or nullptr.
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
-                           std::string_view planner, const FastBudget& fast, const AccessProfile* accesses = nullptr);
+                           std::string_view planner, const FastBudget& fast, const AccessProfile* accesses = nullptr,
+                           std::shared_ptr<const PlanningWatch> watch = nullptr);
 
 // The same for a plan that the planner's search proposes (plan_search.hpp).
 Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Plan plan);

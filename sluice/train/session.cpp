@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sluice/data/data_source.hpp"
+#include "sluice/memory/process_memory.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/train/policy_run.hpp"
 
@@ -84,8 +85,10 @@ std::vector<std::pair<std::string, double>> Session::policy_figures() const {
 
 Result<ParkedTensors> Session::park() {
   SLUICE_ASSIGN(ParkedTensors parked, ParkedTensors::park(*parameters_, scratch_folder(machine_)));
+  keep_peak_resident();
   parameters_.reset();
   executor_.reset();
+  count_peak_anew();
   return parked;
 }
 

@@ -42,7 +42,8 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
     workload.options.precision = Precision::kF32;
     workload.notes.emplace_back("this CPU has neither AVX512_BF16 nor AMX: training in fp32 instead of bf16");
   }
-  const Graph logical = prepare_training_graph(workload.forward, options.optimizer, workload.options.precision);
+  const Graph logical =
+      prepare_training_graph(workload.forward, options.optimizer, workload.options.precision, options.finer_slices);
   workload.logical_fingerprint = logical.fingerprint();
   std::vector<ProcessorKernels> processors{{options.threads, options.backend}};
   processors.insert(processors.end(), options.other_processors.begin(), options.other_processors.end());
@@ -53,9 +54,11 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
 std::string describe_settings(const WorkloadOptions& options) {
   const OptimizerOptions& each = options.optimizer;
   const bool adam = each.optimizer != Optimizer::kSgd;
-  return fmt::format("{} momentum {}{}, weight decay {}, {}", to_string(each.optimizer), each.momentum,
+  const std::string slices =
+      options.finer_slices == 1 ? "" : fmt::format(", {} times finer slices", options.finer_slices);
+  return fmt::format("{} momentum {}{}, weight decay {}, {}{}", to_string(each.optimizer), each.momentum,
                      adam ? fmt::format(", beta2 {}, epsilon {}", each.beta2, each.epsilon) : "", each.weight_decay,
-                     to_string(options.precision));
+                     to_string(options.precision), slices);
 }
 
 std::string_view to_string(Optimizer optimizer) {

@@ -24,6 +24,7 @@ struct WorkloadOptions {
   ModelOptions shape{.batch = 0};
   OptimizerOptions optimizer;
   Precision precision = Precision::kF32;
+  int finer_slices = 1;                  // than usual (prepare.hpp)
   int threads = 1;                       // of the main processor
   std::string backend{kDefaultBackend};  // of the main processor
   std::vector<ProcessorKernels> other_processors = {};

@@ -45,6 +45,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"BatchNotANumber", {"train", "resnet20", "--batch", "many"}, "many"},
         BadInput{"ZeroImage", {"train", "resnet20", "--image-size", "0"}, "--image-size must be above 0"},
         BadInput{"SmallImage", {"train", "resnet50", "--batch", "1", "--image-size", "8"}, "image size"},
+        BadInput{
+            "NoSlices", {"train", "resnet20", "--finer-slices", "0"}, "--finer-slices must be from 1 to 64, got 0"},
+        BadInput{
+            "NoPlanningTime", {"plan", "resnet20", "--planning-time", "0"}, "--planning-time must be above 0, got 0"},
         BadInput{"NegativeClasses", {"train", "resnet20", "--classes", "-1"}, "--classes must be above 0"},
         BadInput{"TooManyThreads", {"train", "resnet20", "--threads", "100000"}, "number of processors"},
         BadInput{"NegativeThreads", {"train", "resnet20", "--threads", "-1"}, "number of processors"},
@@ -72,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"MissingSpillFolder", {"train", "resnet20", "--spill-dir", "/no/such/place"}, "/no/such/place"},
         BadInput{"BadSize", {"plan", "resnet20", "--fast", "lots"}, "'lots' is not a size"},
         BadInput{"ZeroBudget", {"plan", "resnet20", "--fast", "0%"}, "above 0%"},
-        BadInput{"NoLossToFindABudgetFor", {"plan", "resnet20", "--fast", "auto:some"}, "'some' is not a loss"},
+        BadInput{"NoLossToFindABudgetFor", {"plan", "resnet20", "--fast", "auto:some"}, "'some' is not a percentage"},
         BadInput{"BudgetToFindForLengths", {"train", "lstm", "--sequences", "8-16", "--fast", "auto"}, "no one step"},
         BadInput{"BadBandwidth", {"machine", "--link-bandwidth", "fast"}, "'fast' is not a bandwidth"},
         BadInput{"UnknownPlanner", {"compare", "resnet20", "--planners", "oracle"}, "unknown planner 'oracle'"},

@@ -76,6 +76,12 @@ TEST_F(JsonOutputTest, PlanAndSimulate) {
   EXPECT_TRUE(json::parse(read_text(folder_.file("trace.json"))).contains("traceEvents"));
 }
 
+TEST_F(JsonOutputTest, PlanningCutShortIsSaid) {
+  run(small({"plan", "resnet20", "--fast", "40%", "--planning-time", "1e-9"}));
+  EXPECT_THAT(result_.errors, HasSubstr("the search for a plan was cut short after 0.0 s"));
+  EXPECT_THAT(result_.output, HasSubstr("stopped_early"));
+}
+
 TEST_F(JsonOutputTest, Profile) {
   const json document = run(small({"profile", "resnet20"}));
   expect_keys(document, {"run", "model", "graph_fingerprint", "provenance", "ops"});

@@ -140,9 +140,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadSweep{"TooMuch", {"resnet20", "--fast", "20%,120%"}, "take at most 100%"},
         BadSweep{"BudgetTwice", {"resnet20", "--fast", "20%,40%,20%"}, "--fast lists '20%' twice"},
         BadSweep{"BudgetAndNoLoss", {"resnet20", "--fast", "20%", "--no-loss", "1%"}, "leave out --fast"},
-        BadSweep{
-            "NoLossIsNoPercentage", {"resnet20", "--no-loss", "little"}, "--no-loss little: 'little' is not a loss"},
-        BadSweep{"NegativeLoss", {"resnet20", "--no-loss=-1%"}, "is not a loss"},
+        BadSweep{"NoLossIsNoPercentage",
+                 {"resnet20", "--no-loss", "little"},
+                 "--no-loss little: 'little' is not a percentage"},
+        BadSweep{"NegativeLoss", {"resnet20", "--no-loss=-1%"}, "is not a percentage"},
         BadSweep{"TooFewSteps", {"resnet20", "--run", "--steps", "2"}, "leaves nothing to time"}),
     [](const auto& each) { return each.param.name; });
 

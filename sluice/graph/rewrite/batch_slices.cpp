@@ -81,9 +81,9 @@ BatchSlices choose_batch_slices(const Graph& logical, Bytes limit) {
   return slices;
 }
 
-Bytes batch_slice_limit(const Graph& logical) {
+Bytes batch_slice_limit(const Graph& logical, int finer) {
   const Footprint footprint = measure_footprint(logical);
-  Bytes limit = std::max(kSmallestSliceLimit, footprint.peak / kLimitsInPeak);
+  Bytes limit = std::max(kSmallestSliceLimit, footprint.peak / kLimitsInPeak) / finer;
   for (OpIndex index = 0; index < logical.op_count(); ++index) {
     if (!separable(logical, logical.op(index))) limit = std::max(limit, footprint.operands[as_index(index)]);
   }

@@ -26,7 +26,7 @@ inline constexpr Bytes kSmallestSliceLimit = 8 * kMiB;
 
 // The limit for models, by the two numbers above: at a budget of a fifth of the peak the largest op takes half. Where
 // an op that cannot be sliced is larger, it decides the smallest budget anyway, and slicing the others below its size
-// would only cost copies.
-Bytes batch_slice_limit(const Graph& logical);
+// would only cost copies. `finer` divides both numbers.
+Bytes batch_slice_limit(const Graph& logical, int finer = 1);
 
 }  // namespace sluice

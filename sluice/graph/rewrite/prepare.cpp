@@ -23,11 +23,11 @@ struct Step {
   Bytes dense_limit = 0;
 };
 
-Step training_step(const Graph& forward, const OptimizerOptions& optimizer) {
+Step training_step(const Graph& forward, const OptimizerOptions& optimizer, int finer) {
   Step step{.folded = fold(forward), .training = {}};
   const Graph whole = build_training_graph(step.folded, optimizer);
-  step.loss_limit = loss_slice_limit(whole);
-  step.dense_limit = dense_slice_limit(step.folded);
+  step.loss_limit = loss_slice_limit(whole) / finer;
+  step.dense_limit = dense_slice_limit(step.folded) / finer;
   step.training = slice_dense(slice_loss(whole, step.loss_limit), step.dense_limit);
   return step;
 }
@@ -43,18 +43,18 @@ Graph in_precision(const Graph& sliced, Precision precision) {
 
 }  // namespace
 
-Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer, Precision precision) {
-  const Step step = training_step(forward, optimizer);
-  return in_precision(slice_batch(step.training, batch_slice_limit(step.training)), precision);
+Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer, Precision precision, int finer) {
+  const Step step = training_step(forward, optimizer, finer);
+  return in_precision(slice_batch(step.training, batch_slice_limit(step.training, finer)), precision);
 }
 
 // What trains in a budget is evaluated in it: losses and weights are sliced alike, and no op needs more than the
 // largest of training.
-Graph prepare_evaluation_graph(const Graph& forward, Precision precision) {
-  const Step step = training_step(forward, {});
+Graph prepare_evaluation_graph(const Graph& forward, Precision precision, int finer) {
+  const Step step = training_step(forward, {}, finer);
   const Graph whole = build_evaluation_graph(step.folded);
   const Graph evaluation = slice_dense(slice_loss(whole, step.loss_limit), step.dense_limit);
-  const Graph training = slice_batch(step.training, batch_slice_limit(step.training));
+  const Graph training = slice_batch(step.training, batch_slice_limit(step.training, finer));
   return in_precision(slice_batch(evaluation, largest_op(training)), precision);
 }
 

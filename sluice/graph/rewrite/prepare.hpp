@@ -14,11 +14,15 @@ namespace sluice {
 
 enum class Precision { kF32, kBF16 };
 
+// How fine ops are sliced whose operands decide the smallest budget: the usual limits are divided by it. Finer slices
+// train in less memory and read weights more often; sums over slices round otherwise, so the graph is another one.
+inline constexpr int kFinestSlices = 64;
+
 Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer,
-                             Precision precision = Precision::kF32);
+                             Precision precision = Precision::kF32, int finer = 1);
 
 // For evaluation: the forward ops as they run on a trained model. Batch norms use their running statistics, dropout
 // is gone, parameters have the same names and slices as in the training graph. See evaluation.hpp.
-Graph prepare_evaluation_graph(const Graph& forward, Precision precision = Precision::kF32);
+Graph prepare_evaluation_graph(const Graph& forward, Precision precision = Precision::kF32, int finer = 1);
 
 }  // namespace sluice

@@ -4,6 +4,9 @@
 // planned with care (moves.hpp). The simulator says which is best, and whether it is so much better than sentinel's
 // plan of the graph's own order that a prediction can tell (kWorthMoreTraffic).
 //
+// A first plan, of short gaps, is there after a fraction of a second; who stops the search gets the fastest plan of all
+// that were made until then (PlanningWatch).
+//
 //   deferred   updates run later, where the links have room (planners/schedule/deferral.hpp)
 //   again      what is worth making again is not kept or fetched, and what is not is kept (make_again.hpp)
 #include <algorithm>
@@ -36,6 +39,12 @@ struct Step {
   Seconds seconds = std::numeric_limits<Seconds>::infinity();  // estimated, then drafted
 };
 
+// How much of the search is usually done after each part, where it is not cut short.
+constexpr double kFirstDone = 0.03;
+constexpr double kSentinelDone = 0.1;
+constexpr double kOrdersDone = 0.3;
+constexpr double kDraftsDone = 0.4;
+
 // Orders with updates deferred that the list schedule says are fastest, and hardly slower than the graph's own.
 std::vector<Step> deferred_steps(const PlanRequest& request) {
   const Deferral deferral(request.graph, CostModel(request.graph, request.profile, request.machine));
@@ -44,6 +53,7 @@ std::vector<Step> deferred_steps(const PlanRequest& request) {
   std::vector<Step> found;
   for (const UpdateSpread& spread : update_spreads()) {
     std::vector<OpIndex> order = deferral.schedule(spread);
+    if (request.stopped()) break;
     if (!tried.insert(order).second) continue;
     const RescheduledRequest asked(request, order);
     const std::optional<Seconds> seconds = estimate_moves(asked.request());
@@ -52,6 +62,10 @@ std::vector<Step> deferred_steps(const PlanRequest& request) {
   std::ranges::stable_sort(found, {}, &Step::seconds);
   found.resize(std::min(found.size(), kMostOrders));
   return found;
+}
+
+double between(double begin, double end, std::size_t part, std::size_t parts) {
+  return begin + (end - begin) * static_cast<double>(part) / static_cast<double>(parts);
 }
 
 // `again` names ops of a step in the order of `order`, each of the graph's once; empty: in the graph's own.
@@ -66,27 +80,38 @@ class JointSearch {
   explicit JointSearch(const PlanRequest& request) : request_(request) {}
 
   Result<TimedPlan> run() {
+    if (std::optional<TimedPlan> first = first_moves(request_)) remember(std::move(*first));
+    report(kFirstDone);
+    if (so_far_ && request_.stopped()) return stopped_early();
     Result<TimedPlan> sentinel = plan_by_sentinel(request_);
-    if (sentinel.ok()) sentinel->plan.planner_config.emplace_back("made_by", "sentinel");
-    const CostModel costs(request_.graph, request_.profile, request_.machine);
-    const Seconds least = compute_without_repetitions(request_.graph, costs);
-    if (sentinel.ok() && sentinel->seconds <= (1 + kNothing) * least) return sentinel;
+    if (sentinel.ok()) {
+      sentinel->plan.planner_config.emplace_back("made_by", "sentinel");
+      remember(*sentinel);
+      const CostModel costs(request_.graph, request_.profile, request_.machine);
+      if (sentinel->seconds <= (1 + kNothing) * compute_without_repetitions(request_.graph, costs)) return sentinel;
+    }
+    report(kSentinelDone);
+    add_steps();
+    keep_fastest_drafts();
+    Result<TimedPlan> best = plan_steps();
+    if (so_far_ && request_.stopped()) return stopped_early();
+    const bool clear = best.ok() && (!sentinel.ok() || best->seconds <= kWorthMoreTraffic * sentinel->seconds);
+    return clear ? std::move(best) : std::move(sentinel);
+  }
+
+ private:
+  void add_steps() {
     const bool again_pays = add_order({});
     for (Step& each : deferred_steps(request_)) {
-      if (again_pays) {
+      if (again_pays && !request_.stopped()) {
         add_order(std::move(each.schedule));
       } else {
         steps_.push_back(std::move(each));
       }
     }
-    keep_fastest_drafts();
-    Result<TimedPlan> best = Error{ErrorCode::kInfeasible, "no plan yet"};
-    for (Step& each : steps_) keep_faster(best, each, plan_moves(asked(each)->request(), each.prices));
-    const bool clear = best.ok() && (!sentinel.ok() || best->seconds <= kWorthMoreTraffic * sentinel->seconds);
-    return clear ? best : sentinel;
+    report(kOrdersDone);
   }
 
- private:
   // In that order, and with something made again. Returns whether that lowers the bound enough to try it elsewhere.
   bool add_order(std::vector<OpIndex> order) {
     std::vector<PricedSchedule> schedules = make_again(asked({.schedule = order})->request());
@@ -103,12 +128,31 @@ class JointSearch {
   }
 
   void keep_fastest_drafts() {
-    for (Step& each : steps_) {
-      each.seconds =
-          draft_moves(asked(each)->request(), each.prices).value_or(std::numeric_limits<Seconds>::infinity());
+    for (std::size_t i = 0; i < steps_.size() && !request_.stopped(); ++i) {
+      const auto asked = this->asked(steps_[i]);
+      if (std::optional<TimedPlan> draft = draft_moves(asked->request(), steps_[i].prices)) {
+        steps_[i].seconds = draft->seconds;
+        remember(given(*asked, std::move(*draft)));
+      }
+      report(between(kOrdersDone, kDraftsDone, i + 1, steps_.size()));
     }
     std::ranges::stable_sort(steps_, {}, &Step::seconds);
     steps_.resize(std::min(steps_.size(), kMostPlanned));
+  }
+
+  // With care: the fastest of them.
+  Result<TimedPlan> plan_steps() {
+    Result<TimedPlan> best = Error{ErrorCode::kInfeasible, "no plan yet"};
+    for (std::size_t i = 0; i < steps_.size() && !request_.stopped(); ++i) {
+      const auto asked = this->asked(steps_[i]);
+      Result<TimedPlan> plan = plan_moves(asked->request(), steps_[i].prices);
+      if (!best.ok() || (plan.ok() && plan->seconds < best->seconds)) {
+        best = std::move(plan);
+        if (best.ok()) remember(*best = given(*asked, std::move(*best)));
+      }
+      report(between(kDraftsDone, 1, i + 1, steps_.size()));
+    }
+    return best;
   }
 
   std::unique_ptr<RescheduledRequest> asked(const Step& step) const {
@@ -120,14 +164,25 @@ class JointSearch {
     return std::make_unique<RescheduledRequest>(request_, std::move(schedule));
   }
 
-  void keep_faster(Result<TimedPlan>& best, const Step& step, Result<TimedPlan> other) const {
-    if (best.ok() && (!other.ok() || other->seconds >= best->seconds)) return;
-    best = std::move(other);
-    if (best.ok()) best->plan = asked(step)->for_given_graph(std::move(best->plan));
+  static TimedPlan given(const RescheduledRequest& asked, TimedPlan plan) {
+    plan.plan = asked.for_given_graph(std::move(plan.plan));
+    return plan;
+  }
+
+  void remember(TimedPlan plan) {
+    if (!so_far_ || plan.seconds < so_far_->seconds) so_far_ = std::move(plan);
+  }
+
+  void report(double done) const { request_.report(done, so_far_ ? std::optional(so_far_->seconds) : std::nullopt); }
+
+  Result<TimedPlan> stopped_early() {
+    so_far_->plan.planner_config.emplace_back("stopped_early", "the best plan until then");
+    return *std::move(so_far_);
   }
 
   const PlanRequest& request_;
   std::vector<Step> steps_;
+  std::optional<TimedPlan> so_far_;  // the fastest plan made
 };
 
 Result<Plan> plan_joint(const PlanRequest& request) {

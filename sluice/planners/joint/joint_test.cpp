@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
 
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
@@ -118,6 +121,48 @@ TEST(Joint, MakesTheSamePlanAgain) {
   EXPECT_EQ(first.migrations, second.migrations);
   EXPECT_EQ(first.residencies, second.residencies);
   EXPECT_EQ(first.planner_config, second.planner_config);
+}
+
+// Asks for a plan and stops when so many reports have come.
+struct WatchedPlan {
+  explicit WatchedPlan(PlanRequest request, std::size_t most_reports) {
+    request.watch = std::make_shared<PlanningWatch>(
+        PlanningWatch{.progress =
+                          [this](double share, const std::optional<Seconds>& so_far) {
+                            done.push_back(share);
+                            best.push_back(so_far.value_or(1e9));
+                          },
+                      .stop = [this, most_reports] { return done.size() >= most_reports; }});
+    plan = make_plan("joint", request).value();
+  }
+
+  bool stopped() const {
+    return std::ranges::any_of(plan.planner_config, [](const auto& each) { return each.first == "stopped_early"; });
+  }
+
+  std::vector<double> done;
+  std::vector<Seconds> best;
+  Plan plan;
+};
+
+TEST(Joint, StoppedEndsWithTheFastestPlanUntilThen) {
+  const PlanningProblem problem = dense_behind_convolutions();
+  const WatchedPlan whole(problem.request(0.3), 1000);
+  EXPECT_FALSE(whole.stopped());
+  EXPECT_EQ(whole.plan.migrations, make_plan("joint", problem.request(0.3))->migrations);
+  EXPECT_TRUE(std::ranges::is_sorted(whole.done));
+  EXPECT_EQ(whole.done.back(), 1);
+  EXPECT_TRUE(std::ranges::is_sorted(whole.best, std::greater()));
+  EXPECT_LT(whole.best.back(), whole.best.front()) << "or this shows nothing";
+  for (const std::size_t reports : {std::size_t{1}, std::size_t{2}, std::size_t{4}, whole.done.size() - 1}) {
+    SCOPED_TRACE(reports);
+    const WatchedPlan cut(problem.request(0.3), reports);
+    EXPECT_TRUE(cut.stopped());
+    EXPECT_TRUE(verify_plan(problem.graph, problem.machine, cut.plan).empty());
+    EXPECT_NEAR(cut.plan.predicted_step_seconds, cut.best.back(), 1e-9);
+    EXPECT_NEAR(cut.best.back(), whole.best[cut.best.size() - 1], 1e-9);
+    EXPECT_LE(cut.done.size(), reports + 2) << "ends soon";
+  }
 }
 
 // 100 MiB that are quick to make, wanted again behind an op that takes as much itself.

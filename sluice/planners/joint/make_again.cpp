@@ -63,7 +63,7 @@ Seconds together(const std::vector<Saving>& savings) {
 bool improve(const PlanRequest& request, std::vector<Saving> (SavingSearch::*find)() const, PricedStep& best) {
   bool improved = false;
   double part = kPartOfGain;
-  for (int round = 0; round < kPriceRounds; ++round) {
+  for (int round = 0; round < kPriceRounds && !request.stopped(); ++round) {
     const CostModel costs(best.step.graph, best.profile, request.machine);
     const SavingSearch search(best.step.graph, costs, two_way_link(costs, request.machine), best.bound.prices);
     std::vector<Saving> savings = (search.*find)();

@@ -77,14 +77,24 @@ class MovesSearch {
   void try_roundings() {
     std::vector<PackedDraft> drafts;
     for (const Rounding& rounding : kRoundings) {
+      if (best_ && request_.stopped()) return;
       if (const std::optional<Draft> draft = draft_of(rounding)) try_draft(rounding, *draft, drafts);
     }
     if (request_.draft) return;
     std::ranges::stable_sort(drafts, {}, &PackedDraft::seconds);
     drafts.resize(std::min(drafts.size(), kMostSearched));
     for (PackedDraft& each : drafts) {
+      if (request_.stopped()) return;
       const auto build = [&](const std::vector<Bytes>& capacities) { return laid_out(each.draft, capacities); };
       consider(pack_with_more_capacity(request_, std::move(each.packed), build).plan, each.made_by);
+    }
+  }
+
+  void try_until_first() {
+    std::vector<PackedDraft> drafts;
+    for (const Rounding& rounding : kRoundings) {
+      if (best_ || rounding.memory > 0) continue;
+      try_draft(rounding, *draft_of(rounding), drafts);
     }
   }
 
@@ -180,6 +190,17 @@ class MovesSearch {
   int considered_ = 0;
 };
 
+std::optional<TimedPlan> drafted(const PlanRequest& request, const std::optional<StepPrices>& prices,
+                                 void (MovesSearch::*seek)()) {
+  Result<std::vector<SlowTier>> slow = find_slow_tiers("joint", request.machine);
+  if (!slow.ok()) return std::nullopt;
+  PlanRequest draft = request;
+  draft.draft = true;
+  MovesSearch search(draft, std::move(slow).value(), prices);
+  (search.*seek)();
+  return search.take_best();
+}
+
 }  // namespace
 
 Result<TimedPlan> plan_by_sentinel(const PlanRequest& request) {
@@ -201,15 +222,12 @@ Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrice
   return first.error();
 }
 
-std::optional<Seconds> draft_moves(const PlanRequest& request, const std::optional<StepPrices>& prices) {
-  Result<std::vector<SlowTier>> slow = find_slow_tiers("joint", request.machine);
-  if (!slow.ok()) return std::nullopt;
-  PlanRequest draft = request;
-  draft.draft = true;
-  MovesSearch search(draft, std::move(slow).value(), prices);
-  search.try_roundings();
-  const std::optional<TimedPlan> best = search.take_best();
-  return best ? std::optional(best->seconds) : std::nullopt;
+std::optional<TimedPlan> draft_moves(const PlanRequest& request, const std::optional<StepPrices>& prices) {
+  return drafted(request, prices, &MovesSearch::try_roundings);
+}
+
+std::optional<TimedPlan> first_moves(const PlanRequest& request) {
+  return drafted(request, std::nullopt, &MovesSearch::try_until_first);
 }
 
 std::optional<Seconds> estimate_moves(const PlanRequest& request) {

@@ -79,7 +79,4 @@ PackedPlan pack_with_more_capacity(const PlanRequest& request, PackedPlan packed
   return packed;
 }
 
-// The bytes below which no plan can run every op with its operands in the fast tier: the largest op's operands.
-Bytes largest_working_set(const Graph& graph, OpIndex* op = nullptr);
-
 }  // namespace sluice

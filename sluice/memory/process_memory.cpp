@@ -1,5 +1,7 @@
-#include "sluice/experiment/process_memory.hpp"
+#include "sluice/memory/process_memory.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -21,13 +23,22 @@ Bytes figure(const char* file, const std::string& name) {
   return 0;
 }
 
-}  // namespace
-
-Bytes peak_resident_bytes() {
+// Since the kernel began to count.
+Bytes counted_peak() {
   const Bytes peak = figure("/proc/self/status", "VmHWM:");
   const Bytes shared = figure("/proc/self/status", "RssShmem:");
   if (shared == 0) return peak;
   return peak - shared + figure("/proc/self/smaps_rollup", "Pss_Shmem:");
 }
+
+std::atomic<Bytes> earlier_peak = 0;
+
+}  // namespace
+
+Bytes peak_resident_bytes() { return std::max(earlier_peak.load(), counted_peak()); }
+
+void keep_peak_resident() { earlier_peak = peak_resident_bytes(); }
+
+void count_peak_anew() { std::ofstream("/proc/self/clear_refs") << 5; }  // resets VmHWM alone
 
 }  // namespace sluice

@@ -10,4 +10,10 @@ namespace sluice {
 // the call, of stitched memory (memory/stitch.hpp), is taken off: ask while the arena is there. 0 where /proc is missing.
 Bytes peak_resident_bytes();
 
+// For one arena after another: the first call while an arena is there, the second when it is gone, and the peak is the
+// greater of both. Without them, or where the kernel does not count anew, what the first one had counted again stays
+// in the peak.
+void keep_peak_resident();
+void count_peak_anew();
+
 }  // namespace sluice

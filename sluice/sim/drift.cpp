@@ -1,0 +1,77 @@
+#include "sluice/sim/drift.hpp"
+
+#include <algorithm>
+
+#include "sluice/base/spread.hpp"
+
+namespace sluice {
+namespace {
+
+Seconds together(std::span<const Span> spans) {
+  Seconds seconds = 0;
+  for (const Span& each : spans) seconds += each.end - each.begin;
+  return seconds;
+}
+
+Seconds busy_seconds(const std::vector<TransferIndex>& lane, const StepTimes& times) {
+  Seconds seconds = 0;
+  for (const TransferIndex index : lane) {
+    const Span& span = times.transfers[static_cast<std::size_t>(index)];
+    seconds += span.end - span.begin;
+  }
+  return seconds;
+}
+
+template <typename Figure>
+Seconds median_of(std::span<const StepTimes> steps, const Figure& figure) {
+  std::vector<double> values;
+  for (const StepTimes& step : steps) values.push_back(figure(step));
+  return spread_of(std::move(values)).median;
+}
+
+OpTimes times_of(OpTimes times, double factor) {
+  for (Seconds& seconds : times.warm) seconds *= factor;
+  for (Seconds& seconds : times.cold) seconds *= factor;
+  return times;
+}
+
+}  // namespace
+
+double Drift::largest() const {
+  double largest = std::max(compute, 1 / compute);
+  for (const double factor : links) largest = std::max({largest, factor, 1 / factor});
+  return largest;
+}
+
+Drift measure_drift(const Program& program, const StepTimes& predicted, std::span<const StepTimes> observed) {
+  const auto compute_of = [](const StepTimes& step) { return together(step.ops); };
+  Drift drift;
+  drift.compute = median_of(observed, compute_of) / compute_of(predicted);
+  for (const std::vector<TransferIndex>& lane : program.lanes) {
+    const auto busy = [&](const StepTimes& step) { return busy_seconds(lane, step); };
+    const bool tells = busy(predicted) >= kLeastBusy * predicted.step_seconds;
+    drift.links.push_back(tells ? median_of(observed, busy) / busy(predicted) : 1);
+  }
+  return drift;
+}
+
+Machine drifted(Machine machine, const Drift& drift) {
+  for (std::size_t id = 0; id < machine.links.size(); ++id) {
+    Link& link = machine.links[id];
+    link.latency *= drift.links[id];
+    link.bandwidth /= drift.links[id];
+    link.shared_bandwidth /= drift.links[id];
+  }
+  return machine;
+}
+
+Profile drifted(Profile profile, const Drift& drift) {
+  for (Seconds& seconds : profile.op_seconds) seconds *= drift.compute;
+  for (Seconds& seconds : profile.cold_seconds) seconds *= drift.compute;
+  for (auto& [choice, times] : profile.choices) {
+    times = std::make_shared<const OpTimes>(times_of(*times, drift.compute));
+  }
+  return profile;
+}
+
+}  // namespace sluice

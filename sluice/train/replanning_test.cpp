@@ -1,0 +1,149 @@
+// Op times are made up, so the first steps show a drift on every machine. What is done about it depends on the planner
+// that is asked, and the bits on nothing. The link is so slow that it decides what a step takes, whatever computes.
+#include "sluice/train/replanning.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/memory/presets.hpp"
+#include "sluice/testing/float_bits.hpp"
+#include "sluice/train/estimated_profile.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kEndless = std::int64_t{1} << 40;
+constexpr std::int64_t kMostSteps = 20000;  // to wait for a plan
+
+class ReplanningTest : public ::testing::Test {
+ protected:
+  ReplanningTest()
+      : workload_(std::move(build_workload({.model = "resnet20", .shape = {.batch = 2}, .threads = 1})).value()),
+        machine_(*make_machine(
+            {.threads = 1, .slow = {{"file"}}, .spill_path = ::testing::TempDir(), .link_bandwidth = 50e6})),
+        profile_(estimated_profile(workload_.graph(), machine_)) {
+    for (Seconds& seconds : profile_.op_seconds) seconds *= 1e4;  // no machine is that slow
+  }
+
+  std::unique_ptr<Session> start(const std::string& planner, const std::string& fast) {
+    const auto plan = plan_workload(workload_, machine_, profile_, planner, {*parse_memory_size(fast)});
+    SLUICE_CHECK(plan.ok(), plan.error().message);
+    return std::move(Session::create(workload_, machine_, *plan, {})).value();
+  }
+
+  ReplanningOptions options(const std::string& planner) {
+    return {.planner = planner,
+            .end_step = kEndless,
+            .least_seconds_left = 0,
+            .on_drift = [this](const Replan&) { ++drifts_; },
+            .on_plan = [this](const Replan&) { ++plans_; }};
+  }
+
+  Replanning replanning(Session& session, ReplanningOptions options) {
+    return Replanning(session, workload_, {machine_, profile_}, nullptr, std::move(options));
+  }
+
+  // Steps until a plan that was sought has been looked at; how many.
+  std::int64_t run_until_planned(Replanning& training) {
+    std::int64_t step = 0;
+    for (; plans_ == 0 && step < kMostSteps; ++step) losses_.push_back(training.run_step(step, 0.05F)->loss);
+    EXPECT_EQ(plans_, 1);
+    return step;
+  }
+
+  void expect_same_without(const std::string& planner, const std::string& fast, const std::string& hash) {
+    const auto session = start(planner, fast);
+    std::vector<float> losses;
+    for (std::size_t step = 0; step < losses_.size(); ++step) {
+      losses.push_back(session->run_step(static_cast<std::int64_t>(step), 0.05F)->loss);
+    }
+    EXPECT_EQ(testing::bits_of(losses), testing::bits_of(losses_));
+    EXPECT_EQ(*session->hash_parameters(), hash);
+  }
+
+  Workload workload_;
+  Machine machine_;
+  Profile profile_;
+  std::vector<float> losses_;
+  int drifts_ = 0, plans_ = 0;
+};
+
+TEST_F(ReplanningTest, ABetterPlanIsTakenWithTheSameBits) {
+  const auto session = start("on-demand", "60%");
+  Replanning training = replanning(*session, options("sentinel"));
+  ASSERT_TRUE(training.watches());
+  const std::int64_t steps = run_until_planned(training);
+  EXPECT_GE(steps, kSettlingSteps + kObservedSteps);
+  ASSERT_EQ(training.replans().size(), 1U);
+  const Replan& replan = training.replans().front();
+  EXPECT_EQ(replan.step, kSettlingSteps + kObservedSteps - 1);
+  EXPECT_LT(replan.drift.compute, 1 / (1 + kUsualDrift));
+  EXPECT_TRUE(replan.taken) << replan.failure;
+  EXPECT_LT(replan.new_seconds, replan.present_seconds);
+  EXPECT_GT(replan.planning_seconds, 0);
+  EXPECT_GT(replan.change_seconds, 0);
+  EXPECT_EQ(session->plan().planner, "sentinel");
+  EXPECT_EQ(drifts_, 1);
+  expect_same_without("on-demand", "60%", *session->hash_parameters());
+}
+
+TEST_F(ReplanningTest, APlanThatIsNoBetterIsLeft) {
+  const auto session = start("on-demand", "60%");
+  Replanning training = replanning(*session, options("on-demand"));
+  run_until_planned(training);
+  const Replan& replan = training.replans().front();
+  EXPECT_FALSE(replan.taken);
+  EXPECT_EQ(replan.failure, "");
+  EXPECT_EQ(replan.new_seconds, replan.present_seconds);
+}
+
+TEST_F(ReplanningTest, AFailureIsSaidAndTheRunGoesOn) {
+  const auto session = start("sentinel", "60%");
+  Replanning training = replanning(*session, options("setinel"));
+  const std::int64_t steps = run_until_planned(training);
+  EXPECT_THAT(training.replans().front().failure, HasSubstr("unknown planner 'setinel'"));
+  EXPECT_TRUE(training.run_step(steps, 0.05F).ok());
+}
+
+TEST_F(ReplanningTest, NothingIsSoughtForAShortRest) {
+  const auto session = start("sentinel", "60%");
+  ReplanningOptions asked = options("sentinel");
+  asked.end_step = 40;
+  asked.least_seconds_left = 1e6;
+  Replanning training = replanning(*session, asked);
+  for (std::int64_t step = 0; step < asked.end_step; ++step) ASSERT_TRUE(training.run_step(step, 0.05F).ok());
+  EXPECT_TRUE(training.replans().empty());
+}
+
+TEST_F(ReplanningTest, WhatTheRestOfTheRunWouldNotEarnIsLeft) {
+  const auto session = start("on-demand", "60%");
+  ReplanningOptions asked = options("sentinel");
+  asked.change_seconds = 1e12;
+  asked.end_step = 1000;
+  Replanning training = replanning(*session, asked);
+  run_until_planned(training);
+  EXPECT_LT(training.replans().front().new_seconds, kWorthMoreTraffic * training.replans().front().present_seconds);
+  EXPECT_FALSE(training.replans().front().taken);
+}
+
+TEST_F(ReplanningTest, APlanThatMovesNothingIsNotWatched) {
+  const auto session = start("fast-only", "100%");
+  EXPECT_FALSE(replanning(*session, options("joint")).watches());
+}
+
+TEST_F(ReplanningTest, AnEndMeanwhileStopsTheSearch) {
+  const auto session = start("on-demand", "60%");
+  {
+    Replanning training = replanning(*session, options("joint"));
+    for (std::int64_t step = 0; drifts_ == 0 && step < kMostSteps; ++step) {
+      ASSERT_TRUE(training.run_step(step, 0.05F).ok());
+    }
+  }
+  EXPECT_EQ(drifts_, 1);
+  EXPECT_EQ(session->plan().planner, "on-demand");
+}
+
+}  // namespace
+}  // namespace sluice

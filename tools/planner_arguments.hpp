@@ -1,0 +1,41 @@
+// Which planner is to plan, and how long it may look for a better plan: --planner, --planning-time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sluice/planners/planner.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
+class App;       // of CLI11, whose header takes two seconds to compile
+}
+
+namespace sluice {
+
+struct PlannerArguments {
+  std::string name{kDefaultPlanner};
+  std::optional<Seconds> most_seconds;  // to look for a better plan; nothing: until the search ends
+
+  void add_to(CLI::App& command);
+  Status check() const;
+};
+
+// What a planner is doing, on one line of standard error; Ctrl-C, or the time that it may take, ends it with the best
+// plan so far. One object at a time, and no other InterruptGuard beside it.
+class AttendedPlanning {
+ public:
+  explicit AttendedPlanning(const PlannerArguments& arguments);
+  ~AttendedPlanning();  // a note where the search was cut short
+  AttendedPlanning(const AttendedPlanning&) = delete;
+  AttendedPlanning& operator=(const AttendedPlanning&) = delete;
+
+  // It may outlive this object, and is silent then.
+  std::shared_ptr<const PlanningWatch> watch() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace sluice
