@@ -18,7 +18,9 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   googlenet_b16 vgg16_b8 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128
   resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert
   optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt encoding plan_packing several_tiers kernel_choice
-  joint_resnet50_b16 joint_densenet121_b16 joint_mobilenet_v1_b32 joint_mobilenet_v2_b32 joint_vgg16_b8 joint_lstm_b20 joint_bert_base_b4 planners)
+  joint_resnet50_b16 joint_vgg16_b8 joint_inception_v3_b8 joint_inception_v4_b8 joint_densenet121_b16 joint_mobilenet_v1_b32
+  joint_mobilenet_v2_b32 joint_squeezenet1_1_b32 joint_googlenet_b16 joint_lstm_b20 joint_bert_base_b8 joint_bert_large_b2
+  joint_gpt2_small_b4 joint_dcgan_b128 joint_densenet264_b8 joint_vgg416_b4 joint_resnet200_b4 planners)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -197,10 +199,14 @@ because a process for each planner holds all of the model in this machine's 24 G
         --planners on-demand,redl,chen-sqrt,sentinel,deferred-updates,joint --machines 1,4 --budgets 20 --json "$out/$1.json"
       ;;
     joint_*)
-      model=${1#joint_} rate=()
-      [[ $model != vgg* ]] || rate=(--lr 0.001)
+      model=${1#joint_} more=()
+      case $model in
+        vgg416*) more=(--image-size 64) ;;
+        vgg*) more=(--lr 0.001) ;;
+        gpt2_small*) more=(--sequence 256) ;;
+      esac
       keep "$1" "$sluice" compare "${model%_b*}" --batch "${model##*_b}" --fast 20% --planners sentinel,joint --smallest-feasible \
-        --starts 2 --spill-dir "$spill" --json "$out/$1.json" "${rate[@]}"
+        --starts 2 --spill-dir "$spill" --json "$out/$1.json" "${more[@]}"
       ;;
     chen_sqrt) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,chen-sqrt@60%,joint@20% \
       --rivals plain,checkpoint --rounds 5 --spill-dir "$spill" --json "$out/$1.json" ;;
