@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
@@ -52,6 +54,30 @@ TEST_P(PreparedModels, AreValidInBf16AndForEvaluation) {
   EXPECT_TRUE(validate(evaluation).ok()) << validate(evaluation).error().message;
   EXPECT_LT(measure_footprint(evaluation).peak, measure_footprint(full).peak);
   EXPECT_LE(largest_op(evaluation), largest_op(full)) << "what trains in a budget is evaluated in it";
+}
+
+// What decides the smallest budget; what is saved and restored by name stays as it is in both graphs.
+TEST_P(PreparedModels, SlicedFinerNeedNoMore) {
+  const Graph finer = prepare_training_graph(forward(), {}, Precision::kF32, 4);
+  ASSERT_TRUE(validate(finer).ok()) << validate(finer).error().message;
+  EXPECT_LE(largest_op(finer), largest_op(prepare_training_graph(forward(), {})));
+  const Graph evaluation = prepare_evaluation_graph(forward(), Precision::kF32, 4);
+  ASSERT_TRUE(validate(evaluation).ok()) << validate(evaluation).error().message;
+  std::map<std::string, Bytes> trained;
+  for (const Tensor& tensor : finer.tensors()) trained[tensor.name] = tensor.bytes;
+  for (const Tensor& tensor : evaluation.tensors()) {
+    if (!is_persistent(tensor.role)) continue;
+    ASSERT_TRUE(trained.contains(tensor.name)) << tensor.name;
+    EXPECT_EQ(trained[tensor.name], tensor.bytes) << tensor.name;
+  }
+}
+
+TEST(FinerSlices, OfLargeActivationsNeedAQuarter) {
+  const Graph forward = build_model("mobilenet_v2", {.batch = 32}).value();
+  const auto bytes = [&](int finer) {
+    return static_cast<double>(largest_op(prepare_training_graph(forward, {}, Precision::kF32, finer)));
+  };
+  EXPECT_LE(bytes(4), 0.4 * bytes(1));
 }
 
 INSTANTIATE_TEST_SUITE_P(OfThePapers, PreparedModels,

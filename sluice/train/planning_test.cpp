@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "sluice/memory/presets.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
@@ -86,6 +89,27 @@ TEST_F(PlanningTest, TheBaselineRunsByTheCallersChoices) {
   EXPECT_DOUBLE_EQ(predicted_baseline_seconds(workload_, machine_, profile_), before);
   workload_.choices.assign(workload_.graph().ops().size(), OpChoice{0, 1});
   EXPECT_GT(predicted_baseline_seconds(workload_, machine_, profile_), 20 * before);
+}
+
+// The error names slices that really bring the largest op into the budget.
+TEST(PlanningAdvice, NamesTheSlicesThatHelp) {
+  WorkloadOptions options{.model = "mobilenet_v2", .shape = {.batch = 16}, .threads = 1};
+  const Workload usual = build_workload(options).value();
+  const Machine machine = make_machine({.threads = 1, .slow = {{"pcie3"}}}).value();
+  const auto error_of = [&](Bytes budget) {
+    const Profile profile = estimated_profile(usual.graph(), machine);
+    return plan_workload(usual, machine, profile, "on-demand", {.size = MemorySize{budget}}).error();
+  };
+  const Bytes budget = largest_working_set(usual.graph()) / 2;
+  const Error error = error_of(budget);
+  EXPECT_EQ(error.code, ErrorCode::kInfeasible);
+  const std::string named = "--finer-slices ";
+  const std::size_t place = error.message.find(named);
+  ASSERT_NE(place, std::string::npos) << error.message;
+  options.finer_slices = std::stoi(error.message.substr(place + named.size()));
+  EXPECT_GT(options.finer_slices, 1);
+  EXPECT_LE(largest_working_set(build_workload(options)->graph()), budget);
+  EXPECT_NE(error_of(kMiB).message.find("would not bring it below"), std::string::npos);
 }
 
 }  // namespace

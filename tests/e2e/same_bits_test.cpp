@@ -8,6 +8,7 @@
 
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/plan/op_choices.hpp"
+#include "sluice/plan/rooms.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/train/estimated_profile.hpp"
@@ -145,6 +146,27 @@ TEST(KernelsTest, ChosenOnesHaveTheBitsOfFastOnlyWithTheSame) {
   const TrainedRun same =
       train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kComparedSteps, 1e-3F);
   EXPECT_TRUE(run == same);
+}
+
+// Sums over slices round in another order, so finer slices have bits of their own: those of everything in fast memory.
+TEST(FinerSlicesTest, TrainWhereUsualOnesDoNotFit) {
+  WorkloadOptions options;
+  options.model = "mobilenet_v2";
+  options.shape = {.batch = 16, .image_size = 64, .classes = 10};
+  const Workload usual = test_workload(options);
+  options.finer_slices = 8;
+  Workload finer = test_workload(options);
+  const Machine machine = test_machine(1, {"file"});
+  const TrainedRun expected = train(finer, machine, *test_plan(finer, machine, "fast-only", "100%"), kComparedSteps);
+  ASSERT_TRUE(std::isfinite(expected.losses.back()));
+  const std::string fast = std::to_string(largest_working_set(usual.graph()) * 3 / 4 / kMiB) + "MiB";
+  for (const std::string planner : {"sentinel", "joint"}) {
+    SCOPED_TRACE(planner + " " + fast);
+    EXPECT_EQ(test_plan(usual, machine, planner, fast).error().code, ErrorCode::kInfeasible);
+    const Result<Plan> plan = test_plan(finer, machine, planner, fast);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_TRUE(train(finer, machine, *plan, kComparedSteps) == expected);
+  }
 }
 
 // As many threads, the same bits: a second processor like the first one changes nothing but when ops run.
