@@ -20,7 +20,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt encoding plan_packing several_tiers kernel_choice
   joint_resnet50_b16 joint_vgg16_b8 joint_inception_v3_b8 joint_inception_v4_b8 joint_densenet121_b16 joint_mobilenet_v1_b32
   joint_mobilenet_v2_b32 joint_squeezenet1_1_b32 joint_googlenet_b16 joint_lstm_b20 joint_bert_base_b8 joint_bert_large_b2
-  joint_gpt2_small_b4 joint_dcgan_b128 joint_densenet264_b8 joint_vgg416_b4 joint_resnet200_b4 planners)
+  joint_gpt2_small_b4 joint_dcgan_b128 joint_densenet264_b8 joint_vgg416_b4 joint_resnet200_b4 planners smallest_budgets finer_resnet50_b16 replanning)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -75,6 +75,21 @@ encoding() {  # MODEL BATCH ARG...: sentinel without and with it, over a link th
   keep "encoding_$1_b$2" "$sluice" compare "$1" --batch "$2" --fast 20% --link-bandwidth 0.5GB/s \
     --planners sentinel,sentinel:additions=choice+staying+in-place+ahead+encode --spill-dir "$spill" \
     --json "$out/encoding_$1_b$2.json" "${@:3}"
+}
+
+beside_a_busy_disk() {  # NAME ARG...: another program writes to the disk from half a minute on
+  (
+    trap 'rm -f "$spill/load"; exit' TERM
+    sleep 30 & wait
+    while true; do
+      dd if=/dev/zero of="$spill/load" bs=8M count=256 oflag=direct status=none & wait
+    done
+  ) &
+  local load=$!
+  note="beside it, from half a minute on: dd writes 2 GiB again and again" keep "$1" "$sluice" train resnet50 --batch 16 \
+    --fast 20% --steps 70 --no-validation --spill-dir "$spill" --json "$out/$1.json" "${@:2}"
+  kill "$load"
+  wait "$load" || true
 }
 
 keep() {  # NAME COMMAND...: the command (and what went `ahead`), the commit and what it printed, after the `note`
@@ -207,6 +222,13 @@ because a process for each planner holds all of the model in this machine's 24 G
       esac
       keep "$1" "$sluice" compare "${model%_b*}" --batch "${model##*_b}" --fast 20% --planners sentinel,joint --smallest-feasible \
         --starts 2 --spill-dir "$spill" --json "$out/$1.json" "${more[@]}"
+      ;;
+    smallest_budgets) keep "$1" benchmarks/smallest_budgets.py --spill-dir "$spill" --json "$out/$1.json" ;;
+    finer_resnet50_b16) keep "$1" "$sluice" compare resnet50 --batch 16 --fast 4% --finer-slices 4 --planners sentinel,joint \
+      --steps 5 --spill-dir "$spill" --json "$out/$1.json" ;;
+    replanning)
+      beside_a_busy_disk "$1"
+      beside_a_busy_disk "$1_none" --no-replan
       ;;
     chen_sqrt) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 --sluice fast-only,chen-sqrt@60%,joint@20% \
       --rivals plain,checkpoint --rounds 5 --spill-dir "$spill" --json "$out/$1.json" ;;

@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""The smallest budget that `sentinel` can use, with ops sliced as usual and finer (--finer-slices).
+
+    benchmarks/smallest_budgets.py [--models resnet50:16,lstm:20] [--finer 1,4,8] [--sluice build/release/tools/sluice]
+
+Every budget is asked to be a hundredth of the memory and raised to the smallest that works (--smallest-feasible).
+The last row is the geometric mean of the ratios to the usual slices.
+"""
+import argparse
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+MODELS = ("resnet50:16,vgg16:8,inception_v3:8,densenet121:16,mobilenet_v1:32,mobilenet_v2:32,squeezenet1_1:32,"
+          "googlenet:16,lstm:20,bert_base:8,gpt2_small:4,dcgan:128")
+
+
+def smallest(arguments, model, batch, finer):
+    """The plan's JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "plan.json"
+        subprocess.run([arguments.sluice, "plan", model, "--batch", batch, "--planner", "sentinel", "--fast", "1%",
+                        "--smallest-feasible", "--finer-slices", str(finer), "--spill-dir", arguments.spill_dir,
+                        "--json", path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return json.loads(path.read_text())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default=MODELS)
+    parser.add_argument("--finer", default="1,4,8")
+    parser.add_argument("--sluice", default="build/release/tools/sluice")
+    parser.add_argument("--spill-dir", default="build")
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    finer = [int(each) for each in arguments.finer.split(",")]
+    print(f"{'model':<24}" + "".join(f"{f'slices / {each}':>14}" for each in finer) + "   MiB, and of everything",
+          flush=True)
+    rows, run = [], None
+    for name in arguments.models.split(","):
+        model, batch = name.split(":")
+        plans = [smallest(arguments, model, batch, each) for each in finer]
+        run = plans[0]["run"]
+        budgets = [plan["budgets"][0] for plan in plans]
+        rows.append({"model": model, "batch": int(batch), "finer": finer, "budgets": budgets,
+                     "fast_only_bytes": plans[0]["fast_only_bytes"]})
+        print(f"{model + ', batch ' + batch:<24}" + "".join(f"{each / 2**20:>14.1f}" for each in budgets) +
+              "   " + ", ".join(f"{each / plans[0]['fast_only_bytes']:.1%}" for each in budgets), flush=True)
+    means = [math.exp(sum(math.log(row["budgets"][i] / row["budgets"][0]) for row in rows) / len(rows))
+             for i in range(len(finer))]
+    print(f"{'geometric mean ratio':<24}" + "".join(f"{each:>14.3f}" for each in means))
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"run": run, "rows": rows, "geometric_mean_ratios": means}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
