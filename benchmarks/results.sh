@@ -224,7 +224,7 @@ because a process for each planner holds all of the model in this machine's 24 G
         --starts 2 --spill-dir "$spill" --json "$out/$1.json" "${more[@]}"
       ;;
     smallest_budgets) keep "$1" benchmarks/smallest_budgets.py --spill-dir "$spill" --json "$out/$1.json" ;;
-    finer_resnet50_b16) keep "$1" "$sluice" compare resnet50 --batch 16 --fast 4% --finer-slices 4 --planners sentinel,joint \
+    finer_resnet50_b16) keep "$1" "$sluice" compare resnet50 --batch 16 --fast 4% --smallest-feasible --finer-slices 4 --planners sentinel,joint \
       --steps 5 --spill-dir "$spill" --json "$out/$1.json" ;;
     replanning)
       beside_a_busy_disk "$1"

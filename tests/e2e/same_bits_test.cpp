@@ -152,7 +152,7 @@ TEST(KernelsTest, ChosenOnesHaveTheBitsOfFastOnlyWithTheSame) {
 TEST(FinerSlicesTest, TrainWhereUsualOnesDoNotFit) {
   WorkloadOptions options;
   options.model = "mobilenet_v2";
-  options.shape = {.batch = 16, .image_size = 64, .classes = 10};
+  options.shape = {.batch = 16, .image_size = 128, .classes = 10};
   const Workload usual = test_workload(options);
   options.finer_slices = 8;
   Workload finer = test_workload(options);
