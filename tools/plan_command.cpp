@@ -9,6 +9,7 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
+#include "sluice/sim/noise.hpp"
 #include "sluice/train/policy_run.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"
@@ -47,6 +48,9 @@ Result<int> run_plan(const PlanArguments& arguments) {
   certify(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
   const Seconds baseline = predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile);
   fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
+  const Noise noise;
+  SLUICE_ASSIGN(const NoisyStep noisy, predict_under_noise(graph, prepared.machine, prepared.profile, plan, noise));
+  fmt::print("{}", describe_noise(noise, noisy));
   const auto worth = worth_by_prices(graph, prepared.profile, prepared.machine, plan);
   if (worth) fmt::print("{}", describe_worth(graph, plan, *worth));
   if (!plan.planner_config.empty()) {
@@ -58,6 +62,7 @@ Result<int> run_plan(const PlanArguments& arguments) {
   }
   if (!arguments.json.empty()) {
     nlohmann::json summary = plan_summary_json(graph, prepared.machine, plan, baseline);
+    summary["under_noise"] = noise_json(noise, noisy);
     if (worth) summary["worth"] = worth_json(graph, plan, *worth);
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, summary));
   }

@@ -144,6 +144,18 @@ nlohmann::json worth_json(const Graph& graph, const Plan& plan, const Worth& wor
           {"dearest_share", worth.dearest_share}};
 }
 
+std::string describe_noise(const Noise& noise, const NoisyStep& step) {
+  return fmt::format("when each op varies by {:.0f} %, all of them by {:.0f} % and links by {:.0f} %\n{}",
+                     100 * noise.op, 100 * noise.compute, 100 * noise.link,
+                     format_fields({{"median step", format_seconds(step.median)},
+                                    {"nine of ten steps", "at most " + format_seconds(step.percentile_90)}}));
+}
+
+nlohmann::json noise_json(const Noise& noise, const NoisyStep& step) {
+  return {{"op", noise.op},           {"compute", noise.compute},       {"link", noise.link},
+          {"samples", noise.samples}, {"median_ms", step.median * 1e3}, {"percentile_90_ms", step.percentile_90 * 1e3}};
+}
+
 nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan,
                                  std::optional<Seconds> baseline) {
   const PlanTraffic traffic = plan_traffic(graph, plan);

@@ -10,6 +10,7 @@
 #include "sluice/plan/plan.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/report/describe_graph.hpp"
+#include "sluice/sim/noise.hpp"
 
 namespace sluice {
 
@@ -27,6 +28,10 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
 // "what more would be worth, ..." and a fact a line; nothing where more is worth nothing.
 std::string describe_worth(const Graph& graph, const Plan& plan, const Worth& worth);
 nlohmann::json worth_json(const Graph& graph, const Plan& plan, const Worth& worth);
+
+// "when each op varies by ..." and what the step takes then.
+std::string describe_noise(const Noise& noise, const NoisyStep& step);
+nlohmann::json noise_json(const Noise& noise, const NoisyStep& step);
 
 nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan,
                                  std::optional<Seconds> baseline = std::nullopt);

@@ -23,4 +23,10 @@ Spread spread_of(std::vector<double> values) {
   return {quantile(values, 0.5), quantile(values, 0.25), quantile(values, 0.75), values.front(), values.back()};
 }
 
+double quantile_of(std::vector<double> values, double share) {
+  SLUICE_CHECK(!values.empty() && share >= 0 && share <= 1, "a quantile needs values, and a share of them");
+  std::ranges::sort(values);
+  return quantile(values, share);
+}
+
 }  // namespace sluice

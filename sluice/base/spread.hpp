@@ -13,5 +13,6 @@ struct Spread {
 
 // Quantiles lie between the two nearest values, linearly (R's type 7). `values` must not be empty.
 Spread spread_of(std::vector<double> values);
+double quantile_of(std::vector<double> values, double share);  // 0.9: nine of ten values are at most that
 
 }  // namespace sluice

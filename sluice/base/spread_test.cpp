@@ -18,6 +18,13 @@ TEST(SpreadTest, MedianOfOddAndEvenCounts) {
   EXPECT_THAT([] { spread_of({}); }, ::testing::Throws<std::logic_error>());
 }
 
+TEST(SpreadTest, QuantilesLieBetweenTheTwoNearest) {
+  EXPECT_DOUBLE_EQ(quantile_of({3, 1, 2}, 0.9), 2.8);
+  EXPECT_EQ(quantile_of({3, 1, 2}, 0), 1);
+  EXPECT_EQ(quantile_of({3, 1, 2}, 1), 3);
+  EXPECT_THAT([] { quantile_of({}, 0.5); }, ::testing::Throws<std::logic_error>());
+}
+
 TEST(SpreadTest, QuartilesLeaveAnOutlierOutside) {
   const Spread spread = spread_of({1, 2, 3, 4, 100});
   EXPECT_EQ(spread.q1, 2);

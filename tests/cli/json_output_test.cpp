@@ -65,6 +65,8 @@ TEST_F(JsonOutputTest, PlanAndSimulate) {
                                    "bytes_out", "predicted_ms", "lower_bound_ms", "certified"};
   const json planned = run(small({"plan", "resnet20", "--fast", "50%"}));
   expect_keys(planned, keys);
+  expect_keys(planned["under_noise"], {"op", "compute", "link", "samples", "median_ms", "percentile_90_ms"});
+  EXPECT_GE(planned["under_noise"]["percentile_90_ms"], planned["under_noise"]["median_ms"]);
   EXPECT_LE(planned["fast_arena_bytes"], planned["budgets"][0]);
   EXPECT_LE(planned["budgets"][0].get<double>(), 0.5 * planned["fast_only_bytes"].get<double>());
   const json simulated = run(small({"simulate", "resnet20", "--fast", "50%", "--trace", folder_.file("trace.json")}));

@@ -1,0 +1,70 @@
+#include "sluice/sim/noise.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "sluice/base/random.hpp"
+#include "sluice/base/spread.hpp"
+#include "sluice/program/program.hpp"
+#include "sluice/sim/drift.hpp"
+#include "sluice/sim/plan_costs.hpp"
+#include "sluice/sim/simulator.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double kNineOfTen = 0.9;
+
+// The sample's factor for what has this name and number.
+double factor(const Noise& noise, int sample, double deviation, std::string_view name, std::size_t index) {
+  const std::uint64_t seed = noise.seed + static_cast<std::uint64_t>(sample);
+  return std::exp(deviation * random_normal(seed, stream_of(name), index));
+}
+
+void scale(IdVector<OpIndex, Seconds>& times, const std::vector<double>& factors) {
+  std::size_t op = 0;
+  for (Seconds& seconds : times) seconds *= factors[op++];
+}
+
+}  // namespace
+
+Machine varied(const Machine& machine, const Noise& noise, int sample) {
+  Drift drift;
+  for (std::size_t id = 0; id < machine.links.size(); ++id) {
+    drift.links.push_back(factor(noise, sample, noise.link, "link", id));
+  }
+  return drifted(machine, drift);
+}
+
+Profile varied(const Profile& profile, const Noise& noise, int sample) {
+  Profile sampled = profile;
+  const double together = factor(noise, sample, noise.compute, "compute", 0);
+  std::vector<double> factors;
+  for (std::size_t op = 0; op < profile.op_seconds.size(); ++op) {
+    factors.push_back(together * factor(noise, sample, noise.op, "op", op));
+  }
+  scale(sampled.op_seconds, factors);
+  scale(sampled.cold_seconds, factors);
+  for (auto& [choice, times] : sampled.choices) {
+    OpTimes scaled = *times;
+    scale(scaled.warm, factors);
+    scale(scaled.cold, factors);
+    times = std::make_shared<const OpTimes>(std::move(scaled));
+  }
+  return sampled;
+}
+
+Result<NoisyStep> predict_under_noise(const Graph& graph, const Machine& machine, const Profile& profile,
+                                      const Plan& plan, const Noise& noise) {
+  SLUICE_ASSIGN(const Program program, lower_plan(graph, machine, plan));
+  std::vector<double> steps;
+  for (int sample = 0; sample < noise.samples; ++sample) {
+    const Machine sampled = varied(machine, noise, sample);
+    const Profile times = varied(profile, noise, sample);
+    const PlanCosts costs(graph, times, sampled, plan);
+    steps.push_back(simulate(program, costs.costs()).step_seconds);
+  }
+  return NoisyStep{spread_of(steps).median, quantile_of(steps, kNineOfTen)};
+}
+
+}  // namespace sluice
