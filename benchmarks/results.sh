@@ -79,16 +79,18 @@ encoding() {  # MODEL BATCH ARG...: sentinel without and with it, over a link th
 
 beside_a_busy_disk() {  # NAME ARG...: another program writes to the disk from half a minute on
   (
-    trap 'rm -f "$spill/load"; exit' TERM
+    trap 'kill $!; rm -f "$spill/load"; exit' TERM
     sleep 30 & wait
     while true; do
       dd if=/dev/zero of="$spill/load" bs=8M count=256 oflag=direct status=none & wait
     done
   ) &
   local load=$!
+  trap "kill $load" EXIT
   note="beside it, from half a minute on: dd writes 2 GiB again and again" keep "$1" "$sluice" train resnet50 --batch 16 \
     --fast 20% --steps 70 --no-validation --spill-dir "$spill" --json "$out/$1.json" "${@:2}"
   kill "$load"
+  trap - EXIT
   wait "$load" || true
 }
 

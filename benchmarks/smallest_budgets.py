@@ -22,9 +22,11 @@ def smallest(arguments, model, batch, finer):
     """The plan's JSON."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "plan.json"
-        subprocess.run([arguments.sluice, "plan", model, "--batch", batch, "--planner", "sentinel", "--fast", "1%",
-                        "--smallest-feasible", "--finer-slices", str(finer), "--spill-dir", arguments.spill_dir,
-                        "--json", path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [arguments.sluice, "plan", model, "--batch", batch, "--planner", "sentinel", "--fast", "1%",
+                   "--smallest-feasible", "--finer-slices", str(finer), "--spill-dir", arguments.spill_dir, "--json", path]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            sys.exit(f"smallest_budgets: {' '.join(map(str, command))}\n{ran.stderr}")
         return json.loads(path.read_text())
 
 

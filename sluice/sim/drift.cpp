@@ -29,10 +29,9 @@ Seconds median_of(std::span<const StepTimes> steps, const Figure& figure) {
   return spread_of(std::move(values)).median;
 }
 
-OpTimes times_of(OpTimes times, double factor) {
-  for (Seconds& seconds : times.warm) seconds *= factor;
-  for (Seconds& seconds : times.cold) seconds *= factor;
-  return times;
+void scale(IdVector<OpIndex, Seconds>& times, const IdVector<OpIndex, double>& factors) {
+  for (std::size_t op = 0; op < times.size(); ++op)
+    times[static_cast<OpIndex>(op)] *= factors[static_cast<OpIndex>(op)];
 }
 
 }  // namespace
@@ -66,10 +65,19 @@ Machine drifted(Machine machine, const Drift& drift) {
 }
 
 Profile drifted(Profile profile, const Drift& drift) {
-  for (Seconds& seconds : profile.op_seconds) seconds *= drift.compute;
-  for (Seconds& seconds : profile.cold_seconds) seconds *= drift.compute;
+  IdVector<OpIndex, double> factors;
+  factors.assign(profile.op_seconds.size(), drift.compute);
+  return slowed(std::move(profile), factors);
+}
+
+Profile slowed(Profile profile, const IdVector<OpIndex, double>& factors) {
+  scale(profile.op_seconds, factors);
+  scale(profile.cold_seconds, factors);
   for (auto& [choice, times] : profile.choices) {
-    times = std::make_shared<const OpTimes>(times_of(*times, drift.compute));
+    OpTimes scaled = *times;
+    scale(scaled.warm, factors);
+    scale(scaled.cold, factors);
+    times = std::make_shared<const OpTimes>(std::move(scaled));
   }
   return profile;
 }

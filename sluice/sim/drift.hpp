@@ -34,4 +34,7 @@ Drift measure_drift(const Program& program, const StepTimes& predicted, std::spa
 Machine drifted(Machine machine, const Drift& drift);
 Profile drifted(Profile profile, const Drift& drift);
 
+// Each op's times (warm, cold and by every choice) times its factor.
+Profile slowed(Profile profile, const IdVector<OpIndex, double>& factors);
+
 }  // namespace sluice

@@ -12,11 +12,6 @@ namespace {
 class DriftTest : public ::testing::Test {
  protected:
   DriftTest() {
-    profile_.op_seconds = {4e-6, 3e-6, 2e-6, 5e-6, 1e-6};
-    profile_.cold_seconds = profile_.op_seconds;
-    OpTimes other;
-    other.warm = profile_.op_seconds;
-    profile_.choices.emplace(OpChoice{}, std::make_shared<const OpTimes>(other));
     for (Link& link : step_.machine.links) {
       link.latency = 1e-6;
       link.shared_bandwidth = link.bandwidth / 2;
@@ -29,7 +24,7 @@ class DriftTest : public ::testing::Test {
   }
 
   testing::TinyStep step_ = testing::tiny_step();
-  Profile profile_;
+  Profile profile_ = testing::tiny_profile();
   Program program_;
 };
 
@@ -47,7 +42,7 @@ TEST_F(DriftTest, IsFoundAndReckonedWith) {
   const Machine machine = drifted(step_.machine, drift);
   const Profile profile = drifted(profile_, drift);
   EXPECT_DOUBLE_EQ(profile.cold_seconds[1], 1.3 * profile_.cold_seconds[1]);
-  EXPECT_DOUBLE_EQ(profile.choices.at(OpChoice{})->warm[1], 1.3 * profile_.op_seconds[1]);
+  EXPECT_DOUBLE_EQ(profile.choices.at(OpChoice{1, 0})->warm[1], 1.3 * profile_.op_seconds[1]);
   EXPECT_DOUBLE_EQ(machine.links[0].shared_bandwidth, step_.machine.links[0].shared_bandwidth / 1.7);
   const StepTimes observed = simulated(machine, profile);
   const Drift found = measure_drift(program_, simulated(step_.machine, profile_), {{observed}});

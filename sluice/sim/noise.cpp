@@ -21,11 +21,6 @@ double factor(const Noise& noise, int sample, double deviation, std::string_view
   return std::exp(deviation * random_normal(seed, stream_of(name), index));
 }
 
-void scale(IdVector<OpIndex, Seconds>& times, const std::vector<double>& factors) {
-  std::size_t op = 0;
-  for (Seconds& seconds : times) seconds *= factors[op++];
-}
-
 }  // namespace
 
 Machine varied(const Machine& machine, const Noise& noise, int sample) {
@@ -37,21 +32,12 @@ Machine varied(const Machine& machine, const Noise& noise, int sample) {
 }
 
 Profile varied(const Profile& profile, const Noise& noise, int sample) {
-  Profile sampled = profile;
   const double together = factor(noise, sample, noise.compute, "compute", 0);
-  std::vector<double> factors;
+  IdVector<OpIndex, double> factors;
   for (std::size_t op = 0; op < profile.op_seconds.size(); ++op) {
     factors.push_back(together * factor(noise, sample, noise.op, "op", op));
   }
-  scale(sampled.op_seconds, factors);
-  scale(sampled.cold_seconds, factors);
-  for (auto& [choice, times] : sampled.choices) {
-    OpTimes scaled = *times;
-    scale(scaled.warm, factors);
-    scale(scaled.cold, factors);
-    times = std::make_shared<const OpTimes>(std::move(scaled));
-  }
-  return sampled;
+  return slowed(profile, factors);
 }
 
 Result<NoisyStep> predict_under_noise(const Graph& graph, const Machine& machine, const Profile& profile,

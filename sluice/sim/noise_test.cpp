@@ -13,20 +13,12 @@ namespace {
 
 class NoiseTest : public ::testing::Test {
  protected:
-  NoiseTest() {
-    profile_.op_seconds = {4e-6, 3e-6, 2e-6, 5e-6, 1e-6};
-    profile_.cold_seconds = profile_.op_seconds;
-    OpTimes other;
-    other.warm = profile_.op_seconds;
-    profile_.choices.emplace(OpChoice{1, 0}, std::make_shared<const OpTimes>(other));
-  }
-
   NoisyStep predicted(const Noise& noise) const {
     return predict_under_noise(step_.graph, step_.machine, profile_, step_.plan, noise).value();
   }
 
   testing::TinyStep step_ = testing::tiny_step();
-  Profile profile_;
+  Profile profile_ = testing::tiny_profile();
 };
 
 TEST_F(NoiseTest, NoneLeavesThePrediction) {
@@ -45,6 +37,14 @@ TEST_F(NoiseTest, MoreOfItMakesTheWorstStepsLonger) {
   const NoisyStep much = predicted({.op = 0.2, .compute = 0.1, .link = 0.4});
   EXPECT_GT(little.percentile_90, little.median);
   EXPECT_GT(much.percentile_90 - much.median, 2 * (little.percentile_90 - little.median));
+}
+
+TEST_F(NoiseTest, EachKindOfItTells) {
+  for (const Noise& one : {Noise{.op = 0.2, .compute = 0, .link = 0}, Noise{.op = 0, .compute = 0.2, .link = 0},
+                           Noise{.op = 0, .compute = 0, .link = 0.2}}) {
+    const NoisyStep step = predicted(one);
+    EXPECT_GT(step.percentile_90, 1.02 * step.median) << one.op << " " << one.compute << " " << one.link;
+  }
 }
 
 TEST_F(NoiseTest, AnOpVariesByWhatWasAskedForAndAsAWhole) {

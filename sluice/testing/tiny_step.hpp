@@ -13,6 +13,7 @@
 #pragma once
 
 #include "sluice/plan/plan.hpp"
+#include "sluice/profile/profile.hpp"
 
 namespace sluice::testing {
 
@@ -93,6 +94,15 @@ inline TinyStep tiny_step() {
                       {T::kLoss, 0, 12288, {3, 5}}};
   plan.migrations = {{T::kX, T::kXDram, T::kXFile, 0, 2}, {T::kX, T::kXFile, T::kXDramAgain, 1, 3}};
   return step;
+}
+
+// Times of its ops; cold, and by other kernels, the same.
+inline Profile tiny_profile() {
+  Profile profile;
+  profile.op_seconds = {4e-6, 3e-6, 2e-6, 5e-6, 1e-6};
+  profile.cold_seconds = profile.op_seconds;
+  profile.choices.emplace(OpChoice{1, 0}, std::make_shared<const OpTimes>(OpTimes{profile.op_seconds, {}}));
+  return profile;
 }
 
 }  // namespace sluice::testing
