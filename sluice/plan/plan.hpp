@@ -116,6 +116,8 @@ struct Plan {
   Seconds predicted_step_seconds = 0;
   Seconds lower_bound_seconds = 0;
   std::optional<StepPrices> prices;  // that prove the bound (verify/certificate.hpp), of this schedule's graph
+  Seconds any_order_bound_seconds = 0;         // of all plans with these kernels in these budgets; 0: nobody asked
+  std::optional<StepPrices> any_order_prices;  // that prove it (verify/any_order_certificate.hpp)
 
   // Which op of the graph runs in each slot; empty: every op once, in the graph's order. With a schedule, all that the
   // plan calls ops and tensors are those of the graph that it makes (graph/reschedule.hpp): an op is a slot.

@@ -9,6 +9,7 @@
 #include "sluice/base/check.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/verify/payments.hpp"
+#include "sluice/plan/verify/rounded_sum.hpp"
 
 namespace sluice {
 namespace {
@@ -93,27 +94,6 @@ bool are_prices_of(const BoundedStep& step, const StepPrices& prices) {
          std::ranges::all_of(prices.run, sound) && std::ranges::all_of(prices.stall, sound) &&
          std::ranges::all_of(prices.room, is_finite);
 }
-
-// A sum of doubles, and how far rounding may have carried it: every term was worked out in at most `steps` roundings.
-class RoundedSum {
- public:
-  explicit RoundedSum(double steps) : steps_(steps) {}
-
-  void add(double term) {
-    sum_ += term;
-    magnitude_ += std::abs(term);
-  }
-
-  // Also of what a term is the difference of.
-  void add_magnitude(double magnitude) { magnitude_ += magnitude; }
-
-  double at_least() const { return sum_ - steps_ * std::numeric_limits<double>::epsilon() * magnitude_; }
-
- private:
-  double steps_;
-  double sum_ = 0;
-  double magnitude_ = 0;
-};
 
 }  // namespace
 

@@ -5,8 +5,8 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/encoding.hpp"
 #include "sluice/plan/rooms.hpp"
-#include "sluice/plan/verify/certificate.hpp"
 #include "sluice/planners/bound/step_prices.hpp"
+#include "sluice/planners/bound/step_to_bound.hpp"
 #include "sluice/sim/plan_costs.hpp"
 
 namespace sluice {
@@ -66,34 +66,25 @@ TwoWayLink two_way_link(const CostModel& costs, const Machine& machine) {
   return {.in = {1 / in, 0}, .out = {0, 1 / out}};
 }
 
-namespace {
-
-// A step as the certificate wants it, with what it refers to.
-struct StepToBound {
-  StepToBound(const Graph& graph, const CostModel& costs, const Machine& machine, Bytes fast, bool encoded)
-      : step{graph, op_seconds, two_way_link(costs, machine), fast, moved_share} {
-    for (OpIndex op = 0; op < graph.op_count(); ++op) op_seconds.push_back(costs.op_seconds(op));
-    for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-      const Tensor& tensor = graph.tensor(id);
-      const bool may_shrink = encoded && tensor.bytes > 0;
-      const Bytes moved = may_shrink ? costs.moved_bytes({id, tensor.bytes, own_encoding(tensor)}) : tensor.bytes;
-      moved_share.push_back(moved < tensor.bytes ? static_cast<double>(moved) / static_cast<double>(tensor.bytes) : 1);
-    }
-    step.op_seconds = op_seconds;
-    step.moved_share = moved_share;
-  }
-  StepToBound(const StepToBound&) = delete;
-  StepToBound& operator=(const StepToBound&) = delete;
-
-  std::vector<Seconds> op_seconds;
-  std::vector<double> moved_share;
-  BoundedStep step;
-};
-
-bool is_reckoned_with(const Graph& graph, const Machine& machine) {
+bool has_prices(const Graph& graph, const Machine& machine) {
   const auto on_main = [](const Op& op) { return op.processor == kMainProcessor; };
   return all_only_moved(machine) && std::ranges::all_of(graph.ops(), on_main);
 }
+
+StepToBound::StepToBound(const Graph& graph, const CostModel& costs, const Machine& machine, Bytes fast, bool encoded)
+    : step{graph, op_seconds, two_way_link(costs, machine), fast, moved_share} {
+  for (OpIndex op = 0; op < graph.op_count(); ++op) op_seconds.push_back(costs.op_seconds(op));
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Tensor& tensor = graph.tensor(id);
+    const bool may_shrink = encoded && tensor.bytes > 0;
+    const Bytes moved = may_shrink ? costs.moved_bytes({id, tensor.bytes, own_encoding(tensor)}) : tensor.bytes;
+    moved_share.push_back(moved < tensor.bytes ? static_cast<double>(moved) / static_cast<double>(tensor.bytes) : 1);
+  }
+  step.op_seconds = op_seconds;
+  step.moved_share = moved_share;
+}
+
+namespace {
 
 bool encodes(const Plan& plan) { return staging_bytes(plan) > 0; }
 
@@ -101,7 +92,7 @@ bool encodes(const Plan& plan) { return staging_bytes(plan) > 0; }
 
 std::optional<CertifiedBound> certified_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
                                               std::span<const Bytes> budgets, bool encoded, Seconds time_limit) {
-  if (!is_reckoned_with(graph, machine)) return std::nullopt;
+  if (!has_prices(graph, machine)) return std::nullopt;
   const StepToBound bounded(graph, costs, machine, budgets[kFastTier], encoded);
   CertifiedBound bound;
   bound.prices = find_prices(bounded.step, time_limit);
@@ -139,7 +130,7 @@ std::optional<Worth> worth_by_prices(const Graph& graph, const Profile& profile,
   constexpr std::size_t kMostNamed = 3;
   constexpr double kFaster = 1.1;
   const PlanCosts costs(graph, profile, machine, plan);
-  if (!plan.prices || !is_reckoned_with(costs.graph(), machine)) return std::nullopt;
+  if (!plan.prices || !has_prices(costs.graph(), machine)) return std::nullopt;
   StepToBound bounded(costs.graph(), costs.costs(), machine, plan.budgets[kFastTier], encodes(plan));
   const auto now = certified_seconds(bounded.step, *plan.prices);
   if (!now.ok()) return std::nullopt;
@@ -161,7 +152,7 @@ std::optional<Worth> worth_by_prices(const Graph& graph, const Profile& profile,
 
 Result<Seconds> bound_by_prices(const Graph& graph, const Profile& profile, const Machine& machine, const Plan& plan) {
   const PlanCosts costs(graph, profile, machine, plan);
-  if (!plan.prices || !is_reckoned_with(costs.graph(), machine)) {
+  if (!plan.prices || !has_prices(costs.graph(), machine)) {
     return Error{ErrorCode::kUnsupported, "no prices prove a bound of this plan"};
   }
   const StepToBound bounded(costs.graph(), costs.costs(), machine, plan.budgets[kFastTier], encodes(plan));

@@ -1,0 +1,90 @@
+#include "sluice/planners/bound/any_order_bound.hpp"
+
+#include <algorithm>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/choose.hpp"
+#include "sluice/plan/op_choices.hpp"
+#include "sluice/plan/rooms.hpp"
+#include "sluice/plan/verify/any_order_certificate.hpp"
+#include "sluice/planners/bound/any_order_prices.hpp"
+#include "sluice/planners/bound/step_to_bound.hpp"
+#include "sluice/profile/rescheduled_times.hpp"
+
+namespace sluice {
+namespace {
+
+// Of sums that the simulator makes in another order.
+constexpr double kBelowItsRounding = 1 - 1e-12;
+
+// Everything that must run, once, by the processor that has most of it.
+Seconds least_compute(const Graph& graph, const AnyOrder& order) {
+  std::vector<Seconds> of_processor(1, 0);
+  const auto add = [&](OpIndex op, Seconds seconds) {
+    const auto processor = as_index(graph.op(op).processor);
+    if (of_processor.size() <= processor) of_processor.resize(processor + 1, 0);
+    of_processor[processor] += seconds;
+  };
+  for (const ChainOp& each : order.chain) add(each.op, each.seconds);
+  for (const FloatingOp& each : order.floating) add(each.op, each.seconds);
+  return kBelowItsRounding * std::ranges::max(of_processor);
+}
+
+AnyOrder order_of(const Graph& graph, const CostModel& costs) {
+  std::vector<Seconds> op_seconds;
+  for (OpIndex op = 0; op < graph.op_count(); ++op) op_seconds.push_back(costs.op_seconds(op));
+  return find_any_order(graph, op_seconds);
+}
+
+// The plan's graph in its own order, with the kernels that the plan chooses.
+struct ChosenStep {
+  Rescheduled step;
+  Profile profile;
+};
+
+std::optional<ChosenStep> chosen(const Graph& graph, const Profile& profile, const Plan& plan) {
+  if (plan.policy) return std::nullopt;
+  const Result<std::vector<OpChoice>> choices = choices_by_op(plan, graph);
+  if (!choices.ok()) return std::nullopt;
+  ChosenStep result{chosen_step(graph, *choices), {}};
+  result.profile = rescheduled_times(profile, result.step);
+  return result;
+}
+
+}  // namespace
+
+AnyOrderBound any_order_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
+                              std::span<const Bytes> budgets, bool encoded, Seconds time_limit) {
+  const AnyOrder order = order_of(graph, costs);
+  AnyOrderBound bound{least_compute(graph, order), {}};
+  if (!has_prices(graph, machine)) return bound;
+  const StepToBound step(graph, costs, machine, budgets[kFastTier], encoded);
+  StepPrices prices = find_any_order_prices(step.step, order, time_limit);
+  const Seconds proved = certified_any_order_seconds(step.step, order, prices).value();
+  if (proved > bound.seconds) bound = {proved, std::move(prices)};
+  return bound;
+}
+
+void certify_any_order(const Graph& graph, const Profile& profile, const Machine& machine, Plan& plan,
+                       Seconds time_limit) {
+  const std::optional<ChosenStep> step = chosen(graph, profile, plan);
+  if (!step) return;
+  const CostModel costs(step->step.graph, step->profile, machine);
+  AnyOrderBound bound =
+      any_order_bound(step->step.graph, costs, machine, plan.budgets, staging_bytes(plan) > 0, time_limit);
+  plan.any_order_bound_seconds = bound.seconds;
+  plan.any_order_prices = std::move(bound.prices);
+}
+
+Result<Seconds> any_order_bound_by_prices(const Graph& graph, const Profile& profile, const Machine& machine,
+                                          const Plan& plan) {
+  const std::optional<ChosenStep> step = chosen(graph, profile, plan);
+  if (!step || !plan.any_order_prices || !has_prices(step->step.graph, machine)) {
+    return Error{ErrorCode::kUnsupported, "no prices prove a bound on any order of this plan's step"};
+  }
+  const CostModel costs(step->step.graph, step->profile, machine);
+  const StepToBound bounded(step->step.graph, costs, machine, plan.budgets[kFastTier], staging_bytes(plan) > 0);
+  return certified_any_order_seconds(bounded.step, order_of(step->step.graph, costs), *plan.any_order_prices);
+}
+
+}  // namespace sluice
