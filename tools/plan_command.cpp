@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "sluice/plan/plan_file.hpp"
-#include "sluice/planners/bound/certified_bound.hpp"
+#include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
@@ -46,6 +46,7 @@ Result<int> run_plan(const PlanArguments& arguments) {
   SLUICE_ASSIGN(Plan plan, attended_plan(arguments, prepared, fast));
   const Graph& graph = prepared.workload.graph();
   certify(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
+  certify_any_order(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
   const Seconds baseline = predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile);
   fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
   const Noise noise;

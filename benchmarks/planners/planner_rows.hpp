@@ -25,12 +25,14 @@ struct PlannerRow {
   Bytes asked = 0;      // that share
   Bytes budget = 0;     // more, where that does not do for any plan of the planner
   double slowdown = 0;  // simulated step over fast-only's; 0: no plan
-  double bound = 0;     // the same of the certified bound of the plan's order of ops; 0: there is none
+  double bound = 0;        // the same of the certified bound of any order; 0: there is none
+  double order_bound = 0;  // likewise of the plan's order of ops
   Bytes moved = 0;      // a step, both ways
   Seconds planning = 0;
   std::string failure;  // why there is no plan
 
   double gap() const { return bound > 0 ? slowdown / bound - 1 : 0; }
+  double order_gap() const { return order_bound > 0 ? slowdown / order_bound - 1 : 0; }
 };
 
 std::vector<PlannerRow> rows_of(const KeptProblem& problem, const RowsWanted& wanted);

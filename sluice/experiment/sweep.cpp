@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sluice/data/input_tensors.hpp"
-#include "sluice/planners/bound/certified_bound.hpp"
+#include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
@@ -94,13 +94,12 @@ SweepPoint BudgetSweep::predict(std::string_view planner, Bytes budget, bool bou
   return best.point;
 }
 
-// Of the plan's order of ops, in the point's budget.
+// Of any plan, in the point's budget.
 Seconds BudgetSweep::bound_of(const PlannedPoint& planned) const {
   if (!planned.plan) return 0;
   Plan plan = *planned.plan;
   plan.budgets[kFastTier] = planned.point.budget;
-  if (planned.point.planned_for < planned.point.budget) plan.lower_bound_seconds = 0;
-  certify(workload_.graph(), profile_, machine_, plan, kBoundSeconds);
+  certify_any_order(workload_.graph(), profile_, machine_, plan, kBoundSeconds);
   return plan.lower_bound_seconds;
 }
 

@@ -114,10 +114,10 @@ struct Plan {
   // Of the fast tier, behind its arena_bytes; ascending. A residency lies before all stitches, or within one.
   std::vector<Stitch> stitches;
   Seconds predicted_step_seconds = 0;
-  Seconds lower_bound_seconds = 0;
-  std::optional<StepPrices> prices;  // that prove the bound (verify/certificate.hpp), of this schedule's graph
-  Seconds any_order_bound_seconds = 0;         // of all plans with these kernels in these budgets; 0: nobody asked
+  Seconds lower_bound_seconds = 0;             // of all plans with these kernels in these budgets; 0: nobody asked
   std::optional<StepPrices> any_order_prices;  // that prove it (verify/any_order_certificate.hpp)
+  Seconds order_bound_seconds = 0;             // of those that run ops in this plan's order, as often as it does
+  std::optional<StepPrices> prices;            // that prove it (verify/certificate.hpp), of this schedule's graph
 
   // Which op of the graph runs in each slot; empty: every op once, in the graph's order. With a schedule, all that the
   // plan calls ops and tensors are those of the graph that it makes (graph/reschedule.hpp): an op is a slot.

@@ -28,6 +28,8 @@ constexpr const char* kKeys[] = {"format",
                                  "solver_status",
                                  "predicted_step_seconds",
                                  "lower_bound_seconds",
+                                 "any_order_prices",
+                                 "order_bound_seconds",
                                  "prices",
                                  "budgets",
                                  "arena_bytes",
@@ -239,6 +241,10 @@ std::vector<double> in_a_row(const std::vector<SlotPrice>& prices) {
   return row;
 }
 
+json prices_to_json(const StepPrices& prices) {
+  return {{"room", prices.room}, {"run", in_a_row(prices.run)}, {"stall", in_a_row(prices.stall)}};
+}
+
 Status read_slot_prices(const JsonReader& object, const char* key, std::vector<SlotPrice>& prices) {
   std::vector<double> row;
   SLUICE_RETURN_IF_ERROR(object.read(key, row));
@@ -261,9 +267,11 @@ Status read_options(const json& document, const JsonReader& reader, Plan& plan) 
     SLUICE_ASSIGN(const JsonReader object, reader.object("policy"));
     SLUICE_ASSIGN(plan.policy, read_policy(object));
   }
-  if (document.contains("prices")) {
-    SLUICE_ASSIGN(const JsonReader object, reader.object("prices"));
-    SLUICE_ASSIGN(plan.prices, read_prices(object));
+  for (const auto& [key, prices] :
+       {std::pair("prices", &plan.prices), std::pair("any_order_prices", &plan.any_order_prices)}) {
+    if (!document.contains(key)) continue;
+    SLUICE_ASSIGN(const JsonReader object, reader.object(key));
+    SLUICE_ASSIGN(*prices, read_prices(object));
   }
   if (!document.contains("raised_from")) return {};
   return reader.read("raised_from", plan.raised_from.emplace());
@@ -278,7 +286,14 @@ Status check_no_old_policy(const JsonReader& document, const Plan& plan) {
   return {};
 }
 
-Status read_heading(const JsonReader& document, Plan& plan) {
+// Before version 8 the lower bound was that of the plan's own order.
+Status read_bounds(const JsonReader& document, int version, Plan& plan) {
+  if (version < 8) return document.read("lower_bound_seconds", plan.order_bound_seconds);
+  SLUICE_RETURN_IF_ERROR(document.read("lower_bound_seconds", plan.lower_bound_seconds));
+  return document.read("order_bound_seconds", plan.order_bound_seconds);
+}
+
+Status read_heading(const JsonReader& document, int version, Plan& plan) {
   SLUICE_ASSIGN(const JsonReader graph, document.object("graph"));
   SLUICE_RETURN_IF_ERROR(graph.read("name", plan.graph_name));
   SLUICE_RETURN_IF_ERROR(graph.read("fingerprint", plan.graph_fingerprint));
@@ -288,7 +303,7 @@ Status read_heading(const JsonReader& document, Plan& plan) {
   SLUICE_RETURN_IF_ERROR(document.read("planner_config", plan.planner_config));
   SLUICE_RETURN_IF_ERROR(document.read("solver_status", plan.solver_status));
   SLUICE_RETURN_IF_ERROR(document.read("predicted_step_seconds", plan.predicted_step_seconds));
-  SLUICE_RETURN_IF_ERROR(document.read("lower_bound_seconds", plan.lower_bound_seconds));
+  SLUICE_RETURN_IF_ERROR(read_bounds(document, version, plan));
   SLUICE_RETURN_IF_ERROR(document.read("budgets", plan.budgets));
   return document.read("arena_bytes", plan.arena_bytes);
 }
@@ -325,6 +340,7 @@ json plan_to_json(const Graph& given, const Plan& plan) {
                    {"solver_status", plan.solver_status},
                    {"predicted_step_seconds", plan.predicted_step_seconds},
                    {"lower_bound_seconds", plan.lower_bound_seconds},
+                   {"order_bound_seconds", plan.order_bound_seconds},
                    {"budgets", plan.budgets},
                    {"arena_bytes", plan.arena_bytes},
                    {"ops", ops_to_json(graph, plan)},
@@ -335,10 +351,8 @@ json plan_to_json(const Graph& given, const Plan& plan) {
   if (!plan.stitches.empty()) document["stitches"] = stitches_to_json(plan);
   if (plan.policy) document["policy"] = policy_to_json(*plan.policy);
   if (plan.raised_from) document["raised_from"] = *plan.raised_from;
-  if (plan.prices) {
-    document["prices"] = {
-        {"room", plan.prices->room}, {"run", in_a_row(plan.prices->run)}, {"stall", in_a_row(plan.prices->stall)}};
-  }
+  if (plan.prices) document["prices"] = prices_to_json(*plan.prices);
+  if (plan.any_order_prices) document["any_order_prices"] = prices_to_json(*plan.any_order_prices);
   return document;
 }
 
@@ -346,7 +360,7 @@ Result<Plan> plan_from_json(const json& document) {
   const JsonReader reader(document);
   Plan plan;
   SLUICE_ASSIGN(const int version, check_format(reader));
-  SLUICE_RETURN_IF_ERROR(read_heading(reader, plan));
+  SLUICE_RETURN_IF_ERROR(read_heading(reader, version, plan));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "ops", read_op, plan.ops));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "residencies", read_residency, plan.residencies));
   if (version > 1) SLUICE_RETURN_IF_ERROR(read_entries(reader, "blocks", read_block, plan.blocks));

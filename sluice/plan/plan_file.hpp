@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-inline constexpr int kPlanFormatVersion = 7;
+inline constexpr int kPlanFormatVersion = 8;
 inline constexpr int kOldestPlanFormatVersion = 1;  // that is still read
 
 nlohmann::json plan_to_json(const Graph& graph, const Plan& plan);

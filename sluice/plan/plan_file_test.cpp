@@ -25,7 +25,8 @@ bool equal(const Plan& a, const Plan& b) {
          a.machine_fingerprint == b.machine_fingerprint && a.planner == b.planner &&
          a.planner_config == b.planner_config && a.solver_status == b.solver_status && a.budgets == b.budgets &&
          a.arena_bytes == b.arena_bytes && a.predicted_step_seconds == b.predicted_step_seconds &&
-         a.lower_bound_seconds == b.lower_bound_seconds && a.ops == b.ops && a.residencies == b.residencies &&
+         a.order_bound_seconds == b.order_bound_seconds && a.lower_bound_seconds == b.lower_bound_seconds &&
+         a.prices == b.prices && a.any_order_prices == b.any_order_prices && a.ops == b.ops && a.residencies == b.residencies &&
          a.blocks == b.blocks && a.migrations == b.migrations && a.policy == b.policy && a.schedule == b.schedule &&
          a.raised_from == b.raised_from && a.stitches == b.stitches;
 }
@@ -60,7 +61,10 @@ TEST_F(PlanFileTest, ReadsWhatItWrote) {
     Plan plan = testing::random_plan(seed, graph, testing::random_machine(seed));
     plan.planner_config = {{"interval", "4"}, {"a \"quoted\" key", ""}};
     plan.predicted_step_seconds = 0.1 + 1e-17 * static_cast<double>(seed);
-    plan.lower_bound_seconds = 1.0 / 3;
+    plan.order_bound_seconds = 1.0 / 3;
+    plan.lower_bound_seconds = 0.3 + 1e-17 * static_cast<double>(seed);
+    if (seed % 3 == 0) plan.prices = StepPrices{{0.1, 0}, {{0.2, 0.3}, {0, 0}}, {{1, 0}, {0.5, 0.5}, {0, 1}}};
+    if (seed % 4 == 0) plan.any_order_prices = StepPrices{{1e-12}, {{0, 0.1}}, {{1, 0}, {0.25, 0.75}}};
     for (OpIndex op = 0; op < graph.op_count(); ++op) {
       if (graph.op(op).implementations.size() > 1) plan.ops[op].implementation = static_cast<std::int32_t>(seed % 2);
     }
@@ -292,7 +296,7 @@ TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
   EXPECT_EQ(with("/ops/2/operand_tiers/1", nullptr), "/ops/2/operand_tiers/1: expected a whole number, found null");
   EXPECT_EQ(with("/planner_config/0", {"one"}), "/planner_config/0: expected [key, value], found [\"one\"]");
   EXPECT_EQ(with("/format", "another"), "/format: expected \"sluice-plan\"");
-  EXPECT_THAT(with("/version", 8), HasSubstr("/version: this build reads versions 1 to 7, and the plan has 8"));
+  EXPECT_THAT(with("/version", 9), HasSubstr("/version: this build reads versions 1 to 8, and the plan has 9"));
   EXPECT_THAT(with("/version", 1), "no error") << "before small tensors could share pages";
   EXPECT_EQ(error_of(json::array()), "/: expected an object, found []");
 }
@@ -300,9 +304,21 @@ TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
 TEST_F(PlanFileTest, IsWhatTheDocumentShows) {
   const auto document = std::filesystem::path(SLUICE_SOURCE_FOLDER) / "docs/plan-format.md";
   step_.plan.predicted_step_seconds = 2.6384e-5;
-  step_.plan.lower_bound_seconds = 1.5e-5;
+  step_.plan.order_bound_seconds = 1.5e-5;
+  step_.plan.lower_bound_seconds = 1.25e-5;
   ASSERT_TRUE(write_plan(folder_ / "plan.json", step_.graph, step_.plan).ok());
   EXPECT_THAT(text_of(document), HasSubstr("```json\n" + text_of(folder_ / "plan.json") + "```"));
+}
+
+TEST_F(PlanFileTest, TakesTheBoundOfEarlierVersionsForThatOfThePlansOrder) {
+  step_.plan.order_bound_seconds = 1.5e-5;
+  json document = plan_to_json(step_.graph, step_.plan);
+  document["version"] = 7;
+  document["lower_bound_seconds"] = 2e-5;
+  document.erase("order_bound_seconds");
+  const Plan plan = plan_from_json(document).value();
+  EXPECT_DOUBLE_EQ(plan.order_bound_seconds, 2e-5);
+  EXPECT_DOUBLE_EQ(plan.lower_bound_seconds, 0);
 }
 
 TEST_F(PlanFileTest, IgnoresKeysItDoesNotKnow) {

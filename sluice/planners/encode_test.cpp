@@ -40,7 +40,7 @@ TEST(Encode, MovesFewerBytesAndTakesLessTime) {
     EXPECT_EQ(encoded_in(*plain), 0) << "only where it is named";
     EXPECT_GT(encoded_in(*encoded), 10);
     EXPECT_LT(encoded->predicted_step_seconds, 0.9 * plain->predicted_step_seconds);
-    EXPECT_GE(encoded->predicted_step_seconds, encoded->lower_bound_seconds);
+    EXPECT_GE(encoded->predicted_step_seconds, encoded->order_bound_seconds);
     EXPECT_LE(encoded->arena_bytes[0], encoded->budgets[0]);
     const PlanCosts costs(problem.graph, problem.profile, problem.machine, *encoded);
     const StepTimes step = simulate(lower_plan(problem.graph, problem.machine, *encoded).value(), costs.costs());

@@ -163,8 +163,8 @@ TEST_P(Sentinel, BeatsOnDemandAndRespectsTheBound) {
     ASSERT_TRUE(sentinel.ok()) << sentinel.error().message;
     ASSERT_TRUE(on_demand.ok()) << on_demand.error().message;
     EXPECT_LT(simulated(problem, *sentinel).step_seconds, simulated(problem, *on_demand).step_seconds);
-    EXPECT_GE(sentinel->predicted_step_seconds, sentinel->lower_bound_seconds);
-    EXPECT_GE(on_demand->predicted_step_seconds, on_demand->lower_bound_seconds);
+    EXPECT_GE(sentinel->predicted_step_seconds, sentinel->order_bound_seconds);
+    EXPECT_GE(on_demand->predicted_step_seconds, on_demand->order_bound_seconds);
   }
 }
 
@@ -209,8 +209,8 @@ TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
     const auto unaware = draft(alone.request(0.25));
     const auto aware = draft(shared.request(0.25));
     ASSERT_TRUE(unaware.ok() && aware.ok());
-    EXPECT_GE(aware->predicted_step_seconds, aware->lower_bound_seconds);
-    EXPECT_EQ(aware->lower_bound_seconds, unaware->lower_bound_seconds);
+    EXPECT_GE(aware->predicted_step_seconds, aware->order_bound_seconds);
+    EXPECT_EQ(aware->order_bound_seconds, unaware->order_bound_seconds);
     EXPECT_EQ(aware->predicted_step_seconds, simulated(shared, *aware).step_seconds);
     const Seconds slower = simulated(shared, *unaware).step_seconds;
     EXPECT_GT(slower, unaware->predicted_step_seconds);

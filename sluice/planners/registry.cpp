@@ -153,7 +153,7 @@ Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan
   plan.planner = planner;
   plan.predicted_step_seconds = simulated_seconds(request, plan);
   const PlanCosts costs(request.graph, request.profile, request.machine, plan);
-  plan.lower_bound_seconds =
+  plan.order_bound_seconds =
       step_lower_bound(costs.graph(), costs.costs(), request.machine, request.budgets, staging_bytes(plan) > 0);
   return plan;
 }

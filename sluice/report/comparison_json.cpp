@@ -60,6 +60,7 @@ json row_json(const ComparisonRow& row) {
           {"predicted_ms", row.plan.predicted_step_seconds * 1e3},
           {"prediction_error", row.prediction_error()},
           {"lower_bound_ms", row.plan.lower_bound_seconds * 1e3},
+          {"order_bound_ms", row.plan.order_bound_seconds * 1e3},
           {"scaled_bound_ms", row.bound_seconds * 1e3},
           {"stall_ms", row.stall_seconds * 1e3},
           {"bytes_in", row.bytes_in},

@@ -62,7 +62,7 @@ TEST_F(JsonOutputTest, Machine) {
 TEST_F(JsonOutputTest, PlanAndSimulate) {
   const std::set<std::string> keys{"run",       "model",        "batch",          "planner",          "fast_only_bytes",
                                    "budgets",   "arena_bytes",  "migrations",     "fast_arena_bytes", "bytes_in",
-                                   "bytes_out", "predicted_ms", "lower_bound_ms", "certified"};
+                                   "bytes_out", "predicted_ms", "lower_bound_ms", "order_bound_ms",   "certified"};
   const json planned = run(small({"plan", "resnet20", "--fast", "50%"}));
   expect_keys(planned, keys);
   expect_keys(planned["under_noise"], {"op", "compute", "link", "samples", "median_ms", "percentile_90_ms"});
@@ -74,6 +74,8 @@ TEST_F(JsonOutputTest, PlanAndSimulate) {
   expect_keys(simulated, {"stall_ms", "locality"});
   expect_locality(simulated["locality"]);
   EXPECT_THAT(result_.output, HasSubstr("operands found fast"));
+  EXPECT_GT(planned["lower_bound_ms"], 0);
+  EXPECT_GE(planned["order_bound_ms"].get<double>(), planned["lower_bound_ms"].get<double>());
   EXPECT_GE(simulated["predicted_ms"].get<double>(), simulated["lower_bound_ms"].get<double>() * 0.999);
   EXPECT_TRUE(json::parse(read_text(folder_.file("trace.json"))).contains("traceEvents"));
 }

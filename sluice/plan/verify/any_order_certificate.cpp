@@ -57,12 +57,11 @@ class BytePath {
     return paid.least();
   }
 
-  // Of one that outlives the step: it ends where it began, in one memory or in both.
+  // Of one that outlives the step: it ends where it began.
   double persistent() const {
     const double fast = walk({.alone = prices_.room.front()}).there();
     const PaidByte slow = walk({.away = 0});
-    const double both = walk({.copied = prices_.room.front()}).copied;
-    return std::min({fast, std::min(slow.away, slow.copied), both});
+    return std::min({fast, slow.away, slow.copied});
   }
 
  private:

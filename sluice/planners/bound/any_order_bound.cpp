@@ -72,8 +72,9 @@ void certify_any_order(const Graph& graph, const Profile& profile, const Machine
   const CostModel costs(step->step.graph, step->profile, machine);
   AnyOrderBound bound =
       any_order_bound(step->step.graph, costs, machine, plan.budgets, staging_bytes(plan) > 0, time_limit);
-  plan.any_order_bound_seconds = bound.seconds;
+  plan.lower_bound_seconds = bound.seconds;
   plan.any_order_prices = std::move(bound.prices);
+  plan.order_bound_seconds = std::max(plan.order_bound_seconds, plan.lower_bound_seconds);
 }
 
 Result<Seconds> any_order_bound_by_prices(const Graph& graph, const Profile& profile, const Machine& machine,

@@ -19,7 +19,7 @@ struct AnyOrderBound {
 AnyOrderBound any_order_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
                               std::span<const Bytes> budgets, bool encoded, Seconds time_limit);
 
-// Sets plan.any_order_bound_seconds, and the prices that prove it; nothing for a plan that runs an op by two kernels.
+// Sets plan.lower_bound_seconds, and the prices that prove it; nothing for a plan that runs an op by two kernels.
 // `graph`: the one that the plan was made for.
 void certify_any_order(const Graph& graph, const Profile& profile, const Machine& machine, Plan& plan,
                        Seconds time_limit);

@@ -104,8 +104,8 @@ void certify(const Graph& graph, const Profile& profile, const Machine& machine,
   if (plan.policy) return;
   const PlanCosts costs(graph, profile, machine, plan);
   auto bound = certified_bound(costs.graph(), costs.costs(), machine, plan.budgets, encodes(plan), time_limit);
-  if (!bound || bound->seconds <= plan.lower_bound_seconds) return;
-  plan.lower_bound_seconds = bound->seconds;
+  if (!bound || bound->seconds <= plan.order_bound_seconds) return;
+  plan.order_bound_seconds = bound->seconds;
   plan.prices = std::move(bound->prices);
 }
 

@@ -30,7 +30,7 @@ std::optional<CertifiedBound> certified_bound(const Graph& graph, const CostMode
 inline constexpr Seconds kBoundSeconds = 10;  // that commands spend on a bound, at most
 inline constexpr Seconds kPriceSeconds = 5;   // that planners spend on the prices of a step, at most
 
-// Raises plan.lower_bound_seconds to the certified bound of its step (its order of ops, kernels and budgets), and keeps
+// Raises plan.order_bound_seconds to the certified bound of its step (its order of ops, kernels and budgets), and keeps
 // the prices that prove it. `graph`: the one that the plan was made for.
 void certify(const Graph& graph, const Profile& profile, const Machine& machine, Plan& plan, Seconds time_limit);
 

@@ -134,9 +134,9 @@ TEST(CertifiedBound, HoldsForStepsInAnotherOrder) {
     const PlanCosts costs(graph, profile, machine, plan);
     const Seconds taken = simulate(lower_plan(graph, machine, plan).value(), costs.costs()).step_seconds;
     certify(graph, profile, machine, plan, 5);
-    ASSERT_LE(plan.lower_bound_seconds, taken);
+    ASSERT_LE(plan.order_bound_seconds, taken);
     if (plan.prices) {
-      ASSERT_DOUBLE_EQ(bound_by_prices(graph, profile, machine, plan).value(), plan.lower_bound_seconds);
+      ASSERT_DOUBLE_EQ(bound_by_prices(graph, profile, machine, plan).value(), plan.order_bound_seconds);
     }
   }
 }
@@ -284,7 +284,7 @@ TEST(CertifiedBound, ThePricesSayWhatMoreIsWorth) {
   certify(problem.graph, problem.profile, problem.machine, plan, 10);
   ASSERT_TRUE(plan.prices);
   EXPECT_DOUBLE_EQ(bound_by_prices(problem.graph, problem.profile, problem.machine, plan).value(),
-                   plan.lower_bound_seconds);
+                   plan.order_bound_seconds);
   const Worth worth = worth_by_prices(problem.graph, problem.profile, problem.machine, plan).value();
   EXPECT_GT(worth.per_mib, 0);
   EXPECT_GT(worth.per_tenth_of_speed, 0);
@@ -295,9 +295,9 @@ TEST(CertifiedBound, ThePricesSayWhatMoreIsWorth) {
     budgets[kFastTier] += more;
     return certified_bound(problem.graph, costs, problem.machine, budgets, false, 10)->seconds;
   };
-  const double rounding = 1e-6 * plan.lower_bound_seconds;
-  EXPECT_LE(plan.lower_bound_seconds - bound_with(kMiB), worth.per_mib + rounding);
-  EXPECT_GE(bound_with(-kMiB) - plan.lower_bound_seconds, worth.per_mib - rounding);
+  const double rounding = 1e-6 * plan.order_bound_seconds;
+  EXPECT_LE(plan.order_bound_seconds - bound_with(kMiB), worth.per_mib + rounding);
+  EXPECT_GE(bound_with(-kMiB) - plan.order_bound_seconds, worth.per_mib - rounding);
 }
 
 TEST(CertifiedBound, PricesOfAnotherStepProveNothing) {

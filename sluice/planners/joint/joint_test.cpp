@@ -110,7 +110,7 @@ TEST(Joint, RunsUpdatesLaterWhereThatIsFaster) {
   EXPECT_TRUE(verify_plan(problem.graph, problem.machine, plan).empty());
   EXPECT_LT(plan.predicted_step_seconds, 0.95 * make_plan("sentinel", problem.request(0.3))->predicted_step_seconds);
   certify(problem.graph, problem.profile, problem.machine, plan, 10);
-  EXPECT_LE(plan.lower_bound_seconds, plan.predicted_step_seconds);
+  EXPECT_LE(plan.order_bound_seconds, plan.predicted_step_seconds);
 }
 
 TEST(Joint, MakesTheSamePlanAgain) {

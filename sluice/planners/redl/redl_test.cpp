@@ -31,7 +31,7 @@ TEST_P(Redl, BeatsOnDemandAndRespectsTheBound) {
     ASSERT_TRUE(redl.ok()) << redl.error().message;
     ASSERT_TRUE(on_demand.ok()) << on_demand.error().message;
     EXPECT_LT(redl->predicted_step_seconds, on_demand->predicted_step_seconds);
-    EXPECT_GE(redl->predicted_step_seconds, redl->lower_bound_seconds);
+    EXPECT_GE(redl->predicted_step_seconds, redl->order_bound_seconds);
     EXPECT_THAT(redl->solver_status, ::testing::AnyOf("optimal", ::testing::HasSubstr("%")));
   }
 }
