@@ -100,7 +100,7 @@ TEST_F(PlanFileTest, WritesOneLineForEachEntry) {
   EXPECT_THAT(text, HasSubstr("\n  {\"name\":\"x\",\"offset\":4096,\"ops\":[0,2],\"tensor\":1,\"tier\":0},\n"));
   EXPECT_THAT(text,
               HasSubstr("\n  {\"from\":2,\"issue_after\":1,\"name\":\"x\",\"needed_by\":3,\"tensor\":1,\"to\":3}\n"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 12 + 3 * 2 + 5 + 7 + 2);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 13 + 3 * 2 + 5 + 7 + 2);
 }
 
 TEST_F(PlanFileTest, LeavesNothingBesideThePlan) {
