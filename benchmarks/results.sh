@@ -11,6 +11,12 @@ sluice=build/release/tools/sluice
 out=docs/results
 spill=${SLUICE_SPILL:-$PWD/build}
 
+# What joint is held against sentinel with: at a fifth of the memory (joint_MODEL), at two fifths, at the least that each
+# can use, and over links of 1 GB/s.
+joint_models=(resnet50_b16 vgg16_b8 inception_v3_b8 inception_v4_b8 densenet121_b16 mobilenet_v1_b32 mobilenet_v2_b32
+  squeezenet1_1_b32 googlenet_b16 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128 densenet264_b8 vgg416_b4
+  resnet200_b4)
+
 names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32
   resnet32_b128_1thread resnet50_budgets resnet32_pcie3 resnet20_learns
   resnet200_plan pytorch pytorch_b32 gradients onnx
@@ -18,9 +24,9 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   googlenet_b16 vgg16_b8 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128
   resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert
   optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt encoding plan_packing several_tiers kernel_choice
-  joint_resnet50_b16 joint_vgg16_b8 joint_inception_v3_b8 joint_inception_v4_b8 joint_densenet121_b16 joint_mobilenet_v1_b32
-  joint_mobilenet_v2_b32 joint_squeezenet1_1_b32 joint_googlenet_b16 joint_lstm_b20 joint_bert_base_b8 joint_bert_large_b2
-  joint_gpt2_small_b4 joint_dcgan_b128 joint_densenet264_b8 joint_vgg416_b4 joint_resnet200_b4 planners smallest_budgets finer_resnet50_b16 replanning)
+  "${joint_models[@]/#/joint_}" "${joint_models[@]/#/joint40_}" "${joint_models[@]/#/joint_least_}"
+  "${joint_models[@]/#/joint_1GBs_}" joint_optane joint_onnx_efficientnet_b0 joint_onnx_googlenet
+  planners smallest_budgets finer_resnet50_b16 replanning)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -75,6 +81,25 @@ encoding() {  # MODEL BATCH ARG...: sentinel without and with it, over a link th
   keep "encoding_$1_b$2" "$sluice" compare "$1" --batch "$2" --fast 20% --link-bandwidth 0.5GB/s \
     --planners sentinel,sentinel:additions=choice+staying+in-place+ahead+encode --spill-dir "$spill" \
     --json "$out/encoding_$1_b$2.json" "${@:3}"
+}
+
+joint() {  # NAME ARG...
+  keep "$1" "$sluice" compare "${@:2}" --planners sentinel,joint --smallest-feasible --spill-dir "$spill" --json "$out/$1.json"
+}
+
+joint_model() {  # NAME MODEL_bBATCH ARG...
+  local more=()
+  case $2 in
+    vgg416*) more=(--image-size 64) ;;
+    vgg*) more=(--lr 0.001) ;;
+    gpt2_small*) more=(--sequence 256) ;;
+  esac
+  joint "$1" "${2%_b*}" --batch "${2##*_b}" "${more[@]}" "${@:3}"
+}
+
+joint_onnx() {  # NAME MODEL ARG...: as PyTorch writes it
+  [[ -e $spill/onnx/$2.onnx ]] || { mkdir -p "$spill/onnx" && benchmarks/rivals/export_onnx.py "$spill/onnx" "$2"; }
+  joint "$1" --onnx "$spill/onnx/$2.onnx" "${@:3}"
 }
 
 beside_a_busy_disk() {  # NAME ARG...: another program writes to the disk from half a minute on
@@ -142,6 +167,7 @@ pack_plans() {  # NAME MODEL:BATCH...: plans of every planner, packed again into
 
 experiment() {
   local three=fast-only,on-demand,sentinel
+  local once=(--starts 1 --steps 8) model  # six timed rounds of one process each
   local rivals=$sentinel_chain,ial,first-touch,memory-mode,slow-only
   case $1 in
     resnet50_b16) compare "$1" resnet50 16 $three ;;
@@ -215,16 +241,17 @@ because a process for each planner holds all of the model in this machine's 24 G
       keep "$1" build/release/benchmarks/planners/planner_table benchmarks/planners/problems \
         --planners on-demand,redl,chen-sqrt,sentinel,deferred-updates,joint --machines 1,4 --budgets 20 --json "$out/$1.json"
       ;;
-    joint_*)
-      model=${1#joint_} more=()
-      case $model in
-        vgg416*) more=(--image-size 64) ;;
-        vgg*) more=(--lr 0.001) ;;
-        gpt2_small*) more=(--sequence 256) ;;
-      esac
-      keep "$1" "$sluice" compare "${model%_b*}" --batch "${model##*_b}" --fast 20% --planners sentinel,joint --smallest-feasible \
-        --starts 2 --spill-dir "$spill" --json "$out/$1.json" "${more[@]}"
+    joint_optane)  # Sentinel's five models; ops use the slow tier in place
+      for model in resnet32_b128 lstm_b20 dcgan_b128 bert_large_b2; do
+        joint_model "$1_$model" $model --fast 20% --slow optane "${once[@]}"
+      done
+      joint_model "$1_mobilenet_v1_b128" mobilenet_v1_b128 --image-size 32 --classes 10 --fast 20% --slow optane "${once[@]}"
       ;;
+    joint_onnx_*) joint_onnx "$1" "${1#joint_onnx_}" --batch 16 --fast 20% "${once[@]}" ;;
+    joint40_*) joint_model "$1" "${1#joint40_}" --fast 40% "${once[@]}" ;;
+    joint_least_*) joint_model "$1" "${1#joint_least_}" --fast 1% "${once[@]}" ;;
+    joint_1GBs_*) joint_model "$1" "${1#joint_1GBs_}" --fast 20% --link-bandwidth 1GB/s "${once[@]}" ;;
+    joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
     smallest_budgets) keep "$1" benchmarks/smallest_budgets.py --spill-dir "$spill" --json "$out/$1.json" ;;
     finer_resnet50_b16) keep "$1" "$sluice" compare resnet50 --batch 16 --fast 4% --smallest-feasible --finer-slices 4 --planners sentinel,joint \
       --steps 5 --spill-dir "$spill" --json "$out/$1.json" ;;
