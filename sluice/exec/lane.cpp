@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sluice/exec/cpu_affinity.hpp"
+#include "sluice/exec/wake_promptly.hpp"
 
 namespace sluice {
 
@@ -29,6 +30,7 @@ void Lane::join() {
 
 void Lane::run() {
   allow_every_cpu();
+  if (is_of_a_file()) wake_promptly();
   name_thread();
   while (!context_.progress.stopped()) {
     while (head_may_start()) start_head();
@@ -88,6 +90,13 @@ void Lane::report_in_order() {
     if (!under_way_.empty()) context_.transfers[static_cast<std::size_t>(under_way_.front().transfer)].begin = now;
     context_.progress.finish_transfer(done);
   }
+}
+
+// Then the disk moves the bytes, and the thread only says what and when.
+bool Lane::is_of_a_file() const {
+  const Link& link = context_.machine.link(link_);
+  return context_.machine.tier(link.from).kind == TierKind::kFile ||
+         context_.machine.tier(link.to).kind == TierKind::kFile;
 }
 
 void Lane::name_thread() const {

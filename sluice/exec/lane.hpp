@@ -6,7 +6,8 @@
 //
 // The thread is asleep in TransferEngine::wait() whenever nothing can be started or reported, so a lane takes no time
 // from compute but what its engine needs. It resets its CPU affinity: threads started after OpenMP has bound its own
-// inherit a single core, and would share it with a compute thread.
+// inherit a single core, and would share it with a compute thread. The lane of a file also has itself woken before who
+// computes has had its turn (wake_promptly.hpp).
 //
 // A transfer that fails ends the step for everybody (Progress::fail) with an error naming tensor, tiers and bytes. When
 // a step is stopped the lane lets what its engine has under way run out, and its thread ends.
@@ -52,6 +53,7 @@ class Lane {
   void start_head();
   void report();
   void report_in_order();
+  bool is_of_a_file() const;
   void name_thread() const;
   Error describe(TransferIndex transfer, const Error& cause) const;
   TransferIndex head() const { return order_[next_]; }
