@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 
 #include "sluice/exec/measure/choice_profiler.hpp"
 #include "sluice/experiment/comparison.hpp"
@@ -49,7 +50,6 @@ Result<int> run_compare(CompareArguments arguments) {
   SLUICE_ASSIGN(arguments.comparison.fast, budget_for(prepared, arguments.budget, arguments.machine,
                                                       arguments.comparison.planners, arguments.comparison.session));
   arguments.comparison.accesses = prepared.access_counts();
-  ProgressLine progress("comparing");
   if (arguments.profile.times.empty()) {
     arguments.comparison.measure_again = [&]() -> Result<Profile> {
       ProfileCache cache = arguments.machine.open_cache(prepared.machine);
@@ -61,13 +61,17 @@ Result<int> run_compare(CompareArguments arguments) {
     };
   }
   const InterruptGuard guard;
-  SLUICE_ASSIGN(
-      const ComparisonResult result,
-      compare_planners(
-          prepared.workload, prepared.machine, prepared.profile, arguments.comparison,
-          [&](std::string_view what, std::int64_t done, std::int64_t total) { progress.update(done, total, what); },
-          [&] { return guard.interrupted(); }));
-  progress.clear();
+  std::string doing;
+  std::optional<ProgressLine> progress;  // of what is being done
+  const auto show = [&](std::string_view what, std::int64_t done, std::int64_t total) {
+    if (what != doing) progress.emplace(fmt::format("comparing: {}", what));
+    doing = what;
+    progress->update(done, total);
+  };
+  SLUICE_ASSIGN(const ComparisonResult result,
+                compare_planners(prepared.workload, prepared.machine, prepared.profile, arguments.comparison, show,
+                                 [&] { return guard.interrupted(); }));
+  progress.reset();
   const ComparisonHeading heading{prepared.workload.graph(), prepared.machine, arguments.budget.fast};
   fmt::print("{}", comparison_text(heading, result));
   if (!arguments.json.empty()) {

@@ -1,5 +1,7 @@
 #include "sluice/memory/process_memory.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <atomic>
 #include <fstream>
@@ -36,6 +38,8 @@ std::atomic<Bytes> earlier_peak = 0;
 }  // namespace
 
 Bytes peak_resident_bytes() { return std::max(earlier_peak.load(), counted_peak()); }
+
+void return_free_memory() { ::malloc_trim(0); }
 
 void keep_peak_resident() { earlier_peak = peak_resident_bytes(); }
 

@@ -1,6 +1,12 @@
 #include "sluice/memory/process_memory.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <vector>
 
 #include "sluice/memory/arena.hpp"
 
@@ -41,6 +47,29 @@ TEST(ProcessMemory, APeakBeforeIsKept) {
   ASSERT_TRUE(smaller.ok()) << smaller.error().message;
   EXPECT_GE(peak_resident_bytes(), while_there);
   EXPECT_LT(peak_resident_bytes() - before, kBytes + kBytes / 2);
+}
+
+// Blocks below one that is still used: the allocator alone gives none of them back.
+TEST(ProcessMemory, WhatWasFreedIsReturned) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer has an allocator of its own";
+#endif
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (int i = 0; i < 512; ++i) {
+    blocks.push_back(std::make_unique<char[]>(64 * 1024));
+    blocks.back()[0] = 1;
+  }
+  const std::unique_ptr<char[]> last = std::move(blocks.back());
+  blocks.clear();
+  const auto resident_pages = [] {
+    std::int64_t all = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> all >> resident;
+    return resident;
+  };
+  const std::int64_t before = resident_pages();
+  if (before == 0) GTEST_SKIP() << "no /proc";
+  return_free_memory();
+  EXPECT_LT(resident_pages(), before - 16 * kMiB / ::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace sluice {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // ResNet-20 whose convolutions have a second implementation: of `workspace` bytes, and `speed` times as fast.
 PlanningProblem two_kernels(Bytes workspace, double speed, const std::string& slow = "file") {
@@ -77,10 +78,23 @@ TEST(KernelChoice, PlansForBudgetsThatTheFirstKernelsCannotDoWith) {
   }
   PlanRequest request = problem.request(1);
   request.budgets[kFastTier] = 12 * kMiB;
-  EXPECT_FALSE(make_plan("sentinel", request).ok());
+  const Result<Plan> without = make_plan("sentinel", request);
+  ASSERT_FALSE(without.ok());
+  EXPECT_THAT(without.error().message, HasSubstr("--planner kernel-choice"));
   const Result<Plan> plan = make_plan("kernel-choice", request);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_GT(count_choices(*plan).other_kernels, 10);
+}
+
+TEST(KernelChoice, IsNoAdviceWhereWorkspacesAreNotWhatDoesNotFit) {
+  const PlanningProblem problem = two_kernels(64 * kKiB, 3);
+  PlanRequest request = problem.request(1);
+  request.budgets[kFastTier] = kMiB;
+  for (const char* planner : {"sentinel", "kernel-choice"}) {
+    const Result<Plan> plan = make_plan(planner, request);
+    ASSERT_FALSE(plan.ok());
+    EXPECT_THAT(plan.error().message, Not(HasSubstr("choose kernels"))) << planner;
+  }
 }
 
 TEST(KernelChoice, AsksNothingOfAProfileWithoutOtherKernels) {

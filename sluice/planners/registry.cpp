@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "sluice/graph/choose.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/lower_bound.hpp"
 #include "sluice/planners/plan_search.hpp"
@@ -78,7 +79,31 @@ Error explain_full_slow_tiers(const PlannerEntry& entry, const PlanRequest& requ
                   entry.name, request.graph.name, format_bytes(request.budgets[kFastTier]), fmt::join(tiers, ", "))};
 }
 
-// Says which op is the bottleneck and the smallest budget that works.
+// For each op the implementation with the smallest workspace, and the processor it has.
+std::vector<OpChoice> leanest_choices(const Graph& graph) {
+  std::vector<OpChoice> choices;
+  for (const Op& op : graph.ops()) {
+    const auto least = std::ranges::min_element(op.implementations, {}, &Implementation::workspace_bytes);
+    const bool any = least != op.implementations.end();
+    choices.push_back({any ? static_cast<std::int32_t>(least - op.implementations.begin()) : 0, op.processor});
+  }
+  return choices;
+}
+
+// What other kernels would bring, if anything: ops keep the fastest ones, whose workspaces may be larger than their data.
+std::string advise_kernel_choice(const PlannerEntry& entry, const PlanRequest& request, Bytes smallest) {
+  if (entry.chooses_implementations) return "";
+  const std::vector<OpChoice> leanest = leanest_choices(request.graph);
+  if (is_own_choice(request.graph, leanest)) return "";
+  PlanRequest leaner = request;
+  leaner.choices = leanest;
+  const Result<Bytes> bytes = smallest_feasible_bytes(entry.name, leaner);
+  if (!bytes.ok() || *bytes >= smallest) return "";
+  return fmt::format(", or choose kernels with smaller workspaces (--planner kernel-choice): {} is enough with them",
+                     format_bytes(*bytes));
+}
+
+// Says which op is the bottleneck, the smallest budget that works, and what else would help.
 Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) {
   if (!has_op_too_large(entry, request) && slow_tiers_are_full(entry, request)) {
     return explain_full_slow_tiers(entry, request);
@@ -93,11 +118,12 @@ Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) 
   return {ErrorCode::kInfeasible,
           fmt::format("{} cannot train {} in {} of fast memory; the smallest budget it can use is {} ({:.1f} % of the "
                       "{} that everything takes). The largest op, {}, needs {} for its operands alone{}. Raise "
-                      "--fast, or make the batch smaller",
+                      "--fast, or make the batch smaller{}",
                       entry.name, request.graph.name, format_bytes(request.budgets[kFastTier]), format_bytes(smallest),
                       100.0 * static_cast<double>(smallest) / static_cast<double>(whole), format_bytes(whole),
                       request.graph.op(op).name, format_bytes(working_set),
-                      request.graph.op(op).implementations.size() > 1 ? " with the kernel that it usually has" : "")};
+                      request.graph.op(op).implementations.size() > 1 ? " with the kernel that it usually has" : "",
+                      advise_kernel_choice(entry, request, smallest))};
 }
 
 // Whether ops are to run otherwise than the graph says.

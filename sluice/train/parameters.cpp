@@ -98,6 +98,11 @@ Status ParameterAccess::write(TensorId tensor) {
   return executor_.write_tensor(tensor, stored_);
 }
 
+void ParameterAccess::release() {
+  plain_ = {};
+  stored_ = {};
+}
+
 Status initialise_parameters(ParameterAccess& access, std::uint64_t seed, const GivenValues* given) {
   for (const TensorId tensor : persistent_tensors(access.graph())) {
     SLUICE_RETURN_IF_ERROR(fill_initial_values(access.graph().tensor(tensor).init, seed, given, access.stage(tensor)));

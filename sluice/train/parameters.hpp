@@ -30,6 +30,8 @@ class ParameterAccess {
   // Room for the tensor's values, to be filled and then stored by write().
   std::span<float> stage(TensorId tensor);
   Status write(TensorId tensor);
+  // Gives the staging memory back: twice the largest tensor, which steps would else carry along.
+  void release();
 
  private:
   CompiledGraph& compiled_;

@@ -25,19 +25,26 @@ void ProgressLine::clear() {
 
 void ProgressLine::update(std::int64_t done, std::int64_t total, std::string_view detail) {
   const auto now = Clock::now();
+  if (!first_) {
+    first_ = done;
+    start_ = now;
+  }
   const bool due = now - last_ >= (terminal_ ? Clock::duration(kTerminalPeriod) : Clock::duration(kLogPeriod));
   if (!due && (shown_ || !terminal_)) return;
   last_ = now;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   std::string line = fmt::format("{} {}/{}", what_, done, total);
   if (!detail.empty()) line += fmt::format("  {}", detail);
-  if (done > 0) {
-    line +=
-        fmt::format("  {} left", format_clock(elapsed / static_cast<double>(done) * static_cast<double>(total - done)));
-  }
+  if (const auto left = seconds_left(elapsed, *first_, done, total))
+    line += fmt::format("  {} left", format_clock(*left));
   fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
   std::fflush(stderr);
   shown_ = true;
+}
+
+std::optional<double> seconds_left(double elapsed, std::int64_t first, std::int64_t done, std::int64_t total) {
+  if (done <= first) return std::nullopt;
+  return elapsed / static_cast<double>(done - first) * static_cast<double>(total - done);
 }
 
 std::string format_clock(double seconds) {

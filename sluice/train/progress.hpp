@@ -1,10 +1,11 @@
 // One line of progress on stderr for long work. On a terminal the line is rewritten in place. Elsewhere (logs) a line
 // is printed every ten seconds, so work that is over by then prints nothing. It shows what is being done, the count and
-// the time left.
+// the time left, at the pace since the first update: one line for each kind of work, because their paces differ.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,9 +29,13 @@ class ProgressLine {
   std::string what_;
   bool terminal_;
   bool shown_ = false;
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point last_ = start_;
+  std::optional<std::int64_t> first_;  // what was done when the line was asked for first
+  Clock::time_point start_;            // when that was
+  Clock::time_point last_ = Clock::now();
 };
+
+// At the pace of what was done in `elapsed` seconds: from `first` to `done`. Nothing where that is nothing.
+std::optional<double> seconds_left(double elapsed, std::int64_t first, std::int64_t done, std::int64_t total);
 
 // "1:23:45", "23:45", "0:07".
 std::string format_clock(double seconds);

@@ -39,6 +39,8 @@ Status Session::start_executor() {
   const PlanGraph step(workload_.graph(), plan_);
   rescheduled_ = step.rescheduled() == nullptr ? nullptr : workload_.compiled->rescheduled(*step.rescheduled());
   under_policy_ = nullptr;
+  forget_unused_kernels();
+  return_free_memory();  // planning and lowering took more than steps do: before the arena is there too
   if (plan_.policy) {
     SLUICE_ASSIGN(std::unique_ptr<PolicyExecutor> executor,
                   PolicyExecutor::create(compiled(), machine_, program_, plan_.budgets, *plan_.policy));
@@ -52,6 +54,13 @@ Status Session::start_executor() {
 }
 
 Status Session::give_initial_values(const ParkedTensors* earlier) {
+  SLUICE_RETURN_IF_ERROR(fill_parameters(earlier));
+  parameters_->release();
+  return_free_memory();
+  return {};
+}
+
+Status Session::fill_parameters(const ParkedTensors* earlier) {
   if (earlier != nullptr && earlier->holds_all_of(workload_.graph())) {
     workload_.values.reset();
     return earlier->restore(*parameters_);
@@ -95,7 +104,11 @@ Result<ParkedTensors> Session::park() {
 Status Session::restart(const ParkedTensors& parked) {
   Status status = start_executor();
   if (status.ok()) status = parked.restore(*parameters_);
-  if (status.ok()) return {};
+  if (status.ok()) {
+    parameters_->release();
+    return_free_memory();
+    return {};
+  }
   parameters_.reset();
   executor_.reset();
   return status;

@@ -75,6 +75,7 @@ class Session : public Training {
   Result<ParkedTensors> park();  // and end the executor
   Status restart(const ParkedTensors& parked);
   Status give_initial_values(const ParkedTensors* earlier);
+  Status fill_parameters(const ParkedTensors* earlier);
   CheckpointIdentity identity() const;
 
   Workload& workload_;

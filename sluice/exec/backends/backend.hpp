@@ -72,6 +72,9 @@ class Backend {
   virtual std::unique_ptr<CompiledGraph> kernels_for(const Graph& /*executable*/, int /*threads*/) { return nullptr; }
 };
 
+// Drops what backends remember of kernels that no compiled graph uses any more: those tried while lowering.
+void forget_unused_kernels();
+
 struct BackendEntry {
   std::string_view name;
   std::unique_ptr<Backend> (*make)();

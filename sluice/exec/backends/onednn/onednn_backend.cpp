@@ -90,6 +90,12 @@ class OnednnBackend : public Backend {
 
 }  // namespace
 
+void forget_unused_kernels() {
+  const int capacity = dnnl::get_primitive_cache_capacity();
+  dnnl::set_primitive_cache_capacity(0);
+  dnnl::set_primitive_cache_capacity(capacity);
+}
+
 std::unique_ptr<Backend> make_onednn_backend() { return std::make_unique<OnednnBackend>(); }
 
 }  // namespace sluice
