@@ -252,6 +252,7 @@ Result<StepPrices> read_prices(const JsonReader& object) {
   SLUICE_RETURN_IF_ERROR(object.read("room", prices.room));
   SLUICE_RETURN_IF_ERROR(read_slot_prices(object, "run", prices.run));
   SLUICE_RETURN_IF_ERROR(read_slot_prices(object, "stall", prices.stall));
+  SLUICE_RETURN_IF_ERROR(object.read_if_present("reading", prices.reading));
   return prices;
 }
 
@@ -338,6 +339,7 @@ json plan_to_json(const Graph& given, const Plan& plan) {
   if (plan.prices) {
     document["prices"] = {
         {"room", plan.prices->room}, {"run", in_a_row(plan.prices->run)}, {"stall", in_a_row(plan.prices->stall)}};
+    if (!plan.prices->reading.empty()) document["prices"]["reading"] = plan.prices->reading;
   }
   return document;
 }
