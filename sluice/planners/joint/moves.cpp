@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "sluice/planners/joint/rounding.hpp"
 #include "sluice/planners/planner_name.hpp"
@@ -25,13 +26,12 @@ constexpr std::array kRoundings{
     Rounding{.name = "prices of all", .small_bytes = 16 * kKiB, .move_short_lived = true},
 };
 
-// Where ops can address slow memory: prices of a fluid are as good for choosing one way as the other.
+// Where ops can address slow memory.
 constexpr std::array kInPlaceRoundings{
-    Rounding{.name = "used in place", .in_place_weight = 1},
-    Rounding{.name = "used in place, at 90 %", .memory = 0.9, .in_place_weight = 1},
-    Rounding{.name = "used in place more", .in_place_weight = 0.7},
-    Rounding{.name = "used in place less", .in_place_weight = 1.4},
-    Rounding{.name = "used in place, small ones too", .small_bytes = 64 * kKiB, .in_place_weight = 1},
+    Rounding{.name = "short gaps", .memory = 0},
+    Rounding{.name = "short gaps of all", .memory = 0, .small_bytes = 16 * kKiB, .move_short_lived = true},
+    Rounding{.name = "used in place", .in_place = true},
+    Rounding{.name = "used in place, all", .small_bytes = 16 * kKiB, .move_short_lived = true, .in_place = true},
 };
 
 struct PackedDraft {
@@ -59,10 +59,7 @@ class MovesSearch {
   // All by the packing portfolio, and the few that come out best with the exact search.
   void try_roundings() {
     std::vector<PackedDraft> drafts;
-    for (const Rounding& rounding : kRoundings) try_rounding(rounding, drafts);
-    if (rounder_.any_addressable()) {
-      for (const Rounding& rounding : kInPlaceRoundings) try_rounding(rounding, drafts);
-    }
+    for (const Rounding& rounding : roundings()) try_rounding(rounding, drafts);
     if (request_.draft) return;
     std::ranges::stable_sort(drafts, {}, &PackedDraft::seconds);
     drafts.resize(std::min(drafts.size(), kMostSearched));
@@ -102,6 +99,11 @@ class MovesSearch {
   }
 
  private:
+  std::span<const Rounding> roundings() const {
+    if (rounder_.any_addressable()) return kInPlaceRoundings;
+    return kRoundings;
+  }
+
   void try_rounding(const Rounding& rounding, std::vector<PackedDraft>& drafts) {
     if (best_ && request_.stopped()) return;
     if (const std::optional<Draft> draft = rounder_.draft_of(rounding)) try_draft(rounding, *draft, drafts);

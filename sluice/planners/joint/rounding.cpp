@@ -1,22 +1,25 @@
 #include "sluice/planners/joint/rounding.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/planners/bound/in_place_costs.hpp"
+#include "sluice/planners/joint/in_place_search.hpp"
 #include "sluice/planners/joint/list_schedule.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr double kMostRent = 1.05;       // of what moving costs, for a gap to stay: prices are of a fluid
-constexpr double kPacked = 0.95;         // of the budget: packing loses some
-constexpr std::size_t kMostTried = 160;  // choices, the other way
-constexpr std::size_t kMostTriedDraft = 40;
-constexpr double kFaster = 1 - 1e-6;
+constexpr double kMostRent = 1.05;  // of what moving costs, for a gap to stay: prices are of a fluid
+constexpr double kPacked = 0.95;    // of the budget: packing loses some
+constexpr std::array kInPlaceWeights{1.0, 0.5, 0.7, 1.2, 1.4, 2.0, 4.0, 1e9};
+// Ops that list schedules go through while choices between fast and slow memory are tried: a second or so.
+constexpr int kMostOpsTried = 400'000;
+constexpr int kMostOpsTriedDraft = 30'000;
 
 }  // namespace
 
@@ -50,41 +53,28 @@ Draft Rounder::unpriced_draft(const Rounding& rounding) const {
 
 Draft Rounder::priced_draft(const Rounding& rounding, const StepPrices& prices) const {
   const Payments payments(two_way_link(costs_, request_.machine), prices);
-  const bool in_place = rounding.in_place_weight > 0;
   std::vector<Gap> gaps = find_gaps(units_, op_count_, rounding.small_bytes, rounding.move_short_lived,
-                                    in_place ? usable_ : std::set<TierId>{});
+                                    rounding.in_place ? usable_ : std::set<TierId>{});
   GapOrder order = order_by_price(gaps, units_, payments, op_count_, kMostRent);
   Draft draft{std::move(gaps), std::move(order)};
-  return in_place ? used_in_place(rounding, payments, std::move(draft)) : draft;
+  return rounding.in_place ? used_in_place(payments, std::move(draft)) : draft;
 }
 
-// As in the cheapest lives; then the choices that cost least to change, each the other way where that is faster.
-Draft Rounder::used_in_place(const Rounding& rounding, const Payments& payments, Draft draft) const {
-  const std::vector<InPlaceChoice> choices =
-      cheapest_lives(units_, draft.gaps, liveness_, in_place_, payments, usable_, op_count_, rounding.in_place_weight);
-  std::set<PrefetchKey> slow;
-  for (const InPlaceChoice& each : choices) {
-    if (each.slow) slow.insert(each.key);
-  }
-  const auto with = [&](const std::set<PrefetchKey>& left_out) {
+Draft Rounder::used_in_place(const Payments& payments, Draft draft) const {
+  const auto with = [&](const std::set<PrefetchKey>& slow) {
     Draft changed = draft;
-    leave_in_slow(changed.gaps, left_out);
+    leave_in_slow(changed.gaps, slow);
     return changed;
   };
-  const auto seconds_of = [&](const std::set<PrefetchKey>& left_out) {
-    return estimate(with(left_out)).value_or(std::numeric_limits<Seconds>::infinity());
-  };
-  Seconds least = seconds_of(slow);
-  const std::size_t most = request_.draft ? kMostTriedDraft : kMostTried;
-  for (std::size_t i = 0; i < std::min(choices.size(), most) && !request_.stopped(); ++i) {
-    std::set<PrefetchKey> other = slow;
-    if (!other.insert(choices[i].key).second) other.erase(choices[i].key);
-    const Seconds seconds = seconds_of(other);
-    if (seconds >= kFaster * least) continue;
-    least = seconds;
-    slow = std::move(other);
+  InPlaceSearch search([&](const std::set<PrefetchKey>& slow) {
+    return estimate(with(slow)).value_or(std::numeric_limits<Seconds>::infinity());
+  });
+  for (const double weight : kInPlaceWeights) {
+    search.begin_at(cheapest_lives(units_, draft.gaps, liveness_, in_place_, payments, usable_, op_count_, weight));
   }
-  return with(slow);
+  const int most_ops = request_.draft ? kMostOpsTriedDraft : kMostOpsTried;
+  search.improve(most_ops / std::max(1, op_count_), [&] { return request_.stopped(); });
+  return with(search.slow());
 }
 
 const std::optional<StepPrices>& Rounder::prices_for(double memory) {
@@ -98,8 +88,12 @@ const std::optional<StepPrices>& Rounder::prices_for(double memory) {
 }
 
 std::optional<Seconds> Rounder::estimate(const Draft& draft) const {
-  std::vector<Gap> gaps = draft.gaps;
-  return place(draft.order, static_cast<Bytes>(kPacked * static_cast<double>(request_.budgets[kFastTier])), gaps);
+  const Bytes budget = request_.budgets[kFastTier];
+  for (const Bytes capacity : {static_cast<Bytes>(kPacked * static_cast<double>(budget)), budget}) {
+    std::vector<Gap> gaps = draft.gaps;
+    if (const std::optional<Seconds> seconds = place(draft.order, capacity, gaps)) return seconds;
+  }
+  return std::nullopt;
 }
 
 // Decides what stays, and when copies run.

@@ -2,8 +2,10 @@
 //
 // Prices are of a fluid, of which a part stays and a part goes. Rounded, a gap stays where its rent is below what going
 // and coming back costs, the clearest first, as long as there is room; and where ops can address slow memory, a unit is
-// used there as in its cheapest life (cheapest_lives.hpp). Which of the choices that cost about the same is better shows
-// in the list schedule: the least clear are tried the other way, one after the other.
+// used there as in its cheapest life (cheapest_lives.hpp). At good prices many lives cost the same, because a fluid does
+// some of each. Which is better for whole tensors shows in the list schedule: lives are taken that are cheapest when use
+// in place counts more or less than it costs, the fastest of these, and then the choices are tried the other way one
+// after the other, the least clear first.
 #pragma once
 
 #include <map>
@@ -25,7 +27,7 @@ struct Rounding {
   double memory = 1;  // of the budget, when prices are sought: less leaves room for whole tensors; 0: without prices
   Bytes small_bytes = kSmallTensorBytes;  // units below stay
   bool move_short_lived = false;
-  double in_place_weight = 0;  // of what use in place costs; 0: everything is used in the fast tier
+  bool in_place = false;  // ops may find operands in slow memory
 };
 
 // What a plan is laid out from.
@@ -52,7 +54,7 @@ class Rounder {
  private:
   Draft unpriced_draft(const Rounding& rounding) const;
   Draft priced_draft(const Rounding& rounding, const StepPrices& prices) const;
-  Draft used_in_place(const Rounding& rounding, const Payments& payments, Draft draft) const;
+  Draft used_in_place(const Payments& payments, Draft draft) const;
   const std::optional<StepPrices>& prices_for(double memory);
   std::optional<Seconds> place(const GapOrder& order, Bytes capacity, std::vector<Gap>& gaps) const;
   std::vector<Seconds> op_seconds(const std::vector<Gap>& gaps) const;
