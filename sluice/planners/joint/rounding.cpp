@@ -72,6 +72,11 @@ Draft Rounder::used_in_place(const Payments& payments, Draft draft) const {
   for (const double weight : kInPlaceWeights) {
     search.begin_at(cheapest_lives(units_, draft.gaps, liveness_, in_place_, payments, usable_, op_count_, weight));
   }
+  // As little fast memory as can be: where the others do not fit.
+  std::vector<InPlaceChoice> all_slow =
+      cheapest_lives(units_, draft.gaps, liveness_, in_place_, payments, usable_, op_count_, 1);
+  for (InPlaceChoice& each : all_slow) each.slow = true;
+  search.begin_at(std::move(all_slow));
   const int most_ops = request_.draft ? kMostOpsTriedDraft : kMostOpsTried;
   search.improve(most_ops / std::max(1, op_count_), [&] { return request_.stopped(); });
   return with(search.slow());
