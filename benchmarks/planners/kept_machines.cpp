@@ -20,6 +20,13 @@ constexpr BytesPerSecond kCxlRead = 20 * kGB, kCxlWrite = 16 * kGB;
 constexpr Seconds kCxlLatency = 250e-9;
 constexpr Seconds kCxlInterference = 20e-12;
 
+// Optane, six modules on a socket, as in memory/presets.cpp. The processors make the copies: one of two cores is at it
+// while a link is busy.
+constexpr BytesPerSecond kOptaneRead = 39.4 * kGB, kOptaneWrite = 13.9 * kGB;
+constexpr BytesPerSecond kOptaneIn = 29 * kGB, kOptaneOut = 12 * kGB;
+constexpr Seconds kOptaneLatency = 305e-9;
+constexpr double kOneOfTwoCores = 0.5;
+
 // PCIe 3.0 x16 as in memory/presets.cpp, beside compute as fast as a GPU's would be.
 constexpr BytesPerSecond kPcie = 12 * kGB;
 constexpr Seconds kPcieLatency = 10e-6;
@@ -92,6 +99,22 @@ Machine with_cxl() {
   return machine;
 }
 
+Machine with_optane() {
+  Machine machine = host();
+  machine.tiers.push_back({.name = "optane",
+                           .kind = TierKind::kEmulated,
+                           .capacity = kPlenty,
+                           .read_bandwidth = kOptaneRead,
+                           .write_bandwidth = kOptaneWrite,
+                           .granule = 256,
+                           .latency = kOptaneLatency,
+                           .provenance = Provenance::kEmulated});
+  const Link in{.from = 1, .bandwidth = kOptaneIn, .shared_bandwidth = kOptaneIn / 2, .latency = kOptaneLatency};
+  add_links(machine, in, kOptaneOut);
+  for (Link& link : machine.links) link.interference = kOneOfTwoCores / link.bandwidth;
+  return machine;
+}
+
 Machine with_pcie() {
   Machine machine = host();
   add_memory(machine,
@@ -120,7 +143,8 @@ std::vector<KeptMachine> kept_machines(Bytes whole) {
           {"disk of 4 GB/s", with_disk(4 * kGB)},
           {"CXL memory", with_cxl()},
           {"PCIe, a GPU's compute", with_pcie(), kGpuSpeed},
-          {"a quarter in CXL, then disk", with_cxl_and_disk(align_up(whole / 4, kTensorAlignment))}};
+          {"a quarter in CXL, then disk", with_cxl_and_disk(align_up(whole / 4, kTensorAlignment))},
+          {"Optane memory", with_optane()}};
 }
 
 }  // namespace sluice

@@ -242,7 +242,9 @@ std::vector<double> in_a_row(const std::vector<SlotPrice>& prices) {
 }
 
 json prices_to_json(const StepPrices& prices) {
-  return {{"room", prices.room}, {"run", in_a_row(prices.run)}, {"stall", in_a_row(prices.stall)}};
+  json object{{"room", prices.room}, {"run", in_a_row(prices.run)}, {"stall", in_a_row(prices.stall)}};
+  if (!prices.reading.empty()) object["reading"] = prices.reading;
+  return object;
 }
 
 Status read_slot_prices(const JsonReader& object, const char* key, std::vector<SlotPrice>& prices) {
@@ -258,6 +260,7 @@ Result<StepPrices> read_prices(const JsonReader& object) {
   SLUICE_RETURN_IF_ERROR(object.read("room", prices.room));
   SLUICE_RETURN_IF_ERROR(read_slot_prices(object, "run", prices.run));
   SLUICE_RETURN_IF_ERROR(read_slot_prices(object, "stall", prices.stall));
+  SLUICE_RETURN_IF_ERROR(object.read_if_present("reading", prices.reading));
   return prices;
 }
 

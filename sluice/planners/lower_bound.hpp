@@ -12,7 +12,8 @@
 //
 // The step is also never shorter than the compute time alone, of the processor that has most of it. Where ops may
 // address the slow tier or run on several processors, and on machines of more than two tiers or without links both
-// ways, only this second bound is used. Links count at their full bandwidth: while they share a disk they are only
+// ways, only this second bound is used. Commands raise it to the certified bound (planners/bound), which covers all of
+// these but several processors. Links count at their full bandwidth: while they share a disk they are only
 // slower.
 //
 // A plan that runs ops in another order, or again, has a bound of its own: that of its schedule's graph.

@@ -62,10 +62,18 @@ Seconds CostModel::op_seconds(OpIndex op, std::span<const TierId> operand_tiers)
 }
 
 std::optional<Seconds> CostModel::measured_extra(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const {
+  const OpConfigurations* measured = configurations(op, tier);
+  if (measured == nullptr) return std::nullopt;
+  return extra_seconds(*measured, operands_in(graph_.op(op), operand_tiers, tier));
+}
+
+const OpConfigurations* CostModel::configurations(OpIndex op, TierId tier) const {
   const PlacementTimes* times = placements_[static_cast<std::size_t>(tier)].get();
-  const OpConfigurations* configurations = times == nullptr ? nullptr : times->of(op);
-  if (configurations == nullptr) return std::nullopt;
-  return extra_seconds(*configurations, operands_in(graph_.op(op), operand_tiers, tier));
+  return times == nullptr ? nullptr : times->of(op);
+}
+
+bool CostModel::is_measured(OpIndex op, TierId tier) const {
+  return configurations(op, tier) != nullptr && !machine_.tier(tier).emulated();
 }
 
 double CostModel::interference(LinkId link) const {

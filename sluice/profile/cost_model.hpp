@@ -53,6 +53,9 @@ class CostModel {
 
   const OpTraffic& traffic() const { return traffic_; }
 
+  // Whether measurements say what the op takes with operands in that tier, instead of memory_time.hpp.
+  bool is_measured(OpIndex op, TierId tier) const;
+
   Seconds transfer_seconds(LinkId link, Bytes bytes) const;  // while the link has its device to itself
 
   // The same of a tensor that lies encoded at the link's slow end. The lane's thread packs or unpacks while other
@@ -78,6 +81,9 @@ class CostModel {
   double interference(LinkId link, const Load& load) const;
 
  private:
+  // Nothing where the op was not measured.
+  const OpConfigurations* configurations(OpIndex op, TierId tier) const;
+
   // How much longer op `op` was measured to take because of its operands in slow tier `tier`; nothing if it was not
   // measured.
   std::optional<Seconds> measured_extra(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const;

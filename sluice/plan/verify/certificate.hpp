@@ -16,8 +16,13 @@
 // slow. It takes room at the beginning of each op before which it has not left or has come: while an op runs, one
 // tensor may come to where another leaves.
 //
-// Over: every placement and movement of whole tensors or parts between the fast tier and one slow tier that ops cannot
-// address, in the graph's order of ops on one processor. No fragmentation, pages, latency. Read together with the
+// Where an op may use it in slow memory, it takes no room at that op and pays for the time instead (prices.hpp): for
+// what is added to the op, and at the price of reading for what hides behind it, of which the sum above begins with what
+// the op hides, -price x op. What is written there is there alone. It may come to fast memory while an op reads it in
+// slow memory, and leave no later than before the op that finds it there.
+//
+// Over: every placement and movement of whole tensors or parts between the fast tier and one slow tier, or several as if
+// they were one, in the graph's order of ops on one processor. No fragmentation, pages, latency. Read together with the
 // simulator's rules (sim/simulator.hpp): these are the ones that a step is held against. O(ops x tensors).
 #pragma once
 
@@ -35,6 +40,9 @@ struct BoundedStep {
   TwoWayLink link;
   Bytes fast = 0;                            // the budget
   std::span<const double> moved_share = {};  // by tensor: of its bytes, what the link moves; empty: all
+  // By tensor and use (graph/liveness.hpp): at least so much for each of an op's operands in slow memory, whichever else
+  // are there. Empty: ops use none in place.
+  std::span<const std::vector<UseInPlace>> in_place = {};
 };
 
 // Prices that are not of this step, or not as prices.hpp says, prove nothing: kBadInput.

@@ -14,7 +14,9 @@ double at(const std::vector<double>& by_slot, OpIndex slot) { return by_slot[as_
 
 }  // namespace
 
-Payments::Payments(const TwoWayLink& link, const StepPrices& prices) : rent_(prices.room.size() + 1, 0) {
+Payments::Payments(const TwoWayLink& link, const StepPrices& prices)
+    : rent_(prices.room.size() + 1, 0), reading_(prices.reading) {
+  reading_.resize(prices.room.size(), 0);
   for (std::size_t op = 0; op < prices.room.size(); ++op) rent_[op + 1] = rent_[op] + prices.room[op];
   const auto pays = [](const SlotPrice& price, const std::array<double, 2>& seconds, double lost) {
     return price[0] * seconds[0] + price[1] * seconds[1] + (1 - price[0] - price[1]) * lost;
@@ -22,6 +24,7 @@ Payments::Payments(const TwoWayLink& link, const StepPrices& prices) : rent_(pri
   for (const SlotPrice& price : prices.run) {
     in_run_.push_back(pays(price, link.in, link.in_lost));
     out_run_.push_back(pays(price, link.out, link.out_lost));
+    second_.push_back(1 - price[0] - price[1]);
   }
   for (const SlotPrice& price : prices.stall) {
     in_stall_.push_back(pays(price, link.in, 0));
@@ -37,6 +40,10 @@ double Payments::comes(OpIndex from, OpIndex to, double share) const {
     if (slot < to) least = std::min(least, share * at(in_run_, slot) + rent(to) - rent(slot + 1));
   }
   return least;
+}
+
+double Payments::comes_behind_reader(OpIndex reader, OpIndex to, double share) const {
+  return std::min(comes(reader, to, share), share * at(in_run_, reader) + stays(reader, to));
 }
 
 double Payments::leaves(OpIndex from, OpIndex to, double share) const {
@@ -58,5 +65,10 @@ double Payments::is_copied(OpIndex from, OpIndex to, double share) const {
 }
 
 double Payments::is_copied_beside(OpIndex reader, double share) const { return share * at(out_run_, reader); }
+
+double Payments::is_used_in_place(OpIndex op, const UseInPlace& use) const {
+  if (use.reading == kDearest || use.added == kDearest) return kDearest;
+  return at(reading_, op) * use.reading + at(second_, op) * use.added;
+}
 
 }  // namespace sluice

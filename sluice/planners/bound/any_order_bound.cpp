@@ -1,6 +1,7 @@
 #include "sluice/planners/bound/any_order_bound.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/choose.hpp"
@@ -16,6 +17,11 @@ namespace {
 
 // Of sums that the simulator makes in another order.
 constexpr double kBelowItsRounding = 1 - 1e-12;
+
+// Ops use no slow tier in place, and the rest as has_prices() says.
+bool has_epoch_prices(const Graph& graph, const Machine& machine) {
+  return has_prices(graph, machine) && std::none_of(machine.tiers.begin() + 1, machine.tiers.end(), std::mem_fn(&Tier::addressable));
+}
 
 // Everything that must run, once, by the processor that has most of it.
 Seconds least_compute(const Graph& graph, const AnyOrder& order) {
@@ -57,7 +63,7 @@ AnyOrderBound any_order_bound(const Graph& graph, const CostModel& costs, const 
                               std::span<const Bytes> budgets, bool encoded, Seconds time_limit) {
   const AnyOrder order = order_of(graph, costs);
   AnyOrderBound bound{least_compute(graph, order), {}};
-  if (!has_prices(graph, machine)) return bound;
+  if (!has_epoch_prices(graph, machine)) return bound;
   const StepToBound step(graph, costs, machine, budgets[kFastTier], encoded);
   StepPrices prices = find_any_order_prices(step.step, order, time_limit);
   const Seconds proved = certified_any_order_seconds(step.step, order, prices).value();
@@ -80,7 +86,7 @@ void certify_any_order(const Graph& graph, const Profile& profile, const Machine
 Result<Seconds> any_order_bound_by_prices(const Graph& graph, const Profile& profile, const Machine& machine,
                                           const Plan& plan) {
   const std::optional<ChosenStep> step = chosen(graph, profile, plan);
-  if (!step || !plan.any_order_prices || !has_prices(step->step.graph, machine)) {
+  if (!step || !plan.any_order_prices || !has_epoch_prices(step->step.graph, machine)) {
     return Error{ErrorCode::kUnsupported, "no prices prove a bound on any order of this plan's step"};
   }
   const CostModel costs(step->step.graph, step->profile, machine);

@@ -5,6 +5,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/encoding.hpp"
 #include "sluice/plan/rooms.hpp"
+#include "sluice/planners/bound/in_place_costs.hpp"
 #include "sluice/planners/bound/step_prices.hpp"
 #include "sluice/planners/bound/step_to_bound.hpp"
 #include "sluice/sim/plan_costs.hpp"
@@ -39,10 +40,9 @@ TwoWayLink link_of_one_tier(const CostModel& costs, const Machine& machine, Link
   return link;
 }
 
-// Every slow tier is one that ops do not use, with links both ways.
-bool all_only_moved(const Machine& machine) {
+// Every slow tier has links both ways.
+bool all_linked(const Machine& machine) {
   for (TierId tier = 1; tier < static_cast<TierId>(machine.tiers.size()); ++tier) {
-    if (machine.tier(tier).addressable) return false;
     const auto out = machine.link_between(kFastTier, tier);
     const auto in = machine.link_between(tier, kFastTier);
     if (!out || !in || machine.link(*out).bandwidth <= 0 || machine.link(*in).bandwidth <= 0) return false;
@@ -68,11 +68,12 @@ TwoWayLink two_way_link(const CostModel& costs, const Machine& machine) {
 
 bool has_prices(const Graph& graph, const Machine& machine) {
   const auto on_main = [](const Op& op) { return op.processor == kMainProcessor; };
-  return all_only_moved(machine) && std::ranges::all_of(graph.ops(), on_main);
+  return all_linked(machine) && std::ranges::all_of(graph.ops(), on_main);
 }
 
 StepToBound::StepToBound(const Graph& graph, const CostModel& costs, const Machine& machine, Bytes fast, bool encoded)
-    : step{graph, op_seconds, two_way_link(costs, machine), fast, moved_share} {
+    : step{graph, op_seconds, two_way_link(costs, machine), fast, moved_share},
+      in_place(in_place_costs(graph, costs, machine)) {
   for (OpIndex op = 0; op < graph.op_count(); ++op) op_seconds.push_back(costs.op_seconds(op));
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     const Tensor& tensor = graph.tensor(id);
@@ -82,6 +83,7 @@ StepToBound::StepToBound(const Graph& graph, const CostModel& costs, const Machi
   }
   step.op_seconds = op_seconds;
   step.moved_share = moved_share;
+  step.in_place = in_place;
 }
 
 namespace {

@@ -21,9 +21,8 @@ struct CertifiedBound {
 TwoWayLink two_way_link(const CostModel& costs, const Machine& machine);
 
 // `costs` are those of `graph` on `machine`; budgets by TierId. `encoded`: tensors may move encoded. The prices are
-// sought for `time_limit` at most; what they prove holds in any case. Nothing where ops may use slow tiers in place or
-// run on several processors, and where a slow tier has no link to or from the fast one: such steps are not reckoned
-// with yet.
+// sought for `time_limit` at most; what they prove holds in any case. Nothing where ops run on several processors, and
+// where a slow tier has no link to or from the fast one: such steps are not reckoned with yet.
 std::optional<CertifiedBound> certified_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
                                               std::span<const Bytes> budgets, bool encoded, Seconds time_limit);
 

@@ -14,6 +14,8 @@ constexpr double kByteUnit = kMiB;  // the program counts bytes in MiB, and time
 
 double in_units(Bytes bytes) { return static_cast<double>(bytes) / kByteUnit; }
 
+constexpr int kNone = -1;
+
 class FluidProgram {
  public:
   explicit FluidProgram(const BoundedStep& step) : step_(step), ops_(step.graph.op_count()) {
@@ -34,6 +36,9 @@ class FluidProgram {
     for (OpIndex op = 0; op < ops_; ++op) {
       prices.room[as_index(op)] = price(room_row_[as_index(op)]) * time_unit_ / kByteUnit;
       prices.run[as_index(op)] = slot_price(price(run_row_[as_index(op)]), price(run_row_[as_index(op)] + 1));
+      if (reading_row_.empty()) continue;
+      const SlotPrice& run = prices.run[as_index(op)];
+      prices.reading.push_back(below_rest(price(reading_row_[as_index(op)]), run));
     }
     for (OpIndex slot = 0; slot <= ops_; ++slot) {
       SlotPrice stall = slot_price(price(stall_row_[as_index(slot)]), price(stall_row_[as_index(slot)] + 1));
@@ -53,6 +58,16 @@ class FluidProgram {
     double begins = 0;          // bytes whose gap begins behind op k - 1, were nothing gone
     double ends = 0;
     double pinned = 0;  // operands of op k, and what never moves
+    // Of op k, what it uses in slow memory: bytes, and the time that reading and the rest of it take.
+    std::vector<Term> in_place, reading, added;
+  };
+
+  // Uses of a tensor by ops in a row: all find a byte in one place.
+  struct Stretch {
+    OpIndex first = 0;
+    OpIndex last = 0;
+    bool writes = false;
+    int slow = kNone;  // column: how much of it is used in slow memory
   };
 
   StepPrices free_prices() const {
@@ -65,6 +80,12 @@ class FluidProgram {
   static SlotPrice slot_price(double first, double second) {
     const double scale = std::max(1.0, first + second);
     return {first / scale, std::min(second / scale, 1 - first / scale)};
+  }
+
+  // What is left of a second, by whose rounded sum the certificate holds a price of reading.
+  static double below_rest(double reading, const SlotPrice& run) {
+    constexpr double kBelowRounding = 1 - 1e-12;
+    return std::clamp(reading, 0.0, std::max(0.0, kBelowRounding - run[0] - run[1]));
   }
 
   double link(double seconds_per_byte) const { return seconds_per_byte * kByteUnit / time_unit_; }
@@ -81,6 +102,7 @@ class FluidProgram {
       in_run_.push_back(program_.add({.cost = link(step_.link.in_lost)}));
       out_run_.push_back(program_.add({.cost = link(step_.link.out_lost)}));
       staying_.push_back(program_.add({}));
+      if (!step_.in_place.empty()) longer_.push_back(program_.add({.cost = 1}));
     }
     flows_.resize(as_index(ops_) + 1);
   }
@@ -94,38 +116,81 @@ class FluidProgram {
       for (OpIndex op = liveness.ranges[id].begin; op < liveness.ranges[id].end; ++op) flow(op).pinned += bytes;
       return;
     }
-    for (const Use& use : uses) flow(use.op).pinned += bytes;
-    is_persistent(tensor.role) ? add_persistent(uses, bytes) : add_made(uses, bytes);
+    std::vector<Stretch> stretches;
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      flow(uses[i].op).pinned += bytes;
+      if (i == 0 || uses[i].op > uses[i - 1].op + 1) stretches.push_back({.first = uses[i].op});
+      stretches.back().last = uses[i].op;
+      stretches.back().writes = stretches.back().writes || uses[i].writes;
+    }
+    if (!step_.in_place.empty()) add_uses_in_place(stretches, uses, step_.in_place[as_index(id)], bytes);
+    is_persistent(tensor.role) ? add_persistent(stretches, bytes) : add_made(stretches, bytes);
   }
 
-  void add_made(const std::vector<Use>& uses, double bytes) {
+  // How much of it the ops of each stretch use in slow memory: there it takes their time instead of room.
+  void add_uses_in_place(std::vector<Stretch>& stretches, const std::vector<Use>& uses,
+                         const std::vector<UseInPlace>& in_place, double bytes) {
+    auto stretch = stretches.begin();
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (uses[i].op > stretch->last) ++stretch;
+      if (stretch->slow == kNone) stretch->slow = program_.add({.upper = bytes});
+      Flow& at = flow(uses[i].op);
+      const double added = in_place[i].added / time_unit_ / bytes;
+      at.in_place.push_back({stretch->slow, 1});
+      at.reading.push_back({stretch->slow, in_place[i].reading / time_unit_ / bytes});
+      at.added.push_back({stretch->slow, added});
+      program_.columns[as_index(stretch->slow)].cost += added;
+    }
+  }
+
+  void add_made(const std::vector<Stretch>& stretches, double bytes) {
     std::vector<Term> written;
-    for (std::size_t i = 1; i < uses.size(); ++i) {
-      add_gap(uses[i - 1].op, uses[i].op, bytes, written);
-      if (uses[i].writes) written.clear();
+    change(stretches.front(), written);
+    for (std::size_t i = 1; i < stretches.size(); ++i) {
+      add_gap(stretches[i - 1], stretches[i], bytes, written);
+      change(stretches[i], written);
     }
   }
 
   // `home`: how much of it is in slow memory between steps. That much has a copy there until it is first written.
-  void add_persistent(const std::vector<Use>& uses, double bytes) {
+  void add_persistent(const std::vector<Stretch>& stretches, double bytes) {
     const int home = program_.add({.upper = bytes});
     std::vector<Term> written{{home, 1}};
-    begin_gap(-1, uses.front().op, bytes, home);
-    if (uses.front().writes) written.clear();
-    for (std::size_t i = 1; i < uses.size(); ++i) {
-      add_gap(uses[i - 1].op, uses[i].op, bytes, written);
-      if (uses[i].writes) written.clear();
+    begin_gap(-1, stretches.front().first, bytes, home);
+    comes_not(stretches.front(), home);
+    change(stretches.front(), written);
+    for (std::size_t i = 1; i < stretches.size(); ++i) {
+      add_gap(stretches[i - 1], stretches[i], bytes, written);
+      change(stretches[i], written);
     }
-    const OpIndex last = uses.back().op;
-    write(last, bytes, home, written);
-    stay(last, ops_, bytes, home);
+    write(stretches.back().last, bytes, home, written);
+    within(stretches.back(), home);
+    stay(stretches.back().last, ops_, bytes, home);
   }
 
-  void add_gap(OpIndex from, OpIndex to, double bytes, std::vector<Term>& written) {
-    if (to == from + 1) return;
+  void add_gap(const Stretch& before, const Stretch& after, double bytes, std::vector<Term>& written) {
     const int gone = program_.add({.upper = bytes});
-    write(from, bytes, gone, written);
-    begin_gap(from, to, bytes, gone);
+    write(before.last, bytes, gone, written);
+    within(before, gone);
+    begin_gap(before.last, after.first, bytes, gone);
+    comes_not(after, gone);
+  }
+
+  // What is written in place has its copy there, and nothing else has.
+  static void change(const Stretch& stretch, std::vector<Term>& written) {
+    if (!stretch.writes) return;
+    written.clear();
+    if (stretch.slow != kNone) written.push_back({stretch.slow, 1});
+  }
+
+  // What ops use in slow memory is gone in the gaps beside them.
+  void within(const Stretch& stretch, int gone) {
+    if (stretch.slow != kNone) program_.rows.push_back({.terms = {{gone, 1}, {stretch.slow, -1}}, .lower = 0});
+  }
+
+  void comes_not(const Stretch& stretch, int gone) {
+    within(stretch, gone);
+    if (stretch.slow != kNone) flow(stretch.first).due.push_back({stretch.slow, -1});
   }
 
   // What is gone in a gap that begins behind op `from`: since it last changed, enough of it was or is now written.
@@ -168,6 +233,7 @@ class FluidProgram {
       if (slot == ops_) continue;
       add_staying(slot);
       add_room(slot);
+      if (!longer_.empty()) add_reading(slot);
       add_run_facets(slot);
     }
   }
@@ -214,9 +280,18 @@ class FluidProgram {
 
   void add_room(OpIndex slot) {
     room_row_.push_back(static_cast<int>(program_.rows.size()));
-    program_.rows.push_back(
-        {.terms = {{staying_[as_index(slot)], 1}, {early_[as_index(slot)], 1}, {waiting_[as_index(slot)], 1}},
-         .upper = in_units(step_.fast) - flow(slot).pinned});
+    Row row{.terms = {{staying_[as_index(slot)], 1}, {early_[as_index(slot)], 1}, {waiting_[as_index(slot)], 1}},
+            .upper = in_units(step_.fast) - flow(slot).pinned};
+    append(row.terms, flow(slot).in_place, -1);
+    program_.rows.push_back(std::move(row));
+  }
+
+  // By what reading is longer than the op, the slot is longer.
+  void add_reading(OpIndex slot) {
+    reading_row_.push_back(static_cast<int>(program_.rows.size()));
+    Row row{.terms = {{longer_[as_index(slot)], -1}}, .upper = step_.op_seconds[as_index(slot)] / time_unit_};
+    append(row.terms, flow(slot).reading, 1);
+    program_.rows.push_back(std::move(row));
   }
 
   void add_stall_facets(OpIndex slot) {
@@ -229,13 +304,16 @@ class FluidProgram {
     }
   }
 
-  // The slot is as long as its op, and what copies beside it cost.
+  // The slot is as long as its op, and what copies beside it and operands in slow memory cost.
   void add_run_facets(OpIndex slot) {
     run_row_.push_back(static_cast<int>(program_.rows.size()));
     for (std::size_t f = 0; f < 2; ++f) {
-      program_.rows.push_back({.terms = {{in_run_[as_index(slot)], link(step_.link.in[f] - step_.link.in_lost)},
-                                         {out_run_[as_index(slot)], link(step_.link.out[f] - step_.link.out_lost)}},
-                               .upper = step_.op_seconds[as_index(slot)] / time_unit_});
+      Row row{.terms = {{in_run_[as_index(slot)], link(step_.link.in[f] - step_.link.in_lost)},
+                        {out_run_[as_index(slot)], link(step_.link.out[f] - step_.link.out_lost)}},
+              .upper = step_.op_seconds[as_index(slot)] / time_unit_};
+      if (!longer_.empty()) row.terms.push_back({longer_[as_index(slot)], -1});
+      append(row.terms, flow(slot).added, -1);
+      program_.rows.push_back(std::move(row));
     }
   }
 
@@ -245,8 +323,9 @@ class FluidProgram {
   IntegerProgram program_;
   std::vector<Flow> flows_;                                          // by slot
   std::vector<int> stall_, in_stall_, out_stall_, early_, waiting_;  // columns by slot
-  std::vector<int> in_run_, out_run_, staying_;                      // columns by op
-  std::vector<int> room_row_, run_row_, stall_row_;                  // of the last two the first of a pair
+  std::vector<int> in_run_, out_run_, staying_, longer_;  // columns by op; the last: where ops may use slow memory
+  std::vector<int> room_row_, run_row_, stall_row_;       // of the last two the first of a pair
+  std::vector<int> reading_row_;                          // by op, likewise
 };
 
 }  // namespace

@@ -9,6 +9,9 @@
 //              by slot:  both facets of the link (plan/prices.hpp)
 //              by gap:   what went has come back; what changed since it was last written was written
 //
+// Where ops can use slow memory in place, each stretch of uses by ops in a row also says how many bytes are used there:
+// these take no room and need not come, and an op is longer by what they add, and by what its reading is longer than it.
+//
 // Its optimum need not be the certificate: that one is worked out from the prices by other code, and holds whatever
 // these are. Tensors below 16 KiB stay in fast memory here.
 #pragma once

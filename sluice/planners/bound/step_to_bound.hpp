@@ -9,8 +9,7 @@
 
 namespace sluice {
 
-// Whether prices prove anything of it: ops run on one processor and use no slow tier in place, and every slow tier has
-// links to and from the fast one.
+// Whether prices prove anything of it: ops run on one processor, and every slow tier has links to and from the fast one.
 bool has_prices(const Graph& graph, const Machine& machine);
 
 struct StepToBound {
@@ -22,6 +21,7 @@ struct StepToBound {
   std::vector<Seconds> op_seconds;
   std::vector<double> moved_share;
   BoundedStep step;
+  std::vector<std::vector<UseInPlace>> in_place;
 };
 
 }  // namespace sluice

@@ -30,6 +30,7 @@ constexpr double kAboutAsFast = 1.01;      // of the estimated time of the graph
 constexpr std::size_t kMostOrders = 4;     // beside the graph's own
 constexpr std::size_t kMostPlanned = 3;    // drafts that are planned with care
 constexpr double kNothing = 1e-6;          // lost by a plan beside which no other is sought, of the compute time
+constexpr double kWorthInMemory = 0.995;   // as kWorthMoreTraffic, where all slow tiers are memory that ops can use
 constexpr double kPaysToMakeAgain = 0.99;  // of the bound of the graph's own order, to try it in other orders
 
 // A step to plan: its schedule, and what is known of it.
@@ -95,11 +96,17 @@ class JointSearch {
     keep_fastest_drafts();
     Result<TimedPlan> best = plan_steps();
     if (so_far_ && request_.stopped()) return stopped_early();
-    const bool clear = best.ok() && (!sentinel.ok() || best->seconds <= kWorthMoreTraffic * sentinel->seconds);
+    const bool clear = best.ok() && (!sentinel.ok() || best->seconds <= worth() * sentinel->seconds);
     return clear ? std::move(best) : std::move(sentinel);
   }
 
  private:
+  // Of sentinel's time, to be taken instead. Slow memory that ops can use is no disk, whose speed nobody knows so well.
+  double worth() const {
+    const auto slow = std::span(request_.machine.tiers).subspan(1);
+    return std::ranges::all_of(slow, &Tier::addressable) ? kWorthInMemory : kWorthMoreTraffic;
+  }
+
   void add_steps() {
     const bool again_pays = add_order({});
     for (Step& each : deferred_steps(request_)) {

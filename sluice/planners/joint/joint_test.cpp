@@ -37,7 +37,7 @@ TEST(ListSchedule, CopiesHaveRoomAndOrder) {
     const Bytes capacity = needed + needed / 8;
     ReservationTable table(ops, capacity);
     cut_all(units, gaps, ops, table);
-    const Seconds seconds = list_schedule(units, costs, ops, gaps, table);
+    const Seconds seconds = list_schedule(units, costs, ops, gaps, table, problem.profile.op_seconds);
     Seconds compute = 0;
     for (OpIndex op = 0; op < ops; ++op) compute += costs.op_seconds(op);
     EXPECT_GE(seconds, compute * (1 - 1e-9));
@@ -59,7 +59,7 @@ TEST(ListSchedule, WithRoomForAllNothingIsAway) {
   std::vector<Gap> gaps = find_gaps(units, ops, 0);
   ReservationTable table(ops, Bytes{1} << 40);
   cut_all(units, gaps, ops, table);
-  list_schedule(units, costs, ops, gaps, table);
+  list_schedule(units, costs, ops, gaps, table, problem.profile.op_seconds);
   EXPECT_TRUE(std::ranges::all_of(gaps, [](const Gap& gap) { return gap.wraps || !gap.cut; }));
 }
 

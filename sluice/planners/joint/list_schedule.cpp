@@ -34,13 +34,19 @@ struct Prefetch {
 class StepRun {
  public:
   StepRun(std::span<const MovingUnit> units, const CostModel& costs, OpIndex op_count, std::vector<Gap>& gaps,
-          ReservationTable& table)
-      : units_(units), costs_(costs), op_count_(op_count), gaps_(gaps), table_(table), in_slow_(gaps.size(), false) {
+          ReservationTable& table, std::span<const Seconds> op_seconds)
+      : units_(units),
+        costs_(costs),
+        op_count_(op_count),
+        gaps_(gaps),
+        table_(table),
+        op_seconds_(op_seconds),
+        in_slow_(gaps.size(), false) {
     leave_behind_.resize(as_index(op_count));
     std::vector<std::size_t> coming;
     for (std::size_t i = 0; i < gaps.size(); ++i) {
-      if (!gaps[i].cut) continue;
-      coming.push_back(i);
+      if (!gaps[i].cut || gaps[i].birth) continue;
+      if (!gaps[i].left_slow) coming.push_back(i);
       leave_behind_[as_index(gaps[i].previous_use)].push_back(i);
       in_slow_[i] = gaps[i].wraps;
     }
@@ -119,8 +125,10 @@ class StepRun {
   bool is_missing(OpIndex op) const {
     return std::ranges::any_of(lanes_, [&](const auto& each) {
       const Lane& lane = each.second;
-      if (!lane.inward) return false;
-      const auto needed = [&](std::size_t i) { return gaps_[i].next_use == op; };
+      const auto needed = [&](std::size_t i) {
+        const bool used_there = gaps_[i].left_slow && !gaps_[i].wraps;
+        return gaps_[i].next_use == op && (lane.inward || used_there);
+      };
       return (lane.under_way && needed(*lane.under_way)) || std::ranges::any_of(lane.waiting, needed);
     });
   }
@@ -137,7 +145,7 @@ class StepRun {
 
   void run_op(OpIndex op) {
     op_begin_.push_back(now_);
-    for (Seconds left = costs_.op_seconds(op);;) {
+    for (Seconds left = op_seconds_[as_index(op)];;) {
       const double speed = op_speed();
       const Seconds end = now_ + left / speed;
       if (next_end() >= end) {
@@ -257,6 +265,7 @@ class StepRun {
   OpIndex op_count_;
   std::vector<Gap>& gaps_;
   ReservationTable& table_;
+  std::span<const Seconds> op_seconds_;
   std::vector<bool> in_slow_;                           // by gap: its copy is there
   std::vector<std::vector<std::size_t>> leave_behind_;  // by op: cut gaps
   std::map<LinkId, Lane> lanes_;
@@ -269,13 +278,13 @@ class StepRun {
 }  // namespace
 
 Seconds list_schedule(std::span<const MovingUnit> units, const CostModel& costs, OpIndex op_count,
-                      std::vector<Gap>& gaps, ReservationTable& table) {
+                      std::vector<Gap>& gaps, ReservationTable& table, std::span<const Seconds> op_seconds) {
   mark_writes(units, gaps);
-  StepRun run(units, costs, op_count, gaps, table);
+  StepRun run(units, costs, op_count, gaps, table, op_seconds);
   const Seconds seconds = run.run();
   run.begin_later();
   for (Gap& gap : gaps) {
-    if (!gap.cut || gap.wraps || gap.must_cut) continue;
+    if (!gap.cut || gap.wraps || gap.must_cut || gap.birth) continue;
     const Interval<OpIndex> away{gap.tail_end, gap.window_begin};
     if (gap.tail_end < gap.window_begin && !table.fits(away, gap.bytes)) continue;
     table.reserve(away, gap.bytes);

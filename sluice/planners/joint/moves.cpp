@@ -4,28 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <span>
 
-#include "sluice/planners/bound/certified_bound.hpp"
-#include "sluice/planners/joint/gap_order.hpp"
-#include "sluice/planners/joint/list_schedule.hpp"
+#include "sluice/planners/joint/rounding.hpp"
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/schedule/pack.hpp"
-#include "sluice/planners/schedule/slow_rooms.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::string_view kFirstPlanBy = "sentinel";
 constexpr std::size_t kMostSearched = 3;  // drafts that the exact search packs
-constexpr double kMostRent = 1.05;        // of what moving costs, for a gap to stay: prices are of a fluid
-
-struct Rounding {
-  std::string_view name;
-  double memory = 1;  // of the budget, when prices are sought: less leaves room for whole tensors; 0: without prices
-  Bytes small_bytes = kSmallTensorBytes;  // units below stay
-  bool move_short_lived = false;
-};
 
 constexpr std::array kRoundings{
     Rounding{.name = "short gaps", .memory = 0},
@@ -37,10 +26,12 @@ constexpr std::array kRoundings{
     Rounding{.name = "prices of all", .small_bytes = 16 * kKiB, .move_short_lived = true},
 };
 
-// What a plan is laid out from.
-struct Draft {
-  std::vector<Gap> gaps;
-  GapOrder order;  // that may stay
+// Where ops can address slow memory.
+constexpr std::array kInPlaceRoundings{
+    Rounding{.name = "short gaps", .memory = 0},
+    Rounding{.name = "short gaps of all", .memory = 0, .small_bytes = 16 * kKiB, .move_short_lived = true},
+    Rounding{.name = "used in place", .in_place = true},
+    Rounding{.name = "used in place, all", .small_bytes = 16 * kKiB, .move_short_lived = true, .in_place = true},
 };
 
 struct PackedDraft {
@@ -53,15 +44,7 @@ struct PackedDraft {
 class MovesSearch {
  public:
   MovesSearch(const PlanRequest& request, std::vector<SlowTier> slow, std::optional<StepPrices> prices)
-      : request_(request),
-        slow_(std::move(slow)),
-        liveness_(analyze_liveness(request.graph)),
-        units_(find_moving_units(request.graph, liveness_)),
-        costs_(request.graph, request.profile, request.machine),
-        op_count_(request.graph.op_count()) {
-    place_first_come(units_, SlowRooms(slow_, op_count_, request.budgets));
-    if (prices) prices_[1] = std::move(prices);
-  }
+      : request_(request), rounder_(request, std::move(slow), std::move(prices)) {}
 
   Seconds consider(Plan plan, std::string_view made_by) {
     const Seconds seconds = simulated_seconds(request_, plan);
@@ -76,16 +59,15 @@ class MovesSearch {
   // All by the packing portfolio, and the few that come out best with the exact search.
   void try_roundings() {
     std::vector<PackedDraft> drafts;
-    for (const Rounding& rounding : kRoundings) {
-      if (best_ && request_.stopped()) return;
-      if (const std::optional<Draft> draft = draft_of(rounding)) try_draft(rounding, *draft, drafts);
-    }
+    for (const Rounding& rounding : roundings()) try_rounding(rounding, drafts);
     if (request_.draft) return;
     std::ranges::stable_sort(drafts, {}, &PackedDraft::seconds);
     drafts.resize(std::min(drafts.size(), kMostSearched));
     for (PackedDraft& each : drafts) {
       if (request_.stopped()) return;
-      const auto build = [&](const std::vector<Bytes>& capacities) { return laid_out(each.draft, capacities); };
+      const auto build = [&](const std::vector<Bytes>& capacities) {
+        return rounder_.laid_out(each.draft, capacities);
+      };
       consider(pack_with_more_capacity(request_, std::move(each.packed), build).plan, each.made_by);
     }
   }
@@ -94,20 +76,16 @@ class MovesSearch {
     std::vector<PackedDraft> drafts;
     for (const Rounding& rounding : kRoundings) {
       if (best_ || rounding.memory > 0) continue;
-      try_draft(rounding, *draft_of(rounding), drafts);
+      try_draft(rounding, *rounder_.draft_of(rounding), drafts);
     }
   }
 
   // By the list schedule alone.
   std::optional<Seconds> estimate() {
-    constexpr double kPacked = 0.95;  // of the budget: packing loses some
-    const auto capacity = static_cast<Bytes>(kPacked * static_cast<double>(request_.budgets[kFastTier]));
     std::optional<Seconds> least;
     for (const Rounding& rounding : kRoundings) {
       if (rounding.memory > 0) continue;
-      const std::optional<Draft> draft = draft_of(rounding);
-      std::vector<Gap> gaps = draft->gaps;
-      const std::optional<Seconds> seconds = place(draft->order, capacity, gaps);
+      const std::optional<Seconds> seconds = rounder_.estimate(*rounder_.draft_of(rounding));
       if (seconds) least = std::min(*seconds, least.value_or(*seconds));
     }
     return least;
@@ -121,69 +99,27 @@ class MovesSearch {
   }
 
  private:
-  std::optional<Draft> draft_of(const Rounding& rounding) {
-    Draft draft{.gaps = find_gaps(units_, op_count_, rounding.small_bytes, rounding.move_short_lived), .order = {}};
-    if (rounding.memory == 0) {
-      draft.order = order_by_length(draft.gaps, units_, costs_, op_count_);
-      return draft;
-    }
-    if (request_.draft && !prices_.contains(rounding.memory)) return std::nullopt;
-    const std::optional<StepPrices>& prices = prices_for(rounding.memory);
-    if (!prices) return std::nullopt;
-    const Payments payments(two_way_link(costs_, request_.machine), *prices);
-    draft.order = order_by_price(draft.gaps, units_, payments, op_count_, kMostRent);
-    return draft;
+  std::span<const Rounding> roundings() const {
+    if (rounder_.any_addressable()) return kInPlaceRoundings;
+    return kRoundings;
   }
 
-  const std::optional<StepPrices>& prices_for(double memory) {
-    const auto [known, is_new] = prices_.try_emplace(memory);
-    if (!is_new) return known->second;
-    std::vector<Bytes> budgets = request_.budgets;
-    budgets[kFastTier] = static_cast<Bytes>(memory * static_cast<double>(budgets[kFastTier]));
-    auto bound = certified_bound(request_.graph, costs_, request_.machine, budgets, false, kPriceSeconds);
-    if (bound) known->second = std::move(bound->prices);
-    return known->second;
+  void try_rounding(const Rounding& rounding, std::vector<PackedDraft>& drafts) {
+    if (best_ && request_.stopped()) return;
+    if (const std::optional<Draft> draft = rounder_.draft_of(rounding)) try_draft(rounding, *draft, drafts);
   }
 
   // With as much capacity as the portfolio packs.
   void try_draft(const Rounding& rounding, const Draft& draft, std::vector<PackedDraft>& drafts) {
-    const auto build = [&](const std::vector<Bytes>& capacities) { return laid_out(draft, capacities); };
+    const auto build = [&](const std::vector<Bytes>& capacities) { return rounder_.laid_out(draft, capacities); };
     Result<PackedPlan> packed = pack_with_less_capacity(request_, request_.budgets, build);
     if (!packed.ok()) return;
     const Seconds seconds = consider(packed->plan, rounding.name);
     drafts.push_back({draft, std::move(packed).value(), seconds, rounding.name});
   }
 
-  // Decides what stays, and when copies run; returns when the step ends. Nothing when an op's operands do not fit.
-  std::optional<Seconds> place(const GapOrder& order, Bytes capacity, std::vector<Gap>& gaps) const {
-    ReservationTable table(op_count_, capacity);
-    cut_all(units_, gaps, op_count_, table);
-    if (!table.fits({0, op_count_}, 0)) return std::nullopt;
-    for (const std::size_t i : order) keep_if_fits(gaps[i], op_count_, table);
-    return list_schedule(units_, costs_, op_count_, gaps, table);
-  }
-
-  std::optional<PlanBuilder> laid_out(const Draft& draft, const std::vector<Bytes>& capacities) const {
-    std::vector<Gap> gaps = draft.gaps;
-    if (!place(draft.order, capacities[kFastTier], gaps)) return std::nullopt;
-    PlanBuilder builder(request_.graph, request_.machine);
-    auto gap = gaps.begin();
-    for (std::size_t i = 0; i < units_.size(); ++i) {
-      const auto begin = gap;
-      gap = std::find_if(begin, gaps.end(), [&](const Gap& other) { return other.unit != i; });
-      const TensorSchedule schedule = schedule_of(units_[i], {begin, gap}, {.leaves = Cause::kRoomForOthers});
-      add_unit_schedule(builder, request_.graph, liveness_, units_[i], schedule);
-    }
-    return builder;
-  }
-
   const PlanRequest& request_;
-  std::vector<SlowTier> slow_;
-  Liveness liveness_;
-  std::vector<MovingUnit> units_;
-  CostModel costs_;
-  OpIndex op_count_;
-  std::map<double, std::optional<StepPrices>> prices_;  // by share of the budget
+  Rounder rounder_;
   std::optional<Plan> best_;
   Seconds seconds_ = 0;
   std::string made_by_;

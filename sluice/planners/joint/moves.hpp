@@ -3,8 +3,9 @@
 // 1. Prices. The linear program of the certified bound (planners/bound) says what fast memory is worth while each op
 //    runs, and a link in each slot.
 // 2. Rounding. A gap between two uses stays in the fast tier where its rent is below what going and coming back costs,
-//    the clearest first, as long as there is room. Several ways to round make a plan each. Where the program does not
-//    reckon with the machine, short gaps stay.
+//    the clearest first, as long as there is room; where ops can address slow memory, uses in place are chosen as well
+//    (rounding.hpp). Several ways to round make a plan each. Where the program does not reckon with the machine, short
+//    gaps stay.
 // 3. List schedule (list_schedule.hpp): the step is run in time, and copies begin when lane and room allow.
 // 4. Choice by the simulator, sentinel's plan among them: no plan of this is predicted slower than that.
 #pragma once

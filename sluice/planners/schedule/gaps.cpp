@@ -10,15 +10,30 @@ std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count) {
   return {{gap.previous_use + 1, op_count}, {0, gap.next_use}};
 }
 
+namespace {
+
+// The step makes it, and may make it in its slow tier.
+bool may_begin_slow(const MovingUnit& unit, const std::set<TierId>& usable) {
+  const bool made = !unit.persistent && (unit.may_move || unit.short_lived);
+  return made && unit.uses.front().writes && !unit.uses.front().reads && usable.contains(unit.slow.id);
+}
+
+}  // namespace
+
 std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes,
-                           bool move_short_lived) {
+                           bool move_short_lived, const std::set<TierId>& usable) {
   std::vector<Gap> gaps;
   for (std::size_t index = 0; index < units.size(); ++index) {
     const MovingUnit& unit = units[index];
     const auto& uses = unit.uses;
     const Bytes bytes = unit.moved_bytes;
+    if (bytes < small_bytes) continue;
+    if (may_begin_slow(unit, usable)) {
+      const OpIndex first = uses.front().op;
+      gaps.push_back({.unit = index, .bytes = bytes, .previous_use = first - 1, .next_use = first, .birth = true});
+    }
     const bool may_move = unit.may_move || (move_short_lived && unit.short_lived);
-    if (!may_move || bytes < small_bytes) continue;
+    if (!may_move) continue;
     for (std::size_t i = 0; i + 1 < uses.size(); ++i) {
       if (uses[i].op + 1 == uses[i + 1].op || uses[i].op < unit.complete_after) continue;
       gaps.push_back({.unit = index, .bytes = bytes, .previous_use = uses[i].op, .next_use = uses[i + 1].op});
@@ -84,6 +99,7 @@ void mark_writes_of(const std::vector<Use>& uses, std::vector<Gap>::iterator beg
   bool slow_valid = starts_slow;  // there since the step's start
   bool in_slow = starts_slow && (end - 1)->left_slow;
   auto gap = begin;
+  if (gap->birth) in_slow = slow_valid = (gap++)->left_slow;
   for (const Use& use : uses) {
     if (use.writes && !in_slow) slow_valid = false;
     if (gap == end || gap->previous_use != use.op) continue;
@@ -113,10 +129,18 @@ void cut_all(std::span<const MovingUnit> units, std::vector<Gap>& gaps, OpIndex 
     table.reserve(units[i].range, has_gaps[i] ? units[i].moved_bytes : units[i].kept_bytes);
   }
   for (Gap& gap : gaps) {
-    gap.cut = true;
+    gap.cut = !gap.birth || gap.left_slow;
     gap.tail_end = gap.previous_use + 1;
     gap.window_begin = gap.next_use;
     for (const auto& range : gap_ranges(gap, op_count)) table.reserve(range, -gap.bytes);
+  }
+}
+
+void release_uses_in_slow(std::span<const MovingUnit> units, const std::vector<Gap>& gaps, ReservationTable& table) {
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    if (!gaps[i].left_slow) continue;
+    const std::vector<Use> uses = uses_behind(gaps, i, units[gaps[i].unit].uses);
+    table.reserve({uses.front().op, uses.back().op + 1}, -gaps[i].bytes);
   }
 }
 
@@ -149,8 +173,9 @@ TensorSchedule schedule_of(const MovingUnit& unit, std::span<const Gap> gaps, co
     schedule.pieces.push_back(*open);
     open.reset();
   };
+  const bool made_slow = !gaps.empty() && gaps.front().birth && gaps.front().left_slow;
   if (wrap == nullptr) {
-    begin(unit.range.begin, unit.uses.front().op);
+    if (!made_slow) begin(unit.range.begin, unit.uses.front().op);
   } else if (!wrap->left_slow) {
     fetch(*wrap);
   }

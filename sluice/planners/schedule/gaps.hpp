@@ -1,5 +1,7 @@
 // Gaps: the stretches between two uses of a unit, over which it may stay in the fast tier or leave it.
 // A persistent unit also has a gap that wraps around the step: from its last use to its first use in the next step.
+// Where asked for, what the step makes has one of no length before its first use, its birth: left in the slow tier, it
+// is made there.
 #pragma once
 
 #include <compare>
@@ -19,6 +21,7 @@ struct Gap {
   OpIndex previous_use = 0;
   OpIndex next_use = 0;  // of the next step when `wraps`
   bool wraps = false;
+  bool birth = false;        // cut only where it is left slow
   bool may_leave = true;     // its prefetch may be left out
   bool cut = false;          // the tensor leaves the fast tier
   bool must_cut = false;     // it cannot stay: it is, or will be, used in the slow tier at one of the gap's ends
@@ -42,9 +45,9 @@ std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count);
 
 // All gaps of at least one op that may be cut, grouped by unit and ascending within a unit (the wrapping one last).
 // Units below `small_bytes` and units that may not move have no gaps. Short-lived units have none either, unless
-// `move_short_lived` is set.
+// `move_short_lived` is set, but births where these are asked for: of units whose slow tier is in `usable`.
 std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes,
-                           bool move_short_lived = false);
+                           bool move_short_lived = false, const std::set<TierId>& usable = {});
 
 // Marks the gaps whose prefetch is among `left_out` and may be left out, and those that must be cut because of it.
 void leave_in_slow(std::vector<Gap>& gaps, const std::set<PrefetchKey>& left_out);
@@ -52,6 +55,9 @@ void leave_in_slow(std::vector<Gap>& gaps, const std::set<PrefetchKey>& left_out
 // The uses after `gap`, up to the unit's next gap: either all of them find the tensor in the fast tier, or none does.
 // `gaps` are all that find_gaps() returned; `gap` is the index of one of them.
 std::vector<Use> uses_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<Use>& uses);
+
+// Gives back the room of uses that find their unit in the slow tier, after cut_all().
+void release_uses_in_slow(std::span<const MovingUnit> units, const std::vector<Gap>& gaps, ReservationTable& table);
 
 // What a prefetch brings its unit for: every use until the unit leaves again. The unit stays over the gaps between
 // these uses, which are not `cut`.

@@ -53,7 +53,6 @@ class IntervalScheduler {
   IntervalSchedule schedules() const;
 
  private:
-  void release_uses_in_slow();
   int interval_of(OpIndex op) const { return cut_.interval_of_op[op]; }
   Seconds start_of(OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
   Seconds duration(const Gap& gap) const;
@@ -87,19 +86,11 @@ bool IntervalScheduler::everything_fits() const {
 // Everything outside the gaps: a unit's live range less the gaps that may be cut.
 bool IntervalScheduler::reserve_operands() {
   cut_all(problem_.units, gaps_, problem_.graph.op_count(), table_);
-  release_uses_in_slow();
+  release_uses_in_slow(problem_.units, gaps_, table_);
   for (OpIndex op = 0; op < problem_.graph.op_count(); ++op) {
     if (table_.used(op) > table_.capacity()) return false;
   }
   return true;
-}
-
-void IntervalScheduler::release_uses_in_slow() {
-  for (std::size_t i = 0; i < gaps_.size(); ++i) {
-    if (!gaps_[i].left_slow) continue;
-    const std::vector<Use> uses = uses_behind(gaps_, i, problem_.units[gaps_[i].unit].uses);
-    table_.reserve({uses.front().op, uses.back().op + 1}, -gaps_[i].bytes);
-  }
 }
 
 Seconds IntervalScheduler::duration(const Gap& gap) const {
