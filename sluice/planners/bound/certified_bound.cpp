@@ -68,11 +68,54 @@ TwoWayLink two_way_link(const CostModel& costs, const Machine& machine) {
 
 namespace {
 
+// A machine as if it had two tiers, on which every plan of it takes no longer.
+struct TwoTiers {
+  Bytes fast = 0;
+  TwoWayLink link;
+  bool in_place = false;  // ops may use the slow one in place
+};
+
+// Links between memory that ops can use and tiers that they cannot. What copies over other links take from compute may
+// be what these would take: they take nothing.
+TwoWayLink far_link(const CostModel& costs, const Machine& machine, const std::vector<bool>& near) {
+  std::vector<LinkId> in, out;
+  for (LinkId id = 0; id < static_cast<LinkId>(machine.links.size()); ++id) {
+    const bool from_near = near[as_index(machine.link(id).from)];
+    const bool to_near = near[as_index(machine.link(id).to)];
+    if (from_near != to_near) (to_near ? in : out).push_back(id);
+  }
+  TwoWayLink link;
+  if (in.size() == 1 && out.size() == 1) {
+    link = link_of_one_tier(costs, machine, in.front(), out.front());
+  } else {
+    BytesPerSecond all_in = 0, all_out = 0;
+    for (const LinkId id : in) all_in += machine.link(id).bandwidth;
+    for (const LinkId id : out) all_out += machine.link(id).bandwidth;
+    link = {.in = {1 / all_in, 0}, .out = {0, 1 / all_out}};
+  }
+  link.in_lost = link.out_lost = 0;
+  return link;
+}
+
+// All slow tiers as one; and where ops can use some of them and not others, those that they can use as fast as the fast
+// one, and as large as all of them together.
+std::vector<TwoTiers> two_tier_views(const CostModel& costs, const Machine& machine, std::span<const Bytes> budgets) {
+  std::vector<TwoTiers> views{{budgets[kFastTier], two_way_link(costs, machine), true}};
+  std::vector<bool> near;
+  Bytes bytes = 0;
+  for (TierId tier = 0; tier < static_cast<TierId>(machine.tiers.size()); ++tier) {
+    near.push_back(tier == kFastTier || machine.addresses(kMainProcessor, tier));
+    if (near.back()) bytes += budgets[as_index(tier)];
+  }
+  const auto count = std::ranges::count(near, true);
+  if (count > 1 && count < std::ssize(near)) views.push_back({bytes, far_link(costs, machine, near), false});
+  return views;
+}
+
 // A step as the certificate wants it, with what it refers to.
 struct StepToBound {
-  StepToBound(const Graph& graph, const CostModel& costs, const Machine& machine, Bytes fast, bool encoded)
-      : step{graph, op_seconds, two_way_link(costs, machine), fast, moved_share},
-        in_place(in_place_costs(graph, costs, machine)) {
+  StepToBound(const Graph& graph, const CostModel& costs, const Machine& machine, const TwoTiers& tiers, bool encoded)
+      : step{graph, op_seconds, tiers.link, tiers.fast, moved_share} {
     for (OpIndex op = 0; op < graph.op_count(); ++op) op_seconds.push_back(costs.op_seconds(op));
     for (TensorId id = 0; id < graph.tensor_count(); ++id) {
       const Tensor& tensor = graph.tensor(id);
@@ -80,6 +123,7 @@ struct StepToBound {
       const Bytes moved = may_shrink ? costs.moved_bytes({id, tensor.bytes, own_encoding(tensor)}) : tensor.bytes;
       moved_share.push_back(moved < tensor.bytes ? static_cast<double>(moved) / static_cast<double>(tensor.bytes) : 1);
     }
+    if (tiers.in_place) in_place = in_place_costs(graph, costs, machine);
     step.op_seconds = op_seconds;
     step.moved_share = moved_share;
     step.in_place = in_place;
@@ -89,8 +133,8 @@ struct StepToBound {
 
   std::vector<Seconds> op_seconds;
   std::vector<double> moved_share;
-  BoundedStep step;
   std::vector<std::vector<UseInPlace>> in_place;
+  BoundedStep step;
 };
 
 bool is_reckoned_with(const Graph& graph, const Machine& machine) {
@@ -105,11 +149,16 @@ bool encodes(const Plan& plan) { return staging_bytes(plan) > 0; }
 std::optional<CertifiedBound> certified_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
                                               std::span<const Bytes> budgets, bool encoded, Seconds time_limit) {
   if (!is_reckoned_with(graph, machine)) return std::nullopt;
-  const StepToBound bounded(graph, costs, machine, budgets[kFastTier], encoded);
-  CertifiedBound bound;
-  bound.prices = find_prices(bounded.step, time_limit);
-  bound.seconds = certified_seconds(bounded.step, bound.prices).value();
-  return bound;
+  const std::vector<TwoTiers> views = two_tier_views(costs, machine, budgets);
+  std::optional<CertifiedBound> best;
+  for (const TwoTiers& tiers : views) {
+    const StepToBound bounded(graph, costs, machine, tiers, encoded);
+    CertifiedBound bound{.link = tiers.link};
+    bound.prices = find_prices(bounded.step, time_limit / static_cast<double>(views.size()));
+    bound.seconds = certified_seconds(bounded.step, bound.prices).value();
+    if (!best || bound.seconds > best->seconds) best = std::move(bound);
+  }
+  return best;
 }
 
 void certify(const Graph& graph, const Profile& profile, const Machine& machine, Plan& plan, Seconds time_limit) {
@@ -131,8 +180,22 @@ Machine faster(Machine machine, double times) {
   return machine;
 }
 
-TwoWayLink two_way_link_of(const Graph& graph, const Profile& profile, const Machine& machine, const Plan& plan) {
-  return two_way_link(PlanCosts(graph, profile, machine, plan).costs(), machine);
+// Of those views of the machine that the prices can be of, the one of which they prove most.
+Result<std::pair<Seconds, std::size_t>> best_view(const PlanCosts& costs, const Machine& machine, const Plan& plan) {
+  const std::vector<TwoTiers> views = two_tier_views(costs.costs(), machine, plan.budgets);
+  Result<std::pair<Seconds, std::size_t>> best = Error{ErrorCode::kBadInput, "no view of the machine"};
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const StepToBound bounded(costs.graph(), costs.costs(), machine, views[i], encodes(plan));
+    const Result<Seconds> seconds = certified_seconds(bounded.step, *plan.prices);
+    if (!seconds.ok()) return seconds.error();
+    if (!best.ok() || *seconds > best->first) best = std::pair{*seconds, i};
+  }
+  return best;
+}
+
+TwoWayLink link_of_view(const Graph& graph, const Profile& profile, const Machine& machine, const Plan& plan,
+                        std::size_t view) {
+  return two_tier_views(PlanCosts(graph, profile, machine, plan).costs(), machine, plan.budgets)[view].link;
 }
 
 }  // namespace
@@ -143,15 +206,17 @@ std::optional<Worth> worth_by_prices(const Graph& graph, const Profile& profile,
   constexpr double kFaster = 1.1;
   const PlanCosts costs(graph, profile, machine, plan);
   if (!plan.prices || !is_reckoned_with(costs.graph(), machine)) return std::nullopt;
-  StepToBound bounded(costs.graph(), costs.costs(), machine, plan.budgets[kFastTier], encodes(plan));
-  const auto now = certified_seconds(bounded.step, *plan.prices);
-  if (!now.ok()) return std::nullopt;
+  const auto best = best_view(costs, machine, plan);
+  if (!best.ok()) return std::nullopt;
+  const auto [now, view] = *best;
+  StepToBound bounded(costs.graph(), costs.costs(), machine, two_tier_views(costs.costs(), machine, plan.budgets)[view],
+                      encodes(plan));
   // At the same prices: what they prove of a machine that is a little larger or faster (the envelope theorem).
   bounded.step.fast += kMiB;
-  Worth worth{.per_mib = *now - certified_seconds(bounded.step, *plan.prices).value()};
+  Worth worth{.per_mib = now - certified_seconds(bounded.step, *plan.prices).value()};
   bounded.step.fast -= kMiB;
-  bounded.step.link = two_way_link_of(graph, profile, faster(machine, kFaster), plan);
-  worth.per_tenth_of_speed = *now - certified_seconds(bounded.step, *plan.prices).value();
+  bounded.step.link = link_of_view(graph, profile, faster(machine, kFaster), plan, view);
+  worth.per_tenth_of_speed = now - certified_seconds(bounded.step, *plan.prices).value();
   const std::vector<double>& room = plan.prices->room;
   for (OpIndex op = 0; op < costs.graph().op_count(); ++op) worth.dearest.push_back(op);
   std::ranges::stable_sort(worth.dearest, std::ranges::greater{}, [&](OpIndex op) { return room[as_index(op)]; });
@@ -167,8 +232,9 @@ Result<Seconds> bound_by_prices(const Graph& graph, const Profile& profile, cons
   if (!plan.prices || !is_reckoned_with(costs.graph(), machine)) {
     return Error{ErrorCode::kUnsupported, "no prices prove a bound of this plan"};
   }
-  const StepToBound bounded(costs.graph(), costs.costs(), machine, plan.budgets[kFastTier], encodes(plan));
-  return certified_seconds(bounded.step, *plan.prices);
+  const auto best = best_view(costs, machine, plan);
+  if (!best.ok()) return best.error();
+  return best->first;
 }
 
 }  // namespace sluice

@@ -14,10 +14,13 @@ namespace sluice {
 struct CertifiedBound {
   Seconds seconds = 0;
   StepPrices prices;
+  TwoWayLink link;  // that the prices are of
 };
 
 // Links between the fast tier and all slow ones as one. That of a single slow tier carries what the simulator lets it;
 // of several, all of them at once, for nothing.
+// Where ops can use some slow tiers and not others, a step is also bounded as if those that they can use were a part of
+// the fast tier, and the higher of both bounds counts.
 TwoWayLink two_way_link(const CostModel& costs, const Machine& machine);
 
 // `costs` are those of `graph` on `machine`; budgets by TierId. `encoded`: tensors may move encoded. The prices are
