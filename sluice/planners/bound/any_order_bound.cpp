@@ -18,9 +18,14 @@ namespace {
 // Of sums that the simulator makes in another order.
 constexpr double kBelowItsRounding = 1 - 1e-12;
 
-// Ops use no slow tier in place, and the rest as has_prices() says.
-bool has_epoch_prices(const Graph& graph, const Machine& machine) {
-  return has_prices(graph, machine) && std::none_of(machine.tiers.begin() + 1, machine.tiers.end(), std::mem_fn(&Tier::addressable));
+// Those of the machine in which ops use no slow tier in place.
+std::vector<TwoTiers> moving_views(const Graph& graph, const CostModel& costs, const Machine& machine,
+                                   std::span<const Bytes> budgets) {
+  if (!has_prices(graph, machine)) return {};
+  std::vector<TwoTiers> views = two_tier_views(costs, machine, budgets);
+  const bool uses = std::any_of(machine.tiers.begin() + 1, machine.tiers.end(), std::mem_fn(&Tier::addressable));
+  std::erase_if(views, [&](const TwoTiers& view) { return view.in_place && uses; });
+  return views;
 }
 
 // Everything that must run, once, by the processor that has most of it.
@@ -63,11 +68,12 @@ AnyOrderBound any_order_bound(const Graph& graph, const CostModel& costs, const 
                               std::span<const Bytes> budgets, bool encoded, Seconds time_limit) {
   const AnyOrder order = order_of(graph, costs);
   AnyOrderBound bound{least_compute(graph, order), {}};
-  if (!has_epoch_prices(graph, machine)) return bound;
-  const StepToBound step(graph, costs, machine, budgets[kFastTier], encoded);
-  StepPrices prices = find_any_order_prices(step.step, order, time_limit);
-  const Seconds proved = certified_any_order_seconds(step.step, order, prices).value();
-  if (proved > bound.seconds) bound = {proved, std::move(prices)};
+  for (const TwoTiers& tiers : moving_views(graph, costs, machine, budgets)) {
+    const StepToBound step(graph, costs, machine, tiers, encoded);
+    StepPrices prices = find_any_order_prices(step.step, order, time_limit);
+    const Seconds proved = certified_any_order_seconds(step.step, order, prices).value();
+    if (proved > bound.seconds) bound = {proved, std::move(prices)};
+  }
   return bound;
 }
 
@@ -86,12 +92,16 @@ void certify_any_order(const Graph& graph, const Profile& profile, const Machine
 Result<Seconds> any_order_bound_by_prices(const Graph& graph, const Profile& profile, const Machine& machine,
                                           const Plan& plan) {
   const std::optional<ChosenStep> step = chosen(graph, profile, plan);
-  if (!step || !plan.any_order_prices || !has_epoch_prices(step->step.graph, machine)) {
-    return Error{ErrorCode::kUnsupported, "no prices prove a bound on any order of this plan's step"};
-  }
+  Result<Seconds> best = Error{ErrorCode::kUnsupported, "no prices prove a bound on any order of this plan's step"};
+  if (!step || !plan.any_order_prices) return best;
   const CostModel costs(step->step.graph, step->profile, machine);
-  const StepToBound bounded(step->step.graph, costs, machine, plan.budgets[kFastTier], staging_bytes(plan) > 0);
-  return certified_any_order_seconds(bounded.step, order_of(step->step.graph, costs), *plan.any_order_prices);
+  const AnyOrder order = order_of(step->step.graph, costs);
+  for (const TwoTiers& tiers : moving_views(step->step.graph, costs, machine, plan.budgets)) {
+    const StepToBound bounded(step->step.graph, costs, machine, tiers, staging_bytes(plan) > 0);
+    const Result<Seconds> proved = certified_any_order_seconds(bounded.step, order, *plan.any_order_prices);
+    if (!best.ok() || (proved.ok() && *proved > *best)) best = proved;
+  }
+  return best;
 }
 
 }  // namespace sluice

@@ -79,7 +79,8 @@ TEST(AnyOrderBound, NoPlanInARandomOrderIsFasterThanAnyPricesProve) {
       ASSERT_DOUBLE_EQ(any_order_bound_by_prices(graph, profile, machine, plan).value(), plan.lower_bound_seconds);
     }
     const CostModel costs(graph, profile, machine);
-    const StepToBound bounded(graph, costs, machine, plan.budgets[kFastTier], false);
+    const TwoTiers tiers{plan.budgets[kFastTier], two_way_link(costs, machine)};
+    const StepToBound bounded(graph, costs, machine, tiers, false);
     const AnyOrder order = find_any_order(graph, bounded.op_seconds);
     for (std::uint64_t turn = 0; turn < 20; ++turn) {
       const StepPrices prices = random_epoch_prices(order.epochs(), turn % 2 == 0 ? 1e-10 : 1e-9, seed * 100 + turn);

@@ -7,6 +7,7 @@
 
 #include "sluice/plan/plan.hpp"
 #include "sluice/plan/prices.hpp"
+#include "sluice/planners/bound/two_tiers.hpp"
 #include "sluice/profile/cost_model.hpp"
 
 namespace sluice {
@@ -14,11 +15,8 @@ namespace sluice {
 struct CertifiedBound {
   Seconds seconds = 0;
   StepPrices prices;
+  TwoWayLink link;  // that the prices are of
 };
-
-// Links between the fast tier and all slow ones as one. That of a single slow tier carries what the simulator lets it;
-// of several, all of them at once, for nothing.
-TwoWayLink two_way_link(const CostModel& costs, const Machine& machine);
 
 // `costs` are those of `graph` on `machine`; budgets by TierId. `encoded`: tensors may move encoded. The prices are
 // sought for `time_limit` at most; what they prove holds in any case. Nothing where ops run on several processors, and

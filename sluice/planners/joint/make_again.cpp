@@ -65,7 +65,7 @@ bool improve(const PlanRequest& request, std::vector<Saving> (SavingSearch::*fin
   double part = kPartOfGain;
   for (int round = 0; round < kPriceRounds && !request.stopped(); ++round) {
     const CostModel costs(best.step.graph, best.profile, request.machine);
-    const SavingSearch search(best.step.graph, costs, two_way_link(costs, request.machine), best.bound.prices);
+    const SavingSearch search(best.step.graph, costs, best.bound.link, best.bound.prices);
     std::vector<Saving> savings = (search.*find)();
     if (together(savings) < (1 - kLowerBound) * best.bound.seconds) break;
     const std::vector<Saving> chosen = choose_apart(std::move(savings), part * (best.bound.seconds - best.least));

@@ -1,0 +1,25 @@
+#include "sluice/planners/bound/step_to_bound.hpp"
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/encoding.hpp"
+#include "sluice/planners/bound/in_place_costs.hpp"
+
+namespace sluice {
+
+StepToBound::StepToBound(const Graph& graph, const CostModel& costs, const Machine& machine, const TwoTiers& tiers,
+                         bool encoded)
+    : step{graph, op_seconds, tiers.link, tiers.fast, moved_share} {
+  for (OpIndex op = 0; op < graph.op_count(); ++op) op_seconds.push_back(costs.op_seconds(op));
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Tensor& tensor = graph.tensor(id);
+    const bool may_shrink = encoded && tensor.bytes > 0;
+    const Bytes moved = may_shrink ? costs.moved_bytes({id, tensor.bytes, own_encoding(tensor)}) : tensor.bytes;
+    moved_share.push_back(moved < tensor.bytes ? static_cast<double>(moved) / static_cast<double>(tensor.bytes) : 1);
+  }
+  if (tiers.in_place) in_place = in_place_costs(graph, costs, machine);
+  step.op_seconds = op_seconds;
+  step.moved_share = moved_share;
+  step.in_place = in_place;
+}
+
+}  // namespace sluice
