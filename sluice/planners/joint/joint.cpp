@@ -1,8 +1,8 @@
 // Our own planner: what is made again, which updates run later, what moves and when.
 //
 // Steps in several orders are drafted, each by prices of memory and links; the three whose drafts are fastest are
-// planned with care (moves.hpp). The simulator says which is best, and whether it is so much better than sentinel's
-// plan of the graph's own order that a prediction can tell (kWorthMoreTraffic).
+// planned with care (moves.hpp) and by sentinel. The fastest plan of each, and sentinel's of the graph's own order, are
+// judged under noise (finalists.hpp).
 //
 // A first plan, of short gaps, is there after a fraction of a second; who stops the search gets the fastest plan of all
 // that were made until then (PlanningWatch).
@@ -17,6 +17,7 @@
 #include <span>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/planners/joint/finalists.hpp"
 #include "sluice/planners/joint/make_again.hpp"
 #include "sluice/planners/joint/moves.hpp"
 #include "sluice/planners/joint/savings.hpp"
@@ -75,6 +76,12 @@ std::vector<OpIndex> composed(const std::vector<OpIndex>& order, std::vector<OpI
   return again;
 }
 
+Result<TimedPlan> plan_either_way(const PlanRequest& request, const std::optional<StepPrices>& prices) {
+  Result<TimedPlan> sentinel = plan_by_sentinel(request);
+  Result<TimedPlan> moves = plan_moves(request, prices);
+  return moves.ok() && (!sentinel.ok() || moves->seconds < sentinel->seconds) ? std::move(moves) : std::move(sentinel);
+}
+
 class JointSearch {
  public:
   explicit JointSearch(const PlanRequest& request) : request_(request) {}
@@ -85,7 +92,6 @@ class JointSearch {
     if (so_far_ && request_.stopped()) return stopped_early();
     Result<TimedPlan> sentinel = plan_by_sentinel(request_);
     if (sentinel.ok()) {
-      sentinel->plan.planner_config.emplace_back("made_by", "sentinel");
       remember(*sentinel);
       const CostModel costs(request_.graph, request_.profile, request_.machine);
       if (sentinel->seconds <= (1 + kNothing) * compute_without_repetitions(request_.graph, costs)) return sentinel;
@@ -93,10 +99,10 @@ class JointSearch {
     report(kSentinelDone);
     add_steps();
     keep_fastest_drafts();
-    Result<TimedPlan> best = plan_steps();
+    std::vector<TimedPlan> others = plan_steps();
     if (so_far_ && request_.stopped()) return stopped_early();
-    const bool clear = best.ok() && (!sentinel.ok() || best->seconds <= kWorthMoreTraffic * sentinel->seconds);
-    return clear ? std::move(best) : std::move(sentinel);
+    if (!sentinel.ok() && others.empty()) return sentinel;
+    return steadiest(request_, sentinel.ok() ? std::optional(*std::move(sentinel)) : std::nullopt, std::move(others));
   }
 
  private:
@@ -140,19 +146,23 @@ class JointSearch {
     steps_.resize(std::min(steps_.size(), kMostPlanned));
   }
 
-  // With care: the fastest of them.
-  Result<TimedPlan> plan_steps() {
-    Result<TimedPlan> best = Error{ErrorCode::kInfeasible, "no plan yet"};
+  // With care: the fastest plan of each.
+  std::vector<TimedPlan> plan_steps() {
+    std::vector<TimedPlan> plans;
     for (std::size_t i = 0; i < steps_.size() && !request_.stopped(); ++i) {
       const auto asked = this->asked(steps_[i]);
-      Result<TimedPlan> plan = plan_moves(asked->request(), steps_[i].prices);
-      if (!best.ok() || (plan.ok() && plan->seconds < best->seconds)) {
-        best = std::move(plan);
-        if (best.ok()) remember(*best = given(*asked, std::move(*best)));
+      if (Result<TimedPlan> plan = plan_step(asked->request(), steps_[i]); plan.ok()) {
+        plans.push_back(given(*asked, std::move(*plan)));
+        remember(plans.back());
       }
       report(between(kDraftsDone, 1, i + 1, steps_.size()));
     }
-    return best;
+    return plans;
+  }
+
+  // What sentinel makes of the graph's own order is there already.
+  static Result<TimedPlan> plan_step(const PlanRequest& request, const Step& step) {
+    return step.schedule.empty() ? plan_moves(request, step.prices) : plan_either_way(request, step.prices);
   }
 
   std::unique_ptr<RescheduledRequest> asked(const Step& step) const {
@@ -186,7 +196,7 @@ class JointSearch {
 };
 
 Result<Plan> plan_joint(const PlanRequest& request) {
-  Result<TimedPlan> best = request.draft ? plan_moves(request) : JointSearch(request).run();
+  Result<TimedPlan> best = request.draft ? plan_either_way(request, {}) : JointSearch(request).run();
   if (!best.ok()) return best.error();
   return std::move(best->plan);
 }

@@ -58,7 +58,8 @@ class MovesSearch {
         liveness_(analyze_liveness(request.graph)),
         units_(find_moving_units(request.graph, liveness_)),
         costs_(request.graph, request.profile, request.machine),
-        op_count_(request.graph.op_count()) {
+        op_count_(request.graph.op_count()),
+        no_schedule_(request.graph, request.machine) {
     place_first_come(units_, SlowRooms(slow_, op_count_, request.budgets));
     if (prices) prices_[1] = std::move(prices);
   }
@@ -166,7 +167,7 @@ class MovesSearch {
   std::optional<PlanBuilder> laid_out(const Draft& draft, const std::vector<Bytes>& capacities) const {
     std::vector<Gap> gaps = draft.gaps;
     if (!place(draft.order, capacities[kFastTier], gaps)) return std::nullopt;
-    PlanBuilder builder(request_.graph, request_.machine);
+    PlanBuilder builder = no_schedule_;
     auto gap = gaps.begin();
     for (std::size_t i = 0; i < units_.size(); ++i) {
       const auto begin = gap;
@@ -183,6 +184,7 @@ class MovesSearch {
   std::vector<MovingUnit> units_;
   CostModel costs_;
   OpIndex op_count_;
+  PlanBuilder no_schedule_;                             // what every plan begins as; making one reads the whole graph
   std::map<double, std::optional<StepPrices>> prices_;  // by share of the budget
   std::optional<Plan> best_;
   Seconds seconds_ = 0;
@@ -208,6 +210,7 @@ Result<TimedPlan> plan_by_sentinel(const PlanRequest& request) {
   PlanRequest asked = request;
   asked.additions = sentinel.additions;
   SLUICE_ASSIGN(Plan plan, sentinel.entry->plan(asked));
+  plan.planner_config.emplace_back("made_by", kFirstPlanBy);
   const Seconds seconds = simulated_seconds(request, plan);
   return TimedPlan{std::move(plan), seconds};
 }
@@ -215,11 +218,9 @@ Result<TimedPlan> plan_by_sentinel(const PlanRequest& request) {
 Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrices> prices) {
   SLUICE_ASSIGN(std::vector<SlowTier> slow, find_slow_tiers("joint", request.machine));
   MovesSearch search(request, std::move(slow), std::move(prices));
-  Result<TimedPlan> first = plan_by_sentinel(request);
-  if (first.ok()) search.consider(std::move(first->plan), kFirstPlanBy);
   search.try_roundings();
   if (std::optional<TimedPlan> best = search.take_best()) return *std::move(best);
-  return first.error();
+  return Error{ErrorCode::kInfeasible, "no rounding has a plan"};
 }
 
 std::optional<TimedPlan> draft_moves(const PlanRequest& request, const std::optional<StepPrices>& prices) {

@@ -6,7 +6,7 @@
 //    the clearest first, as long as there is room. Several ways to round make a plan each. Where the program does not
 //    reckon with the machine, short gaps stay.
 // 3. List schedule (list_schedule.hpp): the step is run in time, and copies begin when lane and room allow.
-// 4. Choice by the simulator, sentinel's plan among them: no plan of this is predicted slower than that.
+// 4. Choice by the simulator.
 #pragma once
 
 #include <optional>
@@ -22,14 +22,15 @@ struct TimedPlan {
 };
 
 // `prices`: of this step in this budget, where they are known already. A draft (PlanRequest::draft) seeks no others, and
-// goes without the exact search for offsets. One that is stopped ends with what it has compared until then.
+// goes without the exact search for offsets. One that is stopped ends with what it has compared until then. kInfeasible
+// where no rounding has a plan.
 Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrices> prices = std::nullopt);
 
-// The plan that this one is held against.
+// The plan that the ones of this are held against: where gaps are few and large, it may be the faster one.
 Result<TimedPlan> plan_by_sentinel(const PlanRequest& request);
 
-// A plan, nearly as good as that of plan_moves(), in a tenth of its time: sentinel is not asked, and no other prices are
-// sought. Nothing where no rounding has a plan.
+// A plan, nearly as good as that of plan_moves(), in a tenth of its time: no other prices are sought. Nothing where no
+// rounding has a plan.
 std::optional<TimedPlan> draft_moves(const PlanRequest& request, const std::optional<StepPrices>& prices);
 
 // The first rounding that has a plan, without prices: what there is after a fraction of a second.
