@@ -40,6 +40,8 @@ Noise judging_noise(const Graph& graph) {
 TimedPlan steadiest(const PlanRequest& request, std::optional<TimedPlan> sentinel, std::vector<TimedPlan> others) {
   if (sentinel) std::erase_if(others, [&](const TimedPlan& each) { return each.seconds >= sentinel->seconds; });
   if (sentinel && others.empty()) return *std::move(sentinel);
+  const Seconds fastest = std::ranges::min_element(others, {}, &TimedPlan::seconds)->seconds;
+  std::erase_if(others, [&](const TimedPlan& each) { return each.seconds > kHardlySlower * fastest; });
   const Noise noise = judging_noise(request.graph);
   std::vector<Finalist> finalists;
   for (TimedPlan& each : others) finalists.push_back(judged(request, noise, std::move(each)));

@@ -4,8 +4,9 @@
 // a plan that is fastest by the plain figures may be one that waits as soon as a copy comes late. What is wrong with
 // all predictions alike, a slower disk or slower ops, is the same in each finalist's samples and cancels.
 //
-// Two rules beside that. A plan that is predicted slower than sentinel's without noise is no finalist. And sentinel's is
-// replaced only where the percentile is lower by half a per cent (kClearlySteadier). Chance needs no guard: with other
+// Three rules beside that. A plan that is predicted slower than sentinel's without noise is no finalist, nor is one that
+// is so by more than one per cent than the fastest: what a step usually takes is not given for what one in ten takes.
+// And sentinel's is replaced only where the percentile is lower by half a per cent (kClearlySteadier). Chance needs no guard: with other
 // seeds the ratio of two percentiles moves by 0.1 to 0.7 %, but who takes one of two equal plans by chance loses nothing.
 // The guard is for what no noise of ours shows, as a plan that moves more has more of it to suffer from; without noise,
 // it took two per cent (kWorthMoreTraffic).
@@ -22,6 +23,7 @@
 
 namespace sluice {
 
+inline constexpr double kHardlySlower = 1.01;      // than the fastest without noise
 inline constexpr double kClearlySteadier = 0.995;  // of sentinel's 90th percentile
 
 // The noise that finalists of this step are judged under.

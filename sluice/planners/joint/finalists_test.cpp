@@ -42,7 +42,7 @@ class FinalistsTest : public ::testing::Test {
 TEST_F(FinalistsTest, TakesThePlanOfTheLowestPercentile) {
   ASSERT_LT(joint_.seconds, 0.98 * sentinel_.seconds) << "or this shows nothing";
   for (const bool slow_first : {true, false}) {
-    std::vector<TimedPlan> others{joint_, predicted(slow_, 0.5 * joint_.seconds)};
+    std::vector<TimedPlan> others{joint_, predicted(slow_, 0.995 * joint_.seconds)};
     if (slow_first) std::swap(others[0], others[1]);
     const TimedPlan taken = steadiest(request_, sentinel_, std::move(others));
     EXPECT_EQ(taken.plan.migrations, joint_.plan.migrations) << "the plain prediction does not decide";
@@ -53,7 +53,7 @@ TEST_F(FinalistsTest, TakesThePlanOfTheLowestPercentile) {
 }
 
 TEST_F(FinalistsTest, SaysWhatThePlanTakesUnderNoise) {
-  const TimedPlan taken = steadiest(request_, std::nullopt, {slow_, joint_});
+  const TimedPlan taken = steadiest(request_, std::nullopt, {predicted(slow_, joint_.seconds), joint_});
   EXPECT_EQ(taken.plan.migrations, joint_.plan.migrations);
   const NoisyStep step = predict_under_noise(problem_.graph, problem_.machine, problem_.profile, joint_.plan,
                                              judging_noise(problem_.graph))
@@ -73,6 +73,13 @@ TEST_F(FinalistsTest, TakesNoPlanThatIsPredictedSlowerThanSentinels) {
   const TimedPlan taken = steadiest(request_, sentinel_, {predicted(joint_, 1.001 * sentinel_.seconds)});
   EXPECT_EQ(taken.plan.migrations, sentinel_.plan.migrations);
   EXPECT_EQ(said(taken, "compared_under_noise"), "") << "there was nothing to compare";
+}
+
+TEST_F(FinalistsTest, TakesNoPlanThatIsMuchSlowerThanTheFastest) {
+  const std::vector<TimedPlan> others{predicted(slow_, joint_.seconds / 1.02), joint_};
+  const TimedPlan taken = steadiest(request_, std::nullopt, others);
+  EXPECT_EQ(taken.plan.migrations, slow_.plan.migrations);
+  EXPECT_EQ(said(taken, "compared_under_noise"), "1 plans, 200 samples");
 }
 
 TEST_F(FinalistsTest, TakesAnotherOnlyWhereThatIsClear) {
