@@ -316,10 +316,8 @@ Status add_implementations(Prepared& prepared, const MachineArguments& machine,
                            const std::vector<std::string>& planners) {
   const bool chosen =
       std::ranges::any_of(prepared.workload.choices, [](const OpChoice& each) { return each.implementation != 0; });
-  const bool chooses = std::ranges::any_of(planners, [](const std::string& name) {
-    const PlannerEntry* const entry = find_planner(name);
-    return entry != nullptr && entry->chooses_implementations;
-  });
+  const bool chooses = std::ranges::any_of(
+      planners, [](const std::string& name) { return chooses_implementations(std::string_view(name)); });
   const bool known = has_implementation_times(prepared.profile);
   return (chosen || chooses) && !known ? measure_choices(prepared, machine) : Status();
 }

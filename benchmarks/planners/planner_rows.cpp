@@ -19,8 +19,8 @@
 namespace sluice {
 namespace {
 
-// joint takes another plan than sentinel's where that is two per cent faster: a last digit of a linear program, rounded
-// otherwise by another processor, may decide between them.
+// A last digit of a linear program, rounded otherwise by another processor, may decide between two plans that are about as
+// good under noise and differ by a per cent or two without.
 constexpr double kNoWorse = 1.025;
 
 // A problem on a machine.

@@ -33,11 +33,10 @@ class Placement {
     height_ = std::max(height_, range.end);
   }
 
-  bool fits(const OffsetItem& item, Bytes bytes, Bytes offset) {
-    const std::vector<Interval<Bytes>>& taken = ranges_beside(item);
-    return std::none_of(taken.begin(), taken.end(), [&](const Interval<Bytes>& range) {
-      return range.overlaps({offset, offset + bytes});
-    });
+  bool fits(const OffsetItem& item, Bytes bytes, Bytes offset) const {
+    bool free = true;
+    for_ranges_beside(item, [&](const Interval<Bytes>& range) { free &= !range.overlaps({offset, offset + bytes}); });
+    return free;
   }
 
   // Takes the room below everything placed later, for ever: for items that are always live. Only before place().
@@ -48,11 +47,11 @@ class Placement {
   }
 
   // The tightest hole that `bytes` fits into while the item is live; the lowest of equals; else above everything.
-  Bytes best_offset(const OffsetItem& item, Bytes bytes) {
+  Bytes best_offset(const OffsetItem& item, Bytes bytes) const {
     Bytes best = -1;
     Bytes tightest = std::numeric_limits<Bytes>::max();
     Bytes free_from = floor_;
-    for (const Interval<Bytes>& range : ranges_beside(item)) {
+    for_ranges_beside(item, [&](const Interval<Bytes>& range) {
       const Bytes begin = align_up(free_from, item.alignment);
       const Bytes hole = range.begin - begin;
       if (hole >= bytes && hole < tightest) {
@@ -60,7 +59,7 @@ class Placement {
         best = begin;
       }
       free_from = std::max(free_from, range.end);
-    }
+    });
     return best >= 0 ? best : align_up(free_from, item.alignment);
   }
 
@@ -87,19 +86,24 @@ class Placement {
     return window < windows_.size() ? windows_[window] : kNone;
   }
 
-  // Byte ranges of the rows that overlap the item in time, by ascending offset.
-  const std::vector<Interval<Bytes>>& ranges_beside(const OffsetItem& item) {
-    found_.clear();
-    for (const Row& row : rows_near(item)) {
-      const auto overlaps = [&](const Interval<Time>& live) { return live.overlaps(row.live); };
-      if (std::any_of(item.live.begin(), item.live.end(), overlaps)) found_.push_back(row.range);
+  // Visits the byte ranges of the rows that overlap the item in time, by ascending offset. Most items live once.
+  template <typename Visit>
+  void for_ranges_beside(const OffsetItem& item, const Visit& visit) const {
+    if (item.live.size() == 1) {
+      const Interval<Time> live = item.live.front();
+      for (const Row& row : rows_near(item)) {
+        if (live.overlaps(row.live)) visit(row.range);
+      }
+      return;
     }
-    return found_;
+    for (const Row& row : rows_) {
+      const auto overlaps = [&](const Interval<Time>& live) { return live.overlaps(row.live); };
+      if (std::any_of(item.live.begin(), item.live.end(), overlaps)) visit(row.range);
+    }
   }
 
   std::vector<Row> rows_;
   std::vector<std::vector<Row>> windows_;  // rows live in each window
-  std::vector<Interval<Bytes>> found_;     // scratch
   Bytes floor_ = 0;
   Bytes height_ = 0;
 };
@@ -201,9 +205,10 @@ class Packer {
 };
 
 // The lowest; the first of at most `target`. Nothing where all reach `too_high`.
-std::optional<OffsetAssignment> best_of_orders(std::span<const OffsetItem> items, Bytes target, Bytes too_high) {
+std::optional<OffsetAssignment> best_of_orders(std::span<const OffsetItem> items, Bytes most_live, Bytes target,
+                                               Bytes too_high) {
   const Packer packer(items);
-  const Bytes lower_bound = std::max(max_live_bytes(items), packer.fixed_height());
+  const Bytes lower_bound = std::max(most_live, packer.fixed_height());
   std::optional<OffsetAssignment> best;
   std::vector<Bytes> offsets(items.size());
   for (const KeyOf key_of : kPortfolio) {
@@ -243,12 +248,13 @@ Bytes max_live_bytes(std::span<const OffsetItem> items) {
 }
 
 OffsetAssignment assign_offsets(std::span<const OffsetItem> items, Bytes target) {
-  return *best_of_orders(items, target, std::numeric_limits<Bytes>::max());
+  return *best_of_orders(items, max_live_bytes(items), target, std::numeric_limits<Bytes>::max());
 }
 
 std::optional<OffsetAssignment> assign_offsets_within(std::span<const OffsetItem> items, Bytes budget) {
-  if (max_live_bytes(items) > budget) return std::nullopt;
-  return best_of_orders(items, budget, budget + 1);
+  const Bytes most_live = max_live_bytes(items);
+  if (most_live > budget) return std::nullopt;
+  return best_of_orders(items, most_live, budget, budget + 1);
 }
 
 }  // namespace sluice

@@ -63,6 +63,7 @@ class FreeMemory {
   // By ascending offset; those that last.
   std::vector<Piece> lasting(Time end) const {
     std::vector<Piece> pieces;
+    pieces.reserve(free_.size() + 2 * lent_.size());
     const auto add = [&](Bytes begin, Bytes stop, Time until) {
       if (begin < stop && until >= end) pieces.push_back({{begin, stop}, until});
     };

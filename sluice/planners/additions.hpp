@@ -10,10 +10,11 @@
 namespace sluice {
 
 struct PlannerAddition {
-  std::string_view name;         // as the user writes it
-  std::string_view summary;      // one line for --help
-  bool by_default = true;        // on where the user names no additions
-  bool wants_encodings = false;  // needs EncodingFigures in the profile
+  std::string_view name;                 // as the user writes it
+  std::string_view summary;              // one line for --help
+  bool by_default = true;                // on where the user names no additions
+  bool wants_encodings = false;          // needs EncodingFigures in the profile
+  bool chooses_implementations = false;  // looks at Profile::choices for other implementations of ops than the first
 };
 
 // The set of one planner's additions that are on. To begin with, all of them are (choose_planner() leaves out those

@@ -1,4 +1,4 @@
-// Sentinel's addition `encode`, with made-up shares of zeros.
+// The addition `encode` of sentinel and joint, with made-up shares of zeros.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,20 +26,37 @@ PlanningProblem half_zeros(const std::string& slow, BytesPerSecond link, BytesPe
   return problem;
 }
 
+// Each planner with the addition, and without.
+struct EncodingPlanner {
+  const char* planner;
+  const char* without;
+  double most;  // of the time without, that the step takes in these tests
+};
+
+class Encode : public ::testing::TestWithParam<EncodingPlanner> {
+ protected:
+  static Result<Plan> encoded_plan(const PlanRequest& request) { return make_plan(GetParam().planner, request); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Planners, Encode,
+                         ::testing::Values(EncodingPlanner{kEncoding, "sentinel", 0.9},
+                                           EncodingPlanner{"joint:additions=encode", "joint", 0.96}),
+                         [](const auto& each) { return each.param.without; });
+
 std::int64_t encoded_in(const Plan& plan) {
   return std::ranges::count_if(plan.residencies, [](const Residency& r) { return r.encoding != Encoding::kNone; });
 }
 
-TEST(Encode, MovesFewerBytesAndTakesLessTime) {
+TEST_P(Encode, MovesFewerBytesAndTakesLessTime) {
   const PlanningProblem problem = half_zeros("file", 5e8);
   for (const double share : {0.2, 0.3}) {  // with half the memory the link is no longer what is short
     SCOPED_TRACE(share);
-    const auto plain = make_plan("sentinel", problem.request(share));
-    const auto encoded = make_plan(kEncoding, problem.request(share));
+    const auto plain = make_plan(GetParam().without, problem.request(share));
+    const auto encoded = encoded_plan(problem.request(share));
     ASSERT_TRUE(plain.ok() && encoded.ok());
     EXPECT_EQ(encoded_in(*plain), 0) << "only where it is named";
     EXPECT_GT(encoded_in(*encoded), 10);
-    EXPECT_LT(encoded->predicted_step_seconds, 0.9 * plain->predicted_step_seconds);
+    EXPECT_LT(encoded->predicted_step_seconds, GetParam().most * plain->predicted_step_seconds);
     EXPECT_GE(encoded->predicted_step_seconds, encoded->order_bound_seconds);
     EXPECT_LE(encoded->arena_bytes[0], encoded->budgets[0]);
     const PlanCosts costs(problem.graph, problem.profile, problem.machine, *encoded);
@@ -53,30 +70,31 @@ TEST(Encode, MovesFewerBytesAndTakesLessTime) {
   }
 }
 
-TEST(Encode, IsNotUsedWhereTheLinkIsFasterThanTheEncoder) {
-  const auto slow_coder = make_plan(kEncoding, half_zeros("file", 5e8, 4e8).request(0.3));
+TEST_P(Encode, IsNotUsedWhereTheLinkIsFasterThanTheEncoder) {
+  const auto slow_coder = encoded_plan(half_zeros("file", 5e8, 4e8).request(0.3));
   ASSERT_TRUE(slow_coder.ok());
   EXPECT_EQ(encoded_in(*slow_coder), 0);
 }
 
-TEST(Encode, IsNotUsedWhereNobodyMeasuredOrOpsUseTheTierInPlace) {
+TEST_P(Encode, IsNotUsedWhereNobodyMeasuredOrOpsUseTheTierInPlace) {
   PlanningProblem problem = half_zeros("file", 5e8);
   problem.profile.encodings = nullptr;
-  EXPECT_EQ(encoded_in(make_plan(kEncoding, problem.request(0.3)).value()), 0);
-  EXPECT_EQ(encoded_in(make_plan(kEncoding, half_zeros("optane", 5e8).request(0.3)).value()), 0);
+  EXPECT_EQ(encoded_in(encoded_plan(problem.request(0.3)).value()), 0);
+  EXPECT_EQ(encoded_in(encoded_plan(half_zeros("optane", 5e8).request(0.3)).value()), 0);
 }
 
-TEST(Encode, IsNoPartOfWhoPlansWithSentinel) {
+TEST(EncodeElsewhere, IsNoPartOfWhoPlansWithSentinel) {
   const PlanningProblem problem = half_zeros("file", 5e8);
   const auto deferred = make_plan("deferred-updates", problem.request(0.3));
   ASSERT_TRUE(deferred.ok()) << deferred.error().message;
   EXPECT_EQ(encoded_in(*deferred), 0);
 }
 
-TEST(Encode, AsksForItsFiguresOnlyWhereItIsNamed) {
-  EXPECT_TRUE(wants_encodings(kEncoding));
+TEST_P(Encode, AsksForItsFiguresOnlyWhereItIsNamed) {
+  EXPECT_TRUE(wants_encodings(GetParam().planner));
   EXPECT_TRUE(wants_encodings("sentinel:additions=encode"));
-  for (const char* name : {"sentinel", "sentinel:additions=none", "fast-only", "oracle", "ial"}) {
+  for (const char* name :
+       {"sentinel", "joint", "joint:additions=kernels", "sentinel:additions=none", "fast-only", "oracle", "ial"}) {
     EXPECT_FALSE(wants_encodings(name)) << name;
   }
 }

@@ -15,8 +15,7 @@
 #include <memory>
 #include <set>
 
-#include "sluice/base/as_index.hpp"
-#include "sluice/graph/liveness.hpp"
+#include "sluice/planners/implementations.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
@@ -26,84 +25,11 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kKernelsPlacedBy = "sentinel";
-// Times of an op that differ by less are the same: two measurements of one implementation differ as much.
-constexpr double kClearlyFasterKernel = 0.97;
-
 // Of the fast budget, for an op's operands and workspace. The first holds any op that can run at all.
 constexpr double kShares[] = {1, 0.8, 0.6, 0.4, 0.25, 0.15, 0};
 // Of the time in which a byte leaves for the nearest slow tier and comes back: what a byte of workspace costs. Not
 // every byte drives another one out, and not every transfer is waited for.
 constexpr double kPrices[] = {0.06, 0.12, 0.25, 0.5, 1};
-
-class Implementations {
- public:
-  explicit Implementations(const PlanRequest& request) : request_(request), graph_(request.graph) {
-    for (const Op& op : graph_.ops()) operand_bytes_.push_back(bytes_beside_workspace(op));
-  }
-
-  // By op: the fastest within `room`; where none is, the one with the smallest workspace.
-  std::vector<OpChoice> fastest_within(Bytes room) const {
-    std::vector<OpChoice> choices;
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) choices.push_back({pick(op, room), graph_.op(op).processor});
-    return choices;
-  }
-
-  // By op: the one whose time and workspace cost least together, of those that the budget has room for.
-  std::vector<OpChoice> cheapest_at(double seconds_per_byte) const {
-    std::vector<OpChoice> choices;
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
-      choices.push_back({pick_at(op, seconds_per_byte), graph_.op(op).processor});
-    }
-    return choices;
-  }
-
- private:
-  Bytes bytes_beside_workspace(const Op& op) const {
-    Bytes sum = 0;
-    for (const TensorId id : distinct_operands(op)) {
-      if (op.implementations.size() < 2 || id != op.outputs.back()) sum += graph_.tensor(id).bytes;
-    }
-    return sum;
-  }
-
-  Seconds seconds(OpIndex op, std::int32_t implementation) const {
-    if (implementation == 0) return request_.profile.op_seconds[op];
-    const auto found = request_.profile.choices.find({implementation, kMainProcessor});
-    return found == request_.profile.choices.end() ? request_.profile.op_seconds[op] : found->second->warm[op];
-  }
-
-  // The first one of those that are equal, so that ops keep what they have unless another gains something.
-  std::int32_t pick(OpIndex op, Bytes room) const {
-    const std::vector<Implementation>& known = graph_.op(op).implementations;
-    std::int32_t best = 0;
-    for (std::int32_t i = 1; i < static_cast<std::int32_t>(known.size()); ++i) {
-      const bool best_fits = operand_bytes_[op] + known[as_index(best)].workspace_bytes <= room;
-      const bool fits = operand_bytes_[op] + known[as_index(i)].workspace_bytes <= room;
-      const bool smaller = known[as_index(i)].workspace_bytes < known[as_index(best)].workspace_bytes;
-      const bool faster = seconds(op, i) < kClearlyFasterKernel * seconds(op, best);
-      if (fits && best_fits ? faster : !best_fits && smaller) best = i;
-    }
-    return best;
-  }
-
-  std::int32_t pick_at(OpIndex op, double seconds_per_byte) const {
-    const std::vector<Implementation>& known = graph_.op(op).implementations;
-    const Bytes room = request_.budgets[kFastTier] - operand_bytes_[op];
-    const auto cost = [&](std::int32_t i) {
-      return seconds(op, i) + seconds_per_byte * static_cast<double>(known[as_index(i)].workspace_bytes);
-    };
-    std::int32_t best = pick(op, request_.budgets[kFastTier]);
-    const Seconds noise = (1 - kClearlyFasterKernel) * seconds(op, best);
-    for (std::int32_t i = 0; i < static_cast<std::int32_t>(known.size()); ++i) {
-      if (known[as_index(i)].workspace_bytes <= room && cost(i) + noise < cost(best)) best = i;
-    }
-    return best;
-  }
-
-  const PlanRequest& request_;
-  const Graph& graph_;
-  IdVector<OpIndex, Bytes> operand_bytes_;
-};
 
 // Choices that sentinel planned for and the simulator timed, the best of them kept.
 class KernelSearch {
@@ -112,7 +38,7 @@ class KernelSearch {
 
   Status run() {
     SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("kernel-choice", given_.machine));
-    consider(own_choices(), "");
+    consider(Implementations::first_ones(given_.graph), "");
     if (!given_.profile.choices.empty()) consider_rules(slow.front());
     return best_ ? Status() : Status(*failure_);
   }
@@ -138,15 +64,10 @@ class KernelSearch {
     const Seconds there_and_back =
         1 / given_.machine.link(slow.outward).bandwidth + 1 / given_.machine.link(slow.inward).bandwidth;
     for (const double price : kPrices) {
-      consider(implementations.cheapest_at(price * there_and_back),
+      const std::vector<double> alike(given_.graph.ops().size(), price * there_and_back);
+      consider(implementations.cheapest_at(alike),
                fmt::format("the cheapest, at {:.0f} % of moving what a workspace drives out", 100 * price));
     }
-  }
-
-  std::vector<OpChoice> own_choices() const {
-    std::vector<OpChoice> choices;
-    for (const Op& op : given_.graph.ops()) choices.push_back({0, op.processor});
-    return choices;
   }
 
   void consider(std::vector<OpChoice> choices, const std::string& rule) {

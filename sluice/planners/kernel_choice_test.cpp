@@ -6,6 +6,7 @@
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/plan_search.hpp"
+#include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
 
 namespace sluice {
@@ -41,12 +42,29 @@ std::string kernels_of(const Plan& plan) {
   return found == plan.planner_config.end() ? "" : found->second;
 }
 
-TEST(KernelChoice, TakesTheFasterKernelWhereItsWorkspaceFits) {
+// By rules and by prices: each planner, and what it is without choosing.
+struct Choosing {
+  const char* planner;
+  const char* without;
+};
+
+class KernelChoice : public ::testing::TestWithParam<Choosing> {
+ protected:
+  static Result<Plan> chosen(const PlanRequest& request) { return make_plan(GetParam().planner, request); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Planners, KernelChoice,
+                         ::testing::Values(Choosing{"kernel-choice", "sentinel"},
+                                           Choosing{"joint:additions=kernels", "joint"}),
+                         [](const auto& each) { return each.index == 0 ? "ByRules" : "ByPrices"; });
+
+TEST_P(KernelChoice, TakesTheFasterKernelWhereItsWorkspaceFits) {
   const PlanningProblem problem = two_kernels(64 * kKiB, 3);
-  const Result<Plan> plan = make_plan("kernel-choice", problem.request(0.5));
+  const Result<Plan> plan = chosen(problem.request(0.5));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_GT(count_choices(*plan).other_kernels, 10);
-  EXPECT_LT(plan->predicted_step_seconds, 0.95 * make_plan("sentinel", problem.request(0.5))->predicted_step_seconds);
+  EXPECT_LT(plan->predicted_step_seconds,
+            0.95 * make_plan(GetParam().without, problem.request(0.5))->predicted_step_seconds);
   EXPECT_THAT(kernels_of(*plan), HasSubstr("ops by others than the first"));
   const PlanGraph step(problem.graph, *plan);
   for (const Op& op : step.graph().ops()) {
@@ -55,12 +73,12 @@ TEST(KernelChoice, TakesTheFasterKernelWhereItsWorkspaceFits) {
   }
 }
 
-TEST(KernelChoice, LeavesWhatIsNotFasterOrDoesNotFit) {
+TEST_P(KernelChoice, LeavesWhatIsNotFasterOrDoesNotFit) {
   // Slower; not faster by more than measurements differ; too large.
   for (const auto& [workspace, speed] :
        {std::pair(64 * kKiB, 0.5), std::pair(64 * kKiB, 1.02), std::pair(64 * kMiB, 3.0)}) {
     const PlanningProblem problem = two_kernels(workspace, speed);
-    const Result<Plan> plan = make_plan("kernel-choice", problem.request(0.4));
+    const Result<Plan> plan = chosen(problem.request(0.4));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(count_choices(*plan).other_kernels, 0);
     EXPECT_THAT(kernels_of(*plan), HasSubstr("those that ops have anyway"));
@@ -68,7 +86,7 @@ TEST(KernelChoice, LeavesWhatIsNotFasterOrDoesNotFit) {
 }
 
 // The first kernels' workspaces are what does not fit.
-TEST(KernelChoice, PlansForBudgetsThatTheFirstKernelsCannotDoWith) {
+TEST_P(KernelChoice, PlansForBudgetsThatTheFirstKernelsCannotDoWith) {
   PlanningProblem problem = two_kernels(0, 0.5);
   for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     auto& known = problem.graph.op(op).implementations;
@@ -78,10 +96,10 @@ TEST(KernelChoice, PlansForBudgetsThatTheFirstKernelsCannotDoWith) {
   }
   PlanRequest request = problem.request(1);
   request.budgets[kFastTier] = 12 * kMiB;
-  const Result<Plan> without = make_plan("sentinel", request);
+  const Result<Plan> without = make_plan(GetParam().without, request);
   ASSERT_FALSE(without.ok());
   EXPECT_THAT(without.error().message, HasSubstr("--planner kernel-choice"));
-  const Result<Plan> plan = make_plan("kernel-choice", request);
+  const Result<Plan> plan = chosen(request);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_GT(count_choices(*plan).other_kernels, 10);
 }
@@ -90,35 +108,42 @@ TEST(KernelChoice, IsNoAdviceWhereWorkspacesAreNotWhatDoesNotFit) {
   const PlanningProblem problem = two_kernels(64 * kKiB, 3);
   PlanRequest request = problem.request(1);
   request.budgets[kFastTier] = kMiB;
-  for (const char* planner : {"sentinel", "kernel-choice"}) {
+  for (const char* planner : {"sentinel", "kernel-choice", "joint", "joint:additions=kernels"}) {
     const Result<Plan> plan = make_plan(planner, request);
     ASSERT_FALSE(plan.ok());
     EXPECT_THAT(plan.error().message, Not(HasSubstr("choose kernels"))) << planner;
   }
 }
 
-TEST(KernelChoice, AsksNothingOfAProfileWithoutOtherKernels) {
+TEST_P(KernelChoice, AsksNothingOfAProfileWithoutOtherKernels) {
   PlanningProblem problem = two_kernels(64 * kKiB, 3);
   problem.profile.choices.clear();
-  const Result<Plan> plan = make_plan("kernel-choice", problem.request(0.4));
+  const Result<Plan> plan = chosen(problem.request(0.4));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_EQ(plan->migrations, make_plan("sentinel", problem.request(0.4))->migrations);
+  EXPECT_EQ(plan->migrations, make_plan(GetParam().without, problem.request(0.4))->migrations);
+}
+
+TEST_P(KernelChoice, AsksForTimesOnlyWhereItChooses) {
+  EXPECT_TRUE(chooses_implementations(GetParam().planner));
+  EXPECT_FALSE(chooses_implementations(GetParam().without));
+  EXPECT_FALSE(chooses_implementations("joint:additions=encode"));
+  EXPECT_FALSE(chooses_implementations("oracle"));
 }
 
 // Who is given choices for all plans chooses no others.
-TEST(KernelChoice, LeavesWhatIsChosenForAllPlans) {
+TEST_P(KernelChoice, LeavesWhatIsChosenForAllPlans) {
   const PlanningProblem problem = two_kernels(64 * kKiB, 3);
   PlanRequest request = problem.request(0.5);
   request.choices.resize(problem.graph.ops().size());
   const auto first =
       std::ranges::find_if(problem.graph.ops(), [](const Op& op) { return op.implementations.size() > 1; });
   request.choices[static_cast<std::size_t>(first - problem.graph.ops().begin())].implementation = 1;
-  const Result<Plan> plan = make_plan("kernel-choice", request);
+  const Result<Plan> plan = chosen(request);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(choices_by_op(*plan, problem.graph).value(), request.choices);
 }
 
-TEST(KernelChoice, EveryPlanOfTheTrialsKeepsTheKernels) {
+TEST(KernelChoiceTrials, EveryPlanOfTheTrialsKeepsTheKernels) {
   const PlanningProblem problem = two_kernels(64 * kKiB, 3, "optane");
   const PlanRequest request = problem.request(0.4);
   const auto search = make_search("kernel-choice", request);

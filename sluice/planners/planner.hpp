@@ -77,7 +77,8 @@ struct PlannerEntry {
   // Its plans keep short-lived tensors in the fast tier, so that graph/fast_memory_bound.hpp bounds their budgets.
   bool keeps_short_lived_fast = false;
   std::vector<PlannerAddition> additions = {};  // each can be switched off
-  // It looks at Profile::choices for other implementations of ops than the first.
+  // It always looks at Profile::choices for other implementations of ops than the first; others do so where an addition
+  // that does is on (planner_name.hpp).
   bool chooses_implementations = false;
 };
 

@@ -58,6 +58,14 @@ AdditionSet default_additions(const PlannerEntry& entry) {
   return chosen;
 }
 
+// Whether one that is on does so.
+bool any_addition(const PlannerEntry& entry, AdditionSet additions, bool PlannerAddition::*does) {
+  for (std::size_t i = 0; i < entry.additions.size(); ++i) {
+    if (entry.additions[i].*does && additions.has(i)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 const PlannerEntry* find_planner(std::string_view text) {
@@ -88,12 +96,16 @@ Result<ChosenPlanner> choose_planner(std::string_view text) {
 
 bool wants_encodings(std::string_view text) {
   const Result<ChosenPlanner> chosen = choose_planner(text);
-  if (!chosen.ok()) return false;
-  const std::vector<PlannerAddition>& known = chosen->entry->additions;
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    if (known[i].wants_encodings && chosen->additions.has(i)) return true;
-  }
-  return false;
+  return chosen.ok() && any_addition(*chosen->entry, chosen->additions, &PlannerAddition::wants_encodings);
+}
+
+bool chooses_implementations(const PlannerEntry& entry, AdditionSet additions) {
+  return entry.chooses_implementations || any_addition(entry, additions, &PlannerAddition::chooses_implementations);
+}
+
+bool chooses_implementations(std::string_view text) {
+  const Result<ChosenPlanner> chosen = choose_planner(text);
+  return chosen.ok() && chooses_implementations(*chosen->entry, chosen->additions);
 }
 
 }  // namespace sluice

@@ -20,4 +20,9 @@ Result<ChosenPlanner> choose_planner(std::string_view text);
 // Whether the planner, so named, looks at Profile::encodings. False where there is no such planner.
 bool wants_encodings(std::string_view text);
 
+// Whether the planner, so named, looks at Profile::choices for other implementations. False where there is no such
+// planner.
+bool chooses_implementations(std::string_view text);
+bool chooses_implementations(const PlannerEntry& entry, AdditionSet additions);
+
 }  // namespace sluice

@@ -35,10 +35,19 @@ MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const
 }
 
 CostModel::CostModel(const Graph& graph, const Profile& profile, const Machine& machine)
+    : CostModel(graph, profile, machine, std::make_shared<const OpTraffic>(graph, machine.cache_bytes)) {}
+
+CostModel CostModel::with(const Profile& profile, const Machine& machine) const {
+  SLUICE_CHECK(machine.cache_bytes == machine_.cache_bytes, "traffic is of caches of one size");
+  return {graph_, profile, machine, traffic_};
+}
+
+CostModel::CostModel(const Graph& graph, const Profile& profile, const Machine& machine,
+                     std::shared_ptr<const OpTraffic> traffic)
     : graph_(graph),
       machine_(machine),
       encodings_(profile.encodings),
-      traffic_(graph, machine.cache_bytes),
+      traffic_(std::move(traffic)),
       op_seconds_(profile.op_seconds) {
   SLUICE_CHECK(op_seconds_.size() == graph.ops().size(), "the profile is of another graph than " + graph.name);
   placements_.resize(machine.tiers.size());
@@ -55,7 +64,7 @@ Seconds CostModel::op_seconds(OpIndex op, std::span<const TierId> operand_tiers)
     const std::optional<Seconds> extra = measured_extra(tier, op, operand_tiers);
     measured += extra.value_or(0);
     if (!extra || machine_.tier(tier).emulated()) {
-      modelled += seconds_in(graph_, machine_, traffic_, op, operand_tiers, tier);
+      modelled += seconds_in(graph_, machine_, *traffic_, op, operand_tiers, tier);
     }
   }
   return op_seconds_with(std::max(op_seconds(op), measured), modelled);

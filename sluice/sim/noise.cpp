@@ -5,6 +5,7 @@
 
 #include "sluice/base/random.hpp"
 #include "sluice/base/spread.hpp"
+#include "sluice/profile/rescheduled_times.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/drift.hpp"
 #include "sluice/sim/plan_costs.hpp"
@@ -43,12 +44,13 @@ Profile varied(const Profile& profile, const Noise& noise, int sample) {
 Result<NoisyStep> predict_under_noise(const Graph& graph, const Machine& machine, const Profile& profile,
                                       const Plan& plan, const Noise& noise) {
   SLUICE_ASSIGN(const Program program, lower_plan(graph, machine, plan));
+  const PlanCosts as_measured(graph, profile, machine, plan);
   std::vector<double> steps;
   for (int sample = 0; sample < noise.samples; ++sample) {
     const Machine sampled = varied(machine, noise, sample);
-    const Profile times = varied(profile, noise, sample);
-    const PlanCosts costs(graph, times, sampled, plan);
-    steps.push_back(simulate(program, costs.costs()).step_seconds);
+    Profile times = varied(profile, noise, sample);
+    if (as_measured.rescheduled() != nullptr) times = rescheduled_times(times, *as_measured.rescheduled());
+    steps.push_back(simulate(program, as_measured.costs().with(times, sampled)).step_seconds);
   }
   return NoisyStep{spread_of(steps).median, quantile_of(steps, kNineOfTen)};
 }

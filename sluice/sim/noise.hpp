@@ -28,7 +28,8 @@ struct NoisyStep {
   Seconds percentile_90 = 0;  // nine of ten steps take at most this
 };
 
-// `plan` is a planner's, of `graph`. Deterministic; as long as so many simulations.
+// `plan` is a planner's, of `graph`. Deterministic: the same seed disturbs each op of `graph` and each link alike whatever
+// the plan, so that plans can be compared (common random numbers). A sample of a step of 2,000 ops takes 2 ms or so.
 // Errors: those of lower_plan().
 Result<NoisyStep> predict_under_noise(const Graph& graph, const Machine& machine, const Profile& profile,
                                       const Plan& plan, const Noise& noise = {});

@@ -19,6 +19,7 @@ class PlanCosts {
 
   const Graph& graph() const { return step_.graph(); }
   const CostModel& costs() const { return costs_; }
+  const Rescheduled* rescheduled() const { return step_.rescheduled(); }  // nullptr: the graph's own step
 
  private:
   PlanGraph step_;

@@ -27,20 +27,24 @@ double rent_of(const Payments& payments, const Gap& gap, OpIndex op_count) {
   return payments.stays(gap.previous_use, op_count) + payments.stays(kBeforeFirst, gap.next_use);
 }
 
-double move_of(const Payments& payments, const Gap& gap, OpIndex op_count, bool for_nothing) {
+// `share`: of the gap's bytes, what the link moves.
+double move_of(const Payments& payments, const Gap& gap, OpIndex op_count, double share, bool for_nothing) {
   const OpIndex gone = gap.wraps ? op_count : gap.next_use;
   const OpIndex back_from = gap.wraps ? kBeforeFirst : gap.previous_use;
-  return (for_nothing ? 0 : payments.leaves(gap.previous_use, gone, 1)) + payments.comes(back_from, gap.next_use, 1);
+  return (for_nothing ? 0 : payments.leaves(gap.previous_use, gone, share)) +
+         payments.comes(back_from, gap.next_use, share);
 }
 
 }  // namespace
 
-GapOrder order_by_price(std::span<const Gap> gaps, std::span<const MovingUnit> units, const Payments& payments,
-                        OpIndex op_count, double most) {
+GapOrder order_by_price(std::span<const Gap> gaps, std::span<const MovingUnit> units, const CostModel& costs,
+                        const Payments& payments, OpIndex op_count, double most) {
   std::vector<double> rent_for_move;
   for (const Gap& gap : gaps) {
     const double rent = rent_of(payments, gap, op_count);
-    const double move = move_of(payments, gap, op_count, leaves_for_nothing(gap, units));
+    const Load load = units[gap.unit].load();
+    const double share = static_cast<double>(costs.moved_bytes(load)) / static_cast<double>(load.bytes);
+    const double move = move_of(payments, gap, op_count, share, leaves_for_nothing(gap, units));
     rent_for_move.push_back(rent > 0 ? rent / move : 0);
   }
   return ascending(rent_for_move, most);

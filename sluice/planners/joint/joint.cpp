@@ -1,14 +1,19 @@
 // Our own planner: what is made again, which updates run later, what moves and when.
 //
 // Steps in several orders are drafted, each by prices of memory and links; the three whose drafts are fastest are
-// planned with care (moves.hpp). The simulator says which is best, and whether it is so much better than sentinel's
-// plan of the graph's own order that a prediction can tell (kWorthMoreTraffic).
+// planned with care (moves.hpp) and by sentinel. The fastest plan of each, and sentinel's of the graph's own order, are
+// judged under noise (finalists.hpp).
 //
 // A first plan, of short gaps, is there after a fraction of a second; who stops the search gets the fastest plan of all
 // that were made until then (PlanningWatch).
 //
 //   deferred   updates run later, where the links have room (planners/schedule/deferral.hpp)
 //   again      what is worth making again is not kept or fetched, and what is not is kept (make_again.hpp)
+//
+// Where they are named (joint_additions.hpp), the same is done once more with other kernels, and with tensors that move
+// encoded; that is taken where it is clearly faster.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -17,6 +22,9 @@
 #include <span>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/planners/joint/finalists.hpp"
+#include "sluice/planners/joint/joint_additions.hpp"
+#include "sluice/planners/joint/kernels_by_price.hpp"
 #include "sluice/planners/joint/make_again.hpp"
 #include "sluice/planners/joint/moves.hpp"
 #include "sluice/planners/joint/savings.hpp"
@@ -26,11 +34,11 @@
 namespace sluice {
 namespace {
 
-constexpr double kAboutAsFast = 1.01;      // of the estimated time of the graph's own order: what is worth a draft
-constexpr std::size_t kMostOrders = 4;     // beside the graph's own
-constexpr std::size_t kMostPlanned = 3;    // drafts that are planned with care
-constexpr double kNothing = 1e-6;          // lost by a plan beside which no other is sought, of the compute time
-constexpr double kWorthInMemory = 0.995;   // as kWorthMoreTraffic, where all slow tiers are memory that ops can use
+constexpr double kAboutAsFast = 1.01;    // of the estimated time of the graph's own order: what is worth a draft
+constexpr std::size_t kMostOrders = 4;   // beside the graph's own
+constexpr std::size_t kMostPlanned = 3;  // drafts that are planned with care
+constexpr double kNothing = 1e-6;        // lost by a plan beside which no other is sought, of the compute time
+constexpr double kKeepsUp = 1.01;        // of the time of the moves by prices: what sentinel may take to be asked again
 constexpr double kPaysToMakeAgain = 0.99;  // of the bound of the graph's own order, to try it in other orders
 
 // A step to plan: its schedule, and what is known of it.
@@ -38,6 +46,8 @@ struct Step {
   std::vector<OpIndex> schedule;  // of the given graph; empty: its own order
   std::optional<StepPrices> prices = std::nullopt;
   Seconds seconds = std::numeric_limits<Seconds>::infinity();  // estimated, then drafted
+  std::unique_ptr<RescheduledRequest> asked = nullptr;         // once it is drafted
+  std::unique_ptr<MovesPlanner> moves = nullptr;               // likewise, of `asked`
 };
 
 // How much of the search is usually done after each part, where it is not cut short.
@@ -50,15 +60,16 @@ constexpr double kDraftsDone = 0.4;
 std::vector<Step> deferred_steps(const PlanRequest& request) {
   const Deferral deferral(request.graph, CostModel(request.graph, request.profile, request.machine));
   std::set<std::vector<OpIndex>> tried{deferral.schedule(UpdateSpread{})};
-  const std::optional<Seconds> own = estimate_moves(request);
+  const std::optional<Seconds> own = MovesPlanner(request, {}).estimate();
   std::vector<Step> found;
   for (const UpdateSpread& spread : update_spreads()) {
     std::vector<OpIndex> order = deferral.schedule(spread);
     if (request.stopped()) break;
     if (!tried.insert(order).second) continue;
-    const RescheduledRequest asked(request, order);
-    const std::optional<Seconds> seconds = estimate_moves(asked.request());
-    if (seconds && (!own || *seconds < kAboutAsFast * *own)) found.push_back({std::move(order), {}, *seconds});
+    const RescheduledRequest asked(request, order, request.additions);
+    const std::optional<Seconds> seconds = MovesPlanner(asked.request(), {}).estimate();
+    if (seconds && (!own || *seconds < kAboutAsFast * *own))
+      found.push_back({.schedule = std::move(order), .seconds = *seconds});
   }
   std::ranges::stable_sort(found, {}, &Step::seconds);
   found.resize(std::min(found.size(), kMostOrders));
@@ -76,17 +87,24 @@ std::vector<OpIndex> composed(const std::vector<OpIndex>& order, std::vector<OpI
   return again;
 }
 
+std::optional<TimedPlan> faster(std::optional<TimedPlan> a, std::optional<TimedPlan> b) {
+  return b && (!a || b->seconds < a->seconds) ? std::move(b) : std::move(a);
+}
+
+std::optional<TimedPlan> if_any(Result<TimedPlan> plan) {
+  return plan.ok() ? std::optional(std::move(plan).value()) : std::nullopt;
+}
+
 class JointSearch {
  public:
   explicit JointSearch(const PlanRequest& request) : request_(request) {}
 
   Result<TimedPlan> run() {
-    if (std::optional<TimedPlan> first = first_moves(request_)) remember(std::move(*first));
+    if (std::optional<TimedPlan> first = MovesPlanner(request_, {}).first()) remember(std::move(*first));
     report(kFirstDone);
     if (so_far_ && request_.stopped()) return stopped_early();
     Result<TimedPlan> sentinel = plan_by_sentinel(request_);
     if (sentinel.ok()) {
-      sentinel->plan.planner_config.emplace_back("made_by", "sentinel");
       remember(*sentinel);
       const CostModel costs(request_.graph, request_.profile, request_.machine);
       if (sentinel->seconds <= (1 + kNothing) * compute_without_repetitions(request_.graph, costs)) return sentinel;
@@ -94,10 +112,10 @@ class JointSearch {
     report(kSentinelDone);
     add_steps();
     keep_fastest_drafts();
-    Result<TimedPlan> best = plan_steps();
+    std::vector<TimedPlan> others = plan_steps();
     if (so_far_ && request_.stopped()) return stopped_early();
-    const bool clear = best.ok() && (!sentinel.ok() || best->seconds <= worth() * sentinel->seconds);
-    return clear ? std::move(best) : std::move(sentinel);
+    if (!sentinel.ok() && others.empty()) return sentinel;
+    return steadiest(request_, sentinel.ok() ? std::optional(*std::move(sentinel)) : std::nullopt, std::move(others));
   }
 
  private:
@@ -121,25 +139,28 @@ class JointSearch {
 
   // In that order, and with something made again. Returns whether that lowers the bound enough to try it elsewhere.
   bool add_order(std::vector<OpIndex> order) {
-    std::vector<PricedSchedule> schedules = make_again(asked({.schedule = order})->request());
+    std::vector<PricedSchedule> schedules = make_again(asked(order)->request());
     if (schedules.empty()) {
-      steps_.push_back({std::move(order)});
+      steps_.push_back({.schedule = std::move(order)});
       return false;
     }
     const bool pays = schedules.back().bound.seconds < kPaysToMakeAgain * schedules.front().bound.seconds;
-    steps_.push_back({order, std::move(schedules.front().bound.prices)});
+    steps_.push_back({.schedule = order, .prices = std::move(schedules.front().bound.prices)});
     for (PricedSchedule& again : std::span(schedules).subspan(1)) {
-      steps_.push_back({composed(order, std::move(again.schedule)), std::move(again.bound.prices)});
+      steps_.push_back(
+          {.schedule = composed(order, std::move(again.schedule)), .prices = std::move(again.bound.prices)});
     }
     return pays;
   }
 
   void keep_fastest_drafts() {
     for (std::size_t i = 0; i < steps_.size() && !request_.stopped(); ++i) {
-      const auto asked = this->asked(steps_[i]);
-      if (std::optional<TimedPlan> draft = draft_moves(asked->request(), steps_[i].prices)) {
-        steps_[i].seconds = draft->seconds;
-        remember(given(*asked, std::move(*draft)));
+      Step& step = steps_[i];
+      step.asked = asked(step.schedule);
+      step.moves = std::make_unique<MovesPlanner>(step.asked->request(), step.prices);
+      if (std::optional<TimedPlan> draft = step.moves->draft()) {
+        step.seconds = draft->seconds;
+        remember(given(*step.asked, std::move(*draft)));
       }
       report(between(kOrdersDone, kDraftsDone, i + 1, steps_.size()));
     }
@@ -147,28 +168,37 @@ class JointSearch {
     steps_.resize(std::min(steps_.size(), kMostPlanned));
   }
 
-  // With care: the fastest of them.
-  Result<TimedPlan> plan_steps() {
-    Result<TimedPlan> best = Error{ErrorCode::kInfeasible, "no plan yet"};
+  // With care: the fastest plan of each.
+  std::vector<TimedPlan> plan_steps() {
+    std::vector<TimedPlan> plans;
     for (std::size_t i = 0; i < steps_.size() && !request_.stopped(); ++i) {
-      const auto asked = this->asked(steps_[i]);
-      Result<TimedPlan> plan = plan_moves(asked->request(), steps_[i].prices);
-      if (!best.ok() || (plan.ok() && plan->seconds < best->seconds)) {
-        best = std::move(plan);
-        if (best.ok()) remember(*best = given(*asked, std::move(*best)));
+      const Step& step = steps_[i];
+      if (step.moves == nullptr) continue;  // stopped before it was drafted
+      if (std::optional<TimedPlan> plan = plan_step(step)) {
+        plans.push_back(given(*step.asked, *std::move(plan)));
+        remember(plans.back());
       }
       report(between(kDraftsDone, 1, i + 1, steps_.size()));
     }
-    return best;
+    return plans;
   }
 
-  std::unique_ptr<RescheduledRequest> asked(const Step& step) const {
-    std::vector<OpIndex> schedule = step.schedule;
+  // What sentinel makes of the graph's own order is there already; and where it came out clearly slower in one order, it
+  // does in others.
+  std::optional<TimedPlan> plan_step(const Step& step) {
+    if (step.schedule.empty() || !sentinel_keeps_up_) return step.moves->plan();
+    std::optional<TimedPlan> sentinel = if_any(plan_by_sentinel(step.asked->request()));
+    std::optional<TimedPlan> moves = step.moves->plan();
+    if (moves) sentinel_keeps_up_ = sentinel && sentinel->seconds <= kKeepsUp * moves->seconds;
+    return faster(std::move(sentinel), std::move(moves));
+  }
+
+  std::unique_ptr<RescheduledRequest> asked(std::vector<OpIndex> schedule) const {
     if (schedule.empty()) {
       schedule.resize(request_.graph.ops().size());
       std::iota(schedule.begin(), schedule.end(), 0);
     }
-    return std::make_unique<RescheduledRequest>(request_, std::move(schedule));
+    return std::make_unique<RescheduledRequest>(request_, std::move(schedule), request_.additions);
   }
 
   static TimedPlan given(const RescheduledRequest& asked, TimedPlan plan) {
@@ -190,10 +220,59 @@ class JointSearch {
   const PlanRequest& request_;
   std::vector<Step> steps_;
   std::optional<TimedPlan> so_far_;  // the fastest plan made
+  bool sentinel_keeps_up_ = true;
 };
 
+// Only to be compared, or to see whether there is one.
+Result<TimedPlan> draft_joint(const PlanRequest& request) {
+  Result<TimedPlan> sentinel = plan_by_sentinel(request);
+  std::optional<TimedPlan> moves = MovesPlanner(request, {}).draft();
+  if (!sentinel.ok() && !moves) return sentinel;
+  return *faster(if_any(std::move(sentinel)), std::move(moves));
+}
+
+Result<TimedPlan> plan_as_asked(const PlanRequest& request) {
+  return request.draft ? draft_joint(request) : JointSearch(request).run();
+}
+
+// `other` costs something beside time, and is taken where it is clearly faster.
+Result<TimedPlan> clearly_faster(Result<TimedPlan> plainer, Result<TimedPlan> other) {
+  const bool worth = other.ok() && (!plainer.ok() || other->seconds <= kWorthMoreTraffic * plainer->seconds);
+  return worth ? std::move(other) : std::move(plainer);
+}
+
+// Staging for encoders takes room, so that a small budget may do better without.
+Result<TimedPlan> plan_encoded_or_not(const PlanRequest& request) {
+  PlanRequest plain = request;
+  plain.additions.remove(static_cast<std::size_t>(JointAddition::kEncode));
+  Result<TimedPlan> as_it_is = plan_as_asked(plain);
+  const bool encode = request.additions.has(JointAddition::kEncode) && request.profile.encodings != nullptr;
+  return encode && !request.stopped() ? clearly_faster(std::move(as_it_is), plan_as_asked(request)) : as_it_is;
+}
+
+Result<TimedPlan> plan_with_kernels(const PlanRequest& request, const std::vector<OpChoice>& choices) {
+  PlanRequest asked = request;
+  asked.choices = choices;
+  const RescheduledRequest chosen(asked);
+  SLUICE_ASSIGN(TimedPlan plan, plan_encoded_or_not(chosen.request()));
+  plan.plan = chosen.for_given_graph(std::move(plan.plan));
+  const auto others = std::ranges::count_if(choices, [](const OpChoice& each) { return each.implementation != 0; });
+  plan.plan.planner_config.emplace_back("kernels",
+                                        fmt::format("{} ops by others than the first: by prices of room", others));
+  return plan;
+}
+
+Result<TimedPlan> plan_any_kernels(const PlanRequest& request) {
+  Result<TimedPlan> own = plan_encoded_or_not(request);
+  if (!request.additions.has(JointAddition::kKernels)) return own;
+  if (own.ok()) own->plan.planner_config.emplace_back("kernels", "those that ops have anyway");
+  if (request.stopped()) return own;
+  const std::vector<OpChoice> choices = kernels_by_price(request);
+  return choices.empty() ? own : clearly_faster(std::move(own), plan_with_kernels(request, choices));
+}
+
 Result<Plan> plan_joint(const PlanRequest& request) {
-  Result<TimedPlan> best = request.draft ? plan_moves(request) : JointSearch(request).run();
+  Result<TimedPlan> best = plan_any_kernels(request);
   if (!best.ok()) return best.error();
   return std::move(best->plan);
 }
@@ -201,9 +280,18 @@ Result<Plan> plan_joint(const PlanRequest& request) {
 }  // namespace
 
 PlannerEntry joint_planner() {
-  return {.name = "joint",
-          .summary = "order, what is made again and what moves, by prices; never predicted slower than sentinel",
-          .plan = plan_joint};
+  return {
+      .name = "joint",
+      .summary = "order, what is made again and what moves, by prices; never predicted slower than sentinel",
+      .plan = plan_joint,
+      .additions = {{.name = "kernels",
+                     .summary = "each op's implementation by its time and its workspace (only where named)",
+                     .by_default = false,
+                     .chooses_implementations = true},
+                    {.name = "encode",
+                     .summary = "tensors with many zeros move encoded where that takes less time (only where named)",
+                     .by_default = false,
+                     .wants_encodings = true}}};
 }
 
 }  // namespace sluice

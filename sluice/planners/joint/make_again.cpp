@@ -7,6 +7,7 @@
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/plan/verify/same_values.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
+#include "sluice/planners/joint/joint_additions.hpp"
 #include "sluice/planners/joint/savings.hpp"
 #include "sluice/profile/rescheduled_times.hpp"
 
@@ -31,7 +32,8 @@ std::optional<PricedStep> priced(const PlanRequest& request, std::vector<OpIndex
   if (!check_same_values(request.graph, result.step, 1).empty()) return std::nullopt;
   result.profile = rescheduled_times(request.profile, result.step);
   const CostModel costs(result.step.graph, result.profile, request.machine);
-  auto bound = certified_bound(result.step.graph, costs, request.machine, request.budgets, false, kPriceSeconds);
+  const bool encodes = request.additions.has(JointAddition::kEncode);
+  auto bound = certified_bound(result.step.graph, costs, request.machine, request.budgets, encodes, kPriceSeconds);
   if (!bound) return std::nullopt;
   result.bound = std::move(*bound);
   result.least = compute_without_repetitions(result.step.graph, costs);
@@ -63,13 +65,16 @@ Seconds together(const std::vector<Saving>& savings) {
 bool improve(const PlanRequest& request, std::vector<Saving> (SavingSearch::*find)() const, PricedStep& best) {
   bool improved = false;
   double part = kPartOfGain;
+  std::vector<OpIndex> failed;
   for (int round = 0; round < kPriceRounds && !request.stopped(); ++round) {
     const CostModel costs(best.step.graph, best.profile, request.machine);
     const SavingSearch search(best.step.graph, costs, best.bound.link, best.bound.prices);
     std::vector<Saving> savings = (search.*find)();
     if (together(savings) < (1 - kLowerBound) * best.bound.seconds) break;
     const std::vector<Saving> chosen = choose_apart(std::move(savings), part * (best.bound.seconds - best.least));
-    std::optional<PricedStep> next = priced(request, with_savings(best, chosen));
+    std::vector<OpIndex> schedule = with_savings(best, chosen);
+    if (schedule == failed) break;
+    std::optional<PricedStep> next = priced(request, schedule);
     if (next && next->bound.seconds < kLowerBound * best.bound.seconds) {
       best = std::move(*next);
       improved = true;
@@ -77,6 +82,7 @@ bool improve(const PlanRequest& request, std::vector<Saving> (SavingSearch::*fin
       break;
     } else {
       part /= 4;
+      failed = std::move(schedule);
     }
   }
   return improved;

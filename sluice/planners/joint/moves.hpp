@@ -7,9 +7,10 @@
 //    (rounding.hpp). Several ways to round make a plan each. Where the program does not reckon with the machine, short
 //    gaps stay.
 // 3. List schedule (list_schedule.hpp): the step is run in time, and copies begin when lane and room allow.
-// 4. Choice by the simulator, sentinel's plan among them: no plan of this is predicted slower than that.
+// 4. Choice by the simulator.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "sluice/plan/prices.hpp"
@@ -22,21 +23,32 @@ struct TimedPlan {
   Seconds seconds = 0;  // simulated
 };
 
-// `prices`: of this step in this budget, where they are known already. A draft (PlanRequest::draft) seeks no others, and
-// goes without the exact search for offsets. One that is stopped ends with what it has compared until then.
-Result<TimedPlan> plan_moves(const PlanRequest& request, std::optional<StepPrices> prices = std::nullopt);
+class MovesSearch;
 
-// The plan that this one is held against.
+// One step's moves, first in little time and then with care, which begins with what there is then. Nothing comes of any
+// where no rounding has a plan, and where the machine has no slow tier that a tensor could leave for.
+class MovesPlanner {
+ public:
+  // What `request` refers to must outlive this object. `prices`: of this step in this budget, where they are known.
+  MovesPlanner(const PlanRequest& request, std::optional<StepPrices> prices);
+  ~MovesPlanner();
+  MovesPlanner(const MovesPlanner&) = delete;
+  MovesPlanner& operator=(const MovesPlanner&) = delete;
+
+  // What the step would take if offsets were no matter: milliseconds of work. Nothing where an op's operands do not fit.
+  std::optional<Seconds> estimate();
+  // By the first rounding that has a plan, without prices: what there is after a fraction of a second.
+  std::optional<TimedPlan> first();
+  // Nearly as good as with care, in a tenth of the time: no other prices are sought, offsets are not searched.
+  std::optional<TimedPlan> draft();
+  // With care. One that is stopped ends with what it has compared until then.
+  std::optional<TimedPlan> plan();
+
+ private:
+  std::unique_ptr<MovesSearch> search_;  // nullptr: no slow tier
+};
+
+// The plan that the ones of this are held against: where gaps are few and large, it may be the faster one.
 Result<TimedPlan> plan_by_sentinel(const PlanRequest& request);
-
-// A plan, nearly as good as that of plan_moves(), in a tenth of its time: sentinel is not asked, and no other prices are
-// sought. Nothing where no rounding has a plan.
-std::optional<TimedPlan> draft_moves(const PlanRequest& request, const std::optional<StepPrices>& prices);
-
-// The first rounding that has a plan, without prices: what there is after a fraction of a second.
-std::optional<TimedPlan> first_moves(const PlanRequest& request);
-
-// What a plan would take if offsets were no matter: milliseconds of work. Nothing where an op's operands do not fit.
-std::optional<Seconds> estimate_moves(const PlanRequest& request);
 
 }  // namespace sluice

@@ -9,7 +9,9 @@
 #include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/planners/bound/in_place_costs.hpp"
 #include "sluice/planners/joint/in_place_search.hpp"
+#include "sluice/planners/joint/joint_additions.hpp"
 #include "sluice/planners/joint/list_schedule.hpp"
+#include "sluice/planners/schedule/unit_encodings.hpp"
 
 namespace sluice {
 namespace {
@@ -21,6 +23,19 @@ constexpr std::array kInPlaceWeights{1.0, 0.5, 0.7, 1.2, 1.4, 2.0, 4.0, 1e9};
 constexpr int kMostOpsTried = 400'000;
 constexpr int kMostOpsTriedDraft = 30'000;
 
+StepPrices mean_of(const StepPrices& a, const StepPrices& b) {
+  StepPrices mean = a;
+  const auto of_slots = [](std::vector<SlotPrice>& own, const std::vector<SlotPrice>& other) {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      own[i] = {(own[i][0] + other[i][0]) / 2, (own[i][1] + other[i][1]) / 2};
+    }
+  };
+  for (std::size_t i = 0; i < mean.room.size(); ++i) mean.room[i] = (mean.room[i] + b.room[i]) / 2;
+  of_slots(mean.run, b.run);
+  of_slots(mean.stall, b.stall);
+  return mean;
+}
+
 }  // namespace
 
 Rounder::Rounder(const PlanRequest& request, std::vector<SlowTier> slow, std::optional<StepPrices> prices)
@@ -28,8 +43,11 @@ Rounder::Rounder(const PlanRequest& request, std::vector<SlowTier> slow, std::op
       liveness_(analyze_liveness(request.graph)),
       units_(find_moving_units(request.graph, liveness_)),
       costs_(request.graph, request.profile, request.machine),
-      op_count_(request.graph.op_count()) {
+      op_count_(request.graph.op_count()),
+      encodes_(request.additions.has(JointAddition::kEncode)),
+      no_schedule_(request.graph, request.machine) {
   place_first_come(units_, SlowRooms(slow, op_count_, request.budgets));
+  if (encodes_) encode_where_worth(request_, costs_, units_);
   for (const SlowTier& tier : slow) {
     if (request.machine.addresses(kMainProcessor, tier.id)) usable_.insert(tier.id);
   }
@@ -37,12 +55,12 @@ Rounder::Rounder(const PlanRequest& request, std::vector<SlowTier> slow, std::op
   if (prices) prices_[1] = std::move(prices);
 }
 
-std::optional<Draft> Rounder::draft_of(const Rounding& rounding) {
+std::optional<Draft> Rounder::draft_of(const Rounding& rounding, Care care) {
   if (rounding.memory == 0) return unpriced_draft(rounding);
-  if (request_.draft && !prices_.contains(rounding.memory)) return std::nullopt;
+  if (care == Care::kDraft && !prices_.contains(rounding.memory)) return std::nullopt;
   const std::optional<StepPrices>& prices = prices_for(rounding.memory);
   if (!prices) return std::nullopt;
-  return priced_draft(rounding, *prices);
+  return priced_draft(rounding, *prices, care);
 }
 
 Draft Rounder::unpriced_draft(const Rounding& rounding) const {
@@ -51,16 +69,16 @@ Draft Rounder::unpriced_draft(const Rounding& rounding) const {
   return draft;
 }
 
-Draft Rounder::priced_draft(const Rounding& rounding, const StepPrices& prices) const {
+Draft Rounder::priced_draft(const Rounding& rounding, const StepPrices& prices, Care care) const {
   const Payments payments(two_way_link(costs_, request_.machine), prices);
   std::vector<Gap> gaps = find_gaps(units_, op_count_, rounding.small_bytes, rounding.move_short_lived,
                                     rounding.in_place ? usable_ : std::set<TierId>{});
-  GapOrder order = order_by_price(gaps, units_, payments, op_count_, kMostRent);
+  GapOrder order = order_by_price(gaps, units_, costs_, payments, op_count_, kMostRent);
   Draft draft{std::move(gaps), std::move(order)};
-  return rounding.in_place ? used_in_place(payments, std::move(draft)) : draft;
+  return rounding.in_place ? used_in_place(payments, std::move(draft), care) : draft;
 }
 
-Draft Rounder::used_in_place(const Payments& payments, Draft draft) const {
+Draft Rounder::used_in_place(const Payments& payments, Draft draft, Care care) const {
   const auto with = [&](const std::set<PrefetchKey>& slow) {
     Draft changed = draft;
     leave_in_slow(changed.gaps, slow);
@@ -77,7 +95,7 @@ Draft Rounder::used_in_place(const Payments& payments, Draft draft) const {
       cheapest_lives(units_, draft.gaps, liveness_, in_place_, payments, usable_, op_count_, 1);
   for (InPlaceChoice& each : all_slow) each.slow = true;
   search.begin_at(std::move(all_slow));
-  const int most_ops = request_.draft ? kMostOpsTriedDraft : kMostOpsTried;
+  const int most_ops = care == Care::kDraft ? kMostOpsTriedDraft : kMostOpsTried;
   search.improve(most_ops / std::max(1, op_count_), [&] { return request_.stopped(); });
   return with(search.slow());
 }
@@ -85,9 +103,15 @@ Draft Rounder::used_in_place(const Payments& payments, Draft draft) const {
 const std::optional<StepPrices>& Rounder::prices_for(double memory) {
   const auto [known, is_new] = prices_.try_emplace(memory);
   if (!is_new) return known->second;
+  if (memory == kBetween) {
+    const std::optional<StepPrices>& most = prices_for(1);
+    const std::optional<StepPrices>& least = prices_for(kTighter);
+    if (most && least) known->second = mean_of(*most, *least);
+    return known->second;
+  }
   std::vector<Bytes> budgets = request_.budgets;
   budgets[kFastTier] = static_cast<Bytes>(memory * static_cast<double>(budgets[kFastTier]));
-  auto bound = certified_bound(request_.graph, costs_, request_.machine, budgets, false, kPriceSeconds);
+  auto bound = certified_bound(request_.graph, costs_, request_.machine, budgets, encodes_, kPriceSeconds);
   if (bound) known->second = std::move(bound->prices);
   return known->second;
 }
@@ -140,7 +164,7 @@ std::vector<Seconds> Rounder::op_seconds(const std::vector<Gap>& gaps) const {
 std::optional<PlanBuilder> Rounder::laid_out(const Draft& draft, const std::vector<Bytes>& capacities) const {
   std::vector<Gap> gaps = draft.gaps;
   if (!place(draft.order, capacities[kFastTier], gaps)) return std::nullopt;
-  PlanBuilder builder(request_.graph, request_.machine);
+  PlanBuilder builder = no_schedule_;
   auto gap = gaps.begin();
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const auto begin = gap;

@@ -22,9 +22,14 @@
 
 namespace sluice {
 
+inline constexpr double kTighter = 0.8;
+inline constexpr double kBetween = 0.9;
+
 struct Rounding {
   std::string_view name;
-  double memory = 1;  // of the budget, when prices are sought: less leaves room for whole tensors; 0: without prices
+  // Of the budget, when prices are sought: less leaves room for whole tensors; 0: without prices; kBetween: the mean of
+  // the prices of all and of 80 %, which is as good as those of 90 % and costs no linear program.
+  double memory = 1;
   Bytes small_bytes = kSmallTensorBytes;  // units below stay
   bool move_short_lived = false;
   bool in_place = false;  // ops may find operands in slow memory
@@ -36,15 +41,19 @@ struct Draft {
   GapOrder order;  // that may stay
 };
 
+// A draft seeks no prices that are not known, and tries fewer choices.
+enum class Care { kDraft, kPlan };
+
 class Rounder {
  public:
   // `prices`: of the whole budget, where they are known. `request` must outlive this object.
   Rounder(const PlanRequest& request, std::vector<SlowTier> slow, std::optional<StepPrices> prices);
 
   bool any_addressable() const { return !usable_.empty(); }
+  const CostModel& costs() const { return costs_; }
 
-  // Nothing where there are no prices. For a draft (PlanRequest::draft) no others are sought.
-  std::optional<Draft> draft_of(const Rounding& rounding);
+  // Nothing where there are no prices.
+  std::optional<Draft> draft_of(const Rounding& rounding, Care care);
 
   // By the list schedule alone: when the step ends. Nothing when an op's operands do not fit.
   std::optional<Seconds> estimate(const Draft& draft) const;
@@ -53,8 +62,8 @@ class Rounder {
 
  private:
   Draft unpriced_draft(const Rounding& rounding) const;
-  Draft priced_draft(const Rounding& rounding, const StepPrices& prices) const;
-  Draft used_in_place(const Payments& payments, Draft draft) const;
+  Draft priced_draft(const Rounding& rounding, const StepPrices& prices, Care care) const;
+  Draft used_in_place(const Payments& payments, Draft draft, Care care) const;
   const std::optional<StepPrices>& prices_for(double memory);
   std::optional<Seconds> place(const GapOrder& order, Bytes capacity, std::vector<Gap>& gaps) const;
   std::vector<Seconds> op_seconds(const std::vector<Gap>& gaps) const;
@@ -64,6 +73,8 @@ class Rounder {
   std::vector<MovingUnit> units_;
   CostModel costs_;
   OpIndex op_count_;
+  bool encodes_;
+  PlanBuilder no_schedule_;                             // what every plan begins as; making one reads the whole graph
   std::set<TierId> usable_;                             // slow tiers that ops can address
   std::vector<std::vector<UseInPlace>> in_place_;       // by tensor and use
   std::map<double, std::optional<StepPrices>> prices_;  // by share of the budget

@@ -16,6 +16,7 @@ CandidateBuilder::CandidateBuilder(const PlanRequest& request, const std::vector
       costs_(request.graph, request.profile, request.machine),
       encode_(encode),
       problem_{request.graph, liveness_, units_, costs_, request.accesses},
+      no_schedule_(request.graph, request.machine),
       capacities_(request.budgets) {}
 
 bool CandidateBuilder::any_addressable() const {
@@ -53,7 +54,7 @@ std::optional<PlanBuilder> CandidateBuilder::lay_out(const ScheduleOptions& opti
   if (encode_) candidate.encoded_units = encode_where_worth(request_, costs_, units_);
   auto schedule = schedule_intervals(problem_, candidate.options, capacities[kFastTier], forecast);
   if (!schedule) return std::nullopt;
-  PlanBuilder builder(request_.graph, request_.machine);
+  PlanBuilder builder = no_schedule_;
   candidate.slow.clear();
   for (std::size_t i = 0; i < units_.size(); ++i) {
     add_unit_schedule(builder, request_.graph, liveness_, units_[i], schedule->units[i]);

@@ -58,6 +58,7 @@ class CandidateBuilder {
   CostModel costs_;
   bool encode_;
   ScheduleProblem problem_;
+  PlanBuilder no_schedule_;              // what every plan begins as; making one reads the whole graph
   std::vector<Bytes> capacities_;        // for the next one to begin with
   std::optional<Bytes> tight_capacity_;  // that the exact search packed
   int built_ = 0;

@@ -1,0 +1,11 @@
+// What joint does only where it is named, in the order of joint_planner()'s additions.
+#pragma once
+
+namespace sluice {
+
+enum class JointAddition {
+  kKernels,  // other implementations of ops, by prices of room (kernels_by_price.hpp)
+  kEncode,   // what the profile shows to be worth it moves encoded (planners/schedule/unit_encodings.hpp)
+};
+
+}  // namespace sluice
