@@ -119,12 +119,6 @@ class JointSearch {
   }
 
  private:
-  // Of sentinel's time, to be taken instead. Slow memory that ops can use is no disk, whose speed nobody knows so well.
-  double worth() const {
-    const auto slow = std::span(request_.machine.tiers).subspan(1);
-    return std::ranges::all_of(slow, &Tier::addressable) ? kWorthInMemory : kWorthMoreTraffic;
-  }
-
   void add_steps() {
     const bool again_pays = add_order({});
     for (Step& each : deferred_steps(request_)) {

@@ -46,7 +46,7 @@ TEST(Rounder, PlansTakeWhatTheListScheduleSays) {
     const PlanningProblem problem = problem_of(seed);
     const PlanRequest request = problem.request(0.8);
     Rounder rounder(request, find_slow_tiers("test", problem.machine).value(), std::nullopt);
-    std::optional<Draft> draft = rounder.draft_of(kAll);
+    std::optional<Draft> draft = rounder.draft_of(kAll, Care::kPlan);
     ASSERT_TRUE(draft);
     choose_at_random(seed, draft->gaps);
     std::vector<Bytes> capacities = request.budgets;
@@ -80,7 +80,7 @@ TEST(Rounder, SearchesForBetterThanAnyStart) {
     const PlanningProblem problem = problem_of(seed);
     const PlanRequest request = problem.request(0.5);
     Rounder rounder(request, find_slow_tiers("test", problem.machine).value(), std::nullopt);
-    Draft draft = rounder.draft_of(kAll).value();
+    Draft draft = rounder.draft_of(kAll, Care::kPlan).value();
     const std::optional<Seconds> sought = rounder.estimate(draft);
     for (std::uint64_t turn = 0; turn < 5; ++turn) {
       choose_at_random(5 * seed + turn, draft.gaps);
