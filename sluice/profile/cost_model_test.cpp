@@ -73,6 +73,22 @@ TEST_F(CostModelTest, TransfersCostLatencyOnceAndBytesAtTheLinkBandwidth) {
 }
 
 // A tensor of 8192 bytes of which 2048 move encoded; the encoder packs 16,384 bytes a second.
+TEST_F(CostModelTest, WithOtherTimesIsAsMadeFromThem) {
+  const CostModel costs(graph_, profile_, machine_);
+  Machine faster = machine_;
+  faster.links[0].bandwidth *= 3;
+  Profile longer = profile_;
+  longer.op_seconds = {3.0};
+  const CostModel made(graph_, longer, faster);
+  const CostModel other = costs.with(longer, faster);
+  for (const TierId tier : {kFastTier, kSlow}) {
+    EXPECT_EQ(other.op_seconds(0, std::vector<TierId>{tier, tier}),
+              made.op_seconds(0, std::vector<TierId>{tier, tier}));
+  }
+  EXPECT_EQ(other.transfer_seconds(0, 6144), made.transfer_seconds(0, 6144));
+  EXPECT_NE(other.transfer_seconds(0, 6144), costs.transfer_seconds(0, 6144));
+}
+
 class EncodedTransfers : public CostModelTest {
  protected:
   EncodedTransfers() {
