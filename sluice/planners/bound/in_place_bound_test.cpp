@@ -136,6 +136,26 @@ TEST(CertifiedBound, WritingInPlaceAddsToTheOp) {
   EXPECT_NEAR(step.bound(100'000'000), 0.2, 1e-6);
 }
 
+// Each of two weights takes 0.1 s more, and so do both together, not twice as much.
+TEST(CertifiedBound, MeasuredUseInPlaceCountsNoMoreThanAllOfItTakes) {
+  InPlaceStep step;
+  const TensorId a = step.tensor("a", 100'000'000, Role::kParameter);
+  const TensorId b = step.tensor("b", 100'000'000, Role::kParameter);
+  step.op({a, b}, {}, 0.2);
+  step.machine.tiers[1].kind = TierKind::kNuma;
+  PlacementTimes times{.tier = tier_key(step.machine.tiers[1])};
+  times.index = {0};
+  times.distinct.push_back({});
+  for (const OperandSet set : {0, 1, 2, 3}) {
+    times.distinct.back().push_back({.slow = set, .timing = {.median = set == 0 ? 0.2 : 0.3}});
+  }
+  step.profile.placements.push_back(std::make_shared<const PlacementTimes>(std::move(times)));
+  StepPrices prices = step.prices();
+  prices.room = {1e-6};
+  EXPECT_NEAR(step.certified(prices, 0), 0.3, 1e-9);
+  EXPECT_NEAR(step.bound(0), 0.3, 1e-6);
+}
+
 // What is written in slow memory is there alone: it comes anew for an op that needs it in fast memory.
 TEST(CertifiedBound, WhatIsWrittenInPlaceHasNoOtherCopy) {
   InPlaceStep step;
