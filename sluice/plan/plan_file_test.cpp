@@ -83,6 +83,9 @@ TEST_F(PlanFileTest, KeepsPrices) {
       StepPrices{{1e-9, 0, 0.1 + 0.2}, {{0, 1}, {0.25, 0.5}, {0, 0}}, {{1, 0}, {0, 0}, {0, 0}, {0.5, 0.5}}};
   nlohmann::json document = plan_to_json(step_.graph, step_.plan);
   EXPECT_EQ(plan_from_json(document)->prices, step_.plan.prices);
+  EXPECT_FALSE(document["prices"].contains("reading"));
+  step_.plan.prices->reading = {0, 0.25, 0.1 + 0.2};
+  EXPECT_EQ(plan_from_json(plan_to_json(step_.graph, step_.plan))->prices, step_.plan.prices);
   document["prices"]["run"].push_back(0.5);
   EXPECT_THAT(plan_from_json(document).error().message, ::testing::HasSubstr("a slot has two prices"));
 }

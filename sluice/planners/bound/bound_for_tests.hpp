@@ -1,0 +1,78 @@
+// Steps, machines and prices that bounds are tried on.
+#pragma once
+
+#include <algorithm>
+
+#include "sluice/base/random.hpp"
+#include "sluice/plan/verify/certificate.hpp"
+#include "sluice/planners/bound/certified_bound.hpp"
+#include "sluice/planners/bound/in_place_costs.hpp"
+#include "sluice/program/program.hpp"
+#include "sluice/sim/simulator.hpp"
+#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random_plan.hpp"
+
+namespace sluice {
+
+// A machine with a slow tier that ops do not use, links that share a disk and take compute time.
+inline Machine disk_machine(std::uint64_t seed) {
+  Machine machine;
+  machine.tiers.push_back({.name = "dram", .capacity = kGiB});
+  machine.tiers.push_back({.name = "file", .kind = TierKind::kFile, .capacity = kGiB, .addressable = false});
+  const auto draw = [&](std::uint64_t stream) {
+    return 0.2 + static_cast<double>(random_bits(seed, stream, 0) % 80) / 100;
+  };
+  for (const TierId from : {1, 0}) {
+    Link link{.from = from, .to = 1 - from, .bandwidth = 1e9 * draw(static_cast<std::uint64_t>(from))};
+    link.shared_bandwidth = link.bandwidth * draw(2);
+    link.interference = 0.5 * draw(3) / link.bandwidth;
+    machine.links.push_back(link);
+  }
+  return machine;
+}
+
+inline Profile times_of(const Graph& graph, std::uint64_t seed) {
+  Profile profile;
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    profile.op_seconds.push_back(1e-6 *
+                                 static_cast<double>(1 + random_bits(seed, 4, static_cast<std::uint64_t>(op)) % 60));
+  }
+  return profile;
+}
+
+inline StepPrices random_prices(const Graph& graph, std::uint64_t seed) {
+  StepPrices prices;
+  std::uint64_t turn = 0;
+  const auto draw = [&](double most) { return most * static_cast<double>(random_bits(seed, 5, turn++) % 1000) / 1000; };
+  for (OpIndex op = 0; op <= graph.op_count(); ++op) {
+    const double first = draw(1);
+    prices.stall.push_back({first, draw(1 - first)});
+    if (op == graph.op_count()) break;
+    prices.room.push_back(draw(1e-10));
+    prices.run.push_back({draw(0.5), draw(0.5)});
+    prices.reading.push_back(draw(0.999 - prices.run.back()[0] - prices.run.back()[1]));
+  }
+  return prices;
+}
+
+// What is proved of a step by its own prices and by random ones, at most, over what a random plan of it takes: 1 at most.
+inline double most_proved(std::uint64_t seed, const Machine& machine, const Graph& graph, const Profile& profile) {
+  const CostModel costs(graph, profile, machine);
+  const Plan plan = testing::random_plan(seed, graph, machine);
+  const Seconds taken = simulate(lower_plan(graph, machine, plan).value(), costs).step_seconds;
+  Seconds proved = certified_bound(graph, costs, machine, plan.budgets, false, 5).value().seconds;
+  const auto in_place = in_place_costs(graph, costs, machine);
+  BoundedStep step{graph, profile.op_seconds, two_way_link(costs, machine), plan.budgets[kFastTier]};
+  step.in_place = in_place;
+  for (std::uint64_t turn = 0; turn < 4; ++turn) {
+    proved = std::max(proved, certified_seconds(step, random_prices(graph, 4 * seed + turn)).value());
+  }
+  return proved / taken;
+}
+
+inline double most_proved(std::uint64_t seed, const Machine& machine) {
+  const Graph graph = testing::random_graph(seed, {.most_bytes = 100 * kTensorAlignment});
+  return most_proved(seed, machine, graph, times_of(graph, seed));
+}
+
+}  // namespace sluice
