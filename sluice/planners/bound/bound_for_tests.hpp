@@ -40,19 +40,24 @@ inline Profile times_of(const Graph& graph, std::uint64_t seed) {
   return profile;
 }
 
-inline StepPrices random_prices(const Graph& graph, std::uint64_t seed) {
+// By slot: an op, or an epoch.
+inline StepPrices random_prices(OpIndex slots, std::uint64_t seed, double dearest_room = 1e-10) {
   StepPrices prices;
   std::uint64_t turn = 0;
   const auto draw = [&](double most) { return most * static_cast<double>(random_bits(seed, 5, turn++) % 1000) / 1000; };
-  for (OpIndex op = 0; op <= graph.op_count(); ++op) {
+  for (OpIndex slot = 0; slot <= slots; ++slot) {
     const double first = draw(1);
     prices.stall.push_back({first, draw(1 - first)});
-    if (op == graph.op_count()) break;
-    prices.room.push_back(draw(1e-10));
+    if (slot == slots) break;
+    prices.room.push_back(draw(dearest_room));
     prices.run.push_back({draw(0.5), draw(0.5)});
     prices.reading.push_back(draw(0.999 - prices.run.back()[0] - prices.run.back()[1]));
   }
   return prices;
+}
+
+inline StepPrices random_prices(const Graph& graph, std::uint64_t seed) {
+  return random_prices(graph.op_count(), seed);
 }
 
 // What is proved of a step by its own prices and by random ones, at most, over what a random plan of it takes: 1 at most.
