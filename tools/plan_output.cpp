@@ -40,7 +40,8 @@ void add_bounds(const Plan& plan, std::vector<std::pair<std::string, std::string
     fields.emplace_back("lower bound", describe_gap(predicted, plan.lower_bound_seconds,
                                                     "possible, in any order, with anything made again"));
   }
-  fields.emplace_back("in this order", describe_gap(predicted, plan.order_bound_seconds, "that moving tensors could do"));
+  fields.emplace_back("in this order",
+                      describe_gap(predicted, plan.order_bound_seconds, "that moving tensors could do"));
 }
 
 struct ScheduleCounts {

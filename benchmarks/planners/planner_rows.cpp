@@ -91,8 +91,7 @@ class Contest {
     const auto [known, is_new] = lowest_.try_emplace(budgets[kFastTier]);
     if (is_new) {
       const CostModel costs(problem_.graph, profile_, machine_.machine);
-      known->second =
-          any_order_bound(problem_.graph, costs, machine_.machine, budgets, false, kBoundSeconds).seconds;
+      known->second = any_order_bound(problem_.graph, costs, machine_.machine, budgets, false, kBoundSeconds).seconds;
     }
     return known->second;
   }
@@ -151,7 +150,8 @@ class Group {
       return fmt::format("{:.3f}", std::exp(mean(rows, [](const PlannerRow& row) { return std::log(row.slowdown); })));
     }));
     table.add_row(cells("mean gap", [](auto rows) { return percents_of(std::move(rows), &PlannerRow::gap); }));
-    table.add_row(cells("in its order", [](auto rows) { return percents_of(std::move(rows), &PlannerRow::order_gap); }));
+    table.add_row(
+        cells("in its order", [](auto rows) { return percents_of(std::move(rows), &PlannerRow::order_gap); }));
     table.add_row(cells("GiB moved, mean", [](auto rows) {
       return fmt::format("{:.2f}", mean(rows, [](const PlannerRow& row) {
                            return static_cast<double>(row.moved) / static_cast<double>(kGiB);

@@ -22,12 +22,12 @@ struct RowsWanted {
 struct PlannerRow {
   std::string problem, machine, planner;  // "resnet50 b16"
   int percent = 0;
-  Bytes asked = 0;      // that share
-  Bytes budget = 0;     // more, where that does not do for any plan of the planner
-  double slowdown = 0;  // simulated step over fast-only's; 0: no plan
+  Bytes asked = 0;         // that share
+  Bytes budget = 0;        // more, where that does not do for any plan of the planner
+  double slowdown = 0;     // simulated step over fast-only's; 0: no plan
   double bound = 0;        // the same of the certified bound of any order; 0: there is none
   double order_bound = 0;  // likewise of the plan's order of ops
-  Bytes moved = 0;      // a step, both ways
+  Bytes moved = 0;         // a step, both ways
   Seconds planning = 0;
   std::string failure;  // why there is no plan
 

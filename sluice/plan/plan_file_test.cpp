@@ -26,9 +26,9 @@ bool equal(const Plan& a, const Plan& b) {
          a.planner_config == b.planner_config && a.solver_status == b.solver_status && a.budgets == b.budgets &&
          a.arena_bytes == b.arena_bytes && a.predicted_step_seconds == b.predicted_step_seconds &&
          a.order_bound_seconds == b.order_bound_seconds && a.lower_bound_seconds == b.lower_bound_seconds &&
-         a.prices == b.prices && a.any_order_prices == b.any_order_prices && a.ops == b.ops && a.residencies == b.residencies &&
-         a.blocks == b.blocks && a.migrations == b.migrations && a.policy == b.policy && a.schedule == b.schedule &&
-         a.raised_from == b.raised_from && a.stitches == b.stitches;
+         a.prices == b.prices && a.any_order_prices == b.any_order_prices && a.ops == b.ops &&
+         a.residencies == b.residencies && a.blocks == b.blocks && a.migrations == b.migrations &&
+         a.policy == b.policy && a.schedule == b.schedule && a.raised_from == b.raised_from && a.stitches == b.stitches;
 }
 
 class PlanFileTest : public ::testing::Test {

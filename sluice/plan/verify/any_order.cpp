@@ -144,7 +144,8 @@ class Analysis {
     for (TensorUse& use : uses) {
       if (life.several) use.again_seconds = least->again_seconds;  // any of them will do
     }
-    std::erase_if(uses, [&](const Use& use) { return !must_run(use.op) || is_scratch_of_repeated(use.op, life.tensor); });
+    std::erase_if(uses,
+                  [&](const Use& use) { return !must_run(use.op) || is_scratch_of_repeated(use.op, life.tensor); });
     if (uses.empty()) return;
     std::ranges::sort(uses, {}, &Use::op);
     if (uses.front().writes && !uses.front().reads) life.made_from = first_[as_index(uses.front().op)];

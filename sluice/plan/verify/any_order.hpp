@@ -54,9 +54,9 @@ struct Life {
   TensorId tensor = 0;  // one of those that hold it
   Bytes bytes = 0;
   bool persistent = false;
-  bool several = false;               // tensors that hold it: what is written to one leaves a copy of another valid
-  Epoch made_from = 0;                // not there before; of one that a chain op makes, its epoch
-  std::vector<ChainUse> uses;         // ascending
+  bool several = false;                  // tensors that hold it: what is written to one leaves a copy of another valid
+  Epoch made_from = 0;                   // not there before; of one that a chain op makes, its epoch
+  std::vector<ChainUse> uses;            // ascending
   std::optional<ChainUse> needed_later;  // by an op that floats, in this epoch or a later one
 };
 

@@ -36,8 +36,7 @@ class TwoLayers : public ::testing::Test {
     return graph_.add_tensor({.name = name, .shape = {kBytes / 4}, .role = role});
   }
 
-  void op(const char* name, std::vector<TensorId> inputs, std::vector<TensorId> outputs,
-          OpKind kind = OpKind::kRelu) {
+  void op(const char* name, std::vector<TensorId> inputs, std::vector<TensorId> outputs, OpKind kind = OpKind::kRelu) {
     graph_.add_op({.name = name, .kind = kind, .inputs = std::move(inputs), .outputs = std::move(outputs)});
   }
 
@@ -45,8 +44,8 @@ class TwoLayers : public ::testing::Test {
 
   // What is proved where a tensor pays `room` for being there as the loss begins, and these seconds for coming and going.
   Seconds proved(Seconds room, Seconds in = 0, Seconds out = 0) {
-    const StepPrices prices{{0, 0, 0, room / kBytes, 0, 0, 0}, std::vector<SlotPrice>(7, {0, 0}),
-                            std::vector<SlotPrice>(8, {0.5, 0.5})};
+    const StepPrices prices{
+        {0, 0, 0, room / kBytes, 0, 0, 0}, std::vector<SlotPrice>(7, {0, 0}), std::vector<SlotPrice>(8, {0.5, 0.5})};
     const TwoWayLink link{.in = {1, 0}, .out = {0, 1}, .in_lost = in / kBytes, .out_lost = out / kBytes};
     return certified_any_order_seconds({graph_, seconds_, link, 0}, order_, prices).value();
   }

@@ -237,7 +237,9 @@ TEST(AnyOrderOptimum, IsBetweenTheBoundAndEveryPlan) {
     ASSERT_LE(bound, best);
     gaps.push_back(best / bound - 1);
     const auto plan = make_plan("joint", {graph, profile, machine, budgets});
-    if (plan.ok()) EXPECT_GE(plan->predicted_step_seconds, bound);
+    if (plan.ok()) {
+      EXPECT_GE(plan->predicted_step_seconds, bound);
+    }
   }
   EXPECT_GT(repeated_is_best, 10) << "or running again is never tried";
   RecordProperty("median_gap_percent", fmt::format("{:.1f}", 100 * quantile_of(gaps, 0.5)));

@@ -337,11 +337,11 @@ class EpochProgram {
   std::vector<Seconds> chain_seconds_;  // by epoch
   Seconds time_unit_ = 1;
   IntegerProgram program_;
-  std::vector<Flow> flows_;                                                        // by epoch that begins
-  std::vector<std::vector<Term>> visitors_, returners_;                            // by the first epoch to come in
-  std::vector<int> stall_, in_stall_, out_stall_, early_, waiting_;                // columns by epoch that begins
-  std::vector<int> in_run_, out_run_, staying_, floating_, visits_, returns_, returned_;                // columns by epoch
-  std::vector<int> room_row_, run_row_, stall_row_;                                // of the last two the first of a pair
+  std::vector<Flow> flows_;                                          // by epoch that begins
+  std::vector<std::vector<Term>> visitors_, returners_;              // by the first epoch to come in
+  std::vector<int> stall_, in_stall_, out_stall_, early_, waiting_;  // columns by epoch that begins
+  std::vector<int> in_run_, out_run_, staying_, floating_, visits_, returns_, returned_;  // columns by epoch
+  std::vector<int> room_row_, run_row_, stall_row_;  // of the last two the first of a pair
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(CertifiedBound, HoldsWhereUseInPlaceWasMeasured) {
     SCOPED_TRACE(seed);
     Machine machine = memory_machine(seed);
     machine.tiers[1].kind = TierKind::kNuma;
-    const Graph graph = random_graph(seed, {.most_bytes = 100 * kTensorAlignment});
+    const Graph graph = testing::random_graph(seed, {.most_bytes = 100 * kTensorAlignment});
     Profile profile = times_of(graph, seed);
     profile.placements.push_back(random_placements(graph, machine.tiers[1], seed));
     ASSERT_LE(most_proved(seed, machine, graph, profile), 1);
