@@ -3,16 +3,12 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/planners/ilp/integer_program.hpp"
+#include "sluice/planners/bound/slot_rows.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr Bytes kLeastMovingLife = 16 * kKiB;
-constexpr double kLifeUnit = kMiB;  // the program counts bytes in MiB, and time in the mean time of an epoch
 constexpr Seconds kOnlyOnce = std::numeric_limits<Seconds>::infinity();
-
-double in_life_units(Bytes bytes) { return static_cast<double>(bytes) / kLifeUnit; }
 
 class EpochProgram {
  public:
@@ -28,37 +24,20 @@ class EpochProgram {
   }
 
   StepPrices solve(Seconds time_limit) const {
-    const auto epochs = as_index(end_);
-    StepPrices prices{std::vector<double>(epochs, 0), std::vector<SlotPrice>(epochs, SlotPrice{0, 0}),
-                      std::vector<SlotPrice>(epochs + 1, SlotPrice{1, 0})};
     const std::vector<double> found = find_row_prices(program_, time_limit);
-    if (found.empty()) return prices;
-    const auto price = [&](int row) { return std::max(0.0, -found[as_index(row)]); };
-    for (Epoch epoch = 0; epoch < end_; ++epoch) {
-      prices.room[as_index(epoch)] = price(room_row_[as_index(epoch)]) * time_unit_ / kLifeUnit;
-      prices.run[as_index(epoch)] = slot_price(price(run_row_[as_index(epoch)]), price(run_row_[as_index(epoch)] + 1));
-    }
-    for (Epoch slot = 0; slot <= end_; ++slot) {
-      SlotPrice stall = slot_price(price(stall_row_[as_index(slot)]), price(stall_row_[as_index(slot)] + 1));
-      stall[0] = 1 - stall[1];
-      prices.stall[as_index(slot)] = stall;
-    }
-    return prices;
+    return found.empty() ? free_prices(as_index(end_)) : prices_of(rows_, found, time_unit_);
   }
 
  private:
+  // Sums of an epoch's row as it begins (step_prices.cpp): what must have come, what is written from here on, which
+  // gaps begin and end, and what is there in any case.
   struct Flow {
     std::vector<Term> due, gone, leaving, back;
-    std::vector<Term> again;  // made again before epoch k begins: columns, and their time in units
+    std::vector<Term> again;  // made again before it: bytes, and the time of each
     double begins = 0, ends = 0, pinned = 0;
   };
 
-  static SlotPrice slot_price(double first, double second) {
-    const double scale = std::max(1.0, first + second);
-    return {first / scale, std::min(second / scale, 1 - first / scale)};
-  }
-
-  double link(double seconds_per_byte) const { return seconds_per_byte * kLifeUnit / time_unit_; }
+  double link(double seconds_per_byte) const { return seconds_per_byte * kByteUnit / time_unit_; }
 
   void add_slots() {
     for (Epoch slot = 0; slot <= end_; ++slot) {
@@ -85,9 +64,9 @@ class EpochProgram {
   Flow& flow(Epoch slot) { return flows_[as_index(slot)]; }
 
   void add_life(const Life& life) {
-    const double bytes = in_life_units(life.bytes);
+    const double bytes = in_units(life.bytes);
     const std::vector<ChainUse>& uses = life.uses;
-    if (life.bytes < kLeastMovingLife) {
+    if (life.bytes < kLeastMoving) {
       if (uses.empty()) return;
       const Epoch end = std::max(uses.back().epoch, life.needed_later ? life.needed_later->epoch : 0);
       for (Epoch epoch = uses.front().epoch; epoch <= end; ++epoch) flow(epoch).pinned += bytes;
@@ -155,13 +134,13 @@ class EpochProgram {
   Epoch add_gaps(const Life& life, double bytes, std::vector<Term>& written) {
     const std::vector<ChainUse>& uses = life.uses;
     for (std::size_t i = 1; i < uses.size(); ++i) {
-      add_gap(uses[i - 1].epoch, uses[i].epoch, bytes, uses[i].again_seconds / in_life_units(life.bytes), written);
+      add_gap(uses[i - 1].epoch, uses[i].epoch, bytes, uses[i].again_seconds / in_units(life.bytes), written);
       if (uses[i].writes && !life.several) written.clear();
     }
     const Epoch last = uses.back().epoch;
     if (!life.needed_later || life.needed_later->writes || life.needed_later->epoch <= last) return last;
     const Epoch later = life.needed_later->epoch;
-    add_gap(last, later + 1, bytes, life.needed_later->again_seconds / in_life_units(life.bytes), written);
+    add_gap(last, later + 1, bytes, life.needed_later->again_seconds / in_units(life.bytes), written);
     return later;
   }
 
@@ -217,25 +196,14 @@ class EpochProgram {
     add_visits();
   }
 
-  static void append(std::vector<Term>& terms, const std::vector<Term>& more, double sign) {
-    for (const Term& each : more) {
-      const auto same = std::ranges::find(terms, each.column, &Term::column);
-      if (same == terms.end()) {
-        terms.push_back({each.column, sign * each.coefficient});
-      } else {
-        same->coefficient += sign * each.coefficient;
-      }
-    }
-  }
-
   void add_arrivals(Epoch slot) {
     Row row{.terms = {{early_[as_index(slot)], 1}, {in_stall_[as_index(slot)], -1}}, .lower = 0, .upper = 0};
     if (slot > 0) {
-      append(row.terms, {{early_[as_index(slot - 1)], -1}, {in_run_[as_index(slot - 1)], -1}}, 1);
+      append_terms(row.terms, {{early_[as_index(slot - 1)], -1}, {in_run_[as_index(slot - 1)], -1}}, 1);
       row.terms.push_back({visits_[as_index(slot - 1)], 1});
       row.terms.push_back({returns_[as_index(slot - 1)], 1});
     }
-    append(row.terms, flow(slot).due, 1);
+    append_terms(row.terms, flow(slot).due, 1);
     program_.rows.push_back(std::move(row));
   }
 
@@ -243,10 +211,10 @@ class EpochProgram {
   void add_writes(Epoch slot) {
     Row row{.terms = {{waiting_[as_index(slot)], 1}, {out_stall_[as_index(slot)], 1}}, .lower = 0, .upper = 0};
     if (slot > 0) {
-      append(row.terms, {{waiting_[as_index(slot - 1)], -1}, {out_run_[as_index(slot - 1)], 1}}, 1);
+      append_terms(row.terms, {{waiting_[as_index(slot - 1)], -1}, {out_run_[as_index(slot - 1)], 1}}, 1);
       row.terms.push_back({visits_[as_index(slot - 1)], -1});
     }
-    append(row.terms, flow(slot).gone, -1);
+    append_terms(row.terms, flow(slot).gone, -1);
     program_.rows.push_back(std::move(row));
   }
 
@@ -254,22 +222,22 @@ class EpochProgram {
     const Flow& at = flow(slot);
     Row row{.terms = {{staying_[as_index(slot)], 1}}};
     if (slot > 0) row.terms.push_back({staying_[as_index(slot - 1)], -1});
-    append(row.terms, at.leaving, 1);
-    append(row.terms, at.back, 1);
+    append_terms(row.terms, at.leaving, 1);
+    append_terms(row.terms, at.back, 1);
     row.lower = row.upper = at.begins - at.ends;
     program_.rows.push_back(std::move(row));
   }
 
   void add_room(Epoch slot) {
-    room_row_.push_back(static_cast<int>(program_.rows.size()));
+    rows_.room.push_back(static_cast<int>(program_.rows.size()));
     Row row{.terms = {{staying_[as_index(slot)], 1}, {early_[as_index(slot)], 1}, {waiting_[as_index(slot)], 1}},
-            .upper = in_life_units(step_.fast) - flow(slot).pinned};
+            .upper = in_units(step_.fast) - flow(slot).pinned};
     if (slot > 0) row.terms.push_back({returned_[as_index(slot - 1)], 1});
     program_.rows.push_back(std::move(row));
   }
 
   void add_stall_facets(Epoch slot) {
-    stall_row_.push_back(static_cast<int>(program_.rows.size()));
+    rows_.stall.push_back(static_cast<int>(program_.rows.size()));
     for (std::size_t f = 0; f < 2; ++f) {
       program_.rows.push_back({.terms = {{in_stall_[as_index(slot)], link(step_.link.in[f])},
                                          {out_stall_[as_index(slot)], link(step_.link.out[f])},
@@ -280,13 +248,13 @@ class EpochProgram {
 
   // An epoch is as long as its chain op, what floats into it, what is made again there, and what copies cost.
   void add_run_facets(Epoch slot) {
-    run_row_.push_back(static_cast<int>(program_.rows.size()));
+    rows_.run.push_back(static_cast<int>(program_.rows.size()));
     for (std::size_t f = 0; f < 2; ++f) {
       Row row{.terms = {{in_run_[as_index(slot)], link(step_.link.in[f] - step_.link.in_lost)},
                         {out_run_[as_index(slot)], link(step_.link.out[f] - step_.link.out_lost)},
                         {floating_[as_index(slot)], -1}},
               .upper = chain_seconds_[as_index(slot)] / time_unit_};
-      append(row.terms, flow(slot + 1).again, -1);
+      append_terms(row.terms, flow(slot + 1).again, -1);
       program_.rows.push_back(std::move(row));
     }
   }
@@ -319,7 +287,7 @@ class EpochProgram {
         const int to_come = program_.add({.upper = epoch + 1 == end_ ? 0 : kUnbounded});
         Row row{.terms = {{to_come, 1}, {(*coming)[as_index(epoch)], 1}}, .lower = 0, .upper = 0};
         if (before >= 0) row.terms.push_back({before, -1});
-        append(row.terms, (*due)[as_index(epoch)], -1);
+        append_terms(row.terms, (*due)[as_index(epoch)], -1);
         program_.rows.push_back(std::move(row));
         before = to_come;
       }
@@ -341,7 +309,7 @@ class EpochProgram {
   std::vector<std::vector<Term>> visitors_, returners_;              // by the first epoch to come in
   std::vector<int> stall_, in_stall_, out_stall_, early_, waiting_;  // columns by epoch that begins
   std::vector<int> in_run_, out_run_, staying_, floating_, visits_, returns_, returned_;  // columns by epoch
-  std::vector<int> room_row_, run_row_, stall_row_;  // of the last two the first of a pair
+  SlotRows rows_;
 };
 
 }  // namespace

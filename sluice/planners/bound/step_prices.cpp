@@ -4,15 +4,10 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/planners/ilp/integer_program.hpp"
+#include "sluice/planners/bound/slot_rows.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr Bytes kLeastMoving = 16 * kKiB;
-constexpr double kByteUnit = kMiB;  // the program counts bytes in MiB, and time in the mean time of an op
-
-double in_units(Bytes bytes) { return static_cast<double>(bytes) / kByteUnit; }
 
 constexpr int kNone = -1;
 
@@ -29,21 +24,11 @@ class FluidProgram {
   }
 
   StepPrices solve(Seconds time_limit) const {
-    StepPrices prices = free_prices();
     const std::vector<double> found = find_row_prices(program_, time_limit);
-    if (found.empty()) return prices;
-    const auto price = [&](int row) { return std::max(0.0, -found[as_index(row)]); };
-    for (OpIndex op = 0; op < ops_; ++op) {
-      prices.room[as_index(op)] = price(room_row_[as_index(op)]) * time_unit_ / kByteUnit;
-      prices.run[as_index(op)] = slot_price(price(run_row_[as_index(op)]), price(run_row_[as_index(op)] + 1));
-      if (reading_row_.empty()) continue;
-      const SlotPrice& run = prices.run[as_index(op)];
-      prices.reading.push_back(below_rest(price(reading_row_[as_index(op)]), run));
-    }
-    for (OpIndex slot = 0; slot <= ops_; ++slot) {
-      SlotPrice stall = slot_price(price(stall_row_[as_index(slot)]), price(stall_row_[as_index(slot)] + 1));
-      stall[0] = 1 - stall[1];  // a second of stall costs a second
-      prices.stall[as_index(slot)] = stall;
+    if (found.empty()) return free_prices(as_index(ops_));
+    StepPrices prices = prices_of(rows_, found, time_unit_);
+    for (std::size_t op = 0; op < reading_row_.size(); ++op) {
+      prices.reading.push_back(below_rest(std::max(0.0, -found[as_index(reading_row_[op])]), prices.run[op]));
     }
     return prices;
   }
@@ -69,18 +54,6 @@ class FluidProgram {
     bool writes = false;
     int slow = kNone;  // column: how much of it is used in slow memory
   };
-
-  StepPrices free_prices() const {
-    const auto ops = as_index(ops_);
-    return {std::vector<double>(ops, 0), std::vector<SlotPrice>(ops, SlotPrice{0, 0}),
-            std::vector<SlotPrice>(ops + 1, SlotPrice{1, 0})};
-  }
-
-  // Rounding may have made a little too much of the two.
-  static SlotPrice slot_price(double first, double second) {
-    const double scale = std::max(1.0, first + second);
-    return {first / scale, std::min(second / scale, 1 - first / scale)};
-  }
 
   // What is left of a second, by whose rounded sum the certificate holds a price of reading.
   static double below_rest(double reading, const SlotPrice& run) {
@@ -238,22 +211,11 @@ class FluidProgram {
     }
   }
 
-  static void append(std::vector<Term>& terms, const std::vector<Term>& more, double sign) {
-    for (const Term& each : more) {
-      const auto same = std::ranges::find(terms, each.column, &Term::column);
-      if (same == terms.end()) {
-        terms.push_back({each.column, sign * each.coefficient});
-      } else {
-        same->coefficient += sign * each.coefficient;
-      }
-    }
-  }
-
   // early(k) = early(k-1) + in while op k-1 ran + in during the stall - due at op k
   void add_arrivals(OpIndex slot) {
     Row row{.terms = {{early_[as_index(slot)], 1}, {in_stall_[as_index(slot)], -1}}, .lower = 0, .upper = 0};
-    if (slot > 0) append(row.terms, {{early_[as_index(slot - 1)], -1}, {in_run_[as_index(slot - 1)], -1}}, 1);
-    append(row.terms, flow(slot).due, 1);
+    if (slot > 0) append_terms(row.terms, {{early_[as_index(slot - 1)], -1}, {in_run_[as_index(slot - 1)], -1}}, 1);
+    append_terms(row.terms, flow(slot).due, 1);
     program_.rows.push_back(std::move(row));
   }
 
@@ -263,8 +225,8 @@ class FluidProgram {
       program_.rows.push_back({.terms = {{waiting_[as_index(slot)], 1}, {out_run_[as_index(slot)], -1}}, .lower = 0});
     }
     Row row{.terms = {{waiting_[as_index(slot)], 1}, {out_stall_[as_index(slot)], 1}}, .lower = 0, .upper = 0};
-    if (slot > 0) append(row.terms, {{waiting_[as_index(slot - 1)], -1}, {out_run_[as_index(slot - 1)], 1}}, 1);
-    append(row.terms, flow(slot).gone, -1);
+    if (slot > 0) append_terms(row.terms, {{waiting_[as_index(slot - 1)], -1}, {out_run_[as_index(slot - 1)], 1}}, 1);
+    append_terms(row.terms, flow(slot).gone, -1);
     program_.rows.push_back(std::move(row));
   }
 
@@ -272,17 +234,17 @@ class FluidProgram {
     const Flow& at = flow(slot);
     Row row{.terms = {{staying_[as_index(slot)], 1}}};
     if (slot > 0) row.terms.push_back({staying_[as_index(slot - 1)], -1});
-    append(row.terms, at.leaving, 1);
-    append(row.terms, at.back, 1);
+    append_terms(row.terms, at.leaving, 1);
+    append_terms(row.terms, at.back, 1);
     row.lower = row.upper = at.begins - at.ends;
     program_.rows.push_back(std::move(row));
   }
 
   void add_room(OpIndex slot) {
-    room_row_.push_back(static_cast<int>(program_.rows.size()));
+    rows_.room.push_back(static_cast<int>(program_.rows.size()));
     Row row{.terms = {{staying_[as_index(slot)], 1}, {early_[as_index(slot)], 1}, {waiting_[as_index(slot)], 1}},
             .upper = in_units(step_.fast) - flow(slot).pinned};
-    append(row.terms, flow(slot).in_place, -1);
+    append_terms(row.terms, flow(slot).in_place, -1);
     program_.rows.push_back(std::move(row));
   }
 
@@ -290,12 +252,12 @@ class FluidProgram {
   void add_reading(OpIndex slot) {
     reading_row_.push_back(static_cast<int>(program_.rows.size()));
     Row row{.terms = {{longer_[as_index(slot)], -1}}, .upper = step_.op_seconds[as_index(slot)] / time_unit_};
-    append(row.terms, flow(slot).reading, 1);
+    append_terms(row.terms, flow(slot).reading, 1);
     program_.rows.push_back(std::move(row));
   }
 
   void add_stall_facets(OpIndex slot) {
-    stall_row_.push_back(static_cast<int>(program_.rows.size()));
+    rows_.stall.push_back(static_cast<int>(program_.rows.size()));
     for (std::size_t f = 0; f < 2; ++f) {
       program_.rows.push_back({.terms = {{in_stall_[as_index(slot)], link(step_.link.in[f])},
                                          {out_stall_[as_index(slot)], link(step_.link.out[f])},
@@ -306,13 +268,13 @@ class FluidProgram {
 
   // The slot is as long as its op, and what copies beside it and operands in slow memory cost.
   void add_run_facets(OpIndex slot) {
-    run_row_.push_back(static_cast<int>(program_.rows.size()));
+    rows_.run.push_back(static_cast<int>(program_.rows.size()));
     for (std::size_t f = 0; f < 2; ++f) {
       Row row{.terms = {{in_run_[as_index(slot)], link(step_.link.in[f] - step_.link.in_lost)},
                         {out_run_[as_index(slot)], link(step_.link.out[f] - step_.link.out_lost)}},
               .upper = step_.op_seconds[as_index(slot)] / time_unit_};
       if (!longer_.empty()) row.terms.push_back({longer_[as_index(slot)], -1});
-      append(row.terms, flow(slot).added, -1);
+      append_terms(row.terms, flow(slot).added, -1);
       program_.rows.push_back(std::move(row));
     }
   }
@@ -324,8 +286,8 @@ class FluidProgram {
   std::vector<Flow> flows_;                                          // by slot
   std::vector<int> stall_, in_stall_, out_stall_, early_, waiting_;  // columns by slot
   std::vector<int> in_run_, out_run_, staying_, longer_;  // columns by op; the last: where ops may use slow memory
-  std::vector<int> room_row_, run_row_, stall_row_;       // of the last two the first of a pair
-  std::vector<int> reading_row_;                          // by op, likewise
+  SlotRows rows_;
+  std::vector<int> reading_row_;  // by op
 };
 
 }  // namespace
