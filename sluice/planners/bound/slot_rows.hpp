@@ -18,8 +18,8 @@ constexpr double in_units(Bytes bytes) { return static_cast<double>(bytes) / kBy
 void append_terms(std::vector<Term>& terms, const std::vector<Term>& more, double sign);
 
 struct SlotRows {
-  std::vector<int> room;  // by op or epoch
-  std::vector<int> run;   // likewise: the first of a pair, one for each facet of the link
+  std::vector<int> room;   // by op or epoch
+  std::vector<int> run;    // likewise: the first of a pair, one for each facet of the link
   std::vector<int> stall;  // by slot between them: likewise
 };
 
