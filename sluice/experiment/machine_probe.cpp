@@ -25,13 +25,19 @@ std::string question_of(const Machine& machine) {
 }
 
 LinkMeasurement measurement_of(const Link& link) {
-  return {link.bandwidth, link.latency, link.request_bytes, link.queue_depth, link.interference, link.shared_bandwidth};
+  return {.bandwidth = link.bandwidth,
+          .latency = link.latency,
+          .request_bytes = link.request_bytes,
+          .queue_depth = link.queue_depth,
+          .interference = link.interference,
+          .shared_bandwidth = link.shared_bandwidth,
+          .request_interference = link.request_interference};
 }
 
 // Says what the figures are of, so that those of earlier versions, of which one or the other was not measured, are not
 // found.
 std::string link_key(const std::string& question, std::size_t link) {
-  return fmt::format("{}link {} alone, shared and beside compute", question, link);
+  return fmt::format("{}link {} sustained, shared and its cost to compute", question, link);
 }
 
 void remember(const Machine& machine, const std::string& question, ProfileCache& cache) {
@@ -64,8 +70,12 @@ bool recall(Machine& machine, const std::string& question, const ProfileCache& c
     link.latency = found->latency;
     link.request_bytes = found->request_bytes;
     link.queue_depth = found->queue_depth;
-    if (link.copied_by == CopiedBy::kProcessor) link.interference = found->interference;  // a device's is given
+    const bool of_a_file =
+        machine.tier(link.from).kind == TierKind::kFile || machine.tier(link.to).kind == TierKind::kFile;
+    // Another device's is given.
+    if (of_a_file || link.copied_by == CopiedBy::kProcessor) link.interference = found->interference;
     link.shared_bandwidth = found->shared_bandwidth;
+    if (of_a_file) link.request_interference = found->request_interference;
     if (link.provenance != Provenance::kEmulated) link.provenance = Provenance::kMeasured;
   }
   machine = recalled;

@@ -26,6 +26,7 @@ void to_json(nlohmann::json& json, const LinkMeasurement& link) {
           {"request_bytes", link.request_bytes},
           {"queue_depth", link.queue_depth},
           {"interference_seconds_per_byte", link.interference},
+          {"interference_seconds_per_request", link.request_interference},
           {"shared_bandwidth", link.shared_bandwidth}};
 }
 
@@ -35,6 +36,7 @@ Status read_json(const JsonReader& reader, LinkMeasurement& link) {
   SLUICE_RETURN_IF_ERROR(reader.read("request_bytes", link.request_bytes));
   SLUICE_RETURN_IF_ERROR(reader.read("queue_depth", link.queue_depth));
   SLUICE_RETURN_IF_ERROR(reader.read("interference_seconds_per_byte", link.interference));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("interference_seconds_per_request", link.request_interference));
   if (reader.has("shared_bandwidth")) {  // older caches have none
     SLUICE_RETURN_IF_ERROR(reader.read_figure("shared_bandwidth", link.shared_bandwidth));
   }

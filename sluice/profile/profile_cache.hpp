@@ -30,6 +30,7 @@ struct LinkMeasurement {
   int queue_depth = 0;
   Seconds interference = 0;  // per byte
   BytesPerSecond shared_bandwidth = 0;
+  Seconds request_interference = 0;
   bool operator==(const LinkMeasurement&) const = default;
 };
 

@@ -31,6 +31,8 @@ Status measure_file_tier(Machine& machine, const std::vector<LinkId>& links) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     link(i).request_bytes = figures[i].request_bytes;
     link(i).queue_depth = figures[i].queue_depth;
+    link(i).interference = figures[i].lost_per_byte;
+    link(i).request_interference = figures[i].lost_per_request;
     impose(link(i), figures[i].alone, figures[i].latency);
   }
   for (std::size_t i = 0; links.size() == 2 && i < 2; ++i) {

@@ -3,10 +3,10 @@
 //   memory tiers           the bandwidth of DRAM, and of NUMA nodes where the firmware does not give it
 //   between memory tiers   the bandwidth each way of copies beside compute, one way and both ways at once, and what the
 //                          copies cost compute (probe_beside_compute.hpp)
-//   file tiers             the bandwidth each way, alone and both ways at once, with the request size and queue depth
-//                          that reach it
+//   file tiers             the bandwidth each way that lasts, alone and both ways at once, with the request size and queue
+//                          depth that reach it, and what transfers cost compute
 //
-// Takes about 4 s and, for a file tier, 1 GiB of it (probe_memory.hpp and probe_file.hpp say how). A throttled link
+// Takes about 10 s and, for a file tier, 1 GiB of it (probe_memory.hpp and probe_file.hpp say how). A throttled link
 // (and so every emulated one) keeps its bandwidth, or gets the measured one where the hardware cannot reach it: a
 // throttle only slows down. Pass a fresh Machine: figures that were once lowered are not raised again.
 #pragma once

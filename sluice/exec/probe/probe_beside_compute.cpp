@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/base/time_of.hpp"
 #include "sluice/exec/cpu_affinity.hpp"
+#include "sluice/exec/probe/compute_load.hpp"
 #include "sluice/exec/probe/probe_memory.hpp"
 #include "sluice/exec/transfer/shared_copy_engine.hpp"
 #include "sluice/exec/transfer/throttled_engine.hpp"
@@ -18,66 +18,7 @@ namespace sluice {
 namespace {
 
 constexpr int kRounds = 5;
-constexpr Seconds kPatience = 3;           // no round begins later: on a busy machine barriers take for ever
-constexpr Seconds kAlone = 0.03;           // how long the load takes by itself
-constexpr std::size_t kShare = 64 * 1024;  // floats that a thread works on in one region: what a core's cache holds
-constexpr int kPasses = 4;                 // over them: about 0.1 ms, as an op of a small network
-constexpr std::size_t kFloats = 16 * 1024 * 1024;  // beyond the caches; regions walk through them
-
-// The compute threads' part: reads from memory, and computes with what it has read.
-class Load {
- public:
-  explicit Load(int threads) : threads_(threads), data_(kFloats, 1.0F) {
-    // The shortest of three: others' work would pass for ours.
-    while (std::min({seconds(), seconds(), seconds()}) < kAlone) regions_ *= 2;
-  }
-
-  // `between`: called behind every region, as behind an op.
-  template <typename Between>
-  Seconds seconds(const Between& between) {
-    return time_of([&] {
-      for (int i = 0; i < regions_; ++i) {
-        run_region();
-        between();
-      }
-    });
-  }
-  Seconds seconds() {
-    return seconds([] {});
-  }
-
- private:
-  void run_region() {
-    const std::size_t stride = kShare * static_cast<std::size_t>(threads_);
-    if (at_ + stride > data_.size()) at_ = 0;
-    float total = 0;
-#pragma omp parallel for num_threads(threads_) schedule(static) reduction(+ : total)
-    for (int thread = 0; thread < threads_; ++thread) {
-      total += work_on(data_.data() + at_ + kShare * static_cast<std::size_t>(thread));
-    }
-    at_ += stride;
-    kept_ = total;
-  }
-
-  static float work_on(const float* values) {
-    constexpr std::size_t kLanes = 16;
-    float sums[kLanes] = {};
-    for (int pass = 0; pass < kPasses; ++pass) {
-      for (std::size_t i = 0; i < kShare; i += kLanes) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] = sums[lane] * 0.5F + values[i + lane];
-      }
-    }
-    float total = 0;
-    for (const float sum : sums) total += sum;
-    return total;
-  }
-
-  int threads_;
-  std::vector<float> data_;
-  std::size_t at_ = 0;
-  int regions_ = 8;
-  volatile float kept_ = 0;  // so that nothing can be left out
-};
+constexpr Seconds kPatience = 3;  // no round begins later: on a busy machine barriers take for ever
 
 // A lane at work, from construction to destruction: copies a range over and over, as fast as its engine does.
 class Lane {
@@ -134,7 +75,7 @@ class Copies {
       : arenas_(arenas), threads_(threads), emulated_(emulated) {}
 
   // The first half of both arenas is for copies inward, the second for those outward.
-  Beside run_beside(Load& load, unsigned directions) const {
+  Beside run_beside(ComputeLoad& load, unsigned directions) const {
     const Bytes half = align_down(arenas_.from.bytes() / 2, kTensorAlignment);
     std::byte* const slow = arenas_.from.data();
     std::byte* const fast = arenas_.to.data();
@@ -190,7 +131,7 @@ struct LaneRounds {
 Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads,
                                                       const EmulatedCopies& emulated) {
   SLUICE_ASSIGN(const ProbeArenas arenas, map_probe_arenas(slow, fast, threads));
-  Load load(threads);
+  ComputeLoad load(threads);
   const Copies copies(arenas, threads, emulated);
   LaneRounds inward, outward;
   Seconds alone = load.seconds();

@@ -1,10 +1,20 @@
-// Measures the links of a file tier: each by itself, then both directions at once.
+// Measures the links of a file tier as a step uses them: each by itself, both directions at once, and what they cost
+// compute.
 //
-// The file is 1 GiB (the tier's capacity if that is less), because shorter bursts show a disk's cache, not the disk. It
-// is written once before anything is measured. All compute threads are kept busy, as they are in training. Both
-// directions at once come last, when the disk's cache is full. All links get requests of one size and number, as
-// training uses them, with which each link reaches its best. Takes 1 to 3 s on a fast disk. On a slow one fewer
-// combinations of requests are tried, and both directions at once take at most 3 s.
+//   beside compute   parallel regions keep every compute thread busy all the time (compute_load.hpp): completions wait
+//                    for a core, and what serves them delays the barrier
+//   as a lane        transfers of 4 MiB, two under way (probe_stream.hpp)
+//   sustained        a disk's cache, its host's above all, takes bursts at several times the disk's speed. Both
+//                    directions run until a second and a half goes on as it began (at most four seconds); each by
+//                    itself follows, while that cache is full
+//   cost to compute  how many regions fewer are done in the windows of one link by itself than in windows without any, of
+//                    large transfers and of small ones: a part for every byte, the rest for every request. Windows are
+//                    means and long ones: where the host serves the disk on the processors that it gave this machine, it
+//                    takes them away for 30 ms at a time, and most regions are as fast as ever. (One host's disk took
+//                    300 ms of two cores per GB, and nothing where compute left one of them free.)
+//
+// The file is 1 GiB (the tier's capacity if that is less), and is written once before anything is measured. All links
+// get requests of one size and number, as training uses them. Takes 9 to 14 s.
 #pragma once
 
 #include <vector>
@@ -19,7 +29,9 @@ struct FileLinkFigures {
   int queue_depth = 0;
   BytesPerSecond alone = 0;
   BytesPerSecond shared = 0;  // while the link back is busy too, never above `alone`; equal to it without a link back
-  Seconds latency = 0;        // what each transfer adds to a stream of them
+  Seconds latency = 0;        // what each transfer adds to a stream of them; not in `alone`
+  Seconds lost_per_byte = 0;  // by compute
+  Seconds lost_per_request = 0;
 };
 
 // By `links`: those between one file tier and one memory tier, one each way or only one of them. Throttles are ignored.

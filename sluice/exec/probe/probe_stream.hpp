@@ -1,61 +1,65 @@
-// Streams transfers over one file link, as a lane does, and times them. For the probe of file tiers.
+// Streams transfers over one file link for as long as it lives, in a thread of its own, as a lane of a step does.
+//
+// A lane has few transfers under way: those that ops have just asked for. So a stream hands its engine the next one when
+// one of two is done: what is left under way is two transfers, however many requests the queue would take. Deeper
+// streams show what the disk could do, not what steps get.
 //
 // The stream walks round and round through a part of the file and a part of the memory tier; each transfer begins where
-// the one before it ended. Streams of the two directions that run at once get parts that do not overlap. A stream is
-// used by one thread at a time; the link is not throttled, whatever the machine says.
+// the one before it ended. Streams that run at once get parts that do not overlap. The link is not throttled, whatever
+// the machine says. What has moved may be asked by any thread.
 #pragma once
 
 #include <atomic>
-#include <latch>
+#include <memory>
+#include <thread>
 
 #include "sluice/base/interval.hpp"
 #include "sluice/exec/transfer/engine_factory.hpp"
 
 namespace sluice {
 
-// What streams that run beside each other agree on. They start together, and stop when each has moved `enough` or the
-// time is up.
-struct Together {
-  Together(int of, Bytes bytes, Seconds seconds) : streams(of), enough(bytes), limit(seconds), ready(of) {}
+struct StreamPattern {
+  Bytes transfer_bytes = 0;
+  Bytes request_bytes = 0;  // a transfer is cut into requests of this size
+  int queue_depth = 0;      // requests under way at most
+};
 
-  const int streams;
-  const Bytes enough;
-  const Seconds limit;
-  std::latch ready;
-  std::atomic<int> done{0};  // streams that need no more
+// The parts that a stream walks through.
+struct StreamRoom {
+  Interval<Bytes> in_file;
+  Interval<Bytes> in_memory;
 };
 
 class ProbeStream {
  public:
-  // `storages` must outlive the stream, and hold what both parts name.
-  ProbeStream(const Machine& machine, LinkId link, const TierStorages& storages, Interval<Bytes> in_file,
-              Interval<Bytes> in_memory);
+  // Begins to stream. `storages` must outlive the stream and hold `room`, which must hold a transfer.
+  static Result<std::unique_ptr<ProbeStream>> start(Machine machine, LinkId link, const TierStorages& storages,
+                                                    StreamRoom room, StreamPattern pattern);
+  ~ProbeStream() { stop_ = true; }  // what is under way runs out
+  ProbeStream(const ProbeStream&) = delete;
+  ProbeStream& operator=(const ProbeStream&) = delete;
 
-  // Bytes of one request, and how many are under way at once.
-  void set_requests(Bytes bytes, int queue_depth);
-
-  // Seconds for `count` transfers of `bytes` each, all handed to the engine at once.
-  Result<Seconds> time_transfers(Bytes bytes, int count);
-
-  // Bandwidth of `bytes` in transfers of at most 16 MiB.
-  Result<BytesPerSecond> bandwidth(Bytes bytes);
-
-  // Bandwidth while the other streams of `together` run in threads of their own: of what finishes after the first
-  // eighth. The queue never runs dry until all have enough. An error stops the others too.
-  Result<BytesPerSecond> bandwidth_beside(Together& together);
+  int transfers() const { return transfers_; }  // that have finished
+  Bytes moved() const { return transfers_ * pattern_.transfer_bytes; }
+  // The first failure; a stream that has failed moves nothing more.
+  Status status() const { return failed_ ? status_ : Status{}; }
 
  private:
-  Link& link() { return machine_.links[static_cast<std::size_t>(link_)]; }
-  void submit(TransferEngine& engine, TransferIndex index, Bytes bytes);
-  Result<BytesPerSecond> stream_beside(Together& together);
+  ProbeStream(std::unique_ptr<TransferEngine> engine, bool writes, StreamRoom room, StreamPattern pattern);
+  void run();
+  void submit(TransferIndex index);
+  void take(const std::vector<FinishedTransfer>& finished);
 
-  Machine machine_;
-  LinkId link_ = 0;
-  const TierStorages& storages_;
-  Interval<Bytes> in_file_;
-  Interval<Bytes> in_memory_;
-  Bytes next_ = 0;  // where in its part of the file the next transfer goes
+  std::unique_ptr<TransferEngine> engine_;
   bool writes_ = false;
+  StreamRoom room_;
+  StreamPattern pattern_;
+  Bytes next_ = 0;  // where in its part of the file the next transfer goes
+  std::atomic<int> transfers_{0};
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> failed_{false};
+  Status status_;        // written before `failed_`
+  std::jthread thread_;  // ends before what it uses
 };
 
 }  // namespace sluice
