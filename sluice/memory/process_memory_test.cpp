@@ -9,18 +9,13 @@
 #include <vector>
 
 #include "sluice/memory/arena.hpp"
+#include "sluice/testing/sanitized.hpp"
 
 namespace sluice {
 namespace {
 
 // The address sanitizer's own: a byte for every eight of what is mapped, here five times `bytes`.
-Bytes shadow_of(Bytes bytes) {
-#if defined(__SANITIZE_ADDRESS__)
-  return 5 * bytes / 8;
-#else
-  return 0 * bytes;
-#endif
-}
+Bytes shadow_of(Bytes bytes) { return testing::kAddressSanitizer ? 5 * bytes / 8 : 0; }
 
 // 64 MiB, mapped at four more places.
 TEST(ProcessMemory, CountsStitchedMemoryOnce) {
