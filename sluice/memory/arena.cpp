@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "sluice/base/as_index.hpp"
+#include "sluice/base/time_of.hpp"
 #include "sluice/memory/machine.hpp"
 
 namespace sluice {
@@ -97,48 +97,27 @@ class SharedPages {
   bool made_ = false;
 };
 
+// Of a page that is there, a touch takes tens of nanoseconds. Some hosts keep page tables of their own for a guest, which
+// have no room for many pieces of a huge page beside the page as a whole: what then comes and goes at every touch takes
+// 0.3 to 5 us (MobileNet v2 in a fifth of its memory, 0.9 GiB of addresses for 0.18 GiB: a step of 0.6 s took 0.9 s).
+constexpr Seconds kSlowTouch = 200e-9;
+
 constexpr int kCollapse = 25;  // MADV_COLLAPSE of Linux 6.1, which not every C library has a name for
 
-// The huge pages of an arena of which stitches map a part, by number: those whose pieces do not lie in the addresses as
-// they lie in memory, or end within one.
-std::vector<bool> mapped_in_parts(Bytes bytes, std::span<const Stitch> stitches) {
-  std::vector<bool> in_parts(as_index(bytes / kHugePage + 1), false);
-  const auto mark = [&](Bytes begin, Bytes end) {
-    for (Bytes page = begin / kHugePage; page * kHugePage < end; ++page) in_parts[as_index(page)] = true;
-  };
-  for (const Stitch& stitch : stitches) {
-    Bytes at = stitch.address;
-    for (const auto& [begin, end] : stitch.memory) {
-      const Bytes first = align_up(begin, kHugePage), last = align_down(end, kHugePage);
-      if ((at - begin) % kHugePage != 0 || first >= last) {
-        mark(begin, end);
-      } else {
-        if (begin < first) mark(begin, first);
-        if (last < end) mark(last, end);
-      }
-      at += end - begin;
-    }
-  }
-  return in_parts;
+// Whether all of it is in huge pages now.
+bool put_into_huge_pages(std::byte* data, Bytes bytes) {
+  const auto size = static_cast<std::size_t>(align_down(bytes, kHugePage));
+  if (size == 0) return true;
+  ::madvise(data, size, MADV_HUGEPAGE);
+  ::madvise(data, size, MADV_POPULATE_WRITE);
+  return ::madvise(data, size, kCollapse) == 0;
 }
 
-// Whether all of it is in huge pages now, but for those `in_parts`. Where a host keeps page tables of its own for a guest,
-// parts of a huge page beside the whole drive each other out of them, and every touch of a page takes 4 us: MobileNet v2
-// in a fifth of its memory took 0.9 s a step instead of 0.6.
-bool put_into_huge_pages(std::byte* data, Bytes bytes, const std::vector<bool>& in_parts) {
-  const Bytes pages = bytes / kHugePage;
-  bool huge = true;
-  for (Bytes begin = 0, end = 0; begin < pages; begin = end) {
-    const bool parts = in_parts[as_index(begin)];
-    while (end < pages && in_parts[as_index(end)] == parts) ++end;
-    if (parts) continue;
-    std::byte* const run = data + begin * kHugePage;
-    const auto size = static_cast<std::size_t>((end - begin) * kHugePage);
-    ::madvise(run, size, MADV_HUGEPAGE);
-    ::madvise(run, size, MADV_POPULATE_WRITE);
-    huge = ::madvise(run, size, kCollapse) == 0 && huge;
-  }
-  return huge;
+Error no_stitches(Bytes bytes, std::span<const Stitch> stitches, const std::string& name) {
+  return {ErrorCode::kOutOfSpace,
+          fmt::format("cannot map {} of memory in {} stitches for the arena of tier '{}': {}; ask for less, or "
+                      "raise the process's memory limit or vm.max_map_count",
+                      format_bytes(bytes), stitches.size(), name, std::strerror(errno))};
 }
 
 }  // namespace
@@ -146,20 +125,26 @@ bool put_into_huge_pages(std::byte* data, Bytes bytes, const std::vector<bool>& 
 Result<Arena> Arena::map_stitched(Bytes bytes, std::span<const Stitch> stitches, const std::string& name) {
   const Bytes addresses = stitch_end(stitches.back());
   std::byte* const data = map_aligned(addresses, PROT_NONE);
-  const SharedPages pages(bytes);
   Arena arena(data, data == nullptr ? 0 : addresses);
-  if (data == nullptr || !pages.made() || !pages.map_all(data, stitches)) {
-    return Error{ErrorCode::kOutOfSpace,
-                 fmt::format("cannot map {} of memory in {} stitches for the arena of tier '{}': {}; ask for less, or "
-                             "raise the process's memory limit or vm.max_map_count",
-                             format_bytes(bytes), stitches.size(), name, std::strerror(errno))};
+  if (data == nullptr) return no_stitches(bytes, stitches, name);
+  {
+    const SharedPages pages(bytes);
+    if (!pages.made() || !pages.map_all(data, stitches)) return no_stitches(bytes, stitches, name);
+    const bool huge = put_into_huge_pages(data, bytes);
+    if (!huge) {
+      arena.notes_.push_back(
+          fmt::format("arena of tier '{}' uses 4 KiB pages where memory is stitched: 2 MiB pages of "
+                      "shared memory could not be had ({})",
+                      name, std::strerror(errno)));
+    }
+    arena.prefault(1);
+    if (!huge || time_of([&] { arena.prefault(1); }) < kSlowTouch * static_cast<double>(addresses / kTensorAlignment)) {
+      return arena;
+    }
   }
-  if (!put_into_huge_pages(data, bytes, mapped_in_parts(bytes, stitches))) {
-    arena.notes_.push_back(
-        fmt::format("arena of tier '{}' uses 4 KiB pages where memory is stitched: 2 MiB pages of "
-                    "shared memory could not be had ({})",
-                    name, std::strerror(errno)));
-  }
+  // The addresses keep the pages of the file alone, which has gone with its last mapping once all are replaced.
+  const SharedPages pages(bytes);
+  if (!pages.made() || !pages.map_all(data, stitches)) return no_stitches(bytes, stitches, name);
   arena.prefault(1);
   return arena;
 }
