@@ -79,6 +79,33 @@ TEST(Arena, StitchesAreItsMemoryAgain) {
   EXPECT_EQ(resident_bytes(*arena), 13 * kMiB) << "touched, the hole too";
 }
 
+// 32 MiB at eight times as many addresses, in pieces of 64 KiB that no huge page fits: the case for which an arena may
+// begin anew with small pages. What is written through one address is read through every other, and memory is not
+// taken twice.
+TEST(Arena, ManyPiecesOfHugePagesAreItsMemoryToo) {
+  constexpr Bytes kBytes = 32 * kMiB, kPiece = 64 * kKiB;
+  constexpr Bytes kPieces = kBytes / kPiece;
+  std::vector<Stitch> stitches;
+  for (Bytes i = 0; i < 8; ++i) {
+    stitches.push_back({(i + 1) * kBytes, {}});
+    for (Bytes piece = 0; piece < kPieces; ++piece) {
+      const Bytes from = (piece * 7 + i * 13) % kPieces * kPiece;
+      stitches.back().memory.push_back({from, from + kPiece});
+    }
+  }
+  auto arena = Arena::map_stitched(kBytes, stitches, "dram");
+  ASSERT_TRUE(arena.ok()) << arena.error().message;
+  for (int round = 0; round < 3; ++round) {
+    for (Bytes piece = 0; piece < kPieces; ++piece) {
+      const Bytes writer = (piece + round) % 8;
+      const Interval<Bytes> memory = stitches[static_cast<std::size_t>(writer)].memory[static_cast<std::size_t>(piece)];
+      arena->data()[(writer + 1) * kBytes + piece * kPiece] = static_cast<std::byte>(piece + round);
+      ASSERT_EQ(arena->data()[memory.begin], static_cast<std::byte>(piece + round));
+    }
+  }
+  EXPECT_EQ(resident_bytes(*arena), 9 * kBytes) << "its addresses all have memory";
+}
+
 TEST(Arena, SaysWhatItCouldNotStitch) {
   const std::vector<Stitch> stitches{{Bytes{1} << 50, {{0, kMiB}}}};
   const auto arena = Arena::map_stitched(kMiB, stitches, "dram");

@@ -175,6 +175,28 @@ class SeveralSearch {
   SeveralPieces found_;
 };
 
+// Whether `pieces`, ascending, hold all of it.
+bool hold(std::span<const Piece> pieces, Interval<Bytes> bytes) {
+  auto next = std::ranges::upper_bound(pieces, bytes.begin, {}, [](const Piece& piece) { return piece.bytes.begin; });
+  if (next == pieces.begin()) return false;
+  for (--next; next != pieces.end() && next->bytes.begin <= bytes.begin; ++next) {
+    bytes.begin = std::max(bytes.begin, next->bytes.end);
+    if (bytes.empty()) return true;
+  }
+  return false;
+}
+
+// The first `bytes` of them.
+std::vector<Interval<Bytes>> first_of(std::span<const Interval<Bytes>> memory, Bytes bytes) {
+  std::vector<Interval<Bytes>> first;
+  for (const Interval<Bytes>& piece : memory) {
+    if (bytes == 0) break;
+    first.push_back({piece.begin, piece.begin + std::min(bytes, piece.length())});
+    bytes -= first.back().length();
+  }
+  return first;
+}
+
 class StitchedPacker {
  public:
   StitchedPacker(std::span<const OffsetItem> items, Bytes memory, Bytes first_address, bool sparing)
@@ -269,10 +291,31 @@ class StitchedPacker {
     SeveralPieces several = SeveralSearch(pieces, sparing_).find(bytes_of(i));
     packing_.missing = several.missing;
     if (packing_.missing > 0) return;
+    // What is taken instead need not be spared more.
     std::erase_if(pieces, [&](const Piece& piece) { return piece.until > several.until; });
     if (sparing_ && place_whole(i, pieces)) return;
+    if (place_in_stitch(i, pieces)) return;
     for (const Interval<Bytes>& piece : several.memory) occupy(piece, items_[i].live.front().end);
     packing_.addresses[i] = add_stitch(std::move(several.memory));
+  }
+
+  // At the addresses of an earlier stitch, the shortest of those whose memory is free again.
+  bool place_in_stitch(std::size_t i, std::span<const Piece> pieces) {
+    const Bytes bytes = align_up(bytes_of(i), kTensorAlignment);
+    const Stitch* shortest = nullptr;
+    Bytes length = std::numeric_limits<Bytes>::max();
+    for (const Stitch& stitch : packing_.stitches) {
+      const Bytes whole = stitch_end(stitch) - stitch.address;
+      if (whole < bytes || whole >= length) continue;
+      const auto held = [&](const Interval<Bytes>& piece) { return hold(pieces, piece); };
+      if (!std::ranges::all_of(first_of(stitch.memory, bytes), held)) continue;
+      shortest = &stitch;
+      length = whole;
+    }
+    if (shortest == nullptr) return false;
+    for (const Interval<Bytes>& piece : first_of(shortest->memory, bytes)) occupy(piece, items_[i].live.front().end);
+    packing_.addresses[i] = shortest->address;
+    return true;
   }
 
   bool place_whole(std::size_t i, std::span<const Piece> pieces) {
