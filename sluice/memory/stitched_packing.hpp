@@ -7,7 +7,10 @@
 // others may use only until it comes back. So free memory has an end, and of the pieces that last long enough those that
 // end first are taken. Where that fails although the bytes would be enough, `missing` says by how much.
 //
-// Cost: items times pieces of free memory; 3,000 items take some milliseconds. Deterministic.
+// Where the memory of an earlier stitch is free again, and lasts no longer than needed, its addresses are used again:
+// mapping takes time, and hosts that keep page tables of their own for a guest have no room for many.
+//
+// Cost: items times pieces of free memory, and of stitches; 3,000 items take some milliseconds. Deterministic.
 #pragma once
 
 #include <span>
