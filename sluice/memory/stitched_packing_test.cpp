@@ -75,10 +75,10 @@ TEST(StitchedPacking, LosesNothingWhereAllComeAndGoOnce) {
 // Every second page of eight becomes free, and four, four and three pages in a row want to lie there.
 TEST(StitchedPacking, UsesAStitchAgain) {
   std::vector<OffsetItem> items;
-  for (std::int32_t i = 0; i < 8; ++i) items.push_back({.bytes = kPage, .live = {{0, i % 2 == 0 ? 10 : 100}}});
+  for (std::int32_t i = 0; i < 8; ++i) items.push_back({.bytes = kPage, .live = {{0, i % 2 == 0 ? 10 : 90}}});
   items.push_back({.bytes = 4 * kPage, .live = {{10, 20}}});
   items.push_back({.bytes = 4 * kPage, .live = {{20, 30}}});
-  items.push_back({.bytes = 3 * kPage, .live = {{30, 40}}});
+  items.push_back({.bytes = 3 * kPage, .live = {{30, 100}}});
   const StitchedPacking packing = pack_stitched(items, 8 * kPage, 8 * kPage);
   ASSERT_EQ(packing.missing, 0);
   expect_sound(items, packing, 8 * kPage);
