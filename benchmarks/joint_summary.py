@@ -21,7 +21,8 @@ import sys
 RESULTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs/results")
 GROUPS = {"joint40": "40 % of the memory", "joint_least": "the least memory each can do with",
           "joint_1GBs": "20 %, links of 1 GB/s", "joint_optane": "20 %, emulated Optane", "joint_onnx": "20 %, from ONNX",
-          "joint_xeon": "20 %, a Xeon", "joint": "20 % of the memory"}
+          "joint_xeon": "20 %, a Xeon",
+          "joint_slow_host": "20 %, a host that serves the disk on these processors", "joint": "20 % of the memory"}
 MOST_CHANCE = 0.05
 
 
