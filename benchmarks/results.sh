@@ -251,7 +251,7 @@ because a process for each planner holds all of the model in this machine's 24 G
     joint40_*) joint_model "$1" "${1#joint40_}" --fast 40% "${once[@]}" ;;
     joint_least_*) joint_model "$1" "${1#joint_least_}" --fast 1% "${once[@]}" ;;
     joint_1GBs_*) joint_model "$1" "${1#joint_1GBs_}" --fast 20% --link-bandwidth 1GB/s "${once[@]}" ;;
-    joint_*) joint_model "$1" "${1#joint_}" --fast 20% "${once[@]}" ;;
+    joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
     smallest_budgets) keep "$1" benchmarks/smallest_budgets.py --spill-dir "$spill" --json "$out/$1.json" ;;
     finer_resnet50_b16) keep "$1" "$sluice" compare resnet50 --batch 16 --fast 4% --smallest-feasible --finer-slices 4 --planners sentinel,joint \
       --steps 5 --spill-dir "$spill" --json "$out/$1.json" ;;
