@@ -142,7 +142,7 @@ Result<Arena> Arena::map_stitched(Bytes bytes, std::span<const Stitch> stitches,
       return arena;
     }
   }
-  // The addresses keep the pages of the file alone, which has gone with its last mapping once all are replaced.
+  // Once more, in small pages: the memory of the first file goes as its mappings are replaced.
   const SharedPages pages(bytes);
   if (!pages.made() || !pages.map_all(data, stitches)) return no_stitches(bytes, stitches, name);
   arena.prefault(1);

@@ -8,14 +8,14 @@
 #include <memory>
 #include <vector>
 
+#include "sluice/base/sanitized.hpp"
 #include "sluice/memory/arena.hpp"
-#include "sluice/testing/sanitized.hpp"
 
 namespace sluice {
 namespace {
 
 // The address sanitizer's own: a byte for every eight of what is mapped, here five times `bytes`.
-Bytes shadow_of(Bytes bytes) { return testing::kAddressSanitizer ? 5 * bytes / 8 : 0; }
+Bytes shadow_of(Bytes bytes) { return kAddressSanitizer ? 5 * bytes / 8 : 0; }
 
 // 64 MiB, mapped at four more places.
 TEST(ProcessMemory, CountsStitchedMemoryOnce) {

@@ -291,7 +291,7 @@ class StitchedPacker {
     SeveralPieces several = SeveralSearch(pieces, sparing_).find(bytes_of(i));
     packing_.missing = several.missing;
     if (packing_.missing > 0) return;
-    // What is taken instead need not be spared more.
+    // Whatever is taken instead lasts no longer than what these would have taken.
     std::erase_if(pieces, [&](const Piece& piece) { return piece.until > several.until; });
     if (sparing_ && place_whole(i, pieces)) return;
     if (place_in_stitch(i, pieces)) return;

@@ -5,10 +5,10 @@
 
 #include <ctime>
 
+#include "sluice/base/sanitized.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/random_graph.hpp"
 #include "sluice/testing/random_plan.hpp"
-#include "sluice/testing/sanitized.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {
@@ -118,7 +118,7 @@ TEST(LowerPlanCost, ResNet200SizeTakesMilliseconds) {
   const Program program = lower_plan(graph, machine, plan).value();
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_EQ(program.transfers.size(), plan.migrations.size());
-  EXPECT_LT(seconds, 0.25 * testing::kSanitizerSlowdown);  // 0.03 to 0.07 s in a release build
+  EXPECT_LT(seconds, 0.25 * kSanitizerSlowdown);  // 0.03 to 0.07 s in a release build
   RecordProperty("milliseconds", static_cast<int>(seconds * 1e3));
 }
 

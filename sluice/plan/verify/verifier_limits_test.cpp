@@ -3,10 +3,10 @@
 
 #include <ctime>
 
+#include "sluice/base/sanitized.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/random_graph.hpp"
 #include "sluice/testing/random_plan.hpp"
-#include "sluice/testing/sanitized.hpp"
 
 namespace sluice {
 namespace {
@@ -32,7 +32,7 @@ TEST(VerifierLimits, ResNet200SizeTakesMilliseconds) {
   const std::clock_t begin = std::clock();  // processor time: machines are shared
   EXPECT_TRUE(verify_plan(graph, machine, plan).empty());
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  EXPECT_LT(seconds, 0.25 * testing::kSanitizerSlowdown);  // 0.01 to 0.05 s in a release build
+  EXPECT_LT(seconds, 0.25 * kSanitizerSlowdown);  // 0.01 to 0.05 s in a release build
   RecordProperty("milliseconds", static_cast<int>(seconds * 1e3));
 }
 

@@ -1,7 +1,7 @@
-// What a test may know of the sanitizer that it was built with.
+// The address sanitizer, where this was built with it: it takes memory and time of its own, which tests of cost count.
 #pragma once
 
-namespace sluice::testing {
+namespace sluice {
 
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kAddressSanitizer = true;
@@ -12,4 +12,4 @@ inline constexpr bool kAddressSanitizer = false;
 // How much longer than a release build, at most, code takes that mostly follows pointers. Measured: 4 to 8.
 inline constexpr double kSanitizerSlowdown = kAddressSanitizer ? 8 : 1;
 
-}  // namespace sluice::testing
+}  // namespace sluice
