@@ -199,8 +199,8 @@ std::vector<Interval<Bytes>> first_of(std::span<const Interval<Bytes>> memory, B
 
 class StitchedPacker {
  public:
-  StitchedPacker(std::span<const OffsetItem> items, Bytes memory, Bytes first_address, bool sparing)
-      : items_(items), memory_(memory), next_address_(first_address), sparing_(sparing), free_(memory) {
+  StitchedPacker(std::span<const OffsetItem> items, Bytes memory, Bytes first_address, bool sparing, bool reuse)
+      : items_(items), memory_(memory), next_address_(first_address), sparing_(sparing), reuse_(reuse), free_(memory) {
     packing_.addresses.assign(items.size(), 0);
     for (const OffsetItem& item : items) {
       SLUICE_CHECK(!item.fixed_offset, "no fixed offsets where memory is stitched");
@@ -294,7 +294,7 @@ class StitchedPacker {
     // Whatever is taken instead lasts no longer than what these would have taken.
     std::erase_if(pieces, [&](const Piece& piece) { return piece.until > several.until; });
     if (sparing_ && place_whole(i, pieces)) return;
-    if (place_in_stitch(i, pieces)) return;
+    if (reuse_ && place_in_stitch(i, pieces)) return;
     for (const Interval<Bytes>& piece : several.memory) occupy(piece, items_[i].live.front().end);
     packing_.addresses[i] = add_stitch(std::move(several.memory));
   }
@@ -344,6 +344,7 @@ class StitchedPacker {
   Bytes memory_;
   Bytes next_address_;
   bool sparing_;  // takes no piece that lasts longer where others do, be it in more pieces
+  bool reuse_;    // of stitches, by later items; what it takes may last longer
   FreeMemory free_;
   Interval<Time> horizon_{std::numeric_limits<Time>::max(), std::numeric_limits<Time>::min()};
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
@@ -353,8 +354,10 @@ class StitchedPacker {
 }  // namespace
 
 StitchedPacking pack_stitched(std::span<const OffsetItem> items, Bytes memory, Bytes first_address) {
-  StitchedPacking packing = StitchedPacker(items, memory, first_address, false).run();
-  return packing.missing == 0 ? packing : StitchedPacker(items, memory, first_address, true).run();
+  StitchedPacking packing = StitchedPacker(items, memory, first_address, false, true).run();
+  if (packing.missing > 0) packing = StitchedPacker(items, memory, first_address, true, true).run();
+  if (packing.missing > 0) packing = StitchedPacker(items, memory, first_address, true, false).run();
+  return packing;
 }
 
 }  // namespace sluice
