@@ -127,8 +127,9 @@ keep() {  # NAME COMMAND...: the command (and what went `ahead`), the commit and
     echo "\$ ${*//$spill/SPILL}"
     echo "commit $(git rev-parse --short HEAD)"
     [[ -z ${note:-} ]] || echo "$note"
-    "$@" 2>/dev/null | sed "s#$spill#SPILL#g"
-  } | tee "$out/$name.txt"
+    "$@" 2>"$spill/$name.stderr" | sed "s#$spill#SPILL#g"
+  } | tee "$out/$name.txt" || { tail -n 5 "$spill/$name.stderr" >&2; return 1; }
+  rm -f "$spill/$name.stderr"
 }
 
 profile_twice() {  # NAME MODEL ARG...: the second time from the cache
