@@ -25,7 +25,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert
   optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt encoding plan_packing several_tiers kernel_choice
   "${joint_models[@]/#/joint_}" "${joint_models[@]/#/joint40_}" "${joint_models[@]/#/joint_least_}"
-  "${joint_models[@]/#/joint_1GBs_}" joint_optane joint_onnx_efficientnet_b0 joint_onnx_googlenet
+  "${joint_models[@]/#/joint_1GBs_}" "${joint_models[@]/#/joint_slow_host_}" joint_optane joint_onnx_efficientnet_b0 joint_onnx_googlenet
   planners smallest_budgets finer_resnet50_b16 replanning)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
@@ -252,6 +252,7 @@ because a process for each planner holds all of the model in this machine's 24 G
     joint40_*) joint_model "$1" "${1#joint40_}" --fast 40% "${once[@]}" ;;
     joint_least_*) joint_model "$1" "${1#joint_least_}" --fast 1% "${once[@]}" ;;
     joint_1GBs_*) joint_model "$1" "${1#joint_1GBs_}" --fast 20% --link-bandwidth 1GB/s "${once[@]}" ;;
+    joint_slow_host_*) joint_model "$1" "${1#joint_slow_host_}" --fast 20% "${once[@]}" ;;
     joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
     smallest_budgets) keep "$1" benchmarks/smallest_budgets.py --spill-dir "$spill" --json "$out/$1.json" ;;
     finer_resnet50_b16) keep "$1" "$sluice" compare resnet50 --batch 16 --fast 4% --smallest-feasible --finer-slices 4 --planners sentinel,joint \
