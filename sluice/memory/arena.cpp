@@ -99,20 +99,31 @@ class SharedPages {
 };
 
 // Of a page that is there, a touch takes tens of nanoseconds. Some hosts keep page tables of their own for a guest. Where a
-// huge page is mapped as a whole and in pieces, they throw those tables away every 0.2 s or so, and then each page takes
-// 0.3 to 5 us (MobileNet v2 in a fifth of its memory, 0.9 GiB of addresses for 0.18 GiB: a step of 0.6 s took 0.9 s).
+// huge page is mapped as a whole and in pieces, they throw those tables away, every 0.51 s on one host, and then each page
+// takes 0.3 to 5 us (MobileNet v2 in a fifth of its memory, 0.9 GiB of addresses for 0.18 GiB: a step of 0.6 s took 0.9 s).
 constexpr Seconds kSlowTouch = 200e-9;
-constexpr Seconds kTouching = 0.5;  // sees that twice; once may be another program's turn
+constexpr Seconds kTouching = 0.6;
 constexpr auto kBetweenTouches = std::chrono::milliseconds(10);
 
-bool touches_become_slow(const Arena& arena) {
-  const Seconds slow = kSlowTouch * static_cast<double>(arena.bytes() / kTensorAlignment);
-  const auto begin = std::chrono::steady_clock::now();
-  for (int slow_passes = 0; slow_passes < 2; std::this_thread::sleep_for(kBetweenTouches)) {
-    if (std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - begin).count() > kTouching) return false;
-    if (time_of([&] { arena.prefault(1); }) > slow) ++slow_passes;
+// Whether a good part of the pages is slow: a turn of another program makes one chunk slow, however long it takes.
+bool touches_slowly(const Arena& arena) {
+  constexpr Bytes kChunks = 64;
+  int slow_chunks = 0;
+  const Bytes pages = arena.bytes() / kTensorAlignment;
+  for (Bytes chunk = 0; chunk < kChunks; ++chunk) {
+    const Interval<Bytes> touched{pages * chunk / kChunks, pages * (chunk + 1) / kChunks};
+    const Seconds seconds = time_of([&] { arena.touch(touched); });
+    if (seconds > kSlowTouch * static_cast<double>(touched.length())) ++slow_chunks;
   }
-  return true;
+  return slow_chunks >= kChunks / 10;
+}
+
+bool touches_become_slow(const Arena& arena) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<Seconds>(kTouching);
+  for (; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(kBetweenTouches)) {
+    if (touches_slowly(arena)) return true;
+  }
+  return false;
 }
 
 constexpr int kCollapse = 25;  // MADV_COLLAPSE of Linux 6.1, which not every C library has a name for
@@ -198,17 +209,20 @@ Arena& Arena::operator=(Arena&& other) noexcept {
   return *this;
 }
 
+void Arena::touch(Interval<Bytes> pages) const {
+  for (Bytes page = pages.begin; page < pages.end; ++page) {
+    volatile std::byte* const first = data_ + page * kTensorAlignment;
+    *first = *first;  // keeps what is there
+  }
+}
+
 void Arena::prefault(int threads) const {
-  const auto touch = [this, threads](int thread) {
-    const Bytes pages = bytes_ / kTensorAlignment;
-    for (Bytes page = pages * thread / threads; page < pages * (thread + 1) / threads; ++page) {
-      volatile std::byte* const first = data_ + page * kTensorAlignment;
-      *first = *first;  // keeps what is there
-    }
-  };
+  const Bytes pages = bytes_ / kTensorAlignment;
   std::vector<std::jthread> workers;
-  for (int thread = 1; thread < threads; ++thread) workers.emplace_back(touch, thread);
-  touch(0);
+  for (int thread = 1; thread < threads; ++thread) {
+    workers.emplace_back([=, this] { touch({pages * thread / threads, pages * (thread + 1) / threads}); });
+  }
+  touch({0, pages / threads});
 }
 
 }  // namespace sluice
