@@ -83,6 +83,11 @@ Result<SweepRequest> SweepArguments::request() const {
     if (!fast.empty()) return Error{ErrorCode::kBadInput, "--no-loss looks for the budget itself: leave out --fast"};
     SLUICE_ASSIGN(request.no_loss, parse_percentage("--no-loss " + no_loss, no_loss));
   }
+  if (!price.empty()) {
+    if (!no_loss.empty()) return Error{ErrorCode::kBadInput, "--no-loss has one budget, --price compares several: leave out one"};
+    SLUICE_ASSIGN(request.prices, parse_memory_prices(price));
+    SLUICE_ASSIGN(request.within, parse_percentage("--within " + within, within));
+  }
   request.comparison.steps = steps;
   if (run) SLUICE_RETURN_IF_ERROR(check_rounds(request.comparison));
   SLUICE_ASSIGN(request.comparison.learning_rate, base_learning_rate(learning_rate, workload.optimizer));
@@ -118,6 +123,11 @@ void SweepArguments::add_to(CLI::App& command) {
                   "(1% when nothing follows)")
       ->expected(0, 1)
       ->default_str("1%");
+  command.add_option("--price", price,
+                     "Also what a GB of fast and of slow memory costs, fast=16.61,slow=7.85: shows what each budget "
+                     "costs and brings, and the cheapest that is fast enough");
+  command.add_option("--within", within, "With --price: how much slower than fast-only is fast enough")
+      ->capture_default_str();
   command.add_flag("--run", run, "Also run every point beside fast-only, step by step in turn, and show the error");
   command.add_option("--steps", steps, "With --run: steps a point; the first two are warm-up")->capture_default_str();
   add_learning_rate_option(command, learning_rate);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sluice/experiment/comparison.hpp"
+#include "sluice/experiment/sweep_prices.hpp"
 #include "sluice/planners/planner.hpp"
 #include "tools/options.hpp"
 
@@ -20,7 +21,9 @@ struct SweepRequest {
   std::vector<std::string> planners;
   std::vector<MemorySize> budgets;
   std::optional<double> no_loss;  // allowed loss; then `budgets` do not matter
-  ComparisonOptions comparison;   // how to run points
+  std::optional<MemoryPrices> prices;
+  double within = 0;             // with prices: the loss that is allowed
+  ComparisonOptions comparison;  // how to run points
 };
 
 struct SweepArguments {
@@ -30,6 +33,8 @@ struct SweepArguments {
   std::vector<std::string> planners{std::string(kDefaultPlanner)};
   std::vector<std::string> fast;
   std::string no_loss;
+  std::string price;
+  std::string within = "10%";
   bool run = false;
   std::int64_t steps = 7;
   std::optional<double> learning_rate;

@@ -42,6 +42,8 @@ class Sweep {
       emulated_ = is_emulated(prepared.machine);
       BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile);
       models_.push_back(sweep.begin(workload.model));
+      models_.back().prices = request_.prices;
+      models_.back().allowed_loss = request_.within;
       const Status swept = request_.no_loss ? find_no_loss(sweep) : sweep_budgets(sweep);
       if (!swept.ok() && swept.error().code != ErrorCode::kInterrupted) return swept.error();
       progress_.clear();
@@ -160,6 +162,7 @@ void add_sweep_command(CLI::App& app, Action& action) {
   arguments->add_to(*command);
   command->footer(
       "Example: sluice sweep resnet50:16 mobilenet_v2:16 --planners sentinel,on-demand --fast 20%,40%,60%\n"
+      "         sluice sweep resnet50:16 --slow optane --planners joint,autotm-sync --price fast=16.61,slow=7.85\n"
       "         sluice sweep resnet20 resnet32 resnet110 --batch 128 --no-loss --svg curve.svg");
   command->callback([arguments, &action] { action = [arguments] { return run_sweep(*arguments); }; });
 }

@@ -26,10 +26,12 @@ void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& m
   point.step_seconds = timeline.step_seconds;
   point.stall_seconds = timeline.stall_seconds;
   point.locality = measure_locality(costs.graph(), program, timeline).step;
+  point.fast_operands = operand_shares(costs.graph(), plan);
   for (std::size_t link = 0; link < machine.links.size(); ++link) {
     const Link& each = machine.links[link];
     (each.to < each.from ? point.bytes_in : point.bytes_out) += timeline.link_bytes[link];
   }
+  for (std::size_t tier = kFastTier + 1; tier < plan.arena_bytes.size(); ++tier) point.slow_bytes += plan.arena_bytes[tier];
 }
 
 // A policy's step once it has found its balance.

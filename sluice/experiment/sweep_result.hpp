@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/plan/operand_shares.hpp"
 #include "sluice/sim/locality.hpp"
 
 namespace sluice {
@@ -37,6 +38,8 @@ struct SweepPoint {
   Seconds stall_seconds = 0;
   Bytes bytes_in = 0;  // per step, towards the fast tier
   Bytes bytes_out = 0;
+  Bytes slow_bytes = 0;  // that the step takes of slow tiers
+  std::optional<OperandShares> fast_operands;  // none for policies
   LocalityCount locality;
   std::optional<MeasuredPoint> measured;
 
@@ -51,6 +54,12 @@ struct NoLossPoint {
   int budgets_tried = 0;  // that were planned and simulated
 };
 
+// Of a GB, in any currency (sweep_prices.hpp).
+struct MemoryPrices {
+  double fast = 0;
+  double slow = 0;
+};
+
 struct SweptModel {
   std::string model;
   std::int64_t batch = 0;
@@ -58,6 +67,8 @@ struct SweptModel {
   Seconds baseline_seconds = 0;  // fast-only's predicted step
   std::vector<SweepPoint> points;
   std::vector<NoLossPoint> no_loss;
+  std::optional<MemoryPrices> prices = {};  // where somebody wants to know what memory is worth its price
+  double allowed_loss = 0;                  // with prices: of the cheapest point
 
   double share(const SweepPoint& point) const { return static_cast<double>(point.budget) / static_cast<double>(whole); }
 };

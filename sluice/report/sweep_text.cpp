@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/experiment/sweep_prices.hpp"
 #include "sluice/report/text_table.hpp"
 
 namespace sluice {
@@ -23,6 +24,25 @@ std::vector<std::string> measured_cells(const SweepPoint& point) {
           measured.same_bits ? "same" : "DIFFER"};
 }
 
+// Over fast memory for everything.
+std::vector<std::string> price_cells(const SweptModel& swept, const SweepPoint& point) {
+  if (!point.feasible()) return {"", "", ""};
+  const PricedPoint priced = price_of(swept, point, *swept.prices);
+  return {percent(priced.cost), percent(priced.performance), fmt::format("{:.2f}", priced.per_cost())};
+}
+
+std::string cheapest_text(const SweptModel& swept, std::string_view planner) {
+  const SweepPoint* const cheapest = cheapest_within(swept, planner, *swept.prices, swept.allowed_loss);
+  if (cheapest == nullptr) return fmt::format("{}: no budget here is at most {} slower\n", planner, percent(swept.allowed_loss));
+  return fmt::format("{}: the cheapest memory that is at most {} slower: {} fast, for {} of the price\n", planner,
+                     percent(swept.allowed_loss), percent(swept.share(*cheapest)),
+                     percent(price_of(swept, *cheapest, *swept.prices).cost));
+}
+
+std::string share_text(const SweepPoint& point, double OperandShares::*share) {
+  return point.fast_operands ? percent((*point.fast_operands).*share) : "";
+}
+
 std::string bound_text(const SweptModel& swept, const SweepPoint& point) {
   return point.bound_seconds > 0 ? fmt::format("{:.3f}x", point.bound_seconds / swept.baseline_seconds) : "";
 }
@@ -32,12 +52,17 @@ std::vector<std::string> point_cells(const SweptModel& swept, const SweepPoint& 
   if (point.feasible()) {
     cells.insert(cells.end(), {fmt::format("{:.3f}x", point.slowdown), bound_text(swept, point),
                                ms_text(point.step_seconds), ms_text(point.stall_seconds), mib_text(point.bytes_in),
-                               mib_text(point.bytes_out), percent(point.locality.by_bytes())});
+                               mib_text(point.bytes_out), share_text(point, &OperandShares::inputs),
+                               share_text(point, &OperandShares::outputs), percent(point.locality.by_bytes())});
   } else {
-    cells.insert(cells.end(), {"infeasible", "", "", "", "", "", ""});
+    cells.insert(cells.end(), {"infeasible", "", "", "", "", "", "", "", ""});
   }
-  if (!measured) return cells;
-  for (std::string& cell : measured_cells(point)) cells.push_back(std::move(cell));
+  if (measured) {
+    for (std::string& cell : measured_cells(point)) cells.push_back(std::move(cell));
+  }
+  if (swept.prices) {
+    for (std::string& cell : price_cells(swept, point)) cells.push_back(std::move(cell));
+  }
   return cells;
 }
 
@@ -52,6 +77,7 @@ std::string notes_text(const SweptModel& swept) {
     }
     if (std::ranges::find(named, point.planner) != named.end()) continue;
     named.push_back(point.planner);
+    if (swept.prices) text += cheapest_text(swept, point.planner);
     const SweepPoint* const knee = knee_of(swept, point.planner);
     if (knee == nullptr) continue;
     text += fmt::format("{}: the knee of its curve is at {}, {:.3f}x\n", point.planner, percent(swept.share(*knee)),
@@ -82,12 +108,15 @@ std::string failures_text(const SweptModel& swept) {
 std::string describe_sweep(const SweptModel& swept) {
   const bool measured = std::ranges::any_of(swept.points, [](const SweepPoint& p) { return p.measured.has_value(); });
   std::vector<TableColumn> columns{{"planner", Align::kLeft, 0}};
-  for (const char* title : {"fast", "MiB", "predicted", "bound", "step ms", "stall ms", "in MiB", "out MiB", "local"}) {
+  for (const char* title : {"fast", "MiB", "predicted", "bound", "step ms", "stall ms", "in MiB", "out MiB", "inputs", "outputs", "local"}) {
     columns.push_back({title, Align::kRight, 0});
   }
   if (measured) {
     for (const char* title : {"measured", "min", "max", "error"}) columns.push_back({title, Align::kRight, 0});
     columns.push_back({"bits", Align::kLeft, 0});
+  }
+  if (swept.prices) {
+    for (const char* title : {"price", "performance", "per price"}) columns.push_back({title, Align::kRight, 0});
   }
   TextTable table(std::move(columns));
   for (const SweepPoint& point : swept.points) table.add_row(point_cells(swept, point, measured));

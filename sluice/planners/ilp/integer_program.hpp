@@ -11,11 +11,13 @@
 // No threads. Several programs may be solved at once.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "sluice/base/id_vector.hpp"
+#include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
 namespace sluice {
@@ -60,7 +62,18 @@ struct SolveLimits {
   double gap = 0.01;  // good enough: a cost within this share of the bound
 };
 
-enum class SolveStatus { kOptimal, kWithinGap, kRounded, kNodeLimit, kTimeLimit, kInfeasible };
+// kStopped: the caller's wish. kInfeasible is proved; kFailed is not: the solver gave up by itself.
+enum class SolveStatus { kOptimal, kWithinGap, kRounded, kNodeLimit, kTimeLimit, kStopped, kInfeasible, kFailed };
+
+// For a caller who waits. Each may be left empty; called on the solving thread.
+struct SolveWatch {
+  // The best answer so far, infinite where there is none, the bound, and the time since the beginning.
+  std::function<void(double incumbent, double bound, Seconds elapsed)> progress = {};
+  // Once it says true, the best answer so far is the answer.
+  std::function<bool()> stop = {};
+
+  bool stopped() const { return stop && stop(); }
+};
 
 struct IlpSolution {
   SolveStatus status = SolveStatus::kInfeasible;
@@ -91,7 +104,11 @@ std::vector<double> find_row_prices(const IntegerProgram& program, Seconds secon
 //
 // `start`: values that satisfy the program, by column, or empty. With a start there is always an answer: the start
 // itself, at worst. A start that does not satisfy the program is a broken invariant.
-IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start = {});
+IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start = {},
+                  const SolveWatch& watch = {});
+
+// As other solvers read it, in free MPS. Unwritable: kIo.
+Status write_mps(const IntegerProgram& program, const std::string& path);
 
 // "optimal", "within 0.5 % of the optimum", "rounded relaxation, gap 1.2 %", "time limit, gap 0.8 %", "infeasible".
 std::string describe(const IlpSolution& solution);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sluice/base/random.hpp"
-#include "sluice/planners/redl/load_rows.hpp"
+#include "sluice/planners/redl/placement_program.hpp"
 #include "sluice/planners/redl/problem_for_tests.hpp"
 
 namespace sluice {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/planners/redl/load_rows.hpp"
 
 namespace sluice {
 namespace {
@@ -22,7 +21,7 @@ class Writer {
   Writer(const RedlProblem& problem, const std::vector<StretchedUnit>& units, const Capacities& capacities)
       : problem_(problem), units_(units), capacities_(capacities), op_count_(problem.graph.op_count()) {
     program_.seconds_per_unit = std::max(1e-12, problem.start.back() / 1000);
-    always_ = add_derived(program_, {.lower = 1, .upper = 1}, {});
+    always_ = program_.add_derived({.lower = 1, .upper = 1}, {});
     lanes_.resize(problem.machine.links.size(), std::vector<Sum>(kBuckets));
   }
 
@@ -118,27 +117,17 @@ void Writer::add_op_times() {
   }
 }
 
-// Exactly one set of operands is in the slow tier, and each operand is fast in the sets without it.
+// Each set of the operands has its own time in the slow tier.
 void Writer::add_together(OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast) {
-  const std::size_t sets = std::size_t{1} << units.size();
-  Row one{.terms = {}, .lower = 1, .upper = 1};
-  std::vector<Row> without(units.size(), Row{.terms = {}, .lower = 0, .upper = 0});
-  PlacementProgram::Configurations configurations{.fast = fast, .first = static_cast<int>(program_.ilp.columns.size())};
-  for (std::size_t set = 0; set < sets; ++set) {
+  std::vector<double> times;
+  for (std::size_t set = 0; set < std::size_t{1} << units.size(); ++set) {
     std::vector<std::size_t> slow;
     for (std::size_t i = 0; i < units.size(); ++i) {
       if ((set >> i) & 1) slow.push_back(units[i]);
     }
-    const int column = program_.ilp.add({.cost = time(seconds_lost(problem_, op, slow)), .lower = 0, .upper = 1});
-    one.terms.push_back({column, 1});
-    for (std::size_t i = 0; i < units.size(); ++i) {
-      if (((set >> i) & 1) == 0) without[i].terms.push_back({column, 1});
-    }
+    times.push_back(time(seconds_lost(problem_, op, slow)));
   }
-  for (std::size_t i = 0; i < units.size(); ++i) without[i].terms.push_back({fast[i], -1});
-  program_.ilp.rows.push_back(std::move(one));
-  for (Row& row : without) program_.ilp.rows.push_back(std::move(row));
-  program_.configurations.push_back(std::move(configurations));
+  program_.add_configurations(fast, times);
 }
 
 std::size_t Writer::bucket_of(OpIndex op) const {
@@ -222,7 +211,7 @@ void Writer::add_write_back(std::size_t index, std::size_t stretch, const std::v
   const LinkId link = slow_of(index).outward;
   const double seconds = time(problem_.costs.transfer_seconds(link, units_[index].bytes));
   const double price = seconds * (problem_.costs.interference(link) + kCopyPrice);
-  const int column = add_derived(program_, {.cost = price, .lower = 0, .upper = 1}, when);
+  const int column = program_.add_derived({.cost = price, .lower = 0, .upper = 1}, when);
   lanes_[as_index(link)][bucket_of(units_[index].stretches[stretch].ops.end - 1)].add(column, seconds);
 }
 
@@ -231,7 +220,7 @@ void Writer::add_lanes() {
   const double room = kLaneShare * time(problem_.start.back()) / kBuckets;
   for (const SlowTier& slow : problem_.slow) {
     for (const LinkId link : {slow.inward, slow.outward}) {
-      for (Sum& seconds : lanes_[as_index(link)]) add_derived(program_, {.cost = 1}, {seconds.add(kAlways, -room)});
+      for (Sum& seconds : lanes_[as_index(link)]) program_.add_derived({.cost = 1}, {seconds.add(kAlways, -room)});
     }
   }
 }
@@ -242,8 +231,8 @@ bool Writer::add_fast_capacity() {
   const IdVector<OpIndex, double> all = whole_load(loads_, op_count_);
   std::vector<OpIndex> ops = maxima_of(loads_, op_count_);
   std::erase_if(ops, [&](OpIndex op) { return all[op] <= 1; });
-  const std::vector<int> loads = add_loads(program_, loads_, ops);
-  const std::vector<int> windows = add_loads(program_, windows_, ops);
+  const std::vector<int> loads = program_.add_loads(loads_, ops);
+  const std::vector<int> windows = program_.add_loads(windows_, ops);
   const IdVector<OpIndex, double> constant_windows = whole_load(windows_, op_count_, /*constant_only=*/true);
   OpIndex since = 0;
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -254,7 +243,7 @@ bool Writer::add_fast_capacity() {
     Sum lacking;
     lacking.add(loads[i], 1).add(windows[i], 1);
     lacking.add(kAlways, constant_windows[ops[i]] - room);
-    add_derived(program_, {.cost = price}, {lacking});
+    program_.add_derived({.cost = price}, {lacking});
     since = ops[i];
   }
   return true;
@@ -272,13 +261,13 @@ void Writer::add_slow_capacity() {
     std::vector<Sum> when;
     for (const int fast : program_.fast_of[i]) when.push_back(Sum().add(kAlways, 1).add(fast, -1));
     for (const int kept : program_.kept_of[i]) when.push_back(Sum().add(kAlways, 1).add(kept, -1));
-    const int ever = add_derived(program_, {.lower = 0, .upper = 1}, when);
+    const int ever = program_.add_derived({.lower = 0, .upper = 1}, when);
     spans.push_back({problem_.units[i].range, ever, size(units_[i].bytes)});
   }
   const IdVector<OpIndex, double> all = whole_load(spans, op_count_);
   std::vector<OpIndex> ops = maxima_of(spans, op_count_);
   std::erase_if(ops, [&](OpIndex op) { return all[op] <= room; });
-  for (const int load : add_loads(program_, spans, ops)) {
+  for (const int load : program_.add_loads(spans, ops)) {
     program_.ilp.columns[load].upper = room;
   }
 }

@@ -15,24 +15,7 @@ std::vector<double> PlacementProgram::complete(const std::vector<UnitPlacement>&
     set(fast_of[i], choices[i].fast);
     set(kept_of[i], choices[i].kept);
   }
-  for (const Configurations& op : configurations) {
-    std::size_t slow = 0;
-    for (std::size_t i = 0; i < op.fast.size(); ++i) {
-      if (values[op.fast[i]] < 0.5) slow |= std::size_t{1} << i;
-    }
-    values[static_cast<std::size_t>(op.first) + slow] = 1;
-  }
-  for (const Derived& each : derived) {
-    double value = ilp.columns[each.column].lower;
-    for (const std::size_t r : each.rows) {
-      double least = ilp.rows[r].lower;
-      for (const Term& term : ilp.rows[r].terms) {
-        if (term.column != each.column) least -= term.coefficient * values[term.column];
-      }
-      value = std::max(value, least);
-    }
-    values[each.column] = value;
-  }
+  derive(values);
   return values;
 }
 

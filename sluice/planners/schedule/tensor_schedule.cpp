@@ -157,7 +157,8 @@ void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vec
     }
     for (const std::size_t i : copy.prefetched_pieces) {
       const FastPiece& piece = schedule.pieces[i];
-      adder.add_migrations(there, fast[i], piece.ops.begin - 1, piece.first_use, piece.comes);
+      const OpIndex here_by = piece.here_by > 0 ? piece.here_by : piece.first_use;
+      adder.add_migrations(there, fast[i], piece.ops.begin - 1, here_by, piece.comes);
     }
   }
 }

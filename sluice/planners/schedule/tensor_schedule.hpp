@@ -25,6 +25,7 @@ struct FastPiece {
   OpIndex first_use = 0;
   OpIndex last_use = 0;
   OpIndex evict_after = 0;  // where the eviction is issued: last_use (at once) or later, before ops.end
+  OpIndex here_by = 0;      // the op that waits for the prefetch; 0: the first use
   Cause comes = Cause::kUnsaid;
   Cause leaves = Cause::kUnsaid;
 };

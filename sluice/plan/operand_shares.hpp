@@ -1,0 +1,16 @@
+// How much of what ops read and write lies in the fast tier while they run, by bytes (AutoTM's figure 10b).
+#pragma once
+
+#include "sluice/plan/plan.hpp"
+
+namespace sluice {
+
+struct OperandShares {
+  double inputs = 1;  // 1 where there are none
+  double outputs = 1;
+};
+
+// `graph`: that of the plan's schedule and choices (plan_graph.hpp). An operand that is updated in place is both.
+OperandShares operand_shares(const Graph& graph, const Plan& plan);
+
+}  // namespace sluice

@@ -1,0 +1,131 @@
+// AutoTM's planners: what each kind of movement does, what the solver says, and plans that hold.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/plan/operand_shares.hpp"
+#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/testing/program_oracle.hpp"
+#include "sluice/testing/random_graph.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kAutoTmPlanners[] = {"autotm-static", "autotm-sync", "autotm-async"};
+
+double number_of(const Plan& plan, const std::string& key) {
+  for (const auto& [name, value] : plan.planner_config) {
+    if (name == key) return std::stod(value);
+  }
+  ADD_FAILURE() << "no " << key;
+  return 0;
+}
+
+TEST(AutoTm, PlansAreRightOnRandomGraphs) {
+  int accepted = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const PlanningProblem problem(testing::random_graph(seed), seed % 3 == 0 ? "pcie3" : "optane", 1e9);
+    for (const std::string& planner : kAutoTmPlanners) {
+      SCOPED_TRACE(planner + " seed " + std::to_string(seed));
+      const Result<Plan> plan = make_plan(planner, problem.request(0.7));  // verifies it
+      if (!plan.ok()) {
+        EXPECT_NE(plan.error().code, ErrorCode::kBadInput) << plan.error().message;
+        continue;
+      }
+      ++accepted;
+      const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
+      EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
+    }
+  }
+  EXPECT_GE(accepted, 20);
+}
+
+TEST(AutoTm, StaticTensorsNeverMove) {
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "optane", 2e9);
+  const auto plan = make_plan("autotm-static", problem.request(0.3));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(plan->migrations.empty());
+  std::vector<int> residencies(problem.graph.tensors().size(), 0);
+  for (const Residency& each : plan->residencies) ++residencies[static_cast<std::size_t>(each.tensor)];
+  EXPECT_THAT(residencies, ::testing::Each(::testing::Le(1)));
+  const OperandShares shares = operand_shares(problem.graph, *plan);
+  EXPECT_GT(shares.inputs, 0);
+  EXPECT_LT(shares.inputs, 1);
+  EXPECT_LT(shares.outputs, 1);
+}
+
+TEST(AutoTm, StaticNeedsATierThatOpsCanUse) {
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
+  const auto plan = make_plan("autotm-static", problem.request(0.3));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, ErrorCode::kUnsupported);
+}
+
+TEST(AutoTm, SynchronousMovesStandBesideTheOpsThatUseTheTensor) {
+  for (const std::string slow : {"optane", "file"}) {
+    const PlanningProblem problem(merged_model("resnet20", 8, 32), slow, 2e9);
+    const auto plan = make_plan("autotm-sync", problem.request(0.4));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_FALSE(plan->migrations.empty());
+    const Liveness liveness = analyze_liveness(problem.graph);
+    const auto uses = [&](TensorId tensor, OpIndex op) {
+      return std::ranges::find(liveness.uses[tensor], op, &Use::op) != liveness.uses[tensor].end();
+    };
+    for (const Migration& each : plan->migrations) {
+      EXPECT_EQ(each.needed_by, each.issue_after + 1) << "beside nothing";
+      const bool comes = plan->residencies[each.to].tier == kFastTier;
+      const bool alone = plan->blocks.empty();  // of a block each is moved for any of them
+      EXPECT_TRUE(!alone || uses(each.tensor, comes ? each.needed_by : each.issue_after));
+    }
+  }
+}
+
+TEST(AutoTm, AsynchronousMovesRunBesideOneOp) {
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "pcie3", 8e9);
+  const auto plan = make_plan("autotm-async", problem.request(0.4));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  int beside = 0;
+  for (const Migration& each : plan->migrations) {
+    EXPECT_LE(each.needed_by, each.issue_after + 2);
+    beside += each.needed_by == each.issue_after + 2 ? 1 : 0;
+  }
+  EXPECT_GT(beside, 0);
+}
+
+// More freedom costs nothing, up to the solver's gap of 1 %.
+TEST(AutoTm, WhatMayMoveMoreExpectsNoMore) {
+  for (const double share : {0.2, 0.5}) {
+    const PlanningProblem problem(merged_model("resnet20", 8, 32), "optane", 4e9);
+    const auto fixed = make_plan("autotm-static", problem.request(share));
+    const auto moved = make_plan("autotm-sync", problem.request(share));
+    const auto beside = make_plan("autotm-async", problem.request(share));
+    ASSERT_TRUE(fixed.ok() && moved.ok() && beside.ok());
+    const auto expected = [](const Result<Plan>& plan) { return number_of(*plan, "expected_seconds"); };
+    EXPECT_LE(expected(moved), expected(fixed) * 1.01);
+    EXPECT_LE(expected(beside), expected(moved) * 1.01);
+    for (const auto* plan : {&fixed, &moved, &beside}) {
+      EXPECT_LE(number_of(**plan, "expected_seconds_at_least"), expected(*plan));
+      EXPECT_GE(number_of(**plan, "expected_seconds_at_least"), expected(*plan) * 0.99);
+    }
+  }
+}
+
+// Nothing overlaps, so the program's step is the simulator's.
+TEST(AutoTm, TheExpectedStepIsTheSimulatedOne) {
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
+  const auto plan = make_plan("autotm-sync", problem.request(0.4));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_NEAR(plan->predicted_step_seconds / number_of(*plan, "expected_seconds"), 1, 0.01);
+}
+
+TEST(AutoTm, ABudgetBelowAnyPlanNamesTheOp) {
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
+  const auto plan = make_plan("autotm-sync", problem.request(0.001));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
+  EXPECT_THAT(plan.error().message, HasSubstr("The largest op, "));
+}
+
+}  // namespace
+}  // namespace sluice

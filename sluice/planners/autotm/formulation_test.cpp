@@ -1,0 +1,341 @@
+// The integer programs against every placement of small steps, worked out by other code: it follows where valid copies
+// are, op after op, where the program has columns and rows.
+#include "sluice/planners/autotm/formulation.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/base/random.hpp"
+#include "sluice/plan/rooms.hpp"
+#include "sluice/planners/schedule/step_for_tests.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr SolveLimits kProvenOptimum{.seconds = 60, .nodes = 100000, .gap = 0};
+constexpr Reductions kNoReductions{false, false, false, false};
+
+class SmallDraw {
+ public:
+  explicit SmallDraw(std::uint64_t seed) : seed_(seed) {}
+  int operator()(int below) { return static_cast<int>(random_bits(seed_, 7, draws_++) % static_cast<unsigned>(below)); }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t draws_ = 0;
+};
+
+// Steps of up to eight ops; some tensors are parameters, some written again.
+Graph random_step(std::uint64_t seed, int tensors, int most_uses) {
+  SmallDraw draw(seed);
+  const int ops = 5 + draw(4);
+  std::vector<std::string> texts;
+  for (int i = 0; i < tensors; ++i) {
+    const bool parameter = draw(3) == 0;
+    std::string text(as_index(ops), '.');
+    const int uses = 2 + draw(most_uses - 1);
+    for (int use = 0; use < uses; ++use) text[as_index(draw(ops))] = draw(4) == 0 ? 'u' : 'r';
+    const std::size_t first = text.find_first_not_of('.');
+    if (!parameter) text[first] = 'w';
+    texts.push_back((parameter ? "*" : "") + text);
+  }
+  Graph step = testing::step_of_uses(texts, kMiB);
+  for (TensorId id = 0; id < step.tensor_count(); ++id) {
+    step.tensor(id).bytes = (1 + draw(3)) * kMiB;
+    step.tensor(id).shape = {step.tensor(id).bytes / 4};
+  }
+  return step;
+}
+
+struct SmallProblem {
+  SmallProblem(Graph made, TierKind slow, std::uint64_t seed)
+      : step(std::move(made)),
+        machine(testing::machine_with(slow, false)),
+        liveness(analyze_liveness(step)),
+        profile{.op_seconds = times(step, seed)},
+        costs(step, profile, machine),
+        problem(placement_problem(step, machine, costs, testing::kSlowOfTests, find_moving_units(step, liveness),
+                                  budget(step, liveness, seed))) {}
+
+  static std::vector<Seconds> times(const Graph& graph, std::uint64_t seed) {
+    SmallDraw draw(seed + 1000);
+    std::vector<Seconds> seconds;
+    for (std::size_t op = 0; op < graph.ops().size(); ++op) seconds.push_back(1e-4 * (1 + draw(60)));
+    return seconds;
+  }
+
+  // Between the largest op's operands and what everything takes.
+  static Bytes budget(const Graph& graph, const Liveness& liveness, std::uint64_t seed) {
+    std::vector<Bytes> sizes;
+    for (const Tensor& tensor : graph.tensors()) sizes.push_back(tensor.bytes);
+    const std::vector<Bytes> live = live_bytes(liveness, sizes);
+    const Bytes most = *std::ranges::max_element(live);
+    const Bytes least = largest_working_set(graph);
+    SmallDraw draw(seed + 2000);
+    return least + (most - least) / kMiB * draw(3) / 3 * kMiB;
+  }
+
+  Graph step;
+  Machine machine;
+  Liveness liveness;
+  Profile profile;
+  CostModel costs;
+  PlacementProblem problem;
+};
+
+// One way of placing one tensor.
+struct Way {
+  std::uint32_t fast = 0;         // ops over which it takes room there
+  std::uint32_t slow_use = 0;     // ops that use it in the slow tier
+  Seconds moves = 0;              // that compute waits for
+  std::map<OpIndex, Seconds> beside;  // by op: of moves beside it
+
+};
+
+// All ways of one tensor, by following its copies: at each use it is fast or slow, behind each it is dropped from the
+// fast tier or not.
+class Ways {
+ public:
+  Ways(const SmallProblem& problem, const MovingUnit& unit, Movement movement)
+      : problem_(problem.problem), unit_(unit), movement_(movement), ops_(problem.step.op_count()) {
+    in_ = problem_.costs.transfer_seconds(problem_.slow.inward, unit.load());
+    out_ = problem_.costs.transfer_seconds(problem_.slow.outward, unit.load());
+  }
+
+  std::vector<Way> all() {
+    if (movement_ == Movement::kStatic) {
+      add_static();
+    } else if (unit_.persistent) {
+      follow(0, {.fast = true}, {}, /*home_is_fast=*/true);
+      follow(0, {.slow = true}, {}, /*home_is_fast=*/false);
+    } else {
+      follow(0, {}, {}, false);
+    }
+    std::vector<Way> ways;
+    for (auto& [key, way] : best_) ways.push_back(way);
+    return ways;
+  }
+
+ private:
+  struct Copies {
+    bool fast = false;  // valid ones
+    bool slow = false;
+    OpIndex free_from = 0;  // the first op that a move may stand beside
+  };
+
+  static std::uint32_t bits(OpIndex begin, OpIndex end) {
+    std::uint32_t set = 0;
+    for (OpIndex op = begin; op < end; ++op) set |= 1U << op;
+    return set;
+  }
+
+  void keep(const Way& way) {
+    const auto [found, fresh] = best_.try_emplace({way.fast, way.slow_use, way.beside}, way);
+    if (!fresh && way.moves < found->second.moves) found->second = way;
+  }
+
+  void add_static() {
+    Way fast{.fast = bits(unit_.range.begin, unit_.range.end), .beside = {}};
+    Way slow{.beside = {}};
+    for (const Use& use : unit_.uses) slow.slow_use |= 1U << use.op;
+    keep(fast);
+    if (problem_.in_place) keep(slow);
+  }
+
+  // Before use `i`.
+  void follow(std::size_t i, Copies copies, Way way, bool home_is_fast) {
+    if (i == unit_.uses.size()) return finish(copies, std::move(way), home_is_fast);
+    const OpIndex op = unit_.uses[i].op;
+    const OpIndex since = i > 0 ? unit_.uses[i - 1].op + 1 : 0;
+    if (copies.fast) {
+      way.fast |= i > 0 || home_is_fast ? bits(since, op) : 0;
+      use_fast(i, copies, way, home_is_fast);
+      return;
+    }
+    if (problem_.in_place) use_slow(i, way, home_is_fast);
+    if (i == 0 && !unit_.persistent) return use_fast(i, copies, way, home_is_fast);  // made there
+    Way waits = way;
+    waits.moves += in_;
+    use_fast(i, copies, waits, home_is_fast);
+    if (movement_ != Movement::kAsynchronous) return;
+    for (OpIndex beside = copies.free_from; beside < op; ++beside) {
+      Way hides = way;
+      hides.beside[beside] += in_;
+      hides.fast |= bits(beside, op);
+      use_fast(i, copies, hides, home_is_fast);
+    }
+  }
+
+  void use_slow(std::size_t i, Way way, bool home_is_fast) {
+    const OpIndex op = unit_.uses[i].op;
+    way.slow_use |= 1U << op;
+    follow(i + 1, {.fast = false, .slow = true, .free_from = op + 1}, std::move(way), home_is_fast);
+  }
+
+  void use_fast(std::size_t i, Copies copies, Way way, bool home_is_fast) {
+    const OpIndex op = unit_.uses[i].op;
+    way.fast |= 1U << op;
+    copies.fast = true;
+    copies.slow = copies.slow && !unit_.uses[i].writes;
+    follow(i + 1, copies, way, home_is_fast);
+    const bool last = i + 1 == unit_.uses.size();
+    if (last && !unit_.persistent) return;
+    const OpIndex until = last ? ops_ : unit_.uses[i + 1].op;
+    Way waits = way;
+    waits.moves += copies.slow ? 0 : out_;
+    follow(i + 1, {.fast = false, .slow = true, .free_from = op + 1}, waits, home_is_fast);
+    if (movement_ != Movement::kAsynchronous || copies.slow) return;
+    for (OpIndex beside = op + 1; beside < until; ++beside) {
+      Way hides = way;
+      hides.beside[beside] += out_;
+      hides.fast |= bits(op + 1, beside + 1);
+      follow(i + 1, {.fast = false, .slow = true, .free_from = beside + 1}, hides, home_is_fast);
+    }
+  }
+
+  // A persistent tensor ends the step where it began it.
+  void finish(const Copies& copies, Way way, bool home_is_fast) {
+    if (unit_.persistent && home_is_fast != copies.fast) return;
+    if (unit_.persistent && home_is_fast) way.fast |= bits(unit_.uses.back().op, ops_);
+    keep(way);
+  }
+
+  const PlacementProblem& problem_;
+  const MovingUnit& unit_;
+  Movement movement_;
+  OpIndex ops_;
+  Seconds in_ = 0;
+  Seconds out_ = 0;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::map<OpIndex, Seconds>>, Way> best_;
+};
+
+// Every combination of ways that fits, the cheapest of them.
+class Enumeration {
+ public:
+  Enumeration(const SmallProblem& problem, Movement movement) : problem_(problem.problem), step_(problem.step) {
+    for (const MovingUnit& unit : problem_.units) {
+      if (unit.uses.empty()) continue;
+      units_.push_back(&unit);
+      const bool moves = unit.may_move || unit.short_lived;
+      ways_.push_back(moves ? Ways(problem, unit, movement).all()
+                            : std::vector<Way>{{.fast = mask(unit.range), .beside = {}}});
+    }
+  }
+
+  std::optional<Seconds> cheapest() {
+    chosen_.resize(units_.size());
+    choose(0, std::vector<Bytes>(step_.ops().size(), 0));
+    return best_;
+  }
+
+ private:
+  static std::uint32_t mask(const Interval<OpIndex>& range) {
+    std::uint32_t set = 0;
+    for (OpIndex op = range.begin; op < range.end; ++op) set |= 1U << op;
+    return set;
+  }
+
+  void choose(std::size_t unit, const std::vector<Bytes>& used) {
+    if (unit == units_.size()) return consider();
+    for (const Way& way : ways_[unit]) {
+      std::vector<Bytes> more = used;
+      bool fits = true;
+      for (std::size_t op = 0; op < more.size(); ++op) {
+        more[op] += (way.fast >> op & 1) != 0 ? units_[unit]->moved_bytes : 0;
+        fits = fits && more[op] <= problem_.limits[op];
+      }
+      if (!fits) continue;
+      chosen_[unit] = &way;
+      choose(unit + 1, more);
+    }
+  }
+
+  void consider() {
+    Seconds seconds = 0;
+    for (OpIndex op = 0; op < step_.op_count(); ++op) {
+      std::vector<TierId> tiers;
+      Seconds beside = 0;
+      for (const auto* operands : {&step_.op(op).inputs, &step_.op(op).outputs}) {
+        for (const TensorId id : *operands) tiers.push_back(is_slow(id, op) ? problem_.slow.id : kFastTier);
+      }
+      for (const Way* way : chosen_) {
+        const auto found = way->beside.find(op);
+        beside += found == way->beside.end() ? 0 : found->second;
+      }
+      seconds += std::max(problem_.costs.op_seconds(op, tiers), beside);
+    }
+    for (const Way* way : chosen_) seconds += way->moves;
+    if (!best_ || seconds < *best_) best_ = seconds;
+  }
+
+  bool is_slow(TensorId id, OpIndex op) const {
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      if (units_[i]->tensors.front() == id) return (chosen_[i]->slow_use >> op & 1) != 0;
+    }
+    return false;
+  }
+
+  const PlacementProblem& problem_;
+  const Graph& step_;
+  std::vector<const MovingUnit*> units_;
+  std::vector<std::vector<Way>> ways_;
+  std::vector<const Way*> chosen_;
+  std::optional<Seconds> best_;
+};
+
+struct ExactCase {
+  Movement movement;
+  TierKind slow;
+  int tensors;
+  int uses;
+};
+
+// The value of the program, with and without reductions, is what trying everything finds.
+void expect_exact(const ExactCase& each, std::uint64_t seed, int& binding) {
+  const SmallProblem small(random_step(seed, each.tensors, each.uses), each.slow, seed);
+  const std::optional<Seconds> best = Enumeration(small, each.movement).cheapest();
+  for (const Reductions& reductions : {Reductions{}, kNoReductions}) {
+    const auto program = formulate(small.problem, each.movement, reductions);
+    if (!program) {
+      EXPECT_FALSE(best.has_value());
+      continue;
+    }
+    const IlpSolution solution = solve(program->ilp, kProvenOptimum);
+    ASSERT_EQ(best.has_value(), !solution.values.empty()) << describe(solution);
+    if (!best) continue;
+    EXPECT_NEAR(solution.cost * program->seconds_per_unit, *best, 1e-9);
+    const std::vector<UnitPath> paths = program->paths_of(small.problem, solution.values);
+    const std::vector<double> again = program->values_of(paths);
+    EXPECT_LT(program->ilp.violation(again), 1e-6);
+    EXPECT_NEAR(program->ilp.cost_of(again), solution.cost, 1e-6);
+    if (each.movement != Movement::kAsynchronous) {
+      EXPECT_NEAR(seconds_of(small.problem, paths), *best, 1e-9);
+    }
+  }
+  binding += best && *best > small.costs.compute_seconds() * (1 + 1e-9) ? 1 : 0;
+}
+
+class Exactness : public ::testing::TestWithParam<ExactCase> {};
+
+TEST_P(Exactness, TheProgramsOptimumIsThatOfAllPlacements) {
+  int binding = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    expect_exact(GetParam(), seed, binding);
+  }
+  EXPECT_GT(binding, 60) << "or this shows little";
+}
+
+INSTANTIATE_TEST_SUITE_P(AutoTm, Exactness,
+                         ::testing::Values(ExactCase{Movement::kStatic, TierKind::kEmulated, 5, 4},
+                                           ExactCase{Movement::kSynchronous, TierKind::kEmulated, 3, 4},
+                                           ExactCase{Movement::kSynchronous, TierKind::kFile, 4, 4},
+                                           ExactCase{Movement::kAsynchronous, TierKind::kFile, 2, 3}));
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,188 @@
+#include "sluice/planners/autotm/placement.hpp"
+
+#include <algorithm>
+
+#include "sluice/base/as_index.hpp"
+
+namespace sluice {
+
+PlacementProblem placement_problem(const Graph& graph, const Machine& machine, const CostModel& costs,
+                                   const SlowTier& slow, std::vector<MovingUnit> units, Bytes budget) {
+  for (MovingUnit& unit : units) unit.slow = slow;
+  return {.graph = graph,
+          .machine = machine,
+          .costs = costs,
+          .slow = slow,
+          .in_place = machine.addresses(kMainProcessor, slow.id),
+          .units = std::move(units),
+          .limits = std::vector<Bytes>(graph.ops().size(), budget)};
+}
+
+bool may_be_placed(const PlacementProblem& problem, const MovingUnit& unit) {
+  if (!unit.may_move && !unit.short_lived) return false;
+  return problem.in_place || gap_count(unit) > 0;
+}
+
+std::size_t gap_count(const MovingUnit& unit) { return unit.uses.size() - (unit.persistent ? 0 : 1); }
+
+bool wraps(const MovingUnit& unit, std::size_t gap) { return gap + 1 == unit.uses.size(); }
+
+std::vector<Interval<OpIndex>> ops_of_gap(const MovingUnit& unit, std::size_t gap, OpIndex op_count) {
+  const OpIndex begin = unit.uses[gap].op + 1;
+  if (!wraps(unit, gap)) return {{begin, unit.uses[gap + 1].op}};
+  return {{begin, op_count}, {0, unit.uses.front().op}};
+}
+
+std::vector<UnitValue> values_of(const MovingUnit& unit) {
+  std::vector<UnitValue> values;
+  if (unit.persistent) values.push_back({.from_before = true, .gaps = {}});
+  for (std::size_t i = 0; i < unit.uses.size(); ++i) {
+    if (unit.uses[i].writes) values.push_back({.writer = i, .gaps = {}});
+    const bool of_this_step = !values.empty() && !(values.back().from_before && wraps(unit, i));
+    if (of_this_step && i < gap_count(unit)) values.back().gaps.push_back(i);
+  }
+  return values;
+}
+
+UnitPath always_fast_path(const MovingUnit& unit) {
+  const std::size_t gaps = gap_count(unit);
+  return {.fast = std::vector<bool>(unit.uses.size(), true),
+          .stays = std::vector<bool>(gaps, true),
+          .out_beside = std::vector<OpIndex>(gaps, kBesideNoOp),
+          .in_beside = std::vector<OpIndex>(gaps, kBesideNoOp)};
+}
+
+namespace {
+
+bool has_residency_over(const std::vector<const Residency*>& fast, const Interval<OpIndex>& ops) {
+  return std::ranges::any_of(
+      fast, [&](const Residency* each) { return each->ops.begin <= ops.begin && each->ops.end >= ops.end; });
+}
+
+}  // namespace
+
+std::vector<UnitPath> paths_of(const PlacementProblem& problem, const Plan& plan) {
+  std::vector<std::vector<const Residency*>> fast(problem.graph.tensors().size());
+  for (const Residency& each : plan.residencies) {
+    if (each.tier == kFastTier) fast[as_index(each.tensor)].push_back(&each);
+  }
+  const OpIndex ops = problem.graph.op_count();
+  std::vector<UnitPath> paths;
+  for (const MovingUnit& unit : problem.units) {
+    UnitPath path = unit.uses.empty() ? UnitPath{} : always_fast_path(unit);
+    const std::vector<const Residency*>& there = fast[as_index(unit.tensors.front())];
+    for (std::size_t i = 0; i < path.fast.size(); ++i) {
+      path.fast[i] = has_residency_over(there, {unit.uses[i].op, unit.uses[i].op + 1});
+    }
+    for (std::size_t gap = 0; gap < path.stays.size(); ++gap) {
+      const OpIndex from = unit.uses[gap].op;
+      if (wraps(unit, gap)) {
+        path.stays[gap] =
+            has_residency_over(there, {from, ops}) && has_residency_over(there, {0, unit.uses.front().op + 1});
+      } else {
+        path.stays[gap] = has_residency_over(there, {from, unit.uses[gap + 1].op + 1});
+      }
+    }
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+Seconds seconds_with(const PlacementProblem& problem, OpIndex op, const std::vector<std::size_t>& slow_units) {
+  const auto is_slow = [&](TensorId id) {
+    return std::ranges::any_of(slow_units, [&](std::size_t unit) {
+      return std::ranges::find(problem.units[unit].tensors, id) != problem.units[unit].tensors.end();
+    });
+  };
+  std::vector<TierId> tiers;
+  for (const auto* operands : {&problem.graph.op(op).inputs, &problem.graph.op(op).outputs}) {
+    for (const TensorId id : *operands) tiers.push_back(is_slow(id) ? problem.slow.id : kFastTier);
+  }
+  return problem.costs.op_seconds(op, tiers);
+}
+
+namespace {
+
+// Of one path: each value once out, and in wherever it did not stay.
+Seconds moves_of(const PlacementProblem& problem, const MovingUnit& unit, const UnitPath& path) {
+  const Seconds in = problem.costs.transfer_seconds(problem.slow.inward, unit.load());
+  const Seconds out = problem.costs.transfer_seconds(problem.slow.outward, unit.load());
+  Seconds seconds = 0;
+  for (std::size_t gap = 0; gap < path.stays.size(); ++gap) {
+    const std::size_t next = wraps(unit, gap) ? 0 : gap + 1;
+    seconds += path.fast[next] && !path.stays[gap] ? in : 0;
+  }
+  for (const UnitValue& value : values_of(unit)) {
+    const bool made_fast = value.from_before ? path.stays.back() : path.fast[value.writer];
+    const bool leaves = std::ranges::any_of(value.gaps, [&](std::size_t gap) { return !path.stays[gap]; });
+    seconds += made_fast && leaves ? out : 0;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+Seconds seconds_of(const PlacementProblem& problem, const std::vector<UnitPath>& paths) {
+  std::vector<std::vector<std::size_t>> slow(problem.graph.ops().size());
+  Seconds seconds = 0;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const MovingUnit& unit = problem.units[i];
+    if (unit.uses.empty()) continue;
+    for (std::size_t use = 0; use < unit.uses.size(); ++use) {
+      if (!paths[i].fast[use]) slow[as_index(unit.uses[use].op)].push_back(i);
+    }
+    seconds += moves_of(problem, unit, paths[i]);
+  }
+  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    seconds += seconds_with(problem, op, slow[as_index(op)]);
+  }
+  return seconds;
+}
+
+namespace {
+
+// What is in the fast tier over uses in a row; moves stand directly before and behind it.
+std::vector<FastPiece> pieces_of(const MovingUnit& unit, const UnitPath& path) {
+  std::vector<FastPiece> pieces;
+  for (std::size_t i = 0; i < unit.uses.size(); ++i) {
+    if (!path.fast[i]) continue;
+    const OpIndex op = unit.uses[i].op;
+    if (i == 0 || !path.stays[i - 1]) {
+      pieces.push_back({.ops = {op, op + 1}, .first_use = op, .leaves = Cause::kPlacedInSlow});
+    }
+    FastPiece& piece = pieces.back();
+    piece.last_use = piece.evict_after = op;
+    piece.ops.end = op + 1;
+  }
+  return pieces;
+}
+
+void move_beside_ops(const MovingUnit& unit, const UnitPath& path, FastPiece& piece) {
+  const auto use_at = [&](OpIndex op) { return as_index(std::ranges::find(unit.uses, op, &Use::op) - unit.uses.begin()); };
+  const std::size_t first = use_at(piece.first_use);
+  const std::size_t last = use_at(piece.last_use);
+  const bool comes = first > 0 || unit.persistent;
+  const OpIndex in = comes ? path.in_beside[first > 0 ? first - 1 : path.in_beside.size() - 1] : kBesideNoOp;
+  piece.comes = in == kBesideNoOp ? Cause::kMissing : Cause::kAhead;
+  if (in != kBesideNoOp) {
+    piece.ops.begin = in;
+    piece.here_by = in + 1;
+  }
+  if (last >= path.out_beside.size() || path.out_beside[last] == kBesideNoOp) return;
+  piece.evict_after = path.out_beside[last] - 1;
+  piece.ops.end = path.out_beside[last] + 1;
+}
+
+}  // namespace
+
+TensorSchedule schedule_of(const MovingUnit& unit, const UnitPath& path, OpIndex op_count) {
+  TensorSchedule schedule{.fast_at_start = unit.persistent && path.stays.back(), .pieces = pieces_of(unit, path)};
+  for (FastPiece& piece : schedule.pieces) move_beside_ops(unit, path, piece);
+  if (schedule.fast_at_start) {
+    schedule.pieces.front().ops.begin = 0;
+    schedule.pieces.back().ops.end = op_count;
+  }
+  return schedule;
+}
+
+}  // namespace sluice

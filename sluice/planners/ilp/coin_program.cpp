@@ -1,0 +1,61 @@
+#include "sluice/planners/ilp/coin_program.hpp"
+
+#include <cmath>
+
+namespace sluice {
+namespace {
+
+double coin_bound(double bound) { return std::isinf(bound) ? std::copysign(COIN_DBL_MAX, bound) : bound; }
+
+CoinPackedMatrix matrix_of(const IntegerProgram& program) {
+  std::vector<double> coefficients;
+  std::vector<int> columns, lengths;
+  std::vector<CoinBigIndex> starts;
+  for (const Row& row : program.rows) {
+    starts.push_back(static_cast<CoinBigIndex>(columns.size()));
+    lengths.push_back(static_cast<int>(row.terms.size()));
+    for (const Term& term : row.terms) {
+      columns.push_back(term.column);
+      coefficients.push_back(term.coefficient);
+    }
+  }
+  return {/*colordered=*/false,
+          static_cast<int>(program.columns.size()),
+          static_cast<int>(program.rows.size()),
+          static_cast<CoinBigIndex>(columns.size()),
+          coefficients.data(),
+          columns.data(),
+          starts.data(),
+          lengths.data()};
+}
+
+}  // namespace
+
+void load(const IntegerProgram& program, OsiClpSolverInterface& solver) {
+  std::vector<double> lower, upper, cost, row_lower, row_upper;
+  for (const Column& column : program.columns) {
+    lower.push_back(coin_bound(column.lower));
+    upper.push_back(coin_bound(column.upper));
+    cost.push_back(column.cost);
+  }
+  for (const Row& row : program.rows) {
+    row_lower.push_back(coin_bound(row.lower));
+    row_upper.push_back(coin_bound(row.upper));
+  }
+  solver.loadProblem(matrix_of(program), lower.data(), upper.data(), cost.data(), row_lower.data(), row_upper.data());
+  for (std::size_t i = 0; i < program.columns.size(); ++i) {
+    if (program.columns[i].integer) solver.setInteger(static_cast<int>(i));
+  }
+  solver.messageHandler()->setLogLevel(0);
+  solver.getModelPtr()->messageHandler()->setLogLevel(0);
+  solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
+}
+
+Status write_mps(const IntegerProgram& program, const std::string& path) {
+  OsiClpSolverInterface solver;
+  load(program, solver);
+  if (solver.writeMpsNative(path.c_str(), nullptr, nullptr) == 0) return {};
+  return Error{ErrorCode::kIo, "cannot write the integer program to " + path};
+}
+
+}  // namespace sluice

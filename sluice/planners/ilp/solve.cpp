@@ -1,0 +1,234 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <coin/CbcEventHandler.hpp>
+#include <coin/CbcHeuristic.hpp>
+#include <coin/CbcHeuristicRINS.hpp>
+#include <coin/CbcModel.hpp>
+#include <coin/CglFlowCover.hpp>
+#include <coin/CglKnapsackCover.hpp>
+#include <coin/CglMixedIntegerRounding2.hpp>
+
+#include "sluice/base/check.hpp"
+#include "sluice/planners/ilp/coin_program.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double kTolerance = 1e-6;  // of integers, and of gaps
+constexpr double kFeasible = 1e-4;   // a row broken by less is not broken: scaled programs, floating point
+
+std::vector<double> rounded(const IntegerProgram& program, const double* values) {
+  std::vector<double> result(values, values + program.columns.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (program.columns[i].integer) result[i] = std::round(result[i]);
+  }
+  return result;
+}
+
+bool is_integral(double value) { return std::abs(value - std::round(value)) <= kTolerance; }
+
+// Columns of integers whose value in the relaxation is between two.
+std::vector<int> fractional_columns(const IntegerProgram& program, const double* values) {
+  std::vector<int> columns;
+  for (std::size_t i = 0; i < program.columns.size(); ++i) {
+    if (program.columns[i].integer && !is_integral(values[i])) columns.push_back(static_cast<int>(i));
+  }
+  return columns;
+}
+
+bool resolve(OsiClpSolverInterface& solver) {
+  solver.resolve();
+  return solver.isProvenOptimal();
+}
+
+// From the relaxation's optimum to integers: the column nearest to an integer, of those between two, is fixed at it, or
+// where that cannot be at the other one; then the rest is solved again, which starts from the last answer and takes
+// less than a millisecond. Placements have few such columns. `halfway`: from which share on the upper one is nearer.
+// Empty when it ends nowhere.
+std::vector<double> dive(const IntegerProgram& program, OsiClpSolverInterface solver, double halfway,
+                         const SolveWatch& watch) {
+  constexpr int kMostRounds = 3000;
+  for (int round = 0; round < kMostRounds && !watch.stopped(); ++round) {
+    const double* values = solver.getColSolution();
+    const std::vector<int> columns = fractional_columns(program, values);
+    if (columns.empty()) return rounded(program, values);
+    const auto upwards = [&](int column) { return values[column] - std::floor(values[column]) >= halfway; };
+    const auto distance = [&](int column) {
+      const double share = values[column] - std::floor(values[column]);
+      return upwards(column) ? (1 - share) / (1 - halfway) : share / halfway;
+    };
+    const int column = *std::ranges::min_element(columns, {}, distance);
+    const double nearest = std::floor(values[column]) + (upwards(column) ? 1 : 0);
+    const double other = upwards(column) ? nearest - 1 : nearest + 1;
+    solver.setColBounds(column, nearest, nearest);
+    if (resolve(solver)) continue;
+    solver.setColBounds(column, other, other);
+    if (!resolve(solver)) break;
+  }
+  return {};
+}
+
+void add_cuts_and_heuristics(CbcModel& model) {
+  CglKnapsackCover covers;
+  CglFlowCover flows;
+  CglMixedIntegerRounding2 rounding;
+  model.addCutGenerator(&covers, -5, "knapsack cover");
+  model.addCutGenerator(&flows, -5, "flow cover");
+  model.addCutGenerator(&rounding, -5, "mixed integer rounding");
+  CbcRounding simple(model);
+  CbcHeuristicRINS neighbourhood(model);
+  model.addHeuristic(&simple);
+  model.addHeuristic(&neighbourhood);
+}
+
+// Tells the caller how far CBC is, and asks whether to go on.
+class WatchingHandler final : public CbcEventHandler {
+ public:
+  explicit WatchingHandler(std::function<bool()> go_on) : go_on_(std::move(go_on)) {}
+
+  CbcAction event(CbcEvent event) override {
+    const bool asks = event == node || event == treeStatus || event == solution || event == heuristicSolution;
+    return asks && !go_on_() ? stop : noAction;
+  }
+  CbcEventHandler* clone() const override { return new WatchingHandler(*this); }
+
+ private:
+  std::function<bool()> go_on_;
+};
+
+// One call of solve(): the relaxation, dives, CBC.
+class Solving {
+ public:
+  Solving(const IntegerProgram& program, const SolveLimits& limits, const SolveWatch& watch)
+      : program_(program), limits_(limits), watch_(watch) {}
+
+  IlpSolution run(const std::vector<double>& start) {
+    if (!start.empty()) take_if_better(start);
+    load(program_, relaxation_);
+    relaxation_.getModelPtr()->setMaximumWallSeconds(limits_.seconds);
+    relaxation_.initialSolve();
+    if (!relaxation_.isProvenOptimal()) return without_relaxation();
+    solution_.bound = relaxation_.getObjValue();
+    report(solution_.bound);
+    for (const double halfway : {0.5, 0.3, 0.7}) {
+      if (!wanting() || watch_.stopped()) break;
+      const std::vector<double> dived = dive(program_, relaxation_, halfway, watch_);
+      if (!dived.empty() && program_.violation(dived) < kFeasible) take_if_better(dived);
+      report(solution_.bound);
+    }
+    finish();
+    return std::move(solution_);
+  }
+
+ private:
+  Seconds elapsed() const { return std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - begin_).count(); }
+  bool wanting() const { return solution_.values.empty() || solution_.gap() > limits_.gap; }
+
+  void report(double bound) const {
+    if (watch_.progress) watch_.progress(solution_.values.empty() ? kUnbounded : solution_.cost, bound, elapsed());
+  }
+
+  void take_if_better(const std::vector<double>& values) {
+    const double cost = program_.cost_of(values);
+    if (!solution_.values.empty() && cost >= solution_.cost) return;
+    solution_.values = values;
+    solution_.cost = cost;
+  }
+
+  // Out of time, unless there is nothing to find or the solver gave up.
+  IlpSolution without_relaxation() {
+    const bool no_start = solution_.values.empty();
+    if (no_start && relaxation_.isProvenPrimalInfeasible()) {
+      solution_.status = SolveStatus::kInfeasible;
+    } else if (elapsed() < limits_.seconds) {
+      solution_.status = SolveStatus::kFailed;
+    }
+    return std::move(solution_);
+  }
+
+  void finish() {
+    if (!wanting()) {
+      solution_.status = SolveStatus::kWithinGap;
+    } else if (watch_.stopped()) {
+      solution_.status = SolveStatus::kStopped;
+    } else if (std::ranges::count(program_.columns, true, &Column::integer) > limits_.columns) {
+      solution_.status = SolveStatus::kRounded;
+    } else {
+      branch_and_bound();
+    }
+    if (solution_.values.empty()) return;
+    solution_.bound = std::min(solution_.bound, solution_.cost);
+    if (solution_.gap() <= kTolerance) solution_.status = SolveStatus::kOptimal;
+  }
+
+  // CBC, from the solution so far.
+  void branch_and_bound() {
+    OsiClpSolverInterface solver;
+    load(program_, solver);
+    CbcModel model(solver);
+    const Seconds rest = std::max(0.0, limits_.seconds - elapsed());
+    set_up(model, rest);
+    solution_.status = SolveStatus::kTimeLimit;
+    model.initialSolve();
+    if (!model.solver()->isProvenOptimal()) return;
+    model.branchAndBound();
+    take_answer_of(model);
+  }
+
+  void set_up(CbcModel& model, Seconds seconds) const {
+    model.setLogLevel(0);
+    model.setUseElapsedTime(true);
+    model.setMaximumSeconds(seconds);
+    model.setMaximumNodes(limits_.nodes);
+    model.setAllowableFractionGap(limits_.gap);
+    model.solver()->setHintParam(OsiDoReducePrint, true, OsiHintTry);
+    dynamic_cast<OsiClpSolverInterface&>(*model.solver()).getModelPtr()->setMaximumWallSeconds(seconds);
+    add_cuts_and_heuristics(model);
+    WatchingHandler handler([this, &model] {
+      if (watch_.progress) watch_.progress(model.getObjValue(), model.getBestPossibleObjValue(), elapsed());
+      return !watch_.stopped();
+    });
+    model.passInEventHandler(&handler);  // which it copies
+    if (solution_.values.empty()) return;
+    model.setBestSolution(solution_.values.data(), static_cast<int>(solution_.values.size()), solution_.cost, false);
+  }
+
+  void take_answer_of(const CbcModel& model) {
+    if (solution_.values.empty() && model.isProvenInfeasible()) {
+      solution_.status = SolveStatus::kInfeasible;
+      return;
+    }
+    solution_.bound = std::max(solution_.bound, model.getBestPossibleObjValue());
+    if (model.bestSolution() != nullptr) take_if_better(rounded(program_, model.bestSolution()));
+    // Where nothing better than the start can be, CBC says so without raising its bound.
+    if (model.isProvenOptimal() && !solution_.values.empty()) {
+      solution_.bound = std::max(solution_.bound, solution_.cost - limits_.gap * std::abs(solution_.cost));
+    }
+    if (!wanting()) {
+      solution_.status = SolveStatus::kWithinGap;
+    } else if (watch_.stopped()) {
+      solution_.status = SolveStatus::kStopped;
+    } else if (!model.isSecondsLimitReached()) {
+      solution_.status = model.isAbandoned() ? SolveStatus::kFailed : SolveStatus::kNodeLimit;
+    }
+  }
+
+  const IntegerProgram& program_;
+  const SolveLimits& limits_;
+  const SolveWatch& watch_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  OsiClpSolverInterface relaxation_;
+  IlpSolution solution_{.status = SolveStatus::kTimeLimit, .values = {}};
+};
+
+}  // namespace
+
+IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start,
+                  const SolveWatch& watch) {
+  SLUICE_CHECK(start.empty() || (start.size() == program.columns.size() && program.violation(start) < kFeasible),
+               "the start satisfies the program");
+  return Solving(program, limits, watch).run(start);
+}
+
+}  // namespace sluice
