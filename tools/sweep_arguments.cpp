@@ -84,7 +84,8 @@ Result<SweepRequest> SweepArguments::request() const {
     SLUICE_ASSIGN(request.no_loss, parse_percentage("--no-loss " + no_loss, no_loss));
   }
   if (!price.empty()) {
-    if (!no_loss.empty()) return Error{ErrorCode::kBadInput, "--no-loss has one budget, --price compares several: leave out one"};
+    if (!no_loss.empty())
+      return Error{ErrorCode::kBadInput, "--no-loss has one budget, --price compares several: leave out one"};
     SLUICE_ASSIGN(request.prices, parse_memory_prices(price));
     SLUICE_ASSIGN(request.within, parse_percentage("--within " + within, within));
   }

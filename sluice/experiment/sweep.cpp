@@ -31,7 +31,8 @@ void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& m
     const Link& each = machine.links[link];
     (each.to < each.from ? point.bytes_in : point.bytes_out) += timeline.link_bytes[link];
   }
-  for (std::size_t tier = kFastTier + 1; tier < plan.arena_bytes.size(); ++tier) point.slow_bytes += plan.arena_bytes[tier];
+  for (std::size_t tier = kFastTier + 1; tier < plan.arena_bytes.size(); ++tier)
+    point.slow_bytes += plan.arena_bytes[tier];
 }
 
 // A policy's step once it has found its balance.

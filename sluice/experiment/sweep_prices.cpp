@@ -41,8 +41,8 @@ Result<MemoryPrices> parse_memory_prices(const std::string& text) {
 
 PricedPoint price_of(const SweptModel& swept, const SweepPoint& point, const MemoryPrices& prices) {
   const double everything = prices.fast * static_cast<double>(swept.whole);
-  const double paid = prices.fast * static_cast<double>(point.planned_for) +
-                      prices.slow * static_cast<double>(point.slow_bytes);
+  const double paid =
+      prices.fast * static_cast<double>(point.planned_for) + prices.slow * static_cast<double>(point.slow_bytes);
   return {.cost = paid / everything, .performance = 1 / slowdown_of(point)};
 }
 

@@ -38,7 +38,7 @@ struct SweepPoint {
   Seconds stall_seconds = 0;
   Bytes bytes_in = 0;  // per step, towards the fast tier
   Bytes bytes_out = 0;
-  Bytes slow_bytes = 0;  // that the step takes of slow tiers
+  Bytes slow_bytes = 0;                        // that the step takes of slow tiers
   std::optional<OperandShares> fast_operands;  // none for policies
   LocalityCount locality;
   std::optional<MeasuredPoint> measured;

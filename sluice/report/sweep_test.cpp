@@ -53,7 +53,8 @@ SweptModel without_loss(const std::string& model, Bytes whole, Bytes budget) {
 TEST(SweepTextTest, ShowsPredictionsAndWhyPointsAreMissing) {
   const std::string text = describe_sweep(net());
   EXPECT_THAT(text, HasSubstr("net, batch 4: 100.0 MiB in all, fast-only's step 100.0 ms (predicted)"));
-  EXPECT_THAT(text, HasSubstr("20.0%  20.0      1.250x           125.0      25.0     1.0      2.0  90.0%"));
+  EXPECT_THAT(text,
+              HasSubstr("20.0%  20.0      1.250x           125.0      25.0     1.0      2.0                   90.0%"));
   EXPECT_THAT(text, HasSubstr("sentinel  10.0%  10.0  infeasible"));
   EXPECT_THAT(text, HasSubstr("sentinel: the smallest budget it can use is 15.0 MiB (15.0 %)\n"));
   EXPECT_THAT(text, Not(HasSubstr("measured")));
@@ -78,6 +79,22 @@ TEST(SweepTextTest, ShowsMeasurementsWhereThereAreAny) {
   const std::string text = describe_sweep(measured_net());
   EXPECT_THAT(text, HasSubstr("measured"));
   EXPECT_THAT(text, HasSubstr("1.050x  1.010x  1.200x  -3.0%  same"));
+}
+
+TEST(SweepTextTest, ShowsWhatMemoryCostsAndBrings) {
+  SweptModel swept = net();
+  swept.prices = MemoryPrices{2, 1};
+  swept.allowed_loss = 0.2;
+  swept.points[2].slow_bytes = 70 * kMiB;
+  swept.points[2].fast_operands = OperandShares{0.5, 0.75};
+  const std::string text = describe_sweep(swept);
+  EXPECT_THAT(text, HasSubstr("50.0%    75.0%  90.0%  65.0%        90.9%       1.40"));
+  EXPECT_THAT(text,
+              HasSubstr("the cheapest memory that is at most 20.0% slower: 40.0% fast, for 40.0% of the price\n"));
+  const nlohmann::json point = sweep_json({&swept, 1})[0]["points"][2];
+  EXPECT_DOUBLE_EQ(point["price"]["cost"], 0.65);
+  EXPECT_FALSE(point["price"]["cheapest"]);
+  EXPECT_DOUBLE_EQ(point["fast_operands"]["outputs"], 0.75);
 }
 
 TEST(SweepTextTest, OtherFailuresAreSaidOnce) {

@@ -33,7 +33,8 @@ std::vector<std::string> price_cells(const SweptModel& swept, const SweepPoint& 
 
 std::string cheapest_text(const SweptModel& swept, std::string_view planner) {
   const SweepPoint* const cheapest = cheapest_within(swept, planner, *swept.prices, swept.allowed_loss);
-  if (cheapest == nullptr) return fmt::format("{}: no budget here is at most {} slower\n", planner, percent(swept.allowed_loss));
+  if (cheapest == nullptr)
+    return fmt::format("{}: no budget here is at most {} slower\n", planner, percent(swept.allowed_loss));
   return fmt::format("{}: the cheapest memory that is at most {} slower: {} fast, for {} of the price\n", planner,
                      percent(swept.allowed_loss), percent(swept.share(*cheapest)),
                      percent(price_of(swept, *cheapest, *swept.prices).cost));
@@ -108,7 +109,8 @@ std::string failures_text(const SweptModel& swept) {
 std::string describe_sweep(const SweptModel& swept) {
   const bool measured = std::ranges::any_of(swept.points, [](const SweepPoint& p) { return p.measured.has_value(); });
   std::vector<TableColumn> columns{{"planner", Align::kLeft, 0}};
-  for (const char* title : {"fast", "MiB", "predicted", "bound", "step ms", "stall ms", "in MiB", "out MiB", "inputs", "outputs", "local"}) {
+  for (const char* title : {"fast", "MiB", "predicted", "bound", "step ms", "stall ms", "in MiB", "out MiB", "inputs",
+                            "outputs", "local"}) {
     columns.push_back({title, Align::kRight, 0});
   }
   if (measured) {

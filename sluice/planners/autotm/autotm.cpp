@@ -14,17 +14,17 @@
 #include <memory>
 
 #include "sluice/plan/rooms.hpp"
-#include "sluice/planners/autotm/formulation.hpp"
+#include "sluice/planners/autotm/round_down.hpp"
 #include "sluice/planners/schedule/in_place_use.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr int kMostRounds = 12;        // of solving anew; the paper needed 6 at most
-constexpr double kShrink = 0.98;       // of the limits of ops that overflow
-// The paper's gap. What it takes to reach it is seconds; the time limit is for what nobody foresaw.
-constexpr SolveLimits kLimits{.seconds = 300, .nodes = 200, .columns = 100000, .gap = 0.01};
+constexpr int kMostRounds = 12;   // of solving anew; the paper needed 6 at most
+constexpr double kShrink = 0.98;  // of the limits of ops that overflow
+// The paper's gap. Static and synchronous programs reach it in a second or so.
+constexpr SolveLimits kLimits{.seconds = 60, .nodes = 200, .columns = 3000, .gap = 0.01};
 
 class AutoTm {
  public:
@@ -42,9 +42,10 @@ class AutoTm {
       Overfull overfull;
       const std::optional<Formulation> program = formulate(problem_, movement_, {}, &overfull);
       if (!program) return infeasible(overfull);
-      const IlpSolution solution = solve(program->ilp, kLimits);
+      const IlpSolution solution = answer(*program, movement_);
       if (solution.values.empty()) {
-        return Error{ErrorCode::kInfeasible, fmt::format("{}: the solver found no placement: {}", name_, describe(solution))};
+        return Error{ErrorCode::kInfeasible,
+                     fmt::format("{}: the solver found no placement: {}", name_, describe(solution))};
       }
       const std::vector<UnitPath> paths = program->paths_of(problem_, solution.values);
       const PlanBuilder builder = build(paths);
@@ -63,10 +64,42 @@ class AutoTm {
 
  private:
   Error infeasible(const Overfull& overfull) const {
-    return {ErrorCode::kInfeasible,
-            fmt::format("{}: while op {} runs, {} must be in fast memory, where {} are", name_,
-                        request_.graph.op(overfull.op).name, format_bytes(overfull.needed),
-                        format_bytes(request_.budgets[kFastTier]))};
+    return {ErrorCode::kInfeasible, fmt::format("{}: while op {} runs, {} must be in fast memory, where {} are", name_,
+                                                request_.graph.op(overfull.op).name, format_bytes(overfull.needed),
+                                                format_bytes(request_.budgets[kFastTier]))};
+  }
+
+  // The relaxation rounded, where that is good enough; else what branch and bound makes of it.
+  IlpSolution answer(const Formulation& program, Movement movement) const {
+    const SolveWatch watch{.stop = [this] { return request_.stopped(); }};
+    const LpSolution relaxed = solve_relaxation(program.ilp, kLimits.seconds);
+    if (relaxed.status != SolveStatus::kOptimal) return solve(program.ilp, kLimits, {}, watch);
+    IlpSolution rounded{.status = SolveStatus::kWithinGap, .values = round_down(program, problem_, relaxed.values)};
+    if (movement == Movement::kAsynchronous) take_cheaper(program, from_synchronous(program, relaxed.values), rounded);
+    rounded.cost = program.ilp.cost_of(rounded.values);
+    rounded.bound = std::min(relaxed.cost, rounded.cost);
+    if (rounded.gap() <= kLimits.gap) return rounded;
+    // Dives and branch and bound found nothing better in a minute where there is a column for every move beside an op.
+    const auto choices = std::ranges::count(program.ilp.columns, true, &Column::integer);
+    if (movement != Movement::kAsynchronous || choices <= kLimits.columns) {
+      return solve(program.ilp, kLimits, rounded.values, watch);
+    }
+    rounded.status = SolveStatus::kRounded;
+    return rounded;
+  }
+
+  static void take_cheaper(const Formulation& program, std::vector<double> values, IlpSolution& solution) {
+    if (values.empty() || program.ilp.cost_of(values) >= program.ilp.cost_of(solution.values)) return;
+    solution.values = std::move(values);
+  }
+
+  // The synchronous answer is one of the asynchronous program, with no move beside an op: these come then.
+  std::vector<double> from_synchronous(const Formulation& program, const std::vector<double>& relaxed) const {
+    const std::optional<Formulation> plainer = formulate(problem_, Movement::kSynchronous, {});
+    if (!plainer) return {};
+    const IlpSolution solution = answer(*plainer, Movement::kSynchronous);
+    if (solution.values.empty()) return {};
+    return improve(program, problem_, plainer->paths_of(problem_, solution.values), relaxed);
   }
 
   PlanBuilder build(const std::vector<UnitPath>& paths) const {

@@ -65,10 +65,10 @@ class FormulationWriter {
   OpIndex ops_;
   double byte_unit_ = 1;
   Formulation result_;
-  int always_ = 0;                     // a column that is 1: what does not depend on choices
+  int always_ = 0;                      // a column that is 1: what does not depend on choices
   IdVector<OpIndex, int> full_before_;  // ops before it at which not everything fits
-  std::vector<LoadSpan> loads_;        // of the fast tier
-  IdVector<OpIndex, Sum> beside_;      // by op: time of the moves beside it
+  std::vector<LoadSpan> loads_;         // of the fast tier
+  IdVector<OpIndex, Sum> beside_;       // by op: time of the moves beside it
 };
 
 void FormulationWriter::find_full_ops() {
@@ -314,8 +314,10 @@ std::vector<UnitPath> Formulation::paths_of(const PlacementProblem& problem, con
       const bool nothing_between = !wraps(unit, gap) && unit.uses[gap].op + 1 == unit.uses[next].op;
       path.stays[gap] = chosen(columns.stays[gap]) || (nothing_between && path.fast[gap] && path.fast[next]);
       if (path.stays[gap] || columns.out_beside.empty()) continue;
-      for (const auto& [op, column] : columns.out_beside[gap]) path.out_beside[gap] = chosen(column) ? op : path.out_beside[gap];
-      for (const auto& [op, column] : columns.in_beside[gap]) path.in_beside[gap] = chosen(column) ? op : path.in_beside[gap];
+      for (const auto& [op, column] : columns.out_beside[gap])
+        path.out_beside[gap] = chosen(column) ? op : path.out_beside[gap];
+      for (const auto& [op, column] : columns.in_beside[gap])
+        path.in_beside[gap] = chosen(column) ? op : path.in_beside[gap];
     }
     paths.push_back(std::move(path));
   }

@@ -31,8 +31,8 @@ inline constexpr std::size_t kMostConfigured = 6;
 
 struct Formulation : DerivedProgram {
   struct PathColumns {
-    std::vector<int> fast;   // by use: a column, or kAlways
-    std::vector<int> stays;  // by gap
+    std::vector<int> fast;                                      // by use: a column, or kAlways
+    std::vector<int> stays;                                     // by gap
     std::vector<std::map<OpIndex, int>> out_beside, in_beside;  // by gap
   };
 

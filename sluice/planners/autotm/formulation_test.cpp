@@ -90,11 +90,10 @@ struct SmallProblem {
 
 // One way of placing one tensor.
 struct Way {
-  std::uint32_t fast = 0;         // ops over which it takes room there
-  std::uint32_t slow_use = 0;     // ops that use it in the slow tier
-  Seconds moves = 0;              // that compute waits for
+  std::uint32_t fast = 0;             // ops over which it takes room there
+  std::uint32_t slow_use = 0;         // ops that use it in the slow tier
+  Seconds moves = 0;                  // that compute waits for
   std::map<OpIndex, Seconds> beside;  // by op: of moves beside it
-
 };
 
 // All ways of one tensor, by following its copies: at each use it is fast or slow, behind each it is dropped from the

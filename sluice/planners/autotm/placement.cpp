@@ -158,7 +158,9 @@ std::vector<FastPiece> pieces_of(const MovingUnit& unit, const UnitPath& path) {
 }
 
 void move_beside_ops(const MovingUnit& unit, const UnitPath& path, FastPiece& piece) {
-  const auto use_at = [&](OpIndex op) { return as_index(std::ranges::find(unit.uses, op, &Use::op) - unit.uses.begin()); };
+  const auto use_at = [&](OpIndex op) {
+    return as_index(std::ranges::find(unit.uses, op, &Use::op) - unit.uses.begin());
+  };
   const std::size_t first = use_at(piece.first_use);
   const std::size_t last = use_at(piece.last_use);
   const bool comes = first > 0 || unit.persistent;

@@ -28,9 +28,9 @@ enum class Movement { kStatic, kSynchronous, kAsynchronous };
 // How much may be left out of the program without changing its optimum. Each can be switched off, to see what it is
 // worth.
 struct Reductions {
-  bool only_what_matters = true;      // what is only there while everything fits stays in the fast tier
-  bool separable_ops = true;          // no configurations where operands cost the sum of what each costs alone
-  bool capacity_at_maxima = true;     // no capacity rows at ops beside one with all of their tensors
+  bool only_what_matters = true;   // what is only there while everything fits stays in the fast tier
+  bool separable_ops = true;       // no configurations where operands cost the sum of what each costs alone
+  bool capacity_at_maxima = true;  // no capacity rows at ops beside one with all of their tensors
   // What the step makes does not leave over gaps in which everything fits, where every use is fast and moves hide behind
   // nothing. (What is persistent may, to have its copy in the slow tier.)
   bool idle_gaps = true;

@@ -51,6 +51,12 @@ void load(const IntegerProgram& program, OsiClpSolverInterface& solver) {
   solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
 }
 
+void solve_flows(OsiClpSolverInterface& solver) {
+  solver.setHintParam(OsiDoPresolveInInitial, true, OsiHintDo);
+  solver.setHintParam(OsiDoDualInInitial, false, OsiHintDo);
+  solver.initialSolve();
+}
+
 Status write_mps(const IntegerProgram& program, const std::string& path) {
   OsiClpSolverInterface solver;
   load(program, solver);

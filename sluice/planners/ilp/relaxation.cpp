@@ -9,10 +9,7 @@ LpSolution solve_relaxation(const IntegerProgram& program, Seconds seconds) {
   OsiClpSolverInterface solver;
   load(program, solver);
   solver.getModelPtr()->setMaximumWallSeconds(seconds);
-  // Presolve and the primal method: a fourth of the time that the dual one takes for programs of flows.
-  solver.setHintParam(OsiDoPresolveInInitial, true, OsiHintDo);
-  solver.setHintParam(OsiDoDualInInitial, false, OsiHintDo);
-  solver.initialSolve();
+  solve_flows(solver);
   if (solver.isProvenPrimalInfeasible()) return {.status = SolveStatus::kInfeasible, .values = {}};
   if (!solver.isProvenOptimal()) return {.status = SolveStatus::kTimeLimit, .values = {}};
   const double* values = solver.getColSolution();

@@ -1,0 +1,21 @@
+// A first answer from the relaxation's optimum, in milliseconds.
+//
+// Placements are nearly whole there: of the thousands of columns of ResNet-200, a few dozen are between 0 and 1. Rounded
+// down, everything still fits and every row holds, because what is fast or stays only takes room; what has lost its
+// place is moved directly beside its ops, or used where it lies. Then what was between is raised again, the largest
+// first, where that fits and costs less. On kept problems the answer is within 0.1 to 0.5 % of the relaxation's bound.
+#pragma once
+
+#include "sluice/planners/autotm/formulation.hpp"
+
+namespace sluice {
+
+// Values of all columns that satisfy the program. `relaxed`: those of the relaxation.
+std::vector<double> round_down(const Formulation& program, const PlacementProblem& problem,
+                               const std::vector<double>& relaxed);
+
+// The same from an answer that is there, instead of the relaxation rounded down.
+std::vector<double> improve(const Formulation& program, const PlacementProblem& problem,
+                            const std::vector<UnitPath>& start, const std::vector<double>& relaxed);
+
+}  // namespace sluice
