@@ -43,10 +43,7 @@ class AutoTm {
       const std::optional<Formulation> program = formulate(problem_, movement_, {}, &overfull);
       if (!program) return infeasible(overfull);
       const IlpSolution solution = answer(*program, movement_);
-      if (solution.values.empty()) {
-        return Error{ErrorCode::kInfeasible,
-                     fmt::format("{}: the solver found no placement: {}", name_, describe(solution))};
-      }
+      if (solution.values.empty()) return without_answer(solution);
       const std::vector<UnitPath> paths = program->paths_of(problem_, solution.values);
       const PlanBuilder builder = build(paths);
       PackingFailure failure;
@@ -69,9 +66,20 @@ class AutoTm {
                                                 format_bytes(request_.budgets[kFastTier]))};
   }
 
+  Error without_answer(const IlpSolution& solution) const {
+    const bool proved = solution.status == SolveStatus::kInfeasible;
+    return {
+        proved ? ErrorCode::kInfeasible : ErrorCode::kUnsupported,
+        fmt::format("{}: the solver found no placement of {} in {} of fast memory: {}. Raise --fast, or name another "
+                    "planner",
+                    name_, request_.graph.name, format_bytes(request_.budgets[kFastTier]), describe(solution))};
+  }
+
   // The relaxation rounded, where that is good enough; else what branch and bound makes of it.
   IlpSolution answer(const Formulation& program, Movement movement) const {
-    const SolveWatch watch{.stop = [this] { return request_.stopped(); }};
+    const SolveWatch watch{
+        .progress = [this](double, double, Seconds elapsed) { request_.report(elapsed / kLimits.seconds, {}); },
+        .stop = [this] { return request_.stopped(); }};
     const LpSolution relaxed = solve_relaxation(program.ilp, kLimits.seconds);
     if (relaxed.status != SolveStatus::kOptimal) return solve(program.ilp, kLimits, {}, watch);
     IlpSolution rounded{.status = SolveStatus::kWithinGap, .values = round_down(program, problem_, relaxed.values)};

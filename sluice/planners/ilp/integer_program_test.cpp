@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <fstream>
 #include <stdexcept>
 
 #include "sluice/base/random.hpp"
@@ -140,6 +142,44 @@ TEST(IntegerProgram, EqualProgramsGetEqualAnswers) {
   const SolveLimits limits{.seconds = 60, .nodes = 20, .columns = 1000, .gap = 0};
   const std::vector<double> start(150, 0.0);
   EXPECT_EQ(solve(program, limits, start).values, solve(program, limits, start).values);
+}
+
+TEST(IntegerProgram, WhoStopsItGetsTheBestSoFar) {
+  const IntegerProgram program = random_program(5, 200, 40);
+  const SolveLimits limits{.seconds = 60, .nodes = 100000, .columns = 1000, .gap = 0};
+  int reports = 0;
+  double bound = 0, incumbent = 0;
+  const SolveWatch watch{.progress =
+                             [&](double best, double least, Seconds) {
+                               incumbent = best;
+                               bound = least;
+                               ++reports;
+                             },
+                         .stop = [&] { return reports >= 2; }};
+  const IlpSolution solution = solve(program, limits, std::vector<double>(200, 0.0), watch);
+  EXPECT_EQ(solution.status, SolveStatus::kStopped);
+  EXPECT_GE(reports, 2);
+  EXPECT_LE(bound, incumbent);
+  EXPECT_LE(solution.cost, incumbent);
+  EXPECT_LE(program.violation(solution.values), 1e-6);
+  EXPECT_THAT(describe(solution), ::testing::StartsWith("stopped, gap"));
+}
+
+TEST(IntegerProgram, IsWrittenForOtherSolvers) {
+  const std::string path = ::testing::TempDir() + "sluice_knapsack.mps";
+  ASSERT_TRUE(write_mps(knapsack(), path).ok());
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const char* section : {"NAME", "ROWS", "COLUMNS", "BV BOUND", "RHS", "BOUNDS", "ENDATA"}) {
+    EXPECT_THAT(text, ::testing::HasSubstr(section));
+  }
+  std::remove(path.c_str());
+}
+
+TEST(IntegerProgram, AFileThatCannotBeWrittenIsAnError) {
+  const Status written = write_mps(knapsack(), "/nowhere/knapsack.mps");
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, ErrorCode::kIo);
 }
 
 TEST(IntegerProgram, AStartThatBreaksARowIsRefused) {
