@@ -17,6 +17,12 @@ joint_models=(resnet50_b16 vgg16_b8 inception_v3_b8 inception_v4_b8 densenet121_
   squeezenet1_1_b32 googlenet_b16 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128 densenet264_b8 vgg416_b4
   resnet200_b4)
 
+# AutoTM's figure 7 on emulated Optane, by how much of it there is for each part of fast memory.
+autotm_runs=()
+for autotm_model in inception_v4_b8 resnet200_b4 vgg19_b8 densenet264_b4; do
+  autotm_runs+=("autotm_${autotm_model}_8to1" "autotm_${autotm_model}_4to1" "autotm_${autotm_model}_1to1")
+done
+
 names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32
   resnet32_b128_1thread resnet50_budgets resnet32_pcie3 resnet20_learns
   resnet200_plan pytorch pytorch_b32 gradients onnx
@@ -26,7 +32,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt encoding plan_packing several_tiers kernel_choice
   "${joint_models[@]/#/joint_}" "${joint_models[@]/#/joint40_}" "${joint_models[@]/#/joint_least_}"
   "${joint_models[@]/#/joint_1GBs_}" "${joint_models[@]/#/joint_slow_host_}" joint_optane joint_onnx_efficientnet_b0 joint_onnx_googlenet
-  planners smallest_budgets finer_resnet50_b16 replanning)
+  planners smallest_budgets finer_resnet50_b16 replanning pytorch_joint "${autotm_runs[@]}")
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -97,9 +103,22 @@ joint_model() {  # NAME MODEL_bBATCH ARG...
   joint "$1" "${2%_b*}" --batch "${2##*_b}" "${more[@]}" "${@:3}"
 }
 
+autotm() {  # NAME MODEL_bBATCH SHARE: beside what the system or the hardware does; op times measured by placement before
+  local model=${2%_b*} batch=${2##*_b} more=()
+  [[ $model != vgg* ]] || more=(--lr 0.001)
+  "$sluice" profile "$model" --batch "$batch" --slow optane --placements >/dev/null 2>&1
+  keep "$1" "$sluice" compare "$model" --batch "$batch" --slow optane --fast "$3" --starts 1 --steps 7 "${more[@]}" \
+    --planners first-touch,memory-mode,autotm-static,autotm-sync,joint --spill-dir "$spill" --json "$out/$1.json"
+}
+
 joint_onnx() {  # NAME MODEL ARG...: as PyTorch writes it
   [[ -e $spill/onnx/$2.onnx ]] || { mkdir -p "$spill/onnx" && benchmarks/rivals/export_onnx.py "$spill/onnx" "$2"; }
   joint "$1" --onnx "$spill/onnx/$2.onnx" "${@:3}"
+}
+
+model_in() {  # autotm_MODEL_bBATCH_RATIO
+  local name=${1#autotm_}
+  echo "${name%_*}"
 }
 
 beside_a_busy_disk() {  # NAME ARG...: another program writes to the disk from half a minute on
@@ -254,6 +273,11 @@ because a process for each planner holds all of the model in this machine's 24 G
     joint_1GBs_*) joint_model "$1" "${1#joint_1GBs_}" --fast 20% --link-bandwidth 1GB/s "${once[@]}" ;;
     joint_slow_host_*) joint_model "$1" "${1#joint_slow_host_}" --fast 20% "${once[@]}" ;;
     joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
+    pytorch_joint) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 bert_base:8 --sluice joint@20% \
+      --rivals checkpoint,disk --rounds 3 --warmup 1 --alone 1 --spill-dir "$spill" --json "$out/$1.json" ;;
+    autotm_*_8to1) autotm "$1" "$(model_in "$1")" 11.1% ;;
+    autotm_*_4to1) autotm "$1" "$(model_in "$1")" 20% ;;
+    autotm_*_1to1) autotm "$1" "$(model_in "$1")" 50% ;;
     smallest_budgets) keep "$1" benchmarks/smallest_budgets.py --spill-dir "$spill" --json "$out/$1.json" ;;
     finer_resnet50_b16) keep "$1" "$sluice" compare resnet50 --batch 16 --fast 4% --smallest-feasible --finer-slices 4 --planners sentinel,joint \
       --steps 5 --spill-dir "$spill" --json "$out/$1.json" ;;
