@@ -52,42 +52,6 @@ UnitPath always_fast_path(const MovingUnit& unit) {
           .in_beside = std::vector<OpIndex>(gaps, kBesideNoOp)};
 }
 
-namespace {
-
-bool has_residency_over(const std::vector<const Residency*>& fast, const Interval<OpIndex>& ops) {
-  return std::ranges::any_of(
-      fast, [&](const Residency* each) { return each->ops.begin <= ops.begin && each->ops.end >= ops.end; });
-}
-
-}  // namespace
-
-std::vector<UnitPath> paths_of(const PlacementProblem& problem, const Plan& plan) {
-  std::vector<std::vector<const Residency*>> fast(problem.graph.tensors().size());
-  for (const Residency& each : plan.residencies) {
-    if (each.tier == kFastTier) fast[as_index(each.tensor)].push_back(&each);
-  }
-  const OpIndex ops = problem.graph.op_count();
-  std::vector<UnitPath> paths;
-  for (const MovingUnit& unit : problem.units) {
-    UnitPath path = unit.uses.empty() ? UnitPath{} : always_fast_path(unit);
-    const std::vector<const Residency*>& there = fast[as_index(unit.tensors.front())];
-    for (std::size_t i = 0; i < path.fast.size(); ++i) {
-      path.fast[i] = has_residency_over(there, {unit.uses[i].op, unit.uses[i].op + 1});
-    }
-    for (std::size_t gap = 0; gap < path.stays.size(); ++gap) {
-      const OpIndex from = unit.uses[gap].op;
-      if (wraps(unit, gap)) {
-        path.stays[gap] =
-            has_residency_over(there, {from, ops}) && has_residency_over(there, {0, unit.uses.front().op + 1});
-      } else {
-        path.stays[gap] = has_residency_over(there, {from, unit.uses[gap + 1].op + 1});
-      }
-    }
-    paths.push_back(std::move(path));
-  }
-  return paths;
-}
-
 Seconds seconds_with(const PlacementProblem& problem, OpIndex op, const std::vector<std::size_t>& slow_units) {
   const auto is_slow = [&](TensorId id) {
     return std::ranges::any_of(slow_units, [&](std::size_t unit) {

@@ -78,8 +78,6 @@ struct UnitValue {
 std::vector<UnitValue> values_of(const MovingUnit& unit);
 
 UnitPath always_fast_path(const MovingUnit& unit);
-// Where a plan without repetition, in the graph's order, has it.
-std::vector<UnitPath> paths_of(const PlacementProblem& problem, const Plan& plan);
 
 // What an op takes with these units in the slow tier.
 Seconds seconds_with(const PlacementProblem& problem, OpIndex op, const std::vector<std::size_t>& slow_units);
