@@ -124,11 +124,13 @@ void SweepArguments::add_to(CLI::App& command) {
                   "(1% when nothing follows)")
       ->expected(0, 1)
       ->default_str("1%");
-  command.add_option("--price", price,
-                     "Also what a GB of fast and of slow memory costs, fast=16.61,slow=7.85: shows what each budget "
-                     "costs and brings, and the cheapest that is fast enough");
+  CLI::Option* const priced = command.add_option(
+      "--price", price,
+      "Also what a GB of fast and of slow memory costs, fast=16.61,slow=7.85: shows what each budget "
+      "costs and brings, and the cheapest that is fast enough");
   command.add_option("--within", within, "With --price: how much slower than fast-only is fast enough")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(priced);
   command.add_flag("--run", run, "Also run every point beside fast-only, step by step in turn, and show the error");
   command.add_option("--steps", steps, "With --run: steps a point; the first two are warm-up")->capture_default_str();
   add_learning_rate_option(command, learning_rate);

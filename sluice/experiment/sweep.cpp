@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
@@ -31,8 +32,7 @@ void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& m
     const Link& each = machine.links[link];
     (each.to < each.from ? point.bytes_in : point.bytes_out) += timeline.link_bytes[link];
   }
-  for (std::size_t tier = kFastTier + 1; tier < plan.arena_bytes.size(); ++tier)
-    point.slow_bytes += plan.arena_bytes[tier];
+  point.slow_bytes = std::accumulate(plan.arena_bytes.begin() + kFastTier + 1, plan.arena_bytes.end(), Bytes{0});
 }
 
 // A policy's step once it has found its balance.

@@ -39,20 +39,24 @@ Result<MemoryPrices> parse_memory_prices(const std::string& text) {
                            text)};
 }
 
-PricedPoint price_of(const SweptModel& swept, const SweepPoint& point, const MemoryPrices& prices) {
+std::optional<PricedPoint> price_of(const SweptModel& swept, const SweepPoint& point, const MemoryPrices& prices) {
+  if (!point.feasible() || !point.slow_bytes) return std::nullopt;
   const double everything = prices.fast * static_cast<double>(swept.whole);
   const double paid =
-      prices.fast * static_cast<double>(point.planned_for) + prices.slow * static_cast<double>(point.slow_bytes);
-  return {.cost = paid / everything, .performance = 1 / slowdown_of(point)};
+      prices.fast * static_cast<double>(point.planned_for) + prices.slow * static_cast<double>(*point.slow_bytes);
+  return PricedPoint{.cost = paid / everything, .performance = 1 / slowdown_of(point)};
 }
 
 const SweepPoint* cheapest_within(const SweptModel& swept, std::string_view planner, const MemoryPrices& prices,
                                   double loss) {
   const SweepPoint* cheapest = nullptr;
+  double least = 0;
   for (const SweepPoint& point : swept.points) {
-    if (point.planner != planner || !point.feasible() || slowdown_of(point) > 1 + loss) continue;
-    const auto cost = [&](const SweepPoint& each) { return price_of(swept, each, prices).cost; };
-    if (cheapest == nullptr || cost(point) < cost(*cheapest)) cheapest = &point;
+    const std::optional<PricedPoint> priced = price_of(swept, point, prices);
+    if (point.planner != planner || !priced || slowdown_of(point) > 1 + loss) continue;
+    if (cheapest != nullptr && priced->cost >= least) continue;
+    cheapest = &point;
+    least = priced->cost;
   }
   return cheapest;
 }

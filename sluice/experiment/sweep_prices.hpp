@@ -19,8 +19,8 @@ struct PricedPoint {
   double per_cost() const { return performance / cost; }  // above 1: worth its price
 };
 
-// Of a feasible point.
-PricedPoint price_of(const SweptModel& swept, const SweepPoint& point, const MemoryPrices& prices);
+// Nothing where it is unknown what the point takes of slow memory: for policies, and where there is no plan.
+std::optional<PricedPoint> price_of(const SweptModel& swept, const SweepPoint& point, const MemoryPrices& prices);
 
 // Of the planner's points that are at most `loss` slower than fast-only, the one whose memory costs least; nullptr where
 // there is none.

@@ -36,7 +36,7 @@ TEST(MemoryPrices, NonsenseIsRefused) {
 
 TEST(MemoryPrices, PayForWhatIsUsed) {
   const SweptModel swept = net();
-  const PricedPoint priced = price_of(swept, swept.points[0], {2, 1});
+  const PricedPoint priced = price_of(swept, swept.points[0], {2, 1}).value();
   EXPECT_DOUBLE_EQ(priced.cost, 0.6);
   EXPECT_DOUBLE_EQ(priced.performance, 1 / 1.5);
   EXPECT_GT(priced.per_cost(), 1);
@@ -45,7 +45,14 @@ TEST(MemoryPrices, PayForWhatIsUsed) {
 TEST(MemoryPrices, AMeasuredStepCountsInsteadOfThePrediction) {
   SweptModel swept = net();
   swept.points[0].measured = MeasuredPoint{.slowdown = 2};
-  EXPECT_DOUBLE_EQ(price_of(swept, swept.points[0], {2, 1}).performance, 0.5);
+  EXPECT_DOUBLE_EQ(price_of(swept, swept.points[0], {2, 1})->performance, 0.5);
+}
+
+TEST(MemoryPrices, WhatAPolicyTakesOfSlowMemoryIsUnknown) {
+  SweptModel swept = net();
+  swept.points[0].slow_bytes.reset();
+  EXPECT_FALSE(price_of(swept, swept.points[0], {2, 1}));
+  EXPECT_EQ(cheapest_within(swept, "joint", {2, 1}, 0.5), &swept.points[1]);
 }
 
 TEST(MemoryPrices, TheCheapestIsFastEnough) {

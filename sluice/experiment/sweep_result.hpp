@@ -38,8 +38,8 @@ struct SweepPoint {
   Seconds stall_seconds = 0;
   Bytes bytes_in = 0;  // per step, towards the fast tier
   Bytes bytes_out = 0;
-  Bytes slow_bytes = 0;                        // that the step takes of slow tiers
-  std::optional<OperandShares> fast_operands;  // none for policies
+  std::optional<Bytes> slow_bytes;             // that the step takes of slow tiers; unknown for policies
+  std::optional<OperandShares> fast_operands;  // likewise
   LocalityCount locality;
   std::optional<MeasuredPoint> measured;
 

@@ -23,6 +23,7 @@ enum class Cause {
   kAhead,
   kNoRoomBefore,
   kLinkWouldBeLate,
+  kBesideAnOp,
   kMissing,
 };
 
@@ -32,7 +33,7 @@ struct CauseText {
   std::string_view text;  // after "because" or a colon
 };
 
-inline constexpr std::array<CauseText, 9> kCauseTexts{{
+inline constexpr std::array<CauseText, 10> kCauseTexts{{
     {Cause::kNotNeededSoon, "not-needed-soon", "neither this interval nor the next one uses it"},
     {Cause::kRoomForOthers, "room-for-others", "others in its room save more copying until it is needed again"},
     {Cause::kLeastRecentlyUsed, "least-recently-used", "an op needs room, and this was used longest ago"},
@@ -41,6 +42,7 @@ inline constexpr std::array<CauseText, 9> kCauseTexts{{
     {Cause::kAhead, "ahead", "an interval before the one that needs it"},
     {Cause::kNoRoomBefore, "no-room-before", "later than an interval ahead, because there is no room before"},
     {Cause::kLinkWouldBeLate, "link-would-be-late", "earlier than an interval ahead, because the link is busy later"},
+    {Cause::kBesideAnOp, "beside-an-op", "while an op runs that takes about as long"},
     {Cause::kMissing, "missing", "an op finds it missing and waits"},
 }};
 

@@ -33,15 +33,14 @@ json point_json(const SweptModel& swept, const SweepPoint& point) {
   object["bytes_in"] = point.bytes_in;
   object["bytes_out"] = point.bytes_out;
   object["locality"] = {{"by_bytes", point.locality.by_bytes()}, {"by_objects", point.locality.by_objects()}};
-  object["slow_bytes"] = point.slow_bytes;
+  if (point.slow_bytes) object["slow_bytes"] = *point.slow_bytes;
   if (point.fast_operands) {
     object["fast_operands"] = {{"inputs", point.fast_operands->inputs}, {"outputs", point.fast_operands->outputs}};
   }
   if (point.measured) object["measured"] = measured_json(*point.measured);
-  if (swept.prices) {
-    const PricedPoint priced = price_of(swept, point, *swept.prices);
-    object["price"] = {{"cost", priced.cost}, {"performance", priced.performance}};
-    object["price"]["cheapest"] = cheapest_within(swept, point.planner, *swept.prices, swept.allowed_loss) == &point;
+  if (const auto priced = swept.prices ? price_of(swept, point, *swept.prices) : std::nullopt) {
+    const SweepPoint* const cheapest = cheapest_within(swept, point.planner, *swept.prices, swept.allowed_loss);
+    object["price"] = {{"cost", priced->cost}, {"performance", priced->performance}, {"cheapest", cheapest == &point}};
   }
   return object;
 }

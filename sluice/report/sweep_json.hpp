@@ -12,7 +12,7 @@ namespace sluice {
 // {"planner", "budget_bytes", "share"} and either {"infeasible", "smallest_feasible_bytes" (where known)} or
 // {"predicted_ms", "predicted_slowdown", "planned_for_bytes" (the budget of the plan: less, where that one is faster),
 // "bound_slowdown" (where proven), "knee" (whether its planner's curve bends most there), "stall_ms", "bytes_in",
-// "bytes_out", "slow_bytes", "fast_operands": {"inputs", "outputs"} (shares by bytes; not for policies), "locality":
+// "bytes_out", "slow_bytes", "fast_operands": {"inputs", "outputs"} (shares by bytes; both not for policies), "locality":
 // {"by_bytes", "by_objects"}, "measured" (where run): {...}, "price" (where asked for, over fast memory for everything):
 // {"cost", "performance", "cheapest"}}; those of "no_loss" have {"allowed_loss", "grid_bytes", "budgets_tried"}, too.
 nlohmann::json sweep_json(std::span<const SweptModel> models);

@@ -86,6 +86,7 @@ TEST(SweepTextTest, ShowsWhatMemoryCostsAndBrings) {
   swept.prices = MemoryPrices{2, 1};
   swept.allowed_loss = 0.2;
   swept.points[2].slow_bytes = 70 * kMiB;
+  swept.points[3].slow_bytes = 0;
   swept.points[2].fast_operands = OperandShares{0.5, 0.75};
   const std::string text = describe_sweep(swept);
   EXPECT_THAT(text, HasSubstr("50.0%    75.0%  90.0%  65.0%        90.9%       1.40"));

@@ -26,9 +26,9 @@ std::vector<std::string> measured_cells(const SweepPoint& point) {
 
 // Over fast memory for everything.
 std::vector<std::string> price_cells(const SweptModel& swept, const SweepPoint& point) {
-  if (!point.feasible()) return {"", "", ""};
-  const PricedPoint priced = price_of(swept, point, *swept.prices);
-  return {percent(priced.cost), percent(priced.performance), fmt::format("{:.2f}", priced.per_cost())};
+  const std::optional<PricedPoint> priced = price_of(swept, point, *swept.prices);
+  if (!priced) return {"", "", ""};
+  return {percent(priced->cost), percent(priced->performance), fmt::format("{:.2f}", priced->per_cost())};
 }
 
 std::string cheapest_text(const SweptModel& swept, std::string_view planner) {
@@ -37,7 +37,7 @@ std::string cheapest_text(const SweptModel& swept, std::string_view planner) {
     return fmt::format("{}: no budget here is at most {} slower\n", planner, percent(swept.allowed_loss));
   return fmt::format("{}: the cheapest memory that is at most {} slower: {} fast, for {} of the price\n", planner,
                      percent(swept.allowed_loss), percent(swept.share(*cheapest)),
-                     percent(price_of(swept, *cheapest, *swept.prices).cost));
+                     percent(price_of(swept, *cheapest, *swept.prices)->cost));
 }
 
 std::string share_text(const SweepPoint& point, double OperandShares::*share) {

@@ -144,6 +144,11 @@ INSTANTIATE_TEST_SUITE_P(
                  {"resnet20", "--no-loss", "little"},
                  "--no-loss little: 'little' is not a percentage"},
         BadSweep{"NegativeLoss", {"resnet20", "--no-loss=-1%"}, "is not a percentage"},
+        BadSweep{"PriceOfZero", {"resnet20", "--price", "fast=0,slow=1"}, "both above 0"},
+        BadSweep{"PriceAndNoLoss", {"resnet20", "--price", "fast=2,slow=1", "--no-loss", "1%"}, "leave out one"},
+        BadSweep{"WithinWithoutPrice", {"resnet20", "--within", "5%"}, "--price"},
+        BadSweep{
+            "WithinIsNoPercentage", {"resnet20", "--price", "fast=2,slow=1", "--within", "little"}, "--within little"},
         BadSweep{"TooFewSteps", {"resnet20", "--run", "--steps", "2"}, "leaves nothing to time"}),
     [](const auto& each) { return each.param.name; });
 

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/autotm/round_down.hpp"
@@ -75,30 +74,24 @@ class AutoTm {
                     name_, request_.graph.name, format_bytes(request_.budgets[kFastTier]), describe(solution))};
   }
 
-  // The relaxation rounded, where that is good enough; else what branch and bound makes of it.
+  // Dives and branch and bound find nothing better in a minute where there is a column for every move beside an op.
+  static SolveLimits limits_for(const Formulation& program, Movement movement) {
+    SolveLimits limits = kLimits;
+    const auto choices = std::ranges::count(program.ilp.columns, true, &Column::integer);
+    if (movement == Movement::kAsynchronous && choices > limits.columns) limits.dives = 0;
+    return limits;
+  }
+
   IlpSolution answer(const Formulation& program, Movement movement) const {
     const SolveWatch watch{
         .progress = [this](double, double, Seconds elapsed) { request_.report(elapsed / kLimits.seconds, {}); },
         .stop = [this] { return request_.stopped(); }};
-    const LpSolution relaxed = solve_relaxation(program.ilp, kLimits.seconds);
-    if (relaxed.status != SolveStatus::kOptimal) return solve(program.ilp, kLimits, {}, watch);
-    IlpSolution rounded{.status = SolveStatus::kWithinGap, .values = round_down(program, problem_, relaxed.values)};
-    if (movement == Movement::kAsynchronous) take_cheaper(program, from_synchronous(program, relaxed.values), rounded);
-    rounded.cost = program.ilp.cost_of(rounded.values);
-    rounded.bound = std::min(relaxed.cost, rounded.cost);
-    if (rounded.gap() <= kLimits.gap) return rounded;
-    // Dives and branch and bound found nothing better in a minute where there is a column for every move beside an op.
-    const auto choices = std::ranges::count(program.ilp.columns, true, &Column::integer);
-    if (movement != Movement::kAsynchronous || choices <= kLimits.columns) {
-      return solve(program.ilp, kLimits, rounded.values, watch);
-    }
-    rounded.status = SolveStatus::kRounded;
-    return rounded;
-  }
-
-  static void take_cheaper(const Formulation& program, std::vector<double> values, IlpSolution& solution) {
-    if (values.empty() || program.ilp.cost_of(values) >= program.ilp.cost_of(solution.values)) return;
-    solution.values = std::move(values);
+    return solve(program.ilp, limits_for(program, movement), {}, watch, [&](const std::vector<double>& relaxed) {
+      std::vector<double> rounded = round_down(program, problem_, relaxed);
+      if (movement != Movement::kAsynchronous) return rounded;
+      std::vector<double> other = from_synchronous(program, relaxed);
+      return other.empty() || program.ilp.cost_of(rounded) <= program.ilp.cost_of(other) ? rounded : other;
+    });
   }
 
   // The synchronous answer is one of the asynchronous program, with no move beside an op: these come then.
@@ -118,20 +111,19 @@ class AutoTm {
         for (const TensorId id : unit.tensors) use_in_tier(builder, liveness_, id, kFastTier);
         continue;
       }
-      const TensorSchedule schedule = all_fast(unit, paths[i]) ? fast_over(unit.range, unit.persistent)
-                                                               : schedule_of(unit, paths[i], request_.graph.op_count());
+      const TensorSchedule schedule = paths[i] == always_fast_path(unit)
+                                          ? fast_over(unit.range, unit.persistent)
+                                          : schedule_of(unit, paths[i], request_.graph.op_count());
       add_unit_schedule(builder, request_.graph, liveness_, unit, schedule);
     }
     return builder;
   }
 
-  static bool all_fast(const MovingUnit& unit, const UnitPath& path) { return path == always_fast_path(unit); }
-
   // As the plan would lie if there were room.
   Status shrink_where_it_overflows(const PlanBuilder& builder, const PackingFailure& failure) {
     const Bytes budget = request_.budgets[kFastTier];
     std::vector<Bytes> budgets = request_.budgets;
-    budgets[kFastTier] = failure.needed;
+    budgets[kFastTier] = 2 * failure.needed;  // plenty: as the portfolio packs by itself
     SLUICE_ASSIGN(const Plan plan, builder.finish(budgets, nullptr, kPortfolioAlone));
     const std::vector<Room> rooms = residency_rooms(request_.graph, plan);
     std::vector<bool> overflows(request_.graph.ops().size(), false);

@@ -4,15 +4,11 @@
 
 #include "sluice/plan/operand_shares.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
-#include "sluice/testing/program_oracle.hpp"
-#include "sluice/testing/random_graph.hpp"
 
 namespace sluice {
 namespace {
 
 using ::testing::HasSubstr;
-
-const std::string kAutoTmPlanners[] = {"autotm-static", "autotm-sync", "autotm-async"};
 
 double number_of(const Plan& plan, const std::string& key) {
   for (const auto& [name, value] : plan.planner_config) {
@@ -20,25 +16,6 @@ double number_of(const Plan& plan, const std::string& key) {
   }
   ADD_FAILURE() << "no " << key;
   return 0;
-}
-
-TEST(AutoTm, PlansAreRightOnRandomGraphs) {
-  int accepted = 0;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    const PlanningProblem problem(testing::random_graph(seed), seed % 3 == 0 ? "pcie3" : "optane", 1e9);
-    for (const std::string& planner : kAutoTmPlanners) {
-      SCOPED_TRACE(planner + " seed " + std::to_string(seed));
-      const Result<Plan> plan = make_plan(planner, problem.request(0.7));  // verifies it
-      if (!plan.ok()) {
-        EXPECT_NE(plan.error().code, ErrorCode::kBadInput) << plan.error().message;
-        continue;
-      }
-      ++accepted;
-      const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
-      EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
-    }
-  }
-  EXPECT_GE(accepted, 20);
 }
 
 TEST(AutoTm, StaticTensorsNeverMove) {
@@ -120,6 +97,18 @@ TEST(AutoTm, TheExpectedStepIsTheSimulatedOne) {
   ASSERT_TRUE(plan.ok());
   EXPECT_LE(plan->predicted_step_seconds, number_of(*plan, "expected_seconds"));
   EXPECT_GE(plan->predicted_step_seconds, number_of(*plan, "expected_seconds") * 0.97);
+}
+
+// A node's memory is not stitched: what fits by the byte may not pack, and is solved again with lower limits.
+TEST(AutoTm, WhatDoesNotPackIsSolvedAgain) {
+  for (const double share : {0.4, 0.5}) {
+    PlanningProblem problem(merged_model("mobilenet_v2", 2, 64), "file", 2e9);
+    problem.machine.tiers.front().kind = TierKind::kNuma;
+    const auto plan = make_plan("autotm-sync", problem.request(share));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_LE(plan->arena_bytes[kFastTier], plan->budgets[kFastTier]);
+    EXPECT_GT(number_of(*plan, "solved"), 1) << "or this shows nothing";
+  }
 }
 
 TEST(AutoTm, ABudgetBelowAnyPlanNamesTheOp) {

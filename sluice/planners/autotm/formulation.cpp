@@ -49,6 +49,10 @@ class FormulationWriter {
   bool is_full(Interval<OpIndex> ops) const { return full_before_[ops.begin] != full_before_[ops.end]; }
   void add_unit(std::size_t index);
   void add_undecided(const MovingUnit& unit);
+  // Over a gap of a whole life in one tier, and before all of a block is made.
+  bool stays_where_it_is(const MovingUnit& unit, std::size_t gap) const {
+    return movement_ == Movement::kStatic || unit.uses[gap].op < unit.complete_after;
+  }
   void add_fast(const MovingUnit& unit, PathColumns& path);
   void add_stays(const MovingUnit& unit, PathColumns& path);
   void add_moves(const MovingUnit& unit, PathColumns& path);
@@ -87,7 +91,7 @@ void FormulationWriter::find_full_ops() {
 
 void FormulationWriter::add_unit(std::size_t index) {
   const MovingUnit& unit = problem_.units[index];
-  PathColumns& path = result_.paths_by.emplace_back();
+  PathColumns& path = result_.columns_of.emplace_back();
   const bool matters = !reductions_.only_what_matters || is_full(unit.range);
   if (unit.uses.empty() || !may_be_placed(problem_, unit) || !matters) return add_undecided(unit);
   add_fast(unit, path);
@@ -100,11 +104,11 @@ void FormulationWriter::add_undecided(const MovingUnit& unit) {
 }
 
 void FormulationWriter::add_fast(const MovingUnit& unit, PathColumns& path) {
-  const int whole = problem_.in_place && movement_ == Movement::kStatic ? add_choice() : kAlways;
-  for (const Use& use : unit.uses) {
-    const bool chosen = problem_.in_place && movement_ != Movement::kStatic;
-    path.fast.push_back(chosen ? add_choice() : whole);
-    loads_.push_back({{use.op, use.op + 1}, path.fast.back(), size(unit.moved_bytes)});
+  for (std::size_t i = 0; i < unit.uses.size(); ++i) {
+    int column = kAlways;
+    if (problem_.in_place) column = i > 0 && stays_where_it_is(unit, i - 1) ? path.fast.back() : add_choice();
+    path.fast.push_back(column);
+    loads_.push_back({{unit.uses[i].op, unit.uses[i].op + 1}, column, size(unit.moved_bytes)});
   }
 }
 
@@ -115,16 +119,12 @@ void FormulationWriter::add_stays(const MovingUnit& unit, PathColumns& path) {
     const bool gains_nothing = !problem_.in_place && !unit.persistent && movement_ == Movement::kSynchronous;
     const bool idle = reductions_.idle_gaps && gains_nothing &&
                       std::ranges::none_of(ranges, [&](const Interval<OpIndex>& each) { return is_full(each); });
-    const bool incomplete = unit.uses[gap].op < unit.complete_after;
     int column = path.fast[gap];
-    if (movement_ != Movement::kStatic) column = idle ? kAlways : add_choice();
+    if (!stays_where_it_is(unit, gap)) column = idle ? kAlways : add_choice();
     path.stays.push_back(column);
     for (const Interval<OpIndex>& each : ranges) loads_.push_back({each, column, size(unit.moved_bytes)});
-    if (movement_ == Movement::kStatic) continue;
     for (const std::size_t side : {gap, next}) {
-      if (path.fast[side] == kAlways && !incomplete) continue;
-      add_row({{column, 1}, {path.fast[side], -1}}, 0);
-      if (incomplete) add_row({{path.fast[side], 1}, {column, -1}}, 0);  // it may not leave before all of it is made
+      if (path.fast[side] != column && path.fast[side] != kAlways) add_row({{column, 1}, {path.fast[side], -1}}, 0);
     }
   }
 }
@@ -134,7 +134,7 @@ void FormulationWriter::add_moves(const MovingUnit& unit, PathColumns& path) {
   path.out_beside.resize(path.stays.size());
   path.in_beside.resize(path.stays.size());
   for (std::size_t gap = 0; gap < path.stays.size(); ++gap) {
-    if (path.stays[gap] == kAlways) continue;
+    if (path.stays[gap] == path.fast[gap]) continue;
     add_cost(path.fast[wraps(unit, gap) ? 0 : gap + 1], in);
     add_cost(path.stays[gap], -in);
     if (movement_ == Movement::kAsynchronous) add_moves_beside(unit, gap, path);
@@ -185,7 +185,7 @@ void FormulationWriter::add_copy_out(const MovingUnit& unit, const PathColumns& 
   Sum not_beside;
   for (const std::size_t gap : value.gaps) {
     for (const auto& [op, column] : path.out_beside[gap]) not_beside.add(column, -1);
-    if (path.stays[gap] == kAlways) continue;
+    if (path.stays[gap] == made_fast) continue;
     when.push_back(Sum(not_beside).add(made_fast, 1).add(path.stays[gap], -1));
   }
   if (when.empty()) return;
@@ -227,9 +227,9 @@ void FormulationWriter::add_op_times() {
   IdVector<OpIndex, std::vector<std::size_t>> units(as_index(ops_));
   IdVector<OpIndex, std::vector<int>> fast(as_index(ops_));
   for (std::size_t i = 0; problem_.in_place && i < problem_.units.size(); ++i) {
-    for (std::size_t use = 0; use < result_.paths_by[i].fast.size(); ++use) {
+    for (std::size_t use = 0; use < result_.columns_of[i].fast.size(); ++use) {
       units[problem_.units[i].uses[use].op].push_back(i);
-      fast[problem_.units[i].uses[use].op].push_back(result_.paths_by[i].fast[use]);
+      fast[problem_.units[i].uses[use].op].push_back(result_.columns_of[i].fast[use]);
     }
   }
   for (OpIndex op = 0; op < ops_; ++op) {
@@ -288,8 +288,8 @@ std::vector<double> Formulation::values_of(const std::vector<UnitPath>& paths) c
   const auto set = [&](int column, bool chosen) {
     if (column != kAlways) values[column] = chosen ? 1 : 0;
   };
-  for (std::size_t i = 0; i < paths_by.size(); ++i) {
-    const PathColumns& columns = paths_by[i];
+  for (std::size_t i = 0; i < columns_of.size(); ++i) {
+    const PathColumns& columns = columns_of[i];
     for (std::size_t use = 0; use < columns.fast.size(); ++use) set(columns.fast[use], paths[i].fast[use]);
     for (std::size_t gap = 0; gap < columns.stays.size(); ++gap) set(columns.stays[gap], paths[i].stays[gap]);
     for (std::size_t gap = 0; gap < columns.out_beside.size(); ++gap) {
@@ -303,21 +303,23 @@ std::vector<double> Formulation::values_of(const std::vector<UnitPath>& paths) c
 
 std::vector<UnitPath> Formulation::paths_of(const PlacementProblem& problem, const std::vector<double>& values) const {
   const auto chosen = [&](int column) { return column == kAlways || values[as_index(column)] > 0.5; };
+  const auto chosen_of = [&](const std::map<OpIndex, int>& beside) {
+    const auto found = std::ranges::find_if(beside, [&](const auto& entry) { return chosen(entry.second); });
+    return found == beside.end() ? kBesideNoOp : found->first;
+  };
   std::vector<UnitPath> paths;
-  for (std::size_t i = 0; i < paths_by.size(); ++i) {
+  for (std::size_t i = 0; i < columns_of.size(); ++i) {
     const MovingUnit& unit = problem.units[i];
     UnitPath path = unit.uses.empty() ? UnitPath{} : always_fast_path(unit);
-    const PathColumns& columns = paths_by[i];
+    const PathColumns& columns = columns_of[i];
     for (std::size_t use = 0; use < columns.fast.size(); ++use) path.fast[use] = chosen(columns.fast[use]);
     for (std::size_t gap = 0; gap < columns.stays.size(); ++gap) {
       const std::size_t next = wraps(unit, gap) ? 0 : gap + 1;
       const bool nothing_between = !wraps(unit, gap) && unit.uses[gap].op + 1 == unit.uses[next].op;
       path.stays[gap] = chosen(columns.stays[gap]) || (nothing_between && path.fast[gap] && path.fast[next]);
       if (path.stays[gap] || columns.out_beside.empty()) continue;
-      for (const auto& [op, column] : columns.out_beside[gap])
-        path.out_beside[gap] = chosen(column) ? op : path.out_beside[gap];
-      for (const auto& [op, column] : columns.in_beside[gap])
-        path.in_beside[gap] = chosen(column) ? op : path.in_beside[gap];
+      path.out_beside[gap] = chosen_of(columns.out_beside[gap]);
+      path.in_beside[gap] = chosen_of(columns.in_beside[gap]);
     }
     paths.push_back(std::move(path));
   }

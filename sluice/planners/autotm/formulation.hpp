@@ -17,7 +17,6 @@
 
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "sluice/planners/autotm/placement.hpp"
@@ -36,10 +35,10 @@ struct Formulation : DerivedProgram {
     std::vector<std::map<OpIndex, int>> out_beside, in_beside;  // by gap
   };
 
-  double seconds_per_unit = 1;        // of the objective
-  std::vector<PathColumns> paths_by;  // by unit; empty where there is nothing to decide
+  double seconds_per_unit = 1;          // of the objective
+  std::vector<PathColumns> columns_of;  // by unit; empty where there is nothing to decide
 
-  // The values of all columns for paths that `from` allows, and back.
+  // The values of all columns, worked out from paths that the program has, and back.
   std::vector<double> values_of(const std::vector<UnitPath>& paths) const;
   std::vector<UnitPath> paths_of(const PlacementProblem& problem, const std::vector<double>& values) const;
 };

@@ -10,7 +10,6 @@ PlacementProblem placement_problem(const Graph& graph, const Machine& machine, c
                                    const SlowTier& slow, std::vector<MovingUnit> units, Bytes budget) {
   for (MovingUnit& unit : units) unit.slow = slow;
   return {.graph = graph,
-          .machine = machine,
           .costs = costs,
           .slow = slow,
           .in_place = machine.addresses(kMainProcessor, slow.id),
@@ -67,44 +66,6 @@ Seconds seconds_with(const PlacementProblem& problem, OpIndex op, const std::vec
 
 namespace {
 
-// Of one path: each value once out, and in wherever it did not stay.
-Seconds moves_of(const PlacementProblem& problem, const MovingUnit& unit, const UnitPath& path) {
-  const Seconds in = problem.costs.transfer_seconds(problem.slow.inward, unit.load());
-  const Seconds out = problem.costs.transfer_seconds(problem.slow.outward, unit.load());
-  Seconds seconds = 0;
-  for (std::size_t gap = 0; gap < path.stays.size(); ++gap) {
-    const std::size_t next = wraps(unit, gap) ? 0 : gap + 1;
-    seconds += path.fast[next] && !path.stays[gap] ? in : 0;
-  }
-  for (const UnitValue& value : values_of(unit)) {
-    const bool made_fast = value.from_before ? path.stays.back() : path.fast[value.writer];
-    const bool leaves = std::ranges::any_of(value.gaps, [&](std::size_t gap) { return !path.stays[gap]; });
-    seconds += made_fast && leaves ? out : 0;
-  }
-  return seconds;
-}
-
-}  // namespace
-
-Seconds seconds_of(const PlacementProblem& problem, const std::vector<UnitPath>& paths) {
-  std::vector<std::vector<std::size_t>> slow(problem.graph.ops().size());
-  Seconds seconds = 0;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const MovingUnit& unit = problem.units[i];
-    if (unit.uses.empty()) continue;
-    for (std::size_t use = 0; use < unit.uses.size(); ++use) {
-      if (!paths[i].fast[use]) slow[as_index(unit.uses[use].op)].push_back(i);
-    }
-    seconds += moves_of(problem, unit, paths[i]);
-  }
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
-    seconds += seconds_with(problem, op, slow[as_index(op)]);
-  }
-  return seconds;
-}
-
-namespace {
-
 // What is in the fast tier over uses in a row; moves stand directly before and behind it.
 std::vector<FastPiece> pieces_of(const MovingUnit& unit, const UnitPath& path) {
   std::vector<FastPiece> pieces;
@@ -129,7 +90,7 @@ void move_beside_ops(const MovingUnit& unit, const UnitPath& path, FastPiece& pi
   const std::size_t last = use_at(piece.last_use);
   const bool comes = first > 0 || unit.persistent;
   const OpIndex in = comes ? path.in_beside[first > 0 ? first - 1 : path.in_beside.size() - 1] : kBesideNoOp;
-  piece.comes = in == kBesideNoOp ? Cause::kMissing : Cause::kAhead;
+  piece.comes = in == kBesideNoOp ? Cause::kMissing : Cause::kBesideAnOp;
   if (in != kBesideNoOp) {
     piece.ops.begin = in;
     piece.here_by = in + 1;

@@ -10,8 +10,8 @@
 // The paper's tensors are never written again; ours may be. What an op writes is a new value, and a value is copied to
 // the slow tier at most once: what comes back to fast memory leaves a valid copy behind (§3.6). Persistent tensors, which
 // the paper has none of, have one more gap, around the step's end; what lies in the fast tier then has no copy elsewhere
-// (plan/plan.hpp). Where ops cannot use the slow tier (a disk, a GPU's
-// host), every use is fast.
+// (plan/plan.hpp). A block of small tensors stays in one tier until all of them are made. Where ops cannot use the slow
+// tier (a disk, a GPU's host), every use is fast.
 #pragma once
 
 #include <vector>
@@ -38,7 +38,6 @@ struct Reductions {
 
 struct PlacementProblem {
   const Graph& graph;
-  const Machine& machine;
   const CostModel& costs;
   SlowTier slow;
   bool in_place = false;            // ops can use the slow tier
@@ -81,9 +80,6 @@ UnitPath always_fast_path(const MovingUnit& unit);
 
 // What an op takes with these units in the slow tier.
 Seconds seconds_with(const PlacementProblem& problem, OpIndex op, const std::vector<std::size_t>& slow_units);
-
-// The sum of the ops' times and of the synchronous moves: equation (2). The path has no moves beside ops.
-Seconds seconds_of(const PlacementProblem& problem, const std::vector<UnitPath>& paths);
 
 // As a plan says it.
 TensorSchedule schedule_of(const MovingUnit& unit, const UnitPath& path, OpIndex op_count);

@@ -1,7 +1,6 @@
 #include "sluice/planners/autotm/round_down.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sluice/base/as_index.hpp"
 

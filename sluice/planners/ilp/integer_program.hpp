@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "sluice/base/id_vector.hpp"
-#include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
 namespace sluice {
@@ -59,6 +58,7 @@ struct SolveLimits {
   Seconds seconds = 5;
   int nodes = 50;     // of branch and bound
   int columns = 100;  // integer columns of the largest program that is worth branching on: CBC gains little on larger
+  int dives = 3;      // from the relaxation's optimum, at most
   double gap = 0.01;  // good enough: a cost within this share of the bound
 };
 
@@ -74,6 +74,9 @@ struct SolveWatch {
 
   bool stopped() const { return stop && stop(); }
 };
+
+// Makes integers of the relaxation's values, knowing what the columns mean; what satisfies the program is taken.
+using Rounding = std::function<std::vector<double>(const std::vector<double>& relaxed)>;
 
 struct IlpSolution {
   SolveStatus status = SolveStatus::kInfeasible;
@@ -99,16 +102,13 @@ LpSolution solve_relaxation(const IntegerProgram& program, Seconds seconds);
 // in time.
 std::vector<double> find_row_prices(const IntegerProgram& program, Seconds seconds);
 
-// Solves the relaxation, then dives from its optimum to integers. If the result is not good enough, CBC runs within the
-// limits.
+// Solves the relaxation, rounds it by `rounding` where there is one, then dives from its optimum to integers. Each is
+// only done where the result so far is not good enough; at last CBC runs within the limits.
 //
 // `start`: values that satisfy the program, by column, or empty. With a start there is always an answer: the start
 // itself, at worst. A start that does not satisfy the program is a broken invariant.
 IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start = {},
-                  const SolveWatch& watch = {});
-
-// As other solvers read it, in free MPS. Unwritable: kIo.
-Status write_mps(const IntegerProgram& program, const std::string& path);
+                  const SolveWatch& watch = {}, const Rounding& rounding = {});
 
 // "optimal", "within 0.5 % of the optimum", "rounded relaxation, gap 1.2 %", "time limit, gap 0.8 %", "infeasible".
 std::string describe(const IlpSolution& solution);

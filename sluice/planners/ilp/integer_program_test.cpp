@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
-#include <fstream>
 #include <stdexcept>
 
 #include "sluice/base/random.hpp"
@@ -165,21 +163,23 @@ TEST(IntegerProgram, WhoStopsItGetsTheBestSoFar) {
   EXPECT_THAT(describe(solution), ::testing::StartsWith("stopped, gap"));
 }
 
-TEST(IntegerProgram, IsWrittenForOtherSolvers) {
-  const std::string path = ::testing::TempDir() + "sluice_knapsack.mps";
-  ASSERT_TRUE(write_mps(knapsack(), path).ok());
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  for (const char* section : {"NAME", "ROWS", "COLUMNS", "BV BOUND", "RHS", "BOUNDS", "ENDATA"}) {
-    EXPECT_THAT(text, ::testing::HasSubstr(section));
-  }
-  std::remove(path.c_str());
-}
-
-TEST(IntegerProgram, AFileThatCannotBeWrittenIsAnError) {
-  const Status written = write_mps(knapsack(), "/nowhere/knapsack.mps");
-  ASSERT_FALSE(written.ok());
-  EXPECT_EQ(written.error().code, ErrorCode::kIo);
+// What a rounding makes is taken where it satisfies the program, and nothing else is sought where that is good enough.
+TEST(IntegerProgram, ARoundingThatKnowsTheColumnsIsEnough) {
+  const IntegerProgram program = knapsack();
+  const SolveLimits no_search{.seconds = 20, .nodes = 0, .columns = 0, .dives = 0, .gap = 0.2};
+  std::vector<double> seen;
+  const auto rounded = [&](const std::vector<double>& made) {
+    return solve(program, no_search, {}, {}, [&, made](const std::vector<double>& relaxed) {
+      seen = relaxed;
+      return made;
+    });
+  };
+  const IlpSolution solution = rounded({1, 1, 0});
+  EXPECT_NEAR(seen[2], 1, 1e-9) << "5 whole, then a part of the first";
+  EXPECT_EQ(solution.status, SolveStatus::kWithinGap);
+  EXPECT_DOUBLE_EQ(solution.cost, -9);
+  EXPECT_EQ(rounded({0, 0, 1}).status, SolveStatus::kRounded) << "not good enough, and nothing left to try";
+  EXPECT_TRUE(rounded({1, 1, 1}).values.empty()) << "too heavy";
 }
 
 TEST(IntegerProgram, AStartThatBreaksARowIsRefused) {

@@ -101,8 +101,8 @@ class WatchingHandler final : public CbcEventHandler {
 // One call of solve(): the relaxation, dives, CBC.
 class Solving {
  public:
-  Solving(const IntegerProgram& program, const SolveLimits& limits, const SolveWatch& watch)
-      : program_(program), limits_(limits), watch_(watch) {}
+  Solving(const IntegerProgram& program, const SolveLimits& limits, const SolveWatch& watch, const Rounding& rounding)
+      : program_(program), limits_(limits), watch_(watch), rounding_(rounding) {}
 
   IlpSolution run(const std::vector<double>& start) {
     if (!start.empty()) take_if_better(start);
@@ -112,18 +112,19 @@ class Solving {
     if (!relaxation_.isProvenOptimal()) return without_relaxation();
     solution_.bound = relaxation_.getObjValue();
     report(solution_.bound);
-    for (const double halfway : {0.5, 0.3, 0.7}) {
-      if (!wanting() || out_of_time()) break;
-      const std::vector<double> dived =
-          dive(program_, *relaxation_.getModelPtr(), halfway, [this] { return out_of_time(); });
-      if (!dived.empty() && program_.violation(dived) < kFeasible) take_if_better(dived);
-      report(solution_.bound);
+    const double* const values = relaxation_.getColSolution();
+    if (rounding_) take_if_sound(rounding_({values, values + program_.columns.size()}));
+    for (int i = 0; i < std::min(limits_.dives, kMostDives) && wanting() && !out_of_time(); ++i) {
+      take_if_sound(dive(program_, *relaxation_.getModelPtr(), kHalfway[i], [this] { return out_of_time(); }));
     }
     finish();
     return std::move(solution_);
   }
 
  private:
+  static constexpr double kHalfway[] = {0.5, 0.3, 0.7};
+  static constexpr int kMostDives = std::size(kHalfway);
+
   Seconds elapsed() const { return std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - begin_).count(); }
   bool out_of_time() const { return watch_.stopped() || elapsed() > limits_.seconds; }
   bool wanting() const { return solution_.values.empty() || solution_.gap() > limits_.gap; }
@@ -137,6 +138,11 @@ class Solving {
     if (!solution_.values.empty() && cost >= solution_.cost) return;
     solution_.values = values;
     solution_.cost = cost;
+  }
+
+  void take_if_sound(const std::vector<double>& values) {
+    if (!values.empty() && program_.violation(values) < kFeasible) take_if_better(values);
+    report(solution_.bound);
   }
 
   // Out of time, unless there is nothing to find or the solver gave up.
@@ -210,7 +216,7 @@ class Solving {
     if (model.isProvenOptimal() && !solution_.values.empty()) {
       solution_.bound = std::max(solution_.bound, solution_.cost - limits_.gap * std::abs(solution_.cost));
     }
-    if (!wanting()) {
+    if (model.isProvenOptimal() || !wanting()) {  // optimal to the gap: its bound may be a rounding error beyond
       solution_.status = SolveStatus::kWithinGap;
     } else if (watch_.stopped()) {
       solution_.status = SolveStatus::kStopped;
@@ -222,6 +228,7 @@ class Solving {
   const IntegerProgram& program_;
   const SolveLimits& limits_;
   const SolveWatch& watch_;
+  const Rounding& rounding_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   OsiClpSolverInterface relaxation_;
   IlpSolution solution_{.status = SolveStatus::kTimeLimit, .values = {}};
@@ -230,10 +237,10 @@ class Solving {
 }  // namespace
 
 IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start,
-                  const SolveWatch& watch) {
+                  const SolveWatch& watch, const Rounding& rounding) {
   SLUICE_CHECK(start.empty() || (start.size() == program.columns.size() && program.violation(start) < kFeasible),
                "the start satisfies the program");
-  return Solving(program, limits, watch).run(start);
+  return Solving(program, limits, watch, rounding).run(start);
 }
 
 }  // namespace sluice
