@@ -41,7 +41,7 @@ class AutoTm {
       Overfull overfull;
       const std::optional<Formulation> program = formulate(problem_, movement_, {}, &overfull);
       if (!program) return infeasible(overfull);
-      const IlpSolution solution = answer(*program, movement_);
+      const IlpSolution solution = answer(*program);
       if (solution.values.empty()) return without_answer(solution);
       const std::vector<UnitPath> paths = program->paths_of(problem_, solution.values);
       const PlanBuilder builder = build(paths);
@@ -75,32 +75,19 @@ class AutoTm {
   }
 
   // Dives and branch and bound find nothing better in a minute where there is a column for every move beside an op.
-  static SolveLimits limits_for(const Formulation& program, Movement movement) {
+  SolveLimits limits_for(const Formulation& program) const {
     SolveLimits limits = kLimits;
     const auto choices = std::ranges::count(program.ilp.columns, true, &Column::integer);
-    if (movement == Movement::kAsynchronous && choices > limits.columns) limits.dives = 0;
+    if (movement_ == Movement::kAsynchronous && choices > limits.columns) limits.dives = 0;
     return limits;
   }
 
-  IlpSolution answer(const Formulation& program, Movement movement) const {
+  IlpSolution answer(const Formulation& program) const {
     const SolveWatch watch{
         .progress = [this](double, double, Seconds elapsed) { request_.report(elapsed / kLimits.seconds, {}); },
         .stop = [this] { return request_.stopped(); }};
-    return solve(program.ilp, limits_for(program, movement), {}, watch, [&](const std::vector<double>& relaxed) {
-      std::vector<double> rounded = round_down(program, problem_, relaxed);
-      if (movement != Movement::kAsynchronous) return rounded;
-      std::vector<double> other = from_synchronous(program, relaxed);
-      return other.empty() || program.ilp.cost_of(rounded) <= program.ilp.cost_of(other) ? rounded : other;
-    });
-  }
-
-  // The synchronous answer is one of the asynchronous program, with no move beside an op: these come then.
-  std::vector<double> from_synchronous(const Formulation& program, const std::vector<double>& relaxed) const {
-    const std::optional<Formulation> plainer = formulate(problem_, Movement::kSynchronous, {});
-    if (!plainer) return {};
-    const IlpSolution solution = answer(*plainer, Movement::kSynchronous);
-    if (solution.values.empty()) return {};
-    return improve(program, problem_, plainer->paths_of(problem_, solution.values), relaxed);
+    return solve(program.ilp, limits_for(program), {}, watch,
+                 [&](const std::vector<double>& relaxed) { return round_down(program, problem_, relaxed); });
   }
 
   PlanBuilder build(const std::vector<UnitPath>& paths) const {

@@ -333,5 +333,25 @@ INSTANTIATE_TEST_SUITE_P(AutoTm, Exactness,
                                            ExactCase{Movement::kSynchronous, TierKind::kFile, 4, 4},
                                            ExactCase{Movement::kAsynchronous, TierKind::kFile, 2, 3}));
 
+// Of a block, nothing leaves before all of it is made: until then there is one choice for it.
+TEST(BlocksOfAutoTm, StayWhereTheyAreUntilTheyAreMade) {
+  for (const TierKind slow : {TierKind::kEmulated, TierKind::kFile}) {
+    SmallProblem small(testing::step_of_uses({"w.r..r", "..w.r."}, kMiB), slow, 0);
+    small.problem.units[0].complete_after = 2;  // as if another of its tensors were made there
+    small.problem.limits.assign(small.step.ops().size(), kMiB);
+    const auto program = formulate(small.problem, Movement::kSynchronous, kNoReductions);
+    if (slow == TierKind::kFile) {
+      EXPECT_FALSE(program) << "both must be fast while op 2 runs";
+      continue;
+    }
+    ASSERT_TRUE(program);
+    const Formulation::PathColumns& columns = program->columns_of[0];
+    EXPECT_EQ(columns.fast[1], columns.fast[0]);
+    EXPECT_EQ(columns.stays[0], columns.fast[0]);
+    EXPECT_NE(columns.fast[2], columns.fast[0]);
+    EXPECT_NE(columns.stays[1], columns.fast[1]);
+  }
+}
+
 }  // namespace
 }  // namespace sluice

@@ -15,8 +15,4 @@ namespace sluice {
 std::vector<double> round_down(const Formulation& program, const PlacementProblem& problem,
                                const std::vector<double>& relaxed);
 
-// The same from an answer that is there, instead of the relaxation rounded down.
-std::vector<double> improve(const Formulation& program, const PlacementProblem& problem,
-                            const std::vector<UnitPath>& start, const std::vector<double>& relaxed);
-
 }  // namespace sluice
