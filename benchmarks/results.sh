@@ -32,7 +32,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt encoding plan_packing several_tiers kernel_choice
   "${joint_models[@]/#/joint_}" "${joint_models[@]/#/joint40_}" "${joint_models[@]/#/joint_least_}"
   "${joint_models[@]/#/joint_1GBs_}" "${joint_models[@]/#/joint_slow_host_}" joint_optane joint_onnx_efficientnet_b0 joint_onnx_googlenet
-  planners smallest_budgets finer_resnet50_b16 replanning pytorch_joint "${autotm_runs[@]}")
+  planners planners_autotm_optane planners_autotm_pcie smallest_budgets finer_resnet50_b16 replanning pytorch_joint "${autotm_runs[@]}")
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -114,6 +114,11 @@ autotm() {  # NAME MODEL_bBATCH SHARE: beside what the system or the hardware do
 joint_onnx() {  # NAME MODEL ARG...: as PyTorch writes it
   [[ -e $spill/onnx/$2.onnx ]] || { mkdir -p "$spill/onnx" && benchmarks/rivals/export_onnx.py "$spill/onnx" "$2"; }
   joint "$1" --onnx "$spill/onnx/$2.onnx" "${@:3}"
+}
+
+planner_rows() {  # NAME MACHINES PLANNERS: a fifth of the memory, kept problems, simulated
+  keep "$1" build/release/benchmarks/planners/planner_table benchmarks/planners/problems --planners "$3" --machines "$2" \
+    --budgets 20 --json "$out/$1.json"
 }
 
 model_in() {  # autotm_MODEL_bBATCH_RATIO
@@ -257,10 +262,9 @@ because a process for each planner holds all of the model in this machine's 24 G
       ;;
     kernel_choice) keep "${1}_vgg16_b8" "$sluice" compare vgg16 --batch 8 --fast 30% --lr 0.001 --steps 6 \
       --planners sentinel,kernel-choice --spill-dir "$spill" --json "$out/${1}_vgg16_b8.json" ;;
-    planners)
-      keep "$1" build/release/benchmarks/planners/planner_table benchmarks/planners/problems \
-        --planners on-demand,redl,chen-sqrt,sentinel,deferred-updates,joint --machines 1,4 --budgets 20 --json "$out/$1.json"
-      ;;
+    planners) planner_rows "$1" 1,4 on-demand,redl,chen-sqrt,sentinel,deferred-updates,joint ;;
+    planners_autotm_optane) planner_rows "$1" 6 autotm-static,autotm-sync,sentinel,joint ;;
+    planners_autotm_pcie) planner_rows "$1" 4 on-demand,autotm-sync,autotm-async,sentinel,joint ;;
     joint_optane)  # Sentinel's five models; ops use the slow tier in place
       for model in resnet32_b128 lstm_b20 dcgan_b128 bert_large_b2; do
         joint_model "$1_$model" $model --fast 20% --slow optane "${once[@]}"
