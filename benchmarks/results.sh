@@ -22,6 +22,7 @@ autotm_runs=()
 for autotm_model in inception_v4_b8 resnet200_b4 vgg19_b8 densenet264_b4; do
   autotm_runs+=("autotm_${autotm_model}_8to1" "autotm_${autotm_model}_4to1" "autotm_${autotm_model}_1to1")
 done
+autotm_runs+=(autotm_pcie3_resnet50_b16 autotm_pcie3_inception_v3_b8 autotm_pcie3_vgg16_b8 autotm_pcie3_mobilenet_v1_b32)
 
 names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32
   resnet32_b128_1thread resnet50_budgets resnet32_pcie3 resnet20_learns
@@ -114,6 +115,14 @@ autotm() {  # NAME MODEL_bBATCH SHARE: beside what the system or the hardware do
 joint_onnx() {  # NAME MODEL ARG...: as PyTorch writes it
   [[ -e $spill/onnx/$2.onnx ]] || { mkdir -p "$spill/onnx" && benchmarks/rivals/export_onnx.py "$spill/onnx" "$2"; }
   joint "$1" --onnx "$spill/onnx/$2.onnx" "${@:3}"
+}
+
+# Beside what a GPU's driver does by itself; ops need all of their operands in fast memory.
+autotm_pcie() {  # NAME MODEL_bBATCH
+  local model=${2%_b*} batch=${2##*_b} more=()
+  [[ $model != vgg* ]] || more=(--lr 0.001)
+  keep "$1" "$sluice" compare "$model" --batch "$batch" --slow pcie3 --fast 20% --starts 1 --steps 7 "${more[@]}" \
+    --planners um,on-demand,autotm-sync,autotm-async,joint --spill-dir "$spill" --json "$out/$1.json"
 }
 
 planner_rows() {  # NAME MACHINES PLANNERS: a fifth of the memory, kept problems, simulated
@@ -263,8 +272,8 @@ because a process for each planner holds all of the model in this machine's 24 G
     kernel_choice) keep "${1}_vgg16_b8" "$sluice" compare vgg16 --batch 8 --fast 30% --lr 0.001 --steps 6 \
       --planners sentinel,kernel-choice --spill-dir "$spill" --json "$out/${1}_vgg16_b8.json" ;;
     planners) planner_rows "$1" 1,4 on-demand,redl,chen-sqrt,sentinel,deferred-updates,joint ;;
-    planners_autotm_optane) planner_rows "$1" 6 autotm-static,autotm-sync,sentinel,joint ;;
-    planners_autotm_pcie) planner_rows "$1" 4 on-demand,autotm-sync,autotm-async,sentinel,joint ;;
+    planners_autotm_optane) planner_rows "$1" 6 autotm-static,autotm-sync,first-touch,on-demand,redl,sentinel,joint ;;
+    planners_autotm_pcie) planner_rows "$1" 4 autotm-sync,autotm-async,on-demand,redl,sentinel,joint ;;
     joint_optane)  # Sentinel's five models; ops use the slow tier in place
       for model in resnet32_b128 lstm_b20 dcgan_b128 bert_large_b2; do
         joint_model "$1_$model" $model --fast 20% --slow optane "${once[@]}"
@@ -279,6 +288,7 @@ because a process for each planner holds all of the model in this machine's 24 G
     joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
     pytorch_joint) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 bert_base:8 --sluice joint@20% \
       --rivals checkpoint,disk --rounds 3 --warmup 1 --alone 1 --spill-dir "$spill" --json "$out/$1.json" ;;
+    autotm_pcie3_*) autotm_pcie "$1" "${1#autotm_pcie3_}" ;;
     autotm_*_8to1) autotm "$1" "$(model_in "$1")" 11.1% ;;
     autotm_*_4to1) autotm "$1" "$(model_in "$1")" 20% ;;
     autotm_*_1to1) autotm "$1" "$(model_in "$1")" 50% ;;

@@ -40,6 +40,16 @@ std::string addition_help() {
   return text;
 }
 
+std::string setting_help() {
+  std::string text = "\nPLANNER:NAME=VALUE sets a number:";
+  for (const PlannerEntry& entry : planners()) {
+    for (const PlannerSetting& each : entry.settings) {
+      text += fmt::format("\n{:>16}  {}: {} (default {:g})", entry.name, each.name, each.summary, each.value);
+    }
+  }
+  return text;
+}
+
 int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 Status check_above_zero(std::string_view option, const std::optional<std::int64_t>& value) {
@@ -380,7 +390,7 @@ Status check_trials(const std::optional<std::int64_t>& trials) {
 std::string planner_help() {
   std::string text = "Who decides what lives where:";
   for (const PlannerEntry& entry : planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
-  return text + addition_help() + policy_help();
+  return text + addition_help() + setting_help() + policy_help();
 }
 
 }  // namespace sluice

@@ -32,8 +32,10 @@ struct PlanArguments {
 
 Result<Plan> attended_plan(const PlanArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
   const AttendedPlanning attended(arguments.planner);
-  return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
-                       prepared.access_counts(), attended.watch());
+  SLUICE_ASSIGN(Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name,
+                                         fast, prepared.access_counts(), attended.watch()));
+  SLUICE_RETURN_IF_ERROR(attended.program_written());
+  return plan;
 }
 
 Result<int> run_plan(const PlanArguments& arguments) {

@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
 
+#include "sluice/planners/ilp/integer_program.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
 #include "tools/options.hpp"
@@ -16,6 +18,9 @@ void PlannerArguments::add_to(CLI::App& command) {
   command.add_option("--planning-time", most_seconds,
                      "Seconds to look for a better plan at most (default: until the search ends); Ctrl-C also ends it "
                      "with the best plan so far");
+  command.add_option("--program", program,
+                     "Also write the integer program that the planner solves to this file, in MPS, for other solvers "
+                     "(autotm-static, autotm-sync, autotm-async)");
 }
 
 Status PlannerArguments::check() const {
@@ -31,6 +36,8 @@ struct AttendedPlanning::State {
   Clock::time_point start = Clock::now();
   std::optional<Seconds> most_seconds;
   std::optional<Seconds> cut_short;  // after so many seconds
+  std::string program;               // the file, or none
+  std::optional<Status> written;     // nothing: there was no program
 
   Seconds elapsed() const { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -45,10 +52,23 @@ struct AttendedPlanning::State {
     const std::string detail = best ? fmt::format("best so far {} a step", format_seconds(*best)) : "no plan yet";
     progress.update(static_cast<std::int64_t>(kWhole * done), static_cast<std::int64_t>(kWhole), detail);
   }
+
+  void write(const IntegerProgram& solved) {
+    if (!program.empty()) written = write_mps(solved, program);
+  }
+
+  void show_solver(double done, Seconds incumbent, Seconds bound) {
+    const std::string detail = std::isfinite(incumbent)
+                                   ? fmt::format("solving: {} a step expected, gap {:.1f} %", format_seconds(incumbent),
+                                                 100 * (incumbent - bound) / incumbent)
+                                   : "solving: no answer yet";
+    progress.update(static_cast<std::int64_t>(100 * done), 100, detail);
+  }
 };
 
 AttendedPlanning::AttendedPlanning(const PlannerArguments& arguments) : state_(std::make_shared<State>()) {
   state_->most_seconds = arguments.most_seconds;
+  state_->program = arguments.program;
 }
 
 AttendedPlanning::~AttendedPlanning() {
@@ -57,6 +77,12 @@ AttendedPlanning::~AttendedPlanning() {
   print_notes(
       {fmt::format("the search for a plan was cut short after {:.1f} s: what follows is the best plan until then",
                    *state_->cut_short)});
+}
+
+Status AttendedPlanning::program_written() const {
+  if (state_->program.empty()) return {};
+  if (state_->written) return *state_->written;
+  return bad_input("--program: this planner solves no integer program; autotm-static, autotm-sync and autotm-async do");
 }
 
 std::shared_ptr<const PlanningWatch> AttendedPlanning::watch() const {
@@ -70,6 +96,14 @@ std::shared_ptr<const PlanningWatch> AttendedPlanning::watch() const {
                         [state] {
                           const auto attended = state.lock();
                           return attended && attended->stop();
+                        },
+                    .program =
+                        [state](const IntegerProgram& program) {
+                          if (const auto attended = state.lock()) attended->write(program);
+                        },
+                    .solving =
+                        [state](double done, Seconds incumbent, Seconds bound) {
+                          if (const auto attended = state.lock()) attended->show_solver(done, incumbent, bound);
                         }});
 }
 

@@ -1,4 +1,5 @@
-// Which planner is to plan, and how long it may look for a better plan: --planner, --planning-time.
+// Which planner is to plan, how long it may look for a better plan, and where its integer program goes: --planner,
+// --planning-time, --program.
 #pragma once
 
 #include <memory>
@@ -17,6 +18,8 @@ struct PlannerArguments {
   std::string name{kDefaultPlanner};
   std::optional<Seconds> most_seconds;  // to look for a better plan; nothing: until the search ends
 
+  std::string program;  // where the integer program that it solves is written; empty: nowhere
+
   void add_to(CLI::App& command);
   Status check() const;
 };
@@ -29,6 +32,9 @@ class AttendedPlanning {
   ~AttendedPlanning();  // a note where the search was cut short
   AttendedPlanning(const AttendedPlanning&) = delete;
   AttendedPlanning& operator=(const AttendedPlanning&) = delete;
+
+  // Whether the program that was asked for is written. kBadInput where the planner solves none.
+  Status program_written() const;
 
   // It may outlive this object, and is silent then.
   std::shared_ptr<const PlanningWatch> watch() const;

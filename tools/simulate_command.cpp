@@ -48,8 +48,10 @@ Status check(const SimulateArguments& arguments) {
 Result<Plan> obtain_plan(const SimulateArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
   if (arguments.plan.empty()) {
     const AttendedPlanning attended(arguments.planner);
-    return plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
-                         prepared.access_counts(), attended.watch());
+    SLUICE_ASSIGN(Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile,
+                                           arguments.planner.name, fast, prepared.access_counts(), attended.watch()));
+    SLUICE_RETURN_IF_ERROR(attended.program_written());
+    return plan;
   }
   return read_plan(arguments.plan);
 }

@@ -44,6 +44,7 @@ Status plan_run(const TrainArguments& arguments, Run& run) {
   const AttendedPlanning attended(arguments.planner);
   SLUICE_ASSIGN(run.start, start_planning(run.workload, run.machine, run.profile, arguments.planner.name, fast,
                                           run.access_counts(), arguments.trials, attended.watch()));
+  SLUICE_RETURN_IF_ERROR(attended.program_written());
   run.plan = run.start.plan;
   run.baseline = predicted_baseline_seconds(run.workload, run.machine, run.profile);
   return {};

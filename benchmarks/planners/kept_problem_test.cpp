@@ -112,5 +112,22 @@ TEST(PlannerRows, StandBesideOneAnotherWithTheirMean) {
   EXPECT_THAT(text, HasSubstr("geometric mean      1.500   1.200"));
 }
 
+// What a planner's integer program comes to is a column, and every planner's distance to it a row.
+TEST(PlannerRows, ShowTheDistanceToAnIntegerProgramsAnswer) {
+  std::vector<PlannerRow> rows{row("autotm-sync", 1.1), row("joint", 0.99)};
+  rows[0].expected = 1.2;
+  rows[0].proved = 1.08;
+  rows[0].solved = 3;
+  const std::vector<PlannerRow> kept = *rows_from_json({{"rows", rows_json(rows)}});
+  EXPECT_EQ(kept[0].solved, 3);
+  const std::string text = describe_rows(kept);
+  using ::testing::ContainsRegex;
+  EXPECT_THAT(text, ContainsRegex("autotm-sync +joint +autotm-sync expects +bound"));
+  EXPECT_THAT(text, ContainsRegex("net b4 +1.100 +0.990 +1.200 +1.000"));
+  EXPECT_THAT(text, ContainsRegex("over what autotm-sync expects +-8.3 % +-17.5 % +.0.0 %"));
+  EXPECT_THAT(text, ContainsRegex("solver's gap, worst +10.0 %"));
+  EXPECT_THAT(text, ContainsRegex("solved again +1 of 1"));
+}
+
 }  // namespace
 }  // namespace sluice

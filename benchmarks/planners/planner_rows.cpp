@@ -23,6 +23,12 @@ namespace {
 // good under noise and differ by a per cent or two without.
 constexpr double kNoWorse = 1.025;
 
+// Of the planner's own figures; 0 where it has no such figure.
+double number_in(const Plan& plan, std::string_view name) {
+  const auto found = std::ranges::find(plan.planner_config, name, [](const auto& field) { return field.first; });
+  return found == plan.planner_config.end() ? 0 : std::stod(found->second);
+}
+
 // A problem on a machine.
 class Contest {
  public:
@@ -71,6 +77,9 @@ class Contest {
     row.slowdown = plan.predicted_step_seconds / baseline_;
     row.order_bound = bound_of(plan) / baseline_;
     row.bound = lowest_in(plan.budgets) / baseline_;
+    row.expected = number_in(plan, "expected_seconds") / baseline_;
+    row.proved = number_in(plan, "expected_seconds_at_least") / baseline_;
+    row.solved = static_cast<int>(number_in(plan, "solved"));
     const PlanGraph step(problem_.graph, plan);
     for (const Migration& each : plan.migrations) row.moved += step.graph().tensor(each.tensor).bytes;
   }
@@ -129,62 +138,126 @@ std::vector<PlannerRow> rows_of(const KeptProblem& problem, const RowsWanted& wa
 
 namespace {
 
-// Rows of one machine and budget.
+constexpr std::string_view kExpects = " expects";  // behind the name of a planner: a column of its program's answers
+
+std::string named_expectation(const std::string& planner) { return planner + std::string(kExpects); }
+
+// Rows of one machine and budget. What a planner's program expects is a row like that of a plan.
 class Group {
  public:
-  explicit Group(std::span<const PlannerRow> rows) {
+  explicit Group(std::span<const PlannerRow> rows) : rows_(rows.begin(), rows.end()) {
     for (const PlannerRow& row : rows) {
-      if (std::ranges::find(planners_, row.planner) == planners_.end()) planners_.push_back(row.planner);
-      if (std::ranges::find(problems_, row.problem) == problems_.end()) problems_.push_back(row.problem);
+      add_unknown(planners_, row.planner);
+      add_unknown(problems_, row.problem);
+      if (row.failure.empty() && row.expected > 0) add_expectation(row);
     }
-    rows_ = rows;
   }
 
   std::string text() const {
     std::vector<TableColumn> columns{{"", Align::kLeft, 0}};
-    for (const std::string& planner : planners_) columns.push_back({planner, Align::kRight, 0});
+    for (const std::string& column : all_columns()) columns.push_back({column, Align::kRight, 0});
     columns.push_back({"bound", Align::kRight, 0});
     TextTable table(std::move(columns));
     for (const std::string& problem : problems_) table.add_row(problem_cells(problem));
-    table.add_row(cells("geometric mean", [](auto rows) {
-      return fmt::format("{:.3f}", std::exp(mean(rows, [](const PlannerRow& row) { return std::log(row.slowdown); })));
-    }));
-    table.add_row(cells("mean gap", [](auto rows) { return percents_of(std::move(rows), &PlannerRow::gap); }));
-    table.add_row(
-        cells("in its order", [](auto rows) { return percents_of(std::move(rows), &PlannerRow::order_gap); }));
-    table.add_row(cells("GiB moved, mean", [](auto rows) {
-      return fmt::format("{:.2f}", mean(rows, [](const PlannerRow& row) {
-                           return static_cast<double>(row.moved) / static_cast<double>(kGiB);
-                         }));
-    }));
-    table.add_row(
-        cells("s to plan, mean", [](auto rows) { return fmt::format("{:.2f}", mean(rows, &PlannerRow::planning)); }));
+    add_means(table);
+    add_distances(table);
+    add_costs(table);
     return table.text();
   }
 
  private:
+  using Rows = std::vector<const PlannerRow*>;
+
+  static void add_unknown(std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+
+  void add_expectation(const PlannerRow& row) {
+    PlannerRow& expectation = rows_.emplace_back(row);
+    expectation.planner = named_expectation(row.planner);
+    expectation.slowdown = row.expected;
+    add_unknown(expectations_, expectation.planner);
+  }
+
+  std::vector<std::string> all_columns() const {
+    std::vector<std::string> columns = planners_;
+    columns.insert(columns.end(), expectations_.begin(), expectations_.end());
+    return columns;
+  }
+
+  void add_means(TextTable& table) const {
+    table.add_row(cells("geometric mean", [](const Rows& rows) {
+      return fmt::format("{:.3f}", std::exp(mean(rows, [](const PlannerRow& row) { return std::log(row.slowdown); })));
+    }));
+    table.add_row(cells("mean gap", [](const Rows& rows) { return percents_of(rows, &PlannerRow::gap); }));
+    table.add_row(cells("in its order", [](const Rows& rows) { return percents_of(rows, &PlannerRow::order_gap); }));
+  }
+
+  // Of each planner to what each program's answer comes to, and of that to what is proved.
+  void add_distances(TextTable& table) const {
+    for (const std::string& expectation : expectations_) {
+      table.add_row(cells("over what " + expectation, [&](const Rows& rows) {
+        const double log_mean = mean(rows, [&](const PlannerRow& row) {
+          const PlannerRow* const optimum = find(row.problem, expectation);
+          return optimum == nullptr ? 0 : std::log(row.slowdown / optimum->slowdown);
+        });
+        return fmt::format("{:+.1f} %", 100 * (std::exp(log_mean) - 1));
+      }));
+    }
+    if (expectations_.empty()) return;
+    table.add_row(cells("solver's gap, worst", [](const Rows& rows) {
+      double worst = 0;
+      for (const PlannerRow* row : rows) worst = std::max(worst, 1 - row->proved / row->slowdown);
+      return is_expectation(*rows.front()) ? fmt::format("{:.1f} %", 100 * worst) : "";
+    }));
+    table.add_row(cells("solved again", [](const Rows& rows) {
+      const auto again = std::ranges::count_if(rows, [](const PlannerRow* row) { return row->solved > 1; });
+      return is_expectation(*rows.front()) ? fmt::format("{} of {}", again, rows.size()) : "";
+    }));
+  }
+
+  void add_costs(TextTable& table) const {
+    table.add_row(cells("GiB moved, mean", [](const Rows& rows) {
+      const auto moved = [](const PlannerRow& row) {
+        return static_cast<double>(row.moved) / static_cast<double>(kGiB);
+      };
+      return is_expectation(*rows.front()) ? "" : fmt::format("{:.2f}", mean(rows, moved));
+    }));
+    table.add_row(cells("s to plan, mean", [](const Rows& rows) {
+      return is_expectation(*rows.front()) ? "" : fmt::format("{:.2f}", mean(rows, &PlannerRow::planning));
+    }));
+  }
+
+  static bool is_expectation(const PlannerRow& row) { return row.planner.ends_with(kExpects); }
+
   template <typename Figure>
-  static double mean(const std::vector<const PlannerRow*>& rows, Figure figure) {
+  static double mean(const Rows& rows, Figure figure) {
     double sum = 0;
     for (const PlannerRow* row : rows) sum += std::invoke(figure, *row);
     return sum / static_cast<double>(rows.size());
   }
 
-  static std::string percents_of(std::vector<const PlannerRow*> rows, double (PlannerRow::*gap)() const) {
+  static std::string percents_of(Rows rows, double (PlannerRow::*gap)() const) {
     std::erase_if(rows, [](const PlannerRow* row) { return row->bound == 0; });
     return rows.empty() ? "" : fmt::format("{:.1f} %", 100 * mean(rows, gap));
+  }
+
+  const PlannerRow* find(const std::string& problem, const std::string& planner) const {
+    const auto row = std::ranges::find_if(
+        rows_, [&](const PlannerRow& each) { return each.problem == problem && each.planner == planner; });
+    return row == rows_.end() || !row->failure.empty() ? nullptr : &*row;
   }
 
   // Of the plans there are.
   template <typename Text>
   std::vector<std::string> cells(const std::string& title, Text text_of) const {
     std::vector<std::string> row{title};
-    for (const std::string& planner : planners_) {
-      std::vector<const PlannerRow*> found;
-      for (const PlannerRow& each : rows_) {
-        if (each.planner == planner && each.failure.empty()) found.push_back(&each);
+    for (const std::string& column : all_columns()) {
+      Rows found;
+      for (const std::string& problem : problems_) {
+        if (const PlannerRow* const each = find(problem, column)) found.push_back(each);
       }
-      row.push_back(found.empty() ? "" : text_of(found));
+      row.push_back(found.empty() ? std::string() : std::string(text_of(found)));
     }
     row.push_back("");
     return row;
@@ -193,10 +266,9 @@ class Group {
   std::vector<std::string> problem_cells(const std::string& problem) const {
     std::vector<std::string> cells{problem};
     double bound = 0;
-    for (const std::string& planner : planners_) {
-      const auto row = std::ranges::find_if(
-          rows_, [&](const PlannerRow& each) { return each.problem == problem && each.planner == planner; });
-      if (row == rows_.end() || !row->failure.empty()) {
+    for (const std::string& column : all_columns()) {
+      const PlannerRow* const row = find(problem, column);
+      if (row == nullptr) {
         cells.push_back("none");
         continue;
       }
@@ -208,8 +280,8 @@ class Group {
     return cells;
   }
 
-  std::vector<std::string> planners_, problems_;
-  std::span<const PlannerRow> rows_;
+  std::vector<std::string> planners_, expectations_, problems_;
+  std::vector<PlannerRow> rows_;
 };
 
 std::string name_of(const PlannerRow& row) {
@@ -248,6 +320,9 @@ nlohmann::json rows_json(std::span<const PlannerRow> rows) {
                      {"order_bound", row.order_bound},
                      {"moved_bytes", row.moved},
                      {"planning_seconds", row.planning}});
+      if (row.expected > 0) {
+        object.update({{"expected", row.expected}, {"proved", row.proved}, {"solved", row.solved}});
+      }
     } else {
       object["failure"] = row.failure;
     }
@@ -274,6 +349,9 @@ Result<std::vector<PlannerRow>> rows_from_json(const nlohmann::json& document) {
     SLUICE_RETURN_IF_ERROR(each.read_figure("order_bound", row.order_bound));
     SLUICE_RETURN_IF_ERROR(each.read("moved_bytes", row.moved));
     SLUICE_RETURN_IF_ERROR(each.read_figure("planning_seconds", row.planning));
+    SLUICE_RETURN_IF_ERROR(each.read_if_present("expected", row.expected));
+    SLUICE_RETURN_IF_ERROR(each.read_if_present("proved", row.proved));
+    SLUICE_RETURN_IF_ERROR(each.read_if_present("solved", row.solved));
   }
   return rows;
 }

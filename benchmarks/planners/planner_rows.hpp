@@ -29,6 +29,9 @@ struct PlannerRow {
   double order_bound = 0;  // likewise of the plan's order of ops
   Bytes moved = 0;         // a step, both ways
   Seconds planning = 0;
+  double expected = 0;  // over fast-only's step, what the planner's integer program comes to; 0: it solves none
+  double proved = 0;    // no answer of that program comes to less
+  int solved = 0;       // how often it was solved until the plan packed
   std::string failure;  // why there is no plan
 
   double gap() const { return bound > 0 ? slowdown / bound - 1 : 0; }
@@ -37,7 +40,9 @@ struct PlannerRow {
 
 std::vector<PlannerRow> rows_of(const KeptProblem& problem, const RowsWanted& wanted);
 
-// A table a machine and budget, a problem a row and a planner a column, with geometric means below.
+// A table a machine and budget, a problem a row and a planner a column, with geometric means below. A planner that solves
+// an integer program has a second column, with what its program's answer comes to, and every planner's distance to that
+// stands below.
 std::string describe_rows(std::span<const PlannerRow> rows);
 
 // [{"problem", "machine", "percent", "asked_bytes", "planner", "budget_bytes", "slowdown", "bound", "moved_bytes",

@@ -46,6 +46,12 @@ Bytes MemorySize::resolve(Bytes whole) const {
   return static_cast<Bytes>(std::get<double>(value) * static_cast<double>(whole));
 }
 
+Result<double> parse_number(std::string_view text) {
+  const auto parts = split(text);
+  if (parts && parts->unit.empty() && !std::isspace(static_cast<unsigned char>(text.back()))) return parts->number;
+  return Error{ErrorCode::kBadInput, fmt::format("'{}' is not a number", text)};
+}
+
 Result<Bytes> parse_bytes(std::string_view text) {
   const auto parts = split(text);
   const auto scale = parts ? scale_of(parts->unit, kSizeUnits) : std::nullopt;

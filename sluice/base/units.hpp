@@ -30,6 +30,7 @@ struct MemorySize {
   Bytes resolve(Bytes whole) const;
 };
 
+Result<double> parse_number(std::string_view text);             // "0.05": finite, nothing behind it
 Result<Bytes> parse_bytes(std::string_view text);               // "4096", "512MiB", "2GiB"
 Result<MemorySize> parse_memory_size(std::string_view text);    // the same, or "20%"
 Result<BytesPerSecond> parse_bandwidth(std::string_view text);  // "1GB/s", "500MB/s"

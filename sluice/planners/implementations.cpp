@@ -4,13 +4,6 @@
 #include "sluice/graph/liveness.hpp"
 
 namespace sluice {
-namespace {
-
-// Times of an op that differ by less are the same: two measurements of one implementation differ as much.
-constexpr double kClearlyFasterKernel = 0.97;
-
-}  // namespace
-
 Implementations::Implementations(const PlanRequest& request) : request_(request), graph_(request.graph) {
   for (const Op& op : graph_.ops()) operand_bytes_.push_back(bytes_beside_workspace(op));
 }

@@ -13,6 +13,9 @@
 
 namespace sluice {
 
+// Times of an op that differ by less are the same: two measurements of one implementation differ as much.
+inline constexpr double kClearlyFasterKernel = 0.97;
+
 class Implementations {
  public:
   // `request` must outlive this object.

@@ -42,11 +42,13 @@ std::string kernels_of(const Plan& plan) {
   return found == plan.planner_config.end() ? "" : found->second;
 }
 
-// By rules and by prices: each planner, and what it is without choosing.
+// By rules, by prices and by an integer program: each planner, and what it is without choosing.
 struct Choosing {
   const char* planner;
   const char* without;
 };
+
+constexpr const char* kHow[] = {"ByRules", "ByPrices", "ByProgram"};
 
 class KernelChoice : public ::testing::TestWithParam<Choosing> {
  protected:
@@ -55,8 +57,9 @@ class KernelChoice : public ::testing::TestWithParam<Choosing> {
 
 INSTANTIATE_TEST_SUITE_P(Planners, KernelChoice,
                          ::testing::Values(Choosing{"kernel-choice", "sentinel"},
-                                           Choosing{"joint:additions=kernels", "joint"}),
-                         [](const auto& each) { return each.index == 0 ? "ByRules" : "ByPrices"; });
+                                           Choosing{"joint:additions=kernels", "joint"},
+                                           Choosing{"autotm-sync:additions=kernels", "autotm-sync"}),
+                         [](const auto& each) { return kHow[each.index]; });
 
 TEST_P(KernelChoice, TakesTheFasterKernelWhereItsWorkspaceFits) {
   const PlanningProblem problem = two_kernels(64 * kKiB, 3);

@@ -12,10 +12,13 @@
 #include "sluice/base/result.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/planners/additions.hpp"
+#include "sluice/planners/planner_setting.hpp"
 #include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile.hpp"
 
 namespace sluice {
+
+struct IntegerProgram;  // ilp/integer_program.hpp
 
 // For a caller who waits while a plan is sought. Each may be left empty. Called on the planner's thread.
 struct PlanningWatch {
@@ -25,6 +28,11 @@ struct PlanningWatch {
   // Once it says true, planners that seek long (joint, deferred-updates) end with the best plan so far, soon after they
   // have a first one. Asked between linear programs and plans, which take up to a second or two each.
   std::function<bool()> stop = {};
+  // Of planners that solve integer programs: each program, before it is solved.
+  std::function<void(const IntegerProgram&)> program = {};
+  // How far the solver is: how much of its time is gone, from 0 to 1, the step that its best answer expects (infinite
+  // where there is none), and the one that no answer can beat.
+  std::function<void(double done, Seconds incumbent, Seconds bound)> solving = {};
 };
 
 struct PlanRequest {
@@ -38,6 +46,8 @@ struct PlanRequest {
   // What we added to the planner's published algorithm and is on; make_plan() and make_search() set it from the
   // planner's name.
   AdditionSet additions = {};
+  // By PlannerEntry::settings, set likewise; empty: what they are where nobody names them.
+  std::vector<double> settings = {};
   // By op: implementations and processors that somebody has chosen for whatever plan is made; empty: the graph's own.
   // make_plan() and make_search() give planners the graph that these choices make, so planners know nothing of them.
   std::vector<OpChoice> choices = {};
@@ -77,6 +87,7 @@ struct PlannerEntry {
   // Its plans keep short-lived tensors in the fast tier, so that graph/fast_memory_bound.hpp bounds their budgets.
   bool keeps_short_lived_fast = false;
   std::vector<PlannerAddition> additions = {};  // each can be switched off
+  std::vector<PlannerSetting> settings = {};
   // It always looks at Profile::choices for other implementations of ops than the first; others do so where an addition
   // that does is on (planner_name.hpp).
   bool chooses_implementations = false;

@@ -4,12 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace sluice {
 namespace {
 
 constexpr char kBeforeSettings = ':';
-constexpr std::string_view kSetting = "additions=";
+constexpr std::string_view kAdditions = "additions";
 constexpr char kBetweenAdditions = '+';
 constexpr std::string_view kNone = "none";
 
@@ -27,13 +28,28 @@ Error unknown_planner(std::string_view text) {
           fmt::format("unknown planner '{}'; known planners: {}", name_in(text), names_of(planners()))};
 }
 
-Error bad_setting(std::string_view text, const PlannerEntry& entry) {
-  if (entry.additions.empty()) {
-    return {ErrorCode::kBadInput, fmt::format("planner '{}': {} has no settings", text, entry.name)};
+// "gap from 0 to 1", for every setting.
+std::string ranges_of(const std::vector<PlannerSetting>& settings) {
+  std::vector<std::string> texts;
+  for (const PlannerSetting& each : settings) {
+    texts.push_back(
+        fmt::format("{} from {:g} to {:g}{}", each.name, each.least, each.most, each.whole ? ", whole" : ""));
   }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+Error bad_setting(std::string_view text, const PlannerEntry& entry) {
+  std::vector<std::string> ways;
+  if (!entry.additions.empty()) {
+    ways.push_back(fmt::format("{}:additions=none, or {}:additions=A+B with some of {}", entry.name, entry.name,
+                               names_of(entry.additions)));
+  }
+  if (!entry.settings.empty())
+    ways.push_back(fmt::format("{}:NAME=VALUE with {}", entry.name, ranges_of(entry.settings)));
+  if (ways.empty()) ways.push_back(fmt::format("{} has no settings", entry.name));
   return {ErrorCode::kBadInput,
-          fmt::format("planner '{}': write {}:additions=none, or {}:additions=A+B with some of {}", text, entry.name,
-                      entry.name, names_of(entry.additions))};
+          fmt::format("planner '{}': {}{}", text, entry.additions.empty() && entry.settings.empty() ? "" : "write ",
+                      fmt::join(ways, "; or "))};
 }
 
 // "choice+staying" as a set; nothing when one of them is not among the planner's additions.
@@ -48,6 +64,27 @@ std::optional<AdditionSet> parse_additions(std::string_view list, const PlannerE
     begin = end + 1;
   }
   return chosen;
+}
+
+// "additions=A+B" or "NAME=VALUE"; false when the planner has no such thing, or the value is out of range.
+bool take_setting(std::string_view part, ChosenPlanner& chosen) {
+  const std::size_t equals = part.find('=');
+  if (equals == std::string_view::npos) return false;
+  const std::string_view name = part.substr(0, equals);
+  const std::string_view value = part.substr(equals + 1);
+  const PlannerEntry& entry = *chosen.entry;
+  if (name == kAdditions) {
+    const std::optional<AdditionSet> additions = parse_additions(value, entry);
+    if (additions) chosen.additions = *additions;
+    return additions && !entry.additions.empty();
+  }
+  const auto setting = std::ranges::find(entry.settings, name, &PlannerSetting::name);
+  const Result<double> number = parse_number(value);
+  if (setting == entry.settings.end() || !number.ok()) return false;
+  if (*number < setting->least || *number > setting->most) return false;
+  if (setting->whole && *number != std::floor(*number)) return false;
+  chosen.settings[static_cast<std::size_t>(setting - entry.settings.begin())] = *number;
+  return true;
 }
 
 AdditionSet default_additions(const PlannerEntry& entry) {
@@ -85,13 +122,16 @@ std::string names_of_additions(AdditionSet set, std::span<const PlannerAddition>
 Result<ChosenPlanner> choose_planner(std::string_view text) {
   const PlannerEntry* entry = find_planner(text);
   if (entry == nullptr) return unknown_planner(text);
-  const std::size_t colon = text.find(kBeforeSettings);
-  if (colon == std::string_view::npos) return ChosenPlanner{entry, default_additions(*entry)};
-  const std::string_view setting = text.substr(colon + 1);
-  if (entry->additions.empty() || !setting.starts_with(kSetting)) return bad_setting(text, *entry);
-  const std::optional<AdditionSet> additions = parse_additions(setting.substr(kSetting.size()), *entry);
-  if (!additions) return bad_setting(text, *entry);
-  return ChosenPlanner{entry, *additions};
+  ChosenPlanner chosen{entry, default_additions(*entry), {}};
+  for (const PlannerSetting& each : entry->settings) chosen.settings.push_back(each.value);
+  for (std::size_t colon = text.find(kBeforeSettings); colon != std::string_view::npos;) {
+    const std::size_t end = text.find(kBeforeSettings, colon + 1);
+    if (!take_setting(text.substr(colon + 1, end == std::string_view::npos ? end : end - colon - 1), chosen)) {
+      return bad_setting(text, *entry);
+    }
+    colon = end;
+  }
+  return chosen;
 }
 
 bool wants_encodings(std::string_view text) {

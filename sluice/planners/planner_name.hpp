@@ -1,8 +1,10 @@
-// A planner as the user writes it: its name, and which of our additions to the published algorithm it uses.
+// A planner as the user writes it: its name, which of our additions to the published algorithm it uses, and numbers that
+// differ from what they are otherwise.
 //
 //   sentinel                             all of them, but for those that must be named (PlannerAddition::by_default)
 //   sentinel:additions=none              as published
 //   sentinel:additions=choice+staying    with these two
+//   autotm-sync:gap=0.001:seconds=300    settings (PlannerEntry::settings)
 #pragma once
 
 #include "sluice/planners/planner.hpp"
@@ -12,9 +14,10 @@ namespace sluice {
 struct ChosenPlanner {
   const PlannerEntry* entry = nullptr;
   AdditionSet additions;
+  std::vector<double> settings;  // by PlannerEntry::settings
 };
 
-// kBadInput for an unknown planner, setting or addition; the message lists the known ones.
+// kBadInput for an unknown planner, setting or addition, or a value out of range; the message lists what there is.
 Result<ChosenPlanner> choose_planner(std::string_view text);
 
 // Whether the planner, so named, looks at Profile::encodings. False where there is no such planner.

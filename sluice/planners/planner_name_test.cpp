@@ -34,6 +34,28 @@ TEST(PlannerName, EverySettingThatAPlannerListsIsAccepted) {
   }
 }
 
+TEST(PlannerName, NumbersAreSetByName) {
+  const auto plain = choose_planner("autotm-sync");
+  const auto set = choose_planner("autotm-sync:gap=0.25:additions=kernels:seconds=300");
+  ASSERT_TRUE(plain.ok() && set.ok());
+  const auto& settings = plain->entry->settings;
+  ASSERT_EQ(plain->settings.size(), settings.size());
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    EXPECT_EQ(plain->settings[i], settings[i].value);
+    const double expected = settings[i].name == "gap" ? 0.25 : settings[i].name == "seconds" ? 300 : settings[i].value;
+    EXPECT_EQ(set->settings[i], expected) << settings[i].name;
+  }
+  EXPECT_EQ(names_of_additions(set->additions, set->entry->additions), "kernels");
+  for (const char* text :
+       {"autotm-sync:gap=2", "autotm-sync:gap=-1", "autotm-sync:gap", "autotm-sync:gap=", "autotm-sync:gap=x",
+        "autotm-sync:threads=1.5", "autotm-sync:luck=1", "autotm-sync:gap=0.1:"}) {
+    const auto refused = choose_planner(text);
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_THAT(refused.error().message,
+                HasSubstr("autotm-sync:NAME=VALUE with seconds from 0.001 to 1e+06; gap from 0 to 1"));
+  }
+}
+
 TEST(PlannerName, IsRefusedWithTheReason) {
   const auto message = [](std::string_view text) {
     const auto chosen = choose_planner(text);

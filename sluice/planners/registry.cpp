@@ -56,8 +56,9 @@ Bytes smallest_feasible(const PlannerEntry& entry, PlanRequest request) {
   return high;
 }
 
-PlanRequest with_additions(PlanRequest request, const ChosenPlanner& chosen) {
+PlanRequest with_settings(PlanRequest request, const ChosenPlanner& chosen) {
   request.additions = chosen.additions;
+  request.settings = chosen.settings;
   return request;
 }
 
@@ -148,7 +149,7 @@ Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
     return finish_plan(planner, request, chosen.for_given_graph(std::move(plan)));
   }
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
-  const PlanRequest asked = with_additions(request, chosen);
+  const PlanRequest asked = with_settings(request, chosen);
   if (has_op_too_large(*chosen.entry, asked)) return explain_infeasible(*chosen.entry, asked);
   Result<Plan> result = chosen.entry->plan(asked);
   if (!result.ok()) {
@@ -167,7 +168,7 @@ Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const 
   }
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   if (!chosen.entry->search) return std::unique_ptr<PlanSearch>();
-  return chosen.entry->search(with_additions(request, chosen));
+  return chosen.entry->search(with_settings(request, chosen));
 }
 
 Seconds simulated_seconds(const PlanRequest& request, const Plan& plan) {
@@ -188,7 +189,7 @@ Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan
 Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanRequest& request) {
   if (reschedules(request)) return smallest_feasible_bytes(planner, RescheduledRequest(request).request());
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
-  PlanRequest asked = with_additions(request, chosen);
+  PlanRequest asked = with_settings(request, chosen);
   asked.budgets[kFastTier] = fast_only_bytes(request.graph);
   SLUICE_RETURN_IF_ERROR(chosen.entry->plan(asked));
   return smallest_feasible(*chosen.entry, asked);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -13,13 +12,6 @@ namespace sluice {
 namespace {
 
 constexpr char kBetween = ':';
-
-Result<double> parse_number(std::string_view text) {
-  double number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure == std::errc() && end == text.data() + text.size() && std::isfinite(number)) return number;
-  return Error{ErrorCode::kBadInput, fmt::format("'{}' is not a number", text)};
-}
 
 Result<double> parse_size(std::string_view text) {
   SLUICE_ASSIGN(const Bytes bytes, parse_bytes(text));

@@ -5,6 +5,7 @@
 //   autotm-static   each tensor in one tier for its whole life                    (fig. 6a)
 //   autotm-sync     moves between ops, for which compute waits                    (fig. 6b)
 //   autotm-async    a move may also run beside one op                             (§7.1)
+//   ...:additions=kernels    implementations of ops by time and workspace, too    (§3.4)
 //
 // Fragmentation (§4.2): ops over which the packed plan needs more than the budget get limits 2 % lower, and the program
 // is solved anew.
@@ -14,6 +15,7 @@
 
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/autotm/round_down.hpp"
+#include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/in_place_use.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 
@@ -22,8 +24,34 @@ namespace {
 
 constexpr int kMostRounds = 12;   // of solving anew; the paper needed 6 at most
 constexpr double kShrink = 0.98;  // of the limits of ops that overflow
+
+// In the order of additions().
+enum class AutoTmAddition { kKernels };
+
+const std::vector<PlannerAddition>& additions() {
+  static const std::vector<PlannerAddition> all{
+      {.name = "kernels",
+       .summary = "implementations of ops chosen with the places of tensors, as published (only where named)",
+       .by_default = false,
+       .chooses_implementations = true}};
+  return all;
+}
+
+// In the order of settings().
+enum class SolverSetting { kSeconds, kGap, kNodes, kColumns, kCuts, kThreads, kSeed };
+
 // The paper's gap. Static and synchronous programs reach it in a second or so.
-constexpr SolveLimits kLimits{.seconds = 60, .nodes = 200, .columns = 3000, .gap = 0.01};
+const std::vector<PlannerSetting>& settings() {
+  static const std::vector<PlannerSetting> all{
+      {"seconds", "for the solver, each time it is asked", 60, 0.001, 1e6},
+      {"gap", "good enough: an answer within this share of the bound", 0.01, 0, 1},
+      {"nodes", "of branch and bound", 200, 0, 1e9, true},
+      {"columns", "integer columns of the largest program that is branched on", 3000, 0, 1e9, true},
+      {"cuts", "1: made while branching, 0: none", 1, 0, 1, true},
+      {"threads", "of branch and bound", 1, 1, 256, true},
+      {"seed", "of what the solver decides by lot", 0, 0, 1e9, true}};
+  return all;
+}
 
 class AutoTm {
  public:
@@ -34,7 +62,10 @@ class AutoTm {
         liveness_(analyze_liveness(request.graph)),
         costs_(request.graph, request.profile, request.machine),
         problem_(placement_problem(request.graph, request.machine, costs_, slow,
-                                   find_moving_units(request.graph, liveness_), request.budgets[kFastTier])) {}
+                                   find_moving_units(request.graph, liveness_), request.budgets[kFastTier])),
+        selects_(request.additions.has(AutoTmAddition::kKernels)) {
+    if (selects_ && has_implementation_times(request.profile)) add_alternatives(problem_, request.profile);
+  }
 
   Result<Plan> run() {
     for (int round = 1; round <= kMostRounds; ++round) {
@@ -43,16 +74,18 @@ class AutoTm {
       if (!program) return infeasible(overfull);
       const IlpSolution solution = answer(*program);
       if (solution.values.empty()) return without_answer(solution);
-      const std::vector<UnitPath> paths = program->paths_of(problem_, solution.values);
-      const PlanBuilder builder = build(paths);
+      const PlacedStep placed = program->placed_by(problem_, solution.values);
+      const RescheduledRequest step(with_choices(placed));
+      const PlanBuilder builder = build(step.request().graph, placed.paths);
       PackingFailure failure;
       Result<Plan> plan = builder.finish(request_.budgets, &failure);
       if (plan.ok()) {
         describe_in(*plan, *program, solution, round);
-        return plan;
+        if (selects_) describe_kernels(*plan, placed);
+        return step.for_given_graph(std::move(*plan));
       }
       if (plan.error().code != ErrorCode::kInfeasible || failure.tier != kFastTier) return plan;
-      SLUICE_RETURN_IF_ERROR(shrink_where_it_overflows(builder, failure));
+      SLUICE_RETURN_IF_ERROR(shrink_where_it_overflows(step.request().graph, builder, failure));
     }
     return Error{ErrorCode::kInfeasible, fmt::format("{}: no placement packs into {} of fast memory", name_,
                                                      format_bytes(request_.budgets[kFastTier]))};
@@ -74,24 +107,52 @@ class AutoTm {
                     name_, request_.graph.name, format_bytes(request_.budgets[kFastTier]), describe(solution))};
   }
 
+  double setting(SolverSetting which) const {
+    const auto index = static_cast<std::size_t>(which);
+    return request_.settings.empty() ? settings()[index].value : request_.settings[index];
+  }
+
   // Dives and branch and bound find nothing better in a minute where there is a column for every move beside an op.
   SolveLimits limits_for(const Formulation& program) const {
-    SolveLimits limits = kLimits;
+    SolveLimits limits{.seconds = setting(SolverSetting::kSeconds),
+                       .nodes = static_cast<int>(setting(SolverSetting::kNodes)),
+                       .columns = static_cast<int>(setting(SolverSetting::kColumns)),
+                       .gap = setting(SolverSetting::kGap),
+                       .threads = static_cast<int>(setting(SolverSetting::kThreads)),
+                       .seed = static_cast<int>(setting(SolverSetting::kSeed)),
+                       .cuts = setting(SolverSetting::kCuts) != 0};
     const auto choices = std::ranges::count(program.ilp.columns, true, &Column::integer);
     if (movement_ == Movement::kAsynchronous && choices > limits.columns) limits.dives = 0;
     return limits;
   }
 
+  // Where nothing stays in fast memory between uses there is always room: whoever stops the solver gets that at worst.
   IlpSolution answer(const Formulation& program) const {
-    const SolveWatch watch{
-        .progress = [this](double, double, Seconds elapsed) { request_.report(elapsed / kLimits.seconds, {}); },
-        .stop = [this] { return request_.stopped(); }};
-    return solve(program.ilp, limits_for(program), {}, watch,
+    const SolveLimits limits = limits_for(program);
+    const SolveWatch watch{.progress =
+                               [&](double incumbent, double bound, Seconds elapsed) {
+                                 if (!request_.watch || !request_.watch->solving) return;
+                                 request_.watch->solving(std::min(1.0, elapsed / limits.seconds),
+                                                         incumbent * program.seconds_per_unit,
+                                                         bound * program.seconds_per_unit);
+                               },
+                           .stop = [this] { return request_.stopped(); }};
+    if (request_.watch && request_.watch->program) request_.watch->program(program.ilp);
+    const std::vector<double> nothing_stays(program.ilp.columns.size(), 0);
+    return solve(program.ilp, limits, program.values_of(program.placed_by(problem_, nothing_stays)), watch,
                  [&](const std::vector<double>& relaxed) { return round_down(program, problem_, relaxed); });
   }
 
-  PlanBuilder build(const std::vector<UnitPath>& paths) const {
-    PlanBuilder builder(request_.graph, request_.machine);
+  // With the implementations that the answer has.
+  PlanRequest with_choices(const PlacedStep& placed) const {
+    PlanRequest asked = request_;
+    if (selects_) asked.choices = choices_of(problem_, placed);
+    return asked;
+  }
+
+  // `graph`: the request's, with the workspaces of the implementations that are chosen.
+  PlanBuilder build(const Graph& graph, const std::vector<UnitPath>& paths) const {
+    PlanBuilder builder(graph, request_.machine);
     for (std::size_t i = 0; i < paths.size(); ++i) {
       const MovingUnit& unit = problem_.units[i];
       if (paths[i].fast.empty()) {
@@ -100,20 +161,20 @@ class AutoTm {
       }
       const TensorSchedule schedule = paths[i] == always_fast_path(unit)
                                           ? fast_over(unit.range, unit.persistent)
-                                          : schedule_of(unit, paths[i], request_.graph.op_count());
-      add_unit_schedule(builder, request_.graph, liveness_, unit, schedule);
+                                          : schedule_of(unit, paths[i], graph.op_count());
+      add_unit_schedule(builder, graph, liveness_, unit, schedule);
     }
     return builder;
   }
 
   // As the plan would lie if there were room.
-  Status shrink_where_it_overflows(const PlanBuilder& builder, const PackingFailure& failure) {
+  Status shrink_where_it_overflows(const Graph& graph, const PlanBuilder& builder, const PackingFailure& failure) {
     const Bytes budget = request_.budgets[kFastTier];
     std::vector<Bytes> budgets = request_.budgets;
     budgets[kFastTier] = 2 * failure.needed;  // plenty: as the portfolio packs by itself
     SLUICE_ASSIGN(const Plan plan, builder.finish(budgets, nullptr, kPortfolioAlone));
-    const std::vector<Room> rooms = residency_rooms(request_.graph, plan);
-    std::vector<bool> overflows(request_.graph.ops().size(), false);
+    const std::vector<Room> rooms = residency_rooms(graph, plan);
+    std::vector<bool> overflows(graph.ops().size(), false);
     for (std::size_t i = 0; i < rooms.size(); ++i) {
       const Residency& each = plan.residencies[i];
       if (each.tier != kFastTier || each.offset + rooms[i].bytes <= budget) continue;
@@ -131,10 +192,18 @@ class AutoTm {
     const auto seconds = [&](double units) { return fmt::format("{:.6f}", units * program.seconds_per_unit); };
     plan.solver_status = describe(solution);
     plan.planner_config = {{"expected_seconds", seconds(solution.cost)},
-                           {"expected_seconds_at_least", seconds(solution.bound)},
+                           {"expected_seconds_at_least", seconds(std::max(0.0, solution.bound))},
                            {"columns", fmt::format("{}", program.ilp.columns.size())},
                            {"rows", fmt::format("{}", program.ilp.rows.size())},
                            {"solved", fmt::format("{}", rounds)}};
+  }
+
+  void describe_kernels(Plan& plan, const PlacedStep& placed) const {
+    const std::vector<OpChoice> choices = choices_of(problem_, placed);
+    const auto others = std::ranges::count_if(choices, [](const OpChoice& each) { return each.implementation != 0; });
+    plan.planner_config.emplace_back(
+        "kernels", others == 0 ? "those that ops have anyway"
+                               : fmt::format("{} ops by others than the first: by the integer program", others));
   }
 
   std::string_view name_;
@@ -143,6 +212,7 @@ class AutoTm {
   Liveness liveness_;
   CostModel costs_;
   PlacementProblem problem_;
+  bool selects_;  // implementations
 };
 
 Result<Plan> plan_static(const PlanRequest& request) {
@@ -165,19 +235,25 @@ Result<Plan> plan_async(const PlanRequest& request) {
 PlannerEntry autotm_static_planner() {
   return {.name = "autotm-static",
           .summary = "one tier for each tensor, by integer programming (Hildebrand et al. 2020)",
-          .plan = plan_static};
+          .plan = plan_static,
+          .additions = additions(),
+          .settings = settings()};
 }
 
 PlannerEntry autotm_sync_planner() {
   return {.name = "autotm-sync",
           .summary = "tensors moved between ops, by integer programming (Hildebrand et al. 2020)",
-          .plan = plan_sync};
+          .plan = plan_sync,
+          .additions = additions(),
+          .settings = settings()};
 }
 
 PlannerEntry autotm_async_planner() {
   return {.name = "autotm-async",
           .summary = "tensors moved between ops and beside them, by integer programming (Hildebrand et al. 2020)",
-          .plan = plan_async};
+          .plan = plan_async,
+          .additions = additions(),
+          .settings = settings()};
 }
 
 }  // namespace sluice

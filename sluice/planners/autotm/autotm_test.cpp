@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sluice/plan/operand_shares.hpp"
+#include "sluice/planners/ilp/integer_program.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
 
 namespace sluice {
@@ -124,6 +125,43 @@ TEST(AutoTm, WhatDoesNotPackIsSolvedAgain) {
     EXPECT_LE(plan->arena_bytes[kFastTier], plan->budgets[kFastTier]);
     EXPECT_GT(number_of(*plan, "solved"), 1) << "or this shows nothing";
   }
+}
+
+// What a user sets reaches the solver.
+TEST(AutoTm, SettingsDecideHowGoodIsGoodEnough) {
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "optane", 4e9);
+  const auto rough = make_plan("autotm-sync:gap=0.5", problem.request(0.3));
+  const auto good = make_plan("autotm-sync:gap=0.003:seed=3:threads=2", problem.request(0.3));
+  ASSERT_TRUE(rough.ok() && good.ok());
+  const auto gap = [](const Plan& plan) {
+    return 1 - number_of(plan, "expected_seconds_at_least") / number_of(plan, "expected_seconds");
+  };
+  EXPECT_LE(gap(*good), 0.0031);
+  EXPECT_GT(gap(*rough), 0.0031) << "or this shows nothing";
+  EXPECT_LE(number_of(*good, "expected_seconds"), number_of(*rough, "expected_seconds"));
+  EXPECT_EQ(good->planner, "autotm-sync:gap=0.003:seed=3:threads=2");
+}
+
+// Whoever does not wait gets a plan nevertheless, and hears how far the solver was.
+TEST(AutoTm, WhoStopsItGetsTheBestPlanSoFar) {
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
+  PlanRequest request = problem.request(0.4);
+  int programs = 0;
+  Seconds last = 0;
+  request.watch = std::make_shared<const PlanningWatch>(
+      PlanningWatch{.stop = [] { return true; },
+                    .program = [&](const IntegerProgram& program) { programs += program.rows.empty() ? 0 : 1; },
+                    .solving = [&](double, Seconds incumbent, Seconds) { last = incumbent; }});
+  const auto stopped = make_plan("autotm-sync", request);
+  ASSERT_TRUE(stopped.ok()) << stopped.error().message;
+  EXPECT_THAT(stopped->solver_status, ::testing::StartsWith("stopped"));
+  EXPECT_EQ(programs, 1);
+  const auto waited = make_plan("autotm-sync", problem.request(0.4));
+  EXPECT_GT(number_of(*stopped, "expected_seconds"), number_of(*waited, "expected_seconds"));
+  request.watch = std::make_shared<const PlanningWatch>(
+      PlanningWatch{.solving = [&](double, Seconds incumbent, Seconds) { last = incumbent; }});
+  ASSERT_TRUE(make_plan("autotm-sync", request).ok());
+  EXPECT_NEAR(last, number_of(*waited, "expected_seconds"), 1e-5);
 }
 
 TEST(AutoTm, ABudgetBelowAnyPlanNamesTheOp) {

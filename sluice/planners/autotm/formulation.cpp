@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr double kSeparable = 1e-9;  // of an op's time: rounding
+constexpr double kAddsUp = 1e-9;  // of an op's time: rounding
 
 class FormulationWriter {
  public:
@@ -18,8 +18,12 @@ class FormulationWriter {
         movement_(movement),
         reductions_(reductions),
         ops_(problem.graph.op_count()),
-        beside_(problem.graph.ops().size()) {
-    for (const Bytes limit : problem.limits) byte_unit_ = std::max(byte_unit_, static_cast<double>(limit));
+        beside_(problem.graph.ops().size()),
+        longer_(problem.graph.ops().size()) {
+    result_.alternatives.resize(problem.graph.ops().size());
+    for (const Bytes limit : problem.limits) {
+      result_.bytes_per_unit = std::max(result_.bytes_per_unit, static_cast<double>(limit));
+    }
     result_.seconds_per_unit = std::max(1e-12, problem.costs.compute_seconds() / 1000);
     always_ = result_.add_derived({.lower = 1, .upper = 1}, {});
   }
@@ -27,6 +31,7 @@ class FormulationWriter {
   std::optional<Formulation> write(Overfull* overfull) {
     find_full_ops();
     for (std::size_t i = 0; i < problem_.units.size(); ++i) add_unit(i);
+    for (OpIndex op = 0; op < static_cast<OpIndex>(problem_.alternatives.size()); ++op) add_alternatives(op);
     add_op_times();
     if (!add_capacity(overfull)) return std::nullopt;
     return std::move(result_);
@@ -36,7 +41,7 @@ class FormulationWriter {
   using PathColumns = Formulation::PathColumns;
 
   double time(Seconds seconds) const { return seconds / result_.seconds_per_unit; }
-  double size(Bytes bytes) const { return static_cast<double>(bytes) / byte_unit_; }
+  double size(Bytes bytes) const { return static_cast<double>(bytes) / result_.bytes_per_unit; }
   void add_cost(int column, double cost) { result_.ilp.columns[column == kAlways ? always_ : column].cost += cost; }
   int add_choice() { return result_.ilp.add({.lower = 0, .upper = 1, .integer = true}); }
   void add_row(std::vector<Term> terms, double upper) {
@@ -58,7 +63,9 @@ class FormulationWriter {
   void add_moves(const MovingUnit& unit, PathColumns& path);
   void add_moves_beside(const MovingUnit& unit, std::size_t gap, PathColumns& path);
   void add_copy_out(const MovingUnit& unit, const PathColumns& path, const UnitValue& value);
+  void add_alternatives(OpIndex op);
   void add_op_times();
+  void add_op_time(OpIndex op, Sum longer);
   Sum time_of(OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast);
   bool add_capacity(Overfull* overfull);
   std::vector<OpIndex> ops_with_rows() const;
@@ -67,12 +74,11 @@ class FormulationWriter {
   Movement movement_;
   Reductions reductions_;
   OpIndex ops_;
-  double byte_unit_ = 1;
   Formulation result_;
   int always_ = 0;                      // a column that is 1: what does not depend on choices
   IdVector<OpIndex, int> full_before_;  // ops before it at which not everything fits
-  std::vector<LoadSpan> loads_;         // of the fast tier
   IdVector<OpIndex, Sum> beside_;       // by op: time of the moves beside it
+  IdVector<OpIndex, Sum> longer_;       // by op: than with its first implementation
 };
 
 void FormulationWriter::find_full_ops() {
@@ -80,6 +86,10 @@ void FormulationWriter::find_full_ops() {
   for (const MovingUnit& unit : problem_.units) {
     const Bytes bytes = std::max(unit.moved_bytes, unit.kept_bytes);
     all.push_back({unit.range, kAlways, static_cast<double>(bytes)});
+  }
+  for (OpIndex op = 0; op < static_cast<OpIndex>(problem_.alternatives.size()); ++op) {
+    if (problem_.alternatives[op].empty()) continue;
+    all.push_back({{op, op + 1}, kAlways, static_cast<double>(problem_.alternatives[op].back().more_bytes)});
   }
   const IdVector<int, double> load = whole_load(all, ops_);
   full_before_.assign(as_index(ops_) + 1, 0);
@@ -100,7 +110,7 @@ void FormulationWriter::add_unit(std::size_t index) {
 }
 
 void FormulationWriter::add_undecided(const MovingUnit& unit) {
-  loads_.push_back({unit.range, kAlways, size(unit.kept_bytes)});
+  result_.loads.push_back({unit.range, kAlways, size(unit.kept_bytes)});
 }
 
 void FormulationWriter::add_fast(const MovingUnit& unit, PathColumns& path) {
@@ -108,7 +118,7 @@ void FormulationWriter::add_fast(const MovingUnit& unit, PathColumns& path) {
     int column = kAlways;
     if (problem_.in_place) column = i > 0 && stays_where_it_is(unit, i - 1) ? path.fast.back() : add_choice();
     path.fast.push_back(column);
-    loads_.push_back({{unit.uses[i].op, unit.uses[i].op + 1}, column, size(unit.moved_bytes)});
+    result_.loads.push_back({{unit.uses[i].op, unit.uses[i].op + 1}, column, size(unit.moved_bytes)});
   }
 }
 
@@ -122,7 +132,7 @@ void FormulationWriter::add_stays(const MovingUnit& unit, PathColumns& path) {
     int column = path.fast[gap];
     if (!stays_where_it_is(unit, gap)) column = idle ? kAlways : add_choice();
     path.stays.push_back(column);
-    for (const Interval<OpIndex>& each : ranges) loads_.push_back({each, column, size(unit.moved_bytes)});
+    for (const Interval<OpIndex>& each : ranges) result_.loads.push_back({each, column, size(unit.moved_bytes)});
     for (const std::size_t side : {gap, next}) {
       if (path.fast[side] != column && path.fast[side] != kAlways) add_row({{column, 1}, {path.fast[side], -1}}, 0);
     }
@@ -155,7 +165,7 @@ void FormulationWriter::add_moves_beside(const MovingUnit& unit, std::size_t gap
   for (OpIndex op = behind.begin; op < std::min(behind.end, behind.begin + kBesideOps); ++op) {
     const int column = path.out_beside[gap][op] = add_choice();
     leaves.push_back({column, 1});
-    loads_.push_back({{behind.begin, op + 1}, column, size(unit.moved_bytes)});
+    result_.loads.push_back({{behind.begin, op + 1}, column, size(unit.moved_bytes)});
     beside_[op].add(column, out);
   }
   std::vector<Term> comes{{path.stays[gap], 1}, {path.fast[next], -1}};
@@ -163,7 +173,7 @@ void FormulationWriter::add_moves_beside(const MovingUnit& unit, std::size_t gap
     const int column = path.in_beside[gap][op] = add_choice();
     add_cost(column, -in);  // instead of directly before the use
     comes.push_back({column, 1});
-    loads_.push_back({{op, before.end}, column, size(unit.moved_bytes)});
+    result_.loads.push_back({{op, before.end}, column, size(unit.moved_bytes)});
     beside_[op].add(column, in);
   }
   add_row(std::move(leaves), 0);
@@ -193,6 +203,31 @@ void FormulationWriter::add_copy_out(const MovingUnit& unit, const PathColumns& 
   result_.add_derived({.cost = out, .lower = 0, .upper = 1}, when);
 }
 
+// Equations (9) and (10): one of them runs.
+void FormulationWriter::add_alternatives(OpIndex op) {
+  const std::vector<Alternative>& all = problem_.alternatives[op];
+  // Ascending in bytes: one is dominated by an earlier one that is no slower, or by a later one as small that is faster.
+  const auto dominates = [&](std::size_t a, std::size_t b) {
+    if (a == b || all[a].more_bytes > all[b].more_bytes || all[a].longer > all[b].longer) return false;
+    return a < b || all[a].more_bytes < all[b].more_bytes || all[a].longer < all[b].longer;
+  };
+  std::vector<std::size_t> worth;
+  for (std::size_t each = 0; each < all.size(); ++each) {
+    bool dominated = false;
+    for (std::size_t other = 0; other < all.size(); ++other) dominated = dominated || dominates(other, each);
+    if (!dominated || !reductions_.dominated) worth.push_back(each);
+  }
+  Row one_of_them{.terms = {}, .lower = 1, .upper = 1};
+  for (const std::size_t each : worth) {
+    const int column = worth.size() == 1 ? kAlways : add_choice();
+    result_.alternatives[op][each] = column;
+    result_.loads.push_back({{op, op + 1}, column, size(all[each].more_bytes)});
+    longer_[op].add(column, time(all[each].longer));
+    one_of_them.terms.push_back({column, 1});
+  }
+  if (worth.size() > 1) result_.ilp.rows.push_back(std::move(one_of_them));
+}
+
 // The time of the op beyond what it takes with everything fast: equation (6).
 Sum FormulationWriter::time_of(OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast) {
   const Seconds all_fast = problem_.costs.op_seconds(op);
@@ -210,7 +245,7 @@ Sum FormulationWriter::time_of(OpIndex op, const std::vector<std::size_t>& units
       apart += alone[i];
     }
     sets.push_back(time(seconds_with(problem_, op, slow) - all_fast));
-    separable = separable && std::abs(sets.back() - apart) <= kSeparable * time(all_fast);
+    separable = separable && std::abs(sets.back() - apart) <= kAddsUp * time(all_fast);
   }
   if (sets.empty() || (separable && reductions_.separable_ops)) {
     for (std::size_t i = 0; i < units.size(); ++i) sum.add(kAlways, alone[i]).add(fast[i], -alone[i]);
@@ -232,24 +267,28 @@ void FormulationWriter::add_op_times() {
       fast[problem_.units[i].uses[use].op].push_back(result_.columns_of[i].fast[use]);
     }
   }
-  for (OpIndex op = 0; op < ops_; ++op) {
-    Sum seconds = units[op].empty() ? Sum() : time_of(op, units[op], fast[op]);
-    if (beside_[op].is_constant()) {
-      seconds.for_each([&](int column, double coefficient) { add_cost(column, coefficient); });
-      continue;
-    }
-    // Equation (7): the longer of the op and of the moves beside it.
-    Sum moves = beside_[op];
-    moves.add(kAlways, -time(problem_.costs.op_seconds(op)));
-    result_.add_derived({.cost = 1, .lower = 0}, {seconds, moves});
+  for (OpIndex op = 0; op < ops_; ++op) add_op_time(op, units[op].empty() ? Sum() : time_of(op, units[op], fast[op]));
+}
+
+// `longer`: than with everything fast.
+void FormulationWriter::add_op_time(OpIndex op, Sum longer) {
+  longer_[op].for_each([&](int column, double coefficient) { longer.add(column, coefficient); });
+  if (beside_[op].is_constant()) {
+    longer.for_each([&](int column, double coefficient) { add_cost(column, coefficient); });
+    return;
   }
+  // Equation (7): the longer of the op and of the moves beside it.
+  const double alone = time(problem_.costs.op_seconds(op));
+  Sum moves = beside_[op];
+  moves.add(kAlways, -alone);
+  result_.add_derived({.cost = 1, .lower = -alone}, {longer, moves});
 }
 
 std::vector<OpIndex> FormulationWriter::ops_with_rows() const {
   std::vector<OpIndex> ops(as_index(ops_));
   std::iota(ops.begin(), ops.end(), 0);
   if (reductions_.capacity_at_maxima) {
-    ops = maxima_of(loads_, ops_);
+    ops = maxima_of(result_.loads, ops_);
     for (OpIndex op = 0; op < ops_; ++op) {
       if (size(problem_.limits[op]) < 1) ops.push_back(op);  // narrower than its neighbours
     }
@@ -262,14 +301,14 @@ std::vector<OpIndex> FormulationWriter::ops_with_rows() const {
 
 // Equations (5) and (9).
 bool FormulationWriter::add_capacity(Overfull* overfull) {
-  const IdVector<int, double> constant = whole_load(loads_, ops_, /*constant_only=*/true);
+  const IdVector<int, double> constant = whole_load(result_.loads, ops_, /*constant_only=*/true);
   for (OpIndex op = 0; op < ops_; ++op) {
     if (constant[op] <= size(problem_.limits[op]) * (1 + 1e-12)) continue;
-    if (overfull != nullptr) *overfull = {op, static_cast<Bytes>(std::llround(constant[op] * byte_unit_))};
+    if (overfull != nullptr) *overfull = {op, static_cast<Bytes>(std::llround(constant[op] * result_.bytes_per_unit))};
     return false;
   }
   const std::vector<OpIndex> ops = ops_with_rows();
-  const std::vector<int> loads = result_.add_loads(loads_, ops);
+  const std::vector<int> loads = result_.add_loads(result_.loads, ops);
   for (std::size_t i = 0; i < ops.size(); ++i) {
     result_.ilp.columns[loads[i]].upper = std::max(0.0, size(problem_.limits[ops[i]]) - constant[ops[i]]);
   }
@@ -281,49 +320,6 @@ bool FormulationWriter::add_capacity(Overfull* overfull) {
 std::optional<Formulation> formulate(const PlacementProblem& problem, Movement movement, const Reductions& reductions,
                                      Overfull* overfull) {
   return FormulationWriter(problem, movement, reductions).write(overfull);
-}
-
-std::vector<double> Formulation::values_of(const std::vector<UnitPath>& paths) const {
-  IdVector<int, double> values(ilp.columns.size(), 0);
-  const auto set = [&](int column, bool chosen) {
-    if (column != kAlways) values[column] = chosen ? 1 : 0;
-  };
-  for (std::size_t i = 0; i < columns_of.size(); ++i) {
-    const PathColumns& columns = columns_of[i];
-    for (std::size_t use = 0; use < columns.fast.size(); ++use) set(columns.fast[use], paths[i].fast[use]);
-    for (std::size_t gap = 0; gap < columns.stays.size(); ++gap) set(columns.stays[gap], paths[i].stays[gap]);
-    for (std::size_t gap = 0; gap < columns.out_beside.size(); ++gap) {
-      for (const auto& [op, column] : columns.out_beside[gap]) set(column, paths[i].out_beside[gap] == op);
-      for (const auto& [op, column] : columns.in_beside[gap]) set(column, paths[i].in_beside[gap] == op);
-    }
-  }
-  derive(values);
-  return values;
-}
-
-std::vector<UnitPath> Formulation::paths_of(const PlacementProblem& problem, const std::vector<double>& values) const {
-  const auto chosen = [&](int column) { return column == kAlways || values[as_index(column)] > 0.5; };
-  const auto chosen_of = [&](const std::map<OpIndex, int>& beside) {
-    const auto found = std::ranges::find_if(beside, [&](const auto& entry) { return chosen(entry.second); });
-    return found == beside.end() ? kBesideNoOp : found->first;
-  };
-  std::vector<UnitPath> paths;
-  for (std::size_t i = 0; i < columns_of.size(); ++i) {
-    const MovingUnit& unit = problem.units[i];
-    UnitPath path = unit.uses.empty() ? UnitPath{} : always_fast_path(unit);
-    const PathColumns& columns = columns_of[i];
-    for (std::size_t use = 0; use < columns.fast.size(); ++use) path.fast[use] = chosen(columns.fast[use]);
-    for (std::size_t gap = 0; gap < columns.stays.size(); ++gap) {
-      const std::size_t next = wraps(unit, gap) ? 0 : gap + 1;
-      const bool nothing_between = !wraps(unit, gap) && unit.uses[gap].op + 1 == unit.uses[next].op;
-      path.stays[gap] = chosen(columns.stays[gap]) || (nothing_between && path.fast[gap] && path.fast[next]);
-      if (path.stays[gap] || columns.out_beside.empty()) continue;
-      path.out_beside[gap] = chosen_of(columns.out_beside[gap]);
-      path.in_beside[gap] = chosen_of(columns.in_beside[gap]);
-    }
-    paths.push_back(std::move(path));
-  }
-  return paths;
 }
 
 }  // namespace sluice

@@ -5,12 +5,15 @@
 //                                                                and of the moves beside it
 //   such that  by op: bytes of its operands that are fast, and of what stays over it <= its limit              (5), (9)
 //              by op: one configuration of its operands' tiers, with its own time                              (6)
+//              by op: one of its implementations, with its time and its workspace                           (9), (10)
 //              by gap: what stays is fast at both its ends; what leaves is written once by value               (fig. 6)
 //
 // Columns. `fast` by use is the paper's t^DRAM_{t,k}, `stays` by gap its t^DRAM_{t,k+}: an edge of the flow graph is taken
 // where two of them say so, so edges have no columns of their own. A move beside an op has a column of its own, for the
 // `kBesideOps` ops next to the use (the artifact's bound=15). Times are in thousandths of the step, bytes in parts of the
-// budget. Workspaces are tensors, whose one use is their op: equation (9) needs nothing more.
+// budget. A workspace is a tensor whose one use is its op; where implementations are chosen it counts the smallest, and
+// the column of an implementation what it takes beyond. What implementation and placement cost beyond the first
+// implementation with everything fast adds up: nobody times implementations by placement.
 //
 // Cost: linear in the uses, and 2^operands op times for each op with operands that can be slow.
 #pragma once
@@ -36,11 +39,16 @@ struct Formulation : DerivedProgram {
   };
 
   double seconds_per_unit = 1;          // of the objective
+  double bytes_per_unit = 1;            // of loads
+  std::vector<LoadSpan> loads;          // of the fast tier
   std::vector<PathColumns> columns_of;  // by unit; empty where there is nothing to decide
+  // By op, of those that have a choice: a column for each alternative that is worth one, or kAlways for the only one.
+  IdVector<OpIndex, std::map<std::size_t, int>> alternatives;
 
-  // The values of all columns, worked out from paths that the program has, and back.
-  std::vector<double> values_of(const std::vector<UnitPath>& paths) const;
-  std::vector<UnitPath> paths_of(const PlacementProblem& problem, const std::vector<double>& values) const;
+  // The values of all columns, worked out from an answer that the program has, and back. Where `values` choose no
+  // alternative it is the one with the smallest workspace, where several the one with the largest.
+  std::vector<double> values_of(const PlacedStep& placed) const;
+  PlacedStep placed_by(const PlacementProblem& problem, const std::vector<double>& values) const;
 };
 
 // An op whose operands that must be fast, with all that must stay meanwhile, exceed its limit: no plan is possible.

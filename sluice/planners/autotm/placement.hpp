@@ -25,6 +25,13 @@ namespace sluice {
 
 enum class Movement { kStatic, kSynchronous, kAsynchronous };
 
+// One of the implementations that an op has (§3.4): it takes its own time, and its own scratch memory.
+struct Alternative {
+  std::int32_t implementation = 0;  // an index into Op::implementations
+  Seconds longer = 0;               // than with the first one; negative: shorter
+  Bytes more_bytes = 0;             // than what the op's operands count
+};
+
 // How much may be left out of the program without changing its optimum. Each can be switched off, to see what it is
 // worth.
 struct Reductions {
@@ -34,6 +41,7 @@ struct Reductions {
   // What the step makes does not leave over gaps in which everything fits, where every use is fast and moves hide behind
   // nothing. (What is persistent may, to have its copy in the slow tier.)
   bool idle_gaps = true;
+  bool dominated = true;  // no implementation than which another is no slower and no larger
 };
 
 struct PlacementProblem {
@@ -43,6 +51,8 @@ struct PlacementProblem {
   bool in_place = false;            // ops can use the slow tier
   std::vector<MovingUnit> units;    // all of the step's
   IdVector<OpIndex, Bytes> limits;  // of the fast tier, by op (§4.2)
+  // By op; those with the smallest workspaces first. Empty: it has no choice.
+  IdVector<OpIndex, std::vector<Alternative>> alternatives = {};
 };
 
 // `units`: what find_moving_units() gives. One limit, the budget, for all ops.
@@ -59,6 +69,10 @@ struct UnitPath {
   bool operator==(const UnitPath&) const = default;
 };
 
+// Lets the program choose among the implementations that the profile has times of, of ops whose workspace is a unit by
+// itself. Workspaces are in fast memory then, and their units count the smallest.
+void add_alternatives(PlacementProblem& problem, const Profile& profile);
+
 // Whether there is anything to decide about the unit.
 bool may_be_placed(const PlacementProblem& problem, const MovingUnit& unit);
 // Between two uses; a persistent unit has one more, from the last to the first.
@@ -66,6 +80,15 @@ std::size_t gap_count(const MovingUnit& unit);
 bool wraps(const MovingUnit& unit, std::size_t gap);
 // The ops between the two uses: one range, or two where it wraps.
 std::vector<Interval<OpIndex>> ops_of_gap(const MovingUnit& unit, std::size_t gap, OpIndex op_count);
+
+// An answer to the problem.
+struct PlacedStep {
+  std::vector<UnitPath> paths;                         // by unit
+  IdVector<OpIndex, std::size_t> alternative_of = {};  // by op, where there are any: one of its alternatives
+};
+
+// By op of the graph: the implementation that the answer has.
+std::vector<OpChoice> choices_of(const PlacementProblem& problem, const PlacedStep& placed);
 
 // A value that a unit holds until it is next written, or the step ends, and the gaps over which it could leave: it is
 // copied out where it was made in the fast tier and does not stay over all of them.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/planners/autotm/hide_moves.hpp"
 
 namespace sluice {
 namespace {
@@ -24,7 +25,7 @@ std::vector<double> round_down(const Formulation& program, const PlacementProble
   }
   std::ranges::stable_sort(between, std::ranges::greater{}, [&](int column) { return relaxed[as_index(column)]; });
   if (between.size() > kMostRaised) between.resize(kMostRaised);
-  const auto completed = [&] { return program.values_of(program.paths_of(problem, choices)); };
+  const auto completed = [&] { return program.values_of(program.placed_by(problem, choices)); };
   std::vector<double> best = completed();
   double cost = program.ilp.cost_of(best);
   for (const int column : between) {
@@ -38,7 +39,8 @@ std::vector<double> round_down(const Formulation& program, const PlacementProble
       choices[as_index(column)] = 0;
     }
   }
-  return best;
+  std::vector<double> hidden = program.values_of(hide_moves(program, problem, program.placed_by(problem, best)));
+  return program.ilp.cost_of(hidden) < cost && program.ilp.violation(hidden) <= kNothing ? hidden : best;
 }
 
 }  // namespace sluice

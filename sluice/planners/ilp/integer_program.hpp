@@ -8,7 +8,7 @@
 // time limit (wall clock) is for what the node limit does not catch, and where it strikes the answer depends on the
 // machine. The program is best scaled so that its coefficients are near 1.
 //
-// No threads. Several programs may be solved at once.
+// No threads, unless the limits ask for them. Several programs may be solved at once.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sluice/base/id_vector.hpp"
+#include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
 namespace sluice {
@@ -60,6 +61,9 @@ struct SolveLimits {
   int columns = 100;  // integer columns of the largest program that is worth branching on: CBC gains little on larger
   int dives = 3;      // from the relaxation's optimum, at most
   double gap = 0.01;  // good enough: a cost within this share of the bound
+  int threads = 1;    // of branch and bound; more than one keeps the answer's gap, not the answer
+  int seed = 0;       // of what solvers decide by lot
+  bool cuts = true;   // covers, flow covers and rounded rows, which make relaxations tighter while branching
 };
 
 // kStopped: the caller's wish. kInfeasible is proved; kFailed is not: the solver gave up by itself.
@@ -109,6 +113,9 @@ std::vector<double> find_row_prices(const IntegerProgram& program, Seconds secon
 // itself, at worst. A start that does not satisfy the program is a broken invariant.
 IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start = {},
                   const SolveWatch& watch = {}, const Rounding& rounding = {});
+
+// As other solvers read it, in free MPS. Unwritable: kIo.
+Status write_mps(const IntegerProgram& program, const std::string& path);
 
 // "optimal", "within 0.5 % of the optimum", "rounded relaxation, gap 1.2 %", "time limit, gap 0.8 %", "infeasible".
 std::string describe(const IlpSolution& solution);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <fstream>
 #include <stdexcept>
 
 #include "sluice/base/random.hpp"
@@ -180,6 +182,50 @@ TEST(IntegerProgram, ARoundingThatKnowsTheColumnsIsEnough) {
   EXPECT_DOUBLE_EQ(solution.cost, -9);
   EXPECT_EQ(rounded({0, 0, 1}).status, SolveStatus::kRounded) << "not good enough, and nothing left to try";
   EXPECT_TRUE(rounded({1, 1, 1}).values.empty()) << "too heavy";
+}
+
+// Threads, lots and cuts change how the optimum is found.
+TEST(IntegerProgram, IsTheSameWhateverTheSearch) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const IntegerProgram program = random_program(seed, 14, 3);
+    SolveLimits limits{.seconds = 20, .nodes = 10000, .dives = 0, .gap = 0};
+    const IlpSolution plain = solve(program, limits);
+    limits.cuts = false;
+    const IlpSolution without_cuts = solve(program, limits);
+    limits.threads = 2;
+    limits.seed = 7;
+    const IlpSolution threaded = solve(program, limits);
+    for (const IlpSolution* other : {&without_cuts, &threaded}) {
+      ASSERT_EQ(plain.values.empty(), other->values.empty()) << "seed " << seed;
+      EXPECT_NEAR(plain.cost, other->cost, 1e-6) << "seed " << seed;
+    }
+  }
+}
+
+// Clp is asked between its iterations, not only when it is done.
+TEST(IntegerProgram, ItsRelaxationCanBeStopped) {
+  int asked = 0;
+  const IlpSolution solution = solve(random_program(1, 400, 60), {.seconds = 60}, {}, {.stop = [&] { return ++asked > 5; }});
+  EXPECT_TRUE(solution.values.empty());
+  EXPECT_EQ(solution.status, SolveStatus::kStopped);
+  EXPECT_LT(asked, 100);
+}
+
+TEST(IntegerProgram, IsWrittenForOtherSolvers) {
+  const std::string path = ::testing::TempDir() + "sluice_knapsack.mps";
+  ASSERT_TRUE(write_mps(knapsack(), path).ok());
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const char* section : {"NAME", "ROWS", "COLUMNS", "BV BOUND", "RHS", "BOUNDS", "ENDATA"}) {
+    EXPECT_THAT(text, ::testing::HasSubstr(section));
+  }
+  std::remove(path.c_str());
+}
+
+TEST(IntegerProgram, AFileThatCannotBeWrittenIsAnError) {
+  const Status written = write_mps(knapsack(), "/nowhere/knapsack.mps");
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, ErrorCode::kIo);
 }
 
 TEST(IntegerProgram, AStartThatBreaksARowIsRefused) {

@@ -70,13 +70,16 @@ std::vector<double> dive(const IntegerProgram& program, ClpSimplex solver, doubl
   return {};
 }
 
-void add_cuts_and_heuristics(CbcModel& model) {
+void add_cuts(CbcModel& model) {
   CglKnapsackCover covers;
   CglFlowCover flows;
   CglMixedIntegerRounding2 rounding;
   model.addCutGenerator(&covers, -5, "knapsack cover");
   model.addCutGenerator(&flows, -5, "flow cover");
   model.addCutGenerator(&rounding, -5, "mixed integer rounding");
+}
+
+void add_heuristics(CbcModel& model) {
   CbcRounding simple(model);
   CbcHeuristicRINS neighbourhood(model);
   model.addHeuristic(&simple);
@@ -108,6 +111,9 @@ class Solving {
     if (!start.empty()) take_if_better(start);
     load(program_, relaxation_);
     relaxation_.getModelPtr()->setMaximumWallSeconds(limits_.seconds);
+    relaxation_.getModelPtr()->setRandomSeed(limits_.seed);
+    const StoppingHandler handler([this] { return watch_.stopped(); });
+    relaxation_.getModelPtr()->passInEventHandler(&handler);  // which it copies
     solve_flows(relaxation_);
     if (!relaxation_.isProvenOptimal()) return without_relaxation();
     solution_.bound = relaxation_.getObjValue();
@@ -150,6 +156,8 @@ class Solving {
     const bool no_start = solution_.values.empty();
     if (no_start && relaxation_.isProvenPrimalInfeasible()) {
       solution_.status = SolveStatus::kInfeasible;
+    } else if (watch_.stopped()) {
+      solution_.status = SolveStatus::kStopped;
     } else if (elapsed() < limits_.seconds) {
       solution_.status = SolveStatus::kFailed;
     }
@@ -195,7 +203,10 @@ class Solving {
     model.setAllowableFractionGap(limits_.gap);
     model.solver()->setHintParam(OsiDoReducePrint, true, OsiHintTry);
     dynamic_cast<OsiClpSolverInterface&>(*model.solver()).getModelPtr()->setMaximumWallSeconds(seconds);
-    add_cuts_and_heuristics(model);
+    model.setRandomSeed(limits_.seed);
+    if (limits_.threads > 1) model.setNumberThreads(limits_.threads);
+    if (limits_.cuts) add_cuts(model);
+    add_heuristics(model);
     WatchingHandler handler([this, &model] {
       if (watch_.progress) watch_.progress(model.getObjValue(), model.getBestPossibleObjValue(), elapsed());
       return !watch_.stopped();
