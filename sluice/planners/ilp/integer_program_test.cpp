@@ -205,7 +205,8 @@ TEST(IntegerProgram, IsTheSameWhateverTheSearch) {
 // Clp is asked between its iterations, not only when it is done.
 TEST(IntegerProgram, ItsRelaxationCanBeStopped) {
   int asked = 0;
-  const IlpSolution solution = solve(random_program(1, 400, 60), {.seconds = 60}, {}, {.stop = [&] { return ++asked > 5; }});
+  const IlpSolution solution =
+      solve(random_program(1, 400, 60), {.seconds = 60}, {}, {.stop = [&] { return ++asked > 5; }});
   EXPECT_TRUE(solution.values.empty());
   EXPECT_EQ(solution.status, SolveStatus::kStopped);
   EXPECT_LT(asked, 100);
