@@ -49,7 +49,9 @@ TEST(Ablation, EveryVariantIsRightOnRandomGraphs) {
       for (const double share : {0.6, 0.9}) {
         const Result<Plan> plan = make_plan(variant, problem.request(share));  // verifies it
         if (!plan.ok()) {
-          EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible) << plan.error().message;
+          const bool needs_in_place = variant.starts_with("autotm-static") && seed % 3 == 0;
+          EXPECT_EQ(plan.error().code, needs_in_place ? ErrorCode::kUnsupported : ErrorCode::kInfeasible)
+              << plan.error().message;
           continue;
         }
         ++accepted[variant];
