@@ -96,8 +96,7 @@ std::string verdict_text(const Allocation& allocation) {
 std::string draw(const AllocationProblem& problem, const OffsetAssignment& found, const std::string& name) {
   BoxChart chart;
   chart.text = {"Offsets over time", fmt::format("{}: {} items", name, problem.ids.size()), "time", "offset"};
-  chart.level = static_cast<double>(found.lower_bound);
-  chart.level_name = "bound";
+  chart.level = {static_cast<double>(found.lower_bound), "bound"};
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   for (const auto& live : problem.live) first = std::min(first, live.begin);
   const auto since = [&](std::int64_t time) { return static_cast<double>(time) - static_cast<double>(first); };

@@ -40,6 +40,7 @@ struct SweepArguments {
   std::optional<double> learning_rate;
   std::string json;
   std::string svg;
+  std::string svg_traffic;
 
   void add_to(CLI::App& command);
   // Checks everything that can be checked without measuring: names, lists, models.

@@ -21,6 +21,11 @@
 namespace sluice {
 namespace {
 
+// Where it was asked for and there is something to draw.
+Status write_picture(const std::string& file, const std::string& picture) {
+  return file.empty() || picture.empty() ? Status{} : write_file(file, picture);
+}
+
 // Goes from point to point and keeps every finished one on disk.
 class Sweep {
  public:
@@ -130,11 +135,10 @@ class Sweep {
 
   Result<int> finish(bool complete) {
     if (request_.no_loss) fmt::print("{}\n", describe_no_loss(models_));
-    fmt::print("predicted: simulated with measured op times{}\n{}", emulated_ ? "; slow memory emulated" : "",
-               describe_claims(models_));
+    fmt::print("predicted: {}\n{}", provenance_text(emulated_), describe_claims(models_));
     SLUICE_RETURN_IF_ERROR(keep(complete));
-    const std::string picture = arguments_.svg.empty() ? "" : draw_sweep(models_, emulated_);
-    if (!picture.empty()) SLUICE_RETURN_IF_ERROR(write_file(arguments_.svg, picture));
+    SLUICE_RETURN_IF_ERROR(write_picture(arguments_.svg, draw_sweep(models_, emulated_)));
+    SLUICE_RETURN_IF_ERROR(write_picture(arguments_.svg_traffic, draw_sweep_traffic(models_, emulated_)));
     if (!complete) fmt::print(stderr, "sluice: interrupted; what was finished is above and in the files asked for\n");
     return complete ? kExitOk : kExitInterrupted;
   }
@@ -162,7 +166,9 @@ void add_sweep_command(CLI::App& app, Action& action) {
   arguments->add_to(*command);
   command->footer(
       "Example: sluice sweep resnet50:16 mobilenet_v2:16 --planners sentinel,on-demand --fast 20%,40%,60%\n"
-      "         sluice sweep resnet50:16 --slow optane --planners joint,autotm-sync --price fast=16.61,slow=7.85\n"
+      "         sluice sweep resnet50:16 --slow optane --planners joint,autotm-sync --price fast=16.61,slow=7.85 "
+      "--svg price.svg\n"
+      "         sluice sweep resnet50:16 --slow optane --planners joint,autotm-sync --svg-traffic traffic.svg\n"
       "         sluice sweep resnet20 resnet32 resnet110 --batch 128 --no-loss --svg curve.svg");
   command->callback([arguments, &action] { action = [arguments] { return run_sweep(*arguments); }; });
 }

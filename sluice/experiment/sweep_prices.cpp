@@ -44,7 +44,8 @@ std::optional<PricedPoint> price_of(const SweptModel& swept, const SweepPoint& p
   const double everything = prices.fast * static_cast<double>(swept.whole);
   const double paid =
       prices.fast * static_cast<double>(point.planned_for) + prices.slow * static_cast<double>(*point.slow_bytes);
-  return PricedPoint{.cost = paid / everything, .performance = 1 / slowdown_of(point)};
+  const PricedPoint priced{.cost = paid / everything, .performance = 1 / slowdown_of(point)};
+  return std::isnormal(priced.per_cost()) ? std::optional(priced) : std::nullopt;
 }
 
 const SweepPoint* cheapest_within(const SweptModel& swept, std::string_view planner, const MemoryPrices& prices,

@@ -19,7 +19,8 @@ struct PricedPoint {
   double per_cost() const { return performance / cost; }  // above 1: worth its price
 };
 
-// Nothing where it is unknown what the point takes of slow memory: for policies, and where there is no plan.
+// Nothing where it is unknown what the point takes of slow memory, for policies and where there is no plan; nor where
+// prices so far apart, or memory or a step of nothing, leave no finite performance per cost above 0.
 std::optional<PricedPoint> price_of(const SweptModel& swept, const SweepPoint& point, const MemoryPrices& prices);
 
 // Of the planner's points that are at most `loss` slower than fast-only, the one whose memory costs least; nullptr where

@@ -55,6 +55,17 @@ TEST(MemoryPrices, WhatAPolicyTakesOfSlowMemoryIsUnknown) {
   EXPECT_EQ(cheapest_within(swept, "joint", {2, 1}, 0.5), &swept.points[1]);
 }
 
+TEST(MemoryPrices, NothingIsDividedByZero) {
+  SweptModel swept = net();
+  swept.points[0].planned_for = 0;
+  swept.points[0].slow_bytes = 0;
+  swept.points[1].slowdown = 0;
+  EXPECT_FALSE(price_of(swept, swept.points[0], {2, 1})) << "no memory";
+  EXPECT_FALSE(price_of(swept, swept.points[1], {2, 1})) << "no time";
+  EXPECT_FALSE(price_of(swept, swept.points[2], {1e308, 1})) << "a sum that no number holds";
+  EXPECT_EQ(cheapest_within(swept, "joint", {2, 1}, 0.5), &swept.points[2]);
+}
+
 TEST(MemoryPrices, TheCheapestIsFastEnough) {
   const SweptModel swept = net();
   EXPECT_EQ(cheapest_within(swept, "joint", {2, 1}, 0.5), &swept.points[0]);

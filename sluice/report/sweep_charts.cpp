@@ -3,98 +3,73 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 
-#include "sluice/base/check.hpp"
-#include "sluice/report/charts/line_chart.hpp"
+#include "sluice/experiment/sweep_prices.hpp"
 #include "sluice/report/charts/svg_chart.hpp"
+#include "sluice/report/sweep_curves.hpp"
+#include "sluice/report/sweep_text.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::size_t kMostPlanners = 3;  // beside everything, of a bar chart's four series
 
-std::string name_of(const SweptModel& swept) { return fmt::format("{} b{}", swept.model, swept.batch); }
-
-std::vector<std::string> planners_of(const SweptModel& swept) {
-  std::vector<std::string> names;
-  for (const SweepPoint& point : swept.points) {
-    if (std::ranges::find(names, point.planner) == names.end()) names.push_back(point.planner);
-  }
-  return names;
+std::optional<CurveValue> slowdown_value(double slowdown, std::string_view what, bool knee = false) {
+  if (slowdown == 0) return std::nullopt;
+  return CurveValue{100 * (slowdown - 1), fmt::format("{:.3f}x {}{}", slowdown, what, knee ? ", the knee" : ""), knee};
 }
 
-enum class Curve : std::uint8_t { kPredicted, kMeasured, kBound };
-constexpr Curve kCurves[] = {Curve::kPredicted, Curve::kMeasured, Curve::kBound};
-constexpr LineStyle kStyles[] = {LineStyle::kSolid, LineStyle::kDashed, LineStyle::kDotted};
-constexpr std::string_view kNames[] = {"predicted", "measured", "bound"};
-
-// 0: the curve has nothing there.
-double slowdown_of(const SweptModel& swept, const SweepPoint& point, Curve curve) {
-  switch (curve) {
-    case Curve::kPredicted:
-      return point.slowdown;
-    case Curve::kMeasured:
-      return point.measured ? point.measured->slowdown : 0;
-    case Curve::kBound:
-      return point.bound_seconds / swept.baseline_seconds;
-  }
-  SLUICE_CHECK(false, "every curve is listed");
+LinePanel slowdown_panel(std::span<const SweptModel> models) {
+  LinePanel panel{.y_label = "step time beyond fast-only's, %"};
+  add_curves(panel, models, LineStyle::kSolid, [](const SweptModel& swept, const SweepPoint& point) {
+    return slowdown_value(point.slowdown, "predicted", knee_of(swept, point.planner) == &point);
+  });
+  add_curves(panel, models, LineStyle::kDashed, [](const SweptModel&, const SweepPoint& point) {
+    return slowdown_value(point.measured ? point.measured->slowdown : 0, "measured");
+  });
+  add_curves(panel, models, LineStyle::kDotted, [](const SweptModel& swept, const SweepPoint& point) {
+    return slowdown_value(point.bound_seconds / swept.baseline_seconds, "bound");
+  });
+  panel.note = "predicted";
+  if (has_ring(panel)) panel.note += " (ring: the knee)";
+  if (has_style(panel, LineStyle::kDashed)) panel.note += ", measured (dashed)";
+  if (has_style(panel, LineStyle::kDotted)) panel.note += ", bound (dotted)";
+  return panel;
 }
 
-LineSeries curve_of(const SweptModel& swept, const std::string& planner, Curve curve) {
-  const auto index = static_cast<std::size_t>(curve);
-  const SweepPoint* const knee = curve == Curve::kPredicted ? knee_of(swept, planner) : nullptr;
-  LineSeries series{.style = kStyles[index]};
-  for (const SweepPoint& point : swept.points) {
-    const double slowdown = slowdown_of(swept, point, curve);
-    if (point.planner != planner || !point.feasible() || slowdown == 0) continue;
-    const double percent = 100 * swept.share(point);
-    series.points.push_back({percent, 100 * (slowdown - 1),
-                             fmt::format("{}, {}, {:.0f} %: {:.3f}x {}{}", name_of(swept), planner, percent, slowdown,
-                                         kNames[index], &point == knee ? ", the knee" : ""),
-                             &point == knee});
-  }
-  std::ranges::sort(series.points, {}, &LinePoint::x);
-  return series;
+// By measured steps where there are any, as in the table.
+std::optional<CurveValue> price_value(const SweptModel& swept, const SweepPoint& point, bool measured) {
+  if (!swept.prices || point.measured.has_value() != measured) return std::nullopt;
+  const std::optional<PricedPoint> priced = price_of(swept, point, *swept.prices);
+  if (!priced) return std::nullopt;
+  const bool cheapest = cheapest_within(swept, point.planner, *swept.prices, swept.allowed_loss) == &point;
+  return CurveValue{priced->per_cost(),
+                    fmt::format("{:.2f} per price, performance {:.1f} % {}, price {:.1f} %{}", priced->per_cost(),
+                                100 * priced->performance, measured ? "measured" : "predicted", 100 * priced->cost,
+                                cheapest ? ", the cheapest" : ""),
+                    cheapest};
 }
 
-std::string subtitle_of(const LineChart& chart, bool emulated) {
-  std::string text = "predicted";
-  const auto has = [&](auto is_so) { return std::ranges::any_of(chart.series, is_so); };
-  if (has([](const LineSeries& each) { return std::ranges::any_of(each.points, &LinePoint::ringed); })) {
-    text += " (ring: the knee)";
+LinePanel price_panel(std::span<const SweptModel> models) {
+  LinePanel panel{.y_label = "performance per price, over fast memory's for everything",
+                  .quantity = Quantity::kRatio,
+                  .level = ChartLevel{1, "above: slow memory is worth its price"}};
+  for (const bool measured : {false, true}) {
+    add_curves(
+        panel, models, measured ? LineStyle::kDashed : LineStyle::kSolid,
+        [measured](const SweptModel& swept, const SweepPoint& point) { return price_value(swept, point, measured); });
   }
-  if (has([](const LineSeries& each) { return each.style == LineStyle::kDashed; })) text += ", measured (dashed)";
-  if (has([](const LineSeries& each) { return each.style == LineStyle::kDotted; })) text += ", bound (dotted)";
-  return text + (emulated ? "; slow memory emulated" : "");
-}
-
-std::string draw_curves(std::span<const SweptModel> models, bool emulated) {
-  LineChart chart{.text = {"Slowdown over fast memory", "", "fast memory, % of what everything takes",
-                           "step time beyond fast-only's, %"}};
-  std::size_t colour = 0;
-  for (const SweptModel& swept : models) {
-    for (const std::string& planner : planners_of(swept)) {
-      for (const Curve curve : kCurves) {
-        LineSeries series = curve_of(swept, planner, curve);
-        if (series.points.empty()) continue;
-        series.colour = colour;
-        if (curve == Curve::kPredicted) series.name = name_of(swept) + ", " + planner;
-        chart.series.push_back(std::move(series));
-      }
-      ++colour;
-    }
+  if (has_ring(panel)) {
+    panel.note = fmt::format("ring: the cheapest of those at most {:.1f} % slower", 100 * models.front().allowed_loss);
   }
-  chart.text.subtitle = subtitle_of(chart, emulated);
-  return chart.series.empty() ? "" : draw_lines(chart);
+  return panel;
 }
 
 std::string draw_no_loss(std::span<const SweptModel> models, bool emulated) {
   const std::vector<NoLossPoint>& first = models.front().no_loss;
   BarChart chart{.text = {"Fast memory without loss",
-                          fmt::format("predicted step at most {:.1f} % longer than fast-only's{}",
-                                      100 * first.front().allowed, emulated ? "; slow memory emulated" : ""),
+                          fmt::format("predicted step at most {:.1f} % longer than fast-only's; {}",
+                                      100 * first.front().allowed, provenance_text(emulated)),
                           "model", "memory"},
                  .quantity = Quantity::kBytes,
                  .series = {{"everything", {}}},
@@ -103,7 +78,7 @@ std::string draw_no_loss(std::span<const SweptModel> models, bool emulated) {
   for (std::size_t i = 0; i < planners; ++i) chart.series.push_back({first[i].point.planner, {}});
   for (const SweptModel& swept : models) {
     if (swept.no_loss.size() < planners) continue;  // interrupted
-    chart.categories.push_back(name_of(swept));
+    chart.categories.push_back(chart_name(swept));
     chart.series[0].values.push_back(static_cast<double>(swept.whole));
     for (std::size_t i = 0; i < planners; ++i) {
       const SweepPoint& point = swept.no_loss[i].point;
@@ -117,7 +92,10 @@ std::string draw_no_loss(std::span<const SweptModel> models, bool emulated) {
 
 std::string draw_sweep(std::span<const SweptModel> models, bool emulated) {
   if (models.empty()) return "";
-  return models.front().no_loss.empty() ? draw_curves(models, emulated) : draw_no_loss(models, emulated);
+  if (!models.front().no_loss.empty()) return draw_no_loss(models, emulated);
+  const LinePanel price = price_panel(models);
+  return draw_sweep_panels(price.series.empty() ? "Slowdown over fast memory" : "Slowdown and price over fast memory",
+                           "predicted: " + provenance_text(emulated), {slowdown_panel(models), price});
 }
 
 }  // namespace sluice

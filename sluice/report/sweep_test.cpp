@@ -1,71 +1,28 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sluice/report/sweep_charts.hpp"
+#include "sluice/report/sweep_for_tests.hpp"
 #include "sluice/report/sweep_json.hpp"
 #include "sluice/report/sweep_text.hpp"
 
 namespace sluice {
 namespace {
 
+using testing::bounded_net;
 using ::testing::HasSubstr;
+using testing::measured_net;
 using ::testing::Not;
-
-SweepPoint point(Bytes budget, double slowdown) {
-  return {.planner = "sentinel",
-          .budget = budget,
-          .planned_for = budget,
-          .step_seconds = 0.1 * slowdown,
-          .slowdown = slowdown,
-          .stall_seconds = 0.1 * (slowdown - 1),
-          .bytes_in = kMiB,
-          .bytes_out = 2 * kMiB,
-          .locality = {100, 90, 10, 8}};
-}
-
-SweepPoint too_small(Bytes budget) {
-  return {.planner = "sentinel", .budget = budget, .failure = "cannot", .smallest_feasible = 15 * kMiB};
-}
-
-// 10 % is too small; 20, 30, 40 and 60 %.
-SweptModel net() {
-  return {.model = "net",
-          .batch = 4,
-          .whole = 100 * kMiB,
-          .baseline_seconds = 0.1,
-          .points = {too_small(10 * kMiB), point(20 * kMiB, 1.25), point(30 * kMiB, 1.1), point(40 * kMiB, 1.0),
-                     point(60 * kMiB, 1.02)}};
-}
-
-SweptModel measured_net() {
-  SweptModel swept = net();
-  swept.model = "other";
-  swept.points[4].measured = MeasuredPoint{1.05, 1.01, 1.2, 0.21, 0.2, -0.03, true};
-  return swept;
-}
-
-SweptModel without_loss(const std::string& model, Bytes whole, Bytes budget) {
-  SweptModel swept{.model = model, .batch = 8, .whole = whole, .baseline_seconds = 0.1};
-  swept.no_loss.push_back({point(budget, 1.009), 0.01, whole / 100, 9});
-  return swept;
-}
+using testing::swept_net;
+using testing::without_loss;
 
 TEST(SweepTextTest, ShowsPredictionsAndWhyPointsAreMissing) {
-  const std::string text = describe_sweep(net());
+  const std::string text = describe_sweep(swept_net());
   EXPECT_THAT(text, HasSubstr("net, batch 4: 100.0 MiB in all, fast-only's step 100.0 ms (predicted)"));
   EXPECT_THAT(text,
               HasSubstr("20.0%  20.0      1.250x           125.0      25.0     1.0      2.0                   90.0%"));
   EXPECT_THAT(text, HasSubstr("sentinel  10.0%  10.0  infeasible"));
   EXPECT_THAT(text, HasSubstr("sentinel: the smallest budget it can use is 15.0 MiB (15.0 %)\n"));
   EXPECT_THAT(text, Not(HasSubstr("measured")));
-}
-
-// At 30 % with the plan for 20 %; nothing is faster than 1.08x there.
-SweptModel bounded_net() {
-  SweptModel swept = net();
-  swept.points[2].planned_for = 20 * kMiB;
-  swept.points[2].bound_seconds = 0.108;
-  return swept;
 }
 
 TEST(SweepTextTest, ShowsBoundsAndKneesAndPlansForLess) {
@@ -82,7 +39,7 @@ TEST(SweepTextTest, ShowsMeasurementsWhereThereAreAny) {
 }
 
 TEST(SweepTextTest, ShowsWhatMemoryCostsAndBrings) {
-  SweptModel swept = net();
+  SweptModel swept = swept_net();
   swept.prices = MemoryPrices{2, 1};
   swept.allowed_loss = 0.2;
   swept.points[2].slow_bytes = 70 * kMiB;
@@ -99,7 +56,7 @@ TEST(SweepTextTest, ShowsWhatMemoryCostsAndBrings) {
 }
 
 TEST(SweepTextTest, OtherFailuresAreSaidOnce) {
-  SweptModel swept = net();
+  SweptModel swept = swept_net();
   for (const Bytes budget : {kMiB, 2 * kMiB}) {
     swept.points.push_back({.planner = "slow-only", .budget = budget, .failure = "cannot address the slow tier"});
   }
@@ -141,36 +98,6 @@ TEST(SweepJsonTest, HasEveryNumber) {
   EXPECT_TRUE(points[4]["measured"]["same_bits"].get<bool>());
   EXPECT_EQ(list[1]["no_loss"][0]["allowed_loss"], 0.01);
   EXPECT_EQ(list[1]["no_loss"][0]["budget_bytes"], 15 * kMiB);
-}
-
-TEST(SweepChartsTest, DrawsACurveAModelAndPlanner) {
-  const std::string svg = draw_sweep(std::vector{net(), measured_net()}, true);
-  EXPECT_THAT(svg, HasSubstr(">net b4, sentinel</text>"));
-  EXPECT_THAT(svg, HasSubstr("<title>net b4, sentinel, 20 %: 1.250x predicted</title>"));
-  EXPECT_THAT(svg, HasSubstr("<title>other b4, sentinel, 60 %: 1.050x measured</title>"));
-  EXPECT_THAT(svg, HasSubstr("emulated"));
-  EXPECT_THAT(svg, Not(HasSubstr("10 %: 0.000x"))) << "what is infeasible is no point";
-}
-
-TEST(SweepChartsTest, DrawsTheBoundAndMarksTheKnee) {
-  const std::string svg = draw_sweep(std::vector{bounded_net()}, false);
-  EXPECT_THAT(svg, HasSubstr("<title>net b4, sentinel, 30 %: 1.080x bound</title>"));
-  EXPECT_THAT(svg, HasSubstr("<title>net b4, sentinel, 40 %: 1.000x predicted, the knee</title>"));
-  EXPECT_THAT(svg, HasSubstr("predicted (ring: the knee), bound (dotted)"));
-}
-
-TEST(SweepChartsTest, DrawsBudgetsWithoutLossAsBars) {
-  const std::string svg = draw_sweep(std::vector{without_loss("big", 60 * kMiB, 15 * kMiB)}, false);
-  EXPECT_THAT(svg, HasSubstr("<title>big b8, everything: 60.0 MiB</title>"));
-  EXPECT_THAT(svg, HasSubstr("<title>big b8, sentinel: 15.0 MiB</title>"));
-  EXPECT_THAT(svg, HasSubstr("at most 1.0 % longer"));
-}
-
-TEST(SweepChartsTest, DrawsNothingOfNothing) {
-  EXPECT_EQ(draw_sweep({}, false), "");
-  SweptModel swept = net();
-  swept.points.resize(1);
-  EXPECT_EQ(draw_sweep(std::vector{swept}, false), "");
 }
 
 }  // namespace

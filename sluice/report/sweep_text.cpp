@@ -127,6 +127,10 @@ std::string describe_sweep(const SweptModel& swept) {
                      failures_text(swept));
 }
 
+std::string provenance_text(bool emulated) {
+  return fmt::format("simulated with measured op times{}", emulated ? "; slow memory emulated" : "");
+}
+
 std::string describe_no_loss(std::span<const SweptModel> models) {
   TextTable table({{"model", Align::kLeft, 0},
                    {"batch", Align::kRight, 0},

@@ -14,4 +14,7 @@ std::string describe_sweep(const SweptModel& swept);
 // One row per model and planner: the smallest budget without loss beside everything.
 std::string describe_no_loss(std::span<const SweptModel> models);
 
+// "simulated with measured op times; slow memory emulated": where predicted numbers come from.
+std::string provenance_text(bool emulated);
+
 }  // namespace sluice

@@ -91,6 +91,15 @@ TEST_F(SweepTest, FindsTheBudgetWithoutLoss) {
   EXPECT_THAT(read_text(folder_.file("bars.svg")), HasSubstr("resnet32 b2, everything"));
 }
 
+TEST_F(SweepTest, DrawsPricesAndTraffic) {
+  run({"--fast", "40%,1%", "--planners", "sentinel", "--slow", "optane", "--price", "fast=2,slow=1", "--svg",
+       folder_.file("price.svg"), "--svg-traffic", folder_.file("traffic.svg")});
+  EXPECT_THAT(read_text(folder_.file("price.svg")),
+              AllOf(HasSubstr("resnet20 b2, sentinel, 40 %: "), HasSubstr(" per price, "), HasSubstr("emulated")));
+  EXPECT_THAT(read_text(folder_.file("traffic.svg")),
+              AllOf(HasSubstr("inputs in fast memory"), HasSubstr(" moved a step</title>"), HasSubstr("simulated")));
+}
+
 TEST_F(SweepTest, NoLossIsOnePerCentWhenNothingFollows) {
   EXPECT_EQ(run({"--no-loss"})["models"][0]["no_loss"][0]["allowed_loss"], 0.01);
 }
@@ -146,6 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadSweep{"NegativeLoss", {"resnet20", "--no-loss=-1%"}, "is not a percentage"},
         BadSweep{"PriceOfZero", {"resnet20", "--price", "fast=0,slow=1"}, "both above 0"},
         BadSweep{"PriceAndNoLoss", {"resnet20", "--price", "fast=2,slow=1", "--no-loss", "1%"}, "leave out one"},
+        BadSweep{"TrafficAndNoLoss", {"resnet20", "--svg-traffic", "t.svg", "--no-loss", "1%"}, "leave out one"},
         BadSweep{"WithinWithoutPrice", {"resnet20", "--within", "5%"}, "--price"},
         BadSweep{
             "WithinIsNoPercentage", {"resnet20", "--price", "fast=2,slow=1", "--within", "little"}, "--within little"},

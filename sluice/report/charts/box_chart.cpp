@@ -5,14 +5,14 @@
 namespace sluice {
 
 std::string draw_boxes(const BoxChart& chart) {
-  double last = 1, largest = chart.level;
+  double last = 1, largest = chart.level.value;
   for (const ChartBox& box : chart.boxes) {
     last = std::max(last, box.time.end);
     largest = std::max(largest, box.bytes.end);
   }
-  ChartDrawing drawing(chart.text);
-  drawing.legend(chart.level_name, -1);
-  drawing.begin_plot(round_axis(largest, Quantity::kBytes), chart.text.y_label, 0);
+  ChartDrawing drawing(chart.text.title, chart.text.subtitle);
+  drawing.legend(chart.level.name, -1);
+  drawing.begin_plot(round_axis(largest, Quantity::kBytes), chart.text, 0);
   const double width = (kChartRight - kChartLeft) / last;
   for (std::size_t i = 0; i < chart.boxes.size(); ++i) {
     const ChartBox& box = chart.boxes[i];
@@ -20,7 +20,7 @@ std::string draw_boxes(const BoxChart& chart) {
     drawing.bar(kChartLeft + box.time.begin * width, top, box.time.length() * width,
                 drawing.y_of(box.bytes.begin) - top, i % kChartColours, box.tooltip);
   }
-  drawing.line(kChartLeft, drawing.y_of(chart.level), kChartRight, drawing.y_of(chart.level), "line");
+  drawing.level(chart.level.value);
   drawing.x_ticks(last, width);
   return drawing.finish();
 }

@@ -18,8 +18,7 @@ struct ChartBox {
 struct BoxChart {
   ChartText text;
   std::vector<ChartBox> boxes;  // neighbours in the list get different colours
-  double level = 0;             // a dashed line across, named in the legend
-  std::string level_name;
+  ChartLevel level;
 };
 
 // An SVG document.

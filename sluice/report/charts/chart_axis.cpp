@@ -15,7 +15,7 @@ namespace {
 constexpr double kMostTicks = 6;
 
 std::pair<double, std::string> unit_of(double largest, Quantity quantity) {
-  if (quantity == Quantity::kCount || largest < kKiB) return {1, quantity == Quantity::kBytes ? "B" : ""};
+  if (quantity != Quantity::kBytes || largest < kKiB) return {1, quantity == Quantity::kBytes ? "B" : ""};
   if (largest < kMiB) return {kKiB, "KiB"};
   if (largest < kGiB) return {kMiB, "MiB"};
   return {kGiB, "GiB"};
@@ -48,7 +48,7 @@ ChartAxis round_axis(double largest, Quantity quantity) {
   ChartAxis axis;
   std::tie(axis.scale, axis.unit) = unit_of(largest, quantity);
   if (largest <= 0) return axis;
-  const bool whole = quantity == Quantity::kCount || axis.scale == 1;
+  const bool whole = quantity == Quantity::kCount || (quantity == Quantity::kBytes && axis.scale == 1);
   double step = round_step(largest / axis.scale);
   if (whole) step = std::max(1.0, std::ceil(step));
   axis.step = step * axis.scale;
@@ -58,7 +58,7 @@ ChartAxis round_axis(double largest, Quantity quantity) {
 
 std::string format_quantity(double value, Quantity quantity) {
   if (quantity == Quantity::kBytes) return format_bytes(static_cast<Bytes>(value));
-  return fmt::format("{:.0f}", value);
+  return fmt::format("{:.{}f}", value, quantity == Quantity::kRatio ? 2 : 0);
 }
 
 }  // namespace sluice

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
 
 constexpr double kLegendTop = 62, kFont = 12;
+constexpr double kMargin = kChartWidth - kChartRight, kBelowPlot = kChartHeight - kChartBottom;
 constexpr double kCharacter = 0.58 * kFont;  // usual width of one; labels are laid out by it
 
 // Colours by the viewer's preference; those without one get the light page. s: filled, c: a stroke, h: a hollow dot.
@@ -33,14 +36,18 @@ constexpr std::string_view kStyle =
 
 double width_of_label(std::string_view text) { return static_cast<double>(text.size()) * kCharacter; }
 
-ChartDrawing::ChartDrawing(const ChartText& text) : legend_y_(kLegendTop + 4) {
-  svg_ = fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}">{2}
+ChartDrawing::ChartDrawing(std::string_view title, std::string_view subtitle, double width)
+    : width_(width), legend_y_(kLegendTop + 4) {
+  label(kChartLeft, 24, "start", title, "title");
+  label(kChartLeft, 43, "start", subtitle, "quiet");
+}
+
+std::string ChartDrawing::finish() const {
+  return fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}">{2}
 <rect class="page" width="{0}" height="{1}"/>
+{3}</svg>
 )",
-                     kChartWidth, kChartHeight, kStyle);
-  label(kChartLeft, 24, "start", text.title, "title");
-  label(kChartLeft, 43, "start", text.subtitle, "quiet");
-  label((kChartLeft + kChartRight) / 2, kChartHeight - 12, "middle", text.x_label, "quiet");
+                     width_, height_, kStyle, svg_);
 }
 
 void ChartDrawing::label(double x, double y, std::string_view anchor, std::string_view text, std::string_view style) {
@@ -91,7 +98,7 @@ void ChartDrawing::ring(double x, double y, std::size_t colour) {
 void ChartDrawing::legend(std::string_view name, int colour) {
   constexpr double kSwatch = 12, kGap = 18;
   const double width = kSwatch + 6 + width_of_label(name);
-  if (legend_x_ > kChartLeft && legend_x_ + width > kChartRight) {
+  if (legend_x_ > kChartLeft && legend_x_ + width > width_ - kMargin) {
     legend_x_ = kChartLeft;
     legend_y_ += kFont + 6;
   }
@@ -104,27 +111,37 @@ void ChartDrawing::legend(std::string_view name, int colour) {
   legend_x_ += width + kGap;
 }
 
-void ChartDrawing::begin_plot(const ChartAxis& axis, const std::string& y_label, double above) {
+double ChartDrawing::below_legend() const { return legend_x_ > kChartLeft ? legend_y_ + 22 : legend_y_; }
+
+void ChartDrawing::begin_plot(const ChartAxis& axis, const ChartText& text, double above) {
+  begin_plot({.top = below_legend() + 12 + above}, axis, text, below_legend());
+}
+
+void ChartDrawing::begin_plot(const ChartFrame& frame, const ChartAxis& axis, const ChartText& text, double title_y) {
   axis_ = axis;
-  const std::string title = axis.unit.empty() ? y_label : fmt::format("{} ({})", y_label, axis.unit);
-  const double title_y = legend_x_ > kChartLeft ? legend_y_ + 22 : legend_y_;  // without a legend: in its place
-  label(8, title_y, "start", title, "quiet");
-  top_ = title_y + 12 + above;
+  frame_ = frame;
+  height_ = std::max(height_, frame.bottom + kBelowPlot);
+  const std::string title = axis.unit.empty() ? text.y_label : fmt::format("{} ({})", text.y_label, axis.unit);
+  label(frame.left - kChartLeft + 8, title_y, "start", title, "quiet");
+  label((frame.left + frame.right) / 2, frame.bottom + kBelowPlot - 12, "middle", text.x_label, "quiet");
   const int ticks = static_cast<int>(axis.end / axis.step + 0.5);
   for (int i = 0; i <= ticks; ++i) {
     const double value = i * axis.step;
-    line(kChartLeft, y_of(value), kChartRight, y_of(value), i == 0 ? "axis" : "grid");
-    label(kChartLeft - 8, y_of(value) + 4, "end", axis.tick(value), "quiet");
+    line(frame.left, y_of(value), frame.right, y_of(value), i == 0 ? "axis" : "grid");
+    label(frame.left - 8, y_of(value) + 4, "end", axis.tick(value), "quiet");
   }
 }
 
 void ChartDrawing::x_ticks(double values, double width) {
   const ChartAxis axis = round_axis(values, Quantity::kCount);
   for (double x = 0; x <= values; x += axis.step) {
-    line(kChartLeft + x * width, kChartBottom, kChartLeft + x * width, kChartBottom + 4, "axis");
-    label(kChartLeft + x * width, kChartBottom + 18, "middle", axis.tick(x), "quiet");
+    const double at = frame_.left + x * width;
+    line(at, frame_.bottom, at, frame_.bottom + 4, "axis");
+    label(at, frame_.bottom + 18, "middle", axis.tick(x), "quiet");
   }
 }
+
+void ChartDrawing::level(double value) { line(frame_.left, y_of(value), frame_.right, y_of(value), "line"); }
 
 std::string escape_xml(std::string_view text) {
   std::string escaped;

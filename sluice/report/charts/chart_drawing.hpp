@@ -1,7 +1,7 @@
 // The canvas that all charts share: page, title, legend, axes and primitive shapes as SVG text. svg_chart.hpp and
 // line_chart.hpp draw on it.
 //
-// 760 x 400 user units. Colours come by number and follow the viewer's preference for light or dark pages. All text is
+// 760 x 400 user units for one plot; a page of several is as wide as its maker says and as high as they need. Colours come by number and follow the viewer's preference for light or dark pages. All text is
 // escaped.
 #pragma once
 
@@ -19,6 +19,17 @@ inline constexpr std::size_t kChartColours = 8;
 
 enum class LineStyle : std::uint8_t { kSolid, kDashed, kDotted };  // with full, hollow and small dots
 
+// Where the axes of a plot stand.
+struct ChartFrame {
+  double left = kChartLeft, right = kChartRight, top = 0, bottom = kChartBottom;
+};
+
+// A dashed line across a plot, named in the legend.
+struct ChartLevel {
+  double value = 0;
+  std::string name;
+};
+
 struct ChartText {
   std::string title;
   std::string subtitle;  // what it is of: model, batch
@@ -28,7 +39,7 @@ struct ChartText {
 
 class ChartDrawing {
  public:
-  explicit ChartDrawing(const ChartText& text);
+  ChartDrawing(std::string_view title, std::string_view subtitle, double width = kChartWidth);
 
   void label(double x, double y, std::string_view anchor, std::string_view text, std::string_view style = "plain");
   void line(double x1, double y1, double x2, double y2, std::string_view style);
@@ -41,21 +52,28 @@ class ChartDrawing {
   // The next entry of the legend, in a new row where this one is full. Colour below 0: a level's line.
   void legend(std::string_view name, int colour);
 
-  // Draws the vertical axis and its grid. The plot begins below the legend and the axis title, with `above` units left
-  // free.
-  void begin_plot(const ChartAxis& axis, const std::string& y_label, double above);
+  // Where what stands below the legend has its first line of text; without a legend that is in its place.
+  double below_legend() const;
+
+  // Draws the axes' titles, the vertical axis and its grid: the page's only plot, which begins below the legend and the
+  // axis title, with `above` units left free.
+  void begin_plot(const ChartAxis& axis, const ChartText& text, double above);
+  // One of several plots, its vertical axis' title on line `title_y`. What follows is drawn in this one.
+  void begin_plot(const ChartFrame& frame, const ChartAxis& axis, const ChartText& text, double title_y);
 
   // Ticks of a horizontal axis from 0 to `values`, a value `width` units wide.
   void x_ticks(double values, double width);
+  void level(double value);  // a dashed line across the plot
 
-  double y_of(double value) const { return kChartBottom - (kChartBottom - top_) * value / axis_.end; }
-  double top() const { return top_; }
-  std::string finish() { return std::move(svg_) + "</svg>\n"; }
+  double y_of(double value) const { return frame_.bottom - (frame_.bottom - frame_.top) * value / axis_.end; }
+  const ChartFrame& frame() const { return frame_; }
+  std::string finish() const;
 
  private:
-  std::string svg_;
+  std::string svg_;  // without the page itself, whose height is known last
+  double width_, height_ = kChartHeight;
   ChartAxis axis_;
-  double top_ = 0;
+  ChartFrame frame_;
   double legend_x_ = kChartLeft, legend_y_;
 };
 

@@ -95,7 +95,7 @@ void draw_marks(ChartDrawing& drawing, const StepCurve& chart, double step_width
   std::ranges::stable_sort(marks, {}, [&](const StepCurve::Mark& mark) {
     return std::pair(!leftwards(mark), leftwards(mark) ? -mark.x : mark.x);
   });
-  double y = drawing.top() - 6 - static_cast<double>(marks.size()) * kMarkHeight;
+  double y = drawing.frame().top - 6 - static_cast<double>(marks.size()) * kMarkHeight;
   for (const StepCurve::Mark& mark : marks) {
     y += kMarkHeight;
     const double x = x_of(mark);
@@ -108,13 +108,12 @@ void draw_marks(ChartDrawing& drawing, const StepCurve& chart, double step_width
 
 std::string draw_bars(const BarChart& chart) {
   check_series(chart.series, chart.categories.size());
-  ChartDrawing drawing(chart.text);
+  ChartDrawing drawing(chart.text.title, chart.text.subtitle);
   if (chart.series.size() > 1) {
     for (std::size_t s = 0; s < chart.series.size(); ++s) drawing.legend(chart.series[s].name, static_cast<int>(s));
   }
   constexpr double kRoomForValues = 12;
-  drawing.begin_plot(round_axis(largest_of(chart.series, chart.stacked), chart.quantity), chart.text.y_label,
-                     kRoomForValues);
+  drawing.begin_plot(round_axis(largest_of(chart.series, chart.stacked), chart.quantity), chart.text, kRoomForValues);
   const double slot =
       (kChartRight - kChartLeft) / static_cast<double>(std::max<std::size_t>(1, chart.categories.size()));
   for (std::size_t i = 0; i < chart.categories.size(); ++i) {
@@ -131,18 +130,16 @@ std::string draw_curve(const StepCurve& chart) {
   const std::size_t steps = chart.series[0].values.size();
   check_series(chart.series, steps);
   SLUICE_CHECK(steps > 0, "a curve needs a step");
-  ChartDrawing drawing(chart.text);
+  ChartDrawing drawing(chart.text.title, chart.text.subtitle);
   for (std::size_t s = 0; s < chart.series.size(); ++s) drawing.legend(chart.series[s].name, static_cast<int>(s));
-  for (const StepCurve::Level& level : chart.levels) drawing.legend(level.name, -1);
+  for (const ChartLevel& level : chart.levels) drawing.legend(level.name, -1);
   double largest = largest_of(chart.series, true);
-  for (const StepCurve::Level& level : chart.levels) largest = std::max(largest, level.value);
-  drawing.begin_plot(round_axis(largest, chart.quantity), chart.text.y_label,
+  for (const ChartLevel& level : chart.levels) largest = std::max(largest, level.value);
+  drawing.begin_plot(round_axis(largest, chart.quantity), chart.text,
                      static_cast<double>(chart.marks.size()) * kMarkHeight);
   const double step_width = (kChartRight - kChartLeft) / static_cast<double>(steps);
   draw_bands(drawing, chart, step_width);
-  for (const StepCurve::Level& level : chart.levels) {
-    drawing.line(kChartLeft, drawing.y_of(level.value), kChartRight, drawing.y_of(level.value), "line");
-  }
+  for (const ChartLevel& level : chart.levels) drawing.level(level.value);
   draw_marks(drawing, chart, step_width);
   drawing.x_ticks(static_cast<double>(steps), step_width);
   return drawing.finish();

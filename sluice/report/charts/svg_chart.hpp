@@ -36,11 +36,7 @@ struct StepCurve {
     std::string name;  // above the plot
   };
   std::vector<Mark> marks;
-  struct Level {
-    double value = 0;  // a horizontal line, named in the legend
-    std::string name;
-  };
-  std::vector<Level> levels;
+  std::vector<ChartLevel> levels;
 };
 
 std::string draw_bars(const BarChart& chart);

@@ -8,70 +8,15 @@
 #include <stdexcept>
 
 #include "sluice/base/units.hpp"
+#include "sluice/report/charts/svg_for_tests.hpp"
 
 namespace sluice {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::label_problem;
 using ::testing::Not;
-
-// What is wrong with the text as XML: tags that do not close in order, or a bare sign; "" when nothing is.
-std::string xml_problem(const std::string& xml) {
-  static const std::regex tag(
-      R"(<(/?)([A-Za-z]+)((?:\s[\w:-]+="[^"<&]*(?:&(?:amp|lt|gt|quot|apos);[^"<&]*)*")*)\s*(/?)>)");
-  static const std::regex content(R"((?:[^<>&]|&(?:amp|lt|gt|quot|apos);)*)");
-  std::vector<std::string> open;
-  auto at = xml.begin();
-  for (std::smatch found; std::regex_search(at, xml.end(), found, tag); at = found.suffix().first) {
-    if (!std::regex_match(at, found[0].first, content)) return "text " + std::string(at, found[0].first);
-    if (found[4].length() > 0) continue;
-    if (found[1].length() == 0) {
-      open.push_back(found[2]);
-    } else if (open.empty() || open.back() != found[2]) {
-      return "closes " + found[2].str();
-    } else {
-      open.pop_back();
-    }
-  }
-  return open.empty() ? (std::string(at, xml.end()) == "\n" ? "" : "text behind the end")
-                      : "never closes " + open.back();
-}
-
-struct Label {
-  double x = 0, y = 0, width = 0;
-  std::string text;
-};
-
-// Texts with the room they take, by the same usual width of a character as a reader's font has.
-std::vector<Label> labels_of(const std::string& svg) {
-  static const std::regex text(
-      R"re(<text class="(\w+)" x="([-\d.]+)" y="([-\d.]+)" text-anchor="(\w+)">([^<]*)</text>)re");
-  std::vector<Label> labels;
-  for (std::sregex_iterator found(svg.begin(), svg.end(), text), end; found != end; ++found) {
-    const std::smatch& match = *found;
-    const double width = static_cast<double>(match[5].length()) * (match[1] == "title" ? 9 : 6.5);
-    const double shift = match[4] == "end" ? width : match[4] == "middle" ? width / 2 : 0;
-    labels.push_back({std::stod(match[2]) - shift, std::stod(match[3]), width, match[5]});
-  }
-  return labels;
-}
-
-void expect_labels_apart(const std::string& svg) {
-  const std::vector<Label> labels = labels_of(svg);
-  EXPECT_GT(labels.size(), 5U);
-  for (const Label& label : labels) {
-    EXPECT_GE(label.x, 0) << label.text;
-    EXPECT_LE(label.x + label.width, 760) << label.text;
-  }
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    for (std::size_t j = i + 1; j < labels.size(); ++j) {
-      const Label& a = labels[i];
-      const Label& b = labels[j];
-      const bool apart = a.x + a.width <= b.x || b.x + b.width <= a.x || std::abs(a.y - b.y) >= 11;
-      EXPECT_TRUE(apart) << a.text << " and " << b.text;
-    }
-  }
-}
+using testing::xml_problem;
 
 BarChart bars() {
   return {.text = {"Tensors & lifetimes", "model <\"x\">", "layers", "tensors"},
@@ -103,25 +48,25 @@ TEST(SvgChartTest, EscapesText) {
 }
 
 TEST(SvgChartTest, LabelsDoNotOverlap) {
-  expect_labels_apart(draw_bars(bars()));
-  expect_labels_apart(draw_curve(curve()));
+  EXPECT_EQ(label_problem(draw_bars(bars())), "");
+  EXPECT_EQ(label_problem(draw_curve(curve())), "");
   BarChart grouped = bars();
   grouped.stacked = false;
   grouped.quantity = Quantity::kBytes;
   grouped.series = {{"of tensors", {1.5e9, 3e8, 4e6}}, {"of pages", {7e8, 1.2e9, 5e6}}};
-  expect_labels_apart(draw_bars(grouped));
+  EXPECT_EQ(label_problem(draw_bars(grouped)), "");
 }
 
 TEST(SvgChartTest, LongLegendsWrap) {
   BarChart chart = bars();
   for (ChartSeries& series : chart.series) series.name = std::string(70, 'n');
-  expect_labels_apart(draw_bars(chart));
+  EXPECT_EQ(label_problem(draw_bars(chart)), "");
 }
 
 TEST(SvgChartTest, AMarkAtTheRightEdgeHasItsNameOnTheLeft) {
   StepCurve chart = curve();
   chart.marks = {{39, "the end of a long story"}};
-  expect_labels_apart(draw_curve(chart));
+  EXPECT_EQ(label_problem(draw_curve(chart)), "");
 }
 
 TEST(SvgChartTest, StacksBarsAndTellsTheirValues) {
@@ -151,7 +96,7 @@ TEST(SvgChartTest, NothingToCountIsStillAChart) {
   BarChart chart = bars();
   for (ChartSeries& series : chart.series) std::ranges::fill(series.values, 0);
   EXPECT_EQ(xml_problem(draw_bars(chart)), "");
-  expect_labels_apart(draw_bars(chart));
+  EXPECT_EQ(label_problem(draw_bars(chart)), "");
 }
 
 TEST(SvgChartTest, RefusesSeriesThatDoNotFit) {
