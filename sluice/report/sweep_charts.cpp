@@ -1,6 +1,6 @@
 #include "sluice/report/sweep_charts.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -13,6 +13,20 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kMostPlanners = 3;  // beside everything, of a bar chart's four series
+
+// "predicted, measured (dashed); ring: the knee": what is in the panel.
+std::string note_of(const LinePanel& panel, std::string_view ring) {
+  const auto has = [&](LineStyle style) {
+    return std::ranges::any_of(panel.series, [&](const LineSeries& each) { return each.style == style; });
+  };
+  const bool rings = std::ranges::any_of(
+      panel.series, [](const LineSeries& each) { return std::ranges::any_of(each.points, &LinePoint::ringed); });
+  std::vector<std::string> parts;
+  if (has(LineStyle::kSolid)) parts.emplace_back("predicted");
+  if (has(LineStyle::kDashed)) parts.emplace_back("measured (dashed)");
+  if (has(LineStyle::kDotted)) parts.emplace_back("bound (dotted)");
+  return fmt::format("{}{}{}", fmt::join(parts, ", "), rings ? "; ring: " : "", rings ? ring : "");
+}
 
 std::optional<CurveValue> slowdown_value(double slowdown, std::string_view what, bool knee = false) {
   if (slowdown == 0) return std::nullopt;
@@ -30,10 +44,7 @@ LinePanel slowdown_panel(std::span<const SweptModel> models) {
   add_curves(panel, models, LineStyle::kDotted, [](const SweptModel& swept, const SweepPoint& point) {
     return slowdown_value(point.bound_seconds / swept.baseline_seconds, "bound");
   });
-  panel.note = "predicted";
-  if (has_ring(panel)) panel.note += " (ring: the knee)";
-  if (has_style(panel, LineStyle::kDashed)) panel.note += ", measured (dashed)";
-  if (has_style(panel, LineStyle::kDotted)) panel.note += ", bound (dotted)";
+  panel.note = note_of(panel, "the knee");
   return panel;
 }
 
@@ -51,7 +62,7 @@ std::optional<CurveValue> price_value(const SweptModel& swept, const SweepPoint&
 }
 
 LinePanel price_panel(std::span<const SweptModel> models) {
-  LinePanel panel{.y_label = "performance per price, over fast memory's for everything",
+  LinePanel panel{.y_label = "performance per price (fast memory for everything: 1)",
                   .quantity = Quantity::kRatio,
                   .level = ChartLevel{1, "above: slow memory is worth its price"}};
   for (const bool measured : {false, true}) {
@@ -59,9 +70,8 @@ LinePanel price_panel(std::span<const SweptModel> models) {
         panel, models, measured ? LineStyle::kDashed : LineStyle::kSolid,
         [measured](const SweptModel& swept, const SweepPoint& point) { return price_value(swept, point, measured); });
   }
-  if (has_ring(panel)) {
-    panel.note = fmt::format("ring: the cheapest of those at most {:.1f} % slower", 100 * models.front().allowed_loss);
-  }
+  const double loss = models.front().allowed_loss;
+  panel.note = note_of(panel, fmt::format("the cheapest at most {:g} % slower", 100 * loss));
   return panel;
 }
 

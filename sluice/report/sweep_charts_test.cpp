@@ -54,7 +54,7 @@ TEST(SweepChartsTest, DrawsTheBoundAndMarksTheKnee) {
   const std::string svg = draw_sweep(std::vector{bounded_net()}, false);
   EXPECT_THAT(svg, HasSubstr("<title>net b4, sentinel, 30 %: 1.080x bound</title>"));
   EXPECT_THAT(svg, HasSubstr("<title>net b4, sentinel, 40 %: 1.000x predicted, the knee</title>"));
-  EXPECT_THAT(svg, HasSubstr("predicted (ring: the knee), bound (dotted)"));
+  EXPECT_THAT(svg, HasSubstr(">predicted, bound (dotted); ring: the knee</text>"));
 }
 
 TEST(SweepChartsTest, DrawsBudgetsWithoutLossAsBars) {
@@ -75,7 +75,7 @@ TEST(SweepChartsTest, DrawsWhatMemoryBringsForItsPrice) {
   EXPECT_THAT(svg, HasSubstr("60 %: 1.19 per price, performance 95.2 % measured, price 80.0 %</title>"));
   EXPECT_THAT(svg, Not(HasSubstr("joint, 20 %"))) << "what is infeasible is no point";
   EXPECT_THAT(svg, AllOf(HasSubstr(">above: slow memory is worth its price</text>"),
-                         HasSubstr(">ring: the cheapest of those at most 20.0 % slower</text>"),
+                         HasSubstr(">predicted, measured (dashed); ring: the cheapest at most 20 % slower</text>"),
                          HasSubstr(">predicted: simulated with measured op times; slow memory emulated</text>")));
 }
 

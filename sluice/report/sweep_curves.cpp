@@ -46,15 +46,6 @@ void add_curves(LinePanel& panel, std::span<const SweptModel> models, LineStyle 
   }
 }
 
-bool has_style(const LinePanel& panel, LineStyle style) {
-  return std::ranges::any_of(panel.series, [&](const LineSeries& each) { return each.style == style; });
-}
-
-bool has_ring(const LinePanel& panel) {
-  return std::ranges::any_of(
-      panel.series, [](const LineSeries& each) { return std::ranges::any_of(each.points, &LinePoint::ringed); });
-}
-
 std::string draw_sweep_panels(const std::string& title, const std::string& subtitle, std::vector<LinePanel> panels) {
   std::erase_if(panels, [](const LinePanel& panel) { return panel.series.empty(); });
   if (panels.empty()) return "";

@@ -26,9 +26,6 @@ std::string chart_name(const SweptModel& swept);  // "resnet20 b8"
 // A line for each model and planner that has a value somewhere, in the colour that is theirs in every panel.
 void add_curves(LinePanel& panel, std::span<const SweptModel> models, LineStyle style, const CurveValueOf& value_of);
 
-bool has_style(const LinePanel& panel, LineStyle style);
-bool has_ring(const LinePanel& panel);
-
 // The panels that have a curve, over the share of fast memory; "" when none has.
 std::string draw_sweep_panels(const std::string& title, const std::string& subtitle, std::vector<LinePanel> panels);
 

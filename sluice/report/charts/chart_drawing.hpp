@@ -71,7 +71,7 @@ class ChartDrawing {
 
  private:
   std::string svg_;  // without the page itself, whose height is known last
-  double width_, height_ = kChartHeight;
+  double width_, height_ = 0;
   ChartAxis axis_;
   ChartFrame frame_;
   double legend_x_ = kChartLeft, legend_y_;
