@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sluice/experiment/sweep_result.hpp"
 #include "sluice/report/charts/line_chart.hpp"
