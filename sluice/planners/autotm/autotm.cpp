@@ -64,7 +64,11 @@ class AutoTm {
         problem_(placement_problem(request.graph, request.machine, costs_, slow,
                                    find_moving_units(request.graph, liveness_), request.budgets[kFastTier])),
         selects_(request.additions.has(AutoTmAddition::kKernels)) {
-    if (selects_ && has_implementation_times(request.profile)) add_alternatives(problem_, request.profile);
+    if (selects_ && has_implementation_times(request.profile)) {
+      add_alternatives(problem_, request.profile);
+    } else {
+      keep_all_that_fits(problem_);
+    }
   }
 
   Result<Plan> run() {

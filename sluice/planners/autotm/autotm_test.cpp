@@ -164,6 +164,17 @@ TEST(AutoTm, WhoStopsItGetsTheBestPlanSoFar) {
   EXPECT_NEAR(last, number_of(*waited, "expected_seconds"), 1e-5);
 }
 
+TEST(AutoTm, WhatFitsIsFastOnlysPlan) {
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "optane", 2e9);
+  for (const char* planner : {"autotm-static", "autotm-sync", "autotm-async"}) {
+    const auto plan = make_plan(planner, problem.request(1));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_TRUE(plan->migrations.empty());
+    EXPECT_EQ(operand_shares(problem.graph, *plan).inputs, 1);
+    EXPECT_EQ(plan->solver_status, "optimal");
+  }
+}
+
 TEST(AutoTm, ABudgetBelowAnyPlanNamesTheOp) {
   const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
   const auto plan = make_plan("autotm-sync", problem.request(0.001));

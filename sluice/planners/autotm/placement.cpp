@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/planners/ilp/derived_program.hpp"
 
 namespace sluice {
 
@@ -15,6 +16,18 @@ PlacementProblem placement_problem(const Graph& graph, const Machine& machine, c
           .in_place = machine.addresses(kMainProcessor, slow.id),
           .units = std::move(units),
           .limits = std::vector<Bytes>(graph.ops().size(), budget)};
+}
+
+void keep_all_that_fits(PlacementProblem& problem) {
+  std::vector<LoadSpan> kept;
+  for (const MovingUnit& unit : problem.units) {
+    kept.push_back({unit.range, kAlways, static_cast<double>(unit.kept_bytes)});
+  }
+  const IdVector<int, double> load = whole_load(kept, problem.graph.op_count());
+  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    if (load[op] > static_cast<double>(problem.limits[op])) return;
+  }
+  for (MovingUnit& unit : problem.units) unit.may_move = unit.short_lived = false;
 }
 
 bool may_be_placed(const PlacementProblem& problem, const MovingUnit& unit) {

@@ -69,6 +69,10 @@ struct UnitPath {
   bool operator==(const UnitPath&) const = default;
 };
 
+// Where everything fits at once, as it lies when nothing moves, nothing may move. (What may takes whole pages, so that the
+// program would find it too large.)
+void keep_all_that_fits(PlacementProblem& problem);
+
 // Lets the program choose among the implementations that the profile has times of, of ops whose workspace is a unit by
 // itself. Workspaces are in fast memory then, and their units count the smallest.
 void add_alternatives(PlacementProblem& problem, const Profile& profile);

@@ -1,7 +1,7 @@
 // Our own planner: what is made again, which updates run later, what moves and when.
 //
 // Steps in several orders are drafted, each by prices of memory and links; the three whose drafts are fastest are
-// planned with care (moves.hpp) and by sentinel. The fastest plan of each, and sentinel's of the graph's own order, are
+// planned with care (moves.hpp), by sentinel, and by AutoTM's program where ops can use slow memory. The fastest plan of each, and sentinel's of the graph's own order, are
 // judged under noise (finalists.hpp).
 //
 // A first plan, of short gaps, is there after a fraction of a second; who stops the search gets the fastest plan of all
@@ -18,6 +18,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <ranges>
 #include <set>
 #include <span>
 
@@ -97,7 +98,9 @@ std::optional<TimedPlan> if_any(Result<TimedPlan> plan) {
 
 class JointSearch {
  public:
-  explicit JointSearch(const PlanRequest& request) : request_(request) {}
+  explicit JointSearch(const PlanRequest& request)
+      : request_(request),
+        in_place_(std::ranges::any_of(request.machine.tiers | std::views::drop(1), &Tier::addressable)) {}
 
   Result<TimedPlan> run() {
     if (std::optional<TimedPlan> first = MovesPlanner(request_, {}).first()) remember(std::move(*first));
@@ -177,9 +180,15 @@ class JointSearch {
     return plans;
   }
 
+  std::optional<TimedPlan> plan_step(const Step& step) {
+    std::optional<TimedPlan> plan = plan_moves(step);
+    if (!in_place_ || request_.stopped()) return plan;
+    return faster(std::move(plan), if_any(plan_by_program(step.asked->request())));
+  }
+
   // What sentinel makes of the graph's own order is there already; and where it came out clearly slower in one order, it
   // does in others.
-  std::optional<TimedPlan> plan_step(const Step& step) {
+  std::optional<TimedPlan> plan_moves(const Step& step) {
     if (step.schedule.empty() || !sentinel_keeps_up_) return step.moves->plan();
     std::optional<TimedPlan> sentinel = if_any(plan_by_sentinel(step.asked->request()));
     std::optional<TimedPlan> moves = step.moves->plan();
@@ -212,6 +221,7 @@ class JointSearch {
   }
 
   const PlanRequest& request_;
+  bool in_place_;  // ops can use slow memory
   std::vector<Step> steps_;
   std::optional<TimedPlan> so_far_;  // the fastest plan made
   bool sentinel_keeps_up_ = true;

@@ -18,6 +18,7 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kFirstPlanBy = "sentinel";
+constexpr std::string_view kProgrammedBy = "autotm-sync";
 constexpr std::string_view kEncodedBy = "sentinel:additions=choice+staying+in-place+ahead+prices+encode";
 constexpr std::size_t kMostSearched = 3;  // drafts that the exact search packs
 
@@ -176,6 +177,17 @@ Result<TimedPlan> plan_by_sentinel(const PlanRequest& request) {
   asked.additions = sentinel.additions;
   SLUICE_ASSIGN(Plan plan, sentinel.entry->plan(asked));
   plan.planner_config.emplace_back("made_by", kFirstPlanBy);
+  const Seconds seconds = simulated_seconds(request, plan);
+  return TimedPlan{std::move(plan), seconds};
+}
+
+Result<TimedPlan> plan_by_program(const PlanRequest& request) {
+  PlanRequest asked = request;
+  asked.additions = AdditionSet::none();
+  asked.watch = nullptr;
+  if (request.watch) asked.watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = request.watch->stop});
+  SLUICE_ASSIGN(Plan plan, find_planner(kProgrammedBy)->plan(asked));
+  plan.planner_config.emplace_back("made_by", kProgrammedBy);
   const Seconds seconds = simulated_seconds(request, plan);
   return TimedPlan{std::move(plan), seconds};
 }

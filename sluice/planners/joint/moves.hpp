@@ -51,4 +51,8 @@ class MovesPlanner {
 // The plan that the ones of this are held against: where gaps are few and large, it may be the faster one.
 Result<TimedPlan> plan_by_sentinel(const PlanRequest& request);
 
+// Likewise where ops can use slow memory in place: by AutoTM's integer program, which weighs all placements at once. It
+// is the faster one where large operands never fit, and an op's time is not the sum of what each of them costs.
+Result<TimedPlan> plan_by_program(const PlanRequest& request);
+
 }  // namespace sluice
