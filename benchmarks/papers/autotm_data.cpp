@@ -41,6 +41,28 @@ std::vector<Bytes> bytes_of(const std::string& text) {
   return bytes;
 }
 
+// Of `count` tensors: a list that ends with a scalar's empty shape ends with its separator.
+std::vector<Shape> shapes_of(const std::string& text, std::size_t count) {
+  std::vector<Shape> shapes;
+  for (const std::string& part : split(text, ';')) {
+    Shape& shape = shapes.emplace_back();
+    for (const std::string& extent : split(part, 'x')) shape.push_back(std::stoll(extent));
+    std::ranges::reverse(shape);
+  }
+  shapes.resize(count);
+  return shapes;
+}
+
+Kernel described(const Row& row) {
+  Kernel kernel{std::stoi(row.at("kernel_id")),   row.at("op"), bytes_of(row.at("input_bytes")),
+                bytes_of(row.at("output_bytes")), {},           {}};
+  kernel.shapes = shapes_of(row.at("input_shapes"), kernel.inputs.size());
+  for (Shape& shape : shapes_of(row.at("output_shapes"), kernel.outputs.size())) {
+    kernel.shapes.push_back(std::move(shape));
+  }
+  return kernel;
+}
+
 std::int64_t in_optane(const Placement& placement) { return std::ranges::count(placement.locations, 'P'); }
 
 bool has_ratio(const Kernel& kernel) {
@@ -51,8 +73,8 @@ bool has_ratio(const Kernel& kernel) {
 std::vector<Kernel> join(const std::vector<Row>& descriptions, const std::vector<Row>& times) {
   std::map<int, Kernel> kernels;
   for (const Row& row : descriptions) {
-    const int id = std::stoi(row.at("kernel_id"));
-    kernels[id] = {id, row.at("op"), bytes_of(row.at("input_bytes")), bytes_of(row.at("output_bytes")), {}};
+    Kernel kernel = described(row);
+    kernels[kernel.id] = std::move(kernel);
   }
   for (const Row& row : times) {
     kernels.at(std::stoi(row.at("kernel_id")))

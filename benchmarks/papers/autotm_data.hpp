@@ -1,6 +1,7 @@
 // Kernel times published with AutoTM (Hildebrand et al., ASPLOS 2020; github.com/darchr/AutoTM, MIT licence): every
 // placement of a kernel's tensors in DRAM and in Optane, on one 24-core socket. Two tables, as exported from its cache:
-//   fuzz_kernels.csv  kernel_id,op,...,input_bytes,output_bytes,...   bytes of several tensors are joined by ';'
+//   fuzz_kernels.csv  kernel_id,op,input_shapes,output_shapes,...,input_bytes,output_bytes,...
+//                     several tensors are joined by ';'; a shape begins with the dimension whose neighbours lie together
 //   fuzz_times.csv    kernel_id,input_locs,output_locs,time_us        a letter for each tensor: D DRAM, P persistent
 #pragma once
 
@@ -9,6 +10,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
+#include "sluice/graph/tensor.hpp"
 
 namespace sluice::autotm {
 
@@ -22,6 +24,7 @@ struct Kernel {
   std::string op;
   std::vector<Bytes> inputs;
   std::vector<Bytes> outputs;
+  std::vector<Shape> shapes;          // of inputs, then outputs; dimensions in Sluice's order (graph/op.hpp)
   std::vector<Placement> placements;  // the first has everything in DRAM, the last the most in Optane
 };
 
