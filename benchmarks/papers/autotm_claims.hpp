@@ -30,7 +30,8 @@ struct FiguredModel {
   SweptModel swept;           // points: by ratio, then by planner
   std::vector<Ratio> ratios;  // rising budgets
   std::map<OpKind, Coverage> coverage;
-  double only_pmm = 0;  // slowdown of every operand in Optane
+  double only_pmm = 0;             // slowdown of every operand in Optane
+  double largest_convolution = 0;  // its operands, a share of what everything takes
 
   // nullptr where it was not asked for or is infeasible.
   const SweepPoint* at(std::string_view planner, const Ratio& ratio) const;

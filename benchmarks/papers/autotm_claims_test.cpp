@@ -66,5 +66,19 @@ TEST(AutotmClaims, SayWhetherTheTrendAgrees) {
   EXPECT_EQ(agrees(figure_claims({&reversed, 1}), loss), false);
 }
 
+TEST(AutotmClaims, BytesMovedRiseAndFall) {
+  FiguredModel model{.ratios = {{64, 1}, {8, 1}, {1, 1}}, .only_pmm = 5};
+  for (const Bytes moved : {1, 9, 3}) {
+    model.swept.points.push_back(point("autotm-sync", 2));
+    model.swept.points.back().bytes_out = moved * kMiB;
+  }
+  const std::string_view curve = "Nothing moves with DRAM near zero", direction = "More is moved from DRAM";
+  EXPECT_EQ(agrees(figure_claims({&model, 1}), curve), true);
+  EXPECT_EQ(agrees(figure_claims({&model, 1}), direction), true);
+  model.swept.points.back().bytes_in = 20 * kMiB;
+  EXPECT_EQ(agrees(figure_claims({&model, 1}), curve), false);
+  EXPECT_EQ(agrees(figure_claims({&model, 1}), direction), false);
+}
+
 }  // namespace
 }  // namespace sluice::autotm

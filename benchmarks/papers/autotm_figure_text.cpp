@@ -42,12 +42,27 @@ std::vector<std::string> planners_of(const FiguredModel& model) {
   return planners;
 }
 
-// One line for each reason, however many points have it.
+// Of each planner the first one, which says the most.
 std::string failures(const FiguredModel& model) {
   std::string text;
+  std::vector<std::string> said;
   for (const SweepPoint& each : model.swept.points) {
-    if (each.feasible() || text.find(each.failure) != std::string::npos) continue;
-    text += fmt::format("{}: {}\n", each.planner, each.failure);
+    if (each.feasible() || std::ranges::find(said, each.planner) != said.end()) continue;
+    said.push_back(each.planner);
+    text += format_item(each.failure);
+  }
+  return text;
+}
+
+// Kinds of which no op has a kernel, where they take time: the networks of the kernels had none.
+std::string lacking(const FiguredModel& model, Seconds all) {
+  constexpr double kWorthSaying = 0.01;
+  std::string text;
+  for (const auto& [kind, each] : model.coverage) {
+    if (each.unmatched_ops < each.ops || each.seconds < kWorthSaying * all) continue;
+    text += fmt::format(
+        "none of its {} ops {} has a kernel of its shapes: the network that was timed seems to have had none\n",
+        each.ops, to_string(kind));
   }
   return text;
 }
@@ -65,6 +80,7 @@ json coverage_json(const Coverage& of) {
 json model_json(const FiguredModel& model) {
   json document = sweep_json({&model.swept, 1}).front();
   document["only_pmm_slowdown"] = model.only_pmm;
+  document["largest_convolution_share"] = model.largest_convolution;
   document["unmatched"] = coverage_json(total(model));
   document["ratios"] = json::array();
   for (const Ratio& ratio : model.ratios) document["ratios"].push_back(ratio.text());
@@ -86,9 +102,9 @@ std::string describe_coverage(const FiguredModel& model) {
   for (const auto& [kind, each] : model.coverage) table.add_row(coverage_cells(std::string(to_string(kind)), each));
   const Coverage sum = total(model);
   table.add_row(coverage_cells("all", sum));
-  return fmt::format("{}unmatched: {} of {} ops ({}), {} of the time with everything in DRAM\n", table.text(),
+  return fmt::format("{}unmatched: {} of {} ops ({}), {} of the time with everything in DRAM\n{}", table.text(),
                      sum.unmatched_ops, sum.ops, percent(share_of(sum.unmatched_ops, sum.ops)),
-                     percent(share_of(sum.unmatched_seconds(), sum.seconds)));
+                     percent(share_of(sum.unmatched_seconds(), sum.seconds)), lacking(model, sum.seconds));
 }
 
 std::string describe_slowdowns(const FiguredModel& model) {

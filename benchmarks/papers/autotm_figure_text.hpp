@@ -20,7 +20,7 @@ std::string describe_operands(const FiguredModel& model);
 
 std::string describe_figure_claims(std::span<const FiguredModel> models);
 
-// {"models": [{as sweep_json(), "only_pmm_slowdown", "ratios", "unmatched": {"ops", "of_ops", "share_of_ops",
+// {"models": [{as sweep_json(), "only_pmm_slowdown", "largest_convolution_share", "ratios", "unmatched": {"ops", "of_ops", "share_of_ops",
 // "share_of_time", "scaled_seconds", "guessed_seconds", "published_placements"}, "kinds": {...}}],
 //  "claims": [{"published", "source", "here", "agrees" (where it can be said)}]}
 nlohmann::json figures_json(std::span<const FiguredModel> models);

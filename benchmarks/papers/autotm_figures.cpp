@@ -12,6 +12,7 @@
 
 #include "benchmarks/papers/autotm_figure_text.hpp"
 #include "sluice/experiment/sweep.hpp"
+#include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/fold.hpp"
 #include "sluice/report/describe_graph.hpp"
 #include "sluice/report/run_record.hpp"
@@ -27,7 +28,7 @@ struct FigureArguments {
   std::string folder, json;
   std::vector<std::string> models{"resnet50", "vgg19", "inception_v4"};
   std::vector<std::string> planners{"first-touch", "autotm-static", "autotm-sync", "sentinel", "joint"};
-  std::vector<std::string> ratios{"8:1", "4:1", "2:1", "1:1", "1:2", "1:4"};
+  std::vector<std::string> ratios{"64:1", "32:1", "16:1", "8:1", "4:1", "2:1", "1:1", "1:2", "1:4"};
 };
 
 Result<std::vector<Ratio>> rising_ratios(const std::vector<std::string>& texts) {
@@ -65,6 +66,18 @@ double only_pmm(const Graph& graph, const Profile& profile, const Machine& machi
   return seconds / costs.compute_seconds();
 }
 
+// The operands of the largest forward convolution.
+Bytes largest_convolution(const Graph& graph) {
+  Bytes largest = 0;
+  for (const Op& op : graph.ops()) {
+    if (op.kind != OpKind::kConv2d) continue;
+    Bytes bytes = 0;
+    for (const TensorId id : distinct_operands(op)) bytes += graph.tensor(id).bytes;
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
 class Figures {
  public:
   Figures(const FigureArguments& arguments, std::vector<Ratio> ratios, const KernelTable& table)
@@ -91,6 +104,8 @@ class Figures {
     figured.ratios = ratios_;
     figured.coverage = published.coverage;
     figured.only_pmm = only_pmm(workload.graph(), published.profile, machine_);
+    figured.largest_convolution =
+        static_cast<double>(largest_convolution(workload.graph())) / static_cast<double>(figured.swept.whole);
     for (const Ratio& ratio : ratios_) {
       const Bytes budget = MemorySize{ratio.share()}.resolve(figured.swept.whole);
       for (const std::string& planner : arguments_.planners) {
@@ -139,7 +154,9 @@ void print_heading(const Machine& machine, const Fit& fit, std::size_t kernels) 
       "{}; copies to DRAM at {} and from it at {}, by all compute threads: nothing computes beside them\n"
       "placements that were not published: the emulation's rule, {:.2f} of the caches usable, {:.0f} us per output\n"
       "Ours fuse what nGraph runs one after the other (batch norm with residual and ReLU; a gradient with its ReLU's):\n"
-      "such an op takes the sum. SGD has a momentum here, a second add. The kernels' networks update nothing else.\n\n",
+      "such an op takes the sum. SGD has a momentum here, as a second add. All tensors are placed, parameters and momenta\n"
+      "too (first touch: before all others); AutoTM placed intermediate ones. joint may besides run ops again or in another\n"
+      "order.\n\n",
       kBatch, kernels, machine.cpu, format_bandwidth(machine.links.front().bandwidth),
       format_bandwidth(machine.links.back().bandwidth), fit.usable_caches, fit.per_output * 1e6);
 }
