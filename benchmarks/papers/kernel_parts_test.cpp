@@ -1,0 +1,80 @@
+#include "benchmarks/papers/kernel_parts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sluice/graph/autodiff/autodiff.hpp"
+#include "sluice/graph/rewrite/fold.hpp"
+#include "sluice/models/model.hpp"
+
+namespace sluice::autotm {
+namespace {
+
+std::vector<TensorId> tensors_of(const std::vector<PartOperand>& operands) {
+  std::vector<TensorId> ids;
+  for (const PartOperand& each : operands) ids.push_back(each.tensor);
+  return ids;
+}
+
+std::vector<std::string_view> names_of(const std::vector<KernelPart>& parts) {
+  std::vector<std::string_view> names;
+  for (const KernelPart& part : parts) names.push_back(part.ops.front());
+  return names;
+}
+
+class KernelParts : public ::testing::Test {
+ protected:
+  KernelParts() {
+    const Graph forward = build_model("resnet20", {.batch = 2}).value();
+    graph = build_training_graph(fold(forward), {.recompute_cheap = false});
+  }
+
+  const Op& first(OpKind kind, Activation activation = Activation::kNone, std::size_t inputs = 0) const {
+    return *std::ranges::find_if(graph.ops(), [&](const Op& op) {
+      return op.kind == kind && op.attributes.activation == activation && (inputs == 0 || op.inputs.size() == inputs);
+    });
+  }
+
+  Graph graph;
+};
+
+TEST_F(KernelParts, OperandsAreInNGraphsOrder) {
+  const Op& data = first(OpKind::kConv2dBackwardData);
+  const KernelPart part = parts_of(graph, data).at(0);
+  EXPECT_EQ(part.ops.front(), "ConvolutionBackpropData");
+  EXPECT_EQ(tensors_of(part.inputs), (std::vector<TensorId>{data.inputs[1], data.inputs[0]}));
+  EXPECT_EQ(tensors_of(part.outputs), data.outputs);
+}
+
+TEST_F(KernelParts, WhatNGraphHasBesidesIsInside) {
+  const Op& convolution = first(OpKind::kConv2d);
+  const KernelPart part = parts_of(graph, convolution).at(0);
+  ASSERT_EQ(part.inputs.size(), 3U);
+  EXPECT_EQ(part.inputs.back().tensor, kInside);  // the bias
+  EXPECT_EQ(part.inputs.back().shape, Shape{graph.tensor(convolution.inputs[1]).shape[0]});
+  const KernelPart weights = parts_of(graph, first(OpKind::kConv2dBackwardWeights)).at(0);
+  ASSERT_EQ(weights.outputs.size(), 2U);
+  EXPECT_EQ(weights.outputs.back().tensor, kInside);
+}
+
+TEST_F(KernelParts, ABatchNormsRowsAreTwoOperandsOfOneTensor) {
+  const Op& norm = first(OpKind::kBatchNorm, Activation::kRelu, 3);
+  const std::vector<KernelPart> parts = parts_of(graph, norm);
+  ASSERT_EQ(names_of(parts), std::vector<std::string_view>{"BatchNormTrainingRelu"});
+  EXPECT_EQ(tensors_of(parts[0].inputs), (std::vector<TensorId>{norm.inputs[1], norm.inputs[1], norm.inputs[0]}));
+  EXPECT_EQ(parts[0].inputs[0].shape, Shape{graph.tensor(norm.inputs[1]).shape[1]});
+  EXPECT_EQ(tensors_of(parts[0].outputs), (std::vector<TensorId>{norm.outputs[0], norm.outputs[1], norm.outputs[1]}));
+}
+
+TEST_F(KernelParts, FusedOpsAreSeveralKernels) {
+  using Names = std::vector<std::string_view>;
+  EXPECT_EQ(names_of(parts_of(graph, first(OpKind::kBatchNorm, Activation::kRelu, 4))),
+            (Names{"BatchNormTraining", "Add", "Relu"}));
+  EXPECT_EQ(names_of(parts_of(graph, first(OpKind::kBatchNormBackward, Activation::kRelu))),
+            (Names{"ReluBackprop", "BatchNormTrainingBackprop"}));
+  EXPECT_EQ(names_of(parts_of(graph, first(OpKind::kSgdUpdate))), (Names{"Add", "Add"}));
+}
+
+TEST_F(KernelParts, OpsThatNGraphHasNotHaveNone) { EXPECT_TRUE(parts_of(graph, first(OpKind::kInput)).empty()); }
+
+}  // namespace
+}  // namespace sluice::autotm
