@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 
 #include "benchmarks/papers/autotm_figure_text.hpp"
 #include "sluice/experiment/sweep.hpp"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/rewrite/fold.hpp"
 #include "sluice/models/model.hpp"

@@ -1,6 +1,7 @@
 #include "benchmarks/papers/kernel_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 

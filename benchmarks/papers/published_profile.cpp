@@ -1,6 +1,8 @@
 #include "benchmarks/papers/published_profile.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "sluice/graph/liveness.hpp"
 
