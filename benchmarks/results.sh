@@ -22,7 +22,7 @@ autotm_runs=()
 for autotm_model in inception_v4_b8 resnet200_b4 vgg19_b8 densenet264_b4; do
   autotm_runs+=("autotm_${autotm_model}_8to1" "autotm_${autotm_model}_4to1" "autotm_${autotm_model}_1to1")
 done
-autotm_runs+=(autotm_pcie3_resnet50_b16 autotm_pcie3_inception_v3_b8 autotm_pcie3_vgg16_b8 autotm_pcie3_mobilenet_v1_b32)
+autotm_runs+=(autotm_pcie3_resnet50_b16 autotm_pcie3_vgg16_b8)
 
 names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32
   resnet32_b128_1thread resnet50_budgets resnet32_pcie3 resnet20_learns
@@ -104,11 +104,11 @@ joint_model() {  # NAME MODEL_bBATCH ARG...
   joint "$1" "${2%_b*}" --batch "${2##*_b}" "${more[@]}" "${@:3}"
 }
 
-autotm() {  # NAME MODEL_bBATCH SHARE: beside what the system or the hardware does; op times measured by placement before
+autotm() {  # NAME MODEL_bBATCH SHARE STARTS: beside what the system or the hardware does; op times measured by placement before
   local model=${2%_b*} batch=${2##*_b} more=()
   [[ $model != vgg* ]] || more=(--lr 0.001)
   "$sluice" profile "$model" --batch "$batch" --slow optane --placements >/dev/null 2>&1
-  keep "$1" "$sluice" compare "$model" --batch "$batch" --slow optane --fast "$3" --starts 1 --steps 7 "${more[@]}" \
+  keep "$1" "$sluice" compare "$model" --batch "$batch" --slow optane --fast "$3" --starts "$4" --steps 5 "${more[@]}" \
     --planners first-touch,memory-mode,autotm-static,autotm-sync,joint --spill-dir "$spill" --json "$out/$1.json"
 }
 
@@ -121,7 +121,7 @@ joint_onnx() {  # NAME MODEL ARG...: as PyTorch writes it
 autotm_pcie() {  # NAME MODEL_bBATCH
   local model=${2%_b*} batch=${2##*_b} more=()
   [[ $model != vgg* ]] || more=(--lr 0.001)
-  keep "$1" "$sluice" compare "$model" --batch "$batch" --slow pcie3 --fast 20% --starts 1 --steps 7 "${more[@]}" \
+  keep "$1" "$sluice" compare "$model" --batch "$batch" --slow pcie3 --fast 20% --starts 1 --steps 6 "${more[@]}" \
     --planners um,on-demand,autotm-sync,autotm-async,joint --spill-dir "$spill" --json "$out/$1.json"
 }
 
@@ -288,10 +288,13 @@ because a process for each planner holds all of the model in this machine's 24 G
     joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
     pytorch_joint) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 bert_base:8 --sluice joint@20% \
       --rivals checkpoint,disk --rounds 3 --warmup 1 --alone 1 --spill-dir "$spill" --json "$out/$1.json" ;;
+    autotm_figures)  # AutoTM's tables as text: benchmarks/papers/autotm_data.hpp
+      keep "$1" build/release/benchmarks/papers/autotm_figures "${AUTOTM_TABLES:?names the folder of fuzz_kernels.csv and fuzz_times.csv}" \
+        --json "$out/$1.json" ;;
     autotm_pcie3_*) autotm_pcie "$1" "${1#autotm_pcie3_}" ;;
-    autotm_*_8to1) autotm "$1" "$(model_in "$1")" 11.1% ;;
-    autotm_*_4to1) autotm "$1" "$(model_in "$1")" 20% ;;
-    autotm_*_1to1) autotm "$1" "$(model_in "$1")" 50% ;;
+    autotm_*_8to1) autotm "$1" "$(model_in "$1")" 11.1% 1 ;;
+    autotm_*_4to1) autotm "$1" "$(model_in "$1")" 20% 2 ;;
+    autotm_*_1to1) autotm "$1" "$(model_in "$1")" 50% 2 ;;
     smallest_budgets) keep "$1" benchmarks/smallest_budgets.py --spill-dir "$spill" --json "$out/$1.json" ;;
     finer_resnet50_b16) keep "$1" "$sluice" compare resnet50 --batch 16 --fast 4% --smallest-feasible --finer-slices 4 --planners sentinel,joint \
       --steps 5 --spill-dir "$spill" --json "$out/$1.json" ;;
