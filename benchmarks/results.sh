@@ -288,9 +288,8 @@ because a process for each planner holds all of the model in this machine's 24 G
     joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
     pytorch_joint) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 bert_base:8 --sluice joint@20% \
       --rivals checkpoint,disk --rounds 3 --warmup 1 --alone 1 --spill-dir "$spill" --json "$out/$1.json" ;;
-    autotm_figures)  # AutoTM's tables as text: benchmarks/papers/autotm_data.hpp
-      keep "$1" build/release/benchmarks/papers/autotm_figures "${AUTOTM_TABLES:?names the folder of fuzz_kernels.csv and fuzz_times.csv}" \
-        --json "$out/$1.json" ;;
+    autotm_figures)  # not among all: needs AutoTM's tables as text (benchmarks/papers/autotm_data.hpp) in $spill/autotm
+      keep "$1" build/release/benchmarks/papers/autotm_figures "$spill/autotm" --json "$out/$1.json" ;;
     autotm_pcie3_*) autotm_pcie "$1" "${1#autotm_pcie3_}" ;;
     autotm_*_8to1) autotm "$1" "$(model_in "$1")" 11.1% 1 ;;
     autotm_*_4to1) autotm "$1" "$(model_in "$1")" 20% 2 ;;
