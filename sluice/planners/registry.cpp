@@ -20,8 +20,8 @@ namespace sluice {
 // A line for each planner, in the order of --help. NAME_planner() is defined in the planner's own file.
 #define SLUICE_PLANNERS(entry)                                                                                       \
   entry(fast_only) entry(slow_only) entry(first_touch) entry(on_demand) entry(sentinel) entry(redl) entry(chen_sqrt) \
-      entry(deferred_updates) entry(kernel_choice) entry(autotm_static) entry(autotm_sync) entry(autotm_async)       \
-          entry(joint)
+      entry(deferred_updates) entry(kernel_choice) entry(vdnn) entry(superneurons) entry(capuchin) entry(home)       \
+          entry(autotm_static) entry(autotm_sync) entry(autotm_async) entry(joint)
 
 #define SLUICE_DECLARE_PLANNER(name) PlannerEntry name##_planner();
 SLUICE_PLANNERS(SLUICE_DECLARE_PLANNER)

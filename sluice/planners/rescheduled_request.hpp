@@ -53,6 +53,7 @@ class RescheduledRequest {
                  .machine = request.machine,
                  .budgets = request.budgets,
                  .additions = additions,
+                 .settings = request.settings,
                  .draft = request.draft,
                  .watch = request.watch} {
     if (request.accesses == nullptr) return;

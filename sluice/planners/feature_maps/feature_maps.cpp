@@ -1,0 +1,40 @@
+#include "sluice/planners/feature_maps/feature_maps.hpp"
+
+#include <algorithm>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/planners/schedule/making_again.hpp"
+
+namespace sluice {
+
+RescheduledRequest without_repetitions(const PlanRequest& request) {
+  std::vector<bool> left_out(request.graph.ops().size(), false);
+  for (const Repetition& each : repetitions(request.graph)) left_out[as_index(each.op)] = true;
+  std::vector<OpIndex> schedule;
+  for (OpIndex op = 0; op < request.graph.op_count(); ++op) {
+    if (!left_out[as_index(op)]) schedule.push_back(op);
+  }
+  return RescheduledRequest(request, std::move(schedule));
+}
+
+std::vector<FeatureMap> find_feature_maps(const Graph& graph, const Liveness& liveness) {
+  const auto turn =
+      static_cast<OpIndex>(std::ranges::find_if(graph.ops(), [](const Op& op) { return op.phase != Phase::kForward; }) -
+                           graph.ops().begin());
+  std::vector<FeatureMap> maps;
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const std::vector<Use>& uses = liveness.uses[id];
+    const Role role = graph.tensor(id).role;
+    const auto behind = std::ranges::find_if(uses, [&](const Use& use) { return use.op >= turn; });
+    if (behind == uses.begin() || behind == uses.end() || !behind->reads) continue;
+    if (is_persistent(role) || role == Role::kOutput) continue;
+    FeatureMap map{.tensor = id, .last_forward_use = (behind - 1)->op, .first_backward_use = behind->op};
+    for (auto use = uses.begin(); use != behind; ++use) map.writer = use->writes ? use->op : map.writer;
+    map.can_be_made_again = can_be_made_again(graph, {map.writer, id});
+    maps.push_back(map);
+  }
+  std::ranges::stable_sort(maps, {}, &FeatureMap::writer);
+  return maps;
+}
+
+}  // namespace sluice

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include "sluice/planners/feature_maps/swap_schedules.hpp"
+#include "sluice/planners/rescheduled_request.hpp"
+#include "sluice/planners/schedule/making_again.hpp"
+#include "sluice/planners/schedule/pack.hpp"
+
+namespace sluice {
+namespace {
+
+std::vector<TensorId> tensors_with(const FeatureMapPlan& wanted, FeatureMapAction action) {
+  std::vector<TensorId> tensors;
+  for (std::size_t i = 0; i < wanted.maps.size(); ++i) {
+    if (wanted.actions[i] == action) tensors.push_back(wanted.maps[i].tensor);
+  }
+  return tensors;
+}
+
+Result<std::vector<OpIndex>> schedule_with_actions(const Graph& graph, const FeatureMapPlan& wanted) {
+  // What the backward pass does not read is forgotten as well: it would have to wait there for what is made again of it.
+  IdVector<TensorId, bool> forgotten(graph.tensors().size(), true);
+  for (std::size_t i = 0; i < wanted.maps.size(); ++i) {
+    forgotten[wanted.maps[i].tensor] = wanted.actions[i] == FeatureMapAction::kRecompute;
+  }
+  const Forgetting forgetting{.forgets = [&](const OpValue& value) { return forgotten[value.tensor]; }};
+  return schedule_making_again(graph, forgetting, wanted.planner);
+}
+
+PlanBuilder build(const PlanRequest& step, const Liveness& liveness, TierId slow, const std::vector<TensorId>& swapped,
+                  const std::vector<TensorSchedule>& schedules) {
+  PlanBuilder builder(step.graph, step.machine);
+  IdVector<TensorId, bool> added(step.graph.tensors().size(), false);
+  for (std::size_t i = 0; i < swapped.size(); ++i) {
+    add_tensor_schedule(builder, step.graph, liveness, swapped[i], slow, schedules[i]);
+    added[swapped[i]] = true;
+  }
+  for (TensorId id = 0; id < step.graph.tensor_count(); ++id) {
+    if (added[id]) continue;
+    add_tensor_schedule(builder, step.graph, liveness, id, kFastTier,
+                        always_fast(liveness, id, is_persistent(step.graph.tensor(id).role)));
+  }
+  return builder;
+}
+
+Result<Plan> packed_plan(const PlanRequest& step, const FeatureMapPlan& wanted) {
+  const Liveness liveness = analyze_liveness(step.graph);
+  const std::vector<TensorId> swapped = tensors_with(wanted, FeatureMapAction::kSwap);
+  if (swapped.empty()) return build(step, liveness, kFastTier, {}, {}).finish(step.budgets);
+  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers(wanted.planner, step.machine));
+  const SwapSchedules swaps(step, liveness, slow.front(), swapped, wanted.pace);
+  const auto within = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
+    const auto schedules = swaps.within(capacities[kFastTier]);
+    if (!schedules) return std::nullopt;
+    return build(step, liveness, slow.front().id, swapped, *schedules);
+  };
+  SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(step, step.budgets, within));
+  return pack_with_more_capacity(step, std::move(packed), within).plan;
+}
+
+}  // namespace
+
+Result<Plan> plan_actions(const PlanRequest& request, const FeatureMapPlan& wanted) {
+  SLUICE_ASSIGN(std::vector<OpIndex> schedule, schedule_with_actions(request.graph, wanted));
+  const RescheduledRequest step(request, std::move(schedule));
+  Result<Plan> plan = packed_plan(step.request(), wanted);
+  if (plan.ok()) return step.for_given_graph(std::move(plan).value());
+  if (plan.error().code != ErrorCode::kInfeasible) return plan;
+  return Error{ErrorCode::kInfeasible,
+               fmt::format("{}: what it keeps of {} does not fit into {} of fast memory. Raise --fast, or name another "
+                           "planner",
+                           wanted.planner, request.graph.name, format_bytes(request.budgets[kFastTier]))};
+}
+
+}  // namespace sluice

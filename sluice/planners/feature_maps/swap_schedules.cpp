@@ -1,0 +1,117 @@
+#include "sluice/planners/feature_maps/swap_schedules.hpp"
+
+#include <algorithm>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/plan/rooms.hpp"
+
+namespace sluice {
+namespace {
+
+bool covers(const Interval<OpIndex>& ops, OpIndex op) { return ops.begin <= op && op < ops.end; }
+
+// The first op that is none of the forward pass.
+OpIndex turn_of(const Graph& graph) {
+  const auto found = std::ranges::find_if(graph.ops(), [](const Op& op) { return op.phase != Phase::kForward; });
+  return static_cast<OpIndex>(found - graph.ops().begin());
+}
+
+}  // namespace
+
+SwapSchedules::SwapSchedules(const PlanRequest& step, const Liveness& liveness, const SlowTier& slow,
+                             const std::vector<TensorId>& tensors, SwapPace pace)
+    : graph_(step.graph),
+      liveness_(liveness),
+      costs_(step.graph, step.profile, step.machine),
+      slow_(slow),
+      pace_(pace),
+      turn_(turn_of(step.graph)),
+      kept_(step.graph.ops().size(), 0) {
+  Seconds clock = 0;
+  for (OpIndex op = 0; op < graph_.op_count(); ++op) ends_.push_back(clock += costs_.op_seconds(op));
+  find_swaps(tensors);
+  add_loads(tensors);
+}
+
+void SwapSchedules::find_swaps(const std::vector<TensorId>& tensors) {
+  std::vector<std::pair<OpIndex, std::size_t>> order;  // by last use in the forward pass
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    stay_.push_back(always_fast(liveness_, tensors[i], false));
+    const std::vector<Use>& uses = liveness_.uses[tensors[i]];
+    const auto behind = std::ranges::find_if(uses, [&](const Use& use) { return use.op >= turn_; });
+    // An op that is repeated for another of its results makes this one again, too: then nobody reads the first one there.
+    if (behind != uses.begin() && behind != uses.end()) order.emplace_back((behind - 1)->op, i);
+  }
+  std::ranges::sort(order);
+  for (const auto& [op, i] : order) {
+    Swap swap = swap_of(tensors[i]);
+    swap.index = i;
+    const OpIndex here_by = swap.comes.here_by > 0 ? swap.comes.here_by : swap.comes.first_use;
+    if (swap.comes.ops.begin < here_by) swaps_.push_back(swap);
+  }
+}
+
+SwapSchedules::Swap SwapSchedules::swap_of(TensorId id) {
+  const std::vector<Use>& uses = liveness_.uses[id];
+  const auto first = std::ranges::find_if(uses, [&](const Use& use) { return use.op >= turn_; });
+  const Use last = *(first - 1);
+  const bool by_layer = pace_ == SwapPace::kByLayer;
+  // By layer it leaves beside the op that reads it last, unless that op writes it, too.
+  FastPiece leaves{.ops = {liveness_.ranges[id].begin, by_layer ? last.op + 1 : end_by_clock(id, last.op)},
+                   .first_use = uses.front().op,
+                   .last_use = last.op,
+                   .evict_after = by_layer && !last.writes ? last.op - 1 : last.op,
+                   .leaves = Cause::kNotNeededSoon};
+  const int reader = liveness_.span_of_op[first->op];
+  FastPiece comes{.ops = {std::max(liveness_.spans[reader - 1].ops.begin, leaves.ops.end), liveness_.ranges[id].end},
+                  .first_use = first->op,
+                  .last_use = uses.back().op,
+                  .evict_after = uses.back().op,
+                  .here_by = by_layer ? liveness_.spans[reader].ops.begin : 0,
+                  .comes = Cause::kAhead};
+  return {.bytes = stored_bytes(graph_.tensor(id)), .leaves = leaves, .comes = comes};
+}
+
+OpIndex SwapSchedules::end_by_clock(TensorId id, OpIndex last) {
+  const Load load{id, stored_bytes(graph_.tensor(id)), Encoding::kNone};
+  out_until_ = std::max(out_until_, ends_[as_index(last)]) + costs_.transfer_seconds(slow_.outward, load);
+  const auto done = static_cast<OpIndex>(std::ranges::lower_bound(ends_, out_until_) - ends_.begin());
+  return std::clamp(done + 1, last + 1, graph_.op_count());
+}
+
+void SwapSchedules::add_loads(const std::vector<TensorId>& tensors) {
+  IdVector<TensorId, bool> moves(graph_.tensors().size(), false);
+  for (const Swap& each : swaps_) moves[tensors[each.index]] = true;
+  for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+    if (moves[id]) continue;
+    const Bytes bytes = room_for(graph_.tensor(id), kFastTier, false).bytes;
+    const Interval<OpIndex> range = liveness_.ranges[id];
+    for (OpIndex op = range.begin; op < range.end; ++op) kept_[as_index(op)] += bytes;
+  }
+}
+
+std::optional<std::vector<TensorSchedule>> SwapSchedules::within(Bytes capacity) const {
+  std::vector<Swap> swaps = swaps_;
+  for (OpIndex op = 0; op < graph_.op_count(); ++op) {
+    Bytes load = kept_[as_index(op)];
+    for (const Swap& each : swaps) load += covers(each.leaves.ops, op) || covers(each.comes.ops, op) ? each.bytes : 0;
+    for (Swap& each : swaps) {  // the front of the list first
+      if (load <= capacity || pace_ == SwapPace::kByLayer) break;
+      if (!covers(each.leaves.ops, op) || op <= each.leaves.last_use) continue;
+      each.leaves.ops.end = op;
+      load -= each.bytes;
+    }
+    for (Swap& each : swaps) {
+      if (load <= capacity || pace_ == SwapPace::kByLayer) break;
+      if (!covers(each.comes.ops, op) || op >= each.comes.first_use - 1) continue;
+      each.comes.ops.begin = op + 1;
+      load -= each.bytes;
+    }
+    if (load > capacity) return std::nullopt;
+  }
+  std::vector<TensorSchedule> schedules = stay_;
+  for (const Swap& each : swaps) schedules[each.index] = {.pieces = {each.leaves, each.comes}};
+  return schedules;
+}
+
+}  // namespace sluice

@@ -1,0 +1,57 @@
+// When feature maps that are swapped leave and come back (HOME's algorithm 2 as a plan).
+//
+//   ops        0  1  2  3  4  5  6  7  8  9        a layer: two ops
+//   a             w  r              |        r     the backward pass begins at 6
+//   its room      [-----tail)          [win--)     it leaves behind op 2; comes from the layer before the reader's on
+//
+// A tail lasts until the way out, which carries one tensor after the other, should be done with it by the clock. While
+// ops before that find no room, the tensors that left first are waited for first (the front of HOME's swap-out list).
+// Where that is not enough, what comes back comes later. O(ops x tensors swapped) at worst.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sluice/planners/feature_maps/feature_maps.hpp"
+#include "sluice/planners/schedule/slow_tier.hpp"
+#include "sluice/planners/schedule/tensor_schedule.hpp"
+#include "sluice/profile/cost_model.hpp"
+
+namespace sluice {
+
+class SwapSchedules {
+ public:
+  // `tensors`: those that are swapped. `step`: its ops run as often as they are to. Both must outlive this object.
+  SwapSchedules(const PlanRequest& step, const Liveness& liveness, const SlowTier& slow,
+                const std::vector<TensorId>& tensors, SwapPace pace);
+
+  // By tensor; one that would be back before it is gone stays. Nothing where the ops' operands, with what is kept, do
+  // not fit.
+  std::optional<std::vector<TensorSchedule>> within(Bytes capacity) const;
+
+ private:
+  struct Swap {
+    std::size_t index = 0;  // of the tensor
+    Bytes bytes = 0;
+    FastPiece leaves, comes;
+  };
+
+  void find_swaps(const std::vector<TensorId>& tensors);
+  Swap swap_of(TensorId id);
+  OpIndex end_by_clock(TensorId id, OpIndex last);
+  void add_loads(const std::vector<TensorId>& tensors);
+
+  const Graph& graph_;
+  const Liveness& liveness_;
+  CostModel costs_;
+  SlowTier slow_;
+  SwapPace pace_;
+  OpIndex turn_;                      // the first op that is none of the forward pass
+  std::vector<Seconds> ends_;         // by op: when it ends, if nothing waits
+  Seconds out_until_ = 0;             // when the way out is free
+  std::vector<Swap> swaps_;           // in the order in which they leave
+  std::vector<TensorSchedule> stay_;  // by tensor: what it is where it is not swapped after all
+  std::vector<Bytes> kept_;           // by op: of all that does not move
+};
+
+}  // namespace sluice

@@ -1,0 +1,56 @@
+// vdnn (Rhu, Gimelshein, Clemons, Zulfiqar, Keckler, MICRO 2016, as HOME section 4.1 and Sentinel section VII-C describe
+// it): inputs of convolutions leave in the forward pass and come back in the backward pass, layer by layer. A layer is
+// over when its copy is.
+//
+//   vdnn          inputs of convolutions
+//   vdnn:all=1    all feature maps
+//
+// What it decides does not depend on the budget: it fits or it does not.
+#include <algorithm>
+
+#include "sluice/planners/feature_maps/feature_maps.hpp"
+
+namespace sluice {
+namespace {
+
+const std::vector<PlannerSetting>& vdnn_settings() {
+  static const std::vector<PlannerSetting> all{
+      {"all", "1: all feature maps, 0: inputs of convolutions", 0, 0, 1, true}};
+  return all;
+}
+
+bool is_input_of_convolution(const Graph& graph, const FeatureMap& map) {
+  return std::ranges::any_of(graph.ops(), [&](const Op& op) {
+    return op.kind == OpKind::kConv2d && op.phase == Phase::kForward && op.inputs.front() == map.tensor;
+  });
+}
+
+Result<Plan> plan_vdnn_step(const PlanRequest& request) {
+  const bool all = !request.settings.empty() && request.settings.front() != 0;
+  FeatureMapPlan wanted{.planner = "vdnn",
+                        .maps = find_feature_maps(request.graph, analyze_liveness(request.graph)),
+                        .pace = SwapPace::kByLayer};
+  for (const FeatureMap& map : wanted.maps) {
+    const bool swaps = all || is_input_of_convolution(request.graph, map);
+    wanted.actions.push_back(swaps ? FeatureMapAction::kSwap : FeatureMapAction::kKeep);
+  }
+  return plan_actions(request, wanted);
+}
+
+Result<Plan> plan_vdnn(const PlanRequest& request) {
+  const RescheduledRequest step = without_repetitions(request);
+  SLUICE_ASSIGN(Plan plan, plan_vdnn_step(step.request()));
+  return step.for_given_graph(std::move(plan));
+}
+
+}  // namespace
+
+PlannerEntry vdnn_planner() {
+  return {.name = "vdnn",
+          .summary = "inputs of convolutions swapped, layer by layer (Rhu et al. 2016)",
+          .plan = plan_vdnn,
+          .keeps_short_lived_fast = true,
+          .settings = vdnn_settings()};
+}
+
+}  // namespace sluice

@@ -1,0 +1,196 @@
+#include "sluice/planners/home/evaluator.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/op_traits.hpp"
+#include "sluice/plan/rooms.hpp"
+#include "sluice/planners/schedule/making_again.hpp"
+
+namespace sluice {
+
+bool PolicyCost::operator<(const PolicyCost& other) const {
+  if (feasible != other.feasible) return feasible;
+  return feasible ? seconds < other.seconds : excess < other.excess;
+}
+
+PolicyEvaluator::PolicyEvaluator(const PlanRequest& request, const std::vector<FeatureMap>& maps, const SlowTier& slow,
+                                 Bytes capacity)
+    : costs_(request.graph, request.profile, request.machine), capacity_(capacity) {
+  const Liveness liveness = analyze_liveness(request.graph);
+  for (const FeatureMap& map : maps) {
+    const Bytes bytes = stored_bytes(request.graph.tensor(map.tensor));
+    const Load load{map.tensor, bytes, Encoding::kNone};
+    maps_.push_back({.bytes = bytes,
+                     .out = costs_.transfer_seconds(slow.outward, load),
+                     .in = costs_.transfer_seconds(slow.inward, load)});
+  }
+  find_stages(request, maps, liveness);
+  find_others(request.graph, maps, liveness);
+  find_making(request, maps);
+}
+
+void PolicyEvaluator::find_stages(const PlanRequest& request, const std::vector<FeatureMap>& maps,
+                                  const Liveness& liveness) {
+  for (OpIndex op = 0; op < request.graph.op_count(); ++op) stages_.push_back({.seconds = costs_.op_seconds(op)});
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    stages_[as_index(liveness.ranges[maps[i].tensor].begin)].made.push_back(i);
+    stages_[as_index(maps[i].last_forward_use)].read_last.push_back(i);
+    stages_[as_index(maps[i].first_backward_use)].read_first.push_back(i);
+    stages_[as_index(liveness.ranges[maps[i].tensor].end - 1)].dies.push_back(i);
+    const LayerSpan& before = liveness.spans[liveness.span_of_op[maps[i].first_backward_use] - 1];
+    stages_[as_index(std::max(before.ops.begin, maps[i].last_forward_use + 1))].comes.push_back(i);
+  }
+}
+
+void PolicyEvaluator::find_others(const Graph& graph, const std::vector<FeatureMap>& maps, const Liveness& liveness) {
+  std::vector<Bytes> bytes;
+  for (const Tensor& tensor : graph.tensors()) bytes.push_back(room_for(tensor, kFastTier, false).bytes);
+  for (const FeatureMap& map : maps) bytes[as_index(map.tensor)] = 0;
+  const std::vector<Bytes> live = live_bytes(liveness, bytes);
+  for (std::size_t op = 0; op < stages_.size(); ++op) stages_[op].others = stages_[op].across = live[op];
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Interval<OpIndex> range = liveness.ranges[id];
+    if (!range.empty() && !is_persistent(graph.tensor(id).role)) {
+      stages_[as_index(range.begin)].across -= bytes[as_index(id)];
+    }
+  }
+}
+
+void PolicyEvaluator::find_making(const PlanRequest& request, const std::vector<FeatureMap>& maps) {
+  const Graph& graph = request.graph;
+  const std::vector<std::vector<OpValue>> reads = values_read(graph);
+  std::vector<std::size_t> map_of(graph.ops().size(), maps.size());  // by writer
+  for (std::size_t i = 0; i < maps.size(); ++i) map_of[as_index(maps[i].writer)] = i;
+  std::vector<bool> is_map(graph.tensors().size(), false);
+  for (const FeatureMap& map : maps) is_map[as_index(map.tensor)] = true;
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    std::vector<OpIndex> makers{maps[i].writer};
+    for (std::size_t at = 0; at < makers.size(); ++at) {
+      maps_[i].again += costs_.op_seconds(makers[at]);
+      Bytes beside = 0;
+      for (const TensorId id : distinct_operands(graph.op(makers[at]))) {
+        const bool counts = !is_map[as_index(id)] && !is_persistent(graph.tensor(id).role);
+        beside += counts ? room_for(graph.tensor(id), kFastTier, false).bytes : 0;
+      }
+      maps_[i].beside = std::max(maps_[i].beside, beside);
+      for (const OpValue& value : reads[as_index(makers[at])]) {
+        if (value.writer < 0 || graph.op(value.writer).phase != Phase::kForward) continue;
+        const std::size_t from = map_of[as_index(value.writer)];
+        if (from < maps.size() && from != i) {
+          if (std::ranges::find(maps_[i].from, from) == maps_[i].from.end()) maps_[i].from.push_back(from);
+        } else if (std::ranges::find(makers, value.writer) == makers.end()) {
+          makers.push_back(value.writer);
+        }
+      }
+    }
+  }
+}
+
+Bytes PolicyEvaluator::least_bytes() const { return std::ranges::max(stages_, {}, &Stage::others).others; }
+
+// One evaluation.
+class PolicyEvaluator::Run {
+ public:
+  Run(const PolicyEvaluator& evaluator, const Policy& policy, Scratch& scratch)
+      : all_(evaluator), policy_(policy), scratch_(scratch) {
+    scratch.gone.assign(policy.size(), 0);
+    scratch.here.assign(policy.size(), 0);
+    scratch.at_hand.assign(policy.size(), 0);
+    scratch.leaving.clear();
+  }
+
+  PolicyCost run() {
+    for (const Stage& stage : all_.stages_) {
+      for (const std::size_t map : stage.made) appears(map);
+      for (const std::size_t map : stage.comes) fetch(map);
+      for (const std::size_t map : stage.read_first) bring(map, stage);
+      make_room(stage.others);
+      if (excess_ > 0) return {.excess = excess_};
+      clock_ += stage.seconds;
+      for (const std::size_t map : stage.read_last) leaves(map);
+      for (const std::size_t map : stage.dies) disappears(map);
+    }
+    return {.feasible = true, .seconds = clock_};
+  }
+
+ private:
+  bool swaps(std::size_t map) const { return policy_[map] == FeatureMapAction::kSwap; }
+
+  void appears(std::size_t map) {
+    scratch_.at_hand[map] = 1;
+    memory_ += all_.maps_[map].bytes;
+  }
+  void disappears(std::size_t map) {
+    if (scratch_.at_hand[map] == 0) return;
+    scratch_.at_hand[map] = 0;
+    memory_ -= all_.maps_[map].bytes;
+  }
+
+  void leaves(std::size_t map) {
+    if (policy_[map] == FeatureMapAction::kRecompute) disappears(map);
+    if (!swaps(map)) return;
+    out_free_ = std::max(out_free_, clock_) + all_.maps_[map].out;
+    scratch_.gone[map] = out_free_;
+    scratch_.leaving.push_back(map);
+  }
+
+  // One backward layer ahead, or for an op that makes something of it again.
+  void fetch(std::size_t map) {
+    if (!swaps(map) || scratch_.here[map] > 0) return;
+    let_go_until(map);
+    in_free_ = std::max({in_free_, clock_, scratch_.gone[map]}) + all_.maps_[map].in;
+    scratch_.here[map] = in_free_;
+    if (scratch_.at_hand[map] == 0) appears(map);
+  }
+
+  // What comes back before it is gone has been there all the time.
+  void let_go_until(std::size_t map) {
+    const auto found =
+        std::find(scratch_.leaving.begin() + static_cast<std::ptrdiff_t>(first_), scratch_.leaving.end(), map);
+    if (found == scratch_.leaving.end()) return;
+    scratch_.leaving.erase(found);
+  }
+
+  // By the stage that reads it first.
+  void bring(std::size_t map, const Stage& stage) {
+    if (swaps(map)) {
+      fetch(map);
+      clock_ = std::max(clock_, scratch_.here[map]);
+    } else if (scratch_.at_hand[map] == 0) {
+      make_again(map, stage);
+    }
+  }
+
+  void make_again(std::size_t map, const Stage& stage) {
+    for (const std::size_t from : all_.maps_[map].from) bring(from, stage);
+    clock_ += all_.maps_[map].again;
+    appears(map);
+    make_room(stage.across + all_.maps_[map].beside);
+  }
+
+  // Lines 3 to 9 of algorithm 2.
+  void make_room(Bytes others) {
+    const std::vector<std::size_t>& leaving = scratch_.leaving;
+    while (first_ < leaving.size() && (scratch_.gone[leaving[first_]] <= clock_ || memory_ + others > all_.capacity_)) {
+      clock_ = std::max(clock_, scratch_.gone[leaving[first_]]);
+      disappears(leaving[first_++]);
+    }
+    excess_ = std::max(excess_, memory_ + others - all_.capacity_);
+  }
+
+  const PolicyEvaluator& all_;
+  const Policy& policy_;
+  Scratch& scratch_;
+  std::size_t first_ = 0;  // of the swap-out list: those before it are gone
+  Seconds clock_ = 0, out_free_ = 0, in_free_ = 0;
+  Bytes memory_ = 0;
+  Bytes excess_ = 0;  // of what was needed at most, over the capacity
+};
+
+PolicyCost PolicyEvaluator::evaluate(const Policy& policy, Scratch& scratch) const {
+  return Run(*this, policy, scratch).run();
+}
+
+}  // namespace sluice

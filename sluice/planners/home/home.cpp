@@ -1,0 +1,116 @@
+// home (He, Chen, Chen, Li, Yang, Chen, Shou, "HOME: A Holistic GPU Memory Management Framework for Deep Learning", TPDS
+// 2023): for every feature map at once one of three actions, by a particle swarm over the whole step.
+// docs/planners/home.md says what is the paper's and what is ours.
+//
+// The swarm (swarm.hpp) asks the evaluator (evaluator.hpp) what a policy takes; its best policy becomes a plan. A plan
+// counts by the op, and has to be packed; where it does not fit, the swarm searches again for a little less memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sluice/planners/home/swarm.hpp"
+#include "sluice/planners/schedule/slow_tier.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int kMostSearches = 6;
+constexpr double kShrink = 0.96;   // of the capacity of the search before
+constexpr int kMostOfADraft = 30;  // particles, and iterations
+
+// In the order of home_settings().
+enum class HomeSetting { kParticles, kIterations, kPatience, kThreads, kSeed };
+
+const std::vector<PlannerSetting>& home_settings() {
+  static const std::vector<PlannerSetting> all{
+      {"particles", "policies that search together", 500, 1, 1e6, true},
+      {"iterations", "of the swarm, at most", 500, 1, 1e6, true},
+      {"patience", "iterations without a better policy after which it ends; 0: all are run", 30, 0, 1e6, true},
+      {"threads", "that search; the plan does not depend on it", 2, 1, 256, true},
+      {"seed", "of the policies to begin with", 0, 0, 1e9, true}};
+  return all;
+}
+
+SwarmOptions options_of(const PlanRequest& request) {
+  const auto setting = [&](HomeSetting which) {
+    const auto index = static_cast<std::size_t>(which);
+    return request.settings.empty() ? home_settings()[index].value : request.settings[index];
+  };
+  const int most = request.draft ? kMostOfADraft : std::numeric_limits<int>::max();
+  return {.particles = std::min(most, static_cast<int>(setting(HomeSetting::kParticles))),
+          .iterations = std::min(most, static_cast<int>(setting(HomeSetting::kIterations))),
+          .patience = static_cast<int>(setting(HomeSetting::kPatience)),
+          .threads = static_cast<int>(setting(HomeSetting::kThreads)),
+          .seed = static_cast<std::uint64_t>(setting(HomeSetting::kSeed))};
+}
+
+void describe_in(Plan& plan, const SwarmResult& result, int searches) {
+  const auto seconds = [](Seconds each) { return fmt::format("{:.6f}", each); };
+  const auto count = [&](FeatureMapAction action) {
+    return fmt::format("{}", std::ranges::count(result.best, action));
+  };
+  plan.planner_config = {{"kept", count(FeatureMapAction::kKeep)},
+                         {"swapped", count(FeatureMapAction::kSwap)},
+                         {"made_again", count(FeatureMapAction::kRecompute)},
+                         {"evaluated_seconds", seconds(result.cost.seconds)},
+                         {"iterations", fmt::format("{}", result.iterations.size())},
+                         {"evaluations", fmt::format("{}", result.evaluations)},
+                         {"evaluations_skipped", fmt::format("{}", result.skipped)},
+                         {"searches", fmt::format("{}", searches)}};
+  for (std::size_t i = 0; i < result.iterations.size(); i = 2 * i + 1) {  // figure 8: 1, 2, 4, 8 ...
+    const SwarmIteration& each = result.iterations[i];
+    plan.planner_config.emplace_back(
+        fmt::format("iteration_{}", i + 1),
+        each.feasible == 0 ? "no feasible policy"
+                           : fmt::format("worst {}, average {}, best {}, {} feasible", seconds(each.worst),
+                                         seconds(each.average), seconds(each.best), each.feasible));
+  }
+  if (result.stopped) plan.planner_config.emplace_back("stopped_early", "the best policy until then");
+}
+
+Result<Plan> plan_home_step(const PlanRequest& request) {
+  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("home", request.machine));
+  FeatureMapPlan wanted{.planner = "home", .maps = find_feature_maps(request.graph, analyze_liveness(request.graph))};
+  wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kKeep);
+  if (Result<Plan> kept = plan_actions(request, wanted); kept.ok() || wanted.maps.empty()) return kept;
+  Bytes capacity = request.budgets[kFastTier];
+  Result<Plan> plan = Error{ErrorCode::kInfeasible, "home: no policy fits"};
+  for (int search = 1; search <= kMostSearches; ++search) {
+    const PolicyEvaluator evaluator(request, wanted.maps, slow.front(), capacity);
+    if (evaluator.least_bytes() > capacity) return plan;
+    const SwarmResult found = search_by_swarm(
+        evaluator, wanted.maps, options_of(request), [&] { return request.stopped(); },
+        [&](double done, const PolicyCost& best) {
+          request.report(done, best.feasible ? std::optional(best.seconds) : std::nullopt);
+        });
+    if (!found.cost.feasible) return plan;
+    wanted.actions = found.best;
+    plan = plan_actions(request, wanted);
+    if (plan.ok()) {
+      describe_in(*plan, found, search);
+      return plan;
+    }
+    if (plan.error().code != ErrorCode::kInfeasible) return plan;
+    capacity = static_cast<Bytes>(kShrink * static_cast<double>(capacity));
+  }
+  return plan;
+}
+
+Result<Plan> plan_home(const PlanRequest& request) {
+  const RescheduledRequest step = without_repetitions(request);
+  SLUICE_ASSIGN(Plan plan, plan_home_step(step.request()));
+  return step.for_given_graph(std::move(plan));
+}
+
+}  // namespace
+
+PlannerEntry home_planner() {
+  return {.name = "home",
+          .summary = "keeps, swaps or makes again each feature map, by a particle swarm (He et al. 2023)",
+          .plan = plan_home,
+          .keeps_short_lived_fast = true,
+          .settings = home_settings()};
+}
+
+}  // namespace sluice
