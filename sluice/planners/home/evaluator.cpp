@@ -61,24 +61,23 @@ void PolicyEvaluator::find_others(const Graph& graph, const std::vector<FeatureM
 void PolicyEvaluator::find_making(const PlanRequest& request, const std::vector<FeatureMap>& maps) {
   const Graph& graph = request.graph;
   const std::vector<std::vector<OpValue>> reads = values_read(graph);
-  std::vector<std::size_t> map_of(graph.ops().size(), maps.size());  // by writer
-  for (std::size_t i = 0; i < maps.size(); ++i) map_of[as_index(maps[i].writer)] = i;
-  std::vector<bool> is_map(graph.tensors().size(), false);
-  for (const FeatureMap& map : maps) is_map[as_index(map.tensor)] = true;
+  const std::size_t none = maps.size();
+  std::vector<std::size_t> map_of(graph.tensors().size(), none);  // by tensor
+  for (std::size_t i = 0; i < maps.size(); ++i) map_of[as_index(maps[i].tensor)] = i;
   for (std::size_t i = 0; i < maps.size(); ++i) {
     std::vector<OpIndex> makers{maps[i].writer};
     for (std::size_t at = 0; at < makers.size(); ++at) {
       maps_[i].again += costs_.op_seconds(makers[at]);
       Bytes beside = 0;
       for (const TensorId id : distinct_operands(graph.op(makers[at]))) {
-        const bool counts = !is_map[as_index(id)] && !is_persistent(graph.tensor(id).role);
+        const bool counts = map_of[as_index(id)] == none && !is_persistent(graph.tensor(id).role);
         beside += counts ? room_for(graph.tensor(id), kFastTier, false).bytes : 0;
       }
       maps_[i].beside = std::max(maps_[i].beside, beside);
       for (const OpValue& value : reads[as_index(makers[at])]) {
         if (value.writer < 0 || graph.op(value.writer).phase != Phase::kForward) continue;
-        const std::size_t from = map_of[as_index(value.writer)];
-        if (from < maps.size() && from != i) {
+        const std::size_t from = map_of[as_index(value.tensor)];
+        if (from != none && from != i && maps[from].writer == value.writer) {
           if (std::ranges::find(maps_[i].from, from) == maps_[i].from.end()) maps_[i].from.push_back(from);
         } else if (std::ranges::find(makers, value.writer) == makers.end()) {
           makers.push_back(value.writer);
