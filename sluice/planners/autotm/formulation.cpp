@@ -293,7 +293,7 @@ std::vector<OpIndex> FormulationWriter::ops_with_rows() const {
       if (size(problem_.limits[op]) < 1) ops.push_back(op);  // narrower than its neighbours
     }
     std::ranges::sort(ops);
-    ops.erase(std::ranges::unique(ops).begin(), ops.end());
+    ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
   }
   std::erase_if(ops, [&](OpIndex op) { return !is_full({op, op + 1}); });
   return ops;

@@ -15,10 +15,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <ranges>
 #include <set>
 #include <span>
 
@@ -100,7 +100,8 @@ class JointSearch {
  public:
   explicit JointSearch(const PlanRequest& request)
       : request_(request),
-        in_place_(std::ranges::any_of(request.machine.tiers | std::views::drop(1), &Tier::addressable)) {}
+        in_place_(std::any_of(request.machine.tiers.begin() + 1, request.machine.tiers.end(),
+                              std::mem_fn(&Tier::addressable))) {}
 
   Result<TimedPlan> run() {
     if (std::optional<TimedPlan> first = MovesPlanner(request_, {}).first()) remember(std::move(*first));
