@@ -12,6 +12,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/plan/rooms.hpp"
+#include "sluice/planners/autotm/hide_moves.hpp"
 #include "sluice/planners/schedule/step_for_tests.hpp"
 
 namespace sluice {
@@ -378,6 +379,25 @@ INSTANTIATE_TEST_SUITE_P(AutoTm, Exactness,
                                            ExactCase{Movement::kSynchronous, TierKind::kEmulated, 2, 4, true},
                                            ExactCase{Movement::kSynchronous, TierKind::kFile, 3, 4, true},
                                            ExactCase{Movement::kAsynchronous, TierKind::kFile, 2, 3, true}));
+
+// From moves that all stand alone: none is worse off, many are hidden, and what comes of it satisfies the program.
+TEST(HideMoves, PutsMovesBesideOpsWhereThatCostsLess) {
+  int hidden = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const SmallProblem small(random_step(seed, 4, 4), TierKind::kFile, seed);
+    const auto program = formulate(small.problem, Movement::kAsynchronous, {});
+    if (!program) continue;
+    const std::vector<double> nothing(program->ilp.columns.size(), 0);
+    const PlacedStep alone = program->placed_by(small.problem, nothing);
+    const std::vector<double> before = program->values_of(alone);
+    const std::vector<double> after = program->values_of(hide_moves(*program, small.problem, alone));
+    EXPECT_LT(program->ilp.violation(after), 1e-6);
+    EXPECT_LE(program->ilp.cost_of(after), program->ilp.cost_of(before) + 1e-6);
+    hidden += program->ilp.cost_of(after) < program->ilp.cost_of(before) - 1e-6 ? 1 : 0;
+  }
+  EXPECT_GT(hidden, 30) << "or this shows little";
+}
 
 // Of a block, nothing leaves before all of it is made: until then there is one choice for it.
 TEST(BlocksOfAutoTm, StayWhereTheyAreUntilTheyAreMade) {

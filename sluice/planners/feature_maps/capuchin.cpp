@@ -116,7 +116,7 @@ class Decisions {
   std::vector<Decision> decisions_;
 };
 
-Result<Plan> plan_capuchin_step(const PlanRequest& request) {
+Result<Plan> plan_capuchin(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("capuchin", request.machine));
   FeatureMapPlan wanted{.planner = "capuchin",
                         .maps = find_feature_maps(request.graph, analyze_liveness(request.graph))};
@@ -140,18 +140,12 @@ Result<Plan> plan_capuchin_step(const PlanRequest& request) {
   return best;
 }
 
-Result<Plan> plan_capuchin(const PlanRequest& request) {
-  const RescheduledRequest step = without_repetitions(request);
-  SLUICE_ASSIGN(Plan plan, plan_capuchin_step(step.request()));
-  return step.for_given_graph(std::move(plan));
-}
-
 }  // namespace
 
 PlannerEntry capuchin_planner() {
   return {.name = "capuchin",
           .summary = "swapped where free time hides it, then swapped or made again by cost (Peng et al. 2020)",
-          .plan = plan_capuchin,
+          .plan = [](const PlanRequest& request) { return plan_without_repetitions(request, plan_capuchin); },
           .keeps_short_lived_fast = true};
 }
 

@@ -3,18 +3,21 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/making_again.hpp"
 
 namespace sluice {
 
-RescheduledRequest without_repetitions(const PlanRequest& request) {
+Result<Plan> plan_without_repetitions(const PlanRequest& request, Result<Plan> (*plan)(const PlanRequest&)) {
   std::vector<bool> left_out(request.graph.ops().size(), false);
   for (const Repetition& each : repetitions(request.graph)) left_out[as_index(each.op)] = true;
   std::vector<OpIndex> schedule;
   for (OpIndex op = 0; op < request.graph.op_count(); ++op) {
     if (!left_out[as_index(op)]) schedule.push_back(op);
   }
-  return RescheduledRequest(request, std::move(schedule));
+  const RescheduledRequest step(request, std::move(schedule));
+  SLUICE_ASSIGN(Plan made, plan(step.request()));
+  return step.for_given_graph(std::move(made));
 }
 
 std::vector<FeatureMap> find_feature_maps(const Graph& graph, const Liveness& liveness) {

@@ -12,13 +12,12 @@
 #include <vector>
 
 #include "sluice/graph/liveness.hpp"
-#include "sluice/planners/rescheduled_request.hpp"
+#include "sluice/planners/planner.hpp"
 
 namespace sluice {
 
-// The step without what its graph makes again by itself, which is for these planners to decide: they plan for it, and
-// for_given_graph() gives the plan for the request's graph.
-RescheduledRequest without_repetitions(const PlanRequest& request);
+// Plans the step without what its graph makes again by itself, which is for these planners to decide.
+Result<Plan> plan_without_repetitions(const PlanRequest& request, Result<Plan> (*plan)(const PlanRequest&));
 
 struct FeatureMap {
   TensorId tensor = 0;

@@ -22,17 +22,11 @@ FeatureMapAction action_by_type(const Graph& graph, const FeatureMap& map) {
   return cheap && map.can_be_made_again ? FeatureMapAction::kRecompute : FeatureMapAction::kKeep;
 }
 
-Result<Plan> plan_superneurons_step(const PlanRequest& request) {
+Result<Plan> plan_superneurons(const PlanRequest& request) {
   FeatureMapPlan wanted{.planner = "superneurons",
                         .maps = find_feature_maps(request.graph, analyze_liveness(request.graph))};
   for (const FeatureMap& map : wanted.maps) wanted.actions.push_back(action_by_type(request.graph, map));
   return plan_actions(request, wanted);
-}
-
-Result<Plan> plan_superneurons(const PlanRequest& request) {
-  const RescheduledRequest step = without_repetitions(request);
-  SLUICE_ASSIGN(Plan plan, plan_superneurons_step(step.request()));
-  return step.for_given_graph(std::move(plan));
 }
 
 }  // namespace
@@ -40,7 +34,7 @@ Result<Plan> plan_superneurons(const PlanRequest& request) {
 PlannerEntry superneurons_planner() {
   return {.name = "superneurons",
           .summary = "convolutions swapped, cheap layers made again (Wang et al. 2018)",
-          .plan = plan_superneurons,
+          .plan = [](const PlanRequest& request) { return plan_without_repetitions(request, plan_superneurons); },
           .keeps_short_lived_fast = true};
 }
 

@@ -25,7 +25,7 @@ bool is_input_of_convolution(const Graph& graph, const FeatureMap& map) {
   });
 }
 
-Result<Plan> plan_vdnn_step(const PlanRequest& request) {
+Result<Plan> plan_vdnn(const PlanRequest& request) {
   const bool all = !request.settings.empty() && request.settings.front() != 0;
   FeatureMapPlan wanted{.planner = "vdnn",
                         .maps = find_feature_maps(request.graph, analyze_liveness(request.graph)),
@@ -37,18 +37,12 @@ Result<Plan> plan_vdnn_step(const PlanRequest& request) {
   return plan_actions(request, wanted);
 }
 
-Result<Plan> plan_vdnn(const PlanRequest& request) {
-  const RescheduledRequest step = without_repetitions(request);
-  SLUICE_ASSIGN(Plan plan, plan_vdnn_step(step.request()));
-  return step.for_given_graph(std::move(plan));
-}
-
 }  // namespace
 
 PlannerEntry vdnn_planner() {
   return {.name = "vdnn",
           .summary = "inputs of convolutions swapped, layer by layer (Rhu et al. 2016)",
-          .plan = plan_vdnn,
+          .plan = [](const PlanRequest& request) { return plan_without_repetitions(request, plan_vdnn); },
           .keeps_short_lived_fast = true,
           .settings = vdnn_settings()};
 }

@@ -69,7 +69,7 @@ void describe_in(Plan& plan, const SwarmResult& result, int searches) {
   if (result.stopped) plan.planner_config.emplace_back("stopped_early", "the best policy until then");
 }
 
-Result<Plan> plan_home_step(const PlanRequest& request) {
+Result<Plan> plan_home(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("home", request.machine));
   FeatureMapPlan wanted{.planner = "home", .maps = find_feature_maps(request.graph, analyze_liveness(request.graph))};
   wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kKeep);
@@ -97,18 +97,12 @@ Result<Plan> plan_home_step(const PlanRequest& request) {
   return plan;
 }
 
-Result<Plan> plan_home(const PlanRequest& request) {
-  const RescheduledRequest step = without_repetitions(request);
-  SLUICE_ASSIGN(Plan plan, plan_home_step(step.request()));
-  return step.for_given_graph(std::move(plan));
-}
-
 }  // namespace
 
 PlannerEntry home_planner() {
   return {.name = "home",
           .summary = "keeps, swaps or makes again each feature map, by a particle swarm (He et al. 2023)",
-          .plan = plan_home,
+          .plan = [](const PlanRequest& request) { return plan_without_repetitions(request, plan_home); },
           .keeps_short_lived_fast = true,
           .settings = home_settings()};
 }
