@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sluice/report/sweep_json.hpp"
+#include "sluice/report/sweep/sweep_json.hpp"
 #include "sluice/report/text_table.hpp"
 
 namespace sluice::autotm {

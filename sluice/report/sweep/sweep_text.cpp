@@ -1,4 +1,4 @@
-#include "sluice/report/sweep_text.hpp"
+#include "sluice/report/sweep/sweep_text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sluice/report/sweep_charts.hpp"
+#include "sluice/report/sweep/sweep_charts.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,8 +6,8 @@
 
 #include "sluice/experiment/sweep_prices.hpp"
 #include "sluice/report/charts/svg_chart.hpp"
-#include "sluice/report/sweep_curves.hpp"
-#include "sluice/report/sweep_text.hpp"
+#include "sluice/report/sweep/sweep_curves.hpp"
+#include "sluice/report/sweep/sweep_text.hpp"
 
 namespace sluice {
 namespace {

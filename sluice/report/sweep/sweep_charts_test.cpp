@@ -1,10 +1,10 @@
-#include "sluice/report/sweep_charts.hpp"
+#include "sluice/report/sweep/sweep_charts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sluice/report/charts/svg_for_tests.hpp"
-#include "sluice/report/sweep_for_tests.hpp"
+#include "sluice/report/sweep/sweep_for_tests.hpp"
 
 namespace sluice {
 namespace {

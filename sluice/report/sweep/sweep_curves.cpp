@@ -1,4 +1,4 @@
-#include "sluice/report/sweep_curves.hpp"
+#include "sluice/report/sweep/sweep_curves.hpp"
 
 #include <fmt/format.h>
 

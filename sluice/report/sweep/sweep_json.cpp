@@ -1,4 +1,4 @@
-#include "sluice/report/sweep_json.hpp"
+#include "sluice/report/sweep/sweep_json.hpp"
 
 #include "sluice/experiment/sweep_prices.hpp"
 

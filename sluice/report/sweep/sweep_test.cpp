@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sluice/report/sweep_for_tests.hpp"
-#include "sluice/report/sweep_json.hpp"
-#include "sluice/report/sweep_text.hpp"
+#include "sluice/report/sweep/sweep_for_tests.hpp"
+#include "sluice/report/sweep/sweep_json.hpp"
+#include "sluice/report/sweep/sweep_text.hpp"
 
 namespace sluice {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "sluice/report/sweep_charts.hpp"
-#include "sluice/report/sweep_curves.hpp"
-#include "sluice/report/sweep_text.hpp"
+#include "sluice/report/sweep/sweep_charts.hpp"
+#include "sluice/report/sweep/sweep_curves.hpp"
+#include "sluice/report/sweep/sweep_text.hpp"
 
 namespace sluice {
 namespace {
