@@ -51,6 +51,7 @@ function(sluice_library NAME)
   if(tests)
     list(REMOVE_ITEM sources ${tests})
   endif()
+  sluice_choose_gpu_sources(sources)
 
   add_library(sluice_${NAME} STATIC ${sources})
   add_library(sluice::${NAME} ALIAS sluice_${NAME})

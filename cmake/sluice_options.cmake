@@ -1,5 +1,6 @@
 # Every switch of the build, in one place.
 option(SLUICE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+set(SLUICE_CUDA AUTO CACHE STRING "NVIDIA GPUs: AUTO (where the CUDA toolkit, cuDNN and cuBLAS are found), ON or OFF")
 set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, 'address,undefined' or 'thread'")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -12,16 +13,17 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)
-  add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Werror)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Werror>")
   # Designated initialisers leave out the fields that keep their defaults, on purpose.
-  add_compile_options(-Wno-missing-field-initializers)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>")
   # GCC 12 reports std::string concatenation as overlapping copies and as copies beyond the end (GCC bug 105651).
-  add_compile_options("$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow>")
+  add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict;-Wno-stringop-overflow>")
 endif()
 # GCC collects its garbage at 128 MiB and often; a file takes 512 MiB at most, and a tenth of the time was collecting.
-add_compile_options("$<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>")
+add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>")
 if(SLUICE_SANITIZE)
-  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_compile_options(
+    "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${SLUICE_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
 endif()
 
@@ -35,5 +37,5 @@ find_program(SLUICE_CCACHE ccache)
 if(SLUICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # What ccache needs to serve files that use a precompiled header (its manual, "Precompiled headers").
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${SLUICE_CCACHE})
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/exec/measure/choice_profiler.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/plan/op_choices.hpp"
@@ -167,9 +168,11 @@ void MachineArguments::add_to(CLI::App& command) {
   command
       .add_option("--slow", slow,
                   fmt::format("Slow tier: {}, numa:NODE; with :8GiB or :25% (of what everything takes) no more of it. "
-                              "Again for each further one, nearest first (default: file)",
+                              "Again for each further one, nearest first (default: file; with --gpu host, which is "
+                              "pinned memory)",
                               fmt::join(slow_tier_names(), ", ")))
       ->allow_extra_args(false);
+  command.add_flag("--gpu", gpu, "Compute on the NVIDIA GPU: its memory is the fast tier");
   command.add_option("--spill-dir", spill_dir, "Where the file tier lies: a folder, or a FILE.spill kept between runs");
   command.add_option("--link-bandwidth", link_bandwidth,
                      "Throttle all links to this, such as 1GB/s (emulates slower ones)");
@@ -214,7 +217,11 @@ Result<Machine> MachineArguments::machine(const std::optional<Bytes>& whole) con
   MachineOptions options{.slow = {}, .spill_path = spill_dir};
   SLUICE_ASSIGN(options.threads, thread_count());
   SLUICE_ASSIGN(options.processors, processor_requests());
-  for (const std::string& text : slow) {
+  if (gpu) {
+    SLUICE_ASSIGN(options.gpu, find_gpu());
+  }
+  const std::vector<std::string> usual{gpu ? "host" : "file"};
+  for (const std::string& text : slow.empty() ? usual : slow) {
     SLUICE_ASSIGN(const SlowTierRequest asked, parse_slow_tier(text));
     if (asked.is_share() && !whole) {
       return Error{ErrorCode::kBadInput, fmt::format("--slow {}: this command does not know what everything takes; say "
@@ -277,6 +284,7 @@ Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const Mach
     options.other_processors.push_back({processors[other].threads, processors[other].backend});
   }
   if (!processors.empty()) options.backend = processors.front().backend;
+  if (machine.gpu) options.backend = "cuda";
   SLUICE_ASSIGN(Workload built, build_workload(options));
   SLUICE_ASSIGN(Machine on, machine.machine(fast_only_bytes(built.graph())));
   SLUICE_ASSIGN(built.choices, asked_choices(built.graph(), on, machine));

@@ -42,8 +42,9 @@ struct WorkloadArguments {
 };
 
 struct MachineArguments {
-  int threads = 0;                           // 0: all processors
-  std::vector<std::string> slow = {"file"};  // as parse_slow_tier() reads them
+  int threads = 0;                // 0: all processors
+  bool gpu = false;               // compute there; its memory is the fast tier
+  std::vector<std::string> slow;  // as parse_slow_tier() reads them; none: file, or with a GPU host
   std::string spill_dir;
   std::string link_bandwidth;
   std::string cache_dir;

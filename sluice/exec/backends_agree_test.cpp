@@ -1,10 +1,11 @@
-// Whole training steps on the oneDNN backend against the reference: the small networks as they are prepared for
+// Whole training steps on the fast backends against the reference: the small networks as they are prepared for
 // training, for several steps, so that updates and running statistics count too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
@@ -51,11 +52,27 @@ void expect_close(const std::vector<float>& actual, const std::vector<float>& ex
     ASSERT_NEAR(actual[i], expected[i], tolerance * largest) << "element " << i;
 }
 
-class BackendsAgree : public ::testing::TestWithParam<SmallNetwork> {};
+struct AgreeingCase {
+  std::string backend;
+  SmallNetwork network;
+};
+
+std::ostream& operator<<(std::ostream& out, const AgreeingCase& tested) { return out << tested.network.name; }
+
+class BackendsAgree : public ::testing::TestWithParam<AgreeingCase> {
+ protected:
+  void SetUp() override {
+    if (GetParam().backend != "cuda") return;
+    if (const Result<GpuFacts> gpu = find_gpu(); !gpu.ok()) GTEST_SKIP() << gpu.error().message;
+  }
+
+  std::unique_ptr<Backend> backend() const { return make_backend(GetParam().backend).value(); }
+  const Graph& forward() const { return GetParam().network.forward; }
+};
 
 TEST_P(BackendsAgree, OnLossesAndParameters) {
-  const Graph graph = prepare_training_graph(GetParam().forward, {});
-  const Training actual = train(make_onednn_backend(), graph);
+  const Graph graph = prepare_training_graph(forward(), {});
+  const Training actual = train(backend(), graph);
   const Training expected = train(make_reference_backend(), graph);
   expect_close(actual.losses, expected.losses, 1e-4F);
   ASSERT_EQ(actual.persistent.size(), expected.persistent.size());
@@ -66,32 +83,38 @@ TEST_P(BackendsAgree, OnLossesAndParameters) {
 }
 
 TEST_P(BackendsAgree, InBf16) {
-  const Graph graph = prepare_training_graph(GetParam().forward, {}, Precision::kBF16);
-  expect_close(train(make_onednn_backend(), graph).losses, train(make_reference_backend(), graph).losses, 0.02F);
+  const Graph graph = prepare_training_graph(forward(), {}, Precision::kBF16);
+  expect_close(train(backend(), graph).losses, train(make_reference_backend(), graph).losses, 0.02F);
   // Every parameter and momentum too, so every gradient. bf16 rounds by up to 0.4 %, at every op, and the backends add
   // in different orders: a ReLU near its bend may fall on either side.
-  const NamedValues actual = trained(*compiled(make_onednn_backend(), graph));
+  const NamedValues actual = trained(*compiled(backend(), graph));
   const NamedValues expected = trained(*compiled(make_reference_backend(), graph));
   EXPECT_EQ(farthest(actual, expected, 0.1), "");
 }
 
 TEST_P(BackendsAgree, WithAdam) {
-  const Graph graph = prepare_training_graph(GetParam().forward, {.optimizer = Optimizer::kAdamW});
-  expect_close(train(make_onednn_backend(), graph).losses, train(make_reference_backend(), graph).losses, 2e-3F);
+  const Graph graph = prepare_training_graph(forward(), {.optimizer = Optimizer::kAdamW});
+  expect_close(train(backend(), graph).losses, train(make_reference_backend(), graph).losses, 2e-3F);
 }
 
 // Recomputed activations are the kept ones, bit for bit, in the fast kernels too.
-TEST_P(BackendsAgree, RecomputingActivationsChangesNoBitOfOnednns) {
-  const Training kept =
-      train(make_onednn_backend(), prepare_training_graph(GetParam().forward, {.recompute_cheap = false}));
-  const Training recomputed =
-      train(make_onednn_backend(), prepare_training_graph(GetParam().forward, {.recompute_cheap = true}));
+TEST_P(BackendsAgree, RecomputingActivationsChangesNoBit) {
+  const Training kept = train(backend(), prepare_training_graph(forward(), {.recompute_cheap = false}));
+  const Training recomputed = train(backend(), prepare_training_graph(forward(), {.recompute_cheap = true}));
   EXPECT_EQ(kept.losses, recomputed.losses);
   EXPECT_EQ(kept.persistent, recomputed.persistent);
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, BackendsAgree, ::testing::ValuesIn(small_networks()),
-                         [](const auto& tested) { return tested.param.name; });
+std::vector<AgreeingCase> networks_on(const std::string& backend) {
+  std::vector<AgreeingCase> cases;
+  for (SmallNetwork& each : small_networks()) cases.push_back({backend, std::move(each)});
+  return cases;
+}
+
+std::string network_of(const ::testing::TestParamInfo<AgreeingCase>& tested) { return tested.param.network.name; }
+
+INSTANTIATE_TEST_SUITE_P(Onednn, BackendsAgree, ::testing::ValuesIn(networks_on("onednn")), network_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, BackendsAgree, ::testing::ValuesIn(networks_on("cuda")), network_of);
 
 }  // namespace
 }  // namespace sluice

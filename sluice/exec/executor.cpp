@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sluice/exec/compute_lane.hpp"
+#include "sluice/exec/gpu/gpu_executor.hpp"
 #include "sluice/exec/lane.hpp"
 #include "sluice/exec/progress.hpp"
 #include "sluice/exec/resolved_program.hpp"
@@ -198,6 +199,9 @@ Result<std::unique_ptr<Executor>> Executor::create(CompiledGraph& compiled, cons
                                                    std::span<const Bytes> budgets,
                                                    const EngineFactory& engine_factory) {
   SLUICE_RETURN_IF_ERROR(check_budget(machine, program, budgets));
+  if (machine.tier(kFastTier).kind == TierKind::kGpu) {
+    return make_gpu_executor(compiled, machine, std::move(program), budgets);
+  }
   // Slow tiers get what the plan uses, not their whole budget: a spill file is written out when it is made.
   std::vector<Bytes> arena_bytes = program.arena_bytes;
   if (program.stitches.empty()) arena_bytes.at(kFastTier) = budgets[kFastTier];

@@ -7,7 +7,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::array kTierKinds{TierKind::kDram, TierKind::kFile, TierKind::kEmulated, TierKind::kNuma};
+constexpr std::array kTierKinds{TierKind::kDram, TierKind::kFile, TierKind::kEmulated,
+                                TierKind::kNuma, TierKind::kGpu,  TierKind::kPinned};
 constexpr std::array kProvenances{Provenance::kGiven, Provenance::kMeasured, Provenance::kEmulated,
                                   Provenance::kFirmware};
 constexpr std::array kMovers{CopiedBy::kProcessor, CopiedBy::kDma};

@@ -192,18 +192,34 @@ Result<Arena> Arena::map(Bytes bytes, const std::string& name) {
   return arena;
 }
 
-Arena::~Arena() { unmap_pages(data_, bytes_); }
+Arena Arena::adopt(std::byte* data, Bytes bytes, Release release) {
+  Arena arena(data, bytes);
+  arena.release_ = release;
+  return arena;
+}
+
+Arena::~Arena() { give_back(); }
+
+void Arena::give_back() {
+  if (release_ != nullptr) {
+    release_(data_, bytes_);
+  } else {
+    unmap_pages(data_, bytes_);
+  }
+}
 
 Arena::Arena(Arena&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
+      release_(std::exchange(other.release_, nullptr)),
       notes_(std::move(other.notes_)) {}
 
 Arena& Arena::operator=(Arena&& other) noexcept {
   if (this != &other) {
-    unmap_pages(data_, bytes_);
+    give_back();
     data_ = std::exchange(other.data_, nullptr);
     bytes_ = std::exchange(other.bytes_, 0);
+    release_ = std::exchange(other.release_, nullptr);
     notes_ = std::move(other.notes_);
   }
   return *this;
@@ -217,6 +233,7 @@ void Arena::touch(Interval<Bytes> pages) const {
 }
 
 void Arena::prefault(int threads) const {
+  if (release_ != nullptr) return;
   const Bytes pages = bytes_ / kTensorAlignment;
   std::vector<std::jthread> workers;
   for (int thread = 1; thread < threads; ++thread) {

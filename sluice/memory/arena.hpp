@@ -32,6 +32,10 @@ class Arena {
   // hosts that keep page tables of their own for a guest; that touches all of it once more.
   static Result<Arena> map_stitched(Bytes bytes, std::span<const Stitch> stitches, const std::string& name);
 
+  // Memory that somebody else has mapped, perhaps of a device: `release` gives it back. It is never touched here.
+  using Release = void (*)(std::byte* data, Bytes bytes);
+  static Arena adopt(std::byte* data, Bytes bytes, Release release);
+
   ~Arena();
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;
@@ -44,13 +48,16 @@ class Arena {
   void touch(Interval<Bytes> pages) const;
 
   // Touches every page, `threads` at once, so that the first step does not pay for it (0.05 s per GiB in huge pages).
+  // Adopted memory is there already.
   void prefault(int threads) const;
 
  private:
   Arena(std::byte* data, Bytes bytes) : data_(data), bytes_(bytes) {}
+  void give_back();
 
   std::byte* data_ = nullptr;
   Bytes bytes_ = 0;
+  Release release_ = nullptr;  // of adopted memory
   std::vector<std::string> notes_;
 };
 

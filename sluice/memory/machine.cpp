@@ -50,6 +50,10 @@ std::string_view to_string(TierKind kind) {
       return "emulated";
     case TierKind::kNuma:
       return "numa";
+    case TierKind::kGpu:
+      return "gpu";
+    case TierKind::kPinned:
+      return "pinned";
   }
   return "unknown";
 }

@@ -30,6 +30,8 @@ enum class TierKind {
   kFile,      // a preallocated file; ops cannot address it
   kEmulated,  // DRAM outside the fast arena, slowed to a preset's bandwidth; addressable or not
   kNuma,      // the memory of one NUMA node, and no other
+  kGpu,       // a GPU's own memory
+  kPinned,    // host memory that a GPU's copy engines reach at full speed
 };
 
 // Who moves the bytes of a link: a processor, busy as long as it takes, or a device beside it.

@@ -199,7 +199,55 @@ Status add_numa(const SlowTierOptions& options, Machine& machine) {
   return {};
 }
 
+// PCIe 4.0 x16 until it is measured.
+constexpr BytesPerSecond kNominalGpuLink = 25 * kGB;
+constexpr Seconds kGpuLinkLatency = 10e-6;
+
+// The host's memory, of which a good part must stay pageable.
+void add_pinned(Bytes capacity, Machine& machine) {
+  constexpr double kPinnable = 0.75;
+  Tier tier;
+  tier.name = "host";
+  tier.kind = TierKind::kPinned;
+  tier.capacity = capacity > 0 ? capacity : static_cast<Bytes>(kPinnable * static_cast<double>(memory_capacity()));
+  tier.read_bandwidth = tier.write_bandwidth = kNominalDramBandwidth;
+  tier.latency = kDramLatency;
+  tier.addressable = false;
+  const TierId slow = add_tier(tier, machine);
+  for (const auto& [from, to] : {std::pair{slow, kFastTier}, std::pair{kFastTier, slow}}) {
+    Link link;
+    link.from = from;
+    link.to = to;
+    link.bandwidth = kNominalGpuLink;
+    link.latency = kGpuLinkLatency;
+    link.copied_by = CopiedBy::kDma;
+    machine.links.push_back(link);
+  }
+}
+
+void make_gpu_fast(const GpuFacts& gpu, Machine& machine) {
+  machine.cpu = fmt::format("{} (driver for CUDA {}), host {}", gpu.name, gpu.driver, machine.cpu);
+  machine.threads = 1;
+  machine.cache_bytes = gpu.cache_bytes;
+  Tier& fast = machine.tiers.front();
+  fast.name = "gpu";
+  fast.kind = TierKind::kGpu;
+  fast.capacity = gpu.free;
+  fast.read_bandwidth = fast.write_bandwidth = gpu.bandwidth;
+  machine.processors = {{.name = "gpu", .threads = 1, .tiers = {}, .emulated = false, .backend = "cuda"}};
+}
+
+Error not_beside_a_gpu(const std::string& name) {
+  return bad_input(fmt::format("--slow {}: a GPU's memory leads to host (pinned memory) alone", name));
+}
+
 Status add_slow_tier(const SlowTierOptions& slow, const std::string& spill_path, Machine& machine) {
+  if (machine.tiers.front().kind == TierKind::kGpu) {
+    if (slow.name != "host") return not_beside_a_gpu(slow.name);
+    add_pinned(slow.capacity, machine);
+    return {};
+  }
+  if (slow.name == "host") return bad_input("--slow host: pinned memory is for a GPU: add --gpu");
   if (slow.name == "file") return add_file(spill_path, slow.capacity, machine);
   if (is_numa_request(slow.name)) return add_numa(slow, machine);
   const auto preset = std::ranges::find(kPresets, std::string_view(slow.name), &EmulatedPreset::name);
@@ -268,6 +316,10 @@ Result<Machine> make_machine(const MachineOptions& options) {
     return Error{ErrorCode::kBadInput, fmt::format("{} compute threads; at least 1 is needed", options.threads)};
   }
   Machine machine = host_machine(options.threads);
+  if (options.gpu) {
+    if (!options.processors.empty()) return bad_input("--gpu and --processors exclude each other");
+    make_gpu_fast(*options.gpu, machine);
+  }
   for (const SlowTierOptions& slow : options.slow) {
     SLUICE_RETURN_IF_ERROR(add_slow_tier(slow, options.spill_path, machine));
   }

@@ -1,5 +1,5 @@
 // Builders of machines: the host as it is, and slow tiers by name, real (`file`, `numa:1`) or emulated from published
-// figures.
+// figures. With a GPU, its memory is the fast tier and `host` (pinned memory) the slow one.
 //
 // Slow tiers are named nearest first: their order is the order in which planners fill them. Each is joined to the fast
 // tier by a link each way, and to no other slow tier. Every emulated number is in presets.cpp's table beside its
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
+#include "sluice/memory/gpu_facts.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/processors.hpp"
 
@@ -37,6 +38,7 @@ struct MachineOptions {
   std::string spill_path = {};                        // `file` only: see spill_file.hpp; empty: default_spill_path()
   std::optional<BytesPerSecond> link_bandwidth = {};  // imposed on all links
   std::vector<ProcessorRequest> processors = {};      // none: the CPU alone, with `threads`
+  std::optional<GpuFacts> gpu = {};                   // its memory is the fast tier, and it is the one processor
 };
 
 // A slow tier as a user names it: "file", "optane:2GiB", "numa:1", "numa:0,1:8GiB", "optane:25%" (of what everything

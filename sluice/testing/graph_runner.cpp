@@ -44,7 +44,11 @@ GraphRunner::GraphRunner(CompiledGraph& compiled, Bytes shift) : compiled_(compi
     offsets_.push_back(end);
     end += align_up(tensor.bytes, kAlignment);
   }
-  memory_ = map_zeroed(static_cast<std::size_t>(end + kAlignment));
+  const auto size = static_cast<std::size_t>(end + kAlignment);
+  memory_ = map_zeroed(size);
+  Result<std::shared_ptr<void>> shared = compiled.share({memory_.get(), size});
+  SLUICE_CHECK(shared.ok(), shared.error().message);
+  shared_ = std::move(shared).value();
 }
 
 void GraphRunner::initialise(std::uint64_t seed) {

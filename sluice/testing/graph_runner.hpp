@@ -42,6 +42,7 @@ class GraphRunner {
   CompiledGraph& compiled_;
   std::vector<Bytes> offsets_;  // by TensorId
   std::shared_ptr<std::byte> memory_;
+  std::shared_ptr<void> shared_;  // with the kernels' processor
 };
 
 }  // namespace sluice

@@ -38,7 +38,7 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
   workload.forward = std::move(forward.graph);
   workload.values = std::move(forward.values);
   workload.notes = std::move(forward.notes);
-  if (options.precision == Precision::kBF16 && !cpu_computes_bf16()) {
+  if (options.precision == Precision::kBF16 && options.backend == kDefaultBackend && !cpu_computes_bf16()) {
     workload.options.precision = Precision::kF32;
     workload.notes.emplace_back("this CPU has neither AVX512_BF16 nor AMX: training in fp32 instead of bf16");
   }

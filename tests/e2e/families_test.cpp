@@ -5,25 +5,13 @@
 #include <cmath>
 
 #include "sluice/testing/float_bits.hpp"
+#include "tests/e2e/small_families.hpp"
 #include "tests/e2e/trained_run.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::int64_t kFamilySteps = 2;
-
-struct Family {
-  const char* name;
-  WorkloadOptions options;
-};
-
-WorkloadOptions images(const char* model, std::int64_t size, std::int64_t width) {
-  return {.model = model, .shape = {.batch = 2, .image_size = size, .classes = 10, .width = width}};
-}
-
-WorkloadOptions text(const char* model, const ModelOptions& shape, Optimizer optimizer) {
-  return {.model = model, .shape = shape, .optimizer = {.optimizer = optimizer}};
-}
 
 class FamiliesTest : public ::testing::TestWithParam<Family> {};
 
@@ -58,30 +46,8 @@ TEST_P(FamiliesTest, SameBitsOverPlannersBudgetsAndTiers) {
   EXPECT_GE(moving, 4) << "too few combinations could be planned for this test to mean much";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Models, FamiliesTest,
-    ::testing::Values(
-        Family{"inception_v3", images("inception_v3", 107, 8)}, Family{"densenet121", images("densenet121", 32, 8)},
-        Family{"mobilenet_v2", images("mobilenet_v2", 64, 8)}, Family{"squeezenet1_1", images("squeezenet1_1", 64, 16)},
-        Family{"googlenet", images("googlenet", 64, 16)},
-        Family{"dcgan", {.model = "dcgan", .shape = {.batch = 4, .image_size = 32, .width = 8}}},
-        Family{"lstm",
-               text("lstm", {.batch = 4, .classes = 200, .sequence = 10, .width = 64, .depth = 2}, Optimizer::kSgd)},
-        Family{"bert_base", text("bert_base", {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
-                                 Optimizer::kAdamW)},
-        // On CPUs without bf16 these two are fp32 again.
-        Family{"mobilenet_v2_bf16",
-               {.model = "mobilenet_v2",
-                .shape = {.batch = 2, .image_size = 64, .classes = 10, .width = 8},
-                .precision = Precision::kBF16}},
-        Family{"bert_base_bf16",
-               {.model = "bert_base",
-                .shape = {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
-                .optimizer = {.optimizer = Optimizer::kAdam},
-                .precision = Precision::kBF16}},
-        Family{"gpt2_small", text("gpt2_small", {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
-                                  Optimizer::kAdam)}),
-    [](const auto& instance) { return std::string(instance.param.name); });
+INSTANTIATE_TEST_SUITE_P(Models, FamiliesTest, ::testing::ValuesIn(small_families()),
+                         [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
 }  // namespace sluice

@@ -54,6 +54,9 @@ class CompiledGraph {
   // Converts between a tensor's executable layout and row-major fp32 (checkpoints, initial values, hashes). Exact.
   virtual void to_plain(TensorId tensor, const void* stored, std::span<float> plain) = 0;
   virtual void from_plain(TensorId tensor, std::span<const float> plain, void* stored) = 0;
+
+  // Lets the kernels use host memory in place, as long as what is returned lives. kOutOfSpace where it cannot be pinned.
+  virtual Result<std::shared_ptr<void>> share(std::span<std::byte> /*host_memory*/) { return std::shared_ptr<void>(); }
 };
 
 class Backend {
@@ -86,5 +89,6 @@ Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
 
 std::unique_ptr<Backend> make_onednn_backend();
 std::unique_ptr<Backend> make_reference_backend();  // slow and plain: the oracle in tests
+std::unique_ptr<Backend> make_cuda_backend();       // an NVIDIA GPU; in builds without CUDA it compiles nothing
 
 }  // namespace sluice

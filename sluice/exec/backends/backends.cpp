@@ -9,8 +9,11 @@
 namespace sluice {
 
 std::span<const BackendEntry> backends() {
-  static constexpr std::array<BackendEntry, 2> kTable{
-      {{kDefaultBackend, make_onednn_backend}, {"reference", make_reference_backend}}};
+  static constexpr auto kTable = std::to_array<BackendEntry>({
+      {kDefaultBackend, make_onednn_backend},
+      {"reference", make_reference_backend},
+      {"cuda", make_cuda_backend},
+  });
   return kTable;
 }
 
@@ -19,7 +22,9 @@ Result<std::unique_ptr<Backend>> make_backend(std::string_view name) {
   if (found != backends().end()) return found->make();
   std::vector<std::string_view> known;
   for (const BackendEntry& each : backends()) known.push_back(each.name);
-  return bad_input(fmt::format("there is no backend '{}'; there are {}", name, fmt::join(known, " and ")));
+  const std::string_view last = known.back();
+  known.pop_back();
+  return bad_input(fmt::format("there is no backend '{}'; there are {} and {}", name, fmt::join(known, ", "), last));
 }
 
 }  // namespace sluice

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sluice/exec/backends/backend.hpp"
-#include "sluice/exec/measure/scratch_ring.hpp"
 #include "sluice/memory/machine.hpp"
 
 namespace sluice {
@@ -21,36 +20,29 @@ inline constexpr OpIndex kOpsBefore = 2;  // run before a timed op, so that it f
 class OpTimer {
  public:
   // `rings` 2: with memory for put_in_slow(). kOutOfSpace when a ring cannot be mapped. `compiled` must outlive it.
+  // Kernels of a GPU are timed there (exec/gpu/gpu_op_timer.hpp), with one ring.
   static Result<std::unique_ptr<OpTimer>> make(CompiledGraph& compiled, int threads, int rings = 1);
-  ~OpTimer();
+  OpTimer() = default;
+  virtual ~OpTimer() = default;
   OpTimer(const OpTimer&) = delete;
   OpTimer& operator=(const OpTimer&) = delete;
 
   // From here on the rings lie where these tiers do: on their memory nodes, if that is what they are. kOutOfSpace when
   // a node has no room for a ring.
-  Status lie_in(const Tier& fast, const Tier& slow);
+  virtual Status lie_in(const Tier& fast, const Tier& slow) = 0;
 
   // From here on these tensors, and only these, lie in the slow ring.
-  void put_in_slow(std::vector<TensorId> tensors);
+  virtual void put_in_slow(std::vector<TensorId> tensors) = 0;
 
   // Seconds of the op. An op's error names the op.
-  Result<Seconds> run(OpIndex op);
+  virtual Result<Seconds> run(OpIndex op) = 0;
   // The same with no byte of any operand in a cache.
-  Result<Seconds> run_cold(OpIndex op);
+  virtual Result<Seconds> run_cold(OpIndex op) = 0;
   // `op` behind the ops that precede it in the step: warm.
   Result<Seconds> run_behind_others(OpIndex op);
-
- private:
-  OpTimer(CompiledGraph& compiled, int threads, std::vector<ScratchRing> rings);
-  std::vector<void*> place(const Op& op);
-  Result<Seconds> time(OpIndex op, const std::vector<void*>& operands);
-  void set_denormals(unsigned mode) const;
-
-  CompiledGraph& compiled_;
-  int threads_;
-  std::vector<ScratchRing> rings_;  // fast, slow; every op is placed in both, so that they stay alike
-  std::vector<TensorId> slow_;
-  std::unique_ptr<InputSource> input_;
 };
+
+// Fills a step's input with zeros.
+std::unique_ptr<InputSource> make_zero_input();
 
 }  // namespace sluice

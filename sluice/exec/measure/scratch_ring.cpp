@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sluice/base/random.hpp"
+#include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/memory/numa_arena.hpp"
 #include "sluice/plan/plan.hpp"
@@ -20,10 +21,21 @@ Bytes room_of(const Graph& graph, const Op& op) {
   return room;
 }
 
-// The same 256 KiB over and over: drawing every float would take longer than the measurement.
-void fill_with_normals(const Arena& arena, int threads) {
+Bytes room_of_largest(const Graph& graph) {
+  Bytes largest = 0;
+  for (const Op& op : graph.ops()) largest = std::max(largest, room_of(graph, op));
+  return largest;
+}
+
+// Written over and over: drawing every float would take longer than the measurement.
+std::vector<float> pattern_of_normals() {
   std::vector<float> pattern(64 * 1024);
   for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = random_normal(0, 0, i);
+  return pattern;
+}
+
+void fill_with_normals(const Arena& arena, int threads) {
+  const std::vector<float> pattern = pattern_of_normals();
   const auto block = static_cast<Bytes>(pattern.size() * sizeof(float));
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (Bytes begin = 0; begin < arena.bytes(); begin += block) {
@@ -35,15 +47,24 @@ void fill_with_normals(const Arena& arena, int threads) {
 }  // namespace
 
 Result<ScratchRing> ScratchRing::make(const Graph& graph, int threads, Bytes smallest_ring) {
-  Bytes largest = 0;
-  for (const Op& op : graph.ops()) largest = std::max(largest, room_of(graph, op));
-  SLUICE_ASSIGN(Arena arena, Arena::map(std::max(smallest_ring, largest), "scratch"));
+  SLUICE_ASSIGN(Arena arena, Arena::map(std::max(smallest_ring, room_of_largest(graph)), "scratch"));
   fill_with_normals(arena, threads);
-  return ScratchRing(graph, std::move(arena));
+  return ScratchRing(graph, std::move(arena), false);
 }
 
-ScratchRing::ScratchRing(const Graph& graph, Arena arena)
-    : graph_(&graph), arena_(std::move(arena)), position_(graph.tensors().size(), kNowhere) {}
+Result<ScratchRing> ScratchRing::make_on_gpu(const Graph& graph, Bytes smallest_ring) {
+  SLUICE_ASSIGN(Arena arena, map_device_arena(std::max(smallest_ring, room_of_largest(graph)), "scratch"));
+  const std::vector<float> pattern = pattern_of_normals();
+  const auto block = static_cast<Bytes>(pattern.size() * sizeof(float));
+  for (Bytes begin = 0; begin < arena.bytes(); begin += block) {
+    const auto bytes = static_cast<std::size_t>(std::min(block, arena.bytes() - begin));
+    SLUICE_RETURN_IF_ERROR(copy_gpu_bytes(arena.data() + begin, pattern.data(), bytes));
+  }
+  return ScratchRing(graph, std::move(arena), true);
+}
+
+ScratchRing::ScratchRing(const Graph& graph, Arena arena, bool on_gpu)
+    : graph_(&graph), arena_(std::move(arena)), on_gpu_(on_gpu), position_(graph.tensors().size(), kNowhere) {}
 
 Status ScratchRing::lie_in(const Tier& tier) const {
   return tier.kind == TierKind::kNuma ? bind_to_node(arena_, tier.name, tier.node) : Status();
@@ -71,7 +92,7 @@ void ScratchRing::place_tensor(TensorId id) {
   position_[static_cast<std::size_t>(id)] = cursor_;
   // Floats of some kind are there already, and touching them would make cold data warm.
   if (tensor.dtype != DType::kF32) {
-    std::memset(arena_.data() + cursor_ % arena_.bytes(), 0, static_cast<std::size_t>(tensor.bytes));
+    clear(arena_.data() + cursor_ % arena_.bytes(), tensor.bytes);
   }
   cursor_ += stored_bytes(tensor);
 }
@@ -80,7 +101,16 @@ void ScratchRing::clear_integers(const Op& op, std::span<void* const> operands) 
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     const Tensor& tensor = graph_->tensor(op.outputs[i]);
     if (tensor.dtype == DType::kF32) continue;
-    std::memset(operands[op.inputs.size() + i], 0, static_cast<std::size_t>(tensor.bytes));
+    clear(operands[op.inputs.size() + i], tensor.bytes);
+  }
+}
+
+void ScratchRing::clear(void* memory, Bytes bytes) const {
+  const auto size = static_cast<std::size_t>(bytes);
+  if (on_gpu_) {
+    SLUICE_CHECK(clear_gpu_bytes(memory, size).ok(), "scratch memory of the GPU can be cleared");
+  } else {
+    std::memset(memory, 0, size);
   }
 }
 

@@ -26,6 +26,8 @@ class ScratchRing {
 
   // `threads` fill the memory. kOutOfSpace when the ring cannot be mapped. `graph` must outlive the ring.
   static Result<ScratchRing> make(const Graph& graph, int threads, Bytes smallest_ring = kThreeCaches);
+  // In a GPU's memory.
+  static Result<ScratchRing> make_on_gpu(const Graph& graph, Bytes smallest_ring);
 
   // Moves the memory to the tier's node and binds it there; nothing to do for a tier that is no memory node.
   Status lie_in(const Tier& tier) const;
@@ -39,11 +41,13 @@ class ScratchRing {
   Bytes bytes() const { return arena_.bytes(); }
 
  private:
-  ScratchRing(const Graph& graph, Arena arena);
+  ScratchRing(const Graph& graph, Arena arena, bool on_gpu);
   void place_tensor(TensorId tensor);
+  void clear(void* memory, Bytes bytes) const;
 
   const Graph* graph_;
   Arena arena_;
+  bool on_gpu_;
   Bytes cursor_ = 0;             // counts on over all rounds
   std::vector<Bytes> position_;  // by TensorId: cursor when it was last placed, or kNowhere
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/exec/gpu/gpu_probe.hpp"
 #include "sluice/exec/probe/probe_beside_compute.hpp"
 #include "sluice/exec/probe/probe_file.hpp"
 #include "sluice/exec/probe/probe_memory.hpp"
@@ -92,20 +93,29 @@ bool touches(const Machine& machine, const Link& link, TierKind kind) {
   return machine.tier(link.from).kind == kind || machine.tier(link.to).kind == kind;
 }
 
+Status measure_link(Machine& machine, const std::vector<LinkId>& links) {
+  const Link& link = machine.link(links.front());
+  if (touches(machine, link, TierKind::kFile)) return measure_file_tier(machine, links);
+  if (touches(machine, link, TierKind::kPinned)) return measure_gpu_links(machine, links);
+  return measure_copies(machine, links);
+}
+
+Status measure_fast_memory(Machine& machine) {
+  if (machine.tier(kFastTier).kind == TierKind::kGpu) return measure_gpu_memory(machine.tiers.front());
+  SLUICE_ASSIGN(const MemoryBandwidths memory, measure_memory(machine.tier(kFastTier), machine.threads));
+  set_dram_tiers(memory, machine);
+  return {};
+}
+
 }  // namespace
 
 Status measure_links(Machine& machine) {
-  const Tier& fast = machine.tier(kFastTier);
-  SLUICE_ASSIGN(const MemoryBandwidths memory, measure_memory(fast, machine.threads));
-  set_dram_tiers(memory, machine);
+  SLUICE_RETURN_IF_ERROR(measure_fast_memory(machine));
   SLUICE_RETURN_IF_ERROR(measure_numa_tiers(machine));
   for (LinkId id = 0; id < static_cast<LinkId>(machine.links.size()); ++id) {
-    const Link& link = machine.links[static_cast<std::size_t>(id)];
     const auto back = machine.link_back(id);
     if (back && *back < id) continue;  // measured with the link back
-    const auto links = back ? std::vector{id, *back} : std::vector{id};
-    const bool file = touches(machine, link, TierKind::kFile);
-    SLUICE_RETURN_IF_ERROR(file ? measure_file_tier(machine, links) : measure_copies(machine, links));
+    SLUICE_RETURN_IF_ERROR(measure_link(machine, back ? std::vector{id, *back} : std::vector{id}));
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/memory/numa_arena.hpp"
 
 namespace sluice {
@@ -19,7 +20,16 @@ void append(const std::vector<std::string>& notes, std::vector<std::string>& all
 }  // namespace
 
 Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes) {
-  return tier.kind == TierKind::kNuma ? map_arena_on_node(bytes, tier.name, tier.node) : Arena::map(bytes, tier.name);
+  switch (tier.kind) {
+    case TierKind::kNuma:
+      return map_arena_on_node(bytes, tier.name, tier.node);
+    case TierKind::kGpu:
+      return map_device_arena(bytes, tier.name);
+    case TierKind::kPinned:
+      return map_pinned_arena(bytes, tier.name);
+    default:
+      return Arena::map(bytes, tier.name);
+  }
 }
 
 Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const Bytes> arena_bytes,
@@ -28,7 +38,7 @@ Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const 
   for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
     const Tier& tier = machine.tiers[i];
     const Bytes bytes = i < arena_bytes.size() ? arena_bytes[i] : 0;
-    Storage storage{tier.name, {}, nullptr};
+    Storage storage{tier.name, tier.kind == TierKind::kGpu, {}, nullptr};
     if (i == kFastTier && !stitches.empty()) {
       SLUICE_ASSIGN(storage.arena, Arena::map_stitched(bytes, stitches, tier.name));
     } else if (tier.kind != TierKind::kFile) {
@@ -62,6 +72,7 @@ Status TierStorages::check_range(TierId tier, Bytes offset, std::size_t size) co
 Status TierStorages::read(TierId tier, Bytes offset, std::span<std::byte> into) const {
   SLUICE_RETURN_IF_ERROR(check_range(tier, offset, into.size()));
   if (const SpillFile* spill = file(tier)) return spill->read(offset, into);
+  if (storage(tier).on_gpu) return copy_gpu_bytes(into.data(), base(tier) + offset, into.size());
   if (!into.empty()) std::memcpy(into.data(), base(tier) + offset, into.size());
   return {};
 }
@@ -69,6 +80,7 @@ Status TierStorages::read(TierId tier, Bytes offset, std::span<std::byte> into) 
 Status TierStorages::write(TierId tier, Bytes offset, std::span<const std::byte> from) const {
   SLUICE_RETURN_IF_ERROR(check_range(tier, offset, from.size()));
   if (const SpillFile* spill = file(tier)) return spill->write(offset, from);
+  if (storage(tier).on_gpu) return copy_gpu_bytes(base(tier) + offset, from.data(), from.size());
   if (!from.empty()) std::memcpy(base(tier) + offset, from.data(), from.size());
   return {};
 }

@@ -42,6 +42,7 @@ class TierStorages {
  private:
   struct Storage {
     std::string name;
+    bool on_gpu = false;  // where the host cannot reach it
     Arena arena;
     std::unique_ptr<SpillFile> file;
   };

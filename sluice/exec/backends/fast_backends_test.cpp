@@ -1,4 +1,5 @@
-// Every op case on oneDNN: the reference's values; the same bits at any address, over any garbage and in place.
+// Every op case on every fast backend: the reference's values; the same bits at any address, over any garbage and in
+// place. Those of a GPU are skipped where there is none.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <cstring>
 
 #include "sluice/exec/backends/backend.hpp"
+#include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 #include "sluice/testing/training_run.hpp"
@@ -30,19 +32,34 @@ void expect_close_to_reference(const std::vector<float>& actual, const std::vect
   }
 }
 
-class OnednnOps : public ::testing::TestWithParam<OpCase> {};
+struct BackendCase {
+  std::string backend;
+  OpCase op_case;
+};
 
-TEST_P(OnednnOps, MatchesReference) {
+std::ostream& operator<<(std::ostream& out, const BackendCase& tested) { return out << tested.op_case; }
+
+class FastBackends : public ::testing::TestWithParam<BackendCase> {
+ protected:
+  void SetUp() override {
+    if (GetParam().backend != "cuda") return;
+    if (const Result<GpuFacts> gpu = find_gpu(); !gpu.ok()) GTEST_SKIP() << gpu.error().message;
+  }
+
+  std::unique_ptr<Backend> backend() const { return make_backend(GetParam().backend).value(); }
+  const Graph& logical() const { return GetParam().op_case.graph; }
+};
+
+TEST_P(FastBackends, MatchesReference) {
   SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
-  const Graph& logical = GetParam().graph;
-  const auto fast = compiled(make_onednn_backend(), logical);
-  const auto slow = compiled(make_reference_backend(), logical);
+  const auto fast = compiled(backend(), logical());
+  const auto slow = compiled(make_reference_backend(), logical());
   GraphRunner fast_runner(*fast);
   GraphRunner slow_runner(*slow);
-  const NamedValues leaves = leaf_values(logical, kOpSeed);
+  const NamedValues leaves = leaf_values(logical(), kOpSeed);
   const StepContext context{.learning_rate = 0.1F};
-  const NamedValues actual = run_case(logical, fast_runner, leaves, context);
-  const NamedValues expected = run_case(logical, slow_runner, leaves, context);
+  const NamedValues actual = run_case(logical(), fast_runner, leaves, context);
+  const NamedValues expected = run_case(logical(), slow_runner, leaves, context);
   ASSERT_EQ(actual.size(), expected.size());
   for (const auto& [name, values] : expected) {
     SCOPED_TRACE(name);
@@ -65,17 +82,16 @@ std::vector<std::byte> bits_after_run(CompiledGraph& graph, const NamedValues& l
   return bits;
 }
 
-TEST_P(OnednnOps, GivesTheSameBitsAtAnyAddressAndOverAnyGarbage) {
+TEST_P(FastBackends, GivesTheSameBitsAtAnyAddressAndOverAnyGarbage) {
   SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
-  const Graph& logical = GetParam().graph;
-  const NamedValues leaves = leaf_values(logical, kOpSeed);
+  const NamedValues leaves = leaf_values(logical(), kOpSeed);
   for (const int threads : {1, 2}) {
     SCOPED_TRACE(threads);
-    const auto graph = compiled(make_onednn_backend(), logical, threads);
+    const auto graph = compiled(backend(), logical(), threads);
     const auto bits = bits_after_run(*graph, leaves, 0, 0);
     EXPECT_TRUE(bits == bits_after_run(*graph, leaves, 0, 0)) << "two equal runs differ";
     EXPECT_TRUE(bits == bits_after_run(*graph, leaves, 37 * 4 * kKiB, 0xFF)) << "another address differs";
-    const auto again = compiled(make_onednn_backend(), logical, threads);
+    const auto again = compiled(backend(), logical(), threads);
     EXPECT_TRUE(bits == bits_after_run(*again, leaves, 4 * kKiB, 0x7F)) << "compiled again, it differs";
   }
 }
@@ -98,6 +114,11 @@ bool same_size(GraphRunner& runner, OpIndex op, const InPlace& pair) {
          runner.bytes(node.outputs[static_cast<std::size_t>(pair.output)]).size();
 }
 
+// With the processor that the kernels run on.
+std::shared_ptr<void> share(const GraphRunner& runner, const AlignedBuffer& buffer, std::size_t size) {
+  return runner.compiled().share({buffer.get(), size}).value();
+}
+
 // Bits of output `pair.output` of `op`, written over a copy of its input or to a place of its own.
 std::vector<std::byte> output_bits(GraphRunner& runner, OpIndex op, const InPlace& pair, bool in_place) {
   const Op& node = runner.graph().op(op);
@@ -107,6 +128,8 @@ std::vector<std::byte> output_bits(GraphRunner& runner, OpIndex op, const InPlac
   EXPECT_EQ(input_bytes.size(), output_size);
   const AlignedBuffer input = copy_of(input_bytes);
   const AlignedBuffer apart = copy_of(input_bytes);
+  const auto shared_input = share(runner, input, input_bytes.size());
+  const auto shared_apart = share(runner, apart, input_bytes.size());
   auto operands = runner.operands(op);
   std::byte* const target = in_place ? input.get() : apart.get();
   operands[source] = input.get();
@@ -115,12 +138,11 @@ std::vector<std::byte> output_bits(GraphRunner& runner, OpIndex op, const InPlac
   return {target, target + output_size};
 }
 
-TEST_P(OnednnOps, GivesTheSameBitsInPlace) {
+TEST_P(FastBackends, GivesTheSameBitsInPlace) {
   SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
-  const Graph& logical = GetParam().graph;
-  const auto graph = compiled(make_onednn_backend(), logical);
+  const auto graph = compiled(backend(), logical());
   GraphRunner runner(*graph);
-  set_leaves(runner, leaf_values(logical, kOpSeed));
+  set_leaves(runner, leaf_values(logical(), kOpSeed));
   for (OpIndex op = 0; op < graph->graph().op_count(); ++op) {
     SCOPED_TRACE(graph->graph().op(op).name);
     for (const InPlace& pair : graph->graph().op(op).in_place) {
@@ -140,12 +162,11 @@ std::vector<std::byte> outputs_of(GraphRunner& runner, OpIndex op) {
   return bits;
 }
 
-TEST_P(OnednnOps, GivesTheSameBitsAgainWhereRepeatable) {
+TEST_P(FastBackends, GivesTheSameBitsAgainWhereRepeatable) {
   SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
-  const Graph& logical = GetParam().graph;
-  const auto graph = compiled(make_onednn_backend(), logical);
+  const auto graph = compiled(backend(), logical());
   GraphRunner runner(*graph);
-  set_leaves(runner, leaf_values(logical, kOpSeed));
+  set_leaves(runner, leaf_values(logical(), kOpSeed));
   for (OpIndex op = 0; op < graph->graph().op_count(); ++op) {
     runner.run_op(op, {.learning_rate = 0.1F});
     if (!repeatable(graph->graph().op(op))) continue;
@@ -155,10 +176,10 @@ TEST_P(OnednnOps, GivesTheSameBitsAgainWhereRepeatable) {
   }
 }
 
-TEST_P(OnednnOps, PlainFormRoundTrips) {
-  const auto graph = compiled(make_onednn_backend(), GetParam().graph);
+TEST_P(FastBackends, PlainFormRoundTrips) {
+  const auto graph = compiled(backend(), logical());
   GraphRunner runner(*graph);
-  for (const auto& [name, values] : leaf_values(GetParam().graph, kOpSeed)) {
+  for (const auto& [name, values] : leaf_values(logical(), kOpSeed)) {
     const TensorId id = runner.find(name);
     if (graph->graph().tensor(id).dtype != DType::kF32) continue;
     runner.set_plain(id, values);
@@ -166,8 +187,16 @@ TEST_P(OnednnOps, PlainFormRoundTrips) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, OnednnOps, ::testing::ValuesIn(op_cases()),
-                         [](const auto& tested) { return test_name(tested.param); });
+std::vector<BackendCase> cases_of(const std::string& backend) {
+  std::vector<BackendCase> cases;
+  for (OpCase& each : op_cases()) cases.push_back({backend, std::move(each)});
+  return cases;
+}
+
+std::string name_of(const ::testing::TestParamInfo<BackendCase>& tested) { return test_name(tested.param.op_case); }
+
+INSTANTIATE_TEST_SUITE_P(Onednn, FastBackends, ::testing::ValuesIn(cases_of("onednn")), name_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, FastBackends, ::testing::ValuesIn(cases_of("cuda")), name_of);
 
 }  // namespace
 }  // namespace sluice

@@ -1,0 +1,56 @@
+# NVIDIA GPUs: whether this build has kernels for them, and what these are compiled and linked with.
+#
+# SLUICE_CUDA says AUTO, ON or OFF; SLUICE_HAS_CUDA is the answer. Sanitizers of the host do not go with CUDA's driver.
+set(SLUICE_HAS_CUDA OFF)
+if(SLUICE_CUDA AND NOT SLUICE_SANITIZE)
+  include(CheckLanguage)
+  check_language(CUDA)
+  find_package(CUDAToolkit QUIET)
+  find_path(SLUICE_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(SLUICE_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
+  if(CMAKE_CUDA_COMPILER AND TARGET CUDA::cublasLt AND SLUICE_CUDNN_INCLUDE AND SLUICE_CUDNN_LIBRARY)
+    set(SLUICE_HAS_CUDA ON)
+  elseif(NOT SLUICE_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "SLUICE_CUDA=${SLUICE_CUDA} needs nvcc (found: ${CMAKE_CUDA_COMPILER}), cuBLASLt (found: "
+                        "${CUDAToolkit_LIBRARY_DIR}) and cuDNN (found: ${SLUICE_CUDNN_LIBRARY})")
+  endif()
+endif()
+message(STATUS "NVIDIA GPUs: ${SLUICE_HAS_CUDA}")
+
+if(SLUICE_HAS_CUDA)
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # A100, H100; what is newer compiles the latter's intermediate code
+  endif()
+  enable_language(CUDA)
+  # CMake 3.25 does not know that nvcc 12 and later have it.
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+endif()
+
+# Of a library's C++ sources, those that this build can compile: GPU rooms have a file that answers where there is no CUDA.
+function(sluice_choose_gpu_sources SOURCES)
+  set(chosen ${${SOURCES}})
+  if(SLUICE_HAS_CUDA)
+    list(FILTER chosen EXCLUDE REGEX "/exec/gpu/without_gpu.cpp$")
+  else()
+    list(FILTER chosen EXCLUDE REGEX "/exec/(backends/cuda|gpu)/")
+    if(NOT "${chosen}" STREQUAL "${${SOURCES}}")
+      list(APPEND chosen ${PROJECT_SOURCE_DIR}/sluice/exec/gpu/without_gpu.cpp)
+    endif()
+  endif()
+  set(${SOURCES} ${chosen} PARENT_SCOPE)
+endfunction()
+
+# Adds these rooms' kernels for GPUs (*.cu) to a library.
+function(sluice_add_cuda TARGET)
+  foreach(room IN LISTS ARGN)
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/sluice/${room}/*.cu)
+    target_sources(${TARGET} PRIVATE ${found})
+    set_source_files_properties(${found} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  endforeach()
+  target_compile_options(
+    ${TARGET} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;-Xcompiler=-Wall>")
+  target_include_directories(${TARGET} SYSTEM PRIVATE ${SLUICE_CUDNN_INCLUDE})
+  target_link_libraries(${TARGET} PRIVATE CUDA::cudart CUDA::cublasLt ${SLUICE_CUDNN_LIBRARY})
+endfunction()

@@ -1,0 +1,157 @@
+// The three shapes of a kernel: for each element, for each row with sums within it, and sums of long rows by many
+// blocks. What a kernel computes is a lambda; how its threads are laid out is decided here, from sizes alone, so that
+// the same op adds in the same order on every launch.
+//
+// Threads: a launch is asynchronous on the stream it is given. Errors of a launch throw (check_launch).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sluice/exec/backends/cuda/check_cuda.hpp"
+
+namespace sluice::cuda {
+
+inline constexpr int kThreads = 256;  // of every block
+inline constexpr int kWarp = 32;
+inline constexpr std::int64_t kMostBlocks = 1 << 20;
+
+// Several sums at once.
+template <int N>
+struct Sums {
+  float of[N] = {};
+};
+
+// What the threads of one block do together. All of them call the same functions in the same order; every function
+// gives all threads the same answer.
+class Block {
+ public:
+  // term(k) of k in [0, length), summed in an order that depends on `length` alone.
+  template <int N, typename Term>
+  __device__ Sums<N> sums(std::int64_t length, const Term& term) {
+    Sums<N> mine;
+    for (std::int64_t k = threadIdx.x; k < length; k += kThreads) {
+      const Sums<N> more = term(k);
+      for (int i = 0; i < N; ++i) mine.of[i] += more.of[i];
+    }
+    Sums<N> all;
+    for (int i = 0; i < N; ++i) all.of[i] = reduce(mine.of[i], [](float a, float b) { return a + b; });
+    return all;
+  }
+
+  template <typename Term>
+  __device__ float sum(std::int64_t length, const Term& term) {
+    return sums<1>(length,
+                   [&](std::int64_t k) {
+                     Sums<1> one;
+                     one.of[0] = term(k);
+                     return one;
+                   })
+        .of[0];
+  }
+
+  // The largest term(k); -infinity where there is none.
+  template <typename Term>
+  __device__ float largest(std::int64_t length, const Term& term) {
+    float mine = -INFINITY;
+    for (std::int64_t k = threadIdx.x; k < length; k += kThreads) mine = fmaxf(mine, term(k));
+    return reduce(mine, [](float a, float b) { return fmaxf(a, b); });
+  }
+
+  template <typename Visit>
+  __device__ void for_each(std::int64_t length, const Visit& visit) {
+    for (std::int64_t k = threadIdx.x; k < length; k += kThreads) visit(k);
+  }
+
+  // What for_each() wrote before is seen by what is read after.
+  __device__ void sync() { __syncthreads(); }
+  // One thread alone may store a row's results.
+  __device__ bool leads() const { return threadIdx.x == 0; }
+
+ private:
+  template <typename Combine>
+  __device__ float reduce(float value, const Combine& combine) {
+    __shared__ float of_warp[kThreads / kWarp];
+    __shared__ float result;
+    for (int distance = kWarp / 2; distance > 0; distance /= 2)
+      value = combine(value, __shfl_down_sync(0xffffffffU, value, distance));
+    __syncthreads();  // the last call's result has been read
+    if (threadIdx.x % kWarp == 0) of_warp[threadIdx.x / kWarp] = value;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (int warp = 1; warp < kThreads / kWarp; ++warp) value = combine(value, of_warp[warp]);
+      result = value;
+    }
+    __syncthreads();
+    return result;
+  }
+};
+
+template <typename Visit>
+__global__ void elements_kernel(std::int64_t count, Visit visit) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step) visit(i);
+}
+
+template <typename Body>
+__global__ void rows_kernel(std::int64_t rows, Body body) {
+  Block block;
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) body(row, block);
+}
+
+// visit(i) for i in [0, count), each by one thread.
+template <typename Visit>
+void for_each_element(cudaStream_t stream, std::int64_t count, const Visit& visit) {
+  if (count <= 0) return;
+  const auto blocks = static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMostBlocks));
+  elements_kernel<<<blocks, kThreads, 0, stream>>>(count, visit);
+  check_launch();
+}
+
+// body(row, block) for every row, each by one block.
+template <typename Body>
+void for_each_row(cudaStream_t stream, std::int64_t rows, const Body& body) {
+  if (rows <= 0) return;
+  rows_kernel<<<static_cast<unsigned>(std::min(rows, kMostBlocks)), kThreads, 0, stream>>>(rows, body);
+  check_launch();
+}
+
+// Into how many parts a row of `length` is cut, so that `rows` rows keep the whole device busy.
+inline std::int64_t parts_of_row(std::int64_t rows, std::int64_t length) {
+  constexpr std::int64_t kWantedBlocks = 1024;
+  constexpr std::int64_t kLeastPart = 8 * kThreads;
+  const std::int64_t wanted = (kWantedBlocks + rows - 1) / std::max<std::int64_t>(rows, 1);
+  return std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(length / kLeastPart, 1));
+}
+
+// Of sum_rows(): N floats for every part.
+template <int N>
+constexpr std::int64_t sum_rows_workspace(std::int64_t rows, std::int64_t length) {
+  return rows * parts_of_row(rows, length) * N * static_cast<std::int64_t>(sizeof(float));
+}
+
+// store(row, the sums of term(row, k) over k in [0, length)), each row by as many blocks as pay. store() is called by
+// one thread for each row, when all terms have been read.
+template <int N, typename Term, typename Store>
+void sum_rows(cudaStream_t stream, std::int64_t rows, std::int64_t length, void* workspace, const Term& term,
+              const Store& store) {
+  const std::int64_t parts = parts_of_row(rows, length);
+  auto* const partial = static_cast<Sums<N>*>(workspace);
+  for_each_row(stream, rows * parts, [=] __device__(std::int64_t part, Block & block) {
+    const std::int64_t row = part / parts;
+    const std::int64_t begin = part % parts * length / parts;
+    const std::int64_t end = (part % parts + 1) * length / parts;
+    const Sums<N> sums = block.template sums<N>(end - begin, [&](std::int64_t k) { return term(row, begin + k); });
+    if (block.leads()) partial[part] = sums;
+  });
+  for_each_element(stream, rows, [=] __device__(std::int64_t row) {
+    Sums<N> all;
+    for (std::int64_t part = row * parts; part < (row + 1) * parts; ++part)
+      for (int i = 0; i < N; ++i) all.of[i] += partial[part].of[i];
+    store(row, all);
+  });
+}
+
+}  // namespace sluice::cuda

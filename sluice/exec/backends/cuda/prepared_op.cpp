@@ -1,0 +1,41 @@
+#include "sluice/exec/backends/cuda/prepared_op.hpp"
+
+#include <map>
+
+namespace sluice::cuda {
+namespace {
+
+std::map<OpKind, KernelEntry> all_entries() {
+  std::map<OpKind, KernelEntry> all;
+  for (const auto& family : {elementwise_kernels, unary_kernels, movement_kernels, update_kernels, batch_norm_kernels,
+                             layer_norm_kernels, pooling_kernels, loss_kernels, sequence_kernels}) {
+    for (const KernelEntry& entry : family()) {
+      SLUICE_CHECK(all.emplace(entry.kind, entry).second, "two kernels for " + std::string(to_string(entry.kind)));
+    }
+  }
+  return all;
+}
+
+class OwnKernel : public PreparedOp {
+ public:
+  OwnKernel(const KernelEntry& entry, const OpRequest& request) : run_(entry.run) {
+    implementation = "cuda";
+    if (entry.workspace != nullptr) workspace_bytes = entry.workspace(request.op, request.inputs, request.outputs);
+  }
+  void run(const CudaCall& call) override { run_(call); }
+
+ private:
+  CudaKernel run_;
+};
+
+}  // namespace
+
+Ways prepare_op(const Context& context, const OpRequest& request) {
+  for (const auto& family : {prepare_convolution, prepare_dense, prepare_matmul}) {
+    if (Ways ways = family(context, request); !ways.empty()) return ways;
+  }
+  static const std::map<OpKind, KernelEntry> entries = all_entries();
+  return {std::make_shared<OwnKernel>(entries.at(request.op.kind), request)};
+}
+
+}  // namespace sluice::cuda

@@ -1,0 +1,17 @@
+// Measures the GPU's memory and its links to pinned memory: each way alone and both at once, and what copies cost the
+// ops that run beside them. Takes about 2 s.
+#pragma once
+
+#include <span>
+
+#include "sluice/base/result.hpp"
+#include "sluice/memory/machine.hpp"
+
+namespace sluice {
+
+// The links between device and pinned memory, one or two of them. kUnsupported in builds without CUDA.
+Status measure_gpu_links(Machine& machine, std::span<const LinkId> links);
+// What a copy within the device reads and writes.
+Status measure_gpu_memory(Tier& tier);
+
+}  // namespace sluice

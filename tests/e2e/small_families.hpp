@@ -1,0 +1,18 @@
+// One model of every family, scaled down so that a step takes a moment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sluice/train/workload.hpp"
+
+namespace sluice {
+
+struct Family {
+  std::string name;
+  WorkloadOptions options;
+};
+
+std::vector<Family> small_families();
+
+}  // namespace sluice
