@@ -20,7 +20,7 @@ readonly for_tests="testing testing/op_cases models graph/autodiff graph/rewrite
 # Outside headers that only some places may include: "PATTERN WHERE", both extended regular expressions.
 readonly vendors=(
   '^(dnnl|oneapi/)        ^sluice/exec/backends/onednn/'
-  '^(cuda|cudnn|cublas|curand|nccl)   ^sluice/exec/(backends/cuda|transfer)/'
+  '^(cuda|cudnn|cublas|curand|nccl)   ^sluice/exec/(backends/cuda|gpu)/'
   '^(liburing\.h|liburing/) ^sluice/exec/transfer/'
   '^(numa|numaif)\.h       ^sluice/memory/'
   '^omp\.h                ^sluice/(exec|train)/|_test\.cpp$'

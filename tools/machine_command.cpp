@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/experiment/machine_json.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
@@ -65,6 +66,13 @@ std::string link_table(const Machine& machine) {
   return table.text();
 }
 
+void print_gpu() {
+  const Result<GpuFacts> gpu = find_gpu();
+  if (!gpu.ok()) return;
+  fmt::print("\nGPU: {}, {} of {} free; --gpu computes there and measures its links\n", gpu->name,
+             format_bytes(gpu->free), format_bytes(gpu->capacity));
+}
+
 Result<int> run_machine(const MachineCommandArguments& arguments) {
   SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
   ProfileCache cache = arguments.machine.open_cache(machine);
@@ -72,6 +80,7 @@ Result<int> run_machine(const MachineCommandArguments& arguments) {
   fmt::print("{}, {} threads{}\n\n{}\n{}", machine.cpu, machine.threads, is_emulated(machine) ? " (emulated)" : "",
              tier_table(machine), link_table(machine));
   if (!machine.processors.empty()) fmt::print("\nprocessors: {}\n", describe_processors(machine));
+  if (!arguments.machine.gpu) print_gpu();
   if (!arguments.json.empty()) {
     nlohmann::json document = machine_to_json(machine);
     document["run"] = run_record(machine);
@@ -87,7 +96,7 @@ void add_machine_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<MachineCommandArguments>();
   arguments->machine.add_to(*command);
   add_json_option(*command, arguments->json);
-  command->footer("Example: sluice machine --slow file --link-bandwidth 1GB/s");
+  command->footer("Examples: sluice machine --slow file --link-bandwidth 1GB/s; sluice machine --gpu");
   command->callback([arguments, &action] { action = [arguments] { return run_machine(*arguments); }; });
 }
 

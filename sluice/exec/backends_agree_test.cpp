@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/on_gpu.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 #include "sluice/testing/small_networks.hpp"
 #include "sluice/testing/training_run.hpp"
@@ -62,8 +62,7 @@ std::ostream& operator<<(std::ostream& out, const AgreeingCase& tested) { return
 class BackendsAgree : public ::testing::TestWithParam<AgreeingCase> {
  protected:
   void SetUp() override {
-    if (GetParam().backend != "cuda") return;
-    if (const Result<GpuFacts> gpu = find_gpu(); !gpu.ok()) GTEST_SKIP() << gpu.error().message;
+    if (GetParam().backend == "cuda") SLUICE_SKIP_WITHOUT_GPU();
   }
 
   std::unique_ptr<Backend> backend() const { return make_backend(GetParam().backend).value(); }
@@ -114,7 +113,7 @@ std::vector<AgreeingCase> networks_on(const std::string& backend) {
 std::string network_of(const ::testing::TestParamInfo<AgreeingCase>& tested) { return tested.param.network.name; }
 
 INSTANTIATE_TEST_SUITE_P(Onednn, BackendsAgree, ::testing::ValuesIn(networks_on("onednn")), network_of);
-INSTANTIATE_TEST_SUITE_P(Cuda, BackendsAgree, ::testing::ValuesIn(networks_on("cuda")), network_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, BackendsAgree, ::testing::ValuesIn(cases_on_gpu(networks_on("cuda"))), network_of);
 
 }  // namespace
 }  // namespace sluice

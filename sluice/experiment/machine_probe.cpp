@@ -70,10 +70,13 @@ bool recall(Machine& machine, const std::string& question, const ProfileCache& c
     link.latency = found->latency;
     link.request_bytes = found->request_bytes;
     link.queue_depth = found->queue_depth;
-    const bool of_a_file =
-        machine.tier(link.from).kind == TierKind::kFile || machine.tier(link.to).kind == TierKind::kFile;
-    // Another device's is given.
-    if (of_a_file || link.copied_by == CopiedBy::kProcessor) link.interference = found->interference;
+    const auto touches = [&](TierKind kind) {
+      return machine.tier(link.from).kind == kind || machine.tier(link.to).kind == kind;
+    };
+    const bool of_a_file = touches(TierKind::kFile);
+    // An emulated device's is given.
+    if (of_a_file || touches(TierKind::kPinned) || link.copied_by == CopiedBy::kProcessor)
+      link.interference = found->interference;
     link.shared_bandwidth = found->shared_bandwidth;
     if (of_a_file) link.request_interference = found->request_interference;
     if (link.provenance != Provenance::kEmulated) link.provenance = Provenance::kMeasured;

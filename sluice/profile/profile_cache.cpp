@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/cache_folder.hpp"
 #include "sluice/base/hash.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
@@ -46,13 +46,7 @@ Status read_json(const JsonReader& reader, LinkMeasurement& link) {
   return {};
 }
 
-std::filesystem::path ProfileCache::default_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return std::filesystem::path(cache) / "sluice";
-  }
-  const char* home = std::getenv("HOME");
-  return std::filesystem::path(home != nullptr ? home : ".") / ".cache" / "sluice";
-}
+std::filesystem::path ProfileCache::default_folder() { return cache_folder(); }
 
 ProfileCache ProfileCache::open(const std::string& machine_fingerprint, std::filesystem::path folder) {
   // Hashed, because a fingerprint may be any text and a file name may not.

@@ -156,10 +156,16 @@ TextTable rows_table() {
                     {"bits", Align::kLeft}});
 }
 
+// Who computes: what a GPU is called is in the machine's name.
+std::string computer_text(const Machine& machine) {
+  if (machine.tier(kFastTier).kind == TierKind::kGpu) return machine.cpu;
+  return fmt::format("{}, {} threads", describe_host_cpu(read_host_cpu()), machine.threads);
+}
+
 std::string heading_text(const ComparisonHeading& heading, const ComparisonResult& result) {
   std::string text = describe_graph(heading.graph) + "\n";
-  text += fmt::format("{}, {} threads; {}{}\n", describe_host_cpu(read_host_cpu()), heading.machine.threads,
-                      link_line(heading.machine), is_emulated(heading.machine) ? "; emulated" : "");
+  text += fmt::format("{}; {}{}\n", computer_text(heading.machine), link_line(heading.machine),
+                      is_emulated(heading.machine) ? "; emulated" : "");
   if (const std::string processors = describe_processors(heading.machine); !processors.empty()) {
     text += fmt::format("processors: {}\n", processors);
   }

@@ -6,6 +6,7 @@
 
 #include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/testing/float_bits.hpp"
+#include "sluice/testing/on_gpu.hpp"
 #include "tests/e2e/small_families.hpp"
 #include "tests/e2e/trained_run.hpp"
 
@@ -17,9 +18,8 @@ constexpr std::int64_t kStepsOnGpu = 4;  // two step by step, then as a CUDA gra
 class GpuTest : public ::testing::TestWithParam<Family> {
  protected:
   void SetUp() override {
-    const Result<GpuFacts> found = find_gpu();
-    if (!found.ok()) GTEST_SKIP() << found.error().message;
-    machine_ = make_machine({.threads = 1, .slow = {{"host", kGiB}}, .gpu = *found}).value();
+    SLUICE_SKIP_WITHOUT_GPU();
+    machine_ = make_machine({.threads = 1, .slow = {{"host", kGiB}}, .gpu = find_gpu().value()}).value();
   }
 
   Machine machine_;
@@ -34,31 +34,38 @@ TEST_P(GpuTest, SameBitsOverPlannersAndBudgets) {
   ASSERT_TRUE(std::isfinite(expected.losses.back()));
   ASSERT_NE(expected.losses.front(), expected.losses.back());
   int moving = 0;
-  for (const std::string planner :
-       {"on-demand", "sentinel", "autotm-async", "vdnn", "capuchin", "home:particles=40:iterations=20", "joint"}) {
-    for (const std::string fast : {"70%", "50%", "30%", "20%"}) {
-      SCOPED_TRACE(planner + " " + fast);
-      const Result<Plan> plan = test_plan(workload, machine_, planner, fast);
-      if (!plan.ok()) {
-        EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible) << plan.error().message;
-        continue;
-      }
-      const TrainedRun run = train(workload, machine_, *plan, kStepsOnGpu, 0.01F);
-      EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected.losses));
-      EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
-      moving += run.bytes_moved > 0 ? 1 : 0;
+  const auto expect_same = [&](const std::string& planner, const std::string& fast) {
+    SCOPED_TRACE(planner + " " + fast);
+    const Result<Plan> plan = test_plan(workload, machine_, planner, fast);
+    if (!plan.ok()) {
+      EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible) << plan.error().message;
+      return;
     }
+    const TrainedRun run = train(workload, machine_, *plan, kStepsOnGpu, 0.01F);
+    EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected.losses));
+    EXPECT_EQ(run.parameter_hash, expected.parameter_hash);
+    moving += run.bytes_moved > 0 ? 1 : 0;
+  };
+  for (const std::string fast : {"50%", "30%", "20%"}) {
+    for (const std::string planner : {"sentinel", "autotm-async", "joint"}) expect_same(planner, fast);
   }
-  EXPECT_GE(moving, 4) << "too few combinations could be planned for this test to mean much";
+  // These leave parameters where they are: tight budgets are beyond them.
+  for (const std::string planner : {"vdnn", "superneurons", "capuchin", "home:particles=20:iterations=10"})
+    expect_same(planner, "75%");
+  // Of small networks one op with its workspace may need most of the memory.
+  for (const std::string fast : {"60%", "75%", "90%"}) {
+    if (moving == 0) expect_same("on-demand", fast);
+  }
+  EXPECT_GT(moving, 0) << "no budget at which something moves";
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, GpuTest, ::testing::ValuesIn(small_families()),
+INSTANTIATE_TEST_SUITE_P(Models, GpuTest, ::testing::ValuesIn(cases_on_gpu(small_families())),
                          [](const auto& instance) { return instance.param.name; });
 
 // A budget beyond the device's memory is refused with what is there.
 TEST(GpuMemoryTest, MoreThanThereIsNamesWhatWasAskedForAndWhatIsFree) {
+  SLUICE_SKIP_WITHOUT_GPU();
   const Result<GpuFacts> found = find_gpu();
-  if (!found.ok()) GTEST_SKIP() << found.error().message;
   const Result<Arena> arena = map_device_arena(found->capacity + kGiB, "gpu");
   ASSERT_FALSE(arena.ok());
   EXPECT_EQ(arena.error().code, ErrorCode::kOutOfSpace);

@@ -81,7 +81,7 @@ class GpuExecutor : public Executor {
   cudaStream_t link(LinkId id) const { return links_[as_index(id)]; }
 
   void launch() {
-    if (steps_ == kStepsBeforeGraph) capture();
+    if (steps_ == kStepsBeforeGraph && program_.transfers.empty()) capture();
     if (captured_ != nullptr) {
       check(cudaGraphLaunch(captured_, ops()), "starting a step");
     } else {

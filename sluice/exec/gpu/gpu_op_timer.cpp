@@ -12,7 +12,8 @@ namespace {
 
 using cuda::check;
 
-constexpr Seconds kLaunchTime = 30e-6;  // the host needs less to put an op on the stream
+constexpr Seconds kLaunchTime = 150e-6;  // the host needs less to put an op on the stream
+constexpr Seconds kClocksRise = 0.5;     // from their idle speed, under load
 constexpr Bytes kThreeGpuCaches = 256 * kMiB;
 
 class GpuOpTimer : public OpTimer {
@@ -21,6 +22,9 @@ class GpuOpTimer : public OpTimer {
       : kernels_(kernels), ring_(std::move(ring)), flush_(std::move(flush)) {
     check(cudaEventCreate(&begin_), "making an event");
     check(cudaEventCreate(&end_), "making an event");
+    const cudaStream_t stream = kernels_.context().stream();
+    delay_stream(stream, kClocksRise);
+    check(cudaStreamSynchronize(stream), "waiting for the GPU's clocks");
   }
   ~GpuOpTimer() override {
     cudaEventDestroy(begin_);

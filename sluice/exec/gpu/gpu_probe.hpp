@@ -1,5 +1,5 @@
-// Measures the GPU's memory and its links to pinned memory: each way alone and both at once, and what copies cost the
-// ops that run beside them. Takes about 2 s.
+// Measures the GPU's memory and its links to pinned memory: each way beside compute (gpu_load.hpp) and both ways at
+// once, and what copies cost the ops beside them. Takes about 2 s.
 #pragma once
 
 #include <span>

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "sluice/base/random.hpp"
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/testing/op_cases/case_builder.hpp"
 
 namespace sluice {
@@ -63,6 +64,40 @@ std::vector<OpCase> op_cases() {
   add_loss_cases(cases);
   add_update_cases(cases);
   return cases;
+}
+
+namespace {
+
+// By tensor: whether an op wants it in fp32, or it is a factor or the result of a product with a factor in fp32.
+std::vector<bool> stay_in_f32(const Graph& graph) {
+  std::vector<bool> stays(graph.tensors().size(), false);
+  const auto stay = [&](TensorId id) { return stays[static_cast<std::size_t>(id)]; };
+  for (std::size_t round = 0; round < 4; ++round) {
+    for (const Op& op : graph.ops()) {
+      const OperandLetters& letters = traits(op.kind).precision;
+      const bool factors = op.inputs.size() > 1 && letters.inputs().starts_with('h');
+      const bool both = factors && (stay(op.inputs[0]) || (letters.input(1) == 'h' && stay(op.inputs[1])));
+      for (std::size_t i = 0; i < op.inputs.size(); ++i)
+        if (letters.input(i) == 'f' || (both && i < 2)) stays[static_cast<std::size_t>(op.inputs[i])] = true;
+      for (std::size_t i = 0; i < op.outputs.size(); ++i)
+        if (letters.output(i) == 'f' || both) stays[static_cast<std::size_t>(op.outputs[i])] = true;
+    }
+  }
+  return stays;
+}
+
+}  // namespace
+
+Graph in_bf16(const Graph& logical) {
+  Graph graph = logical;
+  const std::vector<bool> stays = stay_in_f32(graph);
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    Tensor& tensor = graph.tensor(id);
+    if (tensor.dtype != DType::kF32 || stays[static_cast<std::size_t>(id)]) continue;
+    tensor.dtype = DType::kBF16;
+    tensor.bytes = element_count(tensor.shape) * size_of(tensor.dtype);
+  }
+  return graph;
 }
 
 std::string test_name(const OpCase& op_case) {

@@ -31,6 +31,9 @@ struct OpCase {
 
 std::vector<OpCase> op_cases();
 
+// The case with every operand in bf16 that mixed precision would have so.
+Graph in_bf16(const Graph& logical);
+
 // How test programs name a case: letters, digits and underscores.
 std::string test_name(const OpCase& op_case);
 std::ostream& operator<<(std::ostream& out, const OpCase& op_case);

@@ -1,7 +1,7 @@
 // Batch norms: sums along channels, then a pass over the elements.
 //
 // Statistics, scales and gradients of scales are fp32 whatever the elements are.
-#include "sluice/exec/backends/cuda/activation.cuh"
+#include "sluice/exec/backends/cuda/channel_norm.cuh"
 #include "sluice/exec/backends/cuda/channels.cuh"
 #include "sluice/exec/backends/cuda/launch.cuh"
 #include "sluice/exec/backends/cuda/operands.cuh"
@@ -12,49 +12,22 @@ namespace {
 constexpr std::int64_t kPartsAtOnce = 32;  // statistics that one launch merges
 constexpr std::int64_t kMergeSums = 2;     // of every channel
 
-// The norm of one channel. It leaves the compiler nothing to fuse, so every kernel rounds alike: what is made again
-// later is the same bits, and a gradient passes exactly where the forward pass did.
-struct ChannelNorm {
-  float mean, inverse, scale, shift;
-
-  __device__ float normalized(float x) const { return (x - mean) * inverse; }
-  __device__ float apply(float x) const { return fmaf(normalized(x), scale, shift); }
-};
-
-// From the statistics as they are stored.
-struct Norms {
-  const float* stats;
-  const float* scale_shift;
-  std::int64_t channels;
-  float epsilon;
-
-  __device__ ChannelNorm of(std::int64_t c) const {
-    return {stats[c], rsqrtf(stats[channels + c] + epsilon), scale_shift[c], scale_shift[channels + c]};
-  }
-};
-
-// y of one channel.
-struct ApplyChannel {
-  ChannelNorm norm;
-  Cells x, residual, y;
-  bool adds;
-  Activation activation;
-
-  __device__ void operator()(std::int64_t i) const {
-    y.set(i, activate(activation, norm.apply(x[i]) + (adds ? residual[i] : 0.0F)));
-  }
-};
+template <typename Packs, bool kAdds>
+void apply_norm_to(const CudaCall& call, const Norms& norms) {
+  const Packs x(call.input(0)), residual(call.input(kAdds ? 3 : 0)), y(call.output(0));
+  const Bounds bounds(call.attributes().activation);
+  for_each_in_channels(call.stream, Images(*call.input(0).shape), [=] __device__(std::int64_t c) {
+    return ApplyChannel<Packs, kAdds>{norms.of(c), x, residual, y, bounds};
+  });
+}
 
 void apply_norm(const CudaCall& call, const Operand& stats) {
   const Images images(*call.input(0).shape);
   const Norms norms{floats(stats), floats(call.input(1)), images.channels, call.attributes().epsilon};
-  const Cells x = cells(call.input(0));
-  const Cells y = cells(call.output(0));
   const bool adds = call.inputs.size() > 3;
-  const Cells residual = adds ? cells(call.input(3)) : Cells();
-  const Activation activation = call.attributes().activation;
-  for_each_in_channels(call.stream, images, [=] __device__(std::int64_t c) {
-    return ApplyChannel{norms.of(c), x, residual, y, adds, activation};
+  with_packs(images.pixels, {call.input(0), call.input(adds ? 3 : 0), call.output(0)}, [&](auto packs) {
+    using Packs = typename decltype(packs)::type;
+    adds ? apply_norm_to<Packs, true>(call, norms) : apply_norm_to<Packs, false>(call, norms);
   });
 }
 
@@ -68,22 +41,29 @@ __device__ Moments moments_of(float origin, double distances, double squares, do
   return {origin + mean, fmax(squares / count - mean * mean, 0.0)};
 }
 
+template <typename Packs, typename Store>
+void channel_moments_of(const CudaCall& call, const Store& store) {
+  const Images images(*call.input(0).shape);
+  const Packs x(call.input(0));
+  const Cells elements = cells(call.input(0));
+  const std::int64_t pixels = images.pixels;
+  const auto count = static_cast<double>(images.in_channel());
+  sum_channels<2>(
+      call.stream, images, call.workspace,
+      [=] __device__(std::int64_t c) {
+        return MomentsChannel<Packs>{x, elements[c * pixels]};
+      },
+      [=] __device__(std::int64_t c, const Sums<2>& sums) {
+        store(c, moments_of(elements[c * pixels], sums.of[0], sums.of[1], count));
+      });
+}
+
 // store(c, moments), for every channel of x. One pass: distances are from the channel's first element, which is as
 // near to the others as they are to each other, so that nothing cancels.
 template <typename Store>
 void channel_moments(const CudaCall& call, const Store& store) {
-  const Images images(*call.input(0).shape);
-  const Cells x = cells(call.input(0));
-  const auto count = static_cast<double>(images.in_channel());
-  sum_rows<2>(
-      call.stream, images.channels, images.in_channel(), call.workspace,
-      [=] __device__(std::int64_t c, std::int64_t k) {
-        const float distance = x[images.offset(c, k)] - x[images.offset(c, 0)];
-        return Sums<2>{{distance, distance * distance}};
-      },
-      [=] __device__(std::int64_t c, const Sums<2>& sums) {
-        store(c, moments_of(x[images.offset(c, 0)], sums.of[0], sums.of[1], count));
-      });
+  with_packs(Images(*call.input(0).shape).pixels, {call.input(0)},
+             [&](auto packs) { channel_moments_of<typename decltype(packs)::type>(call, store); });
 }
 
 struct Statistics {
@@ -176,63 +156,55 @@ void batch_norm_merge(const CudaCall& call) {
   });
 }
 
-// What the backward passes read.
+template <typename Packs>
 struct GradientOperands {
-  Images images;
-  Cells x, dy;
+  Packs x, dy;
   Norms norms;
   Activation activation;
 
   explicit GradientOperands(const CudaCall& call)
-      : images(*call.input(0).shape),
-        x(cells(call.input(0))),
-        dy(cells(call.input(1))),
-        norms{floats(call.input(3)), floats(call.input(2)), images.channels, call.attributes().epsilon},
+      : x(call.input(0)),
+        dy(call.input(1)),
+        norms{floats(call.input(3)), floats(call.input(2)), (*call.input(0).shape)[1], call.attributes().epsilon},
         activation(call.attributes().activation) {}
 
-  __device__ float gradient(const ChannelNorm& norm, std::int64_t i) const {
-    return passes(activation, norm.apply(x[i])) ? dy[i] : 0.0F;
-  }
+  __device__ GradientChannel<Packs> of(std::int64_t c) const { return {norms.of(c), x, dy, activation}; }
 };
 
-void sum_gradients(const CudaCall& call, float* dscale_shift) {
-  const GradientOperands of(call);
-  sum_rows<2>(
-      call.stream, of.images.channels, of.images.in_channel(), call.workspace,
-      [=] __device__(std::int64_t c, std::int64_t k) {
-        const ChannelNorm norm = of.norms.of(c);
-        const std::int64_t i = of.images.offset(c, k);
-        const float gradient = of.gradient(norm, i);
-        return Sums<2>{{gradient * norm.normalized(of.x[i]), gradient}};
-      },
+template <typename Packs>
+void sum_gradients_of(const CudaCall& call, float* dscale_shift) {
+  const Images images(*call.input(0).shape);
+  const GradientOperands<Packs> operands(call);
+  const std::int64_t channels = images.channels;
+  sum_channels<2>(
+      call.stream, images, call.workspace, [=] __device__(std::int64_t c) { return operands.of(c); },
       [=] __device__(std::int64_t c, const Sums<2>& sums) {
         dscale_shift[c] = sums.of[0];
-        dscale_shift[of.images.channels + c] = sums.of[1];
+        dscale_shift[channels + c] = sums.of[1];
       });
 }
 
-// dx of one channel.
-struct GradientChannel {
-  GradientOperands of;
-  ChannelNorm norm;
-  Cells dx;
-  float mean, mean_along_x;  // of the gradient
+void sum_gradients(const CudaCall& call, float* dscale_shift) {
+  with_packs(Images(*call.input(0).shape).pixels, {call.input(0), call.input(1)},
+             [&](auto packs) { sum_gradients_of<typename decltype(packs)::type>(call, dscale_shift); });
+}
 
-  __device__ void operator()(std::int64_t i) const {
-    const float centred = of.gradient(norm, i) - mean - norm.normalized(of.x[i]) * mean_along_x;
-    dx.set(i, norm.scale * norm.inverse * centred);
-  }
-};
+template <typename Packs>
+void apply_gradient_to(const CudaCall& call, const float* dscale_shift, float share) {
+  const Images images(*call.input(0).shape);
+  const GradientOperands<Packs> operands(call);
+  const Packs dx(call.output(0));
+  const std::int64_t channels = images.channels;
+  for_each_in_channels(call.stream, images, [=] __device__(std::int64_t c) {
+    return ApplyGradientChannel<Packs>{operands.of(c), dx, dscale_shift[channels + c] * share, dscale_shift[c] * share};
+  });
+}
 
 // `count`: elements of a channel in the whole batch, which the sums are over.
 void apply_gradient(const CudaCall& call, const float* dscale_shift, std::int64_t count) {
-  const GradientOperands of(call);
-  const Cells dx = cells(call.output(0));
   const float share = 1.0F / static_cast<float>(count);
-  for_each_in_channels(call.stream, of.images, [=] __device__(std::int64_t c) {
-    return GradientChannel{of, of.norms.of(c), dx, dscale_shift[of.images.channels + c] * share,
-                           dscale_shift[c] * share};
-  });
+  with_packs(Images(*call.input(0).shape).pixels, {call.input(0), call.input(1), call.output(0)},
+             [&](auto packs) { apply_gradient_to<typename decltype(packs)::type>(call, dscale_shift, share); });
 }
 
 void batch_norm_backward(const CudaCall& call) {
@@ -247,8 +219,7 @@ void batch_norm_backward_apply(const CudaCall& call) {
 }
 
 Bytes sums_workspace(const Op&, const std::vector<Shape>& inputs, const std::vector<Shape>&) {
-  const Images images(inputs.at(0));
-  return sum_rows_workspace<2>(images.channels, images.in_channel());
+  return sum_channels_workspace<2>(Images(inputs.at(0)));
 }
 
 Bytes merge_workspace(const Op&, const std::vector<Shape>& inputs, const std::vector<Shape>&) {

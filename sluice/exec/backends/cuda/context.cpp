@@ -6,9 +6,9 @@ namespace sluice::cuda {
 
 Result<std::shared_ptr<Context>> Context::get() {
   static std::mutex mutex;
-  static std::weak_ptr<Context> made;
+  static auto* const made = new std::shared_ptr<Context>();
   const std::lock_guard lock(mutex);
-  if (std::shared_ptr<Context> known = made.lock()) return known;
+  if (*made != nullptr) return *made;
   int devices = 0;
   if (const cudaError_t status = cudaGetDeviceCount(&devices); status != cudaSuccess || devices == 0) {
     return Error{ErrorCode::kUnsupported,
@@ -22,7 +22,7 @@ Result<std::shared_ptr<Context>> Context::get() {
   } catch (const CudaFailure& failure) {
     return Error{ErrorCode::kUnsupported, std::string("the GPU cannot be used: ") + failure.what()};
   }
-  made = context;
+  *made = context;
   return context;
 }
 
@@ -35,15 +35,9 @@ void Context::create() {
         "reserving pinned memory for a step's figures");
   check(cudaMalloc(reinterpret_cast<void**>(&step_), sizeof(StepOnDevice)), "reserving memory for a step's figures");
   *step_on_host_ = {};
-}
-
-Context::~Context() {
-  if (stream_ != nullptr) cudaStreamSynchronize(stream_);
-  if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
-  if (cublas_ != nullptr) cublasLtDestroy(cublas_);
-  cudaFree(step_);
-  cudaFreeHost(step_on_host_);
-  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, 0), "asking for the GPU's name");
+  tuned_ = std::make_unique<TunedOrders>(std::string(properties.name) + " cuDNN " + std::to_string(cudnnGetVersion()));
 }
 
 void Context::send_step() const {

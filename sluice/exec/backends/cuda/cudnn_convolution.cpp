@@ -1,127 +1,222 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <set>
+#include <array>
+#include <utility>
 
 #include "sluice/exec/backends/cuda/convolution.hpp"
-
-// cuDNN 9 calls this interface deprecated. It is the one that lists algorithms with their determinism and workspace in
-// one call, and it is still there in every release.
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#include "sluice/exec/backends/cuda/cudnn_descriptor.hpp"
 
 namespace sluice::cuda {
 namespace {
 
-int number(std::int64_t value) { return static_cast<int>(value); }
+// What the tensors are called between an operation and its run.
+constexpr std::int64_t kFine = 'f';
+constexpr std::int64_t kCoarse = 'c';
+constexpr std::int64_t kFilters = 'w';
+
+constexpr std::int64_t kAlignment = 64;  // of operands, in bytes
+constexpr int kMostEngines = 12;         // tried for one convolution
 
 cudnnDataType_t type_of(DType dtype) { return dtype == DType::kBF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
 
-cudnnTensorDescriptor_t make_image(const Shape& shape, DType dtype) {
-  cudnnTensorDescriptor_t image = nullptr;
-  check(cudnnCreateTensorDescriptor(&image), "describing an image");
-  check(cudnnSetTensor4dDescriptor(image, CUDNN_TENSOR_NCHW, type_of(dtype), number(shape[0]), number(shape[1]),
-                                   number(shape[2]), number(shape[3])),
-        "describing an image");
-  return image;
+Descriptor describe_tensor(std::int64_t name, const Shape& shape, DType dtype) {
+  Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  Shape strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type_of(dtype));
+  tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, shape);
+  tensor.set(CUDNN_ATTR_TENSOR_STRIDES, strides);
+  tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, name);
+  tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, kAlignment);
+  tensor.finish();
+  return tensor;
 }
 
-// What cuDNN says of its algorithms, whichever way they go.
-template <typename Performance>
-std::vector<ConvolutionAlgorithm> usable(const std::vector<Performance>& all, Bytes scratch) {
-  std::vector<ConvolutionAlgorithm> found;
-  for (const Performance& each : all) {
-    const auto bytes = static_cast<Bytes>(each.memory);
-    if (each.status != CUDNN_STATUS_SUCCESS || each.determinism != CUDNN_DETERMINISTIC || bytes > scratch) continue;
-    const ConvolutionAlgorithm algorithm{static_cast<int>(each.algo), bytes};
-    if (std::ranges::find(found, algorithm.number, &ConvolutionAlgorithm::number) == found.end())
-      found.push_back(algorithm);
+Descriptor describe_window(const Window& window) {
+  Descriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  convolution.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+  convolution.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION);
+  convolution.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, std::int64_t{2});
+  convolution.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {window.pad_top, window.pad_left});
+  convolution.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {window.pad_bottom, window.pad_right});
+  convolution.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, {window.dilation_h, window.dilation_w});
+  convolution.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {window.stride_h, window.stride_w});
+  convolution.finish();
+  return convolution;
+}
+
+// What cuDNN calls the operation of a way and its attributes.
+struct Names {
+  cudnnBackendDescriptorType_t operation;
+  cudnnBackendAttributeName_t window, fine, filters, coarse, alpha, beta;
+};
+
+Names names_of(ConvolutionWay way) {
+  switch (way) {
+    case ConvolutionWay::kToCoarse:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+    case ConvolutionWay::kToFine:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+    case ConvolutionWay::kToFilters:
+      break;
   }
-  return found;
+  return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
 }
 
-constexpr int kMostAlgorithms = 10;
+// The operation by itself as a graph. cuDNN keeps what it needs of the parts.
+Descriptor describe_graph(const Context& context, const ConvolutionShape& shape) {
+  const auto type = [&](ConvolutionWay makes) { return shape.way == makes ? shape.target : shape.dtype; };
+  const Names names = names_of(shape.way);
+  Descriptor operation(names.operation);
+  operation.set(names.window, describe_window(shape.window));
+  operation.set(names.fine, describe_tensor(kFine, shape.fine, type(ConvolutionWay::kToFine)));
+  operation.set(names.coarse, describe_tensor(kCoarse, shape.coarse, type(ConvolutionWay::kToCoarse)));
+  operation.set(names.filters, describe_tensor(kFilters, shape.filters, type(ConvolutionWay::kToFilters)));
+  operation.set(names.alpha, CUDNN_TYPE_FLOAT, 1.0F);
+  operation.set(names.beta, CUDNN_TYPE_FLOAT, 0.0F);
+  operation.finish();
+  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, context.cudnn());
+  graph.finish();
+  return graph;
+}
+
+// What cuDNN advises, the fastest first; nothing where it knows none.
+std::vector<Descriptor> advised_engines(const Descriptor& graph, cudnnBackendHeurMode_t mode) {
+  Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
+  if (!heuristics.try_finish()) return {};
+  std::vector<Descriptor> engines;
+  std::vector<cudnnBackendDescriptor_t> handles;
+  for (int i = 0; i < kMostEngines; ++i)
+    handles.push_back(engines.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
+  std::int64_t count = 0;
+  const cudnnStatus_t status =
+      cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                               kMostEngines, &count, handles.data());
+  const auto found = status == CUDNN_STATUS_SUCCESS ? std::clamp<std::int64_t>(count, 0, kMostEngines) : 0;
+  engines.erase(engines.begin() + found, engines.end());
+  return engines;
+}
+
+// Whether the engine adds in a fixed order and in full precision.
+bool is_exact(const Descriptor& configured, DType dtype) {
+  Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t handle = engine.get();
+  std::int64_t count = 0;
+  check(cudnnBackendGetAttribute(configured.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                                 &count, &handle),
+        "asking cuDNN for an engine");
+  std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};
+  check(cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                 CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes.data()),
+        "asking cuDNN how an engine computes");
+  return std::none_of(notes.begin(), notes.begin() + count, [&](cudnnBackendNumericalNote_t note) {
+    const bool rounds = note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE || note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
+    return note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC || note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
+           (rounds && dtype == DType::kF32);
+  });
+}
+
+// Source, other and target.
+std::array<std::int64_t, 3> tensors_of(ConvolutionWay way) {
+  switch (way) {
+    case ConvolutionWay::kToCoarse:
+      return {kFine, kFilters, kCoarse};
+    case ConvolutionWay::kToFine:
+      return {kCoarse, kFilters, kFine};
+    case ConvolutionWay::kToFilters:
+      break;
+  }
+  return {kFine, kCoarse, kFilters};
+}
+
+class CudnnMethod : public ConvolutionMethod {
+ public:
+  CudnnMethod(const Context& context, ConvolutionWay way, Descriptor plan)
+      : context_(context), way_(way), plan_(std::move(plan)) {
+    std::int64_t count = 0;
+    check(cudnnBackendGetAttribute(plan_.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
+                                   &workspace_bytes),
+          "asking cuDNN for a workspace's size");
+  }
+
+  void run(const void* source, const void* other, void* target, void* workspace) const override {
+    const std::array<const void*, 3> pointers{source, other, target};
+    const std::array<std::int64_t, 3> names = tensors_of(way_);
+    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers.data());
+    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, names.data());
+    pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
+    pack.finish();
+    check(cudnnBackendExecute(context_.cudnn(), plan_.get(), pack.get()), "a convolution");
+  }
+
+ private:
+  const Context& context_;
+  ConvolutionWay way_;
+  Descriptor plan_;
+};
+
+// nullptr where the engine does not support the convolution after all.
+std::shared_ptr<ConvolutionMethod> try_engine(const Context& context, ConvolutionWay way, const Descriptor& engine) {
+  Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, context.cudnn());
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine);
+  if (!plan.try_finish()) return nullptr;
+  return std::make_shared<CudnnMethod>(context, way, std::move(plan));
+}
 
 }  // namespace
 
-bool is_symmetric(const Window& window) {
-  return window.pad_top == window.pad_bottom && window.pad_left == window.pad_right;
+std::string ConvolutionShape::key() const {
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(way), fmt::join(fine, ","),
+                     fmt::join(coarse, ","), fmt::join(filters, ","), window.stride_h, window.stride_w,
+                     window.dilation_h, window.dilation_w, window.pad_top, window.pad_left, window.pad_bottom,
+                     window.pad_right, groups, static_cast<int>(dtype), static_cast<int>(target));
 }
 
-CudnnConvolution::CudnnConvolution(const Context& context, const ConvolutionShape& shape)
-    : context_(context),
-      way_(shape.way),
-      fine_(make_image(shape.fine, shape.dtype)),
-      coarse_(make_image(shape.coarse, shape.dtype)) {
-  check(cudnnCreateFilterDescriptor(&filters_), "describing filters");
-  check(cudnnSetFilter4dDescriptor(filters_, type_of(shape.dtype), CUDNN_TENSOR_NCHW, number(shape.filters[0]),
-                                   number(shape.filters[1]), number(shape.filters[2]), number(shape.filters[3])),
-        "describing filters");
-  const Window& window = shape.window;
-  check(cudnnCreateConvolutionDescriptor(&convolution_), "describing a convolution");
-  check(cudnnSetConvolution2dDescriptor(convolution_, number(window.pad_top), number(window.pad_left),
-                                        number(window.stride_h), number(window.stride_w), number(window.dilation_h),
-                                        number(window.dilation_w), CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-        "describing a convolution");
-  check(cudnnSetConvolutionGroupCount(convolution_, number(shape.groups)), "describing a convolution");
-  check(cudnnSetConvolutionMathType(convolution_, shape.dtype == DType::kBF16 ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH),
-        "describing a convolution");
-}
-
-CudnnConvolution::~CudnnConvolution() {
-  cudnnDestroyTensorDescriptor(fine_);
-  cudnnDestroyTensorDescriptor(coarse_);
-  cudnnDestroyFilterDescriptor(filters_);
-  cudnnDestroyConvolutionDescriptor(convolution_);
-}
-
-std::vector<ConvolutionAlgorithm> CudnnConvolution::algorithms(Bytes scratch) const {
-  int count = 0;
-  const cudnnHandle_t handle = context_.cudnn();
-  if (way_ == ConvolutionWay::kToCoarse) {
-    std::vector<cudnnConvolutionFwdAlgoPerf_t> all(kMostAlgorithms);
-    if (cudnnGetConvolutionForwardAlgorithm_v7(handle, fine_, filters_, convolution_, coarse_, kMostAlgorithms, &count,
-                                               all.data()) != CUDNN_STATUS_SUCCESS)
-      return {};
-    all.resize(static_cast<std::size_t>(count));
-    return usable(all, scratch);
+ConvolutionMethods cudnn_methods(const Context& context, const ConvolutionShape& shape, Bytes scratch,
+                                 const std::vector<std::string>& wanted) {
+  const Descriptor graph = describe_graph(context, shape);
+  ConvolutionMethods methods;
+  for (const auto& [mode, mode_name] :
+       {std::pair{CUDNN_HEUR_MODE_A, "cudnn"}, std::pair{CUDNN_HEUR_MODE_FALLBACK, "cudnn_fallback"}}) {
+    const std::vector<Descriptor> engines = advised_engines(graph, mode);
+    for (std::size_t i = 0; i < engines.size(); ++i) {
+      const std::string name = fmt::format("{}_{}", mode_name, i);
+      if (!wanted.empty() && std::ranges::find(wanted, name) == wanted.end()) continue;
+      if (!is_exact(engines[i], shape.dtype)) continue;
+      const auto method = try_engine(context, shape.way, engines[i]);
+      if (method == nullptr || method->workspace_bytes > scratch) continue;
+      method->name = name;
+      methods.push_back(method);
+    }
+    if (!methods.empty() && wanted.empty()) break;
   }
-  if (way_ == ConvolutionWay::kToFine) {
-    std::vector<cudnnConvolutionBwdDataAlgoPerf_t> all(kMostAlgorithms);
-    if (cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, filters_, coarse_, convolution_, fine_, kMostAlgorithms,
-                                                    &count, all.data()) != CUDNN_STATUS_SUCCESS)
-      return {};
-    all.resize(static_cast<std::size_t>(count));
-    return usable(all, scratch);
-  }
-  std::vector<cudnnConvolutionBwdFilterAlgoPerf_t> all(kMostAlgorithms);
-  if (cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, fine_, coarse_, convolution_, filters_, kMostAlgorithms,
-                                                    &count, all.data()) != CUDNN_STATUS_SUCCESS)
-    return {};
-  all.resize(static_cast<std::size_t>(count));
-  return usable(all, scratch);
-}
-
-void CudnnConvolution::run(const ConvolutionAlgorithm& algorithm, const void* source, const void* other, void* target,
-                           void* workspace) const {
-  const float one = 1;
-  const float zero = 0;
-  const auto bytes = static_cast<std::size_t>(algorithm.workspace_bytes);
-  const cudnnHandle_t handle = context_.cudnn();
-  switch (way_) {
-    case ConvolutionWay::kToCoarse:
-      return check(cudnnConvolutionForward(handle, &one, fine_, source, filters_, other, convolution_,
-                                           static_cast<cudnnConvolutionFwdAlgo_t>(algorithm.number), workspace, bytes,
-                                           &zero, coarse_, target),
-                   "a convolution");
-    case ConvolutionWay::kToFine:
-      return check(cudnnConvolutionBackwardData(handle, &one, filters_, other, coarse_, source, convolution_,
-                                                static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm.number), workspace,
-                                                bytes, &zero, fine_, target),
-                   "a convolution's gradient");
-    case ConvolutionWay::kToFilters:
-      return check(cudnnConvolutionBackwardFilter(handle, &one, fine_, source, coarse_, other, convolution_,
-                                                  static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm.number),
-                                                  workspace, bytes, &zero, filters_, target),
-                   "the gradient of a convolution's filters");
-  }
+  return methods;
 }
 
 }  // namespace sluice::cuda

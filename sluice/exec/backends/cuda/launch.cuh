@@ -28,17 +28,24 @@ struct Sums {
 // gives all threads the same answer.
 class Block {
  public:
+  // What of_thread(its number) is on every thread, summed in the order of threads.
+  template <int N, typename OfThread>
+  __device__ Sums<N> sums_of_threads(const OfThread& of_thread) {
+    return reduce<N>(of_thread(static_cast<int>(threadIdx.x)), [](float a, float b) { return a + b; });
+  }
+
   // term(k) of k in [0, length), summed in an order that depends on `length` alone.
   template <int N, typename Term>
   __device__ Sums<N> sums(std::int64_t length, const Term& term) {
-    Sums<N> mine;
-    for (std::int64_t k = threadIdx.x; k < length; k += kThreads) {
-      const Sums<N> more = term(k);
-      for (int i = 0; i < N; ++i) mine.of[i] += more.of[i];
-    }
-    Sums<N> all;
-    for (int i = 0; i < N; ++i) all.of[i] = reduce(mine.of[i], [](float a, float b) { return a + b; });
-    return all;
+    return sums_of_threads<N>([&](int thread) {
+      Sums<N> mine;
+#pragma unroll 4
+      for (std::int64_t k = thread; k < length; k += kThreads) {
+        const Sums<N> more = term(k);
+        for (int i = 0; i < N; ++i) mine.of[i] += more.of[i];
+      }
+      return mine;
+    });
   }
 
   template <typename Term>
@@ -55,9 +62,16 @@ class Block {
   // The largest term(k); -infinity where there is none.
   template <typename Term>
   __device__ float largest(std::int64_t length, const Term& term) {
-    float mine = -INFINITY;
-    for (std::int64_t k = threadIdx.x; k < length; k += kThreads) mine = fmaxf(mine, term(k));
-    return reduce(mine, [](float a, float b) { return fmaxf(a, b); });
+    Sums<1> mine{{-INFINITY}};
+#pragma unroll 4
+    for (std::int64_t k = threadIdx.x; k < length; k += kThreads) mine.of[0] = fmaxf(mine.of[0], term(k));
+    return reduce<1>(mine, [](float a, float b) { return fmaxf(a, b); }).of[0];
+  }
+
+  // visit(its number) on every thread.
+  template <typename Visit>
+  __device__ void for_each_thread(const Visit& visit) {
+    visit(static_cast<int>(threadIdx.x));
   }
 
   template <typename Visit>
@@ -71,21 +85,19 @@ class Block {
   __device__ bool leads() const { return threadIdx.x == 0; }
 
  private:
-  template <typename Combine>
-  __device__ float reduce(float value, const Combine& combine) {
-    __shared__ float of_warp[kThreads / kWarp];
-    __shared__ float result;
+  // Within every warp, then all warps' in their order.
+  template <int N, typename Combine>
+  __device__ Sums<N> reduce(Sums<N> value, const Combine& combine) {
+    __shared__ Sums<N> of_warp[kThreads / kWarp];
     for (int distance = kWarp / 2; distance > 0; distance /= 2)
-      value = combine(value, __shfl_down_sync(0xffffffffU, value, distance));
-    __syncthreads();  // the last call's result has been read
+      for (float& each : value.of) each = combine(each, __shfl_down_sync(0xffffffffU, each, distance));
+    __syncthreads();  // the last call's sums have been read
     if (threadIdx.x % kWarp == 0) of_warp[threadIdx.x / kWarp] = value;
     __syncthreads();
-    if (threadIdx.x == 0) {
-      for (int warp = 1; warp < kThreads / kWarp; ++warp) value = combine(value, of_warp[warp]);
-      result = value;
-    }
-    __syncthreads();
-    return result;
+    Sums<N> all = of_warp[0];
+    for (int warp = 1; warp < kThreads / kWarp; ++warp)
+      for (int i = 0; i < N; ++i) all.of[i] = combine(all.of[i], of_warp[warp].of[i]);
+    return all;
   }
 };
 

@@ -20,8 +20,8 @@ class Lowering {
  public:
   Lowering(const Context& context, const Graph& logical)
       : context_(context), logical_(logical), homes_(logical.tensors().size(), kNowhere) {
-    // An op and its scratch should leave room beside them at a budget of a fifth of the peak.
-    constexpr Bytes kShare = 8;
+    // An op and its scratch should leave room for transfers beside them at a budget of a fifth of the peak.
+    constexpr Bytes kShare = 16;
     scratch_ = measure_footprint(logical).peak / kShare;
     result_.graph.name = logical.name;
     result_.graph.layers = logical.layers;

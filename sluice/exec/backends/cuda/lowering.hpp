@@ -9,8 +9,6 @@
 
 namespace sluice::cuda {
 
-inline constexpr Bytes kWorkspaceAlignment = 256;  // what cuBLASLt wants; a workspace is that much larger
-
 struct LoweredOp {
   OpRequest request;
   Ways ways;

@@ -1,5 +1,6 @@
 // Pooling. Every pixel is written by one thread, which visits the pixels on the other side that it has to do with.
 #include "sluice/exec/backends/cuda/activation.cuh"
+#include "sluice/exec/backends/cuda/channels.cuh"
 #include "sluice/exec/backends/cuda/divisor.cuh"
 #include "sluice/exec/backends/cuda/launch.cuh"
 #include "sluice/exec/backends/cuda/operands.cuh"
@@ -8,11 +9,22 @@ namespace sluice::cuda {
 namespace {
 
 constexpr std::int64_t kLargeWindow = 256;  // taps from which on a block averages a window together
+constexpr int kWindowsAtOnce = 3;           // whose gradients a thread reads before it uses the first
 
 // How windows lie along one dimension of an image. Extents of images fit in 32 bits.
 struct Axis {
   int in, out;
   int kernel, stride, dilation, padding;
+  Divisor by_stride;
+
+  Axis(int in, int out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t padding)
+      : in(in),
+        out(out),
+        kernel(static_cast<int>(kernel)),
+        stride(static_cast<int>(stride)),
+        dilation(static_cast<int>(dilation)),
+        padding(static_cast<int>(padding)),
+        by_stride(stride) {}
 
   __device__ int start(int window) const { return window * stride - padding; }
   // The taps of a window that lie inside the image: [first_tap, end_tap).
@@ -23,9 +35,9 @@ struct Axis {
 
   // The windows that may have a tap on a pixel: [first_window, end_window).
   __device__ int first_window(int pixel) const {
-    return max(0, (pixel + padding - (kernel - 1) * dilation + stride - 1) / stride);
+    return strides(max(0, pixel + padding - (kernel - 1) * dilation + stride - 1));
   }
-  __device__ int end_window(int pixel) const { return min(out, (pixel + padding) / stride + 1); }
+  __device__ int end_window(int pixel) const { return min(out, strides(pixel + padding) + 1); }
   // Which tap of the window lies on the pixel, of those windows; -1: none does.
   __device__ int tap(int window, int pixel) const {
     const int distance = pixel - start(window);
@@ -34,6 +46,7 @@ struct Axis {
   }
 
  private:
+  __device__ int strides(int distance) const { return static_cast<int>(by_stride.quotient(distance)); }
   __device__ int ceiling(int distance) const {
     if (dilation == 1 || distance <= 0) return distance;
     return (distance + dilation - 1) / dilation;
@@ -73,18 +86,8 @@ struct PoolingSpace {
   PoolingSpace(const Shape& x_shape, const Shape& y_shape, const Window& window)
       : x(x_shape),
         y(y_shape),
-        rows{x.height,
-             y.height,
-             static_cast<int>(window.kernel_h),
-             static_cast<int>(window.stride_h),
-             static_cast<int>(window.dilation_h),
-             static_cast<int>(window.pad_top)},
-        columns{x.width,
-                y.width,
-                static_cast<int>(window.kernel_w),
-                static_cast<int>(window.stride_w),
-                static_cast<int>(window.dilation_w),
-                static_cast<int>(window.pad_left)} {}
+        rows(x.height, y.height, window.kernel_h, window.stride_h, window.dilation_h, window.pad_top),
+        columns(x.width, y.width, window.kernel_w, window.stride_w, window.dilation_w, window.pad_left) {}
 
   // tap(offset in x, position in the window), in the order of positions.
   template <typename Tap>
@@ -133,18 +136,68 @@ void max_pool(const CudaCall& call) {
   });
 }
 
-void max_pool_backward(const CudaCall& call) {
+// The gradients of a pack of neighbours in a row of x: every window with a tap on one of them is looked at once, in the
+// order of rows and columns, and its gradient goes to the neighbour that it came from.
+template <typename Packs>
+struct MaxGradients {
+  using Single = typename Packs::Single;
+  using Gradients = Pack<Packs::kWidth>;
+
+  PoolingSpace space;
+  Single dy;
+  const std::uint8_t* index;
+
+  // From window `first` of a row that lies at `begin`, whose taps on `in` have positions from `position` on. Those from
+  // `end` on are read as the last before and add nothing.
+  __device__ void add_windows(Gradients& sums, int first, int end, std::int64_t begin, int position, int column) const {
+    typename Single::Stored gradient[kWindowsAtOnce];
+    int tap[kWindowsAtOnce];
+#pragma unroll
+    for (int i = 0; i < kWindowsAtOnce; ++i) {
+      const std::int64_t at = begin + min(first + i, end - 1);
+      tap[i] = index[at] - position;
+      gradient[i] = dy.read(at);
+    }
+#pragma unroll
+    for (int i = 0; i < kWindowsAtOnce; ++i) {
+      const bool taken = first + i < end && tap[i] >= 0 && tap[i] < space.columns.kernel;
+      const int neighbour = taken ? space.columns.pixel(first + i, tap[i]) - column : -1;
+#pragma unroll
+      for (int k = 0; k < Packs::kWidth; ++k)
+        if (neighbour == k) sums.of[k] += Single::values(gradient[i]).of[0];
+    }
+  }
+
+  // `in`: the first of the neighbours.
+  __device__ Gradients at(const Pixel& in) const {
+    Gradients sums;
+    const int first = space.columns.first_window(in.column);
+    const int end = space.columns.end_window(in.column + Packs::kWidth - 1);
+    const int end_row = space.rows.end_window(in.row);
+    for (int row = space.rows.first_window(in.row); row < end_row; ++row) {
+      const int kh = space.rows.tap(row, in.row);
+      if (kh < 0) continue;
+      const std::int64_t begin = space.y.plane_begin(in.plane) + static_cast<std::int64_t>(row) * space.y.width;
+      for (int column = first; column < end; column += kWindowsAtOnce)
+        add_windows(sums, column, end, begin, kh * space.columns.kernel, in.column);
+    }
+    return sums;
+  }
+};
+
+template <typename Packs>
+void max_pool_backward_to(const CudaCall& call) {
   const PoolingSpace space(*call.output(0).shape, *call.input(0).shape, call.attributes().window);
-  const Cells dy = cells(call.input(0));
-  const auto* const index = static_cast<const std::uint8_t*>(call.input(1).data);
-  const Cells dx = cells(call.output(0));
-  for_each_element(call.stream, call.output(0).elements(), [=] __device__(std::int64_t i) {
-    float sum = 0;
-    space.for_each_window(space.x.at(i), [&](int, int, std::int64_t out, int position) {
-      if (index[out] == position) sum += dy[out];
-    });
-    dx.set(i, sum);
-  });
+  const MaxGradients<Packs> gradients{space, typename Packs::Single(call.input(0)),
+                                      static_cast<const std::uint8_t*>(call.input(1).data)};
+  const Packs dx(call.output(0));
+  for_each_element(call.stream, call.output(0).elements() / Packs::kWidth,
+                   [=] __device__(std::int64_t i) { dx.write(i, gradients.at(space.x.at(i * Packs::kWidth))); });
+}
+
+void max_pool_backward(const CudaCall& call) {
+  with_packs((*call.output(0).shape)[3], {call.input(0), call.output(0)},
+             [&](auto packs) { max_pool_backward_to<typename decltype(packs)::type>(call); });
 }
 
 // What a window's sum is divided by: all its taps, or those inside the image.

@@ -10,6 +10,8 @@
 
 namespace sluice::cuda {
 
+inline constexpr Bytes kWorkspaceAlignment = 256;  // what cuBLASLt wants; a workspace is that much larger
+
 // What is known of an op before it has addresses: operands are inputs then outputs, without a workspace.
 struct OpRequest {
   Op op;

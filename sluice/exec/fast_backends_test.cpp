@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "sluice/exec/backends/backend.hpp"
-#include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/graph/op_traits.hpp"
+#include "sluice/testing/on_gpu.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 #include "sluice/testing/training_run.hpp"
 
@@ -42,8 +42,7 @@ std::ostream& operator<<(std::ostream& out, const BackendCase& tested) { return 
 class FastBackends : public ::testing::TestWithParam<BackendCase> {
  protected:
   void SetUp() override {
-    if (GetParam().backend != "cuda") return;
-    if (const Result<GpuFacts> gpu = find_gpu(); !gpu.ok()) GTEST_SKIP() << gpu.error().message;
+    if (GetParam().backend == "cuda") SLUICE_SKIP_WITHOUT_GPU();
   }
 
   std::unique_ptr<Backend> backend() const { return make_backend(GetParam().backend).value(); }
@@ -196,7 +195,7 @@ std::vector<BackendCase> cases_of(const std::string& backend) {
 std::string name_of(const ::testing::TestParamInfo<BackendCase>& tested) { return test_name(tested.param.op_case); }
 
 INSTANTIATE_TEST_SUITE_P(Onednn, FastBackends, ::testing::ValuesIn(cases_of("onednn")), name_of);
-INSTANTIATE_TEST_SUITE_P(Cuda, FastBackends, ::testing::ValuesIn(cases_of("cuda")), name_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, FastBackends, ::testing::ValuesIn(cases_on_gpu(cases_of("cuda"))), name_of);
 
 }  // namespace
 }  // namespace sluice
