@@ -22,6 +22,7 @@ inline constexpr int kExitInterrupted = 130;
 
 void add_machine_command(CLI::App& app, Action& action);
 void add_models_command(CLI::App& app, Action& action);
+void add_planners_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_characterize_command(CLI::App& app, Action& action);
 void add_profile_command(CLI::App& app, Action& action);

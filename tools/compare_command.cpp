@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 
+#include "sluice/base/atomic_file.hpp"
 #include "sluice/exec/measure/choice_profiler.hpp"
 #include "sluice/experiment/comparison.hpp"
 #include "sluice/report/comparison_json.hpp"
 #include "sluice/report/comparison_text.hpp"
+#include "sluice/report/describe_graph.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
@@ -27,6 +29,7 @@ struct CompareArguments {
   std::string schedule = "constant";
   ProfileArguments profile;
   std::string json;
+  std::string svg_times;
   ComparisonOptions comparison;
 };
 
@@ -77,6 +80,10 @@ Result<int> run_compare(CompareArguments arguments) {
   if (!arguments.json.empty()) {
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, comparison_json(heading, result)));
   }
+  if (!arguments.svg_times.empty()) {
+    SLUICE_RETURN_IF_ERROR(
+        write_file(arguments.svg_times, breakdown_picture(breakdowns_of(result), describe_graph(heading.graph))));
+  }
   const bool same = result.same_bits();
   if (!same) fmt::print(stderr, "sluice: results differ from fast-only's: this is a bug, please report it\n");
   return same ? kExitOk : kExitFailed;
@@ -109,6 +116,8 @@ void add_compare_command(CLI::App& app, Action& action) {
   add_data_options(*command, comparison.session);
   add_learning_rate_option(*command, arguments->learning_rate);
   command->add_option("--schedule", arguments->schedule, "As for sluice train")->capture_default_str();
+  command->add_option("--svg-times", arguments->svg_times,
+                      "Write a picture of where the time of each planner's step goes, simulated and executed");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice compare resnet50 --batch 16 --fast 20% --planners on-demand,sentinel --steps 12");
   command->callback([arguments, &action] { action = [arguments] { return run_compare(*arguments); }; });

@@ -96,7 +96,7 @@ void add_machine_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<MachineCommandArguments>();
   arguments->machine.add_to(*command);
   add_json_option(*command, arguments->json);
-  command->footer("Examples: sluice machine --slow file --link-bandwidth 1GB/s; sluice machine --gpu");
+  command->footer("Example: sluice machine --slow file --link-bandwidth 1GB/s; of a GPU: sluice machine --gpu");
   command->callback([arguments, &action] { action = [arguments] { return run_machine(*arguments); }; });
 }
 

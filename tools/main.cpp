@@ -32,6 +32,7 @@ int exit_code_of(ErrorCode code) {
 void add_commands(CLI::App& app, Action& action) {
   add_machine_command(app, action);
   add_models_command(app, action);
+  add_planners_command(app, action);
   add_inspect_command(app, action);
   add_characterize_command(app, action);
   add_profile_command(app, action);

@@ -9,6 +9,7 @@
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/report/breakdown_text.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
@@ -86,7 +87,12 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
   fmt::print("{}\npredicted for {}{}\n{}", describe_graph(graph), plan.planner,
              is_emulated(prepared.machine) ? ", " + emulation_note(prepared.machine) : "",
              describe_timeline(prepared.machine, timeline, locality.step));
-  if (policy) fmt::print("{}", describe_policy_timeline(*policy));
+  const TimeBreakdown parts = break_down(program, ops_run_again(plan), timeline);
+  if (policy) {
+    fmt::print("{}", describe_policy_timeline(*policy));
+  } else {
+    fmt::print("\n{}", breakdown_table({{plan.planner + ", simulated", parts}}));
+  }
   if (const auto bound = any_order_bound_by_prices(graph, prepared.profile, prepared.machine, plan); bound.ok()) {
     fmt::print("the plan's prices prove that no step of these ops takes less than {}\n", format_seconds(*bound));
   }
@@ -100,6 +106,7 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
     document["predicted_ms"] = timeline.step_seconds * 1e3;
     document["stall_ms"] = timeline.stall_seconds * 1e3;
     document["locality"] = locality_json(locality);
+    document["parts_ms"] = policy ? nlohmann::json() : breakdown_json(parts);
     if (policy) document["policy"] = policy_timeline_json(*policy);
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
   }

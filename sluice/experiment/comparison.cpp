@@ -8,6 +8,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/experiment/plan_folder.hpp"
+#include "sluice/experiment/step_prediction.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
@@ -232,9 +233,18 @@ class Comparison {
       certify_any_order(workload_.graph(), profile_, machine_, contestant.row.plan, kBoundSeconds);
       contestant.row.other_choices = !same_choices(contestant.row.plan, baseline().row.plan, workload_.graph());
       add_measurements(contestant.row, contestant.runs, baseline().row, baseline().runs, machine_);
+      contestant.row.predicted_parts = predicted_parts(contestant.row.plan);
     }
     for (Contestant& contestant : contestants_) result_.rows.push_back(std::move(contestant.row));
     return std::move(result_);
+  }
+
+  std::optional<TimeBreakdown> predicted_parts(const Plan& plan) const {
+    const Result<Program> program = lower_plan(workload_.graph(), machine_, plan);
+    if (plan.policy || !program.ok()) return std::nullopt;
+    const auto step = predict_step(workload_.graph(), machine_, profile_, plan, *program);
+    if (!step.ok()) return std::nullopt;
+    return break_down(*program, ops_run_again(plan), step->timeline);
   }
 
   float rate_of(std::int64_t step) const { return options_.schedule.rate(options_.learning_rate, step); }

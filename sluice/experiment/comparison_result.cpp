@@ -112,6 +112,7 @@ void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const
   add_means(row, runs, machine);
   if (row.policy) add_activity(*row.policy, runs.back(), machine);
   row.locality = runs.back().summary.locality;
+  row.measured_parts = runs.back().summary.breakdown;
 }
 
 }  // namespace sluice

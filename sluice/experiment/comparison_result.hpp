@@ -17,6 +17,7 @@
 #include "sluice/experiment/plan_trials.hpp"
 #include "sluice/experiment/worker.hpp"
 #include "sluice/plan/plan.hpp"
+#include "sluice/sim/time_breakdown.hpp"
 
 namespace sluice {
 
@@ -56,9 +57,11 @@ struct ComparisonRow {
   Bytes bytes_out = 0;
   Bytes raw_bytes_in = 0;  // the same if nothing were encoded
   Bytes raw_bytes_out = 0;
-  Bytes peak_rss_bytes = 0;              // most of all starts
-  nlohmann::json locality;               // locality_json() of the last step; null: not known
-  std::vector<std::uint32_t> loss_bits;  // of every step's loss in fp32, of the first start
+  Bytes peak_rss_bytes = 0;                      // most of all starts
+  std::optional<TimeBreakdown> predicted_parts;  // of the step's time; nothing under a policy
+  std::optional<TimeBreakdown> measured_parts;   // of the last step
+  nlohmann::json locality;                       // locality_json() of the last step; null: not known
+  std::vector<std::uint32_t> loss_bits;          // of every step's loss in fp32, of the first start
   std::string parameter_hash;
   bool same_losses = false;  // as the baseline's first, bit for bit, at every step of every start
   bool same_parameters = false;

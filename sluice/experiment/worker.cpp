@@ -77,15 +77,17 @@ class WorkerServer {
     SLUICE_RETURN_IF_ERROR(check_set_up());
     SLUICE_ASSIGN(const std::string hash, session_->hash_parameters());
     const Bytes peak_rss_bytes = peak_resident_bytes();
-    json locality;
+    json locality, breakdown;
     if (!last_step_.ops.empty()) {
       locality = locality_json(session_->locality(last_step_));
+      if (const auto parts = session_->breakdown(last_step_)) breakdown = breakdown_json(*parts);
     }
     json figures = json::array();
     for (const auto& [name, value] : session_->policy_figures()) figures.push_back({{"name", name}, {"value", value}});
     return json{{"parameter_hash", hash},
                 {"peak_rss_bytes", peak_rss_bytes},
                 {"locality", locality},
+                {"breakdown", breakdown},
                 {"policy_figures", figures}};
   }
 

@@ -13,9 +13,10 @@
 //     -> {"ok": true}                          every parameter has its initial value again; a policy goes on
 //   {"command": "finish"}
 //     -> {"ok": true, "parameter_hash": "...", "peak_rss_bytes": 1, "locality": {...},
-//         "policy_figures": [{"name": "passes", "value": 8.0}, ...]}
+//         "breakdown": {...}, "policy_figures": [{"name": "passes", "value": 8.0}, ...]}
 //                                              the locality of the last step, as sim/locality.hpp has it, null before
-//                                              any; Policy::figures() of all steps, empty under a plan
+//                                              any; where its time went (sim/time_breakdown.hpp), null under a policy too; Policy::figures() of
+//                                              all steps, empty under a plan
 //   anything that fails
 //     -> {"ok": false, "code": 3, "message": "..."}
 //
@@ -33,12 +34,14 @@
 #include <iosfwd>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/sim/time_breakdown.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice {
@@ -65,6 +68,7 @@ struct WorkerSummary {
   std::string parameter_hash;
   Bytes peak_rss_bytes = 0;
   nlohmann::json locality;                                     // locality_json() of the last step; null before any
+  std::optional<TimeBreakdown> breakdown;                      // of the last step; nothing under a policy
   std::vector<std::pair<std::string, double>> policy_figures;  // empty under a plan
 };
 

@@ -176,6 +176,9 @@ Result<WorkerSummary> WorkerProcess::finish() {
   SLUICE_RETURN_IF_ERROR(reader.read("parameter_hash", summary.parameter_hash));
   SLUICE_RETURN_IF_ERROR(reader.read("peak_rss_bytes", summary.peak_rss_bytes));
   SLUICE_RETURN_IF_ERROR(reader.read("locality", summary.locality));
+  if (answer.contains("breakdown") && !answer.at("breakdown").is_null()) {
+    SLUICE_RETURN_IF_ERROR(reader.read("breakdown", summary.breakdown.emplace()));
+  }
   SLUICE_ASSIGN(const std::vector<JsonReader> figures, reader.list("policy_figures"));
   for (const JsonReader& figure : figures) {
     std::pair<std::string, double> named;

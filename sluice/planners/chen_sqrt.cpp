@@ -108,7 +108,8 @@ Result<Plan> plan_chen_sqrt(const PlanRequest& request) {
 PlannerEntry chen_sqrt_planner() {
   return {.name = "chen-sqrt",
           .summary = "checkpoints every sqrt(n) layers, the rest made again (Chen et al. 2016)",
-          .plan = plan_chen_sqrt};
+          .plan = plan_chen_sqrt,
+          .traits = {.recomputes = true, .whole_step = true}};
 }
 
 }  // namespace sluice

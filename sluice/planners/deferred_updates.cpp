@@ -94,6 +94,14 @@ PlannerEntry deferred_updates_planner() {
   return {.name = "deferred-updates",
           .summary = "sentinel, with weight gradients and updates run later, where the link has room",
           .plan = plan_deferred,
+          .traits = {.decides = "search",
+                     .profiles = true,
+                     .counts_accesses = true,
+                     .moves = true,
+                     .reorders = true,
+                     .all_tensors = true,
+                     .groups_small = true,
+                     .several_tiers = true},
           .search = search_deferred,
           .keeps_short_lived_fast = true};
 }

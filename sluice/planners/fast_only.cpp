@@ -20,7 +20,8 @@ Result<Plan> plan_fast_only(const PlanRequest& request) {
 PlannerEntry fast_only_planner() {
   return {.name = kBaselinePlanner,
           .summary = "everything in fast memory: the baseline that others are measured against",
-          .plan = plan_fast_only};
+          .plan = plan_fast_only,
+          .traits = {.decides = "nothing", .any_graph = true}};
 }
 
 }  // namespace sluice

@@ -50,7 +50,8 @@ Result<Plan> plan_first_touch(const PlanRequest& request) {
 PlannerEntry first_touch_planner() {
   return {.name = "first-touch",
           .summary = "first come, first served: later tensors live in an addressable slow tier",
-          .plan = plan_first_touch};
+          .plan = plan_first_touch,
+          .traits = {.all_tensors = true, .any_graph = true}};
 }
 
 }  // namespace sluice

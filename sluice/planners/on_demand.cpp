@@ -210,7 +210,8 @@ Result<Plan> plan_on_demand(const PlanRequest& request) {
 PlannerEntry on_demand_planner() {
   return {.name = "on-demand",
           .summary = "fetch when an op needs it, evict the least recently used: what paging does",
-          .plan = plan_on_demand};
+          .plan = plan_on_demand,
+          .traits = {.moves = true, .all_tensors = true, .any_graph = true, .several_tiers = true}};
 }
 
 }  // namespace sluice

@@ -13,6 +13,7 @@
 #include "sluice/plan/plan.hpp"
 #include "sluice/planners/additions.hpp"
 #include "sluice/planners/planner_setting.hpp"
+#include "sluice/planners/planner_traits.hpp"
 #include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile.hpp"
 
@@ -81,6 +82,7 @@ struct PlannerEntry {
   std::string_view name;
   std::string_view summary;  // one line for --help and docs
   std::function<Result<Plan>(const PlanRequest&)> plan;
+  PlannerTraits traits = {};
   // For planners that go on planning while training runs; empty for the others. What the request refers to must outlive
   // the search.
   std::function<Result<std::unique_ptr<PlanSearch>>(const PlanRequest&)> search = {};

@@ -25,8 +25,10 @@ Result<Plan> plan_slow_only(const PlanRequest& request) {
 }  // namespace
 
 PlannerEntry slow_only_planner() {
-  return {
-      .name = "slow-only", .summary = "everything in an addressable slow tier, used in place", .plan = plan_slow_only};
+  return {.name = "slow-only",
+          .summary = "everything in an addressable slow tier, used in place",
+          .plan = plan_slow_only,
+          .traits = {.decides = "nothing", .all_tensors = true, .any_graph = true}};
 }
 
 }  // namespace sluice

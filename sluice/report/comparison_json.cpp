@@ -69,6 +69,8 @@ json row_json(const ComparisonRow& row) {
           {"raw_bytes_out", row.raw_bytes_out},
           {"policy", row.policy ? policy_json(*row.policy) : json()},
           {"locality", row.locality},
+          {"predicted_parts_ms", row.predicted_parts ? breakdown_json(*row.predicted_parts) : nlohmann::json()},
+          {"measured_parts_ms", row.measured_parts ? breakdown_json(*row.measured_parts) : nlohmann::json()},
           {"fast_budget_bytes", usable_fast_bytes(row.plan)},
           {"asked_budget_bytes", row.plan.raised_from.value_or(usable_fast_bytes(row.plan))},
           {"budget_raised", row.plan.raised_from.has_value()},

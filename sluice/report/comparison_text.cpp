@@ -195,8 +195,19 @@ std::string comparison_text(const ComparisonHeading& heading, const ComparisonRe
     notes.insert(row.notes.begin(), row.notes.end());
   }
   std::string text = heading_text(heading, result) + table.text() + failures + policies_text(result);
+  if (const auto steps = breakdowns_of(result); !steps.empty())
+    text += "\nWhere the time goes\n" + breakdown_table(steps);
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
   return text;
+}
+
+std::vector<NamedBreakdown> breakdowns_of(const ComparisonResult& result) {
+  std::vector<NamedBreakdown> steps;
+  for (const ComparisonRow& row : result.rows) {
+    if (row.predicted_parts) steps.push_back({row.planner + ", simulated", *row.predicted_parts});
+    if (row.measured_parts) steps.push_back({row.planner + ", executed", *row.measured_parts});
+  }
+  return steps;
 }
 
 }  // namespace sluice

@@ -143,6 +143,11 @@ Locality Session::locality(const StepTimes& last) const {
   return summarise_locality(under_policy_->last_step().ops, op_ends, last.step_seconds);
 }
 
+std::optional<TimeBreakdown> Session::breakdown(const StepTimes& step) const {
+  if (under_policy_ != nullptr) return std::nullopt;
+  return break_down(program_, ops_run_again(plan_), step);
+}
+
 Result<std::string> Session::hash_parameters() { return parameter_hash(*parameters_); }
 
 CheckpointIdentity Session::identity() const {

@@ -10,12 +10,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sluice/exec/executor.hpp"
 #include "sluice/exec/policy/policy_executor.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/sim/locality.hpp"
+#include "sluice/sim/time_breakdown.hpp"
 #include "sluice/train/checkpoint.hpp"
 #include "sluice/train/evaluation.hpp"
 #include "sluice/train/training.hpp"
@@ -57,6 +59,8 @@ class Session : public Training {
 
   // What the ops of `last`, the last step, found in fast memory.
   Locality locality(const StepTimes& last) const;
+  // Where the time of a step of this session went; nothing under a policy, which has no plan of transfers.
+  std::optional<TimeBreakdown> breakdown(const StepTimes& step) const;
 
   // Policy::figures() of all steps; empty under a plan.
   std::vector<std::pair<std::string, double>> policy_figures() const;

@@ -71,7 +71,7 @@ TEST_F(JsonOutputTest, PlanAndSimulate) {
   EXPECT_LE(planned["budgets"][0].get<double>(), 0.5 * planned["fast_only_bytes"].get<double>());
   const json simulated = run(small({"simulate", "resnet20", "--fast", "50%", "--trace", folder_.file("trace.json")}));
   expect_keys(simulated, keys);
-  expect_keys(simulated, {"stall_ms", "locality"});
+  expect_keys(simulated, {"stall_ms", "locality", "parts_ms"});
   expect_locality(simulated["locality"]);
   EXPECT_THAT(result_.output, HasSubstr("operands found fast"));
   EXPECT_GT(planned["lower_bound_ms"], 0);

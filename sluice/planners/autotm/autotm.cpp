@@ -240,6 +240,12 @@ PlannerEntry autotm_static_planner() {
   return {.name = "autotm-static",
           .summary = "one tier for each tensor, by integer programming (Hildebrand et al. 2020)",
           .plan = plan_static,
+          .traits = {.decides = "integer program",
+                     .profiles = true,
+                     .whole_step = true,
+                     .all_tensors = true,
+                     .any_graph = true,
+                     .bound = true},
           .additions = additions(),
           .settings = settings()};
 }
@@ -248,6 +254,13 @@ PlannerEntry autotm_sync_planner() {
   return {.name = "autotm-sync",
           .summary = "tensors moved between ops, by integer programming (Hildebrand et al. 2020)",
           .plan = plan_sync,
+          .traits = {.decides = "integer program",
+                     .profiles = true,
+                     .moves = true,
+                     .whole_step = true,
+                     .all_tensors = true,
+                     .any_graph = true,
+                     .bound = true},
           .additions = additions(),
           .settings = settings()};
 }
@@ -256,6 +269,13 @@ PlannerEntry autotm_async_planner() {
   return {.name = "autotm-async",
           .summary = "tensors moved between ops and beside them, by integer programming (Hildebrand et al. 2020)",
           .plan = plan_async,
+          .traits = {.decides = "integer program",
+                     .profiles = true,
+                     .moves = true,
+                     .whole_step = true,
+                     .all_tensors = true,
+                     .any_graph = true,
+                     .bound = true},
           .additions = additions(),
           .settings = settings()};
 }

@@ -146,6 +146,7 @@ PlannerEntry capuchin_planner() {
   return {.name = "capuchin",
           .summary = "swapped where free time hides it, then swapped or made again by cost (Peng et al. 2020)",
           .plan = [](const PlanRequest& request) { return plan_without_repetitions(request, plan_capuchin); },
+          .traits = {.decides = "greedy", .profiles = true, .moves = true, .recomputes = true},
           .keeps_short_lived_fast = true};
 }
 

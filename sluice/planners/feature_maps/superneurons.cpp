@@ -35,6 +35,7 @@ PlannerEntry superneurons_planner() {
   return {.name = "superneurons",
           .summary = "convolutions swapped, cheap layers made again (Wang et al. 2018)",
           .plan = [](const PlanRequest& request) { return plan_without_repetitions(request, plan_superneurons); },
+          .traits = {.moves = true, .recomputes = true},
           .keeps_short_lived_fast = true};
 }
 

@@ -43,6 +43,7 @@ PlannerEntry vdnn_planner() {
   return {.name = "vdnn",
           .summary = "inputs of convolutions swapped, layer by layer (Rhu et al. 2016)",
           .plan = [](const PlanRequest& request) { return plan_without_repetitions(request, plan_vdnn); },
+          .traits = {.moves = true},
           .keeps_short_lived_fast = true,
           .settings = vdnn_settings()};
 }

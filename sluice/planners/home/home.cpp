@@ -100,11 +100,13 @@ Result<Plan> plan_home(const PlanRequest& request) {
 }  // namespace
 
 PlannerEntry home_planner() {
-  return {.name = "home",
-          .summary = "keeps, swaps or makes again each feature map, by a particle swarm (He et al. 2023)",
-          .plan = [](const PlanRequest& request) { return plan_without_repetitions(request, plan_home); },
-          .keeps_short_lived_fast = true,
-          .settings = home_settings()};
+  return {
+      .name = "home",
+      .summary = "keeps, swaps or makes again each feature map, by a particle swarm (He et al. 2023)",
+      .plan = [](const PlanRequest& request) { return plan_without_repetitions(request, plan_home); },
+      .traits = {.decides = "particle swarm", .profiles = true, .moves = true, .recomputes = true, .whole_step = true},
+      .keeps_short_lived_fast = true,
+      .settings = home_settings()};
 }
 
 }  // namespace sluice

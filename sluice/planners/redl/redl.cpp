@@ -277,6 +277,13 @@ PlannerEntry redl_planner() {
   return {.name = "redl",
           .summary = "place by integer programming, migrate by periods of layers, use in place what is late (ReDL)",
           .plan = plan_redl,
+          .traits = {.decides = "integer program",
+                     .profiles = true,
+                     .moves = true,
+                     .whole_step = true,
+                     .all_tensors = true,
+                     .any_graph = true,
+                     .several_tiers = true},
           .search = search_redl,
           .additions = redl_additions()};
 }

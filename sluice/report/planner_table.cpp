@@ -1,0 +1,73 @@
+#include "sluice/report/planner_table.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "sluice/planners/planner.hpp"
+#include "sluice/report/text_table.hpp"
+
+namespace sluice {
+namespace {
+
+struct TraitColumn {
+  const char* title;  // of a table for people
+  const char* name;   // in JSON
+  bool PlannerTraits::*value;
+};
+
+constexpr auto kColumns = std::to_array<TraitColumn>({
+    {"moves", "moves", &PlannerTraits::moves},
+    {"makes again", "recomputes", &PlannerTraits::recomputes},
+    {"reorders", "reorders", &PlannerTraits::reorders},
+    {"profiles", "profiles", &PlannerTraits::profiles},
+    {"counts accesses", "counts_accesses", &PlannerTraits::counts_accesses},
+    {"whole step", "whole_step", &PlannerTraits::whole_step},
+    {"all tensors", "all_tensors", &PlannerTraits::all_tensors},
+    {"any graph", "any_graph", &PlannerTraits::any_graph},
+    {"small in blocks", "groups_small", &PlannerTraits::groups_small},
+    {"several tiers", "several_tiers", &PlannerTraits::several_tiers},
+    {"bound", "bound", &PlannerTraits::bound},
+});
+
+}  // namespace
+
+std::string planner_table_text() {
+  std::vector<TableColumn> columns{{"planner", Align::kLeft, 0}, {"decides by", Align::kLeft, 0}};
+  for (const TraitColumn& column : kColumns) columns.push_back({column.title, Align::kLeft, 0});
+  TextTable table(columns);
+  for (const PlannerEntry& entry : planners()) {
+    std::vector<std::string> cells{std::string(entry.name), std::string(entry.traits.decides)};
+    for (const TraitColumn& column : kColumns) cells.emplace_back(entry.traits.*column.value ? "yes" : "-");
+    table.add_row(cells);
+  }
+  return table.text();
+}
+
+std::string planner_table_markdown() {
+  std::string text = "| planner | decides by |";
+  std::string rule = "\n|---|---|";
+  for (const TraitColumn& column : kColumns) {
+    text += fmt::format(" {} |", column.title);
+    rule += "---|";
+  }
+  text += rule + "\n";
+  for (const PlannerEntry& entry : planners()) {
+    text += fmt::format("| `{}` | {} |", entry.name, entry.traits.decides);
+    for (const TraitColumn& column : kColumns) text += entry.traits.*column.value ? " yes |" : "  |";
+    text += "\n";
+  }
+  return text;
+}
+
+nlohmann::json planner_table_json() {
+  nlohmann::json all = nlohmann::json::array();
+  for (const PlannerEntry& entry : planners()) {
+    nlohmann::json planner = {{"name", entry.name}, {"summary", entry.summary}, {"decides", entry.traits.decides}};
+    for (const TraitColumn& column : kColumns) planner[column.name] = entry.traits.*column.value;
+    all.push_back(std::move(planner));
+  }
+  return all;
+}
+
+}  // namespace sluice
