@@ -26,6 +26,7 @@ void add_planners_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_characterize_command(CLI::App& app, Action& action);
 void add_profile_command(CLI::App& app, Action& action);
+void add_max_batch_command(CLI::App& app, Action& action);
 void add_plan_command(CLI::App& app, Action& action);
 void add_verify_command(CLI::App& app, Action& action);
 void add_explain_command(CLI::App& app, Action& action);

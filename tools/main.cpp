@@ -36,6 +36,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_inspect_command(app, action);
   add_characterize_command(app, action);
   add_profile_command(app, action);
+  add_max_batch_command(app, action);
   add_plan_command(app, action);
   add_verify_command(app, action);
   add_explain_command(app, action);

@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(HelpTest, EverySubcommandShowsAnExample) {
-  for (const std::string name : {"machine", "models", "planners", "characterize", "profile", "plan", "verify", "simulate", "train",
+  for (const std::string name : {"machine", "models", "planners", "max-batch", "characterize", "profile", "plan", "verify", "simulate", "train",
                                  "compare", "sweep", "allocate", "explain"}) {
     const CommandResult result = run_sluice({name, "--help"});
     EXPECT_EQ(result.exit_code, 0) << name;

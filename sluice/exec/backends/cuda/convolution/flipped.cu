@@ -1,7 +1,7 @@
 // The gradient of a convolution's input as a convolution: of dy with the filters turned by half a circle and their
 // channels exchanged. cuDNN's engines for convolutions are up to twice as fast as those for the gradient.
 #include "sluice/exec/backends/cuda/cells.cuh"
-#include "sluice/exec/backends/cuda/convolution.hpp"
+#include "sluice/exec/backends/cuda/convolution/convolution.hpp"
 #include "sluice/exec/backends/cuda/launch.cuh"
 
 namespace sluice::cuda {

@@ -1,7 +1,7 @@
 // Convolutions without a library: every element by itself, in the plainest way. For shapes that no library takes, and to
 // check what libraries compute.
 #include "sluice/exec/backends/cuda/cells.cuh"
-#include "sluice/exec/backends/cuda/convolution.hpp"
+#include "sluice/exec/backends/cuda/convolution/convolution.hpp"
 #include "sluice/exec/backends/cuda/launch.cuh"
 
 namespace sluice::cuda {

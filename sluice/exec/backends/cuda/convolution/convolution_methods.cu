@@ -4,7 +4,7 @@
 
 #include "sluice/base/random.hpp"
 #include "sluice/exec/backends/cuda/cells.cuh"
-#include "sluice/exec/backends/cuda/convolution.hpp"
+#include "sluice/exec/backends/cuda/convolution/convolution.hpp"
 #include "sluice/exec/backends/cuda/launch.cuh"
 
 namespace sluice::cuda {

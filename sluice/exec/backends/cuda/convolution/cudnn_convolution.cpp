@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "sluice/exec/backends/cuda/convolution.hpp"
-#include "sluice/exec/backends/cuda/cudnn_descriptor.hpp"
+#include "sluice/exec/backends/cuda/convolution/convolution.hpp"
+#include "sluice/exec/backends/cuda/convolution/cudnn_descriptor.hpp"
 
 namespace sluice::cuda {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "sluice/exec/backends/cuda/activation.cuh"
 #include "sluice/exec/backends/cuda/cells.cuh"
-#include "sluice/exec/backends/cuda/convolution.hpp"
+#include "sluice/exec/backends/cuda/convolution/convolution.hpp"
 #include "sluice/exec/backends/cuda/launch.cuh"
 #include "sluice/exec/backends/cuda/operands.cuh"
 

@@ -3,7 +3,7 @@
 // With a stride the coarse image sees some of the fine image's pixels only: these are gathered into a smaller image
 // first, or scattered from one, and the others become zeros.
 #include "sluice/exec/backends/cuda/cells.cuh"
-#include "sluice/exec/backends/cuda/convolution.hpp"
+#include "sluice/exec/backends/cuda/convolution/convolution.hpp"
 #include "sluice/exec/backends/cuda/launch.cuh"
 #include "sluice/exec/backends/cuda/product.hpp"
 

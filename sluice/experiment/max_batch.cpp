@@ -1,0 +1,74 @@
+#include "sluice/experiment/max_batch.hpp"
+
+#include <algorithm>
+
+#include "sluice/train/planning.hpp"
+
+namespace sluice {
+namespace {
+
+class BatchSearch {
+ public:
+  BatchSearch(const MaxBatchOptions& options, const BatchTimes& times,
+              const std::function<void(const BatchTrial&)>& report, const std::function<bool()>& stop)
+      : options_(options), times_(times), report_(report), stop_(stop) {}
+
+  Result<MaxBatch> run() {
+    std::int64_t fits = 0;
+    std::int64_t too_large = options_.most + 1;
+    for (std::int64_t next = std::max<std::int64_t>(options_.workload.shape.batch, 1); next - fits > 0;) {
+      SLUICE_ASSIGN(const bool does, try_batch(next));
+      (does ? fits : too_large) = next;
+      const std::int64_t exact_enough = std::max<std::int64_t>(1, fits / 100);
+      if (too_large - fits <= exact_enough || fits >= options_.most) break;
+      next = too_large > options_.most ? std::min(2 * fits, options_.most) : fits + (too_large - fits) / 2;
+    }
+    found_.batch = fits;
+    return std::move(found_);
+  }
+
+ private:
+  Result<bool> try_batch(std::int64_t batch) {
+    if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted while looking for the largest batch"};
+    WorkloadOptions sized = options_.workload;
+    sized.shape.batch = batch;
+    SLUICE_ASSIGN(const Workload workload, build_workload(sized));
+    BatchTrial trial{batch, false, fast_only_bytes(workload.graph()), ""};
+    const Profile profile = times_.at(workload.graph(), batch, options_.machine);
+    const Result<Plan> plan = draft(workload, profile);
+    trial.fits = plan.ok();
+    if (!plan.ok()) {
+      if (plan.error().code != ErrorCode::kInfeasible) return plan.error();
+      trial.reason = plan.error().message;
+    }
+    report_(trial);
+    found_.trials.push_back(trial);
+    return trial.fits;
+  }
+
+  Result<Plan> draft(const Workload& workload, const Profile& profile) const {
+    const FastBudget fast{MemorySize{options_.fast}};
+    if (options_.planner == kBaselinePlanner && fast_only_bytes(workload.graph()) > options_.fast) {
+      return Error{ErrorCode::kInfeasible, "everything takes " + format_bytes(fast_only_bytes(workload.graph()))};
+    }
+    SLUICE_ASSIGN(BudgetedRequest asked, budgeted_request(workload, options_.machine, profile, options_.planner, fast));
+    asked.request.draft = true;
+    return make_plan(options_.planner, asked.request);
+  }
+
+  const MaxBatchOptions& options_;
+  const BatchTimes& times_;
+  const std::function<void(const BatchTrial&)>& report_;
+  const std::function<bool()>& stop_;
+  MaxBatch found_;
+};
+
+}  // namespace
+
+Result<MaxBatch> find_max_batch(const MaxBatchOptions& options, const BatchTimes& times,
+                                const std::function<void(const BatchTrial&)>& report,
+                                const std::function<bool()>& stop) {
+  return BatchSearch(options, times, report, stop).run();
+}
+
+}  // namespace sluice
