@@ -19,12 +19,16 @@ enum class Cause {
   kLeastRecentlyUsed,
   kStepEnds,
   kPlacedInSlow,
+  kNeededLast,
+  kLayerIsOver,
   // Why it comes when it does.
   kAhead,
   kNoRoomBefore,
   kLinkWouldBeLate,
   kBesideAnOp,
   kMissing,
+  kAsSoonAsRoom,
+  kNextLayer,
 };
 
 struct CauseText {
@@ -33,17 +37,21 @@ struct CauseText {
   std::string_view text;  // after "because" or a colon
 };
 
-inline constexpr std::array<CauseText, 10> kCauseTexts{{
+inline constexpr std::array<CauseText, 14> kCauseTexts{{
     {Cause::kNotNeededSoon, "not-needed-soon", "neither this interval nor the next one uses it"},
     {Cause::kRoomForOthers, "room-for-others", "others in its room save more copying until it is needed again"},
     {Cause::kLeastRecentlyUsed, "least-recently-used", "an op needs room, and this was used longest ago"},
     {Cause::kStepEnds, "step-ends", "the next step begins with it there"},
     {Cause::kPlacedInSlow, "placed-in-slow", "the placement has no room for it until it is needed again"},
+    {Cause::kNeededLast, "needed-last", "an op needs room, and of what it may take this is needed last"},
+    {Cause::kLayerIsOver, "layer-is-over", "the layer that begins does not use it"},
     {Cause::kAhead, "ahead", "an interval before the one that needs it"},
     {Cause::kNoRoomBefore, "no-room-before", "later than an interval ahead, because there is no room before"},
     {Cause::kLinkWouldBeLate, "link-would-be-late", "earlier than an interval ahead, because the link is busy later"},
     {Cause::kBesideAnOp, "beside-an-op", "while an op runs that takes about as long"},
     {Cause::kMissing, "missing", "an op finds it missing and waits"},
+    {Cause::kAsSoonAsRoom, "as-soon-as-room", "as early as there is room, in the order in which ops need what comes"},
+    {Cause::kNextLayer, "next-layer", "the layer that begins uses it, and waits for all of that"},
 }};
 
 // nullptr for kUnsaid.

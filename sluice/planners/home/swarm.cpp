@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
+#include "sluice/planners/schedule/on_threads.hpp"
 
 namespace sluice {
 namespace {
@@ -68,21 +68,13 @@ class Swarm {
   }
 
  private:
-  // Each thread takes the next particle; what comes of a particle does not depend on which.
+  // What comes of a particle does not depend on which thread takes it.
   template <typename Work>
   void for_each_particle(const Work& work) {
-    std::atomic<std::size_t> next = 0;
-    const auto take = [&] {
-      PolicyEvaluator::Scratch scratch;
-      for (std::size_t i = next++; i < particles_.size() && !stopped_; i = next++) work(particles_[i], scratch);
+    const auto make_work = [&] {
+      return [&, scratch = PolicyEvaluator::Scratch()](std::size_t i) mutable { work(particles_[i], scratch); };
     };
-    std::vector<std::jthread> others;
-    for (int i = 1; i < options_.threads; ++i) others.emplace_back(take);
-    PolicyEvaluator::Scratch scratch;
-    for (std::size_t i = next++; i < particles_.size() && !stopped_; i = next++) {
-      if (stop_ && stop_()) stopped_ = true;
-      work(particles_[i], scratch);
-    }
+    if (for_each_on_threads(particles_.size(), options_.threads, stop_, make_work)) stopped_ = true;
   }
 
   PolicyCost cost_of(Particle& particle, PolicyEvaluator::Scratch& scratch) const {
@@ -146,7 +138,7 @@ class Swarm {
   std::vector<Particle> particles_;
   SwarmResult result_;
   int since_better_ = 0;
-  std::atomic<bool> stopped_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,208 @@
+#include "sluice/planners/schedule/paged_step.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "sluice/plan/rooms.hpp"
+
+namespace sluice {
+namespace {
+
+// Who is there, by rank, so that the front leaves first; all together and by class.
+class Residents {
+ public:
+  explicit Residents(const PagingRule& rule) : rule_(rule) {
+    const auto most = std::ranges::max_element(rule.class_of);
+    if (most != rule.class_of.end()) of_class_.resize(static_cast<std::size_t>(*most) + 1);
+  }
+
+  using Entry = std::pair<std::int64_t, TensorId>;
+
+  void insert(Entry entry) {
+    all_.insert(entry);
+    if (!of_class_.empty()) class_with(entry.second).insert(entry);
+  }
+
+  void erase(Entry entry) {
+    all_.erase(entry);
+    if (!of_class_.empty()) class_with(entry.second).erase(entry);
+  }
+
+  // The first that may leave for `coming`; nothing where none may.
+  template <typename MayLeave>
+  std::optional<TensorId> victim(TensorId coming, const MayLeave& may_leave) const {
+    if (!of_class_.empty()) {
+      const std::optional<TensorId> alike = first(of_class_[index_of(coming)], may_leave);
+      if (alike) return alike;
+    }
+    return first(all_, may_leave);
+  }
+
+  const std::set<Entry>& all() const { return all_; }
+
+ private:
+  template <typename MayLeave>
+  static std::optional<TensorId> first(const std::set<Entry>& entries, const MayLeave& may_leave) {
+    const auto found = std::ranges::find_if(entries, [&](const Entry& entry) { return may_leave(entry.second); });
+    return found == entries.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  std::size_t index_of(TensorId id) const { return static_cast<std::size_t>(rule_.class_of[id]); }
+  std::set<Entry>& class_with(TensorId id) { return of_class_[index_of(id)]; }
+
+  const PagingRule& rule_;
+  std::set<Entry> all_;
+  std::vector<std::set<Entry>> of_class_;
+};
+
+class PagedStep {
+ public:
+  PagedStep(const PagedOps& ops, Bytes capacity, const PagingRule& rule, const std::set<TensorId>& at_start)
+      : ops_(ops),
+        capacity_(capacity),
+        rule_(rule),
+        residents_(rule),
+        schedules_(ops.graph.tensors().size()),
+        rank_(ops.graph.tensors().size(), 0),
+        is_resident_(ops.graph.tensors().size(), false),
+        locked_(ops.graph.tensors().size(), false) {
+    for (const TensorId id : ops.operands.back()) locked_[id] = true;
+    for (const TensorId id : at_start) {
+      schedules_[id].fast_at_start = true;
+      open_piece(id, 0, kStepStart);
+    }
+  }
+
+  // False when some op's operands exceed the capacity.
+  bool run() {
+    for (OpIndex op = 0; op < ops_.op_count(); ++op) {
+      if (!bring_operands(op)) return false;
+      free_dead(op);
+    }
+    return true;
+  }
+
+  // Persistent tensors in the fast tier now, without those that were evicted before their first use.
+  std::set<TensorId> persistent_residents() const;
+  IdVector<TensorId, TensorSchedule> finish(const std::set<TensorId>& at_start);
+
+ private:
+  FastPiece& current(TensorId id) { return schedules_[id].pieces.back(); }
+  Bytes bytes(TensorId id) const { return stored_bytes(ops_.graph.tensor(id)); }
+  bool is_kept(TensorId id) const { return is_persistent(ops_.graph.tensor(id).role); }
+
+  void open_piece(TensorId id, OpIndex op, OpIndex touched) {
+    schedules_[id].pieces.push_back(
+        {.ops = {op, ops_.op_count()}, .first_use = -1, .last_use = op, .evict_after = op, .comes = Cause::kMissing});
+    rank_[id] = rule_.rank(id, touched);
+    residents_.insert({rank_[id], id});
+    is_resident_[id] = true;
+    used_ += bytes(id);
+  }
+
+  void close_piece(TensorId id, OpIndex end, OpIndex evict_after, Cause cause) {
+    current(id).leaves = cause;
+    current(id).ops.end = end;
+    current(id).evict_after = evict_after;
+    residents_.erase({rank_[id], id});
+    is_resident_[id] = false;
+    used_ -= bytes(id);
+  }
+
+  void touch(TensorId id, OpIndex op) {
+    residents_.erase({rank_[id], id});
+    rank_[id] = rule_.rank(id, op);
+    residents_.insert({rank_[id], id});
+  }
+
+  bool bring_operands(OpIndex op);
+  bool make_room(OpIndex op, Bytes needed, TensorId coming);
+  void free_dead(OpIndex op);
+
+  const PagedOps& ops_;
+  Bytes capacity_;
+  const PagingRule& rule_;
+  Residents residents_;
+  IdVector<TensorId, TensorSchedule> schedules_;
+  IdVector<TensorId, std::int64_t> rank_;
+  IdVector<TensorId, bool> is_resident_;
+  IdVector<TensorId, bool> locked_;
+  std::set<TensorId> evicted_unused_;
+  Bytes used_ = 0;
+};
+
+bool PagedStep::bring_operands(OpIndex op) {
+  Bytes needed = 0;
+  for (const TensorId id : ops_.operands[op]) {
+    if (is_resident_[id]) continue;
+    needed += bytes(id);
+    if (!make_room(op, needed, id)) return false;
+  }
+  for (const TensorId id : ops_.operands[op]) {
+    if (!is_resident_[id]) open_piece(id, op, op);
+    FastPiece& piece = current(id);
+    if (piece.first_use < 0) piece.first_use = op;
+    piece.last_use = piece.evict_after = op;
+    touch(id, op);
+  }
+  return true;
+}
+
+bool PagedStep::make_room(OpIndex op, Bytes needed, TensorId coming) {
+  const std::span<const TensorId> operands = ops_.operands[op];
+  while (used_ + needed > capacity_) {
+    const std::optional<TensorId> victim = residents_.victim(coming, [&](TensorId id) {
+      const bool output = ops_.graph.tensor(id).role == Role::kOutput;
+      return !locked_[id] && !output && std::ranges::find(operands, id) == operands.end();
+    });
+    if (!victim) return false;
+    close_piece(*victim, op, op - 1, rule_.leaves);
+    if (current(*victim).first_use < 0) evicted_unused_.insert(*victim);
+  }
+  return true;
+}
+
+void PagedStep::free_dead(OpIndex op) {
+  for (const TensorId id : ops_.operands[op]) {
+    if (ops_.liveness.ranges[id].end == op + 1 && !is_kept(id)) close_piece(id, op + 1, op, Cause::kUnsaid);
+  }
+}
+
+// What was not in the fast tier at the start is written back before the step ends.
+IdVector<TensorId, TensorSchedule> PagedStep::finish(const std::set<TensorId>& at_start) {
+  const OpIndex last = ops_.op_count() - 1;
+  const std::set<Residents::Entry> left = residents_.all();
+  for (const auto& [rank, id] : left) {
+    if (!is_kept(id) || at_start.contains(id)) continue;
+    close_piece(id, last + 1, std::max(current(id).last_use, last - 1), Cause::kStepEnds);
+  }
+  return std::move(schedules_);
+}
+
+std::set<TensorId> PagedStep::persistent_residents() const {
+  std::set<TensorId> result;
+  for (const auto& [rank, id] : residents_.all()) {
+    if (is_kept(id) && !evicted_unused_.contains(id)) result.insert(id);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<IdVector<TensorId, TensorSchedule>> schedule_paged(const PagedOps& ops, Bytes capacity,
+                                                                 const PagingRule& rule) {
+  PagedStep cold(ops, capacity, rule, {});
+  if (!cold.run()) return std::nullopt;
+  std::set<TensorId> at_start = cold.persistent_residents();
+  while (true) {
+    PagedStep step(ops, capacity, rule, at_start);
+    if (!step.run()) return std::nullopt;
+    const std::set<TensorId> at_end = step.persistent_residents();
+    std::set<TensorId> both;
+    std::ranges::set_intersection(at_start, at_end, std::inserter(both, both.begin()));
+    if (both == at_start) return step.finish(at_start);
+    at_start = std::move(both);
+  }
+}
+
+}  // namespace sluice

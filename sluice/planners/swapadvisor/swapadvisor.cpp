@@ -1,0 +1,152 @@
+// swapadvisor (Huang, Jin, Li, "SwapAdvisor: Pushing Deep Learning Beyond the GPU Memory Limit via Smart Swapping", ASPLOS
+// 2020): the order of ops and the allocation of memory are sought together by a genetic algorithm, and what is swapped
+// follows from them. docs/planners/swapadvisor.md says what is the paper's and what is ours.
+//
+// The search (genetic_search.hpp) asks the decoder (swap_decoder.hpp) what an individual takes. The best few become
+// plans, packed and simulated, and the fastest of them is the plan, unless the graph's own order is faster.
+#include <fmt/format.h>
+
+#include "sluice/planners/rescheduled_request.hpp"
+#include "sluice/planners/schedule/leaving_tiers.hpp"
+#include "sluice/planners/schedule/pack.hpp"
+#include "sluice/planners/swapadvisor/genetic_search.hpp"
+
+namespace sluice {
+namespace {
+
+// In the order of swapadvisor_settings().
+enum class SwapAdvisorSetting { kSeconds, kPopulation, kGenerations, kPatience, kThreads, kSeed };
+
+const std::vector<PlannerSetting>& swapadvisor_settings() {
+  static const std::vector<PlannerSetting> all{
+      {"seconds", "that the search may take", 30, 0, 1e6, false},
+      {"population", "individuals of a generation", 40, 1, 1e5, true},
+      {"generations", "that are bred, at most", 200, 1, 1e6, true},
+      {"patience", "generations without a better one after which it ends; 0: all are bred", 30, 0, 1e6, true},
+      {"threads", "that search; the plan does not depend on it", 2, 1, 256, true},
+      {"seed", "of all that is drawn", 0, 0, 1e9, true}};
+  return all;
+}
+
+GeneticOptions genetic_options(const PlanRequest& request) {
+  const auto setting = [&](SwapAdvisorSetting which) {
+    const auto index = static_cast<std::size_t>(which);
+    return request.settings.empty() ? swapadvisor_settings()[index].value : request.settings[index];
+  };
+  return {.population = static_cast<int>(setting(SwapAdvisorSetting::kPopulation)),
+          .generations = static_cast<int>(setting(SwapAdvisorSetting::kGenerations)),
+          .patience = static_cast<int>(setting(SwapAdvisorSetting::kPatience)),
+          .seconds = setting(SwapAdvisorSetting::kSeconds),
+          .threads = static_cast<int>(setting(SwapAdvisorSetting::kThreads)),
+          .seed = static_cast<std::uint64_t>(setting(SwapAdvisorSetting::kSeed))};
+}
+
+std::string_view why_ended(GeneticEnd end) {
+  switch (end) {
+    case GeneticEnd::kGenerations:
+      return "all generations";
+    case GeneticEnd::kNothingBetter:
+      return "nothing better";
+    case GeneticEnd::kNothingWaits:
+      return "nothing is waited for";
+    case GeneticEnd::kTime:
+      return "time";
+    case GeneticEnd::kStopped:
+      break;
+  }
+  return "stopped";
+}
+
+// A plan of an individual, for the request's graph.
+struct SwapPlan {
+  Plan plan;
+  Bytes fast_capacity = 0;  // that its swaps were decoded for
+  Seconds seconds = 0;      // simulated
+};
+
+class SwapPlanner {
+ public:
+  SwapPlanner(const PlanRequest& request, const std::vector<SlowTier>& slow)
+      : request_(request), slow_(slow), decoder_(request, slow.front()), orders_(request.graph) {}
+
+  Result<SwapPlan> plan_of(const std::vector<OpIndex>& order, const std::vector<char>& begins, bool tight) const {
+    const RescheduledRequest rescheduled(request_, order);
+    const PlanRequest& step = rescheduled.request();
+    const Liveness liveness = analyze_liveness(step.graph);
+    const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
+      const auto decoded = decoder_.decode(order, begins, capacities[kFastTier]);
+      if (!decoded) return std::nullopt;
+      PlanBuilder builder(step.graph, step.machine);
+      const SlowRooms rooms(slow_, step.graph.op_count(), capacities);
+      add_tensor_schedules(builder, step.graph, liveness, decoded->schedules, rooms);
+      return builder;
+    };
+    SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(step, step.budgets, build));
+    if (tight) packed = pack_with_more_capacity(step, std::move(packed), build);
+    const Bytes capacity = packed.fast_capacity();
+    const Seconds seconds = simulated_seconds(step, packed.plan);
+    return SwapPlan{rescheduled.for_given_graph(std::move(packed.plan)), capacity, seconds};
+  }
+
+  Result<Plan> plan() const {
+    const SwapGenes own = genes_of_the_graph(request_.graph.ops().size(), decoder_.size_count());
+    SLUICE_ASSIGN(SwapPlan best, plan_of(orders_.by_priority(own.priorities), own.begins, false));
+    if (request_.draft || best.plan.migrations.empty()) return std::move(best.plan);
+    const GeneticResult found = breed_swaps(
+        decoder_, orders_, request_.graph.ops().size(), best.fast_capacity, genetic_options(request_),
+        [&] { return request_.stopped(); },
+        [&](double done, const std::optional<Seconds>& seconds) { request_.report(done, seconds); });
+    const SwapIndividual graphs_own{.genes = own, .order = orders_.by_priority(own.priorities)};
+    const SwapIndividual* chosen = &graphs_own;
+    for (const SwapIndividual& each : found.best) {
+      Result<SwapPlan> plan = plan_of(each.order, each.genes.begins, false);
+      if (!plan.ok() || plan->seconds >= best.seconds) continue;
+      best = std::move(*plan);
+      chosen = &each;
+    }
+    Result<SwapPlan> tight = plan_of(chosen->order, chosen->genes.begins, true);
+    if (tight.ok() && tight->seconds < best.seconds) best = std::move(*tight);
+    describe_in(best.plan, found, chosen == &graphs_own);
+    return std::move(best.plan);
+  }
+
+ private:
+  static void describe_in(Plan& plan, const GeneticResult& result, bool own) {
+    const auto seconds = [](Seconds each) { return fmt::format("{:.6f}", each); };
+    plan.planner_config = {{"order", own ? "the graph's" : "bred"},
+                           {"generations", fmt::format("{}", result.generations.size())},
+                           {"evaluations", fmt::format("{}", result.evaluations)},
+                           {"ended_by", std::string(why_ended(result.end))}};
+    if (!result.best.empty()) plan.planner_config.emplace_back("evaluated_seconds", seconds(*result.best[0].seconds));
+    for (std::size_t i = 0; i < result.generations.size(); i = 2 * i + 1) {  // 1, 2, 4, 8 ...
+      const SwapGeneration& each = result.generations[i];
+      plan.planner_config.emplace_back(
+          fmt::format("generation_{}", i + 1),
+          each.feasible == 0 ? "no individual has room"
+                             : fmt::format("worst {}, average {}, best {}, {} with room", seconds(each.worst),
+                                           seconds(each.average), seconds(each.best), each.feasible));
+    }
+    if (result.end == GeneticEnd::kStopped) plan.planner_config.emplace_back("stopped_early", "the best until then");
+  }
+
+  const PlanRequest& request_;
+  const std::vector<SlowTier>& slow_;
+  SwapDecoder decoder_;
+  OpOrders orders_;
+};
+
+Result<Plan> plan_swapadvisor(const PlanRequest& request) {
+  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("swapadvisor", request.machine));
+  return SwapPlanner(request, slow).plan();
+}
+
+}  // namespace
+
+PlannerEntry swapadvisor_planner() {
+  return {.name = "swapadvisor",
+          .summary = "order, size classes and swaps of all tensors, by a genetic algorithm (Huang et al. 2020)",
+          .plan = plan_swapadvisor,
+          .settings = swapadvisor_settings()};
+}
+
+}  // namespace sluice
