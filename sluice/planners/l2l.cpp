@@ -9,8 +9,8 @@
 //   l2l               parameters, optimizer states and activations
 //   l2l:stash=0       parameters and optimizer states; activations stay
 //
-// A layer is a span of ops of one layer and one direction (graph/liveness.hpp), with its updates where the graph has them
-// behind it. What it decides does not depend on the budget: it fits or it does not.
+// A layer is a span of ops of one layer and one direction (graph/liveness.hpp), with its updates where the graph has
+// them behind it. What it decides does not depend on the budget: it fits or it does not.
 //
 // Cost: linear in uses, and the packing. docs/planners/l2l.md says what is the paper's and what is ours.
 #include "sluice/planners/planner.hpp"

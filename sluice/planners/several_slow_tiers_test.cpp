@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
 #include "sluice/planners/schedule/in_place_use.hpp"
 #include "sluice/planners/schedule/pack.hpp"
@@ -51,10 +52,10 @@ TEST_P(OnSeveralSlowTiers, IsRightOnRandomGraphs) {
       }
       all_tiers += plan->arena_bytes[1] > 0 && plan->arena_bytes[2] > 0 ? 1 : 0;
       const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
-      EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
+      EXPECT_EQ(testing::find_race(PlanGraph(problem.graph, *plan).graph(), program, seed), std::nullopt);
     }
   }
-  EXPECT_GE(accepted, 30);
+  EXPECT_GE(accepted, 25);
   EXPECT_GE(all_tiers, 15) << "or this shows nothing";
 }
 
@@ -79,7 +80,8 @@ TEST_P(OnSeveralSlowTiers, SaysThatTheyFillUp) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Planners, OnSeveralSlowTiers,
-                         ::testing::Values("sentinel", "sentinel:additions=none", "redl", "on-demand", "first-touch"),
+                         ::testing::Values("sentinel", "sentinel:additions=none", "redl", "on-demand", "first-touch",
+                                           "swapadvisor:population=8:generations=3", "l2l"),
                          [](const auto& tested) {
                            std::string name = tested.param;
                            std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });

@@ -1,6 +1,6 @@
-// Which slow tier each tensor leaves for, in the order in which they leave: the nearest one that has room then, over all
-// the time that its copy is needed there (slow_rooms.hpp). A tensor that is left where it was when the step began comes
-// first.
+// Which slow tier each tensor leaves for, in the order in which they leave: the nearest one that has room then, over
+// all the time that its copy is needed there (slow_rooms.hpp). A tensor that is left where it was when the step began
+// comes first.
 #pragma once
 
 #include "sluice/planners/schedule/slow_rooms.hpp"
@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// By tensor; the fast tier's for those that have no copy elsewhere. Cost: tensors x slow tiers x ops at worst, and linear
-// where there is one slow tier.
+// By tensor; the fast tier's for those that have no copy elsewhere. Cost: tensors x slow tiers x ops at worst, and
+// linear where there is one slow tier.
 IdVector<TensorId, TierId> tiers_left_for(const Graph& graph, const Liveness& liveness,
                                           const IdVector<TensorId, TensorSchedule>& schedules, SlowRooms rooms);
 

@@ -8,9 +8,9 @@
 
 namespace sluice {
 
-// Calls make_work() on each thread, and what it gives with each of [0, count): each thread takes the next one. The calling
-// thread works, too, and asks `stop` (which may be empty) before each of its own; after that nobody takes another one.
-// Whether it was stopped.
+// Calls make_work() on each thread, and what it gives with each of [0, count): each thread takes the next one. The
+// calling thread works, too, and asks `stop` (which may be empty) before each of its own; after that nobody takes
+// another one. Whether it was stopped.
 template <typename MakeWork>
 bool for_each_on_threads(std::size_t count, int threads, const std::function<bool()>& stop, const MakeWork& make_work) {
   std::atomic<std::size_t> next = 0;

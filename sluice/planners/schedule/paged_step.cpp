@@ -8,50 +8,50 @@
 namespace sluice {
 namespace {
 
-// Who is there, by rank, so that the front leaves first; all together and by class.
+// Who is there: by class, and in each by rank, so that the front leaves first.
 class Residents {
  public:
-  explicit Residents(const PagingRule& rule) : rule_(rule) {
+  explicit Residents(const PagingRule& rule) : rule_(rule), of_class_(1) {
     const auto most = std::ranges::max_element(rule.class_of);
     if (most != rule.class_of.end()) of_class_.resize(static_cast<std::size_t>(*most) + 1);
   }
 
   using Entry = std::pair<std::int64_t, TensorId>;
 
-  void insert(Entry entry) {
-    all_.insert(entry);
-    if (!of_class_.empty()) class_with(entry.second).insert(entry);
-  }
-
-  void erase(Entry entry) {
-    all_.erase(entry);
-    if (!of_class_.empty()) class_with(entry.second).erase(entry);
-  }
+  void insert(Entry entry) { of_class_[class_of(entry.second)].insert(entry); }
+  void erase(Entry entry) { of_class_[class_of(entry.second)].erase(entry); }
 
   // The first that may leave for `coming`; nothing where none may.
   template <typename MayLeave>
   std::optional<TensorId> victim(TensorId coming, const MayLeave& may_leave) const {
-    if (!of_class_.empty()) {
-      const std::optional<TensorId> alike = first(of_class_[index_of(coming)], may_leave);
-      if (alike) return alike;
+    std::optional<Entry> found = first(of_class_[class_of(coming)], may_leave);
+    if (found) return found->second;
+    for (const std::set<Entry>& others : of_class_) {
+      const std::optional<Entry> other = first(others, may_leave);
+      if (other && (!found || *other < *found)) found = other;
     }
-    return first(all_, may_leave);
+    return found ? std::optional(found->second) : std::nullopt;
   }
 
-  const std::set<Entry>& all() const { return all_; }
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    for (const std::set<Entry>& entries : of_class_) {
+      for (const Entry& entry : entries) visit(entry.second);
+    }
+  }
 
  private:
   template <typename MayLeave>
-  static std::optional<TensorId> first(const std::set<Entry>& entries, const MayLeave& may_leave) {
+  static std::optional<Entry> first(const std::set<Entry>& entries, const MayLeave& may_leave) {
     const auto found = std::ranges::find_if(entries, [&](const Entry& entry) { return may_leave(entry.second); });
-    return found == entries.end() ? std::nullopt : std::optional(found->second);
+    return found == entries.end() ? std::nullopt : std::optional(*found);
   }
 
-  std::size_t index_of(TensorId id) const { return static_cast<std::size_t>(rule_.class_of[id]); }
-  std::set<Entry>& class_with(TensorId id) { return of_class_[index_of(id)]; }
+  std::size_t class_of(TensorId id) const {
+    return rule_.class_of.empty() ? 0 : static_cast<std::size_t>(rule_.class_of[id]);
+  }
 
   const PagingRule& rule_;
-  std::set<Entry> all_;
   std::vector<std::set<Entry>> of_class_;
 };
 
@@ -66,7 +66,7 @@ class PagedStep {
         rank_(ops.graph.tensors().size(), 0),
         is_resident_(ops.graph.tensors().size(), false),
         locked_(ops.graph.tensors().size(), false) {
-    for (const TensorId id : ops.operands.back()) locked_[id] = true;
+    for (const TensorId id : ops.operands.back()) locked_[id] = is_kept(id);
     for (const TensorId id : at_start) {
       schedules_[id].fast_at_start = true;
       open_piece(id, 0, kStepStart);
@@ -110,9 +110,10 @@ class PagedStep {
   }
 
   void touch(TensorId id, OpIndex op) {
+    const std::int64_t rank = rule_.rank(id, op);
+    if (rank == rank_[id]) return;
     residents_.erase({rank_[id], id});
-    rank_[id] = rule_.rank(id, op);
-    residents_.insert({rank_[id], id});
+    residents_.insert({rank_[id] = rank, id});
   }
 
   bool bring_operands(OpIndex op);
@@ -171,19 +172,19 @@ void PagedStep::free_dead(OpIndex op) {
 // What was not in the fast tier at the start is written back before the step ends.
 IdVector<TensorId, TensorSchedule> PagedStep::finish(const std::set<TensorId>& at_start) {
   const OpIndex last = ops_.op_count() - 1;
-  const std::set<Residents::Entry> left = residents_.all();
-  for (const auto& [rank, id] : left) {
-    if (!is_kept(id) || at_start.contains(id)) continue;
-    close_piece(id, last + 1, std::max(current(id).last_use, last - 1), Cause::kStepEnds);
-  }
+  std::vector<TensorId> left;
+  residents_.for_each([&](TensorId id) {
+    if (is_kept(id) && !at_start.contains(id)) left.push_back(id);
+  });
+  for (const TensorId id : left) close_piece(id, last + 1, std::max(current(id).last_use, last - 1), Cause::kStepEnds);
   return std::move(schedules_);
 }
 
 std::set<TensorId> PagedStep::persistent_residents() const {
   std::set<TensorId> result;
-  for (const auto& [rank, id] : residents_.all()) {
+  residents_.for_each([&](TensorId id) {
     if (is_kept(id) && !evicted_unused_.contains(id)) result.insert(id);
-  }
+  });
   return result;
 }
 

@@ -4,9 +4,10 @@
 //   capacity 3   op     0 a      1 b      2 c      3 d a        d needs room, and a is an operand
 //                there  a        a b      a b c    a c d        b leaves, where the rule names it before c
 //
-// A tensor is freed when it is dead. A step has to end as it began: the persistent tensors in the fast tier between steps
-// are found by repeating the step until each tensor it started with was used before it was evicted, and is there again
-// at the end. What the step's last op uses cannot be written back before the step ends, and is never evicted.
+// A tensor is freed when it is dead. A step has to end as it began: the persistent tensors in the fast tier between
+// steps are found by repeating the step until each tensor it started with was used before it was evicted, and is there
+// again at the end. A persistent tensor that the step's last op uses cannot be written back before the step ends, and
+// is never evicted.
 //
 // Cost: (uses + evictions) x log(tensors), a few times. Threads: none of its own; calls do not share anything.
 #pragma once
@@ -32,7 +33,8 @@ struct PagedOps {
 };
 
 struct PagingRule {
-  // The least leaves first. `touched`: the slot that used the tensor last; kStepStart: it was there when the step began.
+  // The least leaves first. `touched`: the slot that used the tensor last; kStepStart: it was there when the step
+  // began.
   std::function<std::int64_t(TensorId, OpIndex touched)> rank;
   // By tensor: who comes takes the place of one of its own class while there is one. Empty: all are of one class.
   IdVector<TensorId, int> class_of = {};

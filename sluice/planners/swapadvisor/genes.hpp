@@ -1,10 +1,11 @@
-// What SwapAdvisor's genetic algorithm breeds: an order of the ops, and which sizes of tensors take each other's places.
-// Everything else about a plan follows from these two (swap_decoder.hpp).
+// What SwapAdvisor's genetic algorithm breeds: an order of the ops, and which sizes of tensors take each other's
+// places. Everything else about a plan follows from these two (swap_decoder.hpp).
 //
 //   order      a priority for each op, made an order by list scheduling (op_order.hpp)
 //   classes    the distinct sizes of tensors, ascending; each begins a class or belongs to the one below it
 //
-//              sizes     64 KiB   256 KiB   1 MiB   4 MiB        begins    1 0 1 1        classes   {64, 256 KiB} {1 MiB} {4 MiB}
+//              sizes    64 KiB   256 KiB   1 MiB   4 MiB
+//              begins   1        0         1       1         classes: {64 KiB, 256 KiB} {1 MiB} {4 MiB}
 //
 // Crossing is by one point in each part: of the order, the first ops of one parent, then the others as in the other
 // parent. Mutation moves a few ops and begins or ends a few classes.

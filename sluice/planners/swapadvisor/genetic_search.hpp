@@ -4,11 +4,11 @@
 //                                               ▲           │ others: two parents, each the best of three drawn;
 //                                               └───────────┘ crossed, most of them; mutated
 //
-// It ends after so many generations, when none has found anything better for a while, when its time is up, or when nothing
-// is waited for any more: then no order takes less.
+// It ends after so many generations, when none has found anything better for a while, when its time is up, or when
+// nothing is waited for any more: then no order takes less.
 //
-// Reproducible, unless it ends by time: what becomes of an individual depends on the seed and its number alone, whatever
-// the threads. Cost: population x generations evaluations at most, milliseconds each.
+// Reproducible, unless it ends by time: what becomes of an individual depends on the seed and its number alone,
+// whatever the threads. Cost: population x generations evaluations at most, milliseconds each.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ namespace sluice {
 struct GeneticOptions {
   int population = 40;
   int generations = 200;
-  int patience = 30;  // generations without a better one after which it ends; 0: all are bred
+  int patience = 20;  // generations without a better one after which it ends; 0: all are bred
   Seconds seconds = 30;
   int threads = 1;
   std::uint64_t seed = 0;

@@ -3,10 +3,10 @@
 //
 //   0 a = conv x   1 b = relu a   2 c = conv x   3 d = b + c          priorities 5 1 0 2: 2 0 1 3
 //
-// An op runs behind those that make what it reads, and, since tensors are written over, behind the readers and writers of
-// what it overwrites that come before it in the graph. Any order that keeps these pairs is a right one
-// (plan/verify/same_values.hpp), so a list schedule of whatever priorities is: of the ops that may run, the one with the
-// least goes first.
+// An op runs behind those that make what it reads, and, since tensors are written over, behind the readers and writers
+// of what it overwrites that come before it in the graph. Any order that keeps these pairs is a right one
+// (plan/verify/same_values.hpp), so a list schedule of whatever priorities is: of the ops that may run, the one with
+// the least goes first.
 //
 // Cost: as many steps as there are pairs, times log(ops). Threads: const functions may be called at once.
 #pragma once

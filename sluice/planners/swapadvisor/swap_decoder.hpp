@@ -1,17 +1,18 @@
 // What follows from an order of the ops and from classes of sizes: which tensors leave, when each comes back, and what
 // the step then takes. Every tensor may leave, parameters too.
 //
-//   1. Who leaves (schedule/paged_step.hpp). An op that lacks room has the tensors leave that are needed again last, of the
-//      class of the one that comes while it has any, else of all.
-//   2. When (a clock of compute and one for each way of the link). A tensor leaves when it was used last, and its room is
-//      free when the copy is done. What comes back does so as early as memory allows: not before what is needed before
-//      it, and only into room that nobody lacks until then. One for which there was room all the time stays.
+//   1. Who leaves (schedule/paged_step.hpp). An op that lacks room has the tensors leave that are needed again last,
+//      of the class of the one that comes while there is any, else of all.
+//   2. When (a clock of compute and one for each way of the link). A tensor leaves when it was used last, and its room
+//      is free when the copy is done. What comes back does so as early as memory allows: not before what is needed
+//      before it, and only into room that nobody lacks until then. One for which there was room all the time stays.
 //
 //   op       0 a      1 b      2 c      3 d      4 a
 //   a        used     leaves   gone     comes    used          its room from 2 on; it comes when there is room again
 //
-// Where an op is early, it waits: for what it misses, and for room until copies are done. Times are those of op and link
-// alone, and of the nearest slow tier; what copies cost compute is left to the simulator, which has the last word.
+// Where an op is early, it waits: for what it misses, and for room until copies are done. Times are those of op and
+// link alone, and of the nearest slow tier; what copies cost compute is left to the simulator, which has the last
+// word.
 //
 // Cost: about as many steps as the ops have operands, times log(tensors). Threads: decode() may be called at once.
 #pragma once

@@ -11,8 +11,8 @@ struct SwapTimes {
   const IdVector<TensorId, Seconds>& in;
 };
 
-// Changes schedules in which tensors come and leave when an op finds them missing or lacks room: each leaves at once and
-// comes as early as room allows. What the step then takes.
+// Changes schedules in which tensors come and leave when an op finds them missing or lacks room: each leaves at once
+// and comes as early as room allows. What the step then takes.
 Seconds spread_swaps(const PagedOps& ops, const SwapTimes& times, Bytes capacity,
                      IdVector<TensorId, TensorSchedule>& schedules);
 

@@ -1,6 +1,6 @@
-// swapadvisor (Huang, Jin, Li, "SwapAdvisor: Pushing Deep Learning Beyond the GPU Memory Limit via Smart Swapping", ASPLOS
-// 2020): the order of ops and the allocation of memory are sought together by a genetic algorithm, and what is swapped
-// follows from them. docs/planners/swapadvisor.md says what is the paper's and what is ours.
+// swapadvisor (Huang, Jin, Li, "SwapAdvisor: Pushing Deep Learning Beyond the GPU Memory Limit via Smart Swapping",
+// ASPLOS 2020): the order of ops and the allocation of memory are sought together by a genetic algorithm, and what is
+// swapped follows from them. docs/planners/swapadvisor.md says what is the paper's and what is ours.
 //
 // The search (genetic_search.hpp) asks the decoder (swap_decoder.hpp) what an individual takes. The best few become
 // plans, packed and simulated, and the fastest of them is the plan, unless the graph's own order is faster.
@@ -22,7 +22,7 @@ const std::vector<PlannerSetting>& swapadvisor_settings() {
       {"seconds", "that the search may take", 30, 0, 1e6, false},
       {"population", "individuals of a generation", 40, 1, 1e5, true},
       {"generations", "that are bred, at most", 200, 1, 1e6, true},
-      {"patience", "generations without a better one after which it ends; 0: all are bred", 30, 0, 1e6, true},
+      {"patience", "generations without a better one after which it ends; 0: all are bred", 20, 0, 1e6, true},
       {"threads", "that search; the plan does not depend on it", 2, 1, 256, true},
       {"seed", "of all that is drawn", 0, 0, 1e9, true}};
   return all;
