@@ -21,9 +21,9 @@ namespace sluice {
 
 struct GeneticOptions {
   int population = 40;
-  int generations = 200;
+  int generations = 100;
   int patience = 20;  // generations without a better one after which it ends; 0: all are bred
-  Seconds seconds = 30;
+  Seconds seconds = 60;
   int threads = 1;
   std::uint64_t seed = 0;
 };

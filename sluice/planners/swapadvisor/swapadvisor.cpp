@@ -19,9 +19,9 @@ enum class SwapAdvisorSetting { kSeconds, kPopulation, kGenerations, kPatience, 
 
 const std::vector<PlannerSetting>& swapadvisor_settings() {
   static const std::vector<PlannerSetting> all{
-      {"seconds", "that the search may take", 30, 0, 1e6, false},
+      {"seconds", "that the search may take", 60, 0, 1e6, false},
       {"population", "individuals of a generation", 40, 1, 1e5, true},
-      {"generations", "that are bred, at most", 200, 1, 1e6, true},
+      {"generations", "that are bred, at most", 100, 1, 1e6, true},
       {"patience", "generations without a better one after which it ends; 0: all are bred", 20, 0, 1e6, true},
       {"threads", "that search; the plan does not depend on it", 2, 1, 256, true},
       {"seed", "of all that is drawn", 0, 0, 1e9, true}};
@@ -88,10 +88,22 @@ class SwapPlanner {
     return SwapPlan{rescheduled.for_given_graph(std::move(packed.plan)), capacity, seconds};
   }
 
+  // Nothing moves.
+  Result<Plan> plan_of_all_fast() const {
+    const Liveness liveness = analyze_liveness(request_.graph);
+    PlanBuilder builder(request_.graph, request_.machine);
+    for (TensorId id = 0; id < request_.graph.tensor_count(); ++id) {
+      const bool persistent = is_persistent(request_.graph.tensor(id).role);
+      add_tensor_schedule(builder, request_.graph, liveness, id, kFastTier, always_fast(liveness, id, persistent));
+    }
+    return builder.finish(request_.budgets);
+  }
+
   Result<Plan> plan() const {
+    if (Result<Plan> all_fast = plan_of_all_fast(); all_fast.ok()) return all_fast;
     const SwapGenes own = genes_of_the_graph(request_.graph.ops().size(), decoder_.size_count());
     SLUICE_ASSIGN(SwapPlan best, plan_of(orders_.by_priority(own.priorities), own.begins, false));
-    if (request_.draft || best.plan.migrations.empty()) return std::move(best.plan);
+    if (request_.draft) return std::move(best.plan);
     const GeneticResult found = breed_swaps(
         decoder_, orders_, request_.graph.ops().size(), best.fast_capacity, genetic_options(request_),
         [&] { return request_.stopped(); },

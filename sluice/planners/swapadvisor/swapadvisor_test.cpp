@@ -212,6 +212,25 @@ TEST(SwapAdvisor, SaysHowItSearched) {
   EXPECT_THAT(config["generation_4"], ::testing::HasSubstr("best"));
 }
 
+TEST(SwapAdvisor, WhoStopsItGetsTheBestSoFar) {
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 3e8);
+  PlanRequest request = problem.request(0.4);
+  int asked = 0;
+  request.watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = [&] { return ++asked > 60; }});
+  const auto plan = make_plan("swapadvisor:threads=1", request);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_LT(asked, 80);
+  EXPECT_EQ(plan->planner_config.back().first, "stopped_early");
+}
+
+TEST(SwapAdvisor, MovesNothingWhereAllFits) {
+  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 1e9);
+  const auto plan = make_plan("swapadvisor", problem.request(1));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(plan->migrations.empty());
+  EXPECT_TRUE(plan->schedule.empty());
+}
+
 TEST(SwapAdvisor, ABudgetTooSmallNamesTheSmallestThatWorksAtOnce) {
   const PlanningProblem problem(merged_model("inception_v3", 2, 80), "file", 2e9);
   const auto begin = std::chrono::steady_clock::now();
