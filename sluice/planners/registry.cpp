@@ -21,7 +21,8 @@ namespace sluice {
 #define SLUICE_PLANNERS(entry)                                                                                       \
   entry(fast_only) entry(slow_only) entry(first_touch) entry(on_demand) entry(sentinel) entry(redl) entry(chen_sqrt) \
       entry(deferred_updates) entry(kernel_choice) entry(vdnn) entry(superneurons) entry(capuchin) entry(home)       \
-          entry(l2l) entry(swapadvisor) entry(autotm_static) entry(autotm_sync) entry(autotm_async) entry(joint)
+          entry(l2l) entry(swapadvisor) entry(autotm_static) entry(autotm_sync) entry(autotm_async) entry(checkmate) \
+              entry(joint)
 
 #define SLUICE_DECLARE_PLANNER(name) PlannerEntry name##_planner();
 SLUICE_PLANNERS(SLUICE_DECLARE_PLANNER)

@@ -1,0 +1,202 @@
+// checkmate (Jain, Jain, Nrusimha, Gholami, Abbeel, Keutzer, Stoica, Gonzalez, "Checkmate: Breaking the Memory Wall with
+// Optimal Tensor Rematerialization", MLSys 2020): what is made again, and when, by integer programming. Everything stays
+// in the fast tier. docs/planners/checkmate.md says what is the paper's and what is ours.
+//
+//   node_grouping    ops to nodes               remat_program    the program (section 4)
+//   remat_problem    what runs cost and need    remat_rounding   its relaxation to runs that fit (section 5)
+//
+// The answer is an order of ops, which is packed as every plan is; where it does not pack, the program is solved again
+// for a little less memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "sluice/graph/liveness.hpp"
+#include "sluice/planners/checkmate/node_grouping.hpp"
+#include "sluice/planners/checkmate/remat_rounding.hpp"
+#include "sluice/planners/feature_maps/feature_maps.hpp"
+#include "sluice/planners/rescheduled_request.hpp"
+#include "sluice/planners/schedule/tensor_schedule.hpp"
+#include "sluice/profile/cost_model.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int kMostSolved = 6;
+constexpr double kLessCapacity = 0.98;  // than in the round before, at least
+
+// In the order of checkmate_settings().
+enum class CheckmateSetting { kSeconds, kGap, kNodes, kExact, kBranches, kSeed };
+
+const std::vector<PlannerSetting>& checkmate_settings() {
+  static const std::vector<PlannerSetting> all{
+      {"seconds", "for the solver, each time it is asked", 60, 0.001, 1e6},
+      {"gap", "good enough: an answer within this share of the bound", 0.01, 0, 1},
+      {"nodes", "of the program at most: neighbouring ops are put together until there are so few", 48, 2, 1e4, true},
+      {"exact", "nodes of the largest program that is branched on; the relaxation of larger ones is rounded", 40, 0,
+       1e4, true},
+      {"branches", "of branch and bound", 200, 0, 1e9, true},
+      {"seed", "of what the solver decides by lot", 0, 0, 1e9, true}};
+  return all;
+}
+
+// Everything in fast memory, in this order.
+Result<Plan> plan_in_order(const PlanRequest& request, const std::vector<OpIndex>& order,
+                           PackingFailure* failure = nullptr) {
+  const RescheduledRequest step(request, order);
+  const Graph& graph = step.request().graph;
+  const Liveness liveness = analyze_liveness(graph);
+  PlanBuilder builder(graph, request.machine);
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    add_tensor_schedule(builder, graph, liveness, id, kFastTier,
+                        always_fast(liveness, id, is_persistent(graph.tensor(id).role)));
+  }
+  SLUICE_ASSIGN(Plan plan, request.draft ? builder.finish(request.budgets, failure, kPortfolioAlone)
+                                         : builder.finish(request.budgets, failure));
+  return step.for_given_graph(std::move(plan));
+}
+
+class Checkmate {
+ public:
+  explicit Checkmate(const PlanRequest& request)
+      : request_(request),
+        step_(group_into_nodes(request, static_cast<int>(setting(CheckmateSetting::kNodes)))),
+        exact_(step_.problem.stages() <= static_cast<int>(setting(CheckmateSetting::kExact))) {}
+
+  Result<Plan> run() {
+    Result<Plan> plan = plan_of(no_repetitions(step_.problem));
+    if (plan.ok()) {
+      plan->solver_status = "optimal";  // nothing runs twice
+      return plan;
+    }
+    for (int round = 1; round <= kMostSolved; ++round) {
+      if (plan.error().code != ErrorCode::kInfeasible) return plan;
+      const std::optional<RematRuns> runs = answer();
+      if (!runs) break;
+      plan = plan_of(*runs);
+      if (plan.ok()) {
+        describe_in(*plan, *runs, round);
+        return plan;
+      }
+      shrink();
+    }
+    return Error{ErrorCode::kInfeasible, fmt::format("checkmate: no order of {} packs into {} of fast memory",
+                                                     request_.graph.name, format_bytes(request_.budgets[kFastTier]))};
+  }
+
+ private:
+  double setting(CheckmateSetting which) const {
+    const auto index = static_cast<std::size_t>(which);
+    return request_.settings.empty() ? checkmate_settings()[index].value : request_.settings[index];
+  }
+
+  Result<Plan> plan_of(const RematRuns& runs) { return plan_in_order(request_, step_.schedule(runs), &failure_); }
+
+  // By what was missing.
+  void shrink() {
+    const double budget = static_cast<double>(request_.budgets[kFastTier]);
+    const double missed = budget / std::max(1.0, static_cast<double>(failure_.needed));
+    step_.problem.capacity =
+        static_cast<Bytes>(std::clamp(missed, 0.9, kLessCapacity) * static_cast<double>(step_.problem.capacity));
+  }
+
+  SolveLimits limits() const {
+    return {.seconds = setting(CheckmateSetting::kSeconds),
+            .nodes = static_cast<int>(setting(CheckmateSetting::kBranches)),
+            .columns = exact_ ? std::numeric_limits<int>::max() : 0,
+            .dives = 0,
+            .gap = setting(CheckmateSetting::kGap),
+            .seed = static_cast<int>(setting(CheckmateSetting::kSeed))};
+  }
+
+  // Runs that fit into the capacity, by count of bytes. A draft is content with the first ones.
+  std::optional<RematRuns> answer() {
+    const RematProblem& problem = step_.problem;
+    const std::optional<RematRuns> start = runs_by_leaving_out(problem);
+    if (request_.draft) return start;
+    const RematProgram program(problem);
+    if (request_.watch && request_.watch->program) request_.watch->program(program.ilp());
+    solution_ = solve(program.ilp(), limits(), start ? program.values_of(*start) : std::vector<double>{},
+                      watch(program), [&](const std::vector<double>& relaxed) {
+                        const std::optional<RematRuns> rounded = round_kept(problem, program, relaxed);
+                        return rounded ? program.values_of(*rounded) : std::vector<double>{};
+                      });
+    columns_ = program.ilp().columns.size();
+    rows_ = program.ilp().rows.size();
+    if (!bound_) bound_ = solution_.bound * program.seconds_per_unit();
+    if (solution_.values.empty()) return std::nullopt;
+    return program.runs_of(solution_.values);
+  }
+
+  SolveWatch watch(const RematProgram& program) const {
+    return {.progress =
+                [&](double incumbent, double bound, Seconds elapsed) {
+                  if (!request_.watch || !request_.watch->solving) return;
+                  request_.watch->solving(std::min(1.0, elapsed / setting(CheckmateSetting::kSeconds)),
+                                          incumbent * program.seconds_per_unit(), bound * program.seconds_per_unit());
+                },
+            .stop = [this] { return request_.stopped(); }};
+  }
+
+  void describe_in(Plan& plan, const RematRuns& runs, int rounds) const {
+    int repeated = -step_.problem.stages();
+    for (const IdVector<int, bool>& stage : runs) repeated += static_cast<int>(std::ranges::count(stage, true));
+    const Seconds seconds = run_seconds(step_.problem, runs);
+    plan.planner_config = {{"nodes", fmt::format("{}", step_.problem.stages())},
+                           {"made_again", fmt::format("{}", repeated)},
+                           {"expected_seconds", fmt::format("{:.6f}", seconds)}};
+    if (!bound_) return;  // a draft
+    plan.solver_status = describe(solution_);
+    plan.planner_config.insert(
+        plan.planner_config.end(),
+        {{"expected_seconds_at_least", fmt::format("{:.6f}", std::max(step_.problem.once, *bound_))},
+         {"gap_percent", fmt::format("{:.2f}", 100 * (seconds / std::max(step_.problem.once, *bound_) - 1))},
+         {"columns", fmt::format("{}", columns_)},
+         {"rows", fmt::format("{}", rows_)},
+         {"solved", fmt::format("{}", rounds)}});
+  }
+
+  const PlanRequest& request_;
+  GroupedStep step_;
+  bool exact_;
+  PackingFailure failure_;
+  std::optional<Seconds> bound_;  // of the whole budget
+  IlpSolution solution_{.values = {}};
+  std::size_t columns_ = 0, rows_ = 0;
+};
+
+Seconds seconds_of_order(const PlanRequest& request, const Plan& plan) {
+  const CostModel costs(request.graph, request.profile, request.machine);
+  if (plan.schedule.empty()) return costs.compute_seconds();
+  Seconds seconds = 0;
+  for (const OpIndex op : plan.schedule) seconds += costs.op_seconds(op);
+  return seconds;
+}
+
+// The graph's own order, in which some is made again by itself, is one of the possible plans.
+Result<Plan> plan_checkmate(const PlanRequest& request) {
+  Result<Plan> plan = plan_without_repetitions(request, [](const PlanRequest& step) { return Checkmate(step).run(); });
+  if (!plan.ok() && plan.error().code != ErrorCode::kInfeasible) return plan;
+  const CostModel costs(request.graph, request.profile, request.machine);
+  if (plan.ok() && seconds_of_order(request, *plan) <= costs.compute_seconds()) return plan;
+  std::vector<OpIndex> own(request.graph.ops().size());
+  std::iota(own.begin(), own.end(), 0);
+  Result<Plan> as_given = plan_in_order(request, own);
+  if (!as_given.ok()) return plan;
+  as_given->planner_config = {{"order", "the graph's own, with what it makes again by itself"}};
+  return as_given;
+}
+
+}  // namespace
+
+PlannerEntry checkmate_planner() {
+  return {.name = "checkmate",
+          .summary = "what is made again and when, by integer programming (Jain et al. 2020)",
+          .plan = plan_checkmate,
+          .settings = checkmate_settings()};
+}
+
+}  // namespace sluice
