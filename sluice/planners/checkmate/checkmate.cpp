@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "sluice/graph/liveness.hpp"
+#include "sluice/planners/checkmate/forgetting_search.hpp"
 #include "sluice/planners/checkmate/node_grouping.hpp"
 #include "sluice/planners/checkmate/remat_rounding.hpp"
 #include "sluice/planners/feature_maps/feature_maps.hpp"
@@ -26,7 +27,8 @@ namespace sluice {
 namespace {
 
 constexpr int kMostSolved = 6;
-constexpr double kLessCapacity = 0.98;  // than in the round before, at least
+constexpr double kTrades[] = {0.5, 1, 2};  // of runs_by_forgetting()
+constexpr double kLessCapacity = 0.98;     // than in the round before, at least
 
 // In the order of checkmate_settings().
 enum class CheckmateSetting { kSeconds, kGap, kNodes, kExact, kBranches, kSeed };
@@ -35,7 +37,7 @@ const std::vector<PlannerSetting>& checkmate_settings() {
   static const std::vector<PlannerSetting> all{
       {"seconds", "for the solver, each time it is asked", 60, 0.001, 1e6},
       {"gap", "good enough: an answer within this share of the bound", 0.01, 0, 1},
-      {"nodes", "of the program at most: neighbouring ops are put together until there are so few", 48, 2, 1e4, true},
+      {"nodes", "of the program at most: neighbouring ops are put together until there are so few", 80, 2, 1e4, true},
       {"exact", "nodes of the largest program that is branched on; the relaxation of larger ones is rounded", 40, 0,
        1e4, true},
       {"branches", "of branch and bound", 200, 0, 1e9, true},
@@ -112,10 +114,22 @@ class Checkmate {
             .seed = static_cast<int>(setting(CheckmateSetting::kSeed))};
   }
 
+  // The cheapest found without a program. Not stopped: it is quick.
+  std::optional<RematRuns> first_runs() const {
+    const RematProblem& problem = step_.problem;
+    std::optional<RematRuns> best = runs_by_leaving_out(problem);
+    for (const double trade : kTrades) {
+      std::optional<RematRuns> found = runs_by_forgetting(problem, trade);
+      if (!found) continue;
+      if (!best || run_seconds(problem, *found) < run_seconds(problem, *best)) best = std::move(found);
+    }
+    return best;
+  }
+
   // Runs that fit into the capacity, by count of bytes. A draft is content with the first ones.
   std::optional<RematRuns> answer() {
     const RematProblem& problem = step_.problem;
-    const std::optional<RematRuns> start = runs_by_leaving_out(problem);
+    const std::optional<RematRuns> start = first_runs();
     if (request_.draft) return start;
     const RematProgram program(problem);
     if (request_.watch && request_.watch->program) request_.watch->program(program.ilp());

@@ -12,15 +12,15 @@
 namespace sluice {
 namespace {
 
-constexpr double kScale = 1e-6;  // relative, of solvers
+constexpr double kSolverTolerance = 1e-6;  // relative, of solvers
 
-struct Run {
+struct ListedRun {
   int stage = 0, node = 0;
 };
 
 // The most memory, by the life of each copy of each value: from the run that makes it to the last one that reads it
 // before the next that makes it.
-Bytes enumerated_peak(const RematProblem& problem, const std::vector<Run>& runs) {
+Bytes enumerated_peak(const RematProblem& problem, const std::vector<ListedRun>& runs) {
   std::vector<Bytes> used(runs.size(), problem.always);
   for (std::size_t at = 0; at < runs.size(); ++at) used[at] += problem.nodes[runs[at].node].beside;
   for (const RematValue& value : problem.values) {
@@ -42,9 +42,9 @@ Bytes enumerated_peak(const RematProblem& problem, const std::vector<Run>& runs)
 }
 
 // Every matrix of runs, one after the other.
-class Enumeration {
+class EveryRuns {
  public:
-  explicit Enumeration(const RematProblem& problem) : problem_(problem) {
+  explicit EveryRuns(const RematProblem& problem) : problem_(problem) {
     for (int stage = 0; stage < problem.stages(); ++stage) {
       for (int node = 0; node < stage; ++node) {
         if (stage <= problem.nodes[node].last_run) repeatable_.push_back({stage, node});
@@ -59,7 +59,7 @@ class Enumeration {
     std::optional<Seconds> best;
     for (std::uint64_t set = 0; set < std::uint64_t{1} << repeatable_.size(); ++set) {
       Seconds seconds = problem_.once;
-      std::vector<Run> runs;
+      std::vector<ListedRun> runs;
       for (std::size_t i = 0; i < repeatable_.size(); ++i) {
         if (((set >> i) & 1) == 0) continue;
         runs.push_back(repeatable_[i]);
@@ -67,7 +67,7 @@ class Enumeration {
       }
       if (best && seconds >= *best) continue;
       for (int node = 0; node < problem_.stages(); ++node) runs.push_back({node, node});
-      std::ranges::sort(runs, {}, [](const Run& run) { return std::pair(run.stage, run.node); });
+      std::ranges::sort(runs, {}, [](const ListedRun& run) { return std::pair(run.stage, run.node); });
       if (enumerated_peak(problem_, runs) <= problem_.capacity) best = seconds;
     }
     return best;
@@ -75,11 +75,11 @@ class Enumeration {
 
  private:
   const RematProblem& problem_;
-  std::vector<Run> repeatable_;
+  std::vector<ListedRun> repeatable_;
 };
 
-std::vector<Run> listed(const RematRuns& runs) {
-  std::vector<Run> list;
+std::vector<ListedRun> listed_runs(const RematRuns& runs) {
+  std::vector<ListedRun> list;
   for (int stage = 0; stage < static_cast<int>(runs.size()); ++stage) {
     for (int node = 0; node <= stage; ++node) {
       if (runs[stage][node]) list.push_back({stage, node});
@@ -109,7 +109,7 @@ struct SmallStep {
     int nodes = 12;
     do {
       step = group_into_nodes(request, nodes--);
-    } while (Enumeration(step.problem).bits() > 14 && nodes > 2);
+    } while (EveryRuns(step.problem).bits() > 14 && nodes > 2);
   }
 
   Graph graph;
@@ -125,7 +125,7 @@ TEST(CheckmateProgram, FindsWhatEnumerationFinds) {
     for (const double share : {-0.3, 0.0, 0.3, 0.7}) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", share " + std::to_string(share));
       const RematProblem problem = with_capacity(small.step.problem, share);
-      const std::optional<Seconds> optimum = Enumeration(problem).optimum();
+      const std::optional<Seconds> optimum = EveryRuns(problem).optimum();
       const RematProgram program(problem);
       const IlpSolution solution =
           solve(program.ilp(), {.seconds = 100, .nodes = 1'000'000, .columns = 1000, .dives = 0, .gap = 0});
@@ -136,12 +136,12 @@ TEST(CheckmateProgram, FindsWhatEnumerationFinds) {
         continue;
       }
       const RematRuns runs = program.runs_of(solution.values);
-      EXPECT_NEAR(run_seconds(problem, runs), *optimum, kScale * *optimum);
-      EXPECT_NEAR(solution.bound * program.seconds_per_unit(), *optimum, kScale * *optimum);
-      EXPECT_EQ(run_peak(problem, runs), enumerated_peak(problem, listed(runs)));
+      EXPECT_NEAR(run_seconds(problem, runs), *optimum, kSolverTolerance * *optimum);
+      EXPECT_NEAR(solution.bound * program.seconds_per_unit(), *optimum, kSolverTolerance * *optimum);
+      EXPECT_EQ(run_peak(problem, runs), enumerated_peak(problem, listed_runs(runs)));
       EXPECT_TRUE(fits(problem, runs));
-      EXPECT_LT(program.ilp().violation(program.values_of(runs)), kScale);
-      repeating += *optimum > problem.once * (1 + kScale) ? 1 : 0;
+      EXPECT_LT(program.ilp().violation(program.values_of(runs)), kSolverTolerance);
+      repeating += *optimum > problem.once * (1 + kSolverTolerance) ? 1 : 0;
     }
   }
   EXPECT_GE(repeating, 40) << "or this shows nothing";
@@ -167,9 +167,9 @@ TEST(CheckmateRounding, FitsAndIsNeverBelowTheRelaxation) {
       for (const std::optional<RematRuns>& runs : {left, round_kept(problem, program, relaxed.values)}) {
         if (!runs) continue;
         ++rounded_ones;
-        EXPECT_LE(enumerated_peak(problem, listed(*runs)), problem.capacity);
-        EXPECT_LT(program.ilp().violation(program.values_of(*runs)), kScale);
-        EXPECT_GE(run_seconds(problem, *runs), relaxed.cost * program.seconds_per_unit() * (1 - kScale));
+        EXPECT_LE(enumerated_peak(problem, listed_runs(*runs)), problem.capacity);
+        EXPECT_LT(program.ilp().violation(program.values_of(*runs)), kSolverTolerance);
+        EXPECT_GE(run_seconds(problem, *runs), relaxed.cost * program.seconds_per_unit() * (1 - kSolverTolerance));
       }
     }
   }

@@ -24,6 +24,7 @@ class BackwardsThroughRuns {
     }
   }
   Bytes peak() const { return peak_; }
+  Bytes over_capacity() const { return over_; }
 
  private:
   void undo(int stage, int node) {
@@ -34,7 +35,9 @@ class BackwardsThroughRuns {
       const bool own = problem_.values[value].node == node;
       if (!own || stage > node) set(value, true);
     }
-    peak_ = std::max(peak_, problem_.always + bytes_ + problem_.nodes[node].beside);
+    const Bytes used = problem_.always + bytes_ + problem_.nodes[node].beside;
+    peak_ = std::max(peak_, used);
+    over_ += std::max<Bytes>(0, used - problem_.capacity);
   }
 
   void set(int value, bool alive) {
@@ -48,6 +51,7 @@ class BackwardsThroughRuns {
   IdVector<int, bool> alive_;  // by value: somebody reads it later
   Bytes bytes_ = 0;            // of what is alive
   Bytes peak_ = 0;
+  Bytes over_ = 0;  // the capacity, summed over runs
 };
 
 // One attempt at least_runs(): false where something had to be kept that was not.
@@ -137,6 +141,12 @@ Bytes run_peak(const RematProblem& problem, const RematRuns& runs) {
   BackwardsThroughRuns backwards(problem, runs);
   backwards.go([](int, const IdVector<int, bool>&) {});
   return backwards.peak();
+}
+
+Bytes bytes_over_capacity(const RematProblem& problem, const RematRuns& runs) {
+  BackwardsThroughRuns backwards(problem, runs);
+  backwards.go([](int, const IdVector<int, bool>&) {});
+  return backwards.over_capacity();
 }
 
 RematRuns least_runs(const RematProblem& problem, RematKept kept) {

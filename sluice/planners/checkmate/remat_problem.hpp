@@ -75,6 +75,9 @@ RematKept least_kept(const RematProblem& problem, const RematRuns& runs);
 // The most that is there while a node runs: the largest U of equations (2) to (4).
 Bytes run_peak(const RematProblem& problem, const RematRuns& runs);
 
+// By how much the runs need more than the capacity, summed over all of them; 0 where they fit.
+Bytes bytes_over_capacity(const RematProblem& problem, const RematRuns& runs);
+
 // The fewest runs with which those values can stay (section 5.2, "given S, solve for R"). What is missing and cannot be
 // made again by then is kept after all.
 RematRuns least_runs(const RematProblem& problem, RematKept kept);
