@@ -37,9 +37,9 @@ std::optional<RematRuns> round_kept(const RematProblem& problem, const RematProg
   for (int i = 1; i < kThresholds; ++i) {
     RematRuns runs = least_runs(problem, program.kept_of(relaxed, static_cast<double>(i) / kThresholds));
     if (!fits(problem, runs)) continue;
-    runs = without_needless_runs(problem, std::move(runs));
     if (!best || run_seconds(problem, runs) < run_seconds(problem, *best)) best = std::move(runs);
   }
+  if (best) best = without_needless_runs(problem, std::move(*best));
   return best;
 }
 

@@ -1,9 +1,9 @@
 // Runs that fit, found without branching.
 //
-// Two-phase rounding (section 5): of the relaxation's S what is at least a threshold is kept, and then the fewest runs are
-// made that this needs. The paper takes one threshold, 0.5; here many are tried, on what the runs really need. Then, which
-// is ours, runs are left out again, the longest first, as long as the rest fits: what they made then stays since it was
-// made before.
+// Two-phase rounding (section 5): of the relaxation's S what is at least a threshold is kept, and then the fewest runs
+// are made that this needs. The paper takes one threshold, 0.5; here many are tried, on what the runs really need. Then,
+// which is ours, runs of the cheapest are left out again, the longest first, as long as the rest fits: what they made
+// stays since it was made before.
 //
 // Where there is no relaxation to round, the same starts from everything run again in every stage.
 //
