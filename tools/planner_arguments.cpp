@@ -20,7 +20,7 @@ void PlannerArguments::add_to(CLI::App& command) {
                      "with the best plan so far");
   command.add_option("--program", program,
                      "Also write the integer program that the planner solves to this file, in MPS, for other solvers "
-                     "(autotm-static, autotm-sync, autotm-async)");
+                     "(autotm-static, autotm-sync, autotm-async, checkmate)");
 }
 
 Status PlannerArguments::check() const {
@@ -82,7 +82,8 @@ AttendedPlanning::~AttendedPlanning() {
 Status AttendedPlanning::program_written() const {
   if (state_->program.empty()) return {};
   if (state_->written) return *state_->written;
-  return bad_input("--program: this planner solves no integer program; autotm-static, autotm-sync and autotm-async do");
+  return bad_input(
+      "--program: this planner solves no integer program; autotm-static, autotm-sync, autotm-async and checkmate do");
 }
 
 std::shared_ptr<const PlanningWatch> AttendedPlanning::watch() const {

@@ -92,6 +92,7 @@ PlannerEntry l2l_planner() {
   return {.name = "l2l",
           .summary = "one layer at a time, brought and sent back while compute waits (Pudipeddi et al. 2020)",
           .plan = plan_l2l,
+          .traits = {.moves = true, .all_tensors = true, .several_tiers = true},
           .keeps_short_lived_fast = true,
           .settings = l2l_settings()};
 }

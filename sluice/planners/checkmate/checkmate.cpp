@@ -210,6 +210,12 @@ PlannerEntry checkmate_planner() {
   return {.name = "checkmate",
           .summary = "what is made again and when, by integer programming (Jain et al. 2020)",
           .plan = plan_checkmate,
+          .traits = {.decides = "integer program",
+                     .profiles = true,
+                     .recomputes = true,
+                     .whole_step = true,
+                     .any_graph = true,
+                     .bound = true},
           .settings = checkmate_settings()};
 }
 

@@ -158,6 +158,14 @@ PlannerEntry swapadvisor_planner() {
   return {.name = "swapadvisor",
           .summary = "order, size classes and swaps of all tensors, by a genetic algorithm (Huang et al. 2020)",
           .plan = plan_swapadvisor,
+          .traits = {.decides = "genetic algorithm",
+                     .profiles = true,
+                     .moves = true,
+                     .reorders = true,
+                     .whole_step = true,
+                     .all_tensors = true,
+                     .any_graph = true,
+                     .several_tiers = true},
           .settings = swapadvisor_settings()};
 }
 
