@@ -101,8 +101,8 @@ RematProblem with_capacity(RematProblem problem, double share) {
 }
 
 // Few nodes, so that all can be enumerated.
-struct SmallStep {
-  explicit SmallStep(std::uint64_t seed)
+struct SmallRematStep {
+  explicit SmallRematStep(std::uint64_t seed)
       : graph(testing::random_graph(seed, {.most_layers = 3})),
         planning(graph, "optane", 1e9),
         request(planning.request(1.0)) {
@@ -121,7 +121,7 @@ struct SmallStep {
 TEST(CheckmateProgram, FindsWhatEnumerationFinds) {
   int repeating = 0, infeasible = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    const SmallStep small(seed);
+    const SmallRematStep small(seed);
     for (const double share : {-0.3, 0.0, 0.3, 0.7}) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", share " + std::to_string(share));
       const RematProblem problem = with_capacity(small.step.problem, share);
