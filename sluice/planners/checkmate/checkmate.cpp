@@ -190,9 +190,18 @@ Seconds seconds_of_order(const PlanRequest& request, const Plan& plan) {
   return seconds;
 }
 
+// What is found without the program may pack where the program's answers do not.
+Result<Plan> solve_or_draft(const PlanRequest& step) {
+  Result<Plan> plan = Checkmate(step).run();
+  if (plan.ok() || step.draft || plan.error().code != ErrorCode::kInfeasible) return plan;
+  PlanRequest draft = step;
+  draft.draft = true;
+  return Checkmate(draft).run();
+}
+
 // The graph's own order, in which some is made again by itself, is one of the possible plans.
 Result<Plan> plan_checkmate(const PlanRequest& request) {
-  Result<Plan> plan = plan_without_repetitions(request, [](const PlanRequest& step) { return Checkmate(step).run(); });
+  Result<Plan> plan = plan_without_repetitions(request, solve_or_draft);
   if (!plan.ok() && plan.error().code != ErrorCode::kInfeasible) return plan;
   const CostModel costs(request.graph, request.profile, request.machine);
   if (plan.ok() && seconds_of_order(request, *plan) <= costs.compute_seconds()) return plan;

@@ -82,41 +82,49 @@ void RematProgram::add_operand_rows() {
 
 // Equations (2) and (3), and (1d) while each node runs.
 void RematProgram::add_memory(int stage) {
-  int before = kZero;
   Row row{.terms = {}, .lower = size(problem_.always)};
-  const auto count = [&](int column, double bytes) {
-    if (column == kOne) row.lower += bytes;
-    if (column >= 0) row.terms.push_back({column, -bytes});
-  };
-  const auto finish = [&] {
-    const int used = ilp_.add({.lower = -kUnbounded, .upper = 1});
-    row.terms.push_back({used, 1});
-    row.upper = row.lower;
-    if (before != kZero) row.terms.push_back({before, -1});
-    used_.push_back(used);
-    used_rows_.push_back(ilp_.rows.size());
-    ilp_.rows.push_back(std::move(row));
-    row = {.terms = {}, .lower = 0};
-    before = used;
-  };
   for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
-    count(kept_[stage][value], size(problem_.values[value].bytes));
+    add_bytes(row, kept_[stage][value], size(problem_.values[value].bytes));
   }
-  finish();
+  int used = add_used(std::move(row), kZero);
   for (int node = 0; node <= stage; ++node) {
     const int run = run_[stage][node];
     if (run == kZero) continue;
-    add_row({{before, 1}, {run, size(problem_.nodes[node].beside)}}, 1);
+    add_row({{used, 1}, {run, size(problem_.nodes[node].beside)}}, 1);
+    row = {.terms = {}, .lower = 0};
     for (const int value : problem_.nodes[node].makes) {
       if (!problem_.makes(stage, value)) continue;
-      count(run, size(problem_.values[value].bytes));
-      count(add_free(stage, value, node), -size(problem_.values[value].bytes));
+      add_bytes(row, run, size(problem_.values[value].bytes));
+      add_bytes(row, add_free(stage, value, node), -size(problem_.values[value].bytes));
     }
     for (const int value : problem_.nodes[node].reads) {
-      if (reads(stage, node, value)) count(add_free(stage, value, node), -size(problem_.values[value].bytes));
+      if (!reads(stage, node, value)) continue;
+      add_bytes(row, add_free(stage, value, node), -size(problem_.values[value].bytes));
     }
-    finish();
+    used = add_used(std::move(row), used);
   }
+}
+
+void RematProgram::add_bytes(Row& row, int column, double bytes) {
+  if (column == kOne) row.lower += bytes;
+  if (column < 0) return;
+  const auto found = std::ranges::find(row.terms, column, &Term::column);
+  if (found == row.terms.end()) {
+    row.terms.push_back({column, -bytes});
+  } else {
+    found->coefficient -= bytes;
+  }
+}
+
+int RematProgram::add_used(Row row, int before) {
+  const int used = ilp_.add({.lower = -kUnbounded, .upper = 1});
+  row.terms.push_back({used, 1});
+  if (before != kZero) row.terms.push_back({before, -1});
+  row.upper = row.lower;
+  used_.push_back(used);
+  used_rows_.push_back(ilp_.rows.size());
+  ilp_.rows.push_back(std::move(row));
+  return used;
 }
 
 // Equation (5).

@@ -51,6 +51,9 @@ class RematProgram {
   void add_operand_rows();
   void add_memory(int stage);
   int add_free(int stage, int value, int node);
+  // A column of U, which is the one before and what the row, not yet tied to them, adds up.
+  int add_used(Row row, int before);
+  static void add_bytes(Row& row, int column, double bytes);
   bool always_kept(int stage, int value) const;
   // sum of coefficient x (column or constant) <= upper
   void add_row(std::vector<Term> terms, double upper);
