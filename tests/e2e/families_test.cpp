@@ -25,10 +25,9 @@ TEST_P(FamiliesTest, SameBitsOverPlannersBudgetsAndTiers) {
   int moving = 0;
   for (const std::string tier : {"file", "optane"}) {
     const Machine machine = test_machine(1, {tier});
-    for (const std::string planner :
-         {"first-touch", "on-demand", "sentinel", "redl", "autotm-sync", "autotm-async", "vdnn", "superneurons",
-          "capuchin", "home:particles=40:iterations=20", "swapadvisor:population=8:generations=4", "l2l",
-          "checkmate:branches=20"}) {
+    for (const std::string planner : {"first-touch", "on-demand", "sentinel", "redl", "autotm-sync", "autotm-async",
+                                      "vdnn", "superneurons", "capuchin", "home:particles=40:iterations=20",
+                                      "swapadvisor:population=8:generations=4", "l2l", "checkmate:branches=20"}) {
       for (const std::string fast : {"70%", "45%"}) {
         SCOPED_TRACE(tier + " " + planner + " " + fast);
         const Result<Plan> plan = test_plan(workload, machine, planner, fast);
