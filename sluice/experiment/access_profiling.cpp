@@ -7,6 +7,7 @@
 
 #include "sluice/base/hash.hpp"
 #include "sluice/exec/measure/access_profiler.hpp"
+#include "sluice/memory/on_host.hpp"
 #include "sluice/plan/own_pages.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/train/estimated_profile.hpp"
@@ -87,6 +88,7 @@ Result<AccessProfile> measure(Workload& workload, const Machine& machine, const 
 
 Result<AccessProfile> measure_access_profile(Workload& workload, const Machine& machine, const FastBudget& fast,
                                              const AccessOptions& options, ProfileCache& cache) {
+  SLUICE_RETURN_IF_ERROR(check_on_host(machine, "counting accesses"));
   const Graph& graph = workload.graph();
   SLUICE_ASSIGN(const PlanChoice choice, choose_plan(graph, machine, fast));
   const std::filesystem::path path = stored_profile_path(cache, graph, machine, choice, options);

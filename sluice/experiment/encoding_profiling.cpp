@@ -4,6 +4,7 @@
 
 #include "sluice/exec/measure/coder_probe.hpp"
 #include "sluice/exec/measure/encoding_recorder.hpp"
+#include "sluice/memory/on_host.hpp"
 
 namespace sluice {
 namespace {
@@ -31,6 +32,7 @@ Result<std::vector<Bytes>> count_encoded_bytes(const Workload& workload, const M
 Status add_encodings(const Workload& workload, const Machine& machine, const FastBudget& fast,
                      const SessionOptions& session, ProfileCache& cache, Profile& profile) {
   if (profile.encodings != nullptr) return {};
+  SLUICE_RETURN_IF_ERROR(check_on_host(machine, "moving tensors encoded"));
   const std::string key = workload.graph().fingerprint();
   const EncodingFigures* const known = cache.find_encodings(key);
   if (known != nullptr &&

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "sluice/memory/on_host.hpp"
 #include "sluice/policies/policy_settings.hpp"
 
 namespace sluice {
 
 Result<Plan> plan_for_policy(const Workload& workload, const Machine& machine, const Profile& profile,
                              std::string_view policy, const FastBudget& fast) {
+  SLUICE_RETURN_IF_ERROR(check_on_host(machine, "a policy"));
   const Graph& graph = workload.graph();
   SLUICE_ASSIGN(const std::vector<Bytes> budgets, resolve_budgets(graph, machine, policy, fast.size));
   SLUICE_ASSIGN(const PolicyRequest request, parse_policy(policy, budgets[kFastTier]));

@@ -1,0 +1,13 @@
+#include "sluice/memory/on_host.hpp"
+
+#include <fmt/format.h>
+
+namespace sluice {
+
+Status check_on_host(const Machine& machine, std::string_view what) {
+  if (machine.tier(kFastTier).kind != TierKind::kGpu) return {};
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("{} needs memory that the host can reach, and a GPU's is none: leave out --gpu", what)};
+}
+
+}  // namespace sluice
