@@ -38,6 +38,7 @@ Result<ProcessorRequest> parse_processor(const std::string& text) {
   if (request.name.empty() || (at != std::string::npos && request.backend.empty())) {
     return not_a_processor(text, "NAME@BACKEND lacks one of them");
   }
+  if (request.backend == "cuda") return not_a_processor(text, "a GPU computes with --gpu, as the only processor");
   const char* const end = fields[1].data() + fields[1].size();
   const auto parsed = std::from_chars(fields[1].data(), end, request.threads);
   if (parsed.ec != std::errc() || parsed.ptr != end || request.threads < 1 || request.threads > kMostThreads) {
