@@ -14,7 +14,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly make_small='
   s#(\./)?build/release/tools/sluice#sluice#g
   s/\b(resnet(18|34|50|101|152|200)(-v2|_v2)?|vgg-?(11|16|19))\b/resnet20/g
-  s/--fast[ =][0-9.]+(%|[KMGT]iB)/--fast 60%/g
+  /max-batch/! s/--fast[ =][0-9.]+(%|[KMGT]iB)/--fast 60%/g
   s/--batch[ =][0-9]+/--batch 32/g
   s/--steps[ =][0-9]+/--steps 3/g
   s/--image(-size)?[ =][0-9]+/--image\1 32/g
