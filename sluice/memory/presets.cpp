@@ -150,6 +150,15 @@ Result<Bytes> free_space(const std::string& path) {
   return static_cast<Bytes>(info.f_bavail) * static_cast<Bytes>(info.f_frsize);
 }
 
+// By a link each way, alike.
+void join_to_fast(TierId slow, Link link, Machine& machine) {
+  for (const auto& [from, to] : {std::pair{slow, kFastTier}, std::pair{kFastTier, slow}}) {
+    link.from = from;
+    link.to = to;
+    machine.links.push_back(link);
+  }
+}
+
 Status add_file(const std::string& spill_path, Bytes capacity, Machine& machine) {
   Tier tier;
   tier.name = "file";
@@ -160,18 +169,13 @@ Status add_file(const std::string& spill_path, Bytes capacity, Machine& machine)
   tier.read_bandwidth = tier.write_bandwidth = kNominalFileBandwidth;
   tier.latency = kFileLatency;
   tier.addressable = false;
-  const TierId slow = add_tier(tier, machine);
-  for (const auto& [from, to] : {std::pair{slow, kFastTier}, std::pair{kFastTier, slow}}) {
-    Link link;
-    link.from = from;
-    link.to = to;
-    link.bandwidth = kNominalFileBandwidth;
-    link.latency = kFileLatency;
-    link.interference = kFileInterference;
-    link.request_interference = kFileRequestInterference;
-    link.copied_by = CopiedBy::kDma;
-    machine.links.push_back(link);
-  }
+  join_to_fast(add_tier(tier, machine),
+               {.bandwidth = kNominalFileBandwidth,
+                .latency = kFileLatency,
+                .interference = kFileInterference,
+                .request_interference = kFileRequestInterference,
+                .copied_by = CopiedBy::kDma},
+               machine);
   return {};
 }
 
@@ -213,16 +217,8 @@ void add_pinned(Bytes capacity, Machine& machine) {
   tier.read_bandwidth = tier.write_bandwidth = kNominalDramBandwidth;
   tier.latency = kDramLatency;
   tier.addressable = false;
-  const TierId slow = add_tier(tier, machine);
-  for (const auto& [from, to] : {std::pair{slow, kFastTier}, std::pair{kFastTier, slow}}) {
-    Link link;
-    link.from = from;
-    link.to = to;
-    link.bandwidth = kNominalGpuLink;
-    link.latency = kGpuLinkLatency;
-    link.copied_by = CopiedBy::kDma;
-    machine.links.push_back(link);
-  }
+  join_to_fast(add_tier(tier, machine),
+               {.bandwidth = kNominalGpuLink, .latency = kGpuLinkLatency, .copied_by = CopiedBy::kDma}, machine);
 }
 
 void make_gpu_fast(const GpuFacts& gpu, Machine& machine) {

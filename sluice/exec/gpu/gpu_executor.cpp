@@ -26,6 +26,7 @@ class GpuExecutor : public Executor {
         storages_(std::move(storages)),
         resolved_(resolve_program(kernels.graph(), machine_, program_, storages_)),
         events_(program_) {
+    kernels_.forget_fetched();
     trace_.link_bytes = trace_.raw_link_bytes = resolved_.link_bytes;
     for (const auto& lane : program_.lanes) {
       cudaStream_t stream = nullptr;

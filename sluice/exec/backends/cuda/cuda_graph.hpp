@@ -31,6 +31,8 @@ class CudaGraph : public CompiledGraph {
   Status prepare_step(const StepContext& context);
   // Fills the input of a step ahead of prepare_step(): once the ops before have read theirs.
   Status fetch(const StepContext& context);
+  // What fetch() has filled is not to be used: its source may be gone, and another one at its address.
+  void forget_fetched() { fetched_from_ = nullptr; }
   // Puts the figures' copy on the stream. Throws CudaFailure.
   void begin_step() const { context_->send_step(); }
   // Puts the op on the stream. Throws CudaFailure.
