@@ -52,5 +52,6 @@ function(sluice_add_cuda TARGET)
   target_compile_options(
     ${TARGET} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;-Xcompiler=-Wall>")
   target_include_directories(${TARGET} SYSTEM PRIVATE ${SLUICE_CUDNN_INCLUDE})
-  target_link_libraries(${TARGET} PRIVATE CUDA::cudart CUDA::cublasLt ${SLUICE_CUDNN_LIBRARY})
+  # cuBLASLt is opened when a GPU is used (backends/cuda/cublaslt.hpp).
+  target_link_libraries(${TARGET} PRIVATE CUDA::cudart ${SLUICE_CUDNN_LIBRARY} ${CMAKE_DL_LIBS})
 endfunction()

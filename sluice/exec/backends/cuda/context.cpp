@@ -30,7 +30,7 @@ void Context::create() {
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making the stream of ops");
   check(cudnnCreate(&cudnn_), "starting cuDNN");
   check(cudnnSetStream(cudnn_, stream_), "giving cuDNN its stream");
-  check(cublasLtCreate(&cublas_), "starting cuBLASLt");
+  check(cublaslt().create(&cublas_), "starting cuBLASLt");
   check(cudaHostAlloc(reinterpret_cast<void**>(&step_on_host_), sizeof(StepOnDevice), cudaHostAllocDefault),
         "reserving pinned memory for a step's figures");
   check(cudaMalloc(reinterpret_cast<void**>(&step_), sizeof(StepOnDevice)), "reserving memory for a step's figures");

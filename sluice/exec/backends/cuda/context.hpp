@@ -5,7 +5,6 @@
 // Threads: one at a time uses its stream. Errors: kUnsupported where there is no GPU, with what the driver says.
 #pragma once
 
-#include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <cudnn.h>
 
@@ -16,6 +15,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/exec/backends/cuda/check_cuda.hpp"
+#include "sluice/exec/backends/cuda/cublaslt.hpp"
 #include "sluice/exec/backends/cuda/cuda_kernels.hpp"
 #include "sluice/exec/backends/cuda/tuning.hpp"
 
@@ -25,7 +25,7 @@ inline void check(cudnnStatus_t status, const char* what) {
   if (status != CUDNN_STATUS_SUCCESS) throw CudaFailure(std::string(what) + ": " + cudnnGetErrorString(status));
 }
 inline void check(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw CudaFailure(std::string(what) + ": " + cublasLtGetStatusString(status));
+  if (status != CUBLAS_STATUS_SUCCESS) throw CudaFailure(std::string(what) + ": " + cublaslt().status_string(status));
 }
 
 class ConvolutionMethod;

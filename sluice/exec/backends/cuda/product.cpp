@@ -5,37 +5,36 @@
 namespace sluice::cuda {
 namespace {
 
-cudaDataType_t type_of(DType dtype) { return dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F; }
+cudaDataType_t cublas_type_of(DType dtype) { return dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F; }
 
 cublasLtMatrixLayout_t make_layout(DType dtype, std::int64_t rows, std::int64_t columns, const MatrixLayout& lies,
                                    std::int64_t batches) {
   cublasLtMatrixLayout_t layout = nullptr;
-  check(cublasLtMatrixLayoutCreate(&layout, type_of(dtype), static_cast<std::uint64_t>(rows),
-                                   static_cast<std::uint64_t>(columns), lies.pitch),
+  check(cublaslt().create_layout(&layout, cublas_type_of(dtype), static_cast<std::uint64_t>(rows),
+                                 static_cast<std::uint64_t>(columns), lies.pitch),
         "describing a matrix");
   const auto count = static_cast<std::int32_t>(batches);
-  check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
-        "describing a matrix");
-  check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &lies.batch_stride,
-                                         sizeof lies.batch_stride),
+  check(cublaslt().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count), "describing a matrix");
+  check(cublaslt().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &lies.batch_stride,
+                              sizeof lies.batch_stride),
         "describing a matrix");
   return layout;
 }
 
 template <typename Value>
 void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute, const Value& value) {
-  check(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value), "describing a product");
+  check(cublaslt().set_description(description, attribute, &value, sizeof value), "describing a product");
 }
 
 template <typename Value>
 void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute, const Value& value) {
-  check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value), "choosing an algorithm");
+  check(cublaslt().set_preference(preference, attribute, &value, sizeof value), "choosing an algorithm");
 }
 
 }  // namespace
 
 Product::Product(const Context& context, const ProductShape& shape, Bytes scratch) : context_(context) {
-  check(cublasLtMatmulDescCreate(&description_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describing a product");
+  check(cublaslt().create_description(&description_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describing a product");
   const auto op_of = [](const MatrixLayout& lies) { return lies.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
   set(description_, CUBLASLT_MATMUL_DESC_TRANSA, op_of(shape.b));
   set(description_, CUBLASLT_MATMUL_DESC_TRANSB, op_of(shape.a));
@@ -53,7 +52,7 @@ Product::Product(const Context& context, const ProductShape& shape, Bytes scratc
 
 void Product::choose(Bytes scratch, std::int64_t alignment_bytes) {
   cublasLtMatmulPreference_t preference = nullptr;
-  check(cublasLtMatmulPreferenceCreate(&preference), "choosing an algorithm");
+  check(cublaslt().create_preference(&preference), "choosing an algorithm");
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::size_t>(scratch));
   const auto alignment = static_cast<std::uint32_t>(std::clamp<std::int64_t>(alignment_bytes, 2, 64));
   for (const auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -61,25 +60,25 @@ void Product::choose(Bytes scratch, std::int64_t alignment_bytes) {
     set(preference, operand, alignment);
   }
   int found = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(context_.cublas(), description_, first_, second_,
-                                                               result_, result_, preference, 1, &chosen_, &found);
-  cublasLtMatmulPreferenceDestroy(preference);
+  const cublasStatus_t status = cublaslt().choose_algorithm(context_.cublas(), description_, first_, second_, result_,
+                                                            result_, preference, 1, &chosen_, &found);
+  cublaslt().destroy_preference(preference);
   check(status, "choosing an algorithm");
   if (found == 0) throw CudaFailure("cuBLASLt has no algorithm for a product");
 }
 
 Product::~Product() {
-  cublasLtMatrixLayoutDestroy(first_);
-  cublasLtMatrixLayoutDestroy(second_);
-  cublasLtMatrixLayoutDestroy(result_);
-  cublasLtMatmulDescDestroy(description_);
+  cublaslt().destroy_layout(first_);
+  cublaslt().destroy_layout(second_);
+  cublaslt().destroy_layout(result_);
+  cublaslt().destroy_description(description_);
 }
 
 void Product::run(const Operands& operands, void* workspace, cudaStream_t stream) const {
   if (operands.bias != nullptr) set(description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
-  check(cublasLtMatmul(context_.cublas(), description_, &operands.alpha, operands.b, first_, operands.a, second_,
-                       &operands.beta, operands.c, result_, operands.c, result_, &chosen_.algo, workspace,
-                       chosen_.workspaceSize, stream),
+  check(cublaslt().matmul(context_.cublas(), description_, &operands.alpha, operands.b, first_, operands.a, second_,
+                          &operands.beta, operands.c, result_, operands.c, result_, &chosen_.algo, workspace,
+                          chosen_.workspaceSize, stream),
         "a matrix product");
 }
 
