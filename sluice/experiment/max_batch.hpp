@@ -32,7 +32,7 @@ struct MaxBatchOptions {
   Machine machine;
   std::string planner;
   Bytes fast = 0;
-  std::int64_t most = 65536;
+  std::int64_t most = 1 << 20;
 };
 
 // `report`: after every trial. kInterrupted when `stop` says so. Bad input and machines that the planner cannot use are

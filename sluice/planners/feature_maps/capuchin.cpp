@@ -8,7 +8,7 @@
 //      and its cost grows by theirs.
 //
 // It decides greedily, one after the other: what is chosen later does not change what was chosen before. How many are
-// chosen is the least that packs into the budget, found by bisection.
+// chosen is the least that packs into the budget.
 #include <algorithm>
 #include <numeric>
 
@@ -19,6 +19,8 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::size_t kStrides = 32;
 
 struct Measured {
   Bytes bytes = 0;
@@ -127,11 +129,17 @@ Result<Plan> plan_capuchin(const PlanRequest& request) {
     for (std::size_t i = 0; i < count; ++i) wanted.actions[decisions[i].map] = decisions[i].action;
     return plan_actions(request, wanted);
   };
-  Result<Plan> best = plan_first(decisions.size());
-  std::size_t too_few = 0, enough = decisions.size();
-  if (!best.ok()) return best;
-  if (Result<Plan> none = plan_first(0); none.ok()) return none;
-  while (enough - too_few > 1) {
+  // More of them need not take less memory: what is made again for another waits for its own reader. So the first that
+  // fits is looked for in strides from below, then within the stride.
+  const std::size_t stride = std::max<std::size_t>(1, decisions.size() / kStrides);
+  std::size_t enough = 0;
+  Result<Plan> best = plan_first(0);
+  while (!best.ok() && enough < decisions.size()) {
+    enough = std::min(enough + stride, decisions.size());
+    best = plan_first(enough);
+  }
+  std::size_t too_few = enough - std::min(enough, stride);
+  while (best.ok() && enough - too_few > 1) {
     const std::size_t middle = too_few + (enough - too_few) / 2;
     Result<Plan> plan = plan_first(middle);
     (plan.ok() ? enough : too_few) = middle;

@@ -46,8 +46,7 @@ void SwapSchedules::find_swaps(const std::vector<TensorId>& tensors) {
   for (const auto& [op, i] : order) {
     Swap swap = swap_of(tensors[i]);
     swap.index = i;
-    const OpIndex here_by = swap.comes.here_by > 0 ? swap.comes.here_by : swap.comes.first_use;
-    if (swap.comes.ops.begin < here_by) swaps_.push_back(swap);
+    if (pace_ == SwapPace::kAsynchronous || swap.comes.ops.begin < swap.comes.here_by) swaps_.push_back(swap);
   }
 }
 
@@ -57,7 +56,8 @@ SwapSchedules::Swap SwapSchedules::swap_of(TensorId id) {
   const Use last = *(first - 1);
   const bool by_layer = pace_ == SwapPace::kByLayer;
   // By layer it leaves beside the op that reads it last, unless that op writes it, too.
-  FastPiece leaves{.ops = {liveness_.ranges[id].begin, by_layer ? last.op + 1 : end_by_clock(id, last.op)},
+  const OpIndex gone = by_layer ? last.op + 1 : std::min(end_by_clock(id, last.op), first->op);
+  FastPiece leaves{.ops = {liveness_.ranges[id].begin, gone},
                    .first_use = uses.front().op,
                    .last_use = last.op,
                    .evict_after = by_layer && !last.writes ? last.op - 1 : last.op,
@@ -103,14 +103,16 @@ std::optional<std::vector<TensorSchedule>> SwapSchedules::within(Bytes capacity)
     }
     for (Swap& each : swaps) {
       if (load <= capacity || pace_ == SwapPace::kByLayer) break;
-      if (!covers(each.comes.ops, op) || op >= each.comes.first_use - 1) continue;
+      if (!covers(each.comes.ops, op) || op >= each.comes.first_use) continue;
       each.comes.ops.begin = op + 1;
       load -= each.bytes;
     }
     if (load > capacity) return std::nullopt;
   }
   std::vector<TensorSchedule> schedules = stay_;
-  for (const Swap& each : swaps) schedules[each.index] = {.pieces = {each.leaves, each.comes}};
+  for (const Swap& each : swaps) {
+    if (each.leaves.ops.end < each.comes.ops.begin) schedules[each.index] = {.pieces = {each.leaves, each.comes}};
+  }
   return schedules;
 }
 

@@ -98,6 +98,7 @@ class PolicyEvaluator::Run {
     scratch.here.assign(policy.size(), 0);
     scratch.at_hand.assign(policy.size(), 0);
     scratch.leaving.clear();
+    scratch.ahead.clear();
   }
 
   PolicyCost run() {
@@ -106,12 +107,11 @@ class PolicyEvaluator::Run {
       for (const std::size_t map : stage.comes) fetch(map);
       for (const std::size_t map : stage.read_first) bring(map, stage);
       make_room(stage.others);
-      if (excess_ > 0) return {.excess = excess_};
       clock_ += stage.seconds;
       for (const std::size_t map : stage.read_last) leaves(map);
       for (const std::size_t map : stage.dies) disappears(map);
     }
-    return {.feasible = true, .seconds = clock_};
+    return {.feasible = excess_ == 0, .seconds = clock_, .excess = excess_};
   }
 
  private:
@@ -141,7 +141,18 @@ class PolicyEvaluator::Run {
     let_go_until(map);
     in_free_ = std::max({in_free_, clock_, scratch_.gone[map]}) + all_.maps_[map].in;
     scratch_.here[map] = in_free_;
-    if (scratch_.at_hand[map] == 0) appears(map);
+    if (scratch_.at_hand[map] != 0) return;
+    appears(map);
+    scratch_.ahead.push_back(map);
+  }
+
+  // The one that was fetched last, of those that nobody has read: it comes when somebody does.
+  void put_off() {
+    const std::size_t map = scratch_.ahead.back();
+    scratch_.ahead.pop_back();
+    if (scratch_.here[map] == in_free_) in_free_ -= all_.maps_[map].in;
+    scratch_.here[map] = 0;
+    disappears(map);
   }
 
   // What comes back before it is gone has been there all the time.
@@ -156,6 +167,7 @@ class PolicyEvaluator::Run {
   void bring(std::size_t map, const Stage& stage) {
     if (swaps(map)) {
       fetch(map);
+      std::erase(scratch_.ahead, map);
       clock_ = std::max(clock_, scratch_.here[map]);
     } else if (scratch_.at_hand[map] == 0) {
       make_again(map, stage);
@@ -169,14 +181,15 @@ class PolicyEvaluator::Run {
     make_room(stage.across + all_.maps_[map].beside);
   }
 
-  // Lines 3 to 9 of algorithm 2.
+  // Lines 3 to 9 of algorithm 2; where the list is empty, what came ahead has come too early.
   void make_room(Bytes others) {
     const std::vector<std::size_t>& leaving = scratch_.leaving;
     while (first_ < leaving.size() && (scratch_.gone[leaving[first_]] <= clock_ || memory_ + others > all_.capacity_)) {
       clock_ = std::max(clock_, scratch_.gone[leaving[first_]]);
       disappears(leaving[first_++]);
     }
-    excess_ = std::max(excess_, memory_ + others - all_.capacity_);
+    while (memory_ + others > all_.capacity_ && !scratch_.ahead.empty()) put_off();
+    excess_ += std::max<Bytes>(0, memory_ + others - all_.capacity_);
   }
 
   const PolicyEvaluator& all_;
@@ -185,7 +198,7 @@ class PolicyEvaluator::Run {
   std::size_t first_ = 0;  // of the swap-out list: those before it are gone
   Seconds clock_ = 0, out_free_ = 0, in_free_ = 0;
   Bytes memory_ = 0;
-  Bytes excess_ = 0;  // of what was needed at most, over the capacity
+  Bytes excess_ = 0;  // of what ops needed, over the capacity, added up
 };
 
 PolicyCost PolicyEvaluator::evaluate(const Policy& policy, Scratch& scratch) const {

@@ -4,7 +4,8 @@
 // The paper's 2n stages are layers; here they are ops, so that memory is counted as plans count it. Over them run a clock
 // of compute, and one for each way of the link. What is swapped leaves after the last op of the forward pass that reads it
 // and comes while the layer before its first reader in the backward pass runs; who reads it waits for it. While an op
-// finds too little memory, it waits for the front of the swap-out list; where that is empty, the policy is infeasible. What is made again
+// finds too little memory, it waits for the front of the swap-out list; where that is empty, what was fetched ahead comes
+// only when it is read, and where nothing was, the policy is infeasible. What is made again
 // takes the time of its op, and of those that make what that one misses (section 2.2): each once, as it stays then until
 // its last reader.
 //
@@ -26,9 +27,9 @@ using Policy = std::vector<FeatureMapAction>;  // by feature map
 
 struct PolicyCost {
   bool feasible = false;
-  Seconds seconds = 0;  // of the step, where it is
-  Bytes excess = 0;     // where it is not: by how much the first op without room exceeds the capacity
-  // Whether it is better. Of two that are infeasible, the one that exceeds less.
+  Seconds seconds = 0;  // of the step
+  Bytes excess = 0;     // what ops lack of memory, added up over the step: 0 where it is feasible
+  // Whether it is better. Of two that are infeasible, the one whose ops lack less.
   bool operator<(const PolicyCost& other) const;
 };
 
@@ -42,6 +43,7 @@ class PolicyEvaluator {
     std::vector<Seconds> gone, here;   // by map: when its copy out, and in, is done
     std::vector<char> at_hand;         // by map: it lies in fast memory
     std::vector<std::size_t> leaving;  // the swap-out list
+    std::vector<std::size_t> ahead;    // fetched and not read since
   };
   PolicyCost evaluate(const Policy& policy, Scratch& scratch) const;
 

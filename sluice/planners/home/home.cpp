@@ -94,7 +94,8 @@ Result<Plan> plan_home(const PlanRequest& request) {
     if (plan.error().code != ErrorCode::kInfeasible) return plan;
     capacity = static_cast<Bytes>(kShrink * static_cast<double>(capacity));
   }
-  return plan;
+  wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kSwap);
+  return plan_actions(request, wanted);
 }
 
 }  // namespace

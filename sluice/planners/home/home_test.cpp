@@ -64,6 +64,16 @@ TEST(HomeEvaluator, HidesCopiesBehindOtherLayersAndWaitsForRoom) {
   EXPECT_GT(tight.seconds, step.cost({kSwap, kKeep, kKeep}, 3).seconds);
 }
 
+// With room for one and a half, the second and the first come when they are read: each waits for its whole copy.
+TEST(HomeEvaluator, FetchesWhenReadWhereThereIsNoRoomAhead) {
+  FourLayers step;
+  const PolicyCost tight = step.cost({kSwap, kSwap, kKeep}, 2);
+  ASSERT_TRUE(tight.feasible);
+  const PolicyCost wide = step.cost({kSwap, kSwap, kKeep}, 3);
+  EXPECT_GT(tight.seconds, wide.seconds);
+  EXPECT_FALSE(step.cost({kSwap, kSwap, kKeep}, 1).feasible);
+}
+
 // On so few maps the swarm finds what trying every policy finds.
 TEST(HomeSwarm, FindsTheBestOfAllPoliciesOfASmallStep) {
   FourLayers step;

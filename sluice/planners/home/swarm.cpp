@@ -16,24 +16,31 @@ struct Particle {
   std::int64_t evaluations = 0, skipped = 0;
 };
 
-// With the one action that each map can have drawn alike; what cannot be made again is kept or swapped.
+// Each particle likes the three actions more or less, so that some keep little and others much. What cannot be made
+// again is kept or swapped.
 Policy drawn_policy(const std::vector<FeatureMap>& maps, std::uint64_t seed, std::uint64_t particle) {
-  constexpr FeatureMapAction kActions[] = {FeatureMapAction::kKeep, FeatureMapAction::kSwap,
-                                           FeatureMapAction::kRecompute};
+  using enum FeatureMapAction;
+  const auto draw = [&](std::uint64_t which) { return random_uniform(seed, particle, which); };
+  const double keeps = draw(0), swaps = draw(1), makes = draw(2);
   Policy policy;
   for (std::size_t i = 0; i < maps.size(); ++i) {
-    const std::uint64_t choices = maps[i].can_be_made_again ? 3 : 2;
-    policy.push_back(kActions[random_bits(seed, particle, i) % choices]);
+    const double drawn = draw(3 + i) * (keeps + swaps + (maps[i].can_be_made_again ? makes : 0));
+    policy.push_back(drawn < keeps ? kKeep : drawn < keeps + swaps ? kSwap : kRecompute);
   }
   return policy;
 }
+
+// Where memory is short hardly any policy that is drawn fits: one particle begins with what takes the least of it.
+Policy all_swapped(std::size_t maps) { return Policy(maps, FeatureMapAction::kSwap); }
 
 class Swarm {
  public:
   Swarm(const PolicyEvaluator& evaluator, const std::vector<FeatureMap>& maps, const SwarmOptions& options,
         const std::function<bool()>& stop)
       : evaluator_(evaluator), options_(options), stop_(stop), particles_(as_index(options.particles)) {
-    for (std::size_t i = 0; i < particles_.size(); ++i) particles_[i].now = drawn_policy(maps, options.seed, i);
+    for (std::size_t i = 0; i < particles_.size(); ++i) {
+      particles_[i].now = i == 0 ? all_swapped(maps.size()) : drawn_policy(maps, options.seed, i);
+    }
   }
 
   SwarmResult run(const std::function<void(double, const PolicyCost&)>& progress) {
