@@ -75,7 +75,7 @@ AttendedPlanning::~AttendedPlanning() {
   state_->progress.clear();
   if (!state_->cut_short) return;
   print_notes(
-      {fmt::format("the search for a plan was cut short after {:.1f} s: what follows is the best plan until then",
+      {fmt::format("the search for a plan was cut short after {:.1f} s; a plan that follows is the best until then",
                    *state_->cut_short)});
 }
 

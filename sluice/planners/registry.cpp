@@ -49,6 +49,7 @@ Bytes smallest_feasible(const PlannerEntry& entry, PlanRequest request) {
   Bytes low = 0;  // an op may have kernels that need less than the graph's own
   Bytes high = fast_only_bytes(request.graph);
   request.draft = true;
+  request.watch = nullptr;  // nothing follows from a draft that was interrupted
   while (high - low > std::max<Bytes>(high / 100, kMiB)) {
     request.budgets[kFastTier] = align_down(low + (high - low) / 2, kTensorAlignment);
     const bool enough = !has_op_too_large(entry, request) && entry.plan(request).ok();
@@ -67,6 +68,7 @@ PlanRequest with_settings(PlanRequest request, const ChosenPlanner& chosen) {
 bool slow_tiers_are_full(const PlannerEntry& entry, PlanRequest request) {
   constexpr Bytes kEndless = Bytes{1} << 50;
   std::fill(request.budgets.begin() + kFastTier + 1, request.budgets.end(), kEndless);
+  request.draft = true;
   return request.budgets.size() > 1 && entry.plan(request).ok();
 }
 
@@ -107,7 +109,8 @@ std::string advise_kernel_choice(const PlannerEntry& entry, const PlanRequest& r
 }
 
 // Says which op is the bottleneck, the smallest budget that works, and what else would help.
-Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) {
+Error explain_infeasible(const PlannerEntry& entry, PlanRequest request) {
+  request.watch = nullptr;  // whoever ended the search wants to know why there is no plan
   if (!has_op_too_large(entry, request) && slow_tiers_are_full(entry, request)) {
     return explain_full_slow_tiers(entry, request);
   }
@@ -116,7 +119,9 @@ Error explain_infeasible(const PlannerEntry& entry, const PlanRequest& request) 
   const Bytes whole = fast_only_bytes(request.graph);
   PlanRequest with_all = request;
   with_all.budgets[kFastTier] = whole;
-  if (const Result<Plan> plan = entry.plan(with_all); !plan.ok()) return plan.error();
+  if (const Result<Plan> plan = entry.plan(with_all); !plan.ok()) {
+    return slow_tiers_are_full(entry, with_all) ? explain_full_slow_tiers(entry, with_all) : plan.error();
+  }
   const Bytes smallest = smallest_feasible(entry, request);
   return {ErrorCode::kInfeasible,
           fmt::format("{} cannot train {} in {} of fast memory; the smallest budget it can use is {} ({:.1f} % of the "

@@ -84,6 +84,18 @@ TEST_F(JsonOutputTest, PlanningCutShortIsSaid) {
   run(small({"plan", "resnet20", "--fast", "40%", "--planning-time", "1e-9"}));
   EXPECT_THAT(result_.errors, HasSubstr("the search for a plan was cut short after 0.0 s"));
   EXPECT_THAT(result_.output, HasSubstr("stopped_early"));
+  for (const char* planner : {"swapadvisor", "checkmate"}) {
+    SCOPED_TRACE(planner);
+    run(small({"plan", "resnet20", "--fast", "70%", "--planner", planner, "--planning-time", "1e-9"}));
+    EXPECT_THAT(result_.output, HasSubstr("stopped_early"));
+  }
+}
+
+TEST_F(JsonOutputTest, PlanningCutShortBeforeAPlanIsAnError) {
+  const CommandResult result = run_sluice(small({"plan", "resnet20", "--fast", "70%", "--planner", "home",
+                                                 "--planning-time", "1e-9", "--spill-dir", folder_.path().string()}));
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_THAT(result.errors, HasSubstr("home was interrupted before it had a plan for resnet20"));
 }
 
 TEST_F(JsonOutputTest, Profile) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/graph/op_traits.hpp"
@@ -14,6 +16,7 @@
 namespace sluice {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::random_graph;
@@ -132,6 +135,31 @@ TEST(SameValues, AnUpdateRunsOnce) {
   ASSERT_FALSE(violations.empty());
   EXPECT_EQ(violations.front().rule, Rule::kSameValues);
   EXPECT_THAT(violations.front().message, HasSubstr("runs once a step"));
+}
+
+// Whatever kind of op it is: repeated in a chain, before one that reads its result, it is refused by its name.
+TEST(SameValues, AChainThatRepeatsWhatMayNotRepeatIsRefusedByItsName) {
+  std::set<OpKind> kinds;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Graph graph = random_graph(seed);
+    const std::vector<OpIndex> own = own_order_of(graph);
+    for (const OpIndex once : own) {
+      if (may_repeat(graph.op(once).kind) || !kinds.insert(graph.op(once).kind).second) continue;
+      std::vector<OpIndex> schedule = own;
+      const auto reader = std::ranges::find_if(own, [&](OpIndex op) {
+        return op > once &&
+               std::ranges::find_first_of(graph.op(op).inputs, graph.op(once).outputs) != graph.op(op).inputs.end();
+      });
+      schedule.insert(schedule.begin() + (reader - own.begin()), once);
+      const std::vector<Violation> violations = violations_of(graph, schedule);
+      ASSERT_FALSE(violations.empty());
+      EXPECT_EQ(violations.front().rule, Rule::kSameValues);
+      EXPECT_THAT(violations.front().message,
+                  AllOf(HasSubstr("runs " + graph.op(once).name + " again"), HasSubstr("runs once a step")));
+    }
+  }
+  EXPECT_GE(kinds.size(), 2U) << "an input and an update, at least";
 }
 
 // Nobody in the step reads the result, so only its end tells which of two ops wrote it last.

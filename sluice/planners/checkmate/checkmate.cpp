@@ -19,6 +19,7 @@
 #include "sluice/planners/checkmate/node_grouping.hpp"
 #include "sluice/planners/checkmate/remat_rounding.hpp"
 #include "sluice/planners/feature_maps/feature_maps.hpp"
+#include "sluice/planners/interruption.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 #include "sluice/profile/cost_model.hpp"
@@ -200,7 +201,7 @@ Result<Plan> solve_or_draft(const PlanRequest& step) {
 }
 
 // The graph's own order, in which some is made again by itself, is one of the possible plans.
-Result<Plan> plan_checkmate(const PlanRequest& request) {
+Result<Plan> solved_or_as_given(const PlanRequest& request) {
   Result<Plan> plan = plan_without_repetitions(request, solve_or_draft);
   if (!plan.ok() && plan.error().code != ErrorCode::kInfeasible) return plan;
   const CostModel costs(request.graph, request.profile, request.machine);
@@ -211,6 +212,12 @@ Result<Plan> plan_checkmate(const PlanRequest& request) {
   if (!as_given.ok()) return plan;
   as_given->planner_config = {{"order", "the graph's own, with what it makes again by itself"}};
   return as_given;
+}
+
+Result<Plan> plan_checkmate(const PlanRequest& request) {
+  Result<Plan> plan = solved_or_as_given(request);
+  if (plan.ok() && request.stopped()) note_interruption(*plan, "the best order until then");
+  return plan;
 }
 
 }  // namespace

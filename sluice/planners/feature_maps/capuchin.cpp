@@ -1,31 +1,35 @@
 // capuchin (Peng, Shi, Dai, Jin, Ma, Xiong, Yang, Qian, ASPLOS 2020, as HOME sections 1 and 4.1 and Sentinel section
 // VII-C describe it): by measured times of accesses.
 //
-//   1. What is not used for longer than its two copies take (its free time is left over) is swapped, the longest free
-//      time first, until it fits.
+//   1. What is not used for longer than its two copies take (its free time is left over), and finds the lanes free, is
+//      swapped, the longest free time first, until it fits.
 //   2. Where that is not enough, copies would be waited for. Then each further feature map is swapped or made again,
 //      whichever costs less, the most bytes for a second first. What is made again may need others that are made again,
-//      and its cost grows by theirs.
+//      and its cost grows by theirs. Where slow memory is full, it is made again, or kept.
 //
 // It decides greedily, one after the other: what is chosen later does not change what was chosen before. How many are
 // chosen is the least that packs into the budget.
 #include <algorithm>
 #include <numeric>
+#include <queue>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/planners/feature_maps/feature_maps.hpp"
-#include "sluice/planners/schedule/slow_tier.hpp"
+#include "sluice/plan/rooms.hpp"
+#include "sluice/planners/feature_maps/swap_lanes.hpp"
 #include "sluice/profile/cost_model.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t kStrides = 32;
+struct MeasuredMap {
+  Bytes bytes = 0;
+  Seconds free_time = 0;  // between its uses, beyond what its copies take
+  Seconds making = 0;     // of its op
+};
 
 struct Measured {
-  Bytes bytes = 0;
-  Seconds free_time = 0;  // between its uses, beyond what its copies take; below 0: what they are waited for
-  Seconds making = 0;     // of its op
+  std::vector<MeasuredMap> maps;
+  SwapLanes lanes;
 };
 
 struct Decision {
@@ -33,28 +37,33 @@ struct Decision {
   FeatureMapAction action = FeatureMapAction::kKeep;
 };
 
-std::vector<Measured> measure(const PlanRequest& request, const SlowTier& slow, const std::vector<FeatureMap>& maps) {
+Measured measure(const PlanRequest& request, const SlowTier& slow, const std::vector<FeatureMap>& maps) {
   const CostModel costs(request.graph, request.profile, request.machine);
   std::vector<Seconds> begins{0};
   for (OpIndex op = 0; op < request.graph.op_count(); ++op) begins.push_back(begins.back() + costs.op_seconds(op));
-  std::vector<Measured> measured;
+  Measured measured{.lanes = SwapLanes(request, maps, slow, begins)};
   for (const FeatureMap& map : maps) {
-    const Bytes bytes = request.graph.tensor(map.tensor).bytes;
+    const Bytes bytes = stored_bytes(request.graph.tensor(map.tensor));
     const Load load{map.tensor, bytes, Encoding::kNone};
     const Seconds copies = costs.transfer_seconds(slow.outward, load) + costs.transfer_seconds(slow.inward, load);
     const Seconds unused = begins[as_index(map.first_backward_use)] - begins[as_index(map.last_forward_use) + 1];
-    measured.push_back({bytes, unused - copies, costs.op_seconds(map.writer)});
+    measured.maps.push_back({bytes, unused - copies, costs.op_seconds(map.writer)});
   }
   return measured;
 }
 
 class Decisions {
  public:
-  Decisions(const PlanRequest& request, const std::vector<FeatureMap>& maps, std::vector<Measured> measured)
-      : graph_(request.graph),
+  // `slow_left`: what slow memory holds. `makes_again`: whether anything may be made again.
+  Decisions(const Graph& graph, const std::vector<FeatureMap>& maps, const Measured& measured, Bytes slow_left,
+            bool makes_again)
+      : graph_(graph),
         maps_(maps),
-        measured_(std::move(measured)),
-        again_(request.graph.tensors().size(), kNone) {}
+        measured_(measured.maps),
+        lanes_(measured.lanes),
+        slow_left_(slow_left),
+        makes_again_(makes_again),
+        again_(graph.tensors().size(), kNone) {}
 
   std::vector<Decision> all() {
     std::vector<std::size_t> order(maps_.size());
@@ -62,13 +71,13 @@ class Decisions {
     std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return measured_[i].free_time; });
     std::vector<std::size_t> exposed;
     for (const std::size_t i : order) {
-      if (measured_[i].free_time >= 0) {
-        decisions_.push_back({i, FeatureMapAction::kSwap});
+      if (measured_[i].free_time >= 0 && has_slow_room(i) && lanes_.waits_with(i) == 0) {
+        decide({i, FeatureMapAction::kSwap});
       } else {
         exposed.push_back(i);
       }
     }
-    while (!exposed.empty()) take_cheapest(exposed);
+    take_the_cheapest_first(exposed);
     return std::move(decisions_);
   }
 
@@ -90,47 +99,68 @@ class Decisions {
   }
 
   Seconds cost(std::size_t i, FeatureMapAction action) const {
-    return action == FeatureMapAction::kSwap ? -measured_[i].free_time : making_seconds(i);
+    return action == FeatureMapAction::kSwap ? lanes_.waits_with(i) - lanes_.waits() : making_seconds(i);
   }
 
+  bool has_slow_room(std::size_t i) const { return measured_[i].bytes <= slow_left_; }
+
   Decision cheaper(std::size_t i) const {
-    const bool again =
-        maps_[i].can_be_made_again && cost(i, FeatureMapAction::kRecompute) < cost(i, FeatureMapAction::kSwap);
+    const bool again = makes_again_ && maps_[i].can_be_made_again &&
+                       (!has_slow_room(i) || cost(i, FeatureMapAction::kRecompute) < cost(i, FeatureMapAction::kSwap));
     return {i, again ? FeatureMapAction::kRecompute : FeatureMapAction::kSwap};
   }
 
-  // The most memory saved for each second.
-  void take_cheapest(std::vector<std::size_t>& left) {
+  void decide(const Decision& decision) {
+    const bool again = decision.action == FeatureMapAction::kRecompute;
+    if (again) again_[maps_[decision.map].tensor] = decision.map;
+    if (!again) lanes_.add(decision.map);
+    slow_left_ -= again ? 0 : measured_[decision.map].bytes;
+    decisions_.push_back(decision);
+  }
+
+  // The most memory saved for each second. What one costs only grows with those that are taken: who was the cheapest
+  // and still is need not be compared with the others again.
+  void take_the_cheapest_first(const std::vector<std::size_t>& exposed) {
     const auto seconds_for_byte = [&](std::size_t i) {
       return cost(i, cheaper(i).action) / static_cast<double>(measured_[i].bytes);
     };
-    const auto best = std::ranges::min_element(left, {}, seconds_for_byte);
-    const Decision decision = cheaper(*best);
-    if (decision.action == FeatureMapAction::kRecompute) again_[maps_[*best].tensor] = *best;
-    decisions_.push_back(decision);
-    left.erase(best);
+    std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>, std::greater<>>
+        left;
+    for (const std::size_t i : exposed) left.emplace(seconds_for_byte(i), i);
+    while (!left.empty()) {
+      const std::size_t i = left.top().second;
+      left.pop();
+      const double now = seconds_for_byte(i);
+      if (!left.empty() && now > left.top().first) {
+        left.emplace(now, i);
+        continue;
+      }
+      const Decision decision = cheaper(i);
+      if (decision.action == FeatureMapAction::kRecompute || has_slow_room(i)) decide(decision);
+    }
   }
 
   const Graph& graph_;
   const std::vector<FeatureMap>& maps_;
-  std::vector<Measured> measured_;
+  const std::vector<MeasuredMap>& measured_;  // by map
+  SwapLanes lanes_;
+  Bytes slow_left_;
+  bool makes_again_;
   IdVector<TensorId, std::size_t> again_;  // by tensor: the map that is made again
   std::vector<Decision> decisions_;
 };
 
-Result<Plan> plan_capuchin(const PlanRequest& request) {
-  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("capuchin", request.machine));
-  FeatureMapPlan wanted{.planner = "capuchin",
-                        .maps = find_feature_maps(request.graph, analyze_liveness(request.graph))};
-  const std::vector<Decision> decisions =
-      Decisions(request, wanted.maps, measure(request, slow.front(), wanted.maps)).all();
+constexpr std::size_t kStrides = 32;
+
+// With the first decisions, as many as it takes. More of them need not take less memory: what is made again for another
+// waits for its own reader. So the first number that fits is looked for in strides from below, then within the stride.
+Result<Plan> plan_with_fewest(const PlanRequest& request, FeatureMapPlan wanted,
+                              const std::vector<Decision>& decisions) {
   const auto plan_first = [&](std::size_t count) {
     wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kKeep);
     for (std::size_t i = 0; i < count; ++i) wanted.actions[decisions[i].map] = decisions[i].action;
     return plan_actions(request, wanted);
   };
-  // More of them need not take less memory: what is made again for another waits for its own reader. So the first that
-  // fits is looked for in strides from below, then within the stride.
   const std::size_t stride = std::max<std::size_t>(1, decisions.size() / kStrides);
   std::size_t enough = 0;
   Result<Plan> best = plan_first(0);
@@ -146,6 +176,22 @@ Result<Plan> plan_capuchin(const PlanRequest& request) {
     if (plan.ok()) best = std::move(plan);
   }
   return best;
+}
+
+// As published; where what is made again takes too much memory, swapped alone; where slow memory is full, made again alone.
+Result<Plan> plan_capuchin(const PlanRequest& request) {
+  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("capuchin", request.machine));
+  const FeatureMapPlan wanted{.planner = "capuchin",
+                              .maps = find_feature_maps(request.graph, analyze_liveness(request.graph))};
+  const Measured measured = measure(request, slow.front(), wanted.maps);
+  const Bytes slow_room = request.budgets[static_cast<std::size_t>(slow.front().id)];
+  const auto plan_with = [&](Bytes room, bool makes_again) {
+    const std::vector<Decision> decisions = Decisions(request.graph, wanted.maps, measured, room, makes_again).all();
+    return plan_with_fewest(request, wanted, decisions);
+  };
+  Result<Plan> plan = plan_with(slow_room, true);
+  if (!plan.ok()) plan = plan_with(slow_room, false);
+  return plan.ok() ? std::move(plan) : plan_with(0, true);
 }
 
 }  // namespace

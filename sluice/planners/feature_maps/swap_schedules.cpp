@@ -63,13 +63,14 @@ SwapSchedules::Swap SwapSchedules::swap_of(TensorId id) {
                    .evict_after = by_layer && !last.writes ? last.op - 1 : last.op,
                    .leaves = Cause::kNotNeededSoon};
   const int reader = liveness_.span_of_op[first->op];
-  FastPiece comes{.ops = {std::max(liveness_.spans[reader - 1].ops.begin, leaves.ops.end), liveness_.ranges[id].end},
+  const OpIndex earliest = liveness_.spans[reader - 1].ops.begin;
+  FastPiece comes{.ops = {std::max(earliest, leaves.ops.end), liveness_.ranges[id].end},
                   .first_use = first->op,
                   .last_use = uses.back().op,
                   .evict_after = uses.back().op,
                   .here_by = by_layer ? liveness_.spans[reader].ops.begin : 0,
                   .comes = Cause::kAhead};
-  return {.bytes = stored_bytes(graph_.tensor(id)), .leaves = leaves, .comes = comes};
+  return {.bytes = stored_bytes(graph_.tensor(id)), .leaves = leaves, .comes = comes, .earliest = earliest};
 }
 
 OpIndex SwapSchedules::end_by_clock(TensorId id, OpIndex last) {
@@ -99,6 +100,7 @@ std::optional<std::vector<TensorSchedule>> SwapSchedules::within(Bytes capacity)
       if (load <= capacity || pace_ == SwapPace::kByLayer) break;
       if (!covers(each.leaves.ops, op) || op <= each.leaves.last_use) continue;
       each.leaves.ops.end = op;
+      each.comes.ops.begin = std::max(each.earliest, op + 1);
       load -= each.bytes;
     }
     for (Swap& each : swaps) {

@@ -4,9 +4,10 @@
 //   a             w  r              |        r     the backward pass begins at 6
 //   its room      [-----tail)          [win--)     it leaves behind op 2; comes from the layer before the reader's on
 //
-// A tail lasts until the way out, which carries one tensor after the other, should be done with it by the clock. While
-// ops before that find no room, the tensors that left first are waited for first (the front of HOME's swap-out list).
-// Where that is not enough, what comes back comes later. O(ops x tensors swapped) at worst.
+// A tail lasts until the way out, which carries one tensor after the other, should be done with it by the clock; one
+// that lasts until the reader means that the tensor stays. While ops find no room, the tensors that left first are waited
+// for first (the front of HOME's swap-out list). Where that is not enough, what comes back comes later.
+// O(ops x tensors swapped) at worst.
 #pragma once
 
 #include <optional>
@@ -34,6 +35,7 @@ class SwapSchedules {
     std::size_t index = 0;  // of the tensor
     Bytes bytes = 0;
     FastPiece leaves, comes;
+    OpIndex earliest = 0;  // that it may come back
   };
 
   void find_swaps(const std::vector<TensorId>& tensors);

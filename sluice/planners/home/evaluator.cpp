@@ -16,8 +16,8 @@ bool PolicyCost::operator<(const PolicyCost& other) const {
 }
 
 PolicyEvaluator::PolicyEvaluator(const PlanRequest& request, const std::vector<FeatureMap>& maps, const SlowTier& slow,
-                                 Bytes capacity)
-    : costs_(request.graph, request.profile, request.machine), capacity_(capacity) {
+                                 Bytes capacity, Bytes slow_capacity)
+    : costs_(request.graph, request.profile, request.machine), capacity_(capacity), slow_capacity_(slow_capacity) {
   const Liveness liveness = analyze_liveness(request.graph);
   for (const FeatureMap& map : maps) {
     const Bytes bytes = stored_bytes(request.graph.tensor(map.tensor));
@@ -102,6 +102,7 @@ class PolicyEvaluator::Run {
   }
 
   PolicyCost run() {
+    excess_ = std::max<Bytes>(0, swapped_bytes() - all_.slow_capacity_);
     for (const Stage& stage : all_.stages_) {
       for (const std::size_t map : stage.made) appears(map);
       for (const std::size_t map : stage.comes) fetch(map);
@@ -116,6 +117,12 @@ class PolicyEvaluator::Run {
 
  private:
   bool swaps(std::size_t map) const { return policy_[map] == FeatureMapAction::kSwap; }
+
+  Bytes swapped_bytes() const {
+    Bytes bytes = 0;
+    for (std::size_t map = 0; map < policy_.size(); ++map) bytes += swaps(map) ? all_.maps_[map].bytes : 0;
+    return bytes;
+  }
 
   void appears(std::size_t map) {
     scratch_.at_hand[map] = 1;
@@ -198,7 +205,7 @@ class PolicyEvaluator::Run {
   std::size_t first_ = 0;  // of the swap-out list: those before it are gone
   Seconds clock_ = 0, out_free_ = 0, in_free_ = 0;
   Bytes memory_ = 0;
-  Bytes excess_ = 0;  // of what ops needed, over the capacity, added up
+  Bytes excess_ = 0;  // of what ops needed, over the capacity, added up, and of what is swapped
 };
 
 PolicyCost PolicyEvaluator::evaluate(const Policy& policy, Scratch& scratch) const {

@@ -10,6 +10,7 @@
 // its last reader.
 //
 //   memory of an op   what everything but feature maps takes, and the feature maps that are there
+//   slow memory       all that is swapped: it lies there together when the backward pass begins
 //
 // Cost: linear in ops and maps: a microsecond for ResNet-20. Threads: evaluate() may be called at once from several, each with its own Scratch.
 #pragma once
@@ -28,16 +29,16 @@ using Policy = std::vector<FeatureMapAction>;  // by feature map
 struct PolicyCost {
   bool feasible = false;
   Seconds seconds = 0;  // of the step
-  Bytes excess = 0;     // what ops lack of memory, added up over the step: 0 where it is feasible
+  Bytes excess = 0;  // what ops lack of memory, added up over the step, and slow memory lacks: 0 where it is feasible
   // Whether it is better. Of two that are infeasible, the one whose ops lack less.
   bool operator<(const PolicyCost& other) const;
 };
 
 class PolicyEvaluator {
  public:
-  // `maps`: of the request's graph; both must outlive this object.
-  PolicyEvaluator(const PlanRequest& request, const std::vector<FeatureMap>& maps, const SlowTier& slow,
-                  Bytes capacity);
+  // `maps`: of the request's graph; both must outlive this object. `capacity`: of the fast tier.
+  PolicyEvaluator(const PlanRequest& request, const std::vector<FeatureMap>& maps, const SlowTier& slow, Bytes capacity,
+                  Bytes slow_capacity);
 
   struct Scratch {
     std::vector<Seconds> gone, here;   // by map: when its copy out, and in, is done
@@ -70,7 +71,7 @@ class PolicyEvaluator {
   void find_making(const PlanRequest& request, const std::vector<FeatureMap>& maps);
 
   CostModel costs_;
-  Bytes capacity_;
+  Bytes capacity_, slow_capacity_;
   std::vector<Stage> stages_;
   std::vector<Map> maps_;
 };

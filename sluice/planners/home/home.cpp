@@ -10,13 +10,14 @@
 #include <limits>
 
 #include "sluice/planners/home/swarm.hpp"
+#include "sluice/planners/interruption.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr int kMostSearches = 6;
-constexpr double kShrink = 0.96;   // of the capacity of the search before
+constexpr double kShrink = 0.96;   // of the capacities of the search before
 constexpr int kMostOfADraft = 30;  // particles, and iterations
 
 // In the order of home_settings().
@@ -66,7 +67,7 @@ void describe_in(Plan& plan, const SwarmResult& result, int searches) {
                            : fmt::format("worst {}, average {}, best {}, {} feasible", seconds(each.worst),
                                          seconds(each.average), seconds(each.best), each.feasible));
   }
-  if (result.stopped) plan.planner_config.emplace_back("stopped_early", "the best policy until then");
+  if (result.stopped) note_interruption(plan, "the best policy until then");
 }
 
 Result<Plan> plan_home(const PlanRequest& request) {
@@ -75,15 +76,17 @@ Result<Plan> plan_home(const PlanRequest& request) {
   wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kKeep);
   if (Result<Plan> kept = plan_actions(request, wanted); kept.ok() || wanted.maps.empty()) return kept;
   Bytes capacity = request.budgets[kFastTier];
+  Bytes slow_capacity = request.budgets[static_cast<std::size_t>(slow.front().id)];
   Result<Plan> plan = Error{ErrorCode::kInfeasible, "home: no policy fits"};
   for (int search = 1; search <= kMostSearches; ++search) {
-    const PolicyEvaluator evaluator(request, wanted.maps, slow.front(), capacity);
+    const PolicyEvaluator evaluator(request, wanted.maps, slow.front(), capacity, slow_capacity);
     if (evaluator.least_bytes() > capacity) return plan;
     const SwarmResult found = search_by_swarm(
         evaluator, wanted.maps, options_of(request), [&] { return request.stopped(); },
         [&](double done, const PolicyCost& best) {
           request.report(done, best.feasible ? std::optional(best.seconds) : std::nullopt);
         });
+    if (!found.cost.feasible && found.stopped) return interrupted_before_a_plan("home", request.graph.name);
     if (!found.cost.feasible) return plan;
     wanted.actions = found.best;
     plan = plan_actions(request, wanted);
@@ -92,7 +95,7 @@ Result<Plan> plan_home(const PlanRequest& request) {
       return plan;
     }
     if (plan.error().code != ErrorCode::kInfeasible) return plan;
-    capacity = static_cast<Bytes>(kShrink * static_cast<double>(capacity));
+    for (Bytes* each : {&capacity, &slow_capacity}) *each = static_cast<Bytes>(kShrink * static_cast<double>(*each));
   }
   wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kSwap);
   return plan_actions(request, wanted);

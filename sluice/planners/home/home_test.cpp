@@ -27,10 +27,10 @@ struct FourLayers {
     maps = find_feature_maps(graph, analyze_liveness(graph));
   }
 
-  PolicyCost cost(const Policy& policy, double capacity) {
+  PolicyCost cost(const Policy& policy, double capacity, Bytes slow = kGiB) {
     const PlanRequest request{graph, profile, machine, {kGiB, kGiB}};
     const PolicyEvaluator evaluator(request, maps, testing::kSlowOfTests,
-                                    static_cast<Bytes>(capacity * static_cast<double>(kMiB)));
+                                    static_cast<Bytes>(capacity * static_cast<double>(kMiB)), slow);
     PolicyEvaluator::Scratch scratch;
     return evaluator.evaluate(policy, scratch);
   }
@@ -46,7 +46,7 @@ TEST(HomeEvaluator, CountsWhatIsKeptAndWhatIsMadeAgain) {
   ASSERT_EQ(step.maps.size(), 3U);
   EXPECT_NEAR(step.cost({kKeep, kKeep, kKeep}, 3).seconds, 8 * kOp, 1e-9);
   EXPECT_FALSE(step.cost({kKeep, kKeep, kKeep}, 2).feasible);
-  EXPECT_EQ(step.cost({kKeep, kKeep, kKeep}, 2).excess, kMiB);
+  EXPECT_EQ(step.cost({kKeep, kKeep, kKeep}, 2).excess, 3 * kMiB);  // three ops lack one each
   // The second is made of the first, which is there.
   EXPECT_NEAR(step.cost({kKeep, kRecompute, kKeep}, 3).seconds, 9 * kOp, 1e-9);
   // It is made again for the second, and stays for its own reader.
@@ -64,7 +64,15 @@ TEST(HomeEvaluator, HidesCopiesBehindOtherLayersAndWaitsForRoom) {
   EXPECT_GT(tight.seconds, step.cost({kSwap, kKeep, kKeep}, 3).seconds);
 }
 
-// With room for one and a half, the second and the first come when they are read: each waits for its whole copy.
+TEST(HomeEvaluator, WhatIsSwappedMustHaveRoomInSlowMemory) {
+  FourLayers step;
+  EXPECT_TRUE(step.cost({kSwap, kSwap, kKeep}, 3, 2 * kMiB).feasible);
+  const PolicyCost lacking = step.cost({kSwap, kSwap, kSwap}, 3, 2 * kMiB);
+  EXPECT_FALSE(lacking.feasible);
+  EXPECT_EQ(lacking.excess, kMiB);
+  EXPECT_EQ(step.cost({kSwap, kKeep, kKeep}, 1, 0).excess, step.cost({kSwap, kKeep, kKeep}, 1).excess + kMiB);
+}
+
 TEST(HomeEvaluator, FetchesWhenReadWhereThereIsNoRoomAhead) {
   FourLayers step;
   const PolicyCost tight = step.cost({kSwap, kSwap, kKeep}, 2);
@@ -79,7 +87,7 @@ TEST(HomeSwarm, FindsTheBestOfAllPoliciesOfASmallStep) {
   FourLayers step;
   const PlanRequest request{step.graph, step.profile, step.machine, {kGiB, kGiB}};
   for (const Bytes capacity : {3 * kMiB, 2 * kMiB}) {
-    const PolicyEvaluator evaluator(request, step.maps, testing::kSlowOfTests, capacity);
+    const PolicyEvaluator evaluator(request, step.maps, testing::kSlowOfTests, capacity, kGiB);
     PolicyEvaluator::Scratch scratch;
     PolicyCost best;
     bool any = false;
@@ -101,7 +109,8 @@ TEST(HomeSwarm, IsTheSameWhateverTheThreadsAndAnotherWithAnotherSeed) {
   const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
   const std::vector<FeatureMap> maps = find_feature_maps(problem.graph, analyze_liveness(problem.graph));
   const PlanRequest request = problem.request(0.6);
-  const PolicyEvaluator evaluator(request, maps, {.id = 1, .outward = 0, .inward = 1}, request.budgets[kFastTier]);
+  const PolicyEvaluator evaluator(request, maps, {.id = 1, .outward = 0, .inward = 1}, request.budgets[kFastTier],
+                                  request.budgets[1]);
   const auto searched = [&](int threads, std::uint64_t seed) {
     return search_by_swarm(evaluator, maps, {.particles = 20, .iterations = 5, .threads = threads, .seed = seed}, {},
                            {});

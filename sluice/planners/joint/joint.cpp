@@ -23,6 +23,7 @@
 #include <span>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/planners/interruption.hpp"
 #include "sluice/planners/joint/finalists.hpp"
 #include "sluice/planners/joint/joint_additions.hpp"
 #include "sluice/planners/joint/kernels_by_price.hpp"
@@ -96,6 +97,16 @@ std::optional<TimedPlan> if_any(Result<TimedPlan> plan) {
   return plan.ok() ? std::optional(std::move(plan).value()) : std::nullopt;
 }
 
+// Where nothing fits that moves tensors. Slow memory that holds everything is not why.
+Result<TimedPlan> last_resort(const PlanRequest& request, Result<TimedPlan> infeasible) {
+  const Bytes slow = std::accumulate(request.budgets.begin() + kFastTier + 1, request.budgets.end(), Bytes{0});
+  if (slow < fast_only_bytes(request.graph)) {
+    if (Result<TimedPlan> plan = plan_without_moves(request); plan.ok()) return plan;
+  }
+  if (request.stopped()) return interrupted_before_a_plan("joint", request.graph.name);
+  return infeasible;
+}
+
 class JointSearch {
  public:
   explicit JointSearch(const PlanRequest& request)
@@ -118,7 +129,7 @@ class JointSearch {
     keep_fastest_drafts();
     std::vector<TimedPlan> others = plan_steps();
     if (so_far_ && request_.stopped()) return stopped_early();
-    if (!sentinel.ok() && others.empty()) return sentinel;
+    if (!sentinel.ok() && others.empty()) return last_resort(request_, std::move(sentinel));
     return steadiest(request_, sentinel.ok() ? std::optional(*std::move(sentinel)) : std::nullopt, std::move(others));
   }
 
@@ -217,7 +228,7 @@ class JointSearch {
   void report(double done) const { request_.report(done, so_far_ ? std::optional(so_far_->seconds) : std::nullopt); }
 
   Result<TimedPlan> stopped_early() {
-    so_far_->plan.planner_config.emplace_back("stopped_early", "the best plan until then");
+    note_interruption(so_far_->plan, "the best plan until then");
     return *std::move(so_far_);
   }
 
@@ -232,7 +243,7 @@ class JointSearch {
 Result<TimedPlan> draft_joint(const PlanRequest& request) {
   Result<TimedPlan> sentinel = plan_by_sentinel(request);
   std::optional<TimedPlan> moves = MovesPlanner(request, {}).draft();
-  if (!sentinel.ok() && !moves) return sentinel;
+  if (!sentinel.ok() && !moves) return last_resort(request, std::move(sentinel));
   return *faster(if_any(std::move(sentinel)), std::move(moves));
 }
 

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kFirstPlanBy = "sentinel";
 constexpr std::string_view kProgrammedBy = "autotm-sync";
+constexpr std::string_view kMadeAgainBy = "checkmate:seconds=5";
 constexpr std::string_view kEncodedBy = "sentinel:additions=choice+staying+in-place+ahead+prices+encode";
 constexpr std::size_t kMostSearched = 3;  // drafts that the exact search packs
 
@@ -188,6 +189,17 @@ Result<TimedPlan> plan_by_program(const PlanRequest& request) {
   if (request.watch) asked.watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = request.watch->stop});
   SLUICE_ASSIGN(Plan plan, find_planner(kProgrammedBy)->plan(asked));
   plan.planner_config.emplace_back("made_by", kProgrammedBy);
+  const Seconds seconds = simulated_seconds(request, plan);
+  return TimedPlan{std::move(plan), seconds};
+}
+
+Result<TimedPlan> plan_without_moves(const PlanRequest& request) {
+  const ChosenPlanner again = choose_planner(kMadeAgainBy).value();
+  PlanRequest asked = request;
+  asked.additions = again.additions;
+  asked.settings = again.settings;
+  SLUICE_ASSIGN(Plan plan, again.entry->plan(asked));
+  plan.planner_config.emplace_back("made_by", again.entry->name);
   const Seconds seconds = simulated_seconds(request, plan);
   return TimedPlan{std::move(plan), seconds};
 }

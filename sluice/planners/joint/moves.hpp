@@ -55,4 +55,7 @@ Result<TimedPlan> plan_by_sentinel(const PlanRequest& request);
 // is the faster one where large operands never fit, and an op's time is not the sum of what each of them costs.
 Result<TimedPlan> plan_by_program(const PlanRequest& request);
 
+// Checkmate's: everything in fast memory, some of it made again. For slow memory that holds too little to swap to.
+Result<TimedPlan> plan_without_moves(const PlanRequest& request);
+
 }  // namespace sluice

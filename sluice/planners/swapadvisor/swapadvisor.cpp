@@ -6,6 +6,7 @@
 // plans, packed and simulated, and the fastest of them is the plan, unless the graph's own order is faster.
 #include <fmt/format.h>
 
+#include "sluice/planners/interruption.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/leaving_tiers.hpp"
 #include "sluice/planners/schedule/pack.hpp"
@@ -138,7 +139,7 @@ class SwapPlanner {
                              : fmt::format("worst {}, average {}, best {}, {} with room", seconds(each.worst),
                                            seconds(each.average), seconds(each.best), each.feasible));
     }
-    if (result.end == GeneticEnd::kStopped) plan.planner_config.emplace_back("stopped_early", "the best until then");
+    if (result.end == GeneticEnd::kStopped) note_interruption(plan, "the best until then");
   }
 
   const PlanRequest& request_;

@@ -1,0 +1,27 @@
+// What planners answer when somebody has ended their search (PlanningWatch::stop): the best plan so far, which says so,
+// or an error where there is none yet.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "sluice/base/result.hpp"
+#include "sluice/plan/plan.hpp"
+
+namespace sluice {
+
+// `what` it is: "the best policy until then".
+inline void note_interruption(Plan& plan, std::string_view what) {
+  plan.planner_config.emplace_back("stopped_early", what);
+}
+
+inline Error interrupted_before_a_plan(std::string_view planner, const std::string& graph) {
+  return {
+      ErrorCode::kInterrupted,
+      fmt::format("{} was interrupted before it had a plan for {}. Give it more time (--planning-time, or no Ctrl-C), "
+                  "raise --fast, or name another planner",
+                  planner, graph)};
+}
+
+}  // namespace sluice
