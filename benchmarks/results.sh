@@ -24,6 +24,18 @@ for autotm_model in inception_v4_b8 resnet200_b4 vgg19_b8 densenet264_b4; do
 done
 autotm_runs+=(autotm_pcie3_resnet50_b16 autotm_pcie3_vgg16_b8)
 
+# HOME's six models (its section 4) with a convolution's input as large as on CIFAR-10: the part of the memory that its
+# largest batch leaves (table 2: PyTorch's over HOME's), and how often PCIe 3.0 x16 (12 GB/s) carries all that memory
+# (11 GiB) in a step of PyTorch's largest batch (table 2). The link here is slowed until it carries it as often.
+declare -A home_rows=(
+  [mobilenet]="mobilenet_v1 48% 1.20 --image-size 64 --classes 10 --batch 128"
+  [plain20]="plain20 36% 0.45 --batch 256"
+  [squeezenet]="squeezenet1_1 38% 0.27 --image-size 128 --classes 10 --batch 64"
+  [vgg16]="vgg16 54% 1.01 --image-size 32 --classes 10 --batch 128"
+  [resnet50]="resnet50 49% 0.56 --image-size 128 --classes 10 --batch 16"
+  [inception_v3]="inception_v3 34% 0.49 --classes 10 --batch 8")
+home_planners=vdnn,vdnn:all=1,superneurons,capuchin,home,joint
+
 names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32
   resnet32_b128_1thread resnet50_budgets resnet32_pcie3 resnet20_learns
   resnet200_plan pytorch pytorch_b32 gradients onnx
@@ -33,7 +45,8 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt encoding plan_packing several_tiers kernel_choice
   "${joint_models[@]/#/joint_}" "${joint_models[@]/#/joint40_}" "${joint_models[@]/#/joint_least_}"
   "${joint_models[@]/#/joint_1GBs_}" "${joint_models[@]/#/joint_slow_host_}" joint_optane joint_onnx_efficientnet_b0 joint_onnx_googlenet
-  planners planners_autotm_optane planners_autotm_pcie smallest_budgets finer_resnet50_b16 replanning pytorch_joint "${autotm_runs[@]}")
+  planners planners_autotm_optane planners_autotm_pcie smallest_budgets finer_resnet50_b16 replanning pytorch_joint "${autotm_runs[@]}"
+  home_mobilenet home_plain20 home_squeezenet home_vgg16 home_resnet50 home_inception_v3)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -133,6 +146,20 @@ planner_rows() {  # NAME MACHINES PLANNERS: a fifth of the memory, kept problems
 model_in() {  # autotm_MODEL_bBATCH_RATIO
   local name=${1#autotm_}
   echo "${name%_*}"
+}
+
+home_figure() {  # NAME MODEL: compared over a link that carries what everything takes so often a step
+  local model fast times arguments link
+  read -r model fast times arguments <<<"${home_rows[$2]}"
+  # shellcheck disable=SC2086
+  "$sluice" simulate "$model" $arguments --keep-norm-outputs --slow pcie3 --planner fast-only --json "$spill/$1.all" >/dev/null
+  link=$(python3 -c 'import json, sys; all = json.load(open(sys.argv[1]))
+print("%.3fGB/s" % (float(sys.argv[2]) * all["fast_only_bytes"] / all["predicted_ms"] / 1e6))' "$spill/$1.all" "$times")
+  rm "$spill/$1.all"
+  # shellcheck disable=SC2086
+  note="the link, emulated, carries $times times what everything takes in a step, as the paper's GPU's" keep "$1" "$sluice" \
+    compare "$model" $arguments --keep-norm-outputs --slow pcie3 --link-bandwidth "$link" --fast "$fast" \
+    --planners $home_planners --starts 2 --json "$out/$1.json"
 }
 
 beside_a_busy_disk() {  # NAME ARG...: another program writes to the disk from half a minute on
@@ -286,6 +313,7 @@ because a process for each planner holds all of the model in this machine's 24 G
     joint_1GBs_*) joint_model "$1" "${1#joint_1GBs_}" --fast 20% --link-bandwidth 1GB/s "${once[@]}" ;;
     joint_slow_host_*) joint_model "$1" "${1#joint_slow_host_}" --fast 20% "${once[@]}" ;;
     joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
+    home_*) home_figure "$1" "${1#home_}" ;;
     pytorch_joint) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 bert_base:8 --sluice joint@20% \
       --rivals checkpoint,disk --rounds 3 --warmup 1 --alone 1 --spill-dir "$spill" --json "$out/$1.json" ;;
     autotm_figures)  # not among all: needs AutoTM's tables as text (benchmarks/papers/autotm_data.hpp) in $spill/autotm
