@@ -26,14 +26,15 @@ autotm_runs+=(autotm_pcie3_resnet50_b16 autotm_pcie3_vgg16_b8)
 
 # HOME's six models (its section 4) with a convolution's input as large as on CIFAR-10: the part of the memory that its
 # largest batch leaves (table 2: PyTorch's over HOME's), and how often PCIe 3.0 x16 (12 GB/s) carries all that memory
-# (11 GiB) in a step of PyTorch's largest batch (table 2). The link here is slowed until it carries it as often.
+# (11 GiB) in a step of PyTorch's largest batch (table 2). The link here is slowed until it carries it as often. Without
+# momentum where parameters would take more of our small batches' memory than they do of the paper's.
 declare -A home_rows=(
   [mobilenet]="mobilenet_v1 48% 1.20 --image-size 64 --classes 10 --batch 128"
   [plain20]="plain20 36% 0.45 --batch 256"
   [squeezenet]="squeezenet1_1 38% 0.27 --image-size 128 --classes 10 --batch 64"
-  [vgg16]="vgg16 54% 1.01 --image-size 32 --classes 10 --batch 128"
+  [vgg16]="vgg16 54% 1.01 --image-size 32 --classes 10 --batch 384 --momentum 0"
   [resnet50]="resnet50 49% 0.56 --image-size 128 --classes 10 --batch 16"
-  [inception_v3]="inception_v3 34% 0.49 --classes 10 --batch 8")
+  [inception_v3]="inception_v3 34% 0.49 --classes 10 --batch 16 --momentum 0")
 home_planners=vdnn,vdnn:all=1,superneurons,capuchin,home,joint
 
 names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32
@@ -42,10 +43,10 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   inception_v3_b8 inception_v4_b8 densenet121_b16 densenet264_b8 mobilenet_v1_b32 mobilenet_v2_b32 squeezenet1_1_b32
   googlenet_b16 vgg16_b8 vgg416_b4 lstm_b20 bert_base_b8 bert_large_b2 gpt2_small_b4 dcgan_b128
   resnet32_characterize accesses_resnet32 accesses_resnet50 resnet200_profile lengths_lstm lengths_bert
-  optane_sentinel pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt encoding plan_packing several_tiers kernel_choice
+  optane_sentinel sentinel_ablation pmbd_redl kernel_swap busy_machine deferred_updates chen_sqrt encoding plan_packing several_tiers kernel_choice
   "${joint_models[@]/#/joint_}" "${joint_models[@]/#/joint40_}" "${joint_models[@]/#/joint_least_}"
   "${joint_models[@]/#/joint_1GBs_}" "${joint_models[@]/#/joint_slow_host_}" joint_optane joint_onnx_efficientnet_b0 joint_onnx_googlenet
-  planners planners_autotm_optane planners_autotm_pcie smallest_budgets finer_resnet50_b16 replanning pytorch_joint "${autotm_runs[@]}"
+  planners planners_autotm_optane planners_autotm_pcie planners_sentinel_gpu smallest_budgets finer_resnet50_b16 replanning pytorch_joint "${autotm_runs[@]}"
   home_mobilenet home_plain20 home_squeezenet home_vgg16 home_resnet50 home_inception_v3)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
@@ -80,6 +81,8 @@ at_feasible() {  # NAME MODEL BATCH ARG...: a fifth of the memory, or the least 
 
 # A planner as published, with each of our additions in turn, and whole.
 sentinel_chain=sentinel:additions=none,sentinel:additions=choice,sentinel:additions=choice+staying,sentinel:additions=choice+staying+in-place,sentinel
+# Its figure 13.
+sentinel_ablation=sentinel:additions=none:migration=direct,sentinel:additions=none:migration=intervals,sentinel:additions=none
 redl_chain=redl:additions=none,redl:additions=search,redl:additions=stretches+search,redl
 
 optane() {  # MODEL BATCH PLANNERS ARG...: beside the rivals of Sentinel's figures 7 and 8
@@ -99,7 +102,7 @@ deferred() {  # MODEL BATCH ARG...
 
 encoding() {  # MODEL BATCH ARG...: sentinel without and with it, over a link that is short
   keep "encoding_$1_b$2" "$sluice" compare "$1" --batch "$2" --fast 20% --link-bandwidth 0.5GB/s \
-    --planners sentinel,sentinel:additions=choice+staying+in-place+ahead+encode --spill-dir "$spill" \
+    --planners sentinel,sentinel:additions=choice+staying+in-place+ahead+lending+encode --spill-dir "$spill" \
     --json "$out/encoding_$1_b$2.json" "${@:3}"
 }
 
@@ -138,9 +141,9 @@ autotm_pcie() {  # NAME MODEL_bBATCH
     --planners um,on-demand,autotm-sync,autotm-async,joint --spill-dir "$spill" --json "$out/$1.json"
 }
 
-planner_rows() {  # NAME MACHINES PLANNERS: a fifth of the memory, kept problems, simulated
+planner_rows() {  # NAME MACHINES PLANNERS [BUDGETS [PROBLEMS]]: a fifth of the memory, kept problems, simulated
   keep "$1" build/release/benchmarks/planners/planner_table benchmarks/planners/problems --planners "$3" --machines "$2" \
-    --budgets 20 --json "$out/$1.json"
+    --budgets "${4:-20}" ${5:+--problems "$5"} --json "$out/$1.json"
 }
 
 model_in() {  # autotm_MODEL_bBATCH_RATIO
@@ -301,6 +304,9 @@ because a process for each planner holds all of the model in this machine's 24 G
     planners) planner_rows "$1" 1,4 on-demand,redl,chen-sqrt,sentinel,deferred-updates,joint ;;
     planners_autotm_optane) planner_rows "$1" 6 autotm-static,autotm-sync,first-touch,on-demand,redl,sentinel,joint ;;
     planners_autotm_pcie) planner_rows "$1" 4 autotm-sync,autotm-async,on-demand,redl,sentinel,joint ;;
+    planners_sentinel_gpu) planner_rows "$1" 4,1 $sentinel_ablation,sentinel:additions=lending 20,40 \
+      resnet200,bert_large,lstm,mobilenet_v1,dcgan,resnet32,vgg16 ;;
+    sentinel_ablation) keep "$1" benchmarks/sentinel_ablation.py --rivals --spill-dir "$spill" --json "$out/$1.json" ;;
     joint_optane)  # Sentinel's five models; ops use the slow tier in place
       for model in resnet32_b128 lstm_b20 dcgan_b128 bert_large_b2; do
         joint_model "$1_$model" $model --fast 20% --slow optane "${once[@]}"

@@ -28,7 +28,7 @@ from contestants import ROOT, Contestant, Lost, environment, sluice_plan, worklo
 
 WORKLOADS = ["resnet50:16", "bert_base:8", "mobilenet_v2:32"]
 WARM_UP = 2
-FIRST_COME = "sentinel:additions=choice+staying+in-place+ahead"
+FIRST_COME = "sentinel:additions=choice+staying+in-place+ahead+lending"
 
 
 def arguments():

@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kEncoding = "sentinel:additions=choice+staying+in-place+ahead+encode";
+constexpr const char* kEncoding = "sentinel:additions=choice+staying+in-place+ahead+lending+encode";
 
 // Every float of the model is half zeros; the encoder is fast beside the link of 0.5 GB/s.
 PlanningProblem half_zeros(const std::string& slow, BytesPerSecond link, BytesPerSecond coder = 20e9) {

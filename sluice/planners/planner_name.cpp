@@ -28,13 +28,16 @@ Error unknown_planner(std::string_view text) {
           fmt::format("unknown planner '{}'; known planners: {}", name_in(text), names_of(planners()))};
 }
 
-// "gap from 0 to 1", for every setting.
+// "gap from 0 to 1" or "migration one of direct, all".
+std::string range_of(const PlannerSetting& setting) {
+  if (!setting.words.empty()) return fmt::format("{} one of {}", setting.name, fmt::join(setting.words, ", "));
+  return fmt::format("{} from {:g} to {:g}{}", setting.name, setting.least, setting.most,
+                     setting.whole ? ", whole" : "");
+}
+
 std::string ranges_of(const std::vector<PlannerSetting>& settings) {
   std::vector<std::string> texts;
-  for (const PlannerSetting& each : settings) {
-    texts.push_back(
-        fmt::format("{} from {:g} to {:g}{}", each.name, each.least, each.most, each.whole ? ", whole" : ""));
-  }
+  for (const PlannerSetting& each : settings) texts.push_back(range_of(each));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
@@ -66,6 +69,19 @@ std::optional<AdditionSet> parse_additions(std::string_view list, const PlannerE
   return chosen;
 }
 
+// Nothing where the text is no value of the setting.
+std::optional<double> parse_value(std::string_view text, const PlannerSetting& setting) {
+  if (!setting.words.empty()) {
+    const auto word = std::ranges::find(setting.words, text);
+    if (word == setting.words.end()) return std::nullopt;
+    return static_cast<double>(word - setting.words.begin());
+  }
+  const Result<double> number = parse_number(text);
+  if (!number.ok() || *number < setting.least || *number > setting.most) return std::nullopt;
+  if (setting.whole && *number != std::floor(*number)) return std::nullopt;
+  return *number;
+}
+
 // "additions=A+B" or "NAME=VALUE"; false when the planner has no such thing, or the value is out of range.
 bool take_setting(std::string_view part, ChosenPlanner& chosen) {
   const std::size_t equals = part.find('=');
@@ -79,12 +95,10 @@ bool take_setting(std::string_view part, ChosenPlanner& chosen) {
     return additions && !entry.additions.empty();
   }
   const auto setting = std::ranges::find(entry.settings, name, &PlannerSetting::name);
-  const Result<double> number = parse_number(value);
-  if (setting == entry.settings.end() || !number.ok()) return false;
-  if (*number < setting->least || *number > setting->most) return false;
-  if (setting->whole && *number != std::floor(*number)) return false;
-  chosen.settings[static_cast<std::size_t>(setting - entry.settings.begin())] = *number;
-  return true;
+  if (setting == entry.settings.end()) return false;
+  const std::optional<double> parsed = parse_value(value, *setting);
+  if (parsed) chosen.settings[static_cast<std::size_t>(setting - entry.settings.begin())] = *parsed;
+  return parsed.has_value();
 }
 
 AdditionSet default_additions(const PlannerEntry& entry) {

@@ -1,10 +1,11 @@
-// A planner as the user writes it: its name, which of our additions to the published algorithm it uses, and numbers that
-// differ from what they are otherwise.
+// A planner as the user writes it: its name, which of our additions to the published algorithm it uses, and settings
+// that differ from what they are otherwise.
 //
 //   sentinel                             all of them, but for those that must be named (PlannerAddition::by_default)
 //   sentinel:additions=none              as published
 //   sentinel:additions=choice+staying    with these two
-//   autotm-sync:gap=0.001:seconds=300    settings (PlannerEntry::settings)
+//   autotm-sync:gap=0.001:seconds=300    settings (PlannerEntry::settings): numbers,
+//   sentinel:migration=direct            or words
 #pragma once
 
 #include "sluice/planners/planner.hpp"

@@ -13,7 +13,7 @@ TEST(PlannerName, AloneHasAllAdditions) {
   ASSERT_TRUE(chosen.ok());
   EXPECT_EQ(chosen->entry->name, "sentinel");
   EXPECT_EQ(names_of_additions(chosen->additions, find_planner("sentinel")->additions),
-            "choice+staying+in-place+ahead+prices");
+            "choice+staying+in-place+ahead+prices+lending");
 }
 
 TEST(PlannerName, SettingsSwitchAdditionsOn) {
@@ -53,6 +53,21 @@ TEST(PlannerName, NumbersAreSetByName) {
     ASSERT_FALSE(refused.ok()) << text;
     EXPECT_THAT(refused.error().message,
                 HasSubstr("autotm-sync:NAME=VALUE with seconds from 0.001 to 1e+06; gap from 0 to 1"));
+  }
+}
+
+TEST(PlannerName, WordsAreSetByName) {
+  EXPECT_EQ(choose_planner("sentinel")->settings, choose_planner("sentinel:migration=all")->settings);
+  EXPECT_EQ(choose_planner("sentinel:migration=direct")->settings, (std::vector<double>{0}));
+  EXPECT_EQ(choose_planner("sentinel:migration=intervals:additions=none")->settings, (std::vector<double>{1}));
+  for (const char* text : {"sentinel:migration=directly", "sentinel:migration=", "sentinel:migration=0",
+                           "sentinel:migration", "sentinel:migrations=direct"}) {
+    const auto refused = choose_planner(text);
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+    EXPECT_THAT(refused.error().message,
+                ::testing::AllOf(HasSubstr(text), HasSubstr("sentinel:additions=none"),
+                                 HasSubstr("sentinel:NAME=VALUE with migration one of direct, intervals, all")));
   }
 }
 

@@ -1,7 +1,9 @@
-// A number of a planner that its user may set: `autotm-sync:gap=0.001:seconds=300`.
+// What a user may set of a planner: a number, or one of a few words: `autotm-sync:gap=0.001:seconds=300`,
+// `sentinel:migration=direct`.
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
@@ -12,6 +14,8 @@ struct PlannerSetting {
   double least = 0;
   double most = 0;
   bool whole = false;  // only whole numbers
+  // What the user writes instead of numbers, if there are any: `value` is then the index of a word.
+  std::vector<std::string_view> words = {};
 };
 
 }  // namespace sluice

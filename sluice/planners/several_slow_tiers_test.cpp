@@ -118,7 +118,7 @@ TEST(SeveralSlowTiers, SentinelAsksThePriceFirst) {
     }
     return make_plan(planner, problem.request(0.4)).value().predicted_step_seconds;
   };
-  EXPECT_LT(predicted("sentinel"), 0.99 * predicted("sentinel:additions=choice+staying+in-place+ahead"));
+  EXPECT_LT(predicted("sentinel"), 0.99 * predicted("sentinel:additions=choice+staying+in-place+ahead+lending"));
 }
 
 }  // namespace

@@ -225,8 +225,8 @@ Bytes raw_bytes(const Program& program) {
 // What ReLU leaves is half zeros, and where a pool found its values takes four bits: encoded on the way to a slow file,
 // both come back with the same bits.
 TEST(EncodedTest, EncodingLeavesTheBitsAndMovesFewerBytes) {
-  const std::vector<std::string> planners{"sentinel:additions=choice+staying+in-place+ahead",
-                                          "sentinel:additions=choice+staying+in-place+ahead+encode"};
+  const std::vector<std::string> planners{"sentinel:additions=choice+staying+in-place+ahead+lending",
+                                          "sentinel:additions=choice+staying+in-place+ahead+lending+encode"};
   WorkloadOptions options;
   options.model = "squeezenet1_1";
   options.shape = {.batch = 16, .image_size = 128, .classes = 10};

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kFirstPlanBy = "sentinel";
 constexpr std::string_view kProgrammedBy = "autotm-sync";
 constexpr std::string_view kMadeAgainBy = "checkmate:seconds=5";
-constexpr std::string_view kEncodedBy = "sentinel:additions=choice+staying+in-place+ahead+prices+encode";
+constexpr std::string_view kEncodedBy = "sentinel:additions=choice+staying+in-place+ahead+prices+lending+encode";
 constexpr std::size_t kMostSearched = 3;  // drafts that the exact search packs
 
 constexpr std::array kRoundings{

@@ -7,28 +7,11 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/planners/schedule/reservation_table.hpp"
+#include "sluice/planners/sentinel/short_lived_pool.hpp"
+#include "sluice/planners/sentinel/unit_accesses.hpp"
 
 namespace sluice {
 namespace {
-
-// How often the ops of one interval access the unit's average page; without counts, how many of them use it.
-double accesses_within(const ScheduleProblem& problem, std::size_t unit, Interval<OpIndex> ops) {
-  double accesses = 0;
-  for (const Use& use : problem.units[unit].uses) {
-    if (!ops.contains(use.op)) continue;
-    if (problem.accesses == nullptr) {
-      ++accesses;
-      continue;
-    }
-    for (const TensorTouches& touches : problem.accesses->ops[use.op]) {
-      const auto& tensors = problem.units[unit].tensors;
-      if (std::find(tensors.begin(), tensors.end(), touches.tensor) == tensors.end()) continue;
-      accesses += static_cast<double>((touches.reads + touches.writes) * kPageBytes) /
-                  static_cast<double>(problem.units[unit].moved_bytes);
-    }
-  }
-  return accesses;
-}
 
 class IntervalScheduler {
  public:
@@ -38,21 +21,23 @@ class IntervalScheduler {
         options_(options),
         forecast_(forecast),
         cut_(cut_into_intervals(problem.liveness, options.interval_length)),
-        gaps_(find_gaps(problem.units, problem.graph.op_count(), options.small_bytes, options.move_short_lived)),
+        gaps_(find_gaps(problem.units, problem.graph.op_count(), options.small_bytes, short_lived_move(options))),
         table_(problem.graph.op_count(), capacity) {
     leave_in_slow(gaps_, options.left_out);
   }
 
   bool everything_fits() const;
   bool reserve_operands();
-  void keep_short_gaps();
-  void give_tails();
-  void give_windows();
+  void hand_out_room(bool to_short_lived);
   void keep_what_still_fits();
   void start_earlier();
   IntervalSchedule schedules() const;
 
  private:
+  bool comes_last(const Gap& gap) const;
+  void keep_short_gaps(bool last);
+  void give_tails(bool last);
+  void give_windows(bool last);
   int interval_of(OpIndex op) const { return cut_.interval_of_op[op]; }
   Seconds start_of(OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
   Seconds duration(const Gap& gap) const;
@@ -87,6 +72,7 @@ bool IntervalScheduler::everything_fits() const {
 bool IntervalScheduler::reserve_operands() {
   cut_all(problem_.units, gaps_, problem_.graph.op_count(), table_);
   release_uses_in_slow(problem_.units, gaps_, table_);
+  if (!options_.lending && !short_lived_move(options_)) reserve_idle_pool(problem_.units, cut_, table_);
   for (OpIndex op = 0; op < problem_.graph.op_count(); ++op) {
     if (table_.used(op) > table_.capacity()) return false;
   }
@@ -133,7 +119,13 @@ bool IntervalScheduler::needed_soon(const Gap& gap) const {
   return next <= interval_of(gap.previous_use) + 1;
 }
 
-void IntervalScheduler::keep_short_gaps() {
+// Where nothing is reserved for short-lived tensors, what moves for this interval or the next one took its room when the
+// interval began: before they were made.
+bool IntervalScheduler::comes_last(const Gap& gap) const {
+  return options_.migration != SentinelMigration::kAll && problem_.units[gap.unit].short_lived;
+}
+
+void IntervalScheduler::keep_short_gaps(bool last) {
   std::vector<std::size_t> order(gaps_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::vector<std::pair<bool, Seconds>> key(gaps_.size());
@@ -141,17 +133,18 @@ void IntervalScheduler::keep_short_gaps() {
     key[i] = {!inside_one_interval(gaps_[i]), duration(gaps_[i]) / saving(gaps_[i])};
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
   for (const std::size_t i : order) {
+    if (comes_last(gaps_[i]) != last) continue;
     if (options_.staying || needed_soon(gaps_[i]))
       keep_if_fits(gaps_[i], problem_.graph.op_count(), table_, key[i].first ? options_.headroom : 0);
   }
 }
 
 // Tails in the order the outward lanes will carry the copies, each until its copy should be done.
-void IntervalScheduler::give_tails() {
+void IntervalScheduler::give_tails(bool last) {
   mark_writes(problem_.units, gaps_);
   std::vector<Gap*> writing;
   for (Gap& gap : gaps_) {
-    if (gap.cut && gap.writes) writing.push_back(&gap);
+    if (gap.cut && gap.writes && (last || !comes_last(gap))) writing.push_back(&gap);
   }
   std::stable_sort(writing.begin(), writing.end(),
                    [](const Gap* a, const Gap* b) { return a->previous_use < b->previous_use; });
@@ -161,6 +154,7 @@ void IntervalScheduler::give_tails() {
     const LinkId link = slow_of(*gap).outward;
     Seconds& lane_free = free_at[link];
     lane_free = std::max(lane_free, start_of(begin)) + copy_seconds(link, *gap);
+    if (comes_last(*gap) != last) continue;
     const OpIndex op_count = problem_.graph.op_count();
     const OpIndex done =
         static_cast<OpIndex>(std::lower_bound(forecast_.start.begin() + begin, forecast_.start.end() - 1, lane_free) -
@@ -193,12 +187,19 @@ std::vector<std::size_t> IntervalScheduler::windows_in_order() const {
   return order;
 }
 
-void IntervalScheduler::give_windows() {
+void IntervalScheduler::give_windows(bool last) {
   for (const std::size_t i : windows_in_order()) {
     Gap& gap = gaps_[i];
+    if (comes_last(gap) != last) continue;
     gap.window_begin = table_.fits_backward(gap.next_use, earliest_window(gap), gap.bytes);
     table_.reserve({gap.window_begin, gap.next_use}, gap.bytes);
   }
+}
+
+void IntervalScheduler::hand_out_room(bool to_short_lived) {
+  keep_short_gaps(to_short_lived);
+  give_tails(to_short_lived);
+  give_windows(to_short_lived);
 }
 
 // A gap whose tail and window leave only a middle that fits, or no middle at all, is not worth two copies.
@@ -284,9 +285,8 @@ std::optional<IntervalSchedule> schedule_intervals(const ScheduleProblem& proble
   IntervalScheduler scheduler(problem, options, capacity, forecast);
   if (scheduler.everything_fits()) return scheduler.schedules();
   if (!scheduler.reserve_operands()) return std::nullopt;
-  scheduler.keep_short_gaps();
-  scheduler.give_tails();
-  scheduler.give_windows();
+  scheduler.hand_out_room(false);
+  if (options.migration != SentinelMigration::kAll) scheduler.hand_out_room(true);
   if (options.staying) scheduler.keep_what_still_fits();
   if (options.ahead) scheduler.start_earlier();
   return scheduler.schedules();

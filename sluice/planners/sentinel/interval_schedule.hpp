@@ -3,7 +3,8 @@
 //
 // When everything fits, nothing moves. Otherwise room is handed out in this order. Each decision is a reservation that
 // must fit the capacity (reservation_table.hpp):
-//   1. every op's operands, and short-lived tensors over their whole lives (the reserved region of section IV-C);
+//   1. every op's operands, and short-lived tensors over their whole lives (the reserved region of section IV-C;
+//      unless `lending`, over the interval: short_lived_pool.hpp);
 //   2. gaps inside one interval, then those that save the most for the time they hold room, stay in the fast tier while
 //      `headroom` bytes remain free for migrations. What a gap saves is its two copies at the lanes' prices at the
 //      times they would run; with equal prices that means shorter gaps before longer ones;
@@ -12,36 +13,21 @@
 //   5. cut gaps whose remaining middle fits after all: they stay, and save both copies;
 //   6. prefetch windows from before that, as far as the inward lane needs it to carry everything in time (`ahead`).
 // A later step never makes an earlier one fail. Steps 3, 4 and 6 may find no room at all; then an op waits.
+//
+// Where nothing is reserved for short-lived tensors (sentinel_migration.hpp), step 1 has operands only, and steps 2 to 4
+// serve all others first.
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "sluice/planners/schedule/gaps.hpp"
-#include "sluice/planners/schedule/intervals.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 #include "sluice/planners/sentinel/forecast.hpp"
+#include "sluice/planners/sentinel/schedule_options.hpp"
 #include "sluice/profile/access_profile.hpp"
 
 namespace sluice {
-
-enum class PrefetchOrder { kHottestFirst, kSoonestFirst };
-
-struct ScheduleOptions {
-  int interval_length = 1;
-  bool staying = true;  // off: step 2 keeps only what this interval or the next one needs, and there is no step 5
-  Bytes headroom = 0;   // kept free by step 2
-  Bytes small_bytes = kSmallTensorBytes;  // smaller units never move
-  bool move_short_lived = false;          // the paper's rule is that they stay
-  bool ahead = true;                      // step 6
-  PrefetchOrder order = PrefetchOrder::kHottestFirst;
-  // What another candidate's schedule took of the slow tiers, by unit, to go by in placing units in several of them;
-  // nothing: first come, first served.
-  std::shared_ptr<const std::vector<SlowDemand>> demands;
-  std::set<PrefetchKey> left_out;  // prefetches not made: the uses find the tensor in the slow tier (case 3)
-};
 
 struct ScheduleProblem {
   const Graph& graph;

@@ -28,7 +28,7 @@ double lane_price(const CostModel& costs, const Forecast& forecast, LinkId link,
 std::vector<Gap> gaps_of(const CandidateBuilder& builder, const Candidate& candidate) {
   const ScheduleProblem& problem = builder.problem();
   std::vector<Gap> gaps = find_gaps(problem.units, problem.graph.op_count(), candidate.options.small_bytes,
-                                    candidate.options.move_short_lived);
+                                    short_lived_move(candidate.options));
   for (Gap& gap : gaps) {
     gap.cut = !gap.may_leave || candidate.options.left_out.contains(key_of(gap)) ||
               std::ranges::binary_search(candidate.prefetches, key_of(gap));

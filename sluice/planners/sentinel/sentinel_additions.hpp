@@ -10,6 +10,7 @@ enum class SentinelAddition {
   kInPlace,  // prefetches dearer than use in place are not made; off: only late ones are left out, by trial
   kAhead,    // prefetches begin as early as the clock asks for; off: at the earliest an interval ahead
   kPrices,   // of several slow tiers a tensor leaves for the one whose lanes cost it least; off: the nearest with room
+  kLending,  // room for short-lived tensors is reserved while they live; off: from the interval's start, as a pool
   kEncode,   // what the profile shows to be worth it moves encoded; off: everything moves as it is
 };
 

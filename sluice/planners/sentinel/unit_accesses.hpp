@@ -1,0 +1,11 @@
+// How hot a unit is in an interval: Sentinel prefetches the hottest first (section IV-D).
+#pragma once
+
+#include "sluice/planners/sentinel/interval_schedule.hpp"
+
+namespace sluice {
+
+// How often these ops access the unit's average page; without counts, how many of them use it.
+double accesses_within(const ScheduleProblem& problem, std::size_t unit, Interval<OpIndex> ops);
+
+}  // namespace sluice
