@@ -85,6 +85,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"BadBandwidth", {"machine", "--link-bandwidth", "fast"}, "'fast' is not a bandwidth"},
         BadInput{"UnknownPlanner", {"compare", "resnet20", "--planners", "oracle"}, "unknown planner 'oracle'"},
         BadInput{
+            "MisspeltSetting",
+            {"compare", "resnet20", "--planners", "sentinel:migration=directly"},
+            "planner 'sentinel:migration=directly': write sentinel:additions=none, or sentinel:additions=A+B with some "
+            "of choice, staying, in-place, ahead, prices, lending, encode; or sentinel:NAME=VALUE with migration one "
+            "of direct, intervals, all"},
+        BadInput{
             "ZeroStarts", {"compare", "resnet20", "--planners", "sentinel", "--starts", "0"}, "--starts 0: at least"},
         BadInput{"ZeroSteps", {"train", "resnet20", "--steps", "0"}, "--steps must be above 0"},
         BadInput{"ZeroRate", {"train", "resnet20", "--lr", "0"}, "--lr must be above 0"},

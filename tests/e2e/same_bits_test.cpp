@@ -53,12 +53,18 @@ Machine machine_of(const Case& of, const std::vector<std::string>& slow) {
   return machine;
 }
 
-// Planners, and on a tier that ops can address the same as published, without our additions.
+// Planners, and on a tier that ops can address the same as published, without our additions; on one that they cannot,
+// the three ways in which Sentinel-GPU triggers migration.
 std::vector<std::string> contestants(const std::string& nearest) {
   std::vector<std::string> names;
   for (const PlannerEntry& planner : planners()) {
     names.emplace_back(planner.name);
     if (nearest == "optane" && !planner.additions.empty()) names.push_back(names.back() + ":additions=none");
+  }
+  if (nearest == "pcie3") {
+    for (const char* way : {"direct", "intervals", "all"}) {
+      names.push_back(std::string("sentinel:additions=none:migration=") + way);
+    }
   }
   return names;
 }

@@ -50,7 +50,9 @@ bool CandidateSearch::try_options(const ScheduleOptions& options, const Forecast
 }
 
 // Nothing left to hide: within half a per cent of the compute time.
-bool CandidateSearch::good_enough() const { return best_ && best_->timeline.step_seconds < 1.005 * forecast_.start.back(); }
+bool CandidateSearch::good_enough() const {
+  return best_ && best_->timeline.step_seconds < 1.005 * forecast_.start.back();
+}
 
 ScheduleOptions CandidateSearch::plain_options() const {
   return {.migration = migration_of(builder_.request()),

@@ -48,8 +48,8 @@ int ops_with_slow_operands(const Program& program) {
 // Migrations of tensors that live within one layer.
 int short_lived_moves(const PlanningProblem& problem, const Plan& plan) {
   const Liveness liveness = analyze_liveness(problem.graph);
-  return static_cast<int>(std::ranges::count_if(
-      plan.migrations, [&](const Migration& each) { return liveness.short_lived[each.tensor]; }));
+  return static_cast<int>(
+      std::ranges::count_if(plan.migrations, [&](const Migration& each) { return liveness.short_lived[each.tensor]; }));
 }
 
 TEST(SentinelGpu, EveryWayIsRightOnRandomGraphs) {

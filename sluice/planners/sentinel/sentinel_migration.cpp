@@ -4,8 +4,9 @@ namespace sluice {
 
 const PlannerSetting& sentinel_migration_setting() {
   static const PlannerSetting setting{.name = "migration",
-                                      .summary = "triggered by the next layer's use, by intervals, or by these with "
-                                                 "room reserved for short-lived tensors",
+                                      .summary =
+                                          "triggered by the next layer's use, by intervals, or by these with "
+                                          "room reserved for short-lived tensors",
                                       .value = static_cast<double>(SentinelMigration::kAll),
                                       .words = {"direct", "intervals", "all"}};
   return setting;

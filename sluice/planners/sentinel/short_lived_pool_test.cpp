@@ -12,7 +12,8 @@ MovingUnit short_lived_unit(Interval<OpIndex> range, Bytes bytes) {
 IntervalCut pool_cut(const std::vector<Interval<OpIndex>>& intervals) {
   IntervalCut cut{.length = 1, .intervals = intervals, .interval_of_op = {}};
   for (std::size_t i = 0; i < intervals.size(); ++i) {
-    for (OpIndex op = intervals[i].begin; op < intervals[i].end; ++op) cut.interval_of_op.push_back(static_cast<int>(i));
+    for (OpIndex op = intervals[i].begin; op < intervals[i].end; ++op)
+      cut.interval_of_op.push_back(static_cast<int>(i));
   }
   return cut;
 }
