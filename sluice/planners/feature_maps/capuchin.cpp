@@ -15,6 +15,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/rooms.hpp"
+#include "sluice/planners/feature_maps/in_trigger_feedback.hpp"
 #include "sluice/planners/feature_maps/swap_lanes.hpp"
 #include "sluice/profile/cost_model.hpp"
 
@@ -152,18 +153,24 @@ class Decisions {
 
 constexpr std::size_t kStrides = 32;
 
+struct DecidedPlan {
+  FeatureMapPlan decided;
+  Plan plan;
+};
+
 // With the first decisions, as many as it takes. More of them need not take less memory: what is made again for another
 // waits for its own reader. So the first number that fits is looked for in strides from below, then within the stride.
-Result<Plan> plan_with_fewest(const PlanRequest& request, FeatureMapPlan wanted,
-                              const std::vector<Decision>& decisions) {
-  const auto plan_first = [&](std::size_t count) {
+Result<DecidedPlan> plan_with_fewest(const PlanRequest& request, FeatureMapPlan wanted,
+                                     const std::vector<Decision>& decisions) {
+  const auto plan_first = [&](std::size_t count) -> Result<DecidedPlan> {
     wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kKeep);
     for (std::size_t i = 0; i < count; ++i) wanted.actions[decisions[i].map] = decisions[i].action;
-    return plan_actions(request, wanted);
+    SLUICE_ASSIGN(Plan plan, plan_actions(request, wanted));
+    return DecidedPlan{wanted, std::move(plan)};
   };
   const std::size_t stride = std::max<std::size_t>(1, decisions.size() / kStrides);
   std::size_t enough = 0;
-  Result<Plan> best = plan_first(0);
+  Result<DecidedPlan> best = plan_first(0);
   while (!best.ok() && enough < decisions.size()) {
     enough = std::min(enough + stride, decisions.size());
     best = plan_first(enough);
@@ -171,7 +178,7 @@ Result<Plan> plan_with_fewest(const PlanRequest& request, FeatureMapPlan wanted,
   std::size_t too_few = enough - std::min(enough, stride);
   while (best.ok() && enough - too_few > 1) {
     const std::size_t middle = too_few + (enough - too_few) / 2;
-    Result<Plan> plan = plan_first(middle);
+    Result<DecidedPlan> plan = plan_first(middle);
     (plan.ok() ? enough : too_few) = middle;
     if (plan.ok()) best = std::move(plan);
   }
@@ -179,19 +186,45 @@ Result<Plan> plan_with_fewest(const PlanRequest& request, FeatureMapPlan wanted,
 }
 
 // As published; where what is made again takes too much memory, swapped alone; where slow memory is full, made again alone.
-Result<Plan> plan_capuchin(const PlanRequest& request) {
-  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("capuchin", request.machine));
+Result<DecidedPlan> decide(const PlanRequest& request, const SlowTier& slow) {
   const FeatureMapPlan wanted{.planner = "capuchin",
                               .maps = find_feature_maps(request.graph, analyze_liveness(request.graph))};
-  const Measured measured = measure(request, slow.front(), wanted.maps);
-  const Bytes slow_room = request.budgets[static_cast<std::size_t>(slow.front().id)];
+  const Measured measured = measure(request, slow, wanted.maps);
+  const Bytes slow_room = request.budgets[static_cast<std::size_t>(slow.id)];
   const auto plan_with = [&](Bytes room, bool makes_again) {
-    const std::vector<Decision> decisions = Decisions(request.graph, wanted.maps, measured, room, makes_again).all();
+    const std::vector<Decision> decisions =
+        Decisions(request.graph, wanted.maps, measured, room, makes_again).all();
     return plan_with_fewest(request, wanted, decisions);
   };
-  Result<Plan> plan = plan_with(slow_room, true);
+  Result<DecidedPlan> plan = plan_with(slow_room, true);
   if (!plan.ok()) plan = plan_with(slow_room, false);
   return plan.ok() ? std::move(plan) : plan_with(0, true);
+}
+
+const std::vector<PlannerSetting>& capuchin_settings() {
+  static const std::vector<PlannerSetting> all{
+      {"corrections", "steps at most after which what came late is fetched earlier; 0: none", 60, 0, 1e6, true}};
+  return all;
+}
+
+Result<std::unique_ptr<PlanSearch>> start_capuchin(const PlanRequest& request) {
+  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("capuchin", request.machine));
+  SLUICE_ASSIGN(DecidedPlan first, decide(request, slow.front()));
+  const CostModel costs(request.graph, request.profile, request.machine);
+  std::vector<Seconds> fetch_seconds;
+  for (const FeatureMap& map : first.decided.maps) {
+    const Load load{map.tensor, stored_bytes(request.graph.tensor(map.tensor)), Encoding::kNone};
+    fetch_seconds.push_back(costs.transfer_seconds(slow.front().inward, load));
+  }
+  const double steps = request.settings.empty() ? capuchin_settings().front().value : request.settings.front();
+  return std::unique_ptr<PlanSearch>(
+      std::make_unique<InTriggerFeedback>(request, std::move(first.decided), std::move(fetch_seconds),
+                                          std::move(first.plan), request.draft ? 0 : static_cast<int>(steps)));
+}
+
+Result<Plan> plan_capuchin(const PlanRequest& request) {
+  SLUICE_ASSIGN(const std::unique_ptr<PlanSearch> search, start_capuchin(request));
+  return settle_in_simulation(*search, request);
 }
 
 }  // namespace
@@ -201,7 +234,9 @@ PlannerEntry capuchin_planner() {
           .summary = "swapped where free time hides it, then swapped or made again by cost (Peng et al. 2020)",
           .plan = [](const PlanRequest& request) { return plan_without_repetitions(request, plan_capuchin); },
           .traits = {.decides = "greedy", .profiles = true, .moves = true, .recomputes = true},
-          .keeps_short_lived_fast = true};
+          .search = [](const PlanRequest& request) { return search_without_repetitions(request, start_capuchin); },
+          .keeps_short_lived_fast = true,
+          .settings = capuchin_settings()};
 }
 
 }  // namespace sluice

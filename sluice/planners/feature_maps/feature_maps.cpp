@@ -8,16 +8,30 @@
 
 namespace sluice {
 
-Result<Plan> plan_without_repetitions(const PlanRequest& request, Result<Plan> (*plan)(const PlanRequest&)) {
+namespace {
+
+std::vector<OpIndex> ops_without_repetitions(const PlanRequest& request) {
   std::vector<bool> left_out(request.graph.ops().size(), false);
   for (const Repetition& each : repetitions(request.graph)) left_out[as_index(each.op)] = true;
   std::vector<OpIndex> schedule;
   for (OpIndex op = 0; op < request.graph.op_count(); ++op) {
     if (!left_out[as_index(op)]) schedule.push_back(op);
   }
-  const RescheduledRequest step(request, std::move(schedule));
+  return schedule;
+}
+
+}  // namespace
+
+Result<Plan> plan_without_repetitions(const PlanRequest& request, Result<Plan> (*plan)(const PlanRequest&)) {
+  const RescheduledRequest step(request, ops_without_repetitions(request));
   SLUICE_ASSIGN(Plan made, plan(step.request()));
   return step.for_given_graph(std::move(made));
+}
+
+Result<std::unique_ptr<PlanSearch>> search_without_repetitions(const PlanRequest& request, StartSearch start) {
+  auto step = std::make_shared<const RescheduledRequest>(request, ops_without_repetitions(request));
+  SLUICE_ASSIGN(auto search, start(step->request()));
+  return std::unique_ptr<PlanSearch>(std::make_unique<RescheduledSearch>(std::move(step), std::move(search)));
 }
 
 std::vector<FeatureMap> find_feature_maps(const Graph& graph, const Liveness& liveness) {

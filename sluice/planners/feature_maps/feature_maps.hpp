@@ -19,6 +19,10 @@ namespace sluice {
 // Plans the step without what its graph makes again by itself, which is for these planners to decide.
 Result<Plan> plan_without_repetitions(const PlanRequest& request, Result<Plan> (*plan)(const PlanRequest&));
 
+// The same for a search, of plans for the request's graph.
+using StartSearch = Result<std::unique_ptr<PlanSearch>> (*)(const PlanRequest&);
+Result<std::unique_ptr<PlanSearch>> search_without_repetitions(const PlanRequest& request, StartSearch start);
+
 struct FeatureMap {
   TensorId tensor = 0;
   OpIndex writer = 0;              // of the value that the backward pass reads
@@ -46,6 +50,9 @@ struct FeatureMapPlan {
   std::vector<FeatureMap> maps;           // of the request's graph
   std::vector<FeatureMapAction> actions;  // by map
   SwapPace pace = SwapPace::kAsynchronous;
+  // By map: how much earlier it comes back than the layer before its reader's begins, by the clock; empty: no earlier.
+  // Not by layer.
+  std::vector<Seconds> ahead = {};
 };
 
 // kInfeasible where that does not pack into the budgets, kUnsupported where a map is to be made again that nothing can

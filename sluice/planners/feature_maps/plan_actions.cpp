@@ -8,10 +8,11 @@
 namespace sluice {
 namespace {
 
-std::vector<TensorId> tensors_with(const FeatureMapPlan& wanted, FeatureMapAction action) {
-  std::vector<TensorId> tensors;
+std::vector<SwappedTensor> swapped_tensors(const FeatureMapPlan& wanted) {
+  std::vector<SwappedTensor> tensors;
   for (std::size_t i = 0; i < wanted.maps.size(); ++i) {
-    if (wanted.actions[i] == action) tensors.push_back(wanted.maps[i].tensor);
+    if (wanted.actions[i] != FeatureMapAction::kSwap) continue;
+    tensors.push_back({wanted.maps[i].tensor, wanted.ahead.empty() ? 0 : wanted.ahead[i]});
   }
   return tensors;
 }
@@ -26,13 +27,13 @@ Result<std::vector<OpIndex>> schedule_with_actions(const Graph& graph, const Fea
   return schedule_making_again(graph, forgetting, wanted.planner);
 }
 
-PlanBuilder build(const PlanRequest& step, const Liveness& liveness, TierId slow, const std::vector<TensorId>& swapped,
-                  const std::vector<TensorSchedule>& schedules) {
+PlanBuilder build(const PlanRequest& step, const Liveness& liveness, TierId slow,
+                  const std::vector<SwappedTensor>& swapped, const std::vector<TensorSchedule>& schedules) {
   PlanBuilder builder(step.graph, step.machine);
   IdVector<TensorId, bool> added(step.graph.tensors().size(), false);
   for (std::size_t i = 0; i < swapped.size(); ++i) {
-    add_tensor_schedule(builder, step.graph, liveness, swapped[i], slow, schedules[i]);
-    added[swapped[i]] = true;
+    add_tensor_schedule(builder, step.graph, liveness, swapped[i].id, slow, schedules[i]);
+    added[swapped[i].id] = true;
   }
   for (TensorId id = 0; id < step.graph.tensor_count(); ++id) {
     if (added[id]) continue;
@@ -44,7 +45,7 @@ PlanBuilder build(const PlanRequest& step, const Liveness& liveness, TierId slow
 
 Result<Plan> packed_plan(const PlanRequest& step, const FeatureMapPlan& wanted) {
   const Liveness liveness = analyze_liveness(step.graph);
-  const std::vector<TensorId> swapped = tensors_with(wanted, FeatureMapAction::kSwap);
+  const std::vector<SwappedTensor> swapped = swapped_tensors(wanted);
   if (swapped.empty()) return build(step, liveness, kFastTier, {}, {}).finish(step.budgets);
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers(wanted.planner, step.machine));
   const SwapSchedules swaps(step, liveness, slow.front(), swapped, wanted.pace);

@@ -19,7 +19,7 @@ OpIndex turn_of(const Graph& graph) {
 }  // namespace
 
 SwapSchedules::SwapSchedules(const PlanRequest& step, const Liveness& liveness, const SlowTier& slow,
-                             const std::vector<TensorId>& tensors, SwapPace pace)
+                             const std::vector<SwappedTensor>& tensors, SwapPace pace)
     : graph_(step.graph),
       liveness_(liveness),
       costs_(step.graph, step.profile, step.machine),
@@ -33,11 +33,11 @@ SwapSchedules::SwapSchedules(const PlanRequest& step, const Liveness& liveness, 
   add_loads(tensors);
 }
 
-void SwapSchedules::find_swaps(const std::vector<TensorId>& tensors) {
+void SwapSchedules::find_swaps(const std::vector<SwappedTensor>& tensors) {
   std::vector<std::pair<OpIndex, std::size_t>> order;  // by last use in the forward pass
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    stay_.push_back(always_fast(liveness_, tensors[i], false));
-    const std::vector<Use>& uses = liveness_.uses[tensors[i]];
+    stay_.push_back(always_fast(liveness_, tensors[i].id, false));
+    const std::vector<Use>& uses = liveness_.uses[tensors[i].id];
     const auto behind = std::ranges::find_if(uses, [&](const Use& use) { return use.op >= turn_; });
     // An op that is repeated for another of its results makes this one again, too: then nobody reads the first one there.
     if (behind != uses.begin() && behind != uses.end()) order.emplace_back((behind - 1)->op, i);
@@ -50,7 +50,15 @@ void SwapSchedules::find_swaps(const std::vector<TensorId>& tensors) {
   }
 }
 
-SwapSchedules::Swap SwapSchedules::swap_of(TensorId id) {
+// The op that runs then.
+OpIndex SwapSchedules::in_trigger(OpIndex layer_before, Seconds ahead) const {
+  if (ahead == 0 || layer_before == 0) return layer_before;
+  const Seconds then = ends_[as_index(layer_before - 1)] - ahead;
+  return static_cast<OpIndex>(std::ranges::upper_bound(ends_, then) - ends_.begin());
+}
+
+SwapSchedules::Swap SwapSchedules::swap_of(const SwappedTensor& tensor) {
+  const TensorId id = tensor.id;
   const std::vector<Use>& uses = liveness_.uses[id];
   const auto first = std::ranges::find_if(uses, [&](const Use& use) { return use.op >= turn_; });
   const Use last = *(first - 1);
@@ -63,7 +71,7 @@ SwapSchedules::Swap SwapSchedules::swap_of(TensorId id) {
                    .evict_after = by_layer && !last.writes ? last.op - 1 : last.op,
                    .leaves = Cause::kNotNeededSoon};
   const int reader = liveness_.span_of_op[first->op];
-  const OpIndex earliest = liveness_.spans[reader - 1].ops.begin;
+  const OpIndex earliest = in_trigger(liveness_.spans[reader - 1].ops.begin, tensor.ahead);
   FastPiece comes{.ops = {std::max(earliest, leaves.ops.end), liveness_.ranges[id].end},
                   .first_use = first->op,
                   .last_use = uses.back().op,
@@ -80,9 +88,9 @@ OpIndex SwapSchedules::end_by_clock(TensorId id, OpIndex last) {
   return std::clamp(done + 1, last + 1, graph_.op_count());
 }
 
-void SwapSchedules::add_loads(const std::vector<TensorId>& tensors) {
+void SwapSchedules::add_loads(const std::vector<SwappedTensor>& tensors) {
   IdVector<TensorId, bool> moves(graph_.tensors().size(), false);
-  for (const Swap& each : swaps_) moves[tensors[each.index]] = true;
+  for (const Swap& each : swaps_) moves[tensors[each.index].id] = true;
   for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
     if (moves[id]) continue;
     const Bytes bytes = room_for(graph_.tensor(id), kFastTier, false).bytes;

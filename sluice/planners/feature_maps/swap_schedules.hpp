@@ -20,11 +20,16 @@
 
 namespace sluice {
 
+struct SwappedTensor {
+  TensorId id = 0;
+  Seconds ahead = 0;  // of the beginning of the layer before its reader's, by the clock
+};
+
 class SwapSchedules {
  public:
-  // `tensors`: those that are swapped. `step`: its ops run as often as they are to. Both must outlive this object.
+  // `step`: its ops run as often as they are to. Both must outlive this object.
   SwapSchedules(const PlanRequest& step, const Liveness& liveness, const SlowTier& slow,
-                const std::vector<TensorId>& tensors, SwapPace pace);
+                const std::vector<SwappedTensor>& tensors, SwapPace pace);
 
   // By tensor; one that would be back before it is gone stays. Nothing where the ops' operands, with what is kept, do
   // not fit.
@@ -38,10 +43,11 @@ class SwapSchedules {
     OpIndex earliest = 0;  // that it may come back
   };
 
-  void find_swaps(const std::vector<TensorId>& tensors);
-  Swap swap_of(TensorId id);
+  void find_swaps(const std::vector<SwappedTensor>& tensors);
+  Swap swap_of(const SwappedTensor& tensor);
+  OpIndex in_trigger(OpIndex layer_before, Seconds ahead) const;
   OpIndex end_by_clock(TensorId id, OpIndex last);
-  void add_loads(const std::vector<TensorId>& tensors);
+  void add_loads(const std::vector<SwappedTensor>& tensors);
 
   const Graph& graph_;
   const Liveness& liveness_;
