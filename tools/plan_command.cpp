@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/base/atomic_file.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/report/convergence.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/sim/noise.hpp"
@@ -28,14 +30,33 @@ struct PlanArguments {
   ProfileArguments profile;
   std::string output;
   std::string json;
+  std::string svg_convergence;
 };
 
-Result<Plan> attended_plan(const PlanArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
+struct AttendedPlan {
+  Plan plan;
+  std::vector<SearchRound> rounds;  // of the search
+};
+
+Result<AttendedPlan> attended_plan(const PlanArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
   const AttendedPlanning attended(arguments.planner);
   SLUICE_ASSIGN(Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name,
                                          fast, prepared.access_counts(), attended.watch()));
   SLUICE_RETURN_IF_ERROR(attended.program_written());
-  return plan;
+  return AttendedPlan{std::move(plan), attended.rounds()};
+}
+
+// `file`: empty where nobody wants one.
+Status draw_convergence(const std::string& file, const Graph& graph, const Plan& plan,
+                        const std::vector<SearchRound>& rounds) {
+  if (file.empty()) return {};
+  const std::string name = plan.planner.substr(0, plan.planner.find(':'));
+  const std::string picture = convergence_picture(rounds, name, describe_graph(graph));
+  if (!picture.empty()) return write_file(file, picture);
+  return bad_input(
+      fmt::format("--svg-convergence: {} had no rounds of a search to draw; home and swapadvisor search in "
+                  "rounds where not everything fits",
+                  plan.planner));
 }
 
 Result<int> run_plan(const PlanArguments& arguments) {
@@ -45,7 +66,8 @@ Result<int> run_plan(const PlanArguments& arguments) {
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const FastBudget fast,
                 budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner.name}));
-  SLUICE_ASSIGN(Plan plan, attended_plan(arguments, prepared, fast));
+  SLUICE_ASSIGN(AttendedPlan attended, attended_plan(arguments, prepared, fast));
+  Plan& plan = attended.plan;
   const Graph& graph = prepared.workload.graph();
   certify(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
   certify_any_order(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
@@ -67,8 +89,10 @@ Result<int> run_plan(const PlanArguments& arguments) {
     nlohmann::json summary = plan_summary_json(graph, prepared.machine, plan, baseline);
     summary["under_noise"] = noise_json(noise, noisy);
     if (worth) summary["worth"] = worth_json(graph, plan, *worth);
+    summary["convergence"] = convergence_json(attended.rounds);
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, summary));
   }
+  SLUICE_RETURN_IF_ERROR(draw_convergence(arguments.svg_convergence, graph, plan, attended.rounds));
   return kExitOk;
 }
 
@@ -83,6 +107,9 @@ void add_plan_command(CLI::App& app, Action& action) {
   arguments->planner.add_to(*command);
   arguments->profile.add_to(*command);
   command->add_option("-o,--output", arguments->output, "Write the plan to this file");
+  command->add_option("--svg-convergence", arguments->svg_convergence,
+                      "Write a picture of how the search converged: worst, average and best of each round (home, "
+                      "swapadvisor)");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice plan resnet50 --batch 16 --fast 20% -o plan.json");
   command->callback([arguments, &action] { action = [arguments] { return run_plan(*arguments); }; });

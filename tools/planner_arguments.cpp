@@ -38,6 +38,7 @@ struct AttendedPlanning::State {
   std::optional<Seconds> cut_short;  // after so many seconds
   std::string program;               // the file, or none
   std::optional<Status> written;     // nothing: there was no program
+  std::vector<SearchRound> rounds;
 
   Seconds elapsed() const { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -86,6 +87,8 @@ Status AttendedPlanning::program_written() const {
       "--program: this planner solves no integer program; autotm-static, autotm-sync, autotm-async and checkmate do");
 }
 
+const std::vector<SearchRound>& AttendedPlanning::rounds() const { return state_->rounds; }
+
 std::shared_ptr<const PlanningWatch> AttendedPlanning::watch() const {
   const std::weak_ptr<State> state = state_;
   return std::make_shared<const PlanningWatch>(
@@ -105,6 +108,10 @@ std::shared_ptr<const PlanningWatch> AttendedPlanning::watch() const {
                     .solving =
                         [state](double done, Seconds incumbent, Seconds bound) {
                           if (const auto attended = state.lock()) attended->show_solver(done, incumbent, bound);
+                        },
+                    .rounds =
+                        [state](const std::vector<SearchRound>& rounds) {
+                          if (const auto attended = state.lock()) attended->rounds = rounds;
                         }});
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/search_rounds.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;       // of CLI11, whose header takes two seconds to compile
@@ -35,6 +36,9 @@ class AttendedPlanning {
 
   // Whether the program that was asked for is written. kBadInput where the planner solves none.
   Status program_written() const;
+
+  // How the search converged; empty where the planner does not search in rounds.
+  const std::vector<SearchRound>& rounds() const;
 
   // It may outlive this object, and is silent then.
   std::shared_ptr<const PlanningWatch> watch() const;

@@ -20,13 +20,14 @@
 namespace sluice {
 
 struct IntegerProgram;  // ilp/integer_program.hpp
+struct SearchRound;     // search_rounds.hpp
 
 // For a caller who waits while a plan is sought. Each may be left empty. Called on the planner's thread.
 struct PlanningWatch {
   // How much of the search is done, from 0 to 1, by the time that its parts usually take; and the predicted step of the
   // best plan so far, which is verified, where there is one.
   std::function<void(double done, const std::optional<Seconds>& best)> progress = {};
-  // Once it says true, planners that seek long (joint, deferred-updates) end with the best plan so far, soon after they
+  // Once it says true, planners that seek long (joint, home, checkmate, ...) end with the best plan so far, soon after they
   // have a first one. Asked between linear programs and plans, which take up to a second or two each.
   std::function<bool()> stop = {};
   // Of planners that solve integer programs: each program, before it is solved.
@@ -34,6 +35,8 @@ struct PlanningWatch {
   // How far the solver is: how much of its time is gone, from 0 to 1, the step that its best answer expects (infinite
   // where there is none), and the one that no answer can beat.
   std::function<void(double done, Seconds incumbent, Seconds bound)> solving = {};
+  // Of planners that search in rounds (home, swapadvisor): those of the search that made the plan, once it is made.
+  std::function<void(const std::vector<SearchRound>& rounds)> rounds = {};
 };
 
 struct PlanRequest {
@@ -63,6 +66,9 @@ struct PlanRequest {
   bool stopped() const { return watch && watch->stop && watch->stop(); }
   void report(double done, const std::optional<Seconds>& best) const {
     if (watch && watch->progress) watch->progress(done, best);
+  }
+  void report(const std::vector<SearchRound>& rounds) const {
+    if (watch && watch->rounds) watch->rounds(rounds);
   }
 };
 

@@ -59,7 +59,8 @@ TEST(InTriggerFeedbackTest, FetchesEarlierWhatAnOpWaitedFor) {
   EXPECT_EQ(fetch_of(feedback.plan()).issue_after, 6) << "5 % of the copy is within op 7";
   feedback.observe(waited(step.request(), 9, 11e-3));
   ASSERT_FALSE(feedback.done());
-  EXPECT_EQ(fetch_of(feedback.plan()).issue_after, 5) << "as often as it takes to reach another op: 20 times 5 % of 1.05 ms";
+  EXPECT_EQ(fetch_of(feedback.plan()).issue_after, 5)
+      << "as often as it takes to reach another op: 20 times 5 % of 1.05 ms";
   EXPECT_EQ(feedback.report().occasions, 2);
 }
 

@@ -59,14 +59,7 @@ void describe_in(Plan& plan, const SwarmResult& result, int searches) {
                          {"evaluations", fmt::format("{}", result.evaluations)},
                          {"evaluations_skipped", fmt::format("{}", result.skipped)},
                          {"searches", fmt::format("{}", searches)}};
-  for (std::size_t i = 0; i < result.iterations.size(); i = 2 * i + 1) {  // figure 8: 1, 2, 4, 8 ...
-    const SwarmIteration& each = result.iterations[i];
-    plan.planner_config.emplace_back(
-        fmt::format("iteration_{}", i + 1),
-        each.feasible == 0 ? "no feasible policy"
-                           : fmt::format("worst {}, average {}, best {}, {} feasible", seconds(each.worst),
-                                         seconds(each.average), seconds(each.best), each.feasible));
-  }
+  note_rounds(plan, result.iterations, "iteration");
   if (result.stopped) note_interruption(plan, "the best policy until then");
 }
 
@@ -77,7 +70,12 @@ Result<Plan> plan_home(const PlanRequest& request) {
   if (Result<Plan> kept = plan_actions(request, wanted); kept.ok() || wanted.maps.empty()) return kept;
   Bytes capacity = request.budgets[kFastTier];
   Bytes slow_capacity = request.budgets[static_cast<std::size_t>(slow.front().id)];
-  Result<Plan> plan = Error{ErrorCode::kInfeasible, "home: no policy fits"};
+  Result<Plan> plan =
+      Error{ErrorCode::kInfeasible,
+            fmt::format(
+                "home: no policy fits {} into {} of fast memory, with {} of slow memory. Raise --fast, or name another "
+                "planner",
+                request.graph.name, format_bytes(capacity), format_bytes(slow_capacity))};
   for (int search = 1; search <= kMostSearches; ++search) {
     const PolicyEvaluator evaluator(request, wanted.maps, slow.front(), capacity, slow_capacity);
     if (evaluator.least_bytes() > capacity) return plan;
@@ -92,6 +90,7 @@ Result<Plan> plan_home(const PlanRequest& request) {
     plan = plan_actions(request, wanted);
     if (plan.ok()) {
       describe_in(*plan, found, search);
+      request.report(found.iterations);
       return plan;
     }
     if (plan.error().code != ErrorCode::kInfeasible) return plan;

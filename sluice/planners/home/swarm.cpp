@@ -128,15 +128,11 @@ class Swarm {
   }
 
   void record() {
-    SwarmIteration& now = result_.iterations.emplace_back();
+    std::vector<Seconds> steps;
     for (const Particle& each : particles_) {
-      if (!each.cost.feasible) continue;
-      now.worst = std::max(now.worst, each.cost.seconds);
-      now.best = now.feasible == 0 ? each.cost.seconds : std::min(now.best, each.cost.seconds);
-      now.average += each.cost.seconds;
-      ++now.feasible;
+      if (each.cost.feasible) steps.push_back(each.cost.seconds);
     }
-    if (now.feasible > 0) now.average /= now.feasible;
+    result_.iterations.push_back(round_of(steps));
   }
 
   const PolicyEvaluator& evaluator_;

@@ -18,6 +18,7 @@
 #include <functional>
 
 #include "sluice/planners/home/evaluator.hpp"
+#include "sluice/planners/search_rounds.hpp"
 
 namespace sluice {
 
@@ -29,16 +30,10 @@ struct SwarmOptions {
   std::uint64_t seed = 0;
 };
 
-// Of the particles of an iteration whose policies are feasible (figure 8).
-struct SwarmIteration {
-  int feasible = 0;
-  Seconds worst = 0, average = 0, best = 0;
-};
-
 struct SwarmResult {
   Policy best;
   PolicyCost cost;
-  std::vector<SwarmIteration> iterations;
+  std::vector<SearchRound> iterations;  // figure 8
   std::int64_t evaluations = 0;
   std::int64_t skipped = 0;
   bool stopped = false;

@@ -83,15 +83,11 @@ class Breeding {
   }
 
   void record() {
-    SwapGeneration& now = result_.generations.emplace_back();
+    std::vector<Seconds> steps;
     for (const SwapIndividual& each : population_) {
-      if (!each.seconds) continue;
-      now.worst = std::max(now.worst, *each.seconds);
-      now.average += *each.seconds;
-      ++now.feasible;
+      if (each.seconds) steps.push_back(*each.seconds);
     }
-    if (now.feasible > 0) now.average /= now.feasible;
-    now.best = population_.front().seconds.value_or(0);
+    result_.generations.push_back(round_of(steps));
     result_.evaluations += std::ranges::count(population_, true, &SwapIndividual::evaluated) - carried_;
     const bool better = cost_of(population_.front()) < (1 - kSame) * best_;
     since_better_ = better ? 0 : since_better_ + 1;

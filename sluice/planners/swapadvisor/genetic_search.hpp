@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 
+#include "sluice/planners/search_rounds.hpp"
 #include "sluice/planners/swapadvisor/genes.hpp"
 #include "sluice/planners/swapadvisor/swap_decoder.hpp"
 
@@ -35,17 +36,11 @@ struct SwapIndividual {
   bool evaluated = false;
 };
 
-// Of the individuals of a generation whose steps have room.
-struct SwapGeneration {
-  int feasible = 0;
-  Seconds worst = 0, average = 0, best = 0;
-};
-
 enum class GeneticEnd { kGenerations, kNothingBetter, kNothingWaits, kTime, kStopped };
 
 struct GeneticResult {
   std::vector<SwapIndividual> best;  // a few with different times, the best first
-  std::vector<SwapGeneration> generations;
+  std::vector<SearchRound> generations;
   std::int64_t evaluations = 0;
   GeneticEnd end = GeneticEnd::kGenerations;
 };

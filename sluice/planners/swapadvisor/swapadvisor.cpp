@@ -120,6 +120,7 @@ class SwapPlanner {
     Result<SwapPlan> tight = plan_of(chosen->order, chosen->genes.begins, true);
     if (tight.ok() && tight->seconds < best.seconds) best = std::move(*tight);
     describe_in(best.plan, found, chosen == &graphs_own);
+    request_.report(found.generations);
     return std::move(best.plan);
   }
 
@@ -131,14 +132,7 @@ class SwapPlanner {
                            {"evaluations", fmt::format("{}", result.evaluations)},
                            {"ended_by", std::string(why_ended(result.end))}};
     if (!result.best.empty()) plan.planner_config.emplace_back("evaluated_seconds", seconds(*result.best[0].seconds));
-    for (std::size_t i = 0; i < result.generations.size(); i = 2 * i + 1) {  // 1, 2, 4, 8 ...
-      const SwapGeneration& each = result.generations[i];
-      plan.planner_config.emplace_back(
-          fmt::format("generation_{}", i + 1),
-          each.feasible == 0 ? "no individual has room"
-                             : fmt::format("worst {}, average {}, best {}, {} with room", seconds(each.worst),
-                                           seconds(each.average), seconds(each.best), each.feasible));
-    }
+    note_rounds(plan, result.generations, "generation");
     if (result.end == GeneticEnd::kStopped) note_interruption(plan, "the best until then");
   }
 
