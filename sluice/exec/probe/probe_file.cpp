@@ -36,7 +36,7 @@ constexpr Seconds kAlone = 0.3;       // beyond the periods of 0.1 s in which ho
 using Streams = std::vector<std::unique_ptr<ProbeStream>>;
 
 // Regions of compute beside streams.
-struct Window {
+struct FileWindow {
   Seconds seconds = 0;
   int regions = 0;
   std::vector<double> moved;  // bytes, by stream
@@ -73,7 +73,7 @@ class FileProbe {
     std::iota(all.begin(), all.end(), 0);
     SLUICE_RETURN_IF_ERROR(run_alone());
     for (const std::size_t link : all) SLUICE_RETURN_IF_ERROR(choose_requests(link));
-    SLUICE_ASSIGN(const Window together, run_steadily(all, kMostWindows));
+    SLUICE_ASSIGN(const FileWindow together, run_steadily(all, kMostWindows));
     // What writes first: while another reads, a cache on the way would empty itself.
     std::ranges::stable_partition(all, [&](std::size_t link) { return writes(link); });
     std::vector<FileLinkFigures> figures(links_.size());
@@ -108,8 +108,8 @@ class FileProbe {
   }
 
   // While compute goes on, for `least` seconds and until every stream has finished a transfer.
-  Result<Window> run_beside(const Streams& streams, Seconds least) {
-    Window window{.moved = std::vector<double>(streams.size(), 0)};
+  Result<FileWindow> run_beside(const Streams& streams, Seconds least) {
+    FileWindow window{.moved = std::vector<double>(streams.size(), 0)};
     std::vector<double> before;
     for (const auto& stream : streams) before.push_back(static_cast<double>(stream->moved()));
     const auto begin = Clock::now();
@@ -126,7 +126,7 @@ class FileProbe {
   }
 
   Status run_alone() {
-    SLUICE_ASSIGN(const Window window, run_beside({}, kAlone));
+    SLUICE_ASSIGN(const FileWindow window, run_beside({}, kAlone));
     alone_.push_back(window.seconds / window.regions);
     return {};
   }
@@ -140,7 +140,7 @@ class FileProbe {
     for (const Requests& each : kRequests) {
       if (!tried.empty() && seconds_since(begin) > kSearch) break;
       SLUICE_ASSIGN(const Streams streams, start({link}, kTransferBytes, each));
-      SLUICE_ASSIGN(const Window window, run_beside(streams, kTrial));
+      SLUICE_ASSIGN(const FileWindow window, run_beside(streams, kTrial));
       tried.push_back({each.bytes, each.queue_depth, window.rate(0)});
     }
     const BytesPerSecond enough = kAsGood * std::ranges::max(tried, {}, &Requests::bandwidth).bandwidth;
@@ -151,16 +151,16 @@ class FileProbe {
   }
 
   // The last windows, once they are alike: caches on the way are full then.
-  Result<Window> run_steadily(const std::vector<std::size_t>& links, int most) {
+  Result<FileWindow> run_steadily(const std::vector<std::size_t>& links, int most) {
     SLUICE_ASSIGN(const Streams streams, start(links, kTransferBytes, requests_));
-    std::deque<Window> windows;
+    std::deque<FileWindow> windows;
     for (int window = 0; window < most && !steady(windows); ++window) {
-      SLUICE_ASSIGN(const Window latest, run_beside(streams, kWindow));
+      SLUICE_ASSIGN(const FileWindow latest, run_beside(streams, kWindow));
       windows.push_back(latest);
       if (windows.size() > kSteadyWindows) windows.pop_front();
     }
-    Window sum{.moved = std::vector<double>(links.size(), 0)};
-    for (const Window& window : windows) {
+    FileWindow sum{.moved = std::vector<double>(links.size(), 0)};
+    for (const FileWindow& window : windows) {
       sum.seconds += window.seconds;
       sum.regions += window.regions;
       for (std::size_t i = 0; i < links.size(); ++i) sum.moved[i] += window.moved[i];
@@ -168,10 +168,10 @@ class FileProbe {
     return sum;
   }
 
-  static bool steady(const std::deque<Window>& windows) {
+  static bool steady(const std::deque<FileWindow>& windows) {
     if (windows.size() < kSteadyWindows) return false;
     std::vector<BytesPerSecond> totals;
-    for (const Window& window : windows) {
+    for (const FileWindow& window : windows) {
       totals.push_back(std::accumulate(window.moved.begin(), window.moved.end(), 0.0) / window.seconds);
     }
     const auto [least, most] = std::ranges::minmax(totals);
@@ -180,9 +180,9 @@ class FileProbe {
 
   Result<FileLinkFigures> measure_link(std::size_t link, BytesPerSecond together) {
     SLUICE_RETURN_IF_ERROR(run_alone());
-    SLUICE_ASSIGN(const Window large, run_steadily({link}, kMostWindowsAlone));
-    SLUICE_ASSIGN(const Window small, run_transfers(link, fitting(kSmallTransfer), kWindow));
-    SLUICE_ASSIGN(const Window tiny, run_transfers(link, kTensorAlignment, kTrial));
+    SLUICE_ASSIGN(const FileWindow large, run_steadily({link}, kMostWindowsAlone));
+    SLUICE_ASSIGN(const FileWindow small, run_transfers(link, fitting(kSmallTransfer), kWindow));
+    SLUICE_ASSIGN(const FileWindow tiny, run_transfers(link, kTensorAlignment, kTrial));
     SLUICE_RETURN_IF_ERROR(run_alone());
     const Bytes bytes = fitting(kTransferBytes);
     const Seconds each = static_cast<double>(bytes) / large.rate(0);
@@ -197,13 +197,13 @@ class FileProbe {
     return figures;
   }
 
-  Result<Window> run_transfers(std::size_t link, Bytes transfer_bytes, Seconds least) {
+  Result<FileWindow> run_transfers(std::size_t link, Bytes transfer_bytes, Seconds least) {
     SLUICE_ASSIGN(const Streams streams, start({link}, transfer_bytes, requests_));
     return run_beside(streams, least);
   }
 
   // Of compute's time, by what it does in a region alone.
-  Seconds lost_per_transfer(const Window& window, Bytes transfer_bytes) const {
+  Seconds lost_per_transfer(const FileWindow& window, Bytes transfer_bytes) const {
     const Seconds alone = std::accumulate(alone_.begin(), alone_.end(), 0.0) / static_cast<double>(alone_.size());
     const Seconds lost = std::max(0.0, window.seconds - window.regions * alone);
     return lost * static_cast<double>(transfer_bytes) / window.moved.front();
