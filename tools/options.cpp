@@ -13,6 +13,7 @@
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/planner_name.hpp"
+#include "sluice/policies/dtr/dtr.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/profile_file.hpp"
@@ -28,7 +29,7 @@ namespace {
 std::string policy_help() {
   std::string text = "\nor, as accesses happen and without a plan (slow memory emulated):";
   for (const PolicyEntry& entry : policies()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
-  return text;
+  return text + fmt::format("\nor, during the step and without slow memory:\n{:>16}  {}", kDtrName, kDtrSummary);
 }
 
 std::string addition_help() {
@@ -354,14 +355,14 @@ Status measure_choices(Prepared& prepared, const MachineArguments& machine) {
 
 Status check_planner_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (find_policy_of(name) != nullptr) continue;
+    if (names_policy(name)) continue;
     const Result<ChosenPlanner> chosen = choose_planner(name);
     if (chosen.ok()) continue;
     if (find_planner(name) != nullptr) return chosen.error();
     std::string all;
     for (const PlannerEntry& entry : planners()) all += fmt::format("{}{}", all.empty() ? "" : ", ", entry.name);
-    for (const PolicyEntry& entry : policies()) all += fmt::format(", {}", entry.name);
-    return Error{ErrorCode::kBadInput, fmt::format("unknown planner '{}'; known planners and policies: {}", name, all)};
+    return bad_input(
+        fmt::format("unknown planner '{}'; known planners and policies: {}, {}", name, all, known_policies()));
   }
   return {};
 }

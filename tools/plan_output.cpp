@@ -15,6 +15,7 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/planning.hpp"
+#include "sluice/train/policy_run.hpp"
 
 namespace sluice {
 namespace {
@@ -178,7 +179,7 @@ nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, con
                           {"budgets", plan.budgets},
                           {"asked_budget_bytes", plan.raised_from.value_or(plan.budgets.at(0))},
                           {"arena_bytes", plan.arena_bytes},
-                          {"fast_arena_bytes", plan.arena_bytes.at(0)},
+                          {"fast_arena_bytes", fast_arena_bytes(plan)},
                           {"migrations", plan.migrations.size()},
                           {"ops_by_other_kernels", count_choices(plan).other_kernels},
                           {"ops_on_other_processors", count_choices(plan).other_processors},

@@ -12,7 +12,7 @@ std::string describe_policy_run(const Machine& machine, const Plan& plan) {
   const auto room = static_cast<double>(usable_fast_bytes(plan));
   const auto whole = static_cast<double>(plan.budgets.at(kFastTier));
   return fmt::format(
-      "policy {}, decides as accesses happen{}\n{}", plan.planner,
+      "policy {}, decides during the step{}\n{}", plan.planner,
       is_emulated(machine) ? ", " + emulation_note(machine) : "",
       format_fields({{"fast memory", fmt::format("{} ({:.1f} % of everything)", format_bytes(usable_fast_bytes(plan)),
                                                  100 * room / whole)},
@@ -46,6 +46,20 @@ nlohmann::json policy_timeline_json(const PolicyTimeline& timeline) {
           {"steady_slow_written", steady.slow_written()},
           {"steady_locality", steady.locality().by_bytes()},
           {"figures", figures}};
+}
+
+std::string describe_dtr_step(const DtrStep& step, const Plan& plan) {
+  return format_fields(
+      {{"made again", fmt::format("{} ops, {}", step.runs_again, format_seconds(step.recomputation))},
+       {"evicted", fmt::format("{} times to make room, {}", step.evictions, format_bytes(step.evicted_bytes))},
+       {"at once",
+        fmt::format("{} at most of {}", format_bytes(step.most_bytes), format_bytes(usable_fast_bytes(plan)))}});
+}
+
+nlohmann::json dtr_step_json(const DtrStep& step) {
+  nlohmann::json figures = nlohmann::json::object();
+  for (const auto& [name, value] : figures_of(step)) figures[name] = value;
+  return {{"figures", figures}, {"evicted_bytes", step.evicted_bytes}, {"most_bytes", step.most_bytes}};
 }
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sluice/plan/plan.hpp"
+#include "sluice/policies/dtr/dtr.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 
 namespace sluice {
@@ -15,5 +16,9 @@ std::string describe_policy_run(const Machine& machine, const Plan& plan);
 std::string describe_policy_timeline(const PolicyTimeline& timeline);
 
 nlohmann::json policy_timeline_json(const PolicyTimeline& timeline);
+
+// What a step under dtr did.
+std::string describe_dtr_step(const DtrStep& step, const Plan& plan);
+nlohmann::json dtr_step_json(const DtrStep& step);
 
 }  // namespace sluice

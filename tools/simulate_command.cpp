@@ -83,16 +83,13 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
   SLUICE_ASSIGN(const Program program, lower_plan(graph, prepared.machine, plan));
   SLUICE_ASSIGN(const StepPrediction prediction,
                 predict_step(graph, prepared.machine, prepared.profile, plan, program));
-  const auto& [timeline, locality, policy] = prediction;
+  const auto& [timeline, locality, parts, policy, dtr] = prediction;
   fmt::print("{}\npredicted for {}{}\n{}", describe_graph(graph), plan.planner,
              is_emulated(prepared.machine) ? ", " + emulation_note(prepared.machine) : "",
              describe_timeline(prepared.machine, timeline, locality.step));
-  const TimeBreakdown parts = break_down(program, ops_run_again(plan), timeline);
-  if (policy) {
-    fmt::print("{}", describe_policy_timeline(*policy));
-  } else {
-    fmt::print("\n{}", breakdown_table({{plan.planner + ", simulated", parts}}));
-  }
+  if (policy) fmt::print("{}", describe_policy_timeline(*policy));
+  if (dtr) fmt::print("{}", describe_dtr_step(*dtr, plan));
+  if (parts) fmt::print("\n{}", breakdown_table({{plan.planner + ", simulated", *parts}}));
   if (const auto bound = any_order_bound_by_prices(graph, prepared.profile, prepared.machine, plan); bound.ok()) {
     fmt::print("the plan's prices prove that no step of these ops takes less than {}\n", format_seconds(*bound));
   }
@@ -106,8 +103,9 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
     document["predicted_ms"] = timeline.step_seconds * 1e3;
     document["stall_ms"] = timeline.stall_seconds * 1e3;
     document["locality"] = locality_json(locality);
-    document["parts_ms"] = policy ? nlohmann::json() : breakdown_json(parts);
+    document["parts_ms"] = parts ? breakdown_json(*parts) : nlohmann::json();
     if (policy) document["policy"] = policy_timeline_json(*policy);
+    if (dtr) document["policy"] = dtr_step_json(*dtr);
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
   }
   if (!arguments.trace.empty()) {

@@ -122,7 +122,7 @@ void print_summary(const StepLog& log, const Run& run, const TrainSummary& summa
   Fields fields = summary_fields(log, summary, run.plan.predicted_step_seconds);
   if (locality) fields.emplace_back("locality", describe_locality(locality->step) + " (last step)");
   fields.emplace_back("peak resident", fmt::format("{} (fast arena {})", format_bytes(peak_resident_bytes()),
-                                                   format_bytes(run.plan.arena_bytes[0])));
+                                                   format_bytes(fast_arena_bytes(run.plan))));
   if (!arguments.checkpoint.empty()) fields.emplace_back("checkpoint", arguments.checkpoint);
   if (!arguments.export_onnx.empty()) fields.emplace_back("exported", arguments.export_onnx);
   if (!arguments.save_plan.empty()) fields.emplace_back("plan", arguments.save_plan);

@@ -184,7 +184,7 @@ class Comparison {
 
   // A policy that makes passes, until it has made as many as in its prediction.
   Status settle(Contestant& contestant) {
-    if (!contestant.row.policy) return {};
+    if (!contestant.row.policy || is_dtr(*contestant.row.plan.policy)) return {};
     SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(*contestant.row.plan.policy));
     if (chosen.tuning.scan_period <= 0) return {};
     PolicyActivity& policy = *contestant.row.policy;
@@ -241,10 +241,10 @@ class Comparison {
 
   std::optional<TimeBreakdown> predicted_parts(const Plan& plan) const {
     const Result<Program> program = lower_plan(workload_.graph(), machine_, plan);
-    if (plan.policy || !program.ok()) return std::nullopt;
+    if (!program.ok()) return std::nullopt;
     const auto step = predict_step(workload_.graph(), machine_, profile_, plan, *program);
     if (!step.ok()) return std::nullopt;
-    return break_down(*program, ops_run_again(plan), step->timeline);
+    return step->parts;
   }
 
   float rate_of(std::int64_t step) const { return options_.schedule.rate(options_.learning_rate, step); }

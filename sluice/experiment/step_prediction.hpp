@@ -1,6 +1,7 @@
 // What a step is predicted to take, under a plan or under a policy (policy_run.hpp).
 #pragma once
 
+#include "sluice/sim/dtr_simulator.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 #include "sluice/train/planning.hpp"
 
@@ -9,13 +10,15 @@ namespace sluice {
 struct StepPrediction {
   StepTimes timeline;  // of one step
   Locality locality;
-  std::optional<PolicyTimeline> policy;  // where a policy decides: all steps; the fields above are of the last
+  std::optional<TimeBreakdown> parts;    // nothing where a policy decides, but for dtr
+  std::optional<PolicyTimeline> policy;  // where one does: all steps; the fields above are of the last
+  std::optional<DtrStep> dtr;            // where dtr does
 
   // Of a step in balance.
   Seconds step_seconds() const { return policy ? policy->steady().step_seconds : timeline.step_seconds; }
 };
 
-// `program` is the plan's. Errors: those of predict_policy(); a planner's plan has none.
+// `program` is the plan's. Errors: those of predict_policy() and simulate_dtr(); a planner's plan has none.
 Result<StepPrediction> predict_step(const Graph& graph, const Machine& machine, const Profile& profile,
                                     const Plan& plan, const Program& program);
 

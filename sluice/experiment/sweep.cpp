@@ -7,7 +7,9 @@
 
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
+#include "sluice/policies/policy_settings.hpp"
 #include "sluice/program/program.hpp"
+#include "sluice/sim/dtr_simulator.hpp"
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 #include "sluice/train/policy_run.hpp"
@@ -45,6 +47,14 @@ Status add_policy_prediction(SweepPoint& point, const Graph& graph, const Machin
   point.bytes_in = step.bytes_in();
   point.bytes_out = step.bytes_out();
   point.locality = step.locality();
+  return {};
+}
+
+Status add_dtr_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const CostModel& costs,
+                          const Plan& plan) {
+  SLUICE_ASSIGN(const DtrTimeline timeline, simulate_dtr(graph, costs, machine, plan.policy->fast_bytes));
+  point.step_seconds = timeline.times.step_seconds;
+  point.locality = measure_locality(graph, lower_plan(graph, machine, plan).value(), timeline.times).step;
   return {};
 }
 
@@ -123,7 +133,9 @@ BudgetSweep::PlannedPoint BudgetSweep::predict_own(std::string_view planner, Byt
   }
   if (plan->policy) {
     const CostModel costs(workload_.graph(), profile_, machine_);
-    const Status predicted = add_policy_prediction(point, workload_.graph(), machine_, costs, *plan->policy);
+    const Status predicted = is_dtr(*plan->policy)
+                                 ? add_dtr_prediction(point, workload_.graph(), machine_, costs, *plan)
+                                 : add_policy_prediction(point, workload_.graph(), machine_, costs, *plan->policy);
     if (!predicted.ok()) fail(point, predicted.error());
     point.slowdown = point.step_seconds / baseline_seconds_;
     return {std::move(point), std::nullopt};

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -18,9 +19,16 @@ class BestFitHeap {
   static constexpr Bytes kUnit = 64;
 
   Bytes allocate(Bytes bytes) {
+    const std::optional<Bytes> freed = reuse(bytes);
+    return freed ? *freed : grow(align_up(bytes, kUnit));
+  }
+
+  // The same in freed ranges alone: nothing where none is large enough. A heap of a fixed size is one that begins with
+  // that much freed and only reuses.
+  std::optional<Bytes> reuse(Bytes bytes) {
     bytes = align_up(bytes, kUnit);
     const auto tightest = by_size_.lower_bound({bytes, 0});
-    if (tightest == by_size_.end()) return grow(bytes);
+    if (tightest == by_size_.end()) return std::nullopt;
     const auto [size, offset] = *tightest;
     remove(offset, size);
     if (size > bytes) add(offset + bytes, size - bytes);
@@ -48,6 +56,7 @@ class BestFitHeap {
     add(offset, bytes);
   }
 
+  Bytes largest_freed() const { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
   Bytes end() const { return end_; }  // one past the highest byte ever used
 
  private:

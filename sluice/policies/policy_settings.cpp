@@ -8,6 +8,8 @@
 #include <concepts>
 #include <limits>
 
+#include "sluice/policies/dtr/dtr.hpp"
+
 namespace sluice {
 namespace {
 
@@ -88,7 +90,23 @@ Error error_at(std::string_view place, const std::string& message) {
 
 const PolicyEntry* find_policy_of(std::string_view text) { return find_policy(text.substr(0, text.find(kBetween))); }
 
+bool names_policy(std::string_view text) {
+  return find_policy_of(text) != nullptr || text.substr(0, text.find(kBetween)) == kDtrName;
+}
+
+std::string known_policies() {
+  std::string known;
+  for (const PolicyEntry& each : policies()) known += fmt::format("{}, ", each.name);
+  return known + std::string(kDtrName);
+}
+
+bool is_dtr(const PolicyRequest& request) { return request.name == kDtrName; }
+
 Result<PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes) {
+  if (text == kDtrName) return PolicyRequest{std::string(kDtrName), {}, fast_bytes};
+  if (names_policy(text) && find_policy_of(text) == nullptr) {
+    return bad_input(fmt::format("policy '{}': {} has no settings", text, kDtrName));
+  }
   const PolicyEntry* entry = find_policy_of(text);
   if (entry == nullptr) return unknown_policy(text);
   PolicyRequest request{std::string(entry->name), {}, fast_bytes};

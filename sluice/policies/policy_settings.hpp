@@ -12,11 +12,19 @@
 
 namespace sluice {
 
+// Whether the part ahead of the settings is a policy, dtr among them.
+bool names_policy(std::string_view text);
+std::string known_policies();  // "ial, oim, ..."
+
+// dtr decides over whole values of a step and sees no pages: simulators and executors of its own run it
+// (policies/dtr/dtr.hpp), and find_policy() and choose_policy() do not know it.
+bool is_dtr(const PolicyRequest& request);
+
 // find_policy() of the part ahead of the settings.
 const PolicyEntry* find_policy_of(std::string_view text);
 
 // Reads a text as a request for `fast_bytes` of fast memory. kBadInput for an unknown policy or setting, or a value
-// that cannot be read.
+// that cannot be read. dtr has no settings.
 Result<PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes);
 
 struct ChosenPolicy {

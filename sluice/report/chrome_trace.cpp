@@ -6,6 +6,7 @@
 
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
+#include "sluice/policies/policy_settings.hpp"
 #include "sluice/report/run_record.hpp"
 
 namespace sluice {
@@ -52,7 +53,8 @@ class TraceWriter {
   void add_step(const TracedStep& traced, Seconds start) {
     add_ops(traced, start);
     add_transfers(traced, start);
-    add_counters(traced.trace, start);
+    // What dtr holds is decided in the step, and the residencies of its plan are not what is there.
+    if (!plan_.policy || !is_dtr(*plan_.policy)) add_counters(traced.trace, start);
   }
 
   json finish() {

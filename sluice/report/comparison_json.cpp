@@ -74,7 +74,7 @@ json row_json(const ComparisonRow& row) {
           {"fast_budget_bytes", usable_fast_bytes(row.plan)},
           {"asked_budget_bytes", row.plan.raised_from.value_or(usable_fast_bytes(row.plan))},
           {"budget_raised", row.plan.raised_from.has_value()},
-          {"fast_arena_bytes", row.plan.arena_bytes[0]},
+          {"fast_arena_bytes", fast_arena_bytes(row.plan)},
           {"peak_rss_bytes", row.peak_rss_bytes},
           {"final_loss", row.loss(row.loss_bits.size() - 1)},
           {"losses", losses_of(row)},

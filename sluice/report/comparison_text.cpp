@@ -47,7 +47,7 @@ std::vector<std::string> cells_of(const ComparisonRow& row) {
           mebibytes(row.bytes_out),
           locality_cell(row),
           mebibytes(usable_fast_bytes(row.plan)) + (row.plan.raised_from ? "*" : ""),
-          mebibytes(row.plan.arena_bytes[0]),
+          mebibytes(fast_arena_bytes(row.plan)),
           mebibytes(row.peak_rss_bytes),
           fmt::format("{:.6f}", row.loss(row.loss_bits.size() - 1)),
           row.parameter_hash.substr(0, 8),

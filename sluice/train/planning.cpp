@@ -121,7 +121,7 @@ Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
                            std::string_view planner, const FastBudget& fast, const AccessProfile* accesses,
                            std::shared_ptr<const PlanningWatch> watch) {
-  if (find_policy_of(planner) != nullptr) return plan_for_policy(workload, machine, profile, planner, fast);
+  if (names_policy(planner)) return plan_for_policy(workload, machine, profile, planner, fast);
   SLUICE_ASSIGN(BudgetedRequest asked, resolved_request(workload, machine, profile, planner, fast, accesses));
   asked.request.watch = std::move(watch);
   Result<Plan> plan = make_plan(planner, asked.request);

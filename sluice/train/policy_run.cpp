@@ -4,34 +4,57 @@
 
 #include "sluice/memory/on_host.hpp"
 #include "sluice/policies/policy_settings.hpp"
+#include "sluice/sim/dtr_simulator.hpp"
 
 namespace sluice {
+namespace {
+
+Result<Plan> plan_for_dtr(const Workload& workload, const Machine& machine, const Profile& profile,
+                          const PolicyRequest& request) {
+  SLUICE_ASSIGN(Plan plan, plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true}));
+  const CostModel costs(workload.graph(), profile, machine);
+  SLUICE_ASSIGN(const DtrTimeline timeline, simulate_dtr(workload.graph(), costs, machine, request.fast_bytes));
+  plan.predicted_step_seconds = timeline.times.step_seconds;
+  return plan;
+}
+
+Result<Plan> plan_for_pages(const Workload& workload, const Machine& machine, const Profile& profile,
+                            const PolicyRequest& request) {
+  const Graph& graph = workload.graph();
+  SLUICE_ASSIGN(Plan plan, plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true}));
+  SLUICE_ASSIGN(const PolicyTimeline timeline,
+                predict_policy(request, graph, CostModel(graph, profile, machine), machine));
+  plan.predicted_step_seconds = timeline.steady().step_seconds;
+  return plan;
+}
+
+}  // namespace
 
 Result<Plan> plan_for_policy(const Workload& workload, const Machine& machine, const Profile& profile,
                              std::string_view policy, const FastBudget& fast) {
   SLUICE_RETURN_IF_ERROR(check_on_host(machine, "a policy"));
-  const Graph& graph = workload.graph();
-  SLUICE_ASSIGN(const std::vector<Bytes> budgets, resolve_budgets(graph, machine, policy, fast.size));
+  SLUICE_ASSIGN(const std::vector<Bytes> budgets, resolve_budgets(workload.graph(), machine, policy, fast.size));
   SLUICE_ASSIGN(const PolicyRequest request, parse_policy(policy, budgets[kFastTier]));
-  SLUICE_ASSIGN(Plan plan, plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true}));
-  SLUICE_ASSIGN(const PolicyTimeline timeline,
-                predict_policy(request, graph, CostModel(graph, profile, machine), machine));
+  SLUICE_ASSIGN(Plan plan, is_dtr(request) ? plan_for_dtr(workload, machine, profile, request)
+                                           : plan_for_pages(workload, machine, profile, request));
   plan.planner = policy;
   plan.solver_status = "no plan: a policy";
   plan.policy = request;
-  plan.predicted_step_seconds = timeline.steady().step_seconds;
   return plan;
 }
 
 Bytes usable_fast_bytes(const Plan& plan) { return plan.policy ? plan.policy->fast_bytes : plan.budgets.at(kFastTier); }
 
+Bytes fast_arena_bytes(const Plan& plan) {
+  return plan.policy && is_dtr(*plan.policy) ? plan.policy->fast_bytes : plan.arena_bytes.at(kFastTier);
+}
+
 Status check_is_planner(std::string_view name) {
-  if (find_policy_of(name) == nullptr) return {};
-  return Error{
-      ErrorCode::kBadInput,
-      fmt::format("{} is a policy: it decides as accesses happen and has no plan; see what it does with sluice "
-                  "simulate, train or compare",
-                  name)};
+  if (!names_policy(name)) return {};
+  return Error{ErrorCode::kBadInput,
+               fmt::format("{} is a policy: it decides during the step and has no plan; see what it does with sluice "
+                           "simulate, train or compare",
+                           name)};
 }
 
 }  // namespace sluice

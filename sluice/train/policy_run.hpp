@@ -4,6 +4,9 @@
 // it (exec/policy/policy_executor.hpp). The plan carries the policy (Plan::policy), so that such a run can be handed
 // about like any other; its planner's name is the policy as the user wrote it. Its budgets and arenas are fast-only's:
 // what the run really takes.
+//
+// dtr (policies/dtr/dtr.hpp) takes nothing of fast-only's plan: its run has an arena of the fast memory asked for, and
+// needs no slow tier.
 #pragma once
 
 #include "sluice/exec/policy/policy_executor.hpp"
@@ -12,13 +15,16 @@
 
 namespace sluice {
 
-// Its predicted step is that of predict_policy(), in balance. Errors: those of plan_workload() for fast-only, and of
-// predict_policy().
+// Its predicted step is that of predict_policy(), in balance, or of simulate_dtr(). Errors: those of plan_workload() for
+// fast-only, and of these.
 Result<Plan> plan_for_policy(const Workload& workload, const Machine& machine, const Profile& profile,
                              std::string_view policy, const FastBudget& fast);
 
 // The fast memory that a planner or policy could use.
 Bytes usable_fast_bytes(const Plan& plan);
+
+// The arena that a run under the plan has there.
+Bytes fast_arena_bytes(const Plan& plan);
 
 // kBadInput where a planner is asked for and a policy is named: it has no plan.
 Status check_is_planner(std::string_view name);

@@ -8,6 +8,8 @@
 #include "sluice/data/data_source.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/plan/plan_graph.hpp"
+#include "sluice/policies/policy_settings.hpp"
+#include "sluice/sim/dtr_simulator.hpp"
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice {
@@ -39,17 +41,30 @@ Status Session::start_executor() {
   const PlanGraph step(workload_.graph(), plan_);
   rescheduled_ = step.rescheduled() == nullptr ? nullptr : workload_.compiled->rescheduled(*step.rescheduled());
   under_policy_ = nullptr;
+  under_dtr_ = nullptr;
   forget_unused_kernels();
   return_free_memory();  // planning and lowering took more than steps do: before the arena is there too
   if (plan_.policy) {
-    SLUICE_ASSIGN(std::unique_ptr<PolicyExecutor> executor,
-                  PolicyExecutor::create(compiled(), machine_, program_, plan_.budgets, *plan_.policy));
-    under_policy_ = executor.get();
-    executor_ = std::move(executor);
+    SLUICE_RETURN_IF_ERROR(start_policy());
   } else {
     SLUICE_ASSIGN(executor_, Executor::create(compiled(), machine_, program_, plan_.budgets));
   }
   parameters_ = std::make_unique<ParameterAccess>(compiled(), *executor_);
+  return {};
+}
+
+Status Session::start_policy() {
+  if (is_dtr(*plan_.policy)) {
+    SLUICE_ASSIGN(std::unique_ptr<DtrExecutor> executor,
+                  DtrExecutor::create(compiled(), machine_, plan_.policy->fast_bytes));
+    under_dtr_ = executor.get();
+    executor_ = std::move(executor);
+    return {};
+  }
+  SLUICE_ASSIGN(std::unique_ptr<PolicyExecutor> executor,
+                PolicyExecutor::create(compiled(), machine_, program_, plan_.budgets, *plan_.policy));
+  under_policy_ = executor.get();
+  executor_ = std::move(executor);
   return {};
 }
 
@@ -88,6 +103,7 @@ Result<StepOutcome> Session::run_step(std::int64_t step, float learning_rate) {
 }
 
 std::vector<std::pair<std::string, double>> Session::policy_figures() const {
+  if (under_dtr_ != nullptr) return under_dtr_->figures();
   if (under_policy_ == nullptr) return {};
   return under_policy_->figures();
 }
@@ -117,7 +133,9 @@ Status Session::restart(const ParkedTensors& parked) {
 Result<ValidationResult> Session::validate(std::int64_t batches) {
   SLUICE_CHECK(evaluator_ != nullptr && executor_ != nullptr, "the session was made for validation and is not over");
   SLUICE_ASSIGN(const ParkedTensors parked, park());
-  SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, plan_, parked, batches));
+  Plan training = plan_;
+  if (under_policy_ == nullptr) training.budgets.at(kFastTier) = usable_fast_bytes(plan_);  // else fast-only's
+  SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, training, parked, batches));
   SLUICE_RETURN_IF_ERROR(restart(parked));
   return result;
 }
@@ -144,6 +162,7 @@ Locality Session::locality(const StepTimes& last) const {
 }
 
 std::optional<TimeBreakdown> Session::breakdown(const StepTimes& step) const {
+  if (under_dtr_ != nullptr) return break_down(under_dtr_->last_step(), step.step_seconds);
   if (under_policy_ != nullptr) return std::nullopt;
   return break_down(program_, ops_run_again(plan_), step);
 }

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "sluice/exec/executor.hpp"
+#include "sluice/exec/policy/dtr_executor.hpp"
 #include "sluice/exec/policy/policy_executor.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/sim/locality.hpp"
@@ -59,10 +60,11 @@ class Session : public Training {
 
   // What the ops of `last`, the last step, found in fast memory.
   Locality locality(const StepTimes& last) const;
-  // Where the time of a step of this session went; nothing under a policy, which has no plan of transfers.
+  // Where the time of a step of this session, under dtr the last one, went; nothing under other policies, which have no
+  // plan of transfers.
   std::optional<TimeBreakdown> breakdown(const StepTimes& step) const;
 
-  // Policy::figures() of all steps; empty under a plan.
+  // Policy::figures() or DtrExecutor::figures() of all steps; empty under a plan.
   std::vector<std::pair<std::string, double>> policy_figures() const;
 
   const Plan& plan() const { return plan_; }
@@ -75,6 +77,7 @@ class Session : public Training {
   Session(Workload& workload, const Machine& machine, const Plan& plan, const SessionOptions& options)
       : workload_(workload), machine_(machine), plan_(plan), options_(options) {}
   Status start_executor();
+  Status start_policy();
   CompiledGraph& compiled() const { return rescheduled_ ? *rescheduled_ : *workload_.compiled; }
   Result<ParkedTensors> park();  // and end the executor
   Status restart(const ParkedTensors& parked);
@@ -93,6 +96,7 @@ class Session : public Training {
   std::vector<TensorId> losses_;
   std::unique_ptr<Executor> executor_;
   const PolicyExecutor* under_policy_ = nullptr;  // executor_, where the plan is a policy's
+  const DtrExecutor* under_dtr_ = nullptr;        // executor_, where the policy is dtr
   std::unique_ptr<ParameterAccess> parameters_;
 };
 

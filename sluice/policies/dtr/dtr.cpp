@@ -1,0 +1,266 @@
+#include "sluice/policies/dtr/dtr.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/policies/dtr/evicted_classes.hpp"
+#include "sluice/policies/dtr/value_places.hpp"
+
+namespace sluice {
+namespace {
+
+class RunningStep {
+ public:
+  RunningStep(const StepValues& step, const std::vector<std::optional<Bytes>>& persistent, Interval<Bytes> room,
+              DtrDriver& driver)
+      : step_(step),
+        persistent_(persistent),
+        room_(room),
+        driver_(driver),
+        places_(step.values, room),
+        classes_(step.values.size()),
+        costs_(step.values.size(), 0),
+        last_used_(step.values.size(), 0) {
+    for (ValueId id = 0; id < static_cast<ValueId>(step.values.size()); ++id) {
+      if (value(id).maker == kBeforeTheStep) places_.put(id, *persistent[as_index(value(id).tensor)]);
+    }
+  }
+
+  Result<DtrStep> run() {
+    for (op_ = 0; op_ < static_cast<OpIndex>(step_.first.size()); ++op_) {
+      SLUICE_RETURN_IF_ERROR(run_op(step_.first[as_index(op_)], Form::kFirst));
+      let_go();
+    }
+    done_.most_bytes = room_.begin + places_.most_used();
+    return done_;
+  }
+
+  const ValuePlaces& places() const { return places_; }
+
+ private:
+  enum class Form { kFirst, kAgain };
+
+  // Where an op finds room for an output, and what becomes of it behind the op.
+  struct Output {
+    Bytes offset = 0;
+    ValueId overwritten = -1;  // the input whose room it takes
+    bool lies_there = false;   // the value is resident already, and is written with the bits that it has
+  };
+
+  const StepValue& value(ValueId id) const { return step_.values[as_index(id)]; }
+
+  std::array<std::span<const ValueId>, 2> neighbours(ValueId id) const {
+    return {step_.made_of[as_index(id)], step_.makes[as_index(id)]};
+  }
+
+  // Operands at hand and locked, room for what it makes, the op itself.
+  Status run_op(const OpRun& run, Form form) {
+    for (const ValueId input : run.inputs) {
+      if (!places_.resident(input)) SLUICE_RETURN_IF_ERROR(make_again(input));
+      places_.lock(input);
+    }
+    std::vector<Bytes> operands;
+    for (const ValueId input : run.inputs) operands.push_back(places_.offset(input));
+    SLUICE_ASSIGN(const std::vector<Output> outputs, find_room(run, form, operands));
+    for (const Output& output : outputs) operands.push_back(output.offset);
+    SLUICE_ASSIGN(const Seconds seconds, driver_.run(run.slot, operands));
+    spend(seconds, form);
+    for (const ValueId input : run.inputs) {
+      last_used_[as_index(input)] = clock_;
+      places_.unlock(input);
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) settle(run.outputs[i], outputs[i], seconds, form);
+    return {};
+  }
+
+  void spend(Seconds seconds, Form form) {
+    clock_ += seconds;
+    (form == Form::kFirst ? done_.computation : done_.recomputation) += seconds;
+  }
+
+  Status make_again(ValueId id) {
+    SLUICE_CHECK(value(id).evictable, "only what can be made again is evicted");
+    if (++done_.runs_again > kMostRunsAgain * static_cast<std::int64_t>(step_.first.size())) return too_much_again();
+    return run_op(step_.again[as_index(value(id).maker)], Form::kAgain);
+  }
+
+  // `operands`: of the inputs; an input that has to be copied before it is overwritten moves there.
+  Result<std::vector<Output>> find_room(const OpRun& run, Form form, std::vector<Bytes>& operands) {
+    std::vector<Output> outputs;
+    for (const ValueId id : run.outputs) {
+      const auto before = std::ranges::find(run.inputs, value(id).tensor,
+                                            [&](ValueId input) { return value(input).tensor; });
+      if (before != run.inputs.end()) {
+        SLUICE_ASSIGN(outputs.emplace_back(), overwrite(run, *before, id, form, operands));
+      } else if (places_.resident(id)) {
+        outputs.push_back({.offset = places_.offset(id), .lies_there = true});
+      } else {
+        SLUICE_ASSIGN(const Bytes offset, allocate(id));
+        outputs.push_back({.offset = offset});
+      }
+    }
+    return outputs;
+  }
+
+  // An op that waits for a value holds it: who overwrites it meanwhile takes a copy.
+  Result<Output> overwrite(const OpRun& run, ValueId input, ValueId output, Form form, std::vector<Bytes>& operands) {
+    const auto own_locks = std::ranges::count(run.inputs, input);
+    if (places_.locks(input) == own_locks) return Output{.offset = places_.offset(input), .overwritten = input};
+    SLUICE_ASSIGN(const Bytes copy, allocate(output));
+    spend(driver_.copy(places_.offset(input), copy, value(input).bytes), form);
+    for (std::size_t i = 0; i < run.inputs.size(); ++i) {
+      if (run.inputs[i] == input) operands[i] = copy;
+    }
+    return Output{.offset = copy};
+  }
+
+  void settle(ValueId id, const Output& output, Seconds seconds, Form form) {
+    costs_[as_index(id)] = seconds;
+    last_used_[as_index(id)] = clock_;
+    if (output.overwritten >= 0) {
+      places_.leave(output.overwritten);
+      join_evicted(output.overwritten);
+    }
+    if (output.lies_there) return;
+    const bool kept = form == Form::kFirst || (value(id).evictable && value(id).needed_until >= op_);
+    if (!kept || places_.resident(id)) {
+      places_.give_back(id, output.offset);
+      return;
+    }
+    if (classes_.holds(id)) classes_.remove(id);
+    places_.put(id, output.offset);
+  }
+
+  Result<Bytes> allocate(ValueId id) {
+    if (value(id).persistent) return *persistent_[as_index(value(id).tensor)];
+    while (true) {
+      if (const std::optional<Bytes> offset = places_.allocate(id)) return *offset;
+      const std::optional<ValueId> victim = least_worth_keeping();
+      if (!victim) return no_room(id);
+      ++done_.evictions;
+      done_.evicted_bytes += value(*victim).bytes;
+      evict(*victim);
+    }
+  }
+
+  // The paper's h, smallest first; of equals the value made first.
+  std::optional<ValueId> least_worth_keeping() {
+    std::optional<ValueId> least;
+    double least_h = std::numeric_limits<double>::infinity();
+    for (const ValueId id : places_.evictable()) {
+      if (places_.locks(id) > 0) continue;
+      const double h = worth_keeping(id);
+      if (least && (h > least_h || (h == least_h && id > *least))) continue;
+      least = id;
+      least_h = h;
+    }
+    return least;
+  }
+
+  double worth_keeping(ValueId id) {
+    const Seconds cost = costs_[as_index(id)] + classes_.cost_around(neighbours(id));
+    const double stale_bytes = static_cast<double>(value(id).bytes) * (clock_ - last_used_[as_index(id)]);
+    return stale_bytes > 0 ? cost / stale_bytes : std::numeric_limits<double>::infinity();
+  }
+
+  void evict(ValueId id) {
+    places_.remove(id);
+    join_evicted(id);
+  }
+
+  void join_evicted(ValueId id) {
+    if (!value(id).evictable) return;
+    classes_.add(id, costs_[as_index(id)], neighbours(id));
+    driver_.evicted(id);
+  }
+
+  // Behind an op: what nobody needs any more goes for good, and what no op of the step reads any more is evicted.
+  void let_go() {
+    for (const ValueId id : step_.last_needed[as_index(op_)]) {
+      if (classes_.holds(id)) classes_.remove(id);
+      if (places_.resident(id)) places_.remove(id);
+    }
+    for (const auto* operands : {&step_.first[as_index(op_)].inputs, &step_.first[as_index(op_)].outputs}) {
+      for (const ValueId id : *operands) {
+        if (value(id).evictable && value(id).last_use == op_ && places_.resident(id)) evict(id);
+      }
+    }
+  }
+
+  Error no_room(ValueId id) const {
+    const Bytes held = places_.used();
+    return {ErrorCode::kInfeasible,
+            fmt::format("dtr has no room for {} ({}) at op {} ({} of {}), and nothing else can go: of a budget of {}, "
+                        "parameters and what is like them take {}, values in use or that cannot be made again {}, and "
+                        "the {} that are free lie in pieces of {} at most; raise --fast",
+                        tensor_name(id), format_bytes(value(id).bytes), op_name(), op_, step_.first.size(),
+                        format_bytes(room_.end), format_bytes(room_.begin), format_bytes(held),
+                        format_bytes(places_.free()), format_bytes(places_.largest_hole()))};
+  }
+
+  Error too_much_again() const {
+    return {ErrorCode::kInfeasible,
+            fmt::format("dtr gives up at op {} ({} of {}): it has run ops {} times again, {} for each op of the step, "
+                        "in a budget of {}, where each makes others go; raise --fast",
+                        op_name(), op_, step_.first.size(), done_.runs_again - 1, kMostRunsAgain,
+                        format_bytes(room_.end))};
+  }
+
+  const std::string& op_name() const { return step_.kernels.graph.op(op_).name; }
+  const std::string& tensor_name(ValueId id) const { return step_.kernels.graph.tensor(value(id).tensor).name; }
+
+  const StepValues& step_;
+  const std::vector<std::optional<Bytes>>& persistent_;  // by tensor
+  Interval<Bytes> room_;
+  DtrDriver& driver_;
+  ValuePlaces places_;
+  EvictedClasses classes_;
+  std::vector<Seconds> costs_;      // by value: of its op's last run
+  std::vector<Seconds> last_used_;  // by value, on the clock
+  Seconds clock_ = 0;
+  OpIndex op_ = 0;  // of the step, that runs or waits
+  DtrStep done_;
+};
+
+}  // namespace
+
+std::vector<std::pair<std::string, double>> figures_of(const DtrStep& step) {
+  return {{"evictions", static_cast<double>(step.evictions)}, {"ops made again", static_cast<double>(step.runs_again)}};
+}
+
+Result<Dtr> Dtr::create(const Graph& step, Bytes budget) {
+  Dtr dtr(find_step_values(step), align_down(budget, BestFitHeap::kUnit));
+  dtr.offsets_.resize(dtr.kernels().graph.tensors().size());
+  for (TensorId tensor = 0; tensor < step.tensor_count(); ++tensor) {
+    if (!is_persistent(step.tensor(tensor).role)) continue;
+    dtr.offsets_[as_index(tensor)] = dtr.persistent_bytes_;
+    dtr.persistent_bytes_ += align_up(step.tensor(tensor).bytes, BestFitHeap::kUnit);
+  }
+  if (dtr.persistent_bytes_ < dtr.budget_) return dtr;
+  return Error{ErrorCode::kInfeasible,
+               fmt::format("dtr keeps parameters and what is like them in memory: these take {}, and the budget is {}; "
+                           "raise --fast",
+                           format_bytes(dtr.persistent_bytes_), format_bytes(budget))};
+}
+
+Result<DtrStep> Dtr::run_step(DtrDriver& driver) {
+  const auto is_result = [&](const StepValue& value) {
+    return !value.persistent && value.last_use == static_cast<OpIndex>(values_.first.size());
+  };
+  for (const StepValue& value : values_.values) {
+    if (is_result(value)) offsets_[as_index(value.tensor)].reset();
+  }
+  RunningStep running(values_, offsets_, {persistent_bytes_, budget_}, driver);
+  SLUICE_ASSIGN(const DtrStep done, running.run());
+  for (ValueId id = 0; id < static_cast<ValueId>(values_.values.size()); ++id) {
+    const StepValue& value = values_.values[as_index(id)];
+    if (is_result(value)) offsets_[as_index(value.tensor)] = running.places().offset(id);
+  }
+  return done;
+}
+
+}  // namespace sluice
