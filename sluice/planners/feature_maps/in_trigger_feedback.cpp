@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kEarlier = 0.05;   // of the copy's time: the paper's
 constexpr int kMostEarlier = 20;    // times at once: the whole of it
-constexpr int kPatience = 6;        // steps that are no faster
+constexpr int kStepsWithoutGain = 6;        // steps that are no faster
 constexpr Seconds kNoticed = 1e-5;  // what an op waits, to have waited
 
 }  // namespace
@@ -41,7 +41,7 @@ void InTriggerFeedback::observe(const StepObservation& observation) {
     since_better_ = 0;
   }
   const std::vector<std::size_t> late = late_maps(observation.stalls);
-  const bool over = late.empty() || since_better_ >= kPatience || steps_ >= most_steps_;
+  const bool over = late.empty() || since_better_ >= kStepsWithoutGain || steps_ >= most_steps_;
   done_ = over || !move_triggers(late);
 }
 

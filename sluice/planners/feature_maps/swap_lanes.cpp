@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/plan/rooms.hpp"
 
 namespace sluice {
 
