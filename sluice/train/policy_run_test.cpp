@@ -83,6 +83,42 @@ TEST_F(PolicyRunTest, EveryPolicyTrainsToTheSameBits) {
   }
 }
 
+// dtr has an arena of what it is given, whatever the budget, and makes the more again the less that is.
+TEST_F(PolicyRunTest, DtrTrainsToTheSameBitsInEveryBudget) {
+  const Plan fast = plan("fast-only").value();
+  const std::string expected = hash_after(fast, 2);
+  Seconds shorter = 0;
+  for (const char* budget : {"100%", "70%", "50%"}) {
+    SCOPED_TRACE(budget);
+    const auto under = plan("dtr", budget);
+    ASSERT_TRUE(under.ok()) << under.error().message;
+    EXPECT_TRUE(verify_plan(workload_.graph(), machine_, *under).empty());
+    EXPECT_EQ(fast_arena_bytes(*under), usable_fast_bytes(*under));
+    EXPECT_LE(usable_fast_bytes(*under), fast.budgets[kFastTier]);
+    EXPECT_GE(under->predicted_step_seconds, shorter);
+    shorter = under->predicted_step_seconds;
+    auto session = Session::create(workload_, machine_, *under, {}).value();
+    for (int step = 0; step < 2; ++step) ASSERT_TRUE(session->run_step(step, 0.05F).ok());
+    EXPECT_EQ(session->hash_parameters().value(), expected);
+    const auto last = session->run_step(2, 0.05F).value().trace;
+    const TimeBreakdown parts = session->breakdown(last).value();
+    EXPECT_NEAR(parts.step(), last.step_seconds, 1e-9);
+    EXPECT_EQ(parts.recomputation > 0, session->policy_figures()[1].second > 0);
+    EXPECT_DOUBLE_EQ(session->locality(last).step.by_bytes(), 1);
+  }
+  EXPECT_GT(shorter, fast.predicted_step_seconds);
+}
+
+TEST_F(PolicyRunTest, DtrNeedsNoSlowTierAndSaysWhatDoesNotFit) {
+  machine_ = *make_machine({.threads = 1});
+  EXPECT_TRUE(plan("dtr", "60%").ok());
+  const auto too_small = plan("dtr", "5%");
+  ASSERT_FALSE(too_small.ok());
+  EXPECT_EQ(too_small.error().code, ErrorCode::kInfeasible);
+  EXPECT_THAT(too_small.error().message, HasSubstr("raise --fast"));
+  EXPECT_THAT(plan("dtr:page=4KiB", "60%").error().message, HasSubstr("dtr has no settings"));
+}
+
 TEST_F(PolicyRunTest, SettingsGoWithTheName) {
   const Plan coarse = plan("um:page=256KiB").value();
   EXPECT_EQ(coarse.planner, "um:page=256KiB");
@@ -116,6 +152,8 @@ TEST_F(PolicyRunTest, OnlyAddressableTiersAreUsedInPlaceAndOnlyEmulatedOnesRun) 
 TEST(PolicyNames, AreNotPlanners) {
   EXPECT_TRUE(check_is_planner("sentinel").ok());
   EXPECT_THAT(check_is_planner("ial").error().message, HasSubstr("no plan"));
+  EXPECT_THAT(check_is_planner("dtr").error().message, HasSubstr("no plan"));
+  EXPECT_EQ(find_planner("dtr"), nullptr);
   for (const PlannerEntry& entry : planners()) EXPECT_EQ(find_policy(entry.name), nullptr) << entry.name;
 }
 

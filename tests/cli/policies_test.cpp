@@ -56,6 +56,47 @@ TEST(PoliciesTest, CompareRunsThemToTheSameBits) {
   }
 }
 
+TEST(PoliciesTest, DtrMakesAgainInsteadOfMoving) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> tiny{"resnet20", "--batch", "8", "--threads", "1", "--fast", "60%"};
+  const auto tiny_with = [&](const std::string& command, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{command};
+    arguments.insert(arguments.end(), tiny.begin(), tiny.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_sluice(arguments);
+  };
+  const CommandResult simulated = tiny_with(
+      "simulate", {"--planner", "dtr", "--json", folder.file("out.json"), "--trace", folder.file("trace.json")});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.errors;
+  EXPECT_THAT(simulated.output, AllOf(HasSubstr("made again"), HasSubstr("recomputation")));
+  const json document = json::parse(read_text(folder.file("out.json")));
+  EXPECT_GT(document["policy"]["figures"]["ops made again"].get<double>(), 0);
+  EXPECT_GT(document["parts_ms"]["recomputation"].get<double>(), 0);
+  EXPECT_LE(document["policy"]["most_bytes"].get<long>(), document["fast_arena_bytes"].get<long>());
+  EXPECT_FALSE(json::parse(read_text(folder.file("trace.json"))).empty());
+
+  const CommandResult compared =
+      tiny_with("compare", {"--planners", "dtr", "--steps", "4", "--json", folder.file("compared.json")});
+  ASSERT_EQ(compared.exit_code, 0) << compared.errors;
+  const json rows = json::parse(read_text(folder.file("compared.json")))["results"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1]["parameter_hash"], rows[0]["parameter_hash"]);
+  EXPECT_EQ(rows[1]["bytes_in"], 0);
+  EXPECT_EQ(rows[1]["fast_arena_bytes"], rows[1]["fast_budget_bytes"]) << "the budget is all that it has";
+  EXPECT_GT(rows[1]["policy"]["figures"]["evictions"].get<double>(), 0);
+
+  const CommandResult refused = tiny_with("plan", {"--planner", "dtr"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("has no plan"));
+  std::vector<std::string> little = tiny;
+  little.back() = "10%";
+  little.insert(little.begin(), "train");
+  little.insert(little.end(), {"--steps", "1", "--planner", "dtr"});
+  const CommandResult infeasible = run_sluice(little);
+  EXPECT_NE(infeasible.exit_code, 0);
+  EXPECT_THAT(infeasible.errors, AllOf(HasSubstr("dtr"), HasSubstr("raise --fast")));
+}
+
 TEST(PoliciesTest, AreRefusedWithTheReason) {
   const auto errors_of = [](const std::vector<std::string>& arguments) {
     const CommandResult result = run_sluice(arguments);
