@@ -328,6 +328,8 @@ because a process for each planner holds all of the model in this machine's 24 G
     autotm_*_8to1) autotm "$1" "$(model_in "$1")" 11.1% 1 ;;
     autotm_*_4to1) autotm "$1" "$(model_in "$1")" 20% 2 ;;
     autotm_*_1to1) autotm "$1" "$(model_in "$1")" 50% 2 ;;
+    every_planner)  # not among all: takes hours; goes on where it was interrupted
+      keep "$1" benchmarks/every_planner.py --spill-dir "$spill" --json "$out/$1.json" ;;
     smallest_budgets) keep "$1" benchmarks/smallest_budgets.py --spill-dir "$spill" --json "$out/$1.json" ;;
     finer_resnet50_b16) keep "$1" "$sluice" compare resnet50 --batch 16 --fast 4% --smallest-feasible --finer-slices 4 --planners sentinel,joint \
       --steps 5 --spill-dir "$spill" --json "$out/$1.json" ;;

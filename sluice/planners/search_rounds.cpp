@@ -20,11 +20,11 @@ SearchRound round_of(const std::vector<Seconds>& steps) {
 void note_rounds(Plan& plan, const std::vector<SearchRound>& rounds, std::string_view name) {
   for (std::size_t i = 0; i < rounds.size(); i = 2 * i + 1) {
     const SearchRound& each = rounds[i];
-    plan.planner_config.emplace_back(
-        fmt::format("{}_{}", name, i + 1),
-        each.feasible == 0 ? "none has room"
-                           : fmt::format("worst {:.6f}, average {:.6f}, best {:.6f}, {} with room", each.worst,
-                                         each.average, each.best, each.feasible));
+    plan.planner_config.emplace_back(fmt::format("{}_{}", name, i + 1),
+                                     each.feasible == 0
+                                         ? "none has room"
+                                         : fmt::format("worst {:.6f}, average {:.6f}, best {:.6f}, {} with room",
+                                                       each.worst, each.average, each.best, each.feasible));
   }
 }
 

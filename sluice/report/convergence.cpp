@@ -16,7 +16,7 @@ constexpr std::size_t kMostPoints = 60;  // of a curve: more would run into each
 struct Curve {
   const char* name;
   std::size_t colour;
-  Seconds SearchRound::* seconds;
+  Seconds SearchRound::*seconds;
 };
 constexpr std::array kCurves{Curve{"worst", 1, &SearchRound::worst}, Curve{"average", 2, &SearchRound::average},
                              Curve{"best", 0, &SearchRound::best}};
@@ -55,9 +55,9 @@ std::string convergence_picture(const std::vector<SearchRound>& rounds, std::str
     for (const std::size_t i : drawn_rounds(rounds.size(), every)) {
       if (rounds[i].feasible == 0) continue;
       const double milliseconds = rounds[i].*curve.seconds * 1e3;
-      series.points.push_back({static_cast<double>(i + 1), milliseconds,
-                               fmt::format("round {}: {} {:.3f} ms, {} with room", i + 1, curve.name, milliseconds,
-                                           rounds[i].feasible)});
+      series.points.push_back(
+          {static_cast<double>(i + 1), milliseconds,
+           fmt::format("round {}: {} {:.3f} ms, {} with room", i + 1, curve.name, milliseconds, rounds[i].feasible)});
     }
     panel.series.push_back(std::move(series));
   }

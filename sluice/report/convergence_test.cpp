@@ -38,8 +38,9 @@ TEST(Convergence, PictureHasThreeCurvesWithNamesAndUnits) {
   const std::string svg = convergence_picture(falling_rounds(5), "home", "a < b");
   EXPECT_EQ(testing::xml_problem(svg), "");
   EXPECT_EQ(testing::label_problem(svg), "");
-  for (const char* text : {">worst</text>", ">average</text>", ">best</text>", "a &lt; b", ", ms", ">round of the search<", "How the search of home converged",
-                           "<title>round 2: average 1500.000 ms, 3 with room</title>"}) {
+  for (const char* text :
+       {">worst</text>", ">average</text>", ">best</text>", "a &lt; b", ", ms", ">round of the search<",
+        "How the search of home converged", "<title>round 2: average 1500.000 ms, 3 with room</title>"}) {
     EXPECT_THAT(svg, HasSubstr(text));
   }
   EXPECT_EQ(points_in(svg), 15);
