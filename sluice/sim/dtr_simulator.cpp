@@ -20,7 +20,7 @@ class SimulatedOps final : public DtrDriver {
     return seconds;
   }
 
-  Seconds copy(Bytes /*from*/, Bytes /*to*/, Bytes bytes) override {
+  Seconds move(Bytes /*from*/, Bytes /*to*/, Bytes bytes) override {
     Seconds seconds = 0;
     for (const BytesPerSecond bandwidth : {fast_.read_bandwidth, fast_.write_bandwidth}) {
       if (bandwidth > 0) seconds += static_cast<double>(bytes) / bandwidth;

@@ -75,10 +75,10 @@ class RematerializingExecutor final : public DtrExecutor, private DtrDriver {
     return end - begin;
   }
 
-  Seconds copy(Bytes from, Bytes to, Bytes bytes) override {
+  Seconds move(Bytes from, Bytes to, Bytes bytes) override {
     const Seconds begin = now();
     std::byte* base = storages_.base(kFastTier);
-    std::memcpy(base + to, base + from, as_index(bytes));
+    std::memmove(base + to, base + from, as_index(bytes));
     return now() - begin;
   }
 
@@ -109,8 +109,7 @@ class RematerializingExecutor final : public DtrExecutor, private DtrDriver {
 };
 
 Status check_processors(const Graph& graph, const Machine& machine) {
-  const bool elsewhere =
-      std::ranges::any_of(graph.ops(), [](const Op& op) { return op.processor != kMainProcessor; });
+  const bool elsewhere = std::ranges::any_of(graph.ops(), [](const Op& op) { return op.processor != kMainProcessor; });
   if (!elsewhere && machine.tier(kFastTier).kind != TierKind::kGpu) return {};
   return Error{ErrorCode::kUnsupported,
                fmt::format("{} runs a step on the main processor of a host alone; leave out {}", kDtrName,
@@ -124,7 +123,8 @@ Result<std::unique_ptr<DtrExecutor>> DtrExecutor::create(CompiledGraph& compiled
   SLUICE_RETURN_IF_ERROR(check_processors(compiled.graph(), machine));
   SLUICE_ASSIGN(Dtr dtr, Dtr::create(compiled.graph(), fast_bytes));
   std::unique_ptr<CompiledGraph> kernels = compiled.rescheduled(dtr.kernels());
-  SLUICE_ASSIGN(TierStorages storages, TierStorages::open(machine, std::vector{align_down(fast_bytes, kTensorAlignment)}));
+  SLUICE_ASSIGN(TierStorages storages,
+                TierStorages::open(machine, std::vector{align_down(fast_bytes, kTensorAlignment)}));
   return std::unique_ptr<DtrExecutor>(std::make_unique<RematerializingExecutor>(
       compiled.graph(), std::move(dtr), std::move(kernels), std::move(storages), machine.links.size()));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/policies/dtr/evicted_classes.hpp"
@@ -44,11 +45,10 @@ class RunningStep {
  private:
   enum class Form { kFirst, kAgain };
 
-  // Where an op finds room for an output, and what becomes of it behind the op.
-  struct Output {
-    Bytes offset = 0;
-    ValueId overwritten = -1;  // the input whose room it takes
-    bool lies_there = false;   // the value is resident already, and is written with the bits that it has
+  // Where the operands of an op lie that is about to run.
+  struct Rooms {
+    std::vector<ValueId> read_at;  // by input: itself, or the output that has a copy of it to overwrite
+    std::vector<ValueId> made_in;  // by output: itself, or the input that it overwrites
   };
 
   const StepValue& value(ValueId id) const { return step_.values[as_index(id)]; }
@@ -57,23 +57,31 @@ class RunningStep {
     return {step_.made_of[as_index(id)], step_.makes[as_index(id)]};
   }
 
-  // Operands at hand and locked, room for what it makes, the op itself.
+  // What it reads is at hand and locked, what it makes has room and is locked; then the op itself.
   Status run_op(const OpRun& run, Form form) {
-    for (const ValueId input : run.inputs) {
-      if (!places_.resident(input)) SLUICE_RETURN_IF_ERROR(make_again(input));
-      places_.lock(input);
-    }
+    SLUICE_RETURN_IF_ERROR(bring(run.inputs));
+    SLUICE_ASSIGN(const Rooms rooms, find_room(run));
     std::vector<Bytes> operands;
-    for (const ValueId input : run.inputs) operands.push_back(places_.offset(input));
-    SLUICE_ASSIGN(const std::vector<Output> outputs, find_room(run, form, operands));
-    for (const Output& output : outputs) operands.push_back(output.offset);
+    for (const auto* values : {&rooms.read_at, &rooms.made_in}) {
+      for (const ValueId id : *values) operands.push_back(places_.offset(id));
+    }
     SLUICE_ASSIGN(const Seconds seconds, driver_.run(run.slot, operands));
     spend(seconds, form);
     for (const ValueId input : run.inputs) {
       last_used_[as_index(input)] = clock_;
       places_.unlock(input);
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i) settle(run.outputs[i], outputs[i], seconds, form);
+    for (std::size_t i = 0; i < run.outputs.size(); ++i) settle(run.outputs[i], rooms.made_in[i], seconds, form);
+    return {};
+  }
+
+  // In the order in which they were made first: what is made of much is missed before the rest is held for it.
+  Status bring(std::vector<ValueId> inputs) {
+    std::ranges::sort(inputs);
+    for (const ValueId input : inputs) {
+      if (!places_.resident(input)) SLUICE_RETURN_IF_ERROR(make_again(input));
+      places_.lock(input);
+    }
     return {};
   }
 
@@ -88,63 +96,88 @@ class RunningStep {
     return run_op(step_.again[as_index(value(id).maker)], Form::kAgain);
   }
 
-  // `operands`: of the inputs; an input that has to be copied before it is overwritten moves there.
-  Result<std::vector<Output>> find_room(const OpRun& run, Form form, std::vector<Bytes>& operands) {
-    std::vector<Output> outputs;
+  Result<Rooms> find_room(const OpRun& run) {
+    Rooms rooms{.read_at = run.inputs, .made_in = run.outputs};
     for (const ValueId id : run.outputs) {
-      const auto before = std::ranges::find(run.inputs, value(id).tensor,
-                                            [&](ValueId input) { return value(input).tensor; });
-      if (before != run.inputs.end()) {
-        SLUICE_ASSIGN(outputs.emplace_back(), overwrite(run, *before, id, form, operands));
-      } else if (places_.resident(id)) {
-        outputs.push_back({.offset = places_.offset(id), .lies_there = true});
-      } else {
-        SLUICE_ASSIGN(const Bytes offset, allocate(id));
-        outputs.push_back({.offset = offset});
+      if (places_.resident(id)) places_.lock(id);  // it is made with the bits that it has
+    }
+    for (const std::size_t i : largest_first(run.outputs)) {
+      const ValueId id = run.outputs[i];
+      if (places_.resident(id)) continue;
+      const std::optional<ValueId> overwritten = overwritten_by(run, id);
+      if (overwritten && places_.locks(*overwritten) == std::ranges::count(run.inputs, *overwritten)) {
+        rooms.made_in[i] = *overwritten;
+        continue;
       }
+      SLUICE_RETURN_IF_ERROR(allocate(id));
+      if (!overwritten) continue;
+      // An op that waits for it holds it: who overwrites it meanwhile takes a copy.
+      spend(driver_.move(places_.offset(*overwritten), places_.offset(id), value(id).bytes), Form::kAgain);
+      std::erase(empty_, id);
+      std::ranges::replace(rooms.read_at, *overwritten, id);
     }
-    return outputs;
+    empty_.clear();
+    return rooms;
   }
 
-  // An op that waits for a value holds it: who overwrites it meanwhile takes a copy.
-  Result<Output> overwrite(const OpRun& run, ValueId input, ValueId output, Form form, std::vector<Bytes>& operands) {
-    const auto own_locks = std::ranges::count(run.inputs, input);
-    if (places_.locks(input) == own_locks) return Output{.offset = places_.offset(input), .overwritten = input};
-    SLUICE_ASSIGN(const Bytes copy, allocate(output));
-    spend(driver_.copy(places_.offset(input), copy, value(input).bytes), form);
-    for (std::size_t i = 0; i < run.inputs.size(); ++i) {
-      if (run.inputs[i] == input) operands[i] = copy;
+  std::optional<ValueId> overwritten_by(const OpRun& run, ValueId output) const {
+    for (const ValueId input : run.inputs) {
+      if (value(input).tensor == value(output).tensor) return input;
     }
-    return Output{.offset = copy};
+    return std::nullopt;
   }
 
-  void settle(ValueId id, const Output& output, Seconds seconds, Form form) {
+  // Positions. The largest needs the largest hole, before the others lie in it.
+  std::vector<std::size_t> largest_first(const std::vector<ValueId>& ids) const {
+    std::vector<std::size_t> order(ids.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return value(ids[i]).bytes; });
+    return order;
+  }
+
+  void settle(ValueId id, ValueId made_in, Seconds seconds, Form form) {
     costs_[as_index(id)] = seconds;
     last_used_[as_index(id)] = clock_;
-    if (output.overwritten >= 0) {
-      places_.leave(output.overwritten);
-      join_evicted(output.overwritten);
-    }
-    if (output.lies_there) return;
-    const bool kept = form == Form::kFirst || (value(id).evictable && value(id).needed_until >= op_);
-    if (!kept || places_.resident(id)) {
-      places_.give_back(id, output.offset);
-      return;
+    if (made_in != id) {
+      places_.put(id, places_.leave(made_in));
+      join_evicted(made_in);
+    } else {
+      places_.unlock(id);
     }
     if (classes_.holds(id)) classes_.remove(id);
-    places_.put(id, output.offset);
+    if (form == Form::kAgain && value(id).needed_until < op_) places_.remove(id);
   }
 
-  Result<Bytes> allocate(ValueId id) {
-    if (value(id).persistent) return *persistent_[as_index(value(id).tensor)];
-    while (true) {
-      if (const std::optional<Bytes> offset = places_.allocate(id)) return *offset;
-      const std::optional<ValueId> victim = least_worth_keeping();
-      if (!victim) return no_room(id);
-      ++done_.evictions;
-      done_.evicted_bytes += value(*victim).bytes;
-      evict(*victim);
+  // Puts the value somewhere and locks it.
+  Status allocate(ValueId id) {
+    std::optional<Bytes> offset;
+    if (value(id).persistent) offset = persistent_[as_index(value(id).tensor)];
+    while (!offset) {
+      offset = places_.allocate(id);
+      if (offset) break;
+      if (const std::optional<ValueId> victim = least_worth_keeping()) {
+        ++done_.evictions;
+        done_.evicted_bytes += value(*victim).bytes;
+        evict(*victim);
+      } else if (places_.has_bytes_for(id)) {
+        move_together();
+      } else {
+        return no_room(id);
+      }
     }
+    places_.put(id, *offset);
+    places_.lock(id);
+    empty_.push_back(id);
+    return {};
+  }
+
+  void move_together() {
+    const auto move = [&](ValueId id, Bytes from, Bytes to) {
+      if (std::ranges::find(empty_, id) != empty_.end()) return;
+      spend(driver_.move(from, to, value(id).bytes), Form::kAgain);
+      done_.moved_bytes += value(id).bytes;
+    };
+    places_.move_together(move);
   }
 
   // The paper's h, smallest first; of equals the value made first.
@@ -203,11 +236,11 @@ class RunningStep {
   }
 
   Error too_much_again() const {
-    return {ErrorCode::kInfeasible,
-            fmt::format("dtr gives up at op {} ({} of {}): it has run ops {} times again, {} for each op of the step, "
-                        "in a budget of {}, where each makes others go; raise --fast",
-                        op_name(), op_, step_.first.size(), done_.runs_again - 1, kMostRunsAgain,
-                        format_bytes(room_.end))};
+    return {
+        ErrorCode::kInfeasible,
+        fmt::format("dtr gives up at op {} ({} of {}): it has run ops {} times again, {} for each op of the step, "
+                    "in a budget of {}, where each makes others go; raise --fast",
+                    op_name(), op_, step_.first.size(), done_.runs_again - 1, kMostRunsAgain, format_bytes(room_.end))};
   }
 
   const std::string& op_name() const { return step_.kernels.graph.op(op_).name; }
@@ -221,6 +254,7 @@ class RunningStep {
   EvictedClasses classes_;
   std::vector<Seconds> costs_;      // by value: of its op's last run
   std::vector<Seconds> last_used_;  // by value, on the clock
+  std::vector<ValueId> empty_;      // rooms of the next op's outputs, which hold nothing yet
   Seconds clock_ = 0;
   OpIndex op_ = 0;  // of the step, that runs or waits
   DtrStep done_;

@@ -11,8 +11,9 @@
 // Ours, beside the paper: a step is a graph, so it is known which values can be made again for as long as they are
 // needed (step_values.hpp; others are never evicted), and which nobody can need any more (these leave the
 // neighbourhoods; it stands for the paper's banishing). An op in place that runs again overwrites its operand if nobody
-// who waits holds it, else a copy. Room is real: addresses of a best-fit heap, and an allocation that has the bytes but
-// no hole evicts on.
+// who waits holds it, else a copy. What an op misses is made in the order in which it was made first, so that less is held
+// meanwhile. Room is real: addresses of a best-fit heap, and an allocation that has the bytes but no hole evicts on; when
+// nothing more can go, what is there is moved together.
 //
 // Dtr decides and keeps the books; its driver runs ops and says how long they took. Dtr has no clock, no thread and no
 // randomness of its own: its time is the sum of these durations, and equal answers give equal decisions. Each step begins
@@ -50,8 +51,8 @@ class DtrDriver {
   // it took.
   virtual Result<Seconds> run(OpIndex slot, std::span<const Bytes> operands) = 0;
 
-  // Copies a value from one place to another.
-  virtual Seconds copy(Bytes from, Bytes to, Bytes bytes) = 0;
+  // Copies a value to another place, which may overlap the one where it is, and returns how long it took.
+  virtual Seconds move(Bytes from, Bytes to, Bytes bytes) = 0;
 
   // A value that may still be needed has lost its room, to make room or because its last use is over.
   virtual void evicted(ValueId /*value*/) {}
@@ -60,11 +61,12 @@ class DtrDriver {
 // What a step came to.
 struct DtrStep {
   Seconds computation = 0;      // ops that ran for the first time
-  Seconds recomputation = 0;    // ops that ran again, and copies for them
+  Seconds recomputation = 0;    // ops that ran again, and what copies took
   std::int64_t evictions = 0;   // to make room
   std::int64_t runs_again = 0;  // ops
   Bytes evicted_bytes = 0;
-  Bytes most_bytes = 0;  // that values and workspaces took at once
+  Bytes moved_bytes = 0;  // of values moved together
+  Bytes most_bytes = 0;   // that values and workspaces took at once
 };
 
 // Its counts by name, as policies give theirs.

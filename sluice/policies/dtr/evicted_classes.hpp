@@ -39,12 +39,12 @@ class EvictedClasses {
   Node root(Node node);
   void join(Node a, Node b);
 
-  std::vector<Node> node_of_;      // by value; an eviction makes a new one
-  std::vector<Seconds> cost_of_;   // by value: its share of its class
-  std::vector<Node> parents_;      // by node; a root is its own
-  std::vector<Seconds> sums_;      // by root
+  std::vector<Node> node_of_;          // by value; an eviction makes a new one
+  std::vector<Seconds> cost_of_;       // by value: its share of its class
+  std::vector<Node> parents_;          // by node; a root is its own
+  std::vector<Seconds> sums_;          // by root
   std::vector<std::int32_t> members_;  // by root: nodes below it
-  std::vector<Node> roots_;        // of the running cost_around()
+  std::vector<Node> roots_;            // of the running cost_around()
 };
 
 }  // namespace sluice

@@ -116,12 +116,21 @@ class ValueFinder {
     if (each.maker < 0 || each.persistent || role == Role::kOutput || role == Role::kWorkspace) return kNever;
     const OpRun& again = found_.again[as_index(each.maker)];
     if (std::ranges::find(again.outputs, id) == again.outputs.end()) return kNever;
+    if (overwrites(again) && !overwrites(again, id)) return kNever;
     OpIndex until = kForGood;
     for (const ValueId read : again.inputs) {
       const bool own = value(read).maker == each.maker;  // statistics, which the op itself has made
       until = std::min(until, own ? overwritten(read) : at_hand_until_[as_index(read)]);
     }
     return until;
+  }
+
+  // Whether it writes the value, or any, in place of one that it reads.
+  bool overwrites(const OpRun& run, ValueId output) {
+    return std::ranges::any_of(run.inputs, [&](ValueId input) { return value(input).tensor == value(output).tensor; });
+  }
+  bool overwrites(const OpRun& run) {
+    return std::ranges::any_of(run.outputs, [&](ValueId output) { return overwrites(run, output); });
   }
 
   void find_needs() {
@@ -171,9 +180,9 @@ class ValueFinder {
   const Graph& given_;
   const Graph& graph_;
   const std::vector<OpIndex>& kept_;
-  std::vector<ValueId> now_;              // by tensor: what it holds
-  std::vector<OpIndex> overwritten_;      // by value: the op that writes something else in its place
-  std::vector<OpIndex> at_hand_until_;    // by value: the last op for which it is there or can be made again
+  std::vector<ValueId> now_;            // by tensor: what it holds
+  std::vector<OpIndex> overwritten_;    // by value: the op that writes something else in its place
+  std::vector<OpIndex> at_hand_until_;  // by value: the last op for which it is there or can be made again
   StepValues found_;
 };
 

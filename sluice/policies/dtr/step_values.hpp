@@ -12,6 +12,8 @@
 // itself, down to values that stay: parameters, the step's input, what runs once only. So a value can be made again until
 // the first op that overwrites one of those. It *may be evicted* if that is not before its last use; then it is never
 // missed for good. What stays is held until nobody can need it any more, not even to make something else again.
+// Of an op in place only what overwrites is evicted, not what it makes beside that: it would have to run beside its own
+// result.
 //
 // Ops of the graph that only make again what an op before has made (value_numbers.hpp) are left out: when to do that is
 // decided while the step runs. "Op k" is the k-th of those that are left.
@@ -49,11 +51,11 @@ struct StepValues {
   // Of the given graph. Slot k runs op k; those behind the ops run them again.
   Rescheduled kernels;
   std::vector<StepValue> values;
-  std::vector<OpRun> first;                         // by op
-  std::vector<OpRun> again;                         // by op; without outputs where it never runs again
-  std::vector<std::vector<ValueId>> made_of;        // by value that may be evicted: others of the kind that its op reads
-  std::vector<std::vector<ValueId>> makes;          // the same edges from the other end
-  std::vector<std::vector<ValueId>> last_needed;    // by op: values with that needed_until
+  std::vector<OpRun> first;                       // by op
+  std::vector<OpRun> again;                       // by op; without outputs where it never runs again
+  std::vector<std::vector<ValueId>> made_of;      // by value that may be evicted: others of the kind that its op reads
+  std::vector<std::vector<ValueId>> makes;        // the same edges from the other end
+  std::vector<std::vector<ValueId>> last_needed;  // by op: values with that needed_until
 
   bool is_first(OpIndex slot) const { return static_cast<std::size_t>(slot) < first.size(); }
 };

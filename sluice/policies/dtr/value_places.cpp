@@ -5,12 +5,8 @@
 namespace sluice {
 
 ValuePlaces::ValuePlaces(const std::vector<StepValue>& values, Interval<Bytes> room)
-    : values_(values),
-      heap_bytes_(room.length()),
-      offset_(values.size()),
-      locks_(values.size(), 0),
-      place_in_list_(values.size(), 0) {
-  if (heap_bytes_ > 0) heap_.free(room.begin, heap_bytes_);
+    : values_(values), room_(room), offset_(values.size()), locks_(values.size(), 0), place_in_list_(values.size(), 0) {
+  if (!room.empty()) heap_.free(room.begin, room.length());
 }
 
 Bytes ValuePlaces::size(ValueId value) const {
@@ -49,6 +45,22 @@ Bytes ValuePlaces::leave(ValueId value) {
     evictable_.pop_back();
   }
   return offset;
+}
+
+void ValuePlaces::move_together(const std::function<void(ValueId, Bytes, Bytes)>& move) {
+  std::vector<ValueId> in_order;
+  for (ValueId value = 0; value < static_cast<ValueId>(values_.size()); ++value) {
+    if (resident(value) && !values_[position(value)].persistent) in_order.push_back(value);
+  }
+  std::ranges::sort(in_order, {}, [&](ValueId value) { return offset(value); });
+  Bytes end = room_.begin;
+  for (const ValueId value : in_order) {
+    if (offset(value) != end) move(value, offset(value), end);
+    offset_[position(value)] = end;
+    end += size(value);
+  }
+  heap_ = BestFitHeap();
+  if (end < room_.end) heap_.free(end, room_.end - end);
 }
 
 }  // namespace sluice

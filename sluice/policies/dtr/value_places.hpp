@@ -4,6 +4,7 @@
 // Not thread-safe.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -37,9 +38,15 @@ class ValuePlaces {
   // Resident, and of the kind that may be evicted; some may be locked.
   const std::vector<ValueId>& evictable() const { return evictable_; }
 
+  // Whether the bytes are there, if perhaps not in one piece.
+  bool has_bytes_for(ValueId value) const { return size(value) <= free(); }
+  // Moves everything to the low end, in the order in which it lies; what is free is one piece then. `move` is told which
+  // value goes from where to where.
+  void move_together(const std::function<void(ValueId, Bytes, Bytes)>& move);
+
   Bytes used() const { return used_; }  // of the heap
   Bytes most_used() const { return most_used_; }
-  Bytes free() const { return heap_bytes_ - used_; }
+  Bytes free() const { return room_.length() - used_; }
   Bytes largest_hole() const { return heap_.largest_freed(); }
 
  private:
@@ -47,8 +54,8 @@ class ValuePlaces {
   Bytes size(ValueId value) const;
 
   const std::vector<StepValue>& values_;
+  Interval<Bytes> room_;
   BestFitHeap heap_;
-  Bytes heap_bytes_;
   Bytes used_ = 0;
   Bytes most_used_ = 0;
   std::vector<std::optional<Bytes>> offset_;  // by value

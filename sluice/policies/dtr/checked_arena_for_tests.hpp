@@ -1,0 +1,81 @@
+// A driver for Dtr that holds labels instead of bytes: which value lies where. It checks that every op reads the values
+// that the graph's order has it read, from inside the budget, and that nothing writes over what somebody reads later:
+// a label that is overwritten, even in part, is gone. It keeps a list of what happened.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/policies/dtr/dtr.hpp"
+
+namespace sluice::testing {
+
+class CheckedArena final : public DtrDriver {
+ public:
+  // `costs`: by op of the given graph.
+  CheckedArena(const Dtr& dtr, std::vector<Seconds> costs) : dtr_(dtr), costs_(std::move(costs)) {
+    for (ValueId id = 0; id < static_cast<ValueId>(step().values.size()); ++id) {
+      const StepValue& value = step().values[as_index(id)];
+      if (value.maker == kBeforeTheStep) write(id, *dtr.offset_of(value.tensor));
+    }
+    for (const auto* runs : {&step().first, &step().again}) {
+      for (const OpRun& run : *runs) {
+        if (!run.outputs.empty()) run_of_[run.slot] = &run;
+      }
+    }
+  }
+
+  Result<Seconds> run(OpIndex slot, std::span<const Bytes> operands) override {
+    const OpRun& run = *run_of_.at(slot);
+    for (std::size_t i = 0; i < run.inputs.size(); ++i) {
+      EXPECT_TRUE(holds(operands[i], run.inputs[i])) << "slot " << slot << " reads " << name(run.inputs[i]);
+    }
+    for (std::size_t i = 0; i < run.outputs.size(); ++i) write(run.outputs[i], operands[run.inputs.size() + i]);
+    const OpIndex op = dtr_.kernels().op_of[as_index(slot)];
+    events_.push_back(fmt::format("{}{}", step().is_first(slot) ? "" : "again ", op));
+    return costs_[as_index(op)];
+  }
+
+  Seconds move(Bytes from, Bytes to, Bytes bytes) override {
+    const auto [id, end] = labels_.at(from);
+    EXPECT_EQ(end - from, bytes);
+    write(id, to);
+    ++moves_;
+    return 0.5;
+  }
+
+  void evicted(ValueId value) override { events_.push_back("evict " + name(value)); }
+
+  const std::vector<std::string>& events() const { return events_; }
+  int moves() const { return moves_; }
+  bool holds(Bytes offset, ValueId id) const {
+    const auto at = labels_.find(offset);
+    return at != labels_.end() && at->second.first == id;
+  }
+
+ private:
+  const StepValues& step() const { return dtr_.values(); }
+  std::string name(ValueId id) const { return dtr_.kernels().graph.tensor(step().values[as_index(id)].tensor).name; }
+
+  void write(ValueId id, Bytes offset) {
+    const Bytes end = offset + step().values[as_index(id)].bytes;
+    EXPECT_GE(offset, 0);
+    EXPECT_LE(end, dtr_.budget()) << name(id);
+    std::erase_if(labels_, [&](const auto& label) { return label.first < end && label.second.second > offset; });
+    labels_[offset] = {id, end};
+  }
+
+  const Dtr& dtr_;
+  std::vector<Seconds> costs_;
+  std::map<OpIndex, const OpRun*> run_of_;                // by slot
+  std::map<Bytes, std::pair<ValueId, Bytes>> labels_;     // by first byte: the value and its end
+  std::vector<std::string> events_;
+  int moves_ = 0;
+};
+
+}  // namespace sluice::testing
