@@ -117,6 +117,9 @@ TEST_F(PolicyRunTest, DtrNeedsNoSlowTierAndSaysWhatDoesNotFit) {
   EXPECT_EQ(too_small.error().code, ErrorCode::kInfeasible);
   EXPECT_THAT(too_small.error().message, HasSubstr("raise --fast"));
   EXPECT_THAT(plan("dtr:page=4KiB", "60%").error().message, HasSubstr("dtr has no settings"));
+  Plan from_file = plan("dtr", "60%").value();
+  from_file.policy->settings = {{"page", 4096}};
+  EXPECT_THAT(Session::create(workload_, machine_, from_file, {}).error().message, HasSubstr("/policy/settings"));
 }
 
 TEST_F(PolicyRunTest, SettingsGoWithTheName) {

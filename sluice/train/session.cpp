@@ -55,6 +55,7 @@ Status Session::start_executor() {
 
 Status Session::start_policy() {
   if (is_dtr(*plan_.policy)) {
+    if (!plan_.policy->settings.empty()) return bad_input("/policy/settings: dtr has none");
     SLUICE_ASSIGN(std::unique_ptr<DtrExecutor> executor,
                   DtrExecutor::create(compiled(), machine_, plan_.policy->fast_bytes));
     under_dtr_ = executor.get();

@@ -47,6 +47,38 @@ TEST_P(FamiliesTest, SameBitsOverPlannersBudgetsAndTiers) {
   EXPECT_GE(moving, 4) << "too few combinations could be planned for this test to mean much";
 }
 
+// dtr decides by the times that ops take while it runs, so a tight budget may do in one run and not in the next.
+TEST_P(FamiliesTest, SameBitsUnderDtr) {
+  Workload workload = test_workload(GetParam().options);
+  const Machine machine = test_machine(1, {"file"});
+  const TrainedRun expected =
+      train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kFamilySteps, 0.01F);
+  int trained = 0;
+  for (const std::string fast : {"100%", "85%", "70%", "55%"}) {
+    SCOPED_TRACE(fast);
+    const Result<Plan> plan = test_plan(workload, machine, "dtr", fast);
+    if (!plan.ok()) {
+      EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible) << plan.error().message;
+      continue;
+    }
+    const auto session = Session::create(workload, machine, *plan, {}).value();
+    std::vector<float> losses;
+    for (std::int64_t step = 0; step < kFamilySteps; ++step) {
+      const Result<StepOutcome> outcome = session->run_step(step, 0.01F);
+      if (!outcome.ok()) {
+        EXPECT_EQ(outcome.error().code, ErrorCode::kInfeasible) << outcome.error().message;
+        break;
+      }
+      losses.push_back(outcome->loss);
+    }
+    if (losses.size() < kFamilySteps) continue;
+    EXPECT_EQ(testing::bits_of(losses), testing::bits_of(expected.losses));
+    EXPECT_EQ(session->hash_parameters().value(), expected.parameter_hash);
+    ++trained;
+  }
+  EXPECT_GE(trained, 1) << "no budget did";
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, FamiliesTest, ::testing::ValuesIn(small_families()),
                          [](const auto& instance) { return instance.param.name; });
 

@@ -149,7 +149,8 @@ TEST(DtrExecutor, AFailingOpEndsTheStepByName) {
   const auto step = executor->run_step({});
   ASSERT_FALSE(step.ok());
   EXPECT_EQ(step.error().code, ErrorCode::kIo);
-  EXPECT_THAT(step.error().message, HasSubstr(compiled.rescheduled(find_step_values(graph).kernels)->graph().op(4).name));
+  EXPECT_THAT(step.error().message,
+              HasSubstr(compiled.rescheduled(find_step_values(graph).kernels)->graph().op(4).name));
   EXPECT_THAT(executor->run_step({}).error().message, HasSubstr("an earlier step failed"));
 }
 

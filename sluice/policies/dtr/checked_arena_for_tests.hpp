@@ -1,10 +1,9 @@
 // A driver for Dtr that holds labels instead of bytes: which value lies where. It checks that every op reads the values
 // that the graph's order has it read, from inside the budget, and that nothing writes over what somebody reads later:
-// a label that is overwritten, even in part, is gone. It keeps a list of what happened.
+// a label that is overwritten, even in part, is gone. It keeps lists of what happened and of what was wrong.
 #pragma once
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <map>
 #include <string>
@@ -33,7 +32,7 @@ class CheckedArena final : public DtrDriver {
   Result<Seconds> run(OpIndex slot, std::span<const Bytes> operands) override {
     const OpRun& run = *run_of_.at(slot);
     for (std::size_t i = 0; i < run.inputs.size(); ++i) {
-      EXPECT_TRUE(holds(operands[i], run.inputs[i])) << "slot " << slot << " reads " << name(run.inputs[i]);
+      if (!holds(operands[i], run.inputs[i])) fault("slot {} misses {}", slot, name(run.inputs[i]));
     }
     for (std::size_t i = 0; i < run.outputs.size(); ++i) write(run.outputs[i], operands[run.inputs.size() + i]);
     const OpIndex op = dtr_.kernels().op_of[as_index(slot)];
@@ -43,7 +42,7 @@ class CheckedArena final : public DtrDriver {
 
   Seconds move(Bytes from, Bytes to, Bytes bytes) override {
     const auto [id, end] = labels_.at(from);
-    EXPECT_EQ(end - from, bytes);
+    if (end - from != bytes) fault("{} moves with {} bytes", name(id), bytes);
     write(id, to);
     ++moves_;
     return 0.5;
@@ -52,6 +51,7 @@ class CheckedArena final : public DtrDriver {
   void evicted(ValueId value) override { events_.push_back("evict " + name(value)); }
 
   const std::vector<std::string>& events() const { return events_; }
+  const std::vector<std::string>& faults() const { return faults_; }
   int moves() const { return moves_; }
   bool holds(Bytes offset, ValueId id) const {
     const auto at = labels_.find(offset);
@@ -62,19 +62,24 @@ class CheckedArena final : public DtrDriver {
   const StepValues& step() const { return dtr_.values(); }
   std::string name(ValueId id) const { return dtr_.kernels().graph.tensor(step().values[as_index(id)].tensor).name; }
 
+  template <typename... Parts>
+  void fault(fmt::format_string<Parts...> text, Parts&&... parts) {
+    faults_.push_back(fmt::format(text, std::forward<Parts>(parts)...));
+  }
+
   void write(ValueId id, Bytes offset) {
     const Bytes end = offset + step().values[as_index(id)].bytes;
-    EXPECT_GE(offset, 0);
-    EXPECT_LE(end, dtr_.budget()) << name(id);
+    if (offset < 0 || end > dtr_.budget()) fault("{} lies outside of the budget", name(id));
     std::erase_if(labels_, [&](const auto& label) { return label.first < end && label.second.second > offset; });
     labels_[offset] = {id, end};
   }
 
   const Dtr& dtr_;
   std::vector<Seconds> costs_;
-  std::map<OpIndex, const OpRun*> run_of_;                // by slot
-  std::map<Bytes, std::pair<ValueId, Bytes>> labels_;     // by first byte: the value and its end
+  std::map<OpIndex, const OpRun*> run_of_;             // by slot
+  std::map<Bytes, std::pair<ValueId, Bytes>> labels_;  // by first byte: the value and its end
   std::vector<std::string> events_;
+  std::vector<std::string> faults_;
   int moves_ = 0;
 };
 

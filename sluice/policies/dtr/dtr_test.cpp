@@ -16,9 +16,10 @@
 namespace sluice {
 namespace {
 
+using testing::CheckedArena;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
-using testing::CheckedArena;
+using ::testing::IsEmpty;
 
 constexpr Bytes kSlot = 64;
 
@@ -56,6 +57,7 @@ std::vector<std::string> events_of(const Graph& graph, Bytes slots, const std::v
   CheckedArena arena(dtr, costs);
   const Result<DtrStep> done = dtr.run_step(arena);
   EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
+  EXPECT_THAT(arena.faults(), IsEmpty());
   return arena.events();
 }
 
@@ -65,8 +67,8 @@ TEST(Dtr, EvictsTheSmallestHUntilThereIsAHole) {
   DrawnGraph drawn;
   drawn.op({"w"}, "a").op({"w"}, "b").op({"w"}, "c").op({"c"}, "d", 2).op({"d"}, "e").op({"e", "a", "b"}, "loss");
   EXPECT_THAT(events_of(drawn.graph(), 5, {1, 10, 1, 1, 1, 1}),
-              ElementsAreArray({"0", "1", "2", "evict a", "evict b", "3", "evict c", "4", "evict d", "again 0",
-                                "again 1", "5"}));
+              ElementsAreArray(
+                  {"0", "1", "2", "evict a", "evict b", "3", "evict c", "4", "evict d", "again 0", "again 1", "5"}));
 }
 
 // When y wants room the clock is at 13, and h of a and of b is 4 / 5: of equals the first goes. When x does, it is at 113:
@@ -172,6 +174,7 @@ void run_in_every_budget(std::uint64_t seed, Totals& totals) {
     for (int step = 0; step < 2; ++step) {
       CheckedArena arena(*dtr, costs);
       const Result<DtrStep> done = dtr->run_step(arena);
+      EXPECT_THAT(arena.faults(), IsEmpty());
       if (!done.ok()) {
         EXPECT_EQ(done.error().code, ErrorCode::kInfeasible);
         break;
