@@ -45,12 +45,6 @@ class RunningStep {
  private:
   enum class Form { kFirst, kAgain };
 
-  // Where the operands of an op lie that is about to run.
-  struct Rooms {
-    std::vector<ValueId> read_at;  // by input: itself, or the output that has a copy of it to overwrite
-    std::vector<ValueId> made_in;  // by output: itself, or the input that it overwrites
-  };
-
   const StepValue& value(ValueId id) const { return step_.values[as_index(id)]; }
 
   std::array<std::span<const ValueId>, 2> neighbours(ValueId id) const {
@@ -60,9 +54,9 @@ class RunningStep {
   // What it reads is at hand and locked, what it makes has room and is locked; then the op itself.
   Status run_op(const OpRun& run, Form form) {
     SLUICE_RETURN_IF_ERROR(bring(run.inputs));
-    SLUICE_ASSIGN(const Rooms rooms, find_room(run));
+    SLUICE_ASSIGN(const std::vector<ValueId> made_in, find_room(run));
     std::vector<Bytes> operands;
-    for (const auto* values : {&rooms.read_at, &rooms.made_in}) {
+    for (const auto* values : {&run.inputs, &made_in}) {
       for (const ValueId id : *values) operands.push_back(places_.offset(id));
     }
     SLUICE_ASSIGN(const Seconds seconds, driver_.run(run.slot, operands));
@@ -71,7 +65,7 @@ class RunningStep {
       last_used_[as_index(input)] = clock_;
       places_.unlock(input);
     }
-    for (std::size_t i = 0; i < run.outputs.size(); ++i) settle(run.outputs[i], rooms.made_in[i], seconds, form);
+    for (std::size_t i = 0; i < run.outputs.size(); ++i) settle(run.outputs[i], made_in[i], seconds, form);
     return {};
   }
 
@@ -96,28 +90,26 @@ class RunningStep {
     return run_op(step_.again[as_index(value(id).maker)], Form::kAgain);
   }
 
-  Result<Rooms> find_room(const OpRun& run) {
-    Rooms rooms{.read_at = run.inputs, .made_in = run.outputs};
+  // By output: the value in whose place it is made, itself or the input that it overwrites. Nobody who waits holds that
+  // input: it would be an op before this one, and so would all be that it waits for.
+  Result<std::vector<ValueId>> find_room(const OpRun& run) {
+    std::vector<ValueId> made_in = run.outputs;
     for (const ValueId id : run.outputs) {
       if (places_.resident(id)) places_.lock(id);  // it is made with the bits that it has
     }
     for (const std::size_t i : largest_first(run.outputs)) {
       const ValueId id = run.outputs[i];
       if (places_.resident(id)) continue;
-      const std::optional<ValueId> overwritten = overwritten_by(run, id);
-      if (overwritten && places_.locks(*overwritten) == std::ranges::count(run.inputs, *overwritten)) {
-        rooms.made_in[i] = *overwritten;
-        continue;
+      if (const std::optional<ValueId> overwritten = overwritten_by(run, id)) {
+        SLUICE_CHECK(places_.locks(*overwritten) == std::ranges::count(run.inputs, *overwritten),
+                     "what is overwritten is held by the op alone");
+        made_in[i] = *overwritten;
+      } else {
+        SLUICE_RETURN_IF_ERROR(allocate(id));
       }
-      SLUICE_RETURN_IF_ERROR(allocate(id));
-      if (!overwritten) continue;
-      // An op that waits for it holds it: who overwrites it meanwhile takes a copy.
-      spend(driver_.move(places_.offset(*overwritten), places_.offset(id), value(id).bytes), Form::kAgain);
-      std::erase(empty_, id);
-      std::ranges::replace(rooms.read_at, *overwritten, id);
     }
     empty_.clear();
-    return rooms;
+    return made_in;
   }
 
   std::optional<ValueId> overwritten_by(const OpRun& run, ValueId output) const {
