@@ -32,9 +32,9 @@ declare -A home_rows=(
   [mobilenet]="mobilenet_v1 48% 1.20 --image-size 64 --classes 10 --batch 128"
   [plain20]="plain20 36% 0.45 --batch 256"
   [squeezenet]="squeezenet1_1 38% 0.27 --image-size 128 --classes 10 --batch 64"
-  [vgg16]="vgg16 54% 1.01 --image-size 32 --classes 10 --batch 384 --momentum 0"
+  [vgg16]="vgg16 54% 1.01 --image-size 32 --classes 10 --batch 512 --momentum 0"
   [resnet50]="resnet50 49% 0.56 --image-size 128 --classes 10 --batch 16"
-  [inception_v3]="inception_v3 34% 0.49 --classes 10 --batch 16 --momentum 0")
+  [inception_v3]="inception_v3 34% 0.49 --classes 10 --batch 24 --momentum 0")
 home_planners=vdnn,vdnn:all=1,superneurons,capuchin,home,joint
 
 names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32

@@ -192,8 +192,7 @@ Result<DecidedPlan> decide(const PlanRequest& request, const SlowTier& slow) {
   const Measured measured = measure(request, slow, wanted.maps);
   const Bytes slow_room = request.budgets[static_cast<std::size_t>(slow.id)];
   const auto plan_with = [&](Bytes room, bool makes_again) {
-    const std::vector<Decision> decisions =
-        Decisions(request.graph, wanted.maps, measured, room, makes_again).all();
+    const std::vector<Decision> decisions = Decisions(request.graph, wanted.maps, measured, room, makes_again).all();
     return plan_with_fewest(request, wanted, decisions);
   };
   Result<DecidedPlan> plan = plan_with(slow_room, true);

@@ -10,10 +10,10 @@
 namespace sluice {
 namespace {
 
-constexpr double kEarlier = 0.05;   // of the copy's time: the paper's
-constexpr int kMostEarlier = 20;    // times at once: the whole of it
-constexpr int kStepsWithoutGain = 6;        // steps that are no faster
-constexpr Seconds kNoticed = 1e-5;  // what an op waits, to have waited
+constexpr double kEarlier = 0.05;     // of the copy's time: the paper's
+constexpr int kMostEarlier = 20;      // times at once: the whole of it
+constexpr int kStepsWithoutGain = 6;  // steps that are no faster
+constexpr Seconds kNoticed = 1e-5;    // what an op waits, to have waited
 
 }  // namespace
 

@@ -31,11 +31,11 @@ class SwapLanes {
   std::size_t none() const { return swaps_.size(); }
   Seconds waits(std::size_t further) const;
 
-  std::vector<Swap> swaps_;                              // by map
-  std::vector<std::size_t> by_leaving_, by_needed_;      // maps
-  std::vector<char> swapped_;                            // by map
-  Seconds turn_ = 0;                                     // when the backward pass begins
-  mutable std::vector<Seconds> gone_;                    // by map
+  std::vector<Swap> swaps_;                          // by map
+  std::vector<std::size_t> by_leaving_, by_needed_;  // maps
+  std::vector<char> swapped_;                        // by map
+  Seconds turn_ = 0;                                 // when the backward pass begins
+  mutable std::vector<Seconds> gone_;                // by map
 };
 
 }  // namespace sluice

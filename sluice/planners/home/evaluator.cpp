@@ -29,6 +29,7 @@ PolicyEvaluator::PolicyEvaluator(const PlanRequest& request, const std::vector<F
   find_stages(request, maps, liveness);
   find_others(request.graph, maps, liveness);
   find_making(request, maps);
+  find_held_inputs(request.graph, maps, liveness);
 }
 
 void PolicyEvaluator::find_stages(const PlanRequest& request, const std::vector<FeatureMap>& maps,
@@ -38,6 +39,7 @@ void PolicyEvaluator::find_stages(const PlanRequest& request, const std::vector<
     stages_[as_index(liveness.ranges[maps[i].tensor].begin)].made.push_back(i);
     stages_[as_index(maps[i].last_forward_use)].read_last.push_back(i);
     stages_[as_index(maps[i].first_backward_use)].read_first.push_back(i);
+    maps_[i].read_first = as_index(maps[i].first_backward_use);
     stages_[as_index(liveness.ranges[maps[i].tensor].end - 1)].dies.push_back(i);
     const LayerSpan& before = liveness.spans[liveness.span_of_op[maps[i].first_backward_use] - 1];
     stages_[as_index(std::max(before.ops.begin, maps[i].last_forward_use + 1))].comes.push_back(i);
@@ -87,6 +89,22 @@ void PolicyEvaluator::find_making(const PlanRequest& request, const std::vector<
   }
 }
 
+// What a map is made of again must be there: what the step is given cannot be made again, so it stays.
+void PolicyEvaluator::find_held_inputs(const Graph& graph, const std::vector<FeatureMap>& maps,
+                                       const Liveness& liveness) {
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Interval<OpIndex> life = liveness.ranges[id];
+    const bool given = graph.tensor(id).role == Role::kInput && !life.empty();
+    if (!given) continue;
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      const std::vector<TensorId>& reads = graph.op(maps[i].writer).inputs;
+      if (maps[i].first_backward_use < life.end || std::ranges::find(reads, id) == reads.end()) continue;
+      maps_[i].held.push_back(inputs_.size());
+    }
+    inputs_.push_back({room_for(graph.tensor(id), kFastTier, false).bytes, as_index(life.end)});
+  }
+}
+
 Bytes PolicyEvaluator::least_bytes() const { return std::ranges::max(stages_, {}, &Stage::others).others; }
 
 // One evaluation.
@@ -99,11 +117,14 @@ class PolicyEvaluator::Run {
     scratch.at_hand.assign(policy.size(), 0);
     scratch.leaving.clear();
     scratch.ahead.clear();
+    hold_inputs();
   }
 
   PolicyCost run() {
     excess_ = std::max<Bytes>(0, swapped_bytes() - all_.slow_capacity_);
-    for (const Stage& stage : all_.stages_) {
+    for (std::size_t at = 0; at < all_.stages_.size(); ++at) {
+      const Stage& stage = all_.stages_[at];
+      held_ = held_bytes(at);
       for (const std::size_t map : stage.made) appears(map);
       for (const std::size_t map : stage.comes) fetch(map);
       for (const std::size_t map : stage.read_first) bring(map, stage);
@@ -117,6 +138,26 @@ class PolicyEvaluator::Run {
 
  private:
   bool swaps(std::size_t map) const { return policy_[map] == FeatureMapAction::kSwap; }
+
+  void hold_inputs() {
+    scratch_.held.assign(all_.inputs_.size(), 0);
+    for (std::size_t map = 0; map < policy_.size(); ++map) {
+      if (policy_[map] != FeatureMapAction::kRecompute) continue;
+      for (const std::size_t input : all_.maps_[map].held) {
+        scratch_.held[input] = std::max(scratch_.held[input], all_.maps_[map].read_first);
+      }
+    }
+  }
+
+  // Of inputs that have only what is made again of them to live for.
+  Bytes held_bytes(std::size_t stage) const {
+    Bytes bytes = 0;
+    for (std::size_t input = 0; input < all_.inputs_.size(); ++input) {
+      const bool held = all_.inputs_[input].end <= stage && stage <= scratch_.held[input];
+      bytes += held ? all_.inputs_[input].bytes : 0;
+    }
+    return bytes;
+  }
 
   Bytes swapped_bytes() const {
     Bytes bytes = 0;
@@ -190,6 +231,7 @@ class PolicyEvaluator::Run {
 
   // Lines 3 to 9 of algorithm 2; where the list is empty, what came ahead has come too early.
   void make_room(Bytes others) {
+    others += held_;
     const std::vector<std::size_t>& leaving = scratch_.leaving;
     while (first_ < leaving.size() && (scratch_.gone[leaving[first_]] <= clock_ || memory_ + others > all_.capacity_)) {
       clock_ = std::max(clock_, scratch_.gone[leaving[first_]]);
@@ -205,6 +247,7 @@ class PolicyEvaluator::Run {
   std::size_t first_ = 0;  // of the swap-out list: those before it are gone
   Seconds clock_ = 0, out_free_ = 0, in_free_ = 0;
   Bytes memory_ = 0;
+  Bytes held_ = 0;    // by the stage that runs: of inputs
   Bytes excess_ = 0;  // of what ops needed, over the capacity, added up, and of what is swapped
 };
 

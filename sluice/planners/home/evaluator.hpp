@@ -45,6 +45,7 @@ class PolicyEvaluator {
     std::vector<char> at_hand;         // by map: it lies in fast memory
     std::vector<std::size_t> leaving;  // the swap-out list
     std::vector<std::size_t> ahead;    // fetched and not read since
+    std::vector<std::size_t> held;     // by input: the stage until which it stays
   };
   PolicyCost evaluate(const Policy& policy, Scratch& scratch) const;
 
@@ -63,17 +64,25 @@ class PolicyEvaluator {
     Seconds out = 0, in = 0, again = 0;  // again: its op, and ops whose results are no feature maps
     Bytes beside = 0;                    // of the largest of these ops: its operands that are no feature maps
     std::vector<std::size_t> from;       // maps that these read
+    std::vector<std::size_t> held;       // inputs of the step that these read after their lives
+    std::size_t read_first = 0;          // the stage that reads it first in the backward pass
+  };
+  struct Input {
+    Bytes bytes = 0;
+    std::size_t end = 0;  // of its life: a stage
   };
   class Run;
 
   void find_stages(const PlanRequest& request, const std::vector<FeatureMap>& maps, const Liveness& liveness);
   void find_others(const Graph& graph, const std::vector<FeatureMap>& maps, const Liveness& liveness);
   void find_making(const PlanRequest& request, const std::vector<FeatureMap>& maps);
+  void find_held_inputs(const Graph& graph, const std::vector<FeatureMap>& maps, const Liveness& liveness);
 
   CostModel costs_;
   Bytes capacity_, slow_capacity_;
   std::vector<Stage> stages_;
   std::vector<Map> maps_;
+  std::vector<Input> inputs_;
 };
 
 }  // namespace sluice

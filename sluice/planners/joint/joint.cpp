@@ -1,6 +1,6 @@
 // Our own planner: what is made again, which updates run later, what moves and when.
 //
-// Steps in several orders are drafted, each by prices of memory and links; the three whose drafts are fastest are
+// Steps in several orders, and what home makes again, are drafted, each by prices of memory and links; the three whose drafts are fastest are
 // planned with care (moves.hpp), by sentinel, and by AutoTM's program where ops can use slow memory. The fastest plan of each, and sentinel's of the graph's own order, are
 // judged under noise (finalists.hpp).
 //
@@ -41,6 +41,7 @@ constexpr std::size_t kMostOrders = 4;   // beside the graph's own
 constexpr std::size_t kMostPlanned = 3;  // drafts that are planned with care
 constexpr double kNothing = 1e-6;        // lost by a plan beside which no other is sought, of the compute time
 constexpr double kKeepsUp = 1.01;        // of the time of the moves by prices: what sentinel may take to be asked again
+constexpr double kWorthMoves = 1.1;      // of the fastest plan so far: what home's may take for its order to be planned
 constexpr double kPaysToMakeAgain = 0.99;  // of the bound of the graph's own order, to try it in other orders
 
 // A step to plan: its schedule, and what is known of it.
@@ -125,9 +126,13 @@ class JointSearch {
       if (sentinel->seconds <= (1 + kNothing) * compute_without_repetitions(request_.graph, costs)) return sentinel;
     }
     report(kSentinelDone);
+    std::optional<TimedPlan> swarm = in_place_ ? std::nullopt : if_any(plan_by_swarm(request_));
+    if (swarm) remember(*swarm);
     add_steps();
+    if (swarm && swarm->seconds < kWorthMoves * so_far_->seconds) add_order(swarm->plan.schedule);
     keep_fastest_drafts();
     std::vector<TimedPlan> others = plan_steps();
+    if (swarm) others.push_back(*std::move(swarm));
     if (so_far_ && request_.stopped()) return stopped_early();
     if (!sentinel.ok() && others.empty()) return last_resort(request_, std::move(sentinel));
     return steadiest(request_, sentinel.ok() ? std::optional(*std::move(sentinel)) : std::nullopt, std::move(others));

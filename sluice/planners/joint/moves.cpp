@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view kFirstPlanBy = "sentinel";
 constexpr std::string_view kProgrammedBy = "autotm-sync";
 constexpr std::string_view kMadeAgainBy = "checkmate:seconds=5";
+constexpr std::string_view kSearchedBy = "home:particles=100:iterations=100";
 constexpr std::string_view kEncodedBy = "sentinel:additions=choice+staying+in-place+ahead+prices+lending+encode";
 constexpr std::size_t kMostSearched = 3;  // drafts that the exact search packs
 
@@ -193,15 +194,25 @@ Result<TimedPlan> plan_by_program(const PlanRequest& request) {
   return TimedPlan{std::move(plan), seconds};
 }
 
-Result<TimedPlan> plan_without_moves(const PlanRequest& request) {
-  const ChosenPlanner again = choose_planner(kMadeAgainBy).value();
+namespace {
+
+Result<TimedPlan> plan_by(std::string_view name, const PlanRequest& request) {
+  const ChosenPlanner chosen = choose_planner(name).value();
   PlanRequest asked = request;
-  asked.additions = again.additions;
-  asked.settings = again.settings;
-  SLUICE_ASSIGN(Plan plan, again.entry->plan(asked));
-  plan.planner_config.emplace_back("made_by", again.entry->name);
+  asked.additions = chosen.additions;
+  asked.settings = chosen.settings;
+  asked.watch = nullptr;
+  if (request.watch) asked.watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = request.watch->stop});
+  SLUICE_ASSIGN(Plan plan, chosen.entry->plan(asked));
+  plan.planner_config.emplace_back("made_by", chosen.entry->name);
   const Seconds seconds = simulated_seconds(request, plan);
   return TimedPlan{std::move(plan), seconds};
 }
+
+}  // namespace
+
+Result<TimedPlan> plan_without_moves(const PlanRequest& request) { return plan_by(kMadeAgainBy, request); }
+
+Result<TimedPlan> plan_by_swarm(const PlanRequest& request) { return plan_by(kSearchedBy, request); }
 
 }  // namespace sluice

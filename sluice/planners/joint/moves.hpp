@@ -58,4 +58,7 @@ Result<TimedPlan> plan_by_program(const PlanRequest& request);
 // Checkmate's: everything in fast memory, some of it made again. For slow memory that holds too little to swap to.
 Result<TimedPlan> plan_without_moves(const PlanRequest& request);
 
+// home's: what is kept, moved and made again, chosen together.
+Result<TimedPlan> plan_by_swarm(const PlanRequest& request);
+
 }  // namespace sluice
