@@ -34,7 +34,7 @@ declare -A home_rows=(
   [squeezenet]="squeezenet1_1 38% 0.27 --image-size 128 --classes 10 --batch 64"
   [vgg16]="vgg16 54% 1.01 --image-size 32 --classes 10 --batch 512 --momentum 0"
   [resnet50]="resnet50 49% 0.56 --image-size 128 --classes 10 --batch 16"
-  [inception_v3]="inception_v3 34% 0.49 --classes 10 --batch 24 --momentum 0")
+  [inception_v3]="inception_v3 35% 0.49 --classes 10 --batch 24 --momentum 0")
 home_planners=vdnn,vdnn:all=1,superneurons,capuchin,home,joint
 
 names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b128 resnet32_b128_1GBs vgg16_b32
@@ -47,7 +47,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   "${joint_models[@]/#/joint_}" "${joint_models[@]/#/joint40_}" "${joint_models[@]/#/joint_least_}"
   "${joint_models[@]/#/joint_1GBs_}" "${joint_models[@]/#/joint_slow_host_}" joint_optane joint_onnx_efficientnet_b0 joint_onnx_googlenet
   planners planners_autotm_optane planners_autotm_pcie planners_sentinel_gpu smallest_budgets finer_resnet50_b16 replanning pytorch_joint "${autotm_runs[@]}"
-  home_mobilenet home_plain20 home_squeezenet home_vgg16 home_resnet50 home_inception_v3)
+  largest_batches home_mobilenet home_plain20 home_squeezenet home_vgg16 home_resnet50 home_inception_v3)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -319,6 +319,7 @@ because a process for each planner holds all of the model in this machine's 24 G
     joint_1GBs_*) joint_model "$1" "${1#joint_1GBs_}" --fast 20% --link-bandwidth 1GB/s "${once[@]}" ;;
     joint_slow_host_*) joint_model "$1" "${1#joint_slow_host_}" --fast 20% "${once[@]}" ;;
     joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
+    largest_batches) keep "$1" benchmarks/largest_batches.py --json "$out/$1.json" ;;
     home_*) home_figure "$1" "${1#home_}" ;;
     pytorch_joint) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 bert_base:8 --sluice joint@20% \
       --rivals checkpoint,disk --rounds 3 --warmup 1 --alone 1 --spill-dir "$spill" --json "$out/$1.json" ;;

@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+"""HOME's table 2: the largest batch of each model in a budget, by planner, and its predicted throughput.
+
+    largest_batches.py [MODEL...] [--fast SIZE] [--planners P,...] [--binary BINARY] [--json OUT] [--help]
+
+    largest_batches.py --json largest.json           the paper's six models in 11 GiB: some minutes
+    largest_batches.py plain20 --planners fast-only,home
+
+Each cell is one `sluice max-batch`: bisection on verified plans; op times are measured at three small batches and scaled.
+Nothing large is run: figures are predicted. Images are as large as make a convolution's input as large as on CIFAR-10.
+Shown are batches, each over the one with everything in fast memory, and geometric means over the models that every
+planner can train.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MODELS = {"mobilenet_v1": ["--image-size", "64"], "plain20": [], "squeezenet1_1": ["--image-size", "128"],
+          "vgg16": ["--image-size", "32"], "resnet50": ["--image-size", "128"], "inception_v3": []}
+PLANNERS = "fast-only,vdnn,superneurons,capuchin,home,sentinel,joint"
+NOTHING = "fast-only"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     usage=argparse.SUPPRESS)
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    parser.add_argument("--fast", default="11GiB", help="(default %(default)s)")
+    parser.add_argument("--slow", default="pcie3:512GiB", help="(default %(default)s)")
+    parser.add_argument("--planners", default=PLANNERS, help="(default %(default)s)")
+    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
+    parser.add_argument("--json", help="write the results to this file too")
+    options = parser.parse_args()
+    options.models = options.models or list(MODELS)
+    unknown = [model for model in options.models if model not in MODELS]
+    if unknown:
+        parser.error(f"unknown model {unknown[0]}; known: {', '.join(MODELS)}")
+    return options
+
+
+def largest_batch(options, model, planner, folder):
+    """What max-batch says, or why it says nothing."""
+    answer = os.path.join(folder, "answer.json")
+    command = [options.binary, "max-batch", model, *MODELS[model], "--classes", "10", "--keep-norm-outputs", "--slow",
+               options.slow, "--fast", options.fast, "--planner", planner, "--json", answer]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return {"model": model, "planner": planner, "batch": 0, "reason": done.stderr.strip().splitlines()[-1]}
+    with open(answer) as file:
+        return {**json.load(file), "reason": None}
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def table(rows, planners, models):
+    """By model: batches, and in parentheses over the first planner's."""
+    batch = {(row["model"], row["planner"]): row["batch"] for row in rows}
+    whole = [model for model in models if all(batch[model, planner] for planner in planners)]
+    lines = [["model", *planners]]
+    for model in models:
+        first = batch[model, planners[0]]
+        lines.append([model, *(f"{batch[model, p]} ({batch[model, p] / first:.2f}x)" if batch[model, p] and first else "-"
+                               for p in planners)])
+    if whole:
+        means = [geometric_mean([batch[model, p] / batch[model, planners[0]] for model in whole]) for p in planners]
+        lines.append([f"geometric mean of {len(whole)}", *(f"{mean:.2f}x" for mean in means)])
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
+
+
+def main():
+    options = arguments()
+    planners = options.planners.split(",")
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for model in options.models:
+            for planner in planners:
+                rows.append(largest_batch(options, model, planner, folder))
+                print(f"{model} {planner}: {rows[-1]['batch']} {rows[-1]['reason'] or ''}".rstrip(), file=sys.stderr)
+    print(f"largest batches in {options.fast}, predicted")
+    print(table(rows, planners, options.models))
+    errors = [abs(row["scaling_error"]) for row in rows if row["batch"]]
+    if errors:
+        print(f"op times scaled from small batches: the smaller ones miss the largest by up to {100 * max(errors):.0f} %")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"fast": options.fast, "slow": options.slow, "rows": rows}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
