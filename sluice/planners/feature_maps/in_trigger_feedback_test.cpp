@@ -93,10 +93,12 @@ TEST(InTriggerFeedbackTest, ObservesNoMoreStepsThanItIsTold) {
 
 TEST(Capuchin, CorrectionsMakeStepsFasterAndNeverSlower) {
   int faster = 0;
-  for (const char* model : {"resnet20", "inception_v3", "resnet50"}) {
-    const PlanningProblem problem(merged_model(model, 2, model == std::string("resnet20") ? 32 : 96), "file", 2e9);
+  const std::vector<std::pair<const char*, BytesPerSecond>> steps{
+      {"resnet20", 1e9}, {"resnet20", 2e9}, {"inception_v3", 2e9}, {"resnet50", 1e9}, {"resnet50", 2e9}};
+  for (const auto& [model, link] : steps) {
+    const PlanningProblem problem(merged_model(model, 2, model == std::string("resnet20") ? 32 : 96), "file", link);
     for (const double share : {0.75, 0.9}) {
-      SCOPED_TRACE(std::string(model) + ", " + std::to_string(share));
+      SCOPED_TRACE(std::string(model) + ", " + std::to_string(share) + ", " + std::to_string(link));
       const Result<Plan> plan = make_plan("capuchin", problem.request(share));
       const Result<Plan> without = make_plan("capuchin:corrections=0", problem.request(share));
       ASSERT_EQ(plan.ok(), without.ok());

@@ -73,6 +73,7 @@ TEST(HomeEvaluator, WhatIsSwappedMustHaveRoomInSlowMemory) {
   EXPECT_EQ(step.cost({kSwap, kKeep, kKeep}, 1, 0).excess, step.cost({kSwap, kKeep, kKeep}, 1).excess + kMiB);
 }
 
+// In room for two, the second map cannot come beside the layer before its reader: that one holds the first and the third.
 TEST(HomeEvaluator, FetchesWhenReadWhereThereIsNoRoomAhead) {
   FourLayers step;
   const PolicyCost tight = step.cost({kSwap, kSwap, kKeep}, 2);

@@ -10,9 +10,10 @@
 //
 // Ours, beside the paper: a step is a graph, so it is known which values can be made again for as long as they are
 // needed (step_values.hpp; others are never evicted), and which nobody can need any more (these leave the
-// neighbourhoods; it stands for the paper's banishing). An op in place that runs again overwrites its operand again. What an op misses is made in the order in which it was made first, so that less is held
-// meanwhile. Room is real: addresses of a best-fit heap, and an allocation that has the bytes but no hole evicts on; when
-// nothing more can go, what is there is moved together.
+// neighbourhoods; it stands for the paper's banishing). An op in place that runs again overwrites its operand again. What
+// an op misses is made in the order in which it was made first, so that less is held meanwhile. Room is real: addresses of
+// a best-fit heap, and an allocation that has the bytes but no hole evicts on; when nothing more can go, what is there is
+// moved together.
 //
 // Dtr decides and keeps the books; its driver runs ops and says how long they took. Dtr has no clock, no thread and no
 // randomness of its own: its time is the sum of these durations, and equal answers give equal decisions. Each step begins
