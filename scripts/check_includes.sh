@@ -15,7 +15,7 @@ while IFS='|' read -r room lib includes _; do
 done < <(grep '^[a-z]' "$(dirname "${BASH_SOURCE[0]}")/../cmake/rooms.txt")
 # The command may include all of them, tests a few more: the doubles and generators, and what these are made of.
 allowed[tools]="${!allowed[*]}"
-readonly for_tests="testing testing/op_cases models graph/autodiff graph/rewrite plan/verify program"
+readonly for_tests="testing testing/op_cases testing/random models graph/autodiff graph/rewrite plan/verify program"
 
 # Outside headers that only some places may include: "PATTERN WHERE", both extended regular expressions.
 readonly vendors=(

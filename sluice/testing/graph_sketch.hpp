@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sluice/graph/graph.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice::testing {
 

@@ -8,7 +8,7 @@
 
 #include "sluice/base/random.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/memory/offset_allocator.hpp"
+#include "sluice/memory/offsets/offset_allocator.hpp"
 
 namespace sluice {
 

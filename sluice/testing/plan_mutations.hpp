@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sluice/plan/verify/verifier.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice::testing {
 

@@ -1,8 +1,8 @@
-#include "sluice/memory/offset_minimizer.hpp"
+#include "sluice/memory/offsets/offset_minimizer.hpp"
 
 #include <algorithm>
 
-#include "sluice/memory/offset_search.hpp"
+#include "sluice/memory/offsets/offset_search.hpp"
 
 namespace sluice {
 namespace {

@@ -1,10 +1,10 @@
-#include "sluice/memory/offset_packer.hpp"
+#include "sluice/memory/offsets/offset_packer.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-#include "sluice/memory/offset_search.hpp"
+#include "sluice/memory/offsets/offset_search.hpp"
 
 namespace sluice {
 namespace {

@@ -1,10 +1,10 @@
 // Sound, within the memory, and full where the bytes would be enough.
-#include "sluice/memory/stitched_packing.hpp"
+#include "sluice/memory/offsets/stitched_packing.hpp"
 
 #include <gtest/gtest.h>
 
 #include "sluice/testing/offset_problems.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

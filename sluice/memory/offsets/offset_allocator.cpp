@@ -1,4 +1,4 @@
-#include "sluice/memory/offset_allocator.hpp"
+#include "sluice/memory/offsets/offset_allocator.hpp"
 
 #include <fmt/format.h>
 

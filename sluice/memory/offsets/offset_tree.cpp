@@ -1,4 +1,4 @@
-#include "sluice/memory/offset_tree.hpp"
+#include "sluice/memory/offsets/offset_tree.hpp"
 
 #include <algorithm>
 #include <limits>

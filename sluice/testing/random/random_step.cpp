@@ -1,10 +1,10 @@
-#include "sluice/testing/random_step.hpp"
+#include "sluice/testing/random/random_step.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "sluice/testing/random_plan.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/random_plan.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice::testing {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/memory/offset_allocator.hpp"
+#include "sluice/memory/offsets/offset_allocator.hpp"
 
 namespace sluice {
 

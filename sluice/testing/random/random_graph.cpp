@@ -1,4 +1,4 @@
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 
 #include <fmt/format.h>
 

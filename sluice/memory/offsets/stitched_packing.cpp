@@ -1,4 +1,4 @@
-#include "sluice/memory/stitched_packing.hpp"
+#include "sluice/memory/offsets/stitched_packing.hpp"
 
 #include <algorithm>
 #include <limits>

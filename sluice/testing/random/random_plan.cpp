@@ -1,4 +1,4 @@
-#include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/random/random_plan.hpp"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/rooms.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice::testing {
 namespace {

@@ -16,7 +16,7 @@
 // Deterministic: the effort is counted, not timed, so that plans are the same on every machine.
 #pragma once
 
-#include "sluice/memory/offset_allocator.hpp"
+#include "sluice/memory/offsets/offset_allocator.hpp"
 
 namespace sluice {
 

@@ -8,7 +8,7 @@
 
 #include <functional>
 
-#include "sluice/memory/offset_allocator.hpp"
+#include "sluice/memory/offsets/offset_allocator.hpp"
 
 namespace sluice {
 

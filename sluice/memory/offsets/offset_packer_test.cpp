@@ -1,4 +1,4 @@
-#include "sluice/memory/offset_packer.hpp"
+#include "sluice/memory/offsets/offset_packer.hpp"
 
 #include <gtest/gtest.h>
 

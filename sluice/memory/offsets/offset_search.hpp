@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "sluice/memory/offset_allocator.hpp"
+#include "sluice/memory/offsets/offset_allocator.hpp"
 
 namespace sluice {
 

@@ -24,7 +24,7 @@
 #include <span>
 #include <vector>
 
-#include "sluice/memory/offset_blocks.hpp"
+#include "sluice/memory/offsets/offset_blocks.hpp"
 
 namespace sluice {
 

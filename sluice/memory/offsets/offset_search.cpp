@@ -1,4 +1,4 @@
-#include "sluice/memory/offset_search.hpp"
+#include "sluice/memory/offsets/offset_search.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
-#include "sluice/memory/offset_tree.hpp"
+#include "sluice/memory/offsets/offset_tree.hpp"
 
 namespace sluice {
 namespace {

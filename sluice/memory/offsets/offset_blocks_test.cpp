@@ -1,4 +1,4 @@
-#include "sluice/memory/offset_blocks.hpp"
+#include "sluice/memory/offsets/offset_blocks.hpp"
 
 #include <gtest/gtest.h>
 

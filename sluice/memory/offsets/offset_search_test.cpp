@@ -1,5 +1,5 @@
 // The search against all orders of small problems, and on dissected rectangles, where what fits is known.
-#include "sluice/memory/offset_search.hpp"
+#include "sluice/memory/offsets/offset_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "sluice/base/random.hpp"
-#include "sluice/memory/offset_minimizer.hpp"
-#include "sluice/memory/offset_tree.hpp"
+#include "sluice/memory/offsets/offset_minimizer.hpp"
+#include "sluice/memory/offsets/offset_tree.hpp"
 #include "sluice/testing/offset_problems.hpp"
 
 namespace sluice {

@@ -1,4 +1,4 @@
-#include "sluice/testing/random_schedule.hpp"
+#include "sluice/testing/random/random_schedule.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "sluice/memory/allocation_file.hpp"
+#include "sluice/memory/offsets/allocation_file.hpp"
 
 #include <fmt/format.h>
 
