@@ -64,6 +64,7 @@ run_row() {
 for row in $rows; do
   begin=$SECONDS
   run_row "$row" >"$out/gpu_$row.txt" 2>&1 || echo "gpu.sh: row $row failed" >>"$out/gpu_$row.txt"
+  sed -i -E 's#/[^ "]*/((sluice|tests)/[a-z0-9_/]+\.[ch]pp)#\1#g' "$out/gpu_$row.txt"  # sources by their place in the repository
   echo "== $row ($((SECONDS - begin)) s)"
   tail -n "${LINES_SHOWN:-6}" "$out/gpu_$row.txt" | cut -c1-240
 done

@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "sluice/base/atomic_file.hpp"
-#include "sluice/memory/allocation_file.hpp"
-#include "sluice/memory/offset_minimizer.hpp"
-#include "sluice/memory/offset_search.hpp"
+#include "sluice/memory/offsets/allocation_file.hpp"
+#include "sluice/memory/offsets/offset_minimizer.hpp"
+#include "sluice/memory/offsets/offset_search.hpp"
 #include "sluice/report/charts/box_chart.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"

@@ -14,10 +14,10 @@
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/lane_order.hpp"
 #include "sluice/testing/mixing_graph.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/random_plan.hpp"
-#include "sluice/testing/random_schedule.hpp"
-#include "sluice/testing/random_step.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/random_plan.hpp"
+#include "sluice/testing/random/random_schedule.hpp"
+#include "sluice/testing/random/random_step.hpp"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "sluice/graph/choose.hpp"
 #include "sluice/graph/op_traits.hpp"
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {
 namespace {

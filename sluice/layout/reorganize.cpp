@@ -5,7 +5,7 @@
 
 #include "sluice/base/check.hpp"
 #include "sluice/layout/best_fit_heap.hpp"
-#include "sluice/memory/offset_allocator.hpp"
+#include "sluice/memory/offsets/offset_allocator.hpp"
 
 namespace sluice {
 namespace {

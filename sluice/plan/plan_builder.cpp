@@ -7,8 +7,8 @@
 #include <set>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/memory/offset_packer.hpp"
-#include "sluice/memory/stitched_packing.hpp"
+#include "sluice/memory/offsets/offset_packer.hpp"
+#include "sluice/memory/offsets/stitched_packing.hpp"
 #include "sluice/plan/rooms.hpp"
 
 namespace sluice {

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/memory/offset_packer.hpp"
+#include "sluice/memory/offsets/offset_packer.hpp"
 #include "sluice/plan/plan.hpp"
 
 namespace sluice {

@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "sluice/graph/reschedule.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/random_plan.hpp"
-#include "sluice/testing/random_schedule.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/random_plan.hpp"
+#include "sluice/testing/random/random_schedule.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

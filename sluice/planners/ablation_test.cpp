@@ -11,7 +11,7 @@
 #include "sluice/planners/schedule/intervals.hpp"
 #include "sluice/planners/schedule/moving_units.hpp"
 #include "sluice/testing/program_oracle.hpp"
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {
 namespace {

@@ -10,7 +10,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {
 namespace {

@@ -14,7 +14,7 @@
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 #include "sluice/testing/program_oracle.hpp"
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {
 namespace {

@@ -8,7 +8,7 @@
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/testing/program_oracle.hpp"
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {
 namespace {

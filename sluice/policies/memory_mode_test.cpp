@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 #include <list>
 #include <set>
 
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "sluice/testing/drawn_step.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

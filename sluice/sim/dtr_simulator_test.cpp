@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

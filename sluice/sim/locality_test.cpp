@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "sluice/sim/simulator.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

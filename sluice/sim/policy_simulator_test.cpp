@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "sluice/testing/lane_order.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

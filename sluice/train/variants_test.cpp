@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

@@ -11,8 +11,8 @@
 #include "sluice/base/random.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

@@ -14,7 +14,7 @@
 #include "sluice/policies/step_accesses.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

@@ -12,7 +12,7 @@
 #include "sluice/exec/transfer/throttled_engine.hpp"
 #include "sluice/exec/transfer/transfer_error.hpp"
 #include "sluice/memory/arena.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "sluice/exec/transfer/chunk_coder.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "sluice/exec/transfer/chunk_coder.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

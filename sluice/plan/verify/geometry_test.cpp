@@ -13,9 +13,9 @@
 #include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/program_oracle.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/random_plan.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/random_plan.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

@@ -10,8 +10,8 @@
 #include "sluice/base/random.hpp"
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/value_numbers.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/random_schedule.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/random_schedule.hpp"
 
 namespace sluice {
 namespace {

@@ -7,8 +7,8 @@
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/testing/program_oracle.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "sluice/testing/plan_mutations.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/random_plan.hpp"
 
 namespace sluice {
 namespace {

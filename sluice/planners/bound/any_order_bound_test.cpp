@@ -11,7 +11,7 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
 #include "sluice/sim/plan_costs.hpp"
-#include "sluice/testing/random_schedule.hpp"
+#include "sluice/testing/random/random_schedule.hpp"
 
 namespace sluice {
 namespace {

@@ -9,8 +9,8 @@
 #include "sluice/planners/bound/in_place_costs.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/random_plan.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/random_plan.hpp"
 
 namespace sluice {
 

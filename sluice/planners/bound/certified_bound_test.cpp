@@ -21,9 +21,9 @@
 #include "sluice/program/program.hpp"
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/random_plan.hpp"
-#include "sluice/testing/random_schedule.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/random_plan.hpp"
+#include "sluice/testing/random/random_schedule.hpp"
 
 namespace sluice {
 namespace {

@@ -72,7 +72,8 @@ void PolicyEvaluator::find_making(const PlanRequest& request, const std::vector<
       maps_[i].again += costs_.op_seconds(makers[at]);
       Bytes beside = 0;
       for (const TensorId id : distinct_operands(graph.op(makers[at]))) {
-        const bool counts = map_of[as_index(id)] == none && !is_persistent(graph.tensor(id).role);
+        const Role role = graph.tensor(id).role;  // of inputs: they live, or are held
+        const bool counts = map_of[as_index(id)] == none && !is_persistent(role) && role != Role::kInput;
         beside += counts ? room_for(graph.tensor(id), kFastTier, false).bytes : 0;
       }
       maps_[i].beside = std::max(maps_[i].beside, beside);

@@ -12,7 +12,8 @@
 //   memory of an op   what everything but feature maps takes, and the feature maps that are there
 //   slow memory       all that is swapped: it lies there together when the backward pass begins
 //
-// Cost: linear in ops and maps: a microsecond for ResNet-20. Threads: evaluate() may be called at once from several, each with its own Scratch.
+// Cost: linear in ops and maps: a microsecond for ResNet-20. Threads: evaluate() may be called at once from several, each
+// with its own Scratch.
 #pragma once
 
 #include <optional>

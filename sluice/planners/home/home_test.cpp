@@ -18,7 +18,8 @@ constexpr Seconds kOp = 1e-3;  // of each op; a map of 1 MiB takes 1.05 ms each 
 
 // Four layers forward, each makes a map that only the next one and its own backward layer read.
 struct FourLayers {
-  FourLayers() : graph(testing::step_of_uses({"wr....r.", ".wr..r..", "..wrr..."}, kMiB)) {
+  explicit FourLayers(const std::vector<std::string>& uses = {"wr....r.", ".wr..r..", "..wrr..."})
+      : graph(testing::step_of_uses(uses, kMiB)) {
     for (OpIndex op = 0; op < graph.op_count(); ++op) {
       graph.op(op).phase = op < 4 ? Phase::kForward : Phase::kBackward;
       graph.op(op).attributes = {};
@@ -81,6 +82,17 @@ TEST(HomeEvaluator, FetchesWhenReadWhereThereIsNoRoomAhead) {
   const PolicyCost wide = step.cost({kSwap, kSwap, kKeep}, 3);
   EXPECT_GT(tight.seconds, wide.seconds);
   EXPECT_FALSE(step.cost({kSwap, kSwap, kKeep}, 1).feasible);
+}
+
+// The first tensor is the step's input, which only makes the second one.
+TEST(HomeEvaluator, AnInputStaysForWhatIsMadeOfItAgain) {
+  FourLayers step({"wr......", ".w....r.", "..w..r.."});
+  step.graph.tensor(0).role = Role::kInput;
+  ASSERT_EQ(step.maps.size(), 2U);
+  EXPECT_TRUE(step.cost({kRecompute, kKeep}, 2).feasible);
+  // Without the input, ops 2 to 5 would have room; op 1 reads it anyway, and op 6 makes something of it again.
+  EXPECT_EQ(step.cost({kSwap, kKeep}, 1).excess, kMiB);
+  EXPECT_GE(step.cost({kRecompute, kKeep}, 1).excess, 6 * kMiB);
 }
 
 // On so few maps the swarm finds what trying every policy finds.

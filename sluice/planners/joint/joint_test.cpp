@@ -11,7 +11,7 @@
 #include "sluice/planners/joint/finalists.hpp"
 #include "sluice/planners/joint/list_schedule.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {
 namespace {

@@ -172,28 +172,6 @@ std::optional<TimedPlan> MovesPlanner::plan() {
 
 std::optional<Seconds> MovesPlanner::estimate() { return search_ == nullptr ? std::nullopt : search_->estimate(); }
 
-Result<TimedPlan> plan_by_sentinel(const PlanRequest& request) {
-  const bool encodes = request.additions.has(JointAddition::kEncode);
-  const ChosenPlanner sentinel = choose_planner(encodes ? kEncodedBy : kFirstPlanBy).value();
-  PlanRequest asked = request;
-  asked.additions = sentinel.additions;
-  SLUICE_ASSIGN(Plan plan, sentinel.entry->plan(asked));
-  plan.planner_config.emplace_back("made_by", kFirstPlanBy);
-  const Seconds seconds = simulated_seconds(request, plan);
-  return TimedPlan{std::move(plan), seconds};
-}
-
-Result<TimedPlan> plan_by_program(const PlanRequest& request) {
-  PlanRequest asked = request;
-  asked.additions = AdditionSet::none();
-  asked.watch = nullptr;
-  if (request.watch) asked.watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = request.watch->stop});
-  SLUICE_ASSIGN(Plan plan, find_planner(kProgrammedBy)->plan(asked));
-  plan.planner_config.emplace_back("made_by", kProgrammedBy);
-  const Seconds seconds = simulated_seconds(request, plan);
-  return TimedPlan{std::move(plan), seconds};
-}
-
 namespace {
 
 Result<TimedPlan> plan_by(std::string_view name, const PlanRequest& request) {
@@ -210,6 +188,12 @@ Result<TimedPlan> plan_by(std::string_view name, const PlanRequest& request) {
 }
 
 }  // namespace
+
+Result<TimedPlan> plan_by_sentinel(const PlanRequest& request) {
+  return plan_by(request.additions.has(JointAddition::kEncode) ? kEncodedBy : kFirstPlanBy, request);
+}
+
+Result<TimedPlan> plan_by_program(const PlanRequest& request) { return plan_by(kProgrammedBy, request); }
 
 Result<TimedPlan> plan_without_moves(const PlanRequest& request) { return plan_by(kMadeAgainBy, request); }
 

@@ -13,8 +13,8 @@
 #include "sluice/planners/problem_for_tests.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
 #include "sluice/testing/program_oracle.hpp"
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {
 namespace {

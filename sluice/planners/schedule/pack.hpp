@@ -1,6 +1,6 @@
 // Capacity first, offsets second. Planners only count bytes. Packing then loses some of them to fragmentation, so the
 // planner tries again with less capacity until its schedule packs: by the portfolio, which takes milliseconds, so that
-// many schedules can be compared. What it settles on is worth the exact search (memory/offset_packer.hpp), a few tenths
+// many schedules can be compared. What it settles on is worth the exact search (memory/offsets/offset_packer.hpp), a few tenths
 // of a second at most, which packs schedules of more capacity into the same budget.
 #pragma once
 

@@ -11,8 +11,8 @@
 #include "sluice/planners/sentinel/by_halves.hpp"
 #include "sluice/planners/sentinel/test_and_trial.hpp"
 #include "sluice/testing/program_oracle.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

@@ -9,8 +9,8 @@
 #include <map>
 
 #include "sluice/policies/dtr/checked_arena_for_tests.hpp"
-#include "sluice/testing/random_graph.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/testing/seeded_random.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/testing/random_graph.hpp"
+#include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {
