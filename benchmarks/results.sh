@@ -47,7 +47,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   "${joint_models[@]/#/joint_}" "${joint_models[@]/#/joint40_}" "${joint_models[@]/#/joint_least_}"
   "${joint_models[@]/#/joint_1GBs_}" "${joint_models[@]/#/joint_slow_host_}" joint_optane joint_onnx_efficientnet_b0 joint_onnx_googlenet
   planners planners_autotm_optane planners_autotm_pcie planners_sentinel_gpu smallest_budgets finer_resnet50_b16 replanning pytorch_joint "${autotm_runs[@]}"
-  largest_batches home_mobilenet home_plain20 home_squeezenet home_vgg16 home_resnet50 home_inception_v3)
+  largest_batches home_search home_mobilenet home_plain20 home_squeezenet home_vgg16 home_resnet50 home_inception_v3)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -151,18 +151,30 @@ model_in() {  # autotm_MODEL_bBATCH_RATIO
   echo "${name%_*}"
 }
 
-home_figure() {  # NAME MODEL: compared over a link that carries what everything takes so often a step
-  local model fast times arguments link
-  read -r model fast times arguments <<<"${home_rows[$2]}"
+home_setting() {  # MODEL: sets what sluice is told, with a link that carries what everything takes so often a step
+  local model fast times arguments link all=$spill/home_$1.all
+  read -r model fast times arguments <<<"${home_rows[$1]}"
   # shellcheck disable=SC2086
-  "$sluice" simulate "$model" $arguments --keep-norm-outputs --slow pcie3 --planner fast-only --json "$spill/$1.all" >/dev/null
+  "$sluice" simulate "$model" $arguments --keep-norm-outputs --slow pcie3 --planner fast-only --json "$all" >/dev/null
   link=$(python3 -c 'import json, sys; all = json.load(open(sys.argv[1]))
-print("%.3fGB/s" % (float(sys.argv[2]) * all["fast_only_bytes"] / all["predicted_ms"] / 1e6))' "$spill/$1.all" "$times")
-  rm "$spill/$1.all"
-  # shellcheck disable=SC2086
-  note="the link, emulated, carries $times times what everything takes in a step, as the paper's GPU's" keep "$1" "$sluice" \
-    compare "$model" $arguments --keep-norm-outputs --slow pcie3 --link-bandwidth "$link" --fast "$fast" \
-    --planners $home_planners --starts 2 --json "$out/$1.json"
+print("%.3fGB/s" % (float(sys.argv[2]) * all["fast_only_bytes"] / all["predicted_ms"] / 1e6))' "$all" "$times")
+  rm "$all"
+  # shellcheck disable=SC2206
+  setting=("$model" $arguments --keep-norm-outputs --slow pcie3 --link-bandwidth "$link" --fast "$fast")
+  home_note="the link, emulated, carries $times times what everything takes in a step, as the paper's GPU's"
+}
+
+home_figure() {  # NAME MODEL
+  local setting home_note
+  home_setting "$2"
+  note=$home_note keep "$1" "$sluice" compare "${setting[@]}" --planners $home_planners --starts 2 --json "$out/$1.json"
+}
+
+home_search() {  # MODEL: all iterations, and a picture of how they converge (figure 8)
+  local setting home_note name=home_search_$1
+  home_setting "$1"
+  note=$home_note keep "$name" "$sluice" plan "${setting[@]}" --planner home:patience=0 --json "$out/$name.json" \
+    --svg-convergence "$out/$name.svg"
 }
 
 beside_a_busy_disk() {  # NAME ARG...: another program writes to the disk from half a minute on
@@ -320,6 +332,7 @@ because a process for each planner holds all of the model in this machine's 24 G
     joint_slow_host_*) joint_model "$1" "${1#joint_slow_host_}" --fast 20% "${once[@]}" ;;
     joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
     largest_batches) keep "$1" benchmarks/largest_batches.py --json "$out/$1.json" ;;
+    home_search) for model in "${!home_rows[@]}"; do home_search "$model"; done ;;
     home_*) home_figure "$1" "${1#home_}" ;;
     pytorch_joint) keep "$1" benchmarks/rivals/compare_pytorch.py resnet50:32 bert_base:8 --sluice joint@20% \
       --rivals checkpoint,disk --rounds 3 --warmup 1 --alone 1 --spill-dir "$spill" --json "$out/$1.json" ;;

@@ -12,6 +12,7 @@ def contestant(planner, exposed, raised=False, same=True):
     return {"planner": planner, "planner_config": [["interval_length", "7"]], "step_ms": {"median": 62 + exposed},
             "slowdown": 1.5, "predicted_slowdown": 1.4, "predicted_parts_ms": {**parts, "exposed_transfer": 0.0},
             "measured_parts_ms": parts, "bytes_in": 3 << 20, "bytes_out": 2 << 20, "budget_raised": raised,
+            "fast_budget_bytes": (2 if raised else 1) << 20,
             "same_losses": same, "same_parameters": True}
 
 
@@ -41,6 +42,20 @@ class Ablation(unittest.TestCase):
         self.assertTrue(vdnn.endswith("same"))
         self.assertIn("cannot run: too little", capuchin)
         self.assertIn("the least that it can use", text)
+
+
+class Gains(unittest.TestCase):
+    def test_rivals_are_held_against_the_published_planner(self):
+        summary = sentinel_ablation.summary_of(comparison(
+            {**contestant(sentinel_ablation.PUBLISHED, 1.0), "slowdown": 1.2},
+            {**contestant("vdnn", 1.0, raised=True), "slowdown": 2.4}, {"planner": "capuchin", "infeasible": "too little"}))
+        gains = sentinel_ablation.gains([summary])
+        self.assertEqual(gains, {"vdnn": {"net": {"ratio": 2.0, "more_memory": True}}})
+        self.assertIn("vdnn            2.00   net 2.00 *", sentinel_ablation.text_of_gains(gains))
+
+    def test_a_link_carries_what_everything_takes_so_often(self):
+        everything = {"fast_only_bytes": 1000, "predicted_ms": 500.0}
+        self.assertAlmostEqual(sentinel_ablation.slowed_link(everything, 0.5), 1000)
 
 
 if __name__ == "__main__":

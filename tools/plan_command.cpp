@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/time_of.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/planner.hpp"
@@ -35,15 +36,20 @@ struct PlanArguments {
 
 struct AttendedPlan {
   Plan plan;
+  Seconds seconds = 0;              // that it took to plan
   std::vector<SearchRound> rounds;  // of the search
 };
 
 Result<AttendedPlan> attended_plan(const PlanArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
   const AttendedPlanning attended(arguments.planner);
-  SLUICE_ASSIGN(Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name,
-                                         fast, prepared.access_counts(), attended.watch()));
+  std::optional<Result<Plan>> plan;
+  const Seconds seconds = time_of([&] {
+    plan = plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
+                         prepared.access_counts(), attended.watch());
+  });
+  SLUICE_RETURN_IF_ERROR(*plan);
   SLUICE_RETURN_IF_ERROR(attended.program_written());
-  return AttendedPlan{std::move(plan), attended.rounds()};
+  return AttendedPlan{std::move(**plan), seconds, attended.rounds()};
 }
 
 // `file`: empty where nobody wants one.
@@ -81,6 +87,7 @@ Result<int> run_plan(const PlanArguments& arguments) {
   if (!plan.planner_config.empty()) {
     fmt::print("what {} was told and what it chose\n{}", plan.planner, format_fields(plan.planner_config));
   }
+  fmt::print("planned in {}\n", format_seconds(attended.seconds));
   if (!arguments.output.empty()) {
     SLUICE_RETURN_IF_ERROR(write_plan(arguments.output, graph, plan));
     fmt::print("written to {}\n", arguments.output);
@@ -89,6 +96,7 @@ Result<int> run_plan(const PlanArguments& arguments) {
     nlohmann::json summary = plan_summary_json(graph, prepared.machine, plan, baseline);
     summary["under_noise"] = noise_json(noise, noisy);
     if (worth) summary["worth"] = worth_json(graph, plan, *worth);
+    summary["planning_ms"] = attended.seconds * 1e3;
     summary["convergence"] = convergence_json(attended.rounds);
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, summary));
   }
