@@ -107,7 +107,9 @@ void WorkloadArguments::add_optimizer_options(CLI::App& command) {
   add("--beta2", update.beta2, "Of Adam");
   add("--epsilon", update.epsilon, "Of Adam");
   add("--weight-decay", update.weight_decay, "Added to the gradient; adamw: taken from the weights");
-  add("--precision", precision, "fp32, or bf16 for activations (where the CPU computes in it)");
+  add("--precision", precision,
+      "fp32, bf16 for activations, or bf16-masters for parameters and gradients too, beside fp32 masters (where the "
+      "CPU computes in it)");
   add("--finer-slices", finer_slices,
       "Cut what decides the smallest budget so many times finer than usual: less memory, longer steps");
   command

@@ -57,8 +57,8 @@
 //   kReorder                      x                                          y (same shape, another layout)
 //   kSliceBatch                   x                                          y (some samples of x)
 //   kPlaceBatch                   y, [x when partial]                        x (some samples of x, the others stay)
-//   kSgdUpdate                    w, dw, momentum                            w, momentum
-//   kAdamUpdate                   w, dw, moment1, moment2                    w, moment1, moment2
+//   kSgdUpdate                    w, dw, momentum                            w, momentum, [w in bf16]
+//   kAdamUpdate                   w, dw, moment1, moment2                    w, moment1, moment2, [w in bf16]
 //
 // Scratch workspaces (role kWorkspace) are appended to the outputs by the backend when it lowers the graph.
 //

@@ -3,14 +3,28 @@
 #include <cpuid.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace sluice {
 
-std::string_view to_string(Precision precision) { return precision == Precision::kBF16 ? "bf16" : "fp32"; }
+namespace {
+
+constexpr std::array kPrecisions{std::pair(Precision::kF32, "fp32"), std::pair(Precision::kBF16, "bf16"),
+                                 std::pair(Precision::kBF16Masters, "bf16-masters")};
+
+}  // namespace
+
+std::string_view to_string(Precision precision) {
+  return std::ranges::find(kPrecisions, precision, [](const auto& each) { return each.first; })->second;
+}
 
 Result<Precision> parse_precision(std::string_view text) {
-  if (text == "fp32") return Precision::kF32;
-  if (text == "bf16") return Precision::kBF16;
-  return Error{ErrorCode::kBadInput, fmt::format("unknown precision '{}'; write fp32 or bf16", text)};
+  for (const auto& [precision, name] : kPrecisions) {
+    if (text == name) return precision;
+  }
+  return Error{ErrorCode::kBadInput, fmt::format("unknown precision '{}'; write fp32, bf16 or bf16-masters", text)};
 }
 
 bool cpu_computes_bf16() {

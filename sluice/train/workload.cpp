@@ -19,6 +19,20 @@ ModelOptions with_usual_batch(const std::string& model, ModelOptions shape) {
   return shape;
 }
 
+// bf16 where the processor computes in it.
+Status choose_precision(Workload& workload) {
+  WorkloadOptions& options = workload.options;
+  if (options.precision == Precision::kBF16Masters && options.backend == "cuda") {
+    return Error{ErrorCode::kUnsupported,
+                 "the GPU's kernels keep no fp32 masters beside bf16 parameters yet; write --precision bf16"};
+  }
+  if (options.precision != Precision::kF32 && options.backend == kDefaultBackend && !cpu_computes_bf16()) {
+    options.precision = Precision::kF32;
+    workload.notes.emplace_back("this CPU has neither AVX512_BF16 nor AMX: training in fp32 instead of bf16");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ForwardModel> build_forward(const WorkloadOptions& options) {
@@ -38,10 +52,7 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
   workload.forward = std::move(forward.graph);
   workload.values = std::move(forward.values);
   workload.notes = std::move(forward.notes);
-  if (options.precision == Precision::kBF16 && options.backend == kDefaultBackend && !cpu_computes_bf16()) {
-    workload.options.precision = Precision::kF32;
-    workload.notes.emplace_back("this CPU has neither AVX512_BF16 nor AMX: training in fp32 instead of bf16");
-  }
+  SLUICE_RETURN_IF_ERROR(choose_precision(workload));
   const Graph logical =
       prepare_training_graph(workload.forward, options.optimizer, workload.options.precision, options.finer_slices);
   workload.logical_fingerprint = logical.fingerprint();

@@ -26,7 +26,7 @@ std::vector<Family> small_families() {
              text("lstm", {.batch = 4, .classes = 200, .sequence = 10, .width = 64, .depth = 2}, Optimizer::kSgd)},
       Family{"bert_base", text("bert_base", {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
                                Optimizer::kAdamW)},
-      // On CPUs without bf16 these two are fp32 again.
+      // On CPUs without bf16 these four are fp32 again.
       Family{"mobilenet_v2_bf16",
              {.model = "mobilenet_v2",
               .shape = {.batch = 2, .image_size = 64, .classes = 10, .width = 8},
@@ -36,6 +36,15 @@ std::vector<Family> small_families() {
               .shape = {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
               .optimizer = {.optimizer = Optimizer::kAdam},
               .precision = Precision::kBF16}},
+      Family{"mobilenet_v2_masters",
+             {.model = "mobilenet_v2",
+              .shape = {.batch = 2, .image_size = 64, .classes = 10, .width = 8},
+              .precision = Precision::kBF16Masters}},
+      Family{"bert_base_masters",
+             {.model = "bert_base",
+              .shape = {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
+              .optimizer = {.optimizer = Optimizer::kAdamW},
+              .precision = Precision::kBF16Masters}},
       Family{"gpt2_small", text("gpt2_small", {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
                                 Optimizer::kAdam)},
   };

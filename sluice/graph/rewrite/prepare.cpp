@@ -7,6 +7,7 @@
 #include "sluice/graph/rewrite/batch_slices.hpp"
 #include "sluice/graph/rewrite/evaluation.hpp"
 #include "sluice/graph/rewrite/fold.hpp"
+#include "sluice/graph/rewrite/half_parameters.hpp"
 #include "sluice/graph/rewrite/mixed_precision.hpp"
 #include "sluice/graph/rewrite/slice_batch.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
@@ -38,14 +39,15 @@ Bytes largest_op(const Graph& graph) {
 }
 
 Graph in_precision(const Graph& sliced, Precision precision) {
-  return precision == Precision::kBF16 ? to_mixed_precision(sliced) : sliced;
+  return precision == Precision::kF32 ? sliced : to_mixed_precision(sliced);
 }
 
 }  // namespace
 
 Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer, Precision precision, int finer) {
   const Step step = training_step(forward, optimizer, finer);
-  return in_precision(slice_batch(step.training, batch_slice_limit(step.training, finer)), precision);
+  Graph graph = in_precision(slice_batch(step.training, batch_slice_limit(step.training, finer)), precision);
+  return precision == Precision::kBF16Masters ? keep_half_parameters(graph) : std::move(graph);
 }
 
 // What trains in a budget is evaluated in it: losses and weights are sliced alike, and no op needs more than the

@@ -5,6 +5,7 @@
 //   slice losses by rows, dense layers by features, other ops by samples     (slice_loss.hpp, slice_dense.hpp,
 //                                                                             slice_batch.hpp)
 //   turn activations into bf16, if asked                                     (mixed_precision.hpp)
+//   and parameters and their gradients, beside fp32 masters                  (half_parameters.hpp)
 #pragma once
 
 #include "sluice/graph/autodiff/autodiff.hpp"
@@ -12,7 +13,11 @@
 
 namespace sluice {
 
-enum class Precision { kF32, kBF16 };
+enum class Precision {
+  kF32,
+  kBF16,         // activations; parameters are fp32 and rounded when they are read
+  kBF16Masters,  // activations, parameters and their gradients; the optimizer updates fp32 masters
+};
 
 // How fine ops are sliced whose operands decide the smallest budget: the usual limits are divided by it. Finer slices
 // train in less memory and read weights more often; sums over slices round otherwise, so the graph is another one.

@@ -77,6 +77,10 @@ ForwardClaim claim_of(const Op& op, const Shapes& in, const Shapes& out) {
       return {OpKind::kAvgPool, out, in};
     case OpKind::kSoftmaxCrossEntropyBackward:
       return {OpKind::kSoftmaxCrossEntropy, in, {{1}, out[0]}};
+    case OpKind::kSgdUpdate:
+    case OpKind::kAdamUpdate:  // as many outputs as inputs: the last one is w in bf16
+      if (out.size() != in.size()) return {op.kind, in, out};
+      return {op.kind, in, {out.begin(), out.end() - 1}, {{out.back(), in[0]}}};
     default:
       return {op.kind, in, out};
   }

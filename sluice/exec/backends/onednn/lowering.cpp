@@ -37,6 +37,15 @@ std::map<TensorId, TensorId> parameters_of_gradients(const Graph& logical) {
   return parameter_of;
 }
 
+// By master (half_parameters.hpp): the bf16 parameter that its update writes.
+std::map<TensorId, TensorId> halves_of_masters(const Graph& logical) {
+  std::map<TensorId, TensorId> half_of;
+  for (const Op& op : logical.ops()) {
+    if (is_update(op.kind) && op.outputs.size() == op.inputs.size()) half_of[op.inputs[0]] = op.outputs.back();
+  }
+  return half_of;
+}
+
 // An op and its scratch should leave room beside them at a budget of a fifth of the peak.
 Bytes granted_scratch(const Graph& logical) {
   constexpr Bytes kShare = 8;
@@ -50,6 +59,7 @@ class Lowering {
         cache_(engine, threads.front()),
         homes_(logical.tensors().size()),
         parameter_of_gradient_(parameters_of_gradients(logical)),
+        half_of_master_(halves_of_masters(logical)),
         scratch_(granted_scratch(logical)) {
     for (std::size_t other = 1; other < threads.size(); ++other) {
       if (threads[other] != threads.front()) others_.emplace_back(engine, threads[other]);
@@ -76,14 +86,20 @@ class Lowering {
   Home& home(TensorId logical) { return homes_[static_cast<std::size_t>(logical)]; }
   bool placed(TensorId logical) { return home(logical).storage != kNowhere; }
 
-  // What is decided about a logical tensor: its own layout, or for a gradient that of its parameter.
+  // What is decided about a logical tensor: its own layout, for a gradient that of its parameter, and for a master that
+  // of the parameter in bf16.
   std::optional<Layout> decided_layout(TensorId logical) {
     if (placed(logical)) return home(logical).layout;
-    const auto parameter = parameter_of_gradient_.find(logical);
-    if (parameter == parameter_of_gradient_.end() || !placed(parameter->second)) return std::nullopt;
     const DType dtype = logical_.tensor(logical).dtype;
-    if (dtype != logical_.tensor(parameter->second).dtype) return std::nullopt;
-    return home(parameter->second).layout;
+    if (const auto half = half_of_master_.find(logical); half != half_of_master_.end()) {
+      if (!placed(half->second)) return std::nullopt;
+      return without_pairs(with_type(home(half->second).layout, dtype));
+    }
+    const auto parameter = parameter_of_gradient_.find(logical);
+    if (parameter == parameter_of_gradient_.end()) return std::nullopt;
+    const std::optional<Layout> layout = decided_layout(parameter->second);
+    if (!layout || dtype == logical_.tensor(parameter->second).dtype) return layout;
+    return half_of_master_.contains(parameter->second) ? std::optional(with_type(*layout, dtype)) : std::nullopt;
   }
 
   OperandRequest request_operand(TensorId logical) {
@@ -277,6 +293,7 @@ class Lowering {
   std::map<TensorId, std::vector<Home>> copies_;        // by logical id: valid reordered copies
   std::map<TensorId, Op> weight_casts_;                 // by the logical id of what they make; lowered when it is read
   std::map<TensorId, TensorId> parameter_of_gradient_;  // logical ids
+  std::map<TensorId, TensorId> half_of_master_;         // logical ids
   Bytes scratch_;
   LoweredGraph result_;
 };

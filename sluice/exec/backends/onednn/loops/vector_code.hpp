@@ -31,6 +31,8 @@ struct Avx512 {};
 struct Avx2 {};
 struct AnyX86 {};
 
+enum class VectorSet { kAnyX86, kAvx2, kAvx512 };
+
 namespace vector_code {
 
 template <typename Body>
@@ -50,16 +52,24 @@ inline bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_
 
 }  // namespace vector_code
 
+// The widest that this processor has.
+inline VectorSet widest_vectors() {
+  static const VectorSet widest = vector_code::has_avx512() ? VectorSet::kAvx512
+                                  : vector_code::has_avx2() ? VectorSet::kAvx2
+                                                            : VectorSet::kAnyX86;
+  return widest;
+}
+
+// Tests name the set; this processor must have it.
 template <typename Body>
-void vectorised(const Body& body) {
-  static const bool avx512 = vector_code::has_avx512();
-  static const bool avx2 = vector_code::has_avx2();
-  if (avx512) {
-    vector_code::run_avx512(body);
-  } else if (avx2) {
-    vector_code::run_avx2(body);
-  } else {
-    body(AnyX86{});
+void vectorised(const Body& body, VectorSet set = widest_vectors()) {
+  switch (set) {
+    case VectorSet::kAvx512:
+      return vector_code::run_avx512(body);
+    case VectorSet::kAvx2:
+      return vector_code::run_avx2(body);
+    case VectorSet::kAnyX86:
+      return body(AnyX86{});
   }
 }
 
@@ -75,21 +85,26 @@ SLUICE_INLINE inline void load(const BFloat16* from, Vector& result) {
   std::memcpy(&result, &wide, sizeof(result));
 }
 
-SLUICE_INLINE inline void store(const Vector& value, float* to) { *reinterpret_cast<VectorInMemory*>(to) = value; }
-SLUICE_INLINE inline void store(const Vector& value, BFloat16* to) {
+SLUICE_INLINE inline void to_bf16(const Vector& value, ShortVector& result) {
   IntVector bits;
   std::memcpy(&bits, &value, sizeof(bits));
   const IntVector rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
   const IntVector quiet = (bits >> 16) | 0x40U;
-  const ShortVector narrow = __builtin_convertvector((bits & 0x7fffffffU) > 0x7f800000U ? quiet : rounded, ShortVector);
+  result = __builtin_convertvector((bits & 0x7fffffffU) > 0x7f800000U ? quiet : rounded, ShortVector);
+}
+
+SLUICE_INLINE inline void store(const Vector& value, float* to) { *reinterpret_cast<VectorInMemory*>(to) = value; }
+SLUICE_INLINE inline void store(const Vector& value, BFloat16* to) {
+  ShortVector narrow;
+  to_bf16(value, narrow);
   std::memcpy(static_cast<void*>(to), &narrow, sizeof(narrow));
 }
 
 // Results of this size have left the caches before they are read again.
 constexpr Bytes kStreamedBytes = 24 * kMiB;
 
-// A store around the caches, for what is not read again soon. `to` is 64-byte aligned. Needs finish_streaming() before
-// another thread reads.
+// A store around the caches, for what is not read again soon. `to` is aligned to the vector in memory: 64 bytes, of bf16
+// 32. Needs finish_streaming() before another thread reads.
 template <typename Width>
 SLUICE_INLINE inline void stream(const Vector& value, float* to) {
   if constexpr (std::is_same_v<Width, Avx512>) {
@@ -100,9 +115,24 @@ SLUICE_INLINE inline void stream(const Vector& value, float* to) {
 }
 template <typename Width>
 SLUICE_INLINE inline void stream(const Vector& value, BFloat16* to) {
-  store(value, to);
+  if constexpr (std::is_same_v<Width, AnyX86>) {
+    store(value, to);
+  } else {
+    ShortVector narrow;
+    to_bf16(value, narrow);
+    asm volatile("vmovntdq %1, %0" : "=m"(*reinterpret_cast<ShortVector*>(to)) : "x"(narrow));
+  }
 }
 inline void finish_streaming() { __builtin_ia32_sfence(); }
+
+template <typename Width>
+SLUICE_INLINE inline void square_root(const Vector& value, Vector& result) {
+  if constexpr (std::is_same_v<Width, Avx512>) {
+    asm("vsqrtps %1, %0" : "=v"(result) : "v"(value));
+  } else {
+    for (int lane = 0; lane < kLanes; ++lane) result[lane] = __builtin_sqrtf(value[lane]);
+  }
+}
 
 // Fused activations; NaN stays NaN.
 template <Activation FusedActivation>
