@@ -18,11 +18,19 @@ int Machine::threads_of(ProcessorId id) const {
 }
 
 bool Machine::addresses(ProcessorId id, TierId tier) const {
-  if (!this->tier(tier).addressable) return false;
-  if (processors.empty()) return true;
-  const std::vector<TierId>& own = processors.at(static_cast<std::size_t>(id)).tiers;
-  return own.empty() || std::ranges::find(own, tier) != own.end();
+  if (processors.empty() || processors.at(static_cast<std::size_t>(id)).tiers.empty()) {
+    return this->tier(tier).addressable;
+  }
+  return lists(id, tier);
 }
+
+bool Machine::lists(ProcessorId id, TierId tier) const {
+  if (processors.empty()) return false;
+  const std::vector<TierId>& own = processors.at(static_cast<std::size_t>(id)).tiers;
+  return std::ranges::find(own, tier) != own.end();
+}
+
+bool Machine::owns(ProcessorId id, TierId tier) const { return !this->tier(tier).addressable && lists(id, tier); }
 
 std::string Machine::compute_fingerprint() const { return Hasher().add(cpu).add(std::int64_t{threads}).hex(); }
 

@@ -79,7 +79,7 @@ inline BytesPerSecond held_bandwidth(const Link& link) {
 struct Processor {
   std::string name;  // "device", "host"
   int threads = 1;
-  std::vector<TierId> tiers = {};  // among those that are addressable; empty: all of them
+  std::vector<TierId> tiers = {};  // that it addresses; empty: all that are addressable
   bool emulated = false;           // cores of the host, set aside to stand for another processor
   std::string backend{kDefaultBackend};
   bool operator==(const Processor&) const = default;
@@ -102,6 +102,9 @@ struct Machine {
   int threads_of(ProcessorId id) const;
   // May ops that run there use operands in this tier in place?
   bool addresses(ProcessorId id, TierId tier) const;
+  // Is it that processor's own memory, where ops of others cannot reach (host memory behind a device's link)? Its ops work
+  // there as the main processor's do in fast memory.
+  bool owns(ProcessorId id, TierId tier) const;
 
   std::optional<LinkId> link_between(TierId from, TierId to) const;
   std::optional<LinkId> link_back(LinkId id) const { return link_between(link(id).to, link(id).from); }
@@ -111,6 +114,9 @@ struct Machine {
   // What a plan depends on: the above, plus the other processors, and kinds, addressability and order of the tiers.
   // Measured bandwidths are left out: they drift from run to run, and a plan stays valid (if not optimal) when they do.
   std::string fingerprint() const;
+
+ private:
+  bool lists(ProcessorId id, TierId tier) const;
 };
 
 std::string_view to_string(TierKind kind);

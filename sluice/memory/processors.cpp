@@ -48,12 +48,17 @@ Result<ProcessorRequest> parse_processor(const std::string& text) {
   return request;
 }
 
+// Behind a device's link lies memory of the host.
+bool may_own(const Machine& machine, const Tier& tier) {
+  return !machine.processors.empty() && tier.kind == TierKind::kEmulated;
+}
+
 Result<TierId> addressable_tier(const Machine& machine, const ProcessorRequest& request, const std::string& name) {
-  const auto found = std::ranges::find(machine.tiers, name, &Tier::name);
-  if (found != machine.tiers.end() && found->addressable) return static_cast<TierId>(found - machine.tiers.begin());
   std::vector<std::string> known;
   for (const Tier& tier : machine.tiers) {
-    if (tier.addressable) known.push_back(tier.name);
+    if (!tier.addressable && !may_own(machine, tier)) continue;
+    if (tier.name == name) return static_cast<TierId>(&tier - machine.tiers.data());
+    known.push_back(tier.name);
   }
   return Error{ErrorCode::kBadInput,
                fmt::format("processor '{}' cannot address tier '{}'; tiers that ops may use in place: {}", request.name,

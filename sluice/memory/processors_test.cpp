@@ -33,6 +33,19 @@ TEST(Processors, AddressTheTiersThatTheyAreGiven) {
   EXPECT_FALSE(machine.addresses(1, 2)) << "a file is nobody's memory";
 }
 
+TEST(Processors, OwnMemoryThatTheMainOneReachesByCopiesAlone) {
+  Machine machine = make_machine({.slow = {{"pcie3", kGiB}}}).value();
+  ASSERT_TRUE(add_processors({{"device", 1, {"dram"}}, {"host", 1, {"pcie3"}}}, machine).ok());
+  EXPECT_FALSE(machine.addresses(0, 1));
+  EXPECT_TRUE(machine.addresses(1, 1));
+  EXPECT_FALSE(machine.addresses(1, kFastTier));
+  EXPECT_TRUE(machine.owns(1, 1));
+  EXPECT_FALSE(machine.owns(0, kFastTier)) << "that is everybody's who does not say otherwise";
+  Machine other = make_machine({.slow = {{"pcie3", kGiB}}}).value();
+  EXPECT_THAT(add_processors({{"device", 1, {"pcie3"}}}, other).error().message,
+              HasSubstr("cannot address tier 'pcie3'"));
+}
+
 TEST(Processors, ChangeWhatAPlanDependsOn) {
   Machine machine = host_machine(1);
   const std::string alone = machine.fingerprint();

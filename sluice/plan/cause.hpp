@@ -21,6 +21,7 @@ enum class Cause {
   kPlacedInSlow,
   kNeededLast,
   kLayerIsOver,
+  kForOtherProcessor,
   // Why it comes when it does.
   kAhead,
   kNoRoomBefore,
@@ -29,6 +30,7 @@ enum class Cause {
   kMissing,
   kAsSoonAsRoom,
   kNextLayer,
+  kUpdatedElsewhere,
 };
 
 struct CauseText {
@@ -37,7 +39,7 @@ struct CauseText {
   std::string_view text;  // after "because" or a colon
 };
 
-inline constexpr std::array<CauseText, 14> kCauseTexts{{
+inline constexpr std::array<CauseText, 16> kCauseTexts{{
     {Cause::kNotNeededSoon, "not-needed-soon", "neither this interval nor the next one uses it"},
     {Cause::kRoomForOthers, "room-for-others", "others in its room save more copying until it is needed again"},
     {Cause::kLeastRecentlyUsed, "least-recently-used", "an op needs room, and this was used longest ago"},
@@ -45,6 +47,7 @@ inline constexpr std::array<CauseText, 14> kCauseTexts{{
     {Cause::kPlacedInSlow, "placed-in-slow", "the placement has no room for it until it is needed again"},
     {Cause::kNeededLast, "needed-last", "an op needs room, and of what it may take this is needed last"},
     {Cause::kLayerIsOver, "layer-is-over", "the layer that begins does not use it"},
+    {Cause::kForOtherProcessor, "for-other-processor", "another processor works with it there"},
     {Cause::kAhead, "ahead", "an interval before the one that needs it"},
     {Cause::kNoRoomBefore, "no-room-before", "later than an interval ahead, because there is no room before"},
     {Cause::kLinkWouldBeLate, "link-would-be-late", "earlier than an interval ahead, because the link is busy later"},
@@ -52,6 +55,7 @@ inline constexpr std::array<CauseText, 14> kCauseTexts{{
     {Cause::kMissing, "missing", "an op finds it missing and waits"},
     {Cause::kAsSoonAsRoom, "as-soon-as-room", "as early as there is room, in the order in which ops need what comes"},
     {Cause::kNextLayer, "next-layer", "the layer that begins uses it, and waits for all of that"},
+    {Cause::kUpdatedElsewhere, "updated-elsewhere", "another processor has updated it"},
 }};
 
 // nullptr for kUnsaid.

@@ -99,6 +99,7 @@ struct PlannerEntry {
   // It always looks at Profile::choices for other implementations of ops than the first; others do so where an addition
   // that does is on (planner_name.hpp).
   bool chooses_implementations = false;
+  bool gives_ops_to_processors = false;  // whose operands need not fit into the fast tier
 };
 
 const std::vector<PlannerEntry>& planners();

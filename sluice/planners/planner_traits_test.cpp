@@ -81,7 +81,8 @@ TEST_P(DeclaredTraits, PlansDoWhatIsSaidAndNothingElse) {
   bool moved = false;
   for (const char* const tier : {"file", "optane"}) {
     SCOPED_TRACE(tier);
-    const PlanningProblem problem(merged_model("resnet20", 4, 32), tier, 1e9);
+    PlanningProblem problem(merged_model("resnet20", 4, 32), tier, 1e9);
+    problem.add_host_for(GetParam());
     const SeenTraits seen = seen_of(GetParam(), problem);
     if (tier == std::string("optane")) {
       EXPECT_GT(seen.plans, 0) << "nothing to judge it by";

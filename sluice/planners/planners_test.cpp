@@ -31,7 +31,8 @@ TEST_P(EveryPlanner, IsRightOnRandomGraphsAtEveryBudgetItAccepts) {
   int accepted = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const PlanningProblem problem(testing::random_graph(seed), "pmbd", 1e9);
+    PlanningProblem problem(testing::random_graph(seed), "pmbd", 1e9);
+    problem.add_host_for(GetParam());
     for (const double share : {0.35, 0.6, 0.9, 1.2}) {
       const PlanRequest request = problem.request(share);
       const Result<Plan> plan = make_plan(GetParam(), request);
@@ -49,7 +50,8 @@ TEST_P(EveryPlanner, IsRightOnRandomGraphsAtEveryBudgetItAccepts) {
 }
 
 TEST_P(EveryPlanner, SaysWhyItMovesWhatItMoves) {
-  const PlanningProblem problem(merged_model("resnet20", 4, 32), "pcie3", 1e9);
+  PlanningProblem problem(merged_model("resnet20", 4, 32), "pcie3", 1e9);
+  problem.add_host_for(GetParam());
   PlanRequest request = problem.request(1.0);
   const Result<Bytes> smallest = smallest_feasible_bytes(GetParam(), request);
   if (!smallest.ok()) return;  // needs a tier that ops can address
@@ -64,7 +66,8 @@ TEST_P(EveryPlanner, SaysWhyItMovesWhatItMoves) {
 }
 
 TEST_P(EveryPlanner, PlansTwiceTheSame) {
-  const PlanningProblem problem(merged_model("resnet20", 4, 32), "optane", 1e9);
+  PlanningProblem problem(merged_model("resnet20", 4, 32), "optane", 1e9);
+  problem.add_host_for(GetParam());
   PlanRequest request = problem.request(1.0);
   request.budgets[kFastTier] = smallest_feasible_bytes(GetParam(), request).value();
   const auto first = make_plan(GetParam(), request);

@@ -7,6 +7,7 @@
 #include "sluice/graph/in_place.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/memory/presets.hpp"
+#include "sluice/memory/processors.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/planners/planner.hpp"
 
@@ -24,6 +25,13 @@ struct PlanningProblem {
       for (const TensorId id : distinct_operands(op)) bytes += static_cast<double>(graph.tensor(id).bytes);
       profile.op_seconds.push_back(bytes / compute);
     }
+  }
+
+  // A processor that computes in the slow tier, for planners that want one; a file is nobody's memory.
+  void add_host_for(std::string_view planner) {
+    if (!find_planner(planner)->gives_ops_to_processors || machine.tier(1).kind == TierKind::kFile) return;
+    const Status added = add_processors({{"device", 1, {}}, {"host", 1, {machine.tier(1).name}}}, machine);
+    SLUICE_CHECK(added.ok(), added.error().message);
   }
 
   PlanRequest request(double share) const {

@@ -22,7 +22,7 @@ namespace sluice {
   entry(fast_only) entry(slow_only) entry(first_touch) entry(on_demand) entry(sentinel) entry(redl) entry(chen_sqrt) \
       entry(deferred_updates) entry(kernel_choice) entry(vdnn) entry(superneurons) entry(capuchin) entry(home)       \
           entry(l2l) entry(swapadvisor) entry(autotm_static) entry(autotm_sync) entry(autotm_async) entry(checkmate) \
-              entry(joint)
+              entry(zero_offload) entry(joint)
 
 #define SLUICE_DECLARE_PLANNER(name) PlannerEntry name##_planner();
 SLUICE_PLANNERS(SLUICE_DECLARE_PLANNER)
@@ -39,7 +39,7 @@ Machine one_tier_machine() {
 bool has_op_too_large(const PlannerEntry& entry, const PlanRequest& request) {
   const std::vector<Tier>& tiers = request.machine.tiers;
   const bool others_do = std::any_of(tiers.begin() + 1, tiers.end(), std::mem_fn(&Tier::addressable));
-  if (others_do || chooses_implementations(entry, request.additions)) return false;
+  if (others_do || entry.gives_ops_to_processors || chooses_implementations(entry, request.additions)) return false;
   return largest_working_set(request.graph) > request.budgets[kFastTier];
 }
 

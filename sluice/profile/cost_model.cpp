@@ -15,10 +15,13 @@ MemorySeconds seconds_in(const Graph& graph, const Machine& machine, const OpTra
                         traffic.in_tier(graph, op, operand_tiers, tier));
 }
 
-std::vector<TierId> slow_tiers_among(const Machine& machine, std::span<const TierId> operand_tiers) {
+// But for those that are the processor's own.
+std::vector<TierId> slow_tiers_among(const Machine& machine, ProcessorId processor,
+                                     std::span<const TierId> operand_tiers) {
   std::vector<TierId> tiers;
   for (TierId tier = kFastTier + 1; tier < static_cast<TierId>(machine.tiers.size()); ++tier) {
-    if (std::ranges::find(operand_tiers, tier) != operand_tiers.end()) tiers.push_back(tier);
+    const bool used = std::ranges::find(operand_tiers, tier) != operand_tiers.end();
+    if (used && !machine.owns(processor, tier)) tiers.push_back(tier);
   }
   return tiers;
 }
@@ -28,7 +31,7 @@ std::vector<TierId> slow_tiers_among(const Machine& machine, std::span<const Tie
 MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,
                                std::span<const TierId> operand_tiers) {
   MemorySeconds sum;
-  for (const TierId tier : slow_tiers_among(machine, operand_tiers)) {
+  for (const TierId tier : slow_tiers_among(machine, graph.op(op).processor, operand_tiers)) {
     if (machine.tier(tier).emulated()) sum += seconds_in(graph, machine, traffic, op, operand_tiers, tier);
   }
   return sum;
@@ -60,7 +63,7 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Machine& 
 Seconds CostModel::op_seconds(OpIndex op, std::span<const TierId> operand_tiers) const {
   Seconds measured = op_seconds(op);
   MemorySeconds modelled;
-  for (const TierId tier : slow_tiers_among(machine_, operand_tiers)) {
+  for (const TierId tier : slow_tiers_among(machine_, graph_.op(op).processor, operand_tiers)) {
     const std::optional<Seconds> extra = measured_extra(tier, op, operand_tiers);
     measured += extra.value_or(0);
     if (!extra || machine_.tier(tier).emulated()) {

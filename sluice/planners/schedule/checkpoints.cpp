@@ -1,0 +1,89 @@
+#include "sluice/planners/schedule/checkpoints.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/liveness.hpp"
+#include "sluice/planners/schedule/making_again.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int kNoSegment = -1;
+
+class Segments {
+ public:
+  Segments(const Graph& graph, double length)
+      : graph_(graph),
+        length_(length),
+        reads_(values_read(graph)),
+        segment_of_(graph.ops().size(), kNoSegment),
+        checkpoint_(graph.ops().size(), false) {
+    cut_into_segments();
+    choose_checkpoints();
+  }
+
+  int segment_of(OpIndex op) const { return segment_of_[as_index(op)]; }
+  bool forgets(OpIndex op) const {
+    return segment_of(op) != kNoSegment && segment_of(op) != last_segment_ && !checkpoint_[as_index(op)];
+  }
+
+ private:
+  // An op that overwrites what it reads stays with the op that made it: both are made again, or neither.
+  void cut_into_segments() {
+    const Liveness liveness = analyze_liveness(graph_);
+    int layer = 0;
+    for (const LayerSpan& span : liveness.spans) {
+      if (span.backward) continue;
+      for (OpIndex index = span.ops.begin; index < span.ops.end; ++index) {
+        if (graph_.op(index).phase != Phase::kForward) continue;
+        segment_of_[as_index(index)] = segment_of_overwritten(index).value_or(static_cast<int>(layer / length_));
+        last_segment_ = std::max(last_segment_, segment_of_[as_index(index)]);
+      }
+      ++layer;
+    }
+  }
+
+  std::optional<int> segment_of_overwritten(OpIndex index) const {
+    const Op& op = graph_.op(index);
+    for (const OpValue& value : reads_[as_index(index)]) {
+      const bool overwrites = std::ranges::find(op.outputs, value.tensor) != op.outputs.end();
+      if (overwrites && value.writer >= 0) return segment_of_[as_index(value.writer)];
+    }
+    return std::nullopt;
+  }
+
+  void choose_checkpoints() {
+    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+      for (const OpValue& value : reads_[as_index(index)]) {
+        if (value.writer < 0) continue;
+        if (segment_of_[as_index(index)] > segment_of_[as_index(value.writer)]) {
+          checkpoint_[as_index(value.writer)] = true;
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  double length_;                            // layer spans
+  std::vector<std::vector<OpValue>> reads_;  // by op
+  std::vector<int> segment_of_;              // by op; kNoSegment: not of the forward pass
+  std::vector<bool> checkpoint_;             // by op: a later segment reads what it makes
+  int last_segment_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<OpIndex>> schedule_with_checkpoints(const Graph& graph, double length, std::string_view planner) {
+  const Segments segments(graph, length);
+  const Forgetting forgetting{.forgets = [&](const OpValue& value) { return segments.forgets(value.writer); },
+                              .group = [&](OpIndex op) { return segments.segment_of(op); }};
+  return schedule_making_again(graph, forgetting, planner);
+}
+
+std::int64_t forward_spans(const Graph& graph) {
+  return std::ranges::count_if(analyze_liveness(graph).spans, [](const LayerSpan& span) { return !span.backward; });
+}
+
+}  // namespace sluice

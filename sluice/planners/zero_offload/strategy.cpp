@@ -1,0 +1,106 @@
+#include "sluice/planners/zero_offload/strategy.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <tuple>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/op_traits.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t index_of(StateNode node) { return static_cast<std::size_t>(node); }
+
+bool has_master(const Op& update) { return update.outputs.size() == update.inputs.size(); }
+
+// By tensor: the group it belongs to; kUpdate: none.
+std::vector<StateNode> groups_of(const Graph& graph) {
+  std::vector<StateNode> groups(graph.tensors().size(), StateNode::kUpdate);
+  const auto counts = [&](const Op& op) { return is_update(op.kind) && has_master(op); };
+  const bool mixed = std::ranges::any_of(graph.ops(), counts);
+  for (const Op& op : graph.ops()) {
+    if (!is_update(op.kind) || (mixed && !has_master(op))) continue;
+    const TensorId parameter = has_master(op) ? op.outputs.back() : op.inputs[0];
+    groups[as_index(op.inputs[0])] = StateNode::kMasters;
+    groups[as_index(parameter)] = StateNode::kParameters;
+    groups[as_index(op.inputs[1])] = StateNode::kGradients;
+    for (std::size_t i = 2; i < op.inputs.size(); ++i) groups[as_index(op.inputs[i])] = StateNode::kMoments;
+  }
+  return groups;
+}
+
+Bytes volume_of(const StateFlow& flow, const Assignment& assignment) {
+  Bytes volume = 0;
+  for (std::size_t node = 0; node < kStateNodes; ++node) {
+    if (assignment.on_host[node]) volume += flow.to_passes[node];
+    if (assignment.on_host[node] != assignment.has_on_host(StateNode::kUpdate)) volume += flow.to_update[node];
+  }
+  return volume;
+}
+
+Assignment assignment_of(const StateFlow& flow, unsigned chosen) {
+  Assignment assignment;
+  for (std::size_t node = 0; node < kStateNodes; ++node) {
+    assignment.on_host[node] = (chosen >> node & 1U) != 0;
+    if (!assignment.on_host[node]) assignment.device_bytes += flow.bytes[node];
+  }
+  assignment.volume = volume_of(flow, assignment);
+  return assignment;
+}
+
+// A group without bytes (masters where parameters are their own) goes with the update: either way is the same.
+bool is_canonical(const StateFlow& flow, const Assignment& assignment) {
+  for (std::size_t node = 0; node < index_of(StateNode::kUpdate); ++node) {
+    if (flow.bytes[node] == 0 && assignment.on_host[node] != assignment.has_on_host(StateNode::kUpdate)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view to_string(StateNode node) {
+  constexpr std::array<std::string_view, kStateNodes> kNames{"parameters", "gradients", "masters", "moments", "update"};
+  return kNames.at(index_of(node));
+}
+
+StateFlow state_flow(const Graph& graph) {
+  StateFlow flow;
+  const std::vector<StateNode> groups = groups_of(graph);
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const StateNode group = groups[as_index(id)];
+    if (group != StateNode::kUpdate) flow.bytes[index_of(group)] += graph.tensor(id).bytes;
+  }
+  // A tensor crosses once for each pass and direction, however many of its ops use it.
+  std::set<std::tuple<TensorId, Phase, bool>> flows;
+  for (const Op& op : graph.ops()) {
+    for (const TensorId id : op.inputs) flows.emplace(id, op.phase, false);
+    for (const TensorId id : op.outputs) flows.emplace(id, op.phase, true);
+  }
+  for (const auto& [id, phase, written] : flows) {
+    const StateNode group = groups[as_index(id)];
+    const bool summed_there = group == StateNode::kGradients && phase != Phase::kUpdate && !written;
+    if (group == StateNode::kUpdate || summed_there) continue;
+    auto& to = phase == Phase::kUpdate ? flow.to_update : flow.to_passes;
+    to[index_of(group)] += graph.tensor(id).bytes;
+  }
+  return flow;
+}
+
+std::vector<Assignment> offload_strategies(const StateFlow& flow) {
+  std::vector<Assignment> all{assignment_of(flow, 0)};
+  Bytes least = std::numeric_limits<Bytes>::max();
+  for (unsigned chosen = 1; chosen < 1U << kStateNodes; ++chosen) {
+    const Assignment assignment = assignment_of(flow, chosen);
+    if (!is_canonical(flow, assignment) || assignment.device_bytes >= all.front().device_bytes) continue;
+    if (assignment.volume < least) all.resize(1);
+    least = std::min(least, assignment.volume);
+    if (assignment.volume == least) all.push_back(assignment);
+  }
+  std::stable_sort(all.begin() + 1, all.end(),
+                   [](const Assignment& a, const Assignment& b) { return a.device_bytes > b.device_bytes; });
+  return all;
+}
+
+}  // namespace sluice

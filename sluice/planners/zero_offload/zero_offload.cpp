@@ -1,0 +1,246 @@
+// zero-offload (Ren et al., "ZeRO-Offload: Democratizing Billion-Scale Model Training", sections 5.3 and 5.4): parameters
+// and activations on the device, gradients and what the optimizer keeps on the host, which runs the optimizer.
+//
+//   device      forward | backward 3   backward 2   backward 1 |
+//   out                      gradients 3  gradients 2  gradients 1
+//   host                             update 3     update 2     update 1
+//   in                                      parameters 3  parameters 2  parameters 1
+//
+// Which states are where follows from the step's data flow (strategy.hpp); this makes the plan of it. Updates are
+// scheduled behind the backward pass, in their order; the host's lane runs each as soon as its gradient is there. A
+// gradient keeps its room on the device until the link should have carried it, by the profile's times; parameters come
+// back one tensor after the other, as they are updated. Where something reads a parameter again that a step has updated
+// (several losses), updates stay where the graph has them.
+//
+//   checkpoints=1    activations inside a layer are made again in the backward pass, as in figure 5.2
+//
+// It needs a processor beside the main one that may use a slow tier in place. Parameters without a master (of norms, or
+// where all of a step is fp32) go to the host for their update, and come back.
+//
+// Cost: linear in uses, and the packing. docs/planners/zero-offload.md says what is the paper's and what is ours.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/liveness.hpp"
+#include "sluice/plan/rooms.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/planners/rescheduled_request.hpp"
+#include "sluice/planners/schedule/checkpoints.hpp"
+#include "sluice/planners/schedule/slow_tier.hpp"
+#include "sluice/planners/schedule/tensor_schedule.hpp"
+#include "sluice/planners/zero_offload/strategy.hpp"
+#include "sluice/profile/cost_model.hpp"
+
+namespace sluice {
+namespace {
+
+const std::vector<PlannerSetting>& zero_offload_settings() {
+  static const std::vector<PlannerSetting> all{
+      {"checkpoints", "1: activations inside a layer are made again in the backward pass, 0: they stay", 0, 0, 1, true}};
+  return all;
+}
+
+struct Host {
+  ProcessorId processor = 1;
+  SlowTier tier;
+};
+
+Result<Host> find_host(const Machine& machine) {
+  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("zero-offload", machine));
+  for (ProcessorId id = 1; id < static_cast<ProcessorId>(machine.processor_count()); ++id) {
+    for (const SlowTier& tier : slow) {
+      if (machine.addresses(id, tier.id)) return Host{id, tier};
+    }
+  }
+  return Error{ErrorCode::kUnsupported,
+               "zero-offload needs a processor beside the main one that computes in a slow tier, to run the optimizer: "
+               "name both, such as --slow pcie3 --processors device:1:dram,host:1:pcie3"};
+}
+
+bool is_of_update(const Op& op) { return op.phase == Phase::kUpdate; }
+
+// Whether nothing in the passes reads what an update before it has written.
+bool updates_may_wait(const Graph& graph) {
+  std::vector<bool> updated(graph.tensors().size(), false);
+  for (const Op& op : graph.ops()) {
+    if (is_of_update(op)) {
+      for (const TensorId id : op.outputs) updated[as_index(id)] = true;
+    } else if (std::ranges::any_of(op.inputs, [&](TensorId id) { return updated[as_index(id)]; })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<OpIndex> own_order(OpIndex op_count) {
+  std::vector<OpIndex> order(as_index(op_count));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+// The ops of the passes as `order` has them, then the updates.
+std::vector<OpIndex> updates_last(const Graph& graph, std::vector<OpIndex> order) {
+  std::ranges::stable_partition(order, [&](OpIndex op) { return !is_of_update(graph.op(op)); });
+  return order;
+}
+
+std::vector<OpChoice> choices_with(const Graph& graph, ProcessorId host) {
+  std::vector<OpChoice> choices;
+  for (const Op& op : graph.ops()) choices.push_back({0, is_of_update(op) ? host : op.processor});
+  return choices;
+}
+
+// A step whose updates are the host's: where each tensor is.
+class OffloadedStep {
+ public:
+  OffloadedStep(const PlanRequest& request, const Host& host)
+      : graph_(request.graph),
+        host_(host),
+        costs_(request.graph, request.profile, request.machine),
+        liveness_(analyze_liveness(graph_)),
+        builder_(graph_, request.machine) {
+    Seconds clock = 0;
+    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
+      begins_.push_back(clock);
+      clock += on_host(op) ? 0 : costs_.op_seconds(op);
+    }
+  }
+
+  Result<Plan> plan(const std::vector<Bytes>& budgets) {
+    std::vector<TensorId> leaving;
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      const std::vector<Use>& uses = liveness_.uses[id];
+      const auto here = std::ranges::count_if(uses, [&](const Use& use) { return !on_host(use.op); });
+      if (here == std::ssize(uses)) {
+        add_tensor_schedule(builder_, graph_, liveness_, id, kFastTier, always_fast(liveness_, id, persistent(id)));
+      } else if (here == 0) {
+        builder_.add_residency(id, host_.tier.id, persistent(id) ? whole_step() : liveness_.ranges[id]);
+      } else {
+        leaving.push_back(id);
+      }
+    }
+    std::ranges::stable_sort(leaving, {}, [&](TensorId id) { return last_in_passes(id); });
+    for (const TensorId id : leaving) SLUICE_RETURN_IF_ERROR(persistent(id) ? add_parameter(id) : add_gradient(id));
+    use_in_place();
+    return builder_.finish(budgets);
+  }
+
+ private:
+  bool on_host(OpIndex op) const { return graph_.op(op).processor == host_.processor; }
+  bool persistent(TensorId id) const { return is_persistent(graph_.tensor(id).role); }
+  Interval<OpIndex> whole_step() const { return {0, graph_.op_count()}; }
+
+  const Use& first_on_host(TensorId id) const {
+    return *std::ranges::find_if(liveness_.uses[id], [&](const Use& use) { return on_host(use.op); });
+  }
+  OpIndex last_on_host(TensorId id) const { return liveness_.uses[id].back().op; }
+  OpIndex last_in_passes(TensorId id) const {
+    OpIndex last = kStepStart;
+    for (const Use& use : liveness_.uses[id]) last = on_host(use.op) ? last : use.op;
+    return last;
+  }
+
+  // The first op of the passes that begins when the link has carried it, or `latest`.
+  OpIndex carried_by(TensorId id, OpIndex after, OpIndex latest) {
+    const Load load{id, stored_bytes(graph_.tensor(id)), Encoding::kNone};
+    const Seconds made = begins_[as_index(after)] + costs_.op_seconds(after);
+    link_free_ = std::max(link_free_, made) + costs_.transfer_seconds(host_.tier.outward, load);
+    const auto begin = begins_.begin() + after + 1, end = begins_.begin() + latest;
+    return static_cast<OpIndex>(std::lower_bound(begin, end, link_free_) - begins_.begin());
+  }
+
+  Status check_order(TensorId id) const {
+    if (last_in_passes(id) < first_on_host(id).op) return {};
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("zero-offload cannot plan {}: {} is read by the passes after the host has updated it",
+                             graph_.name, graph_.tensor(id).name)};
+  }
+
+  // Made by the passes; it leaves when they are done with it.
+  Status add_gradient(TensorId id) {
+    SLUICE_RETURN_IF_ERROR(check_order(id));
+    const OpIndex made = liveness_.ranges[id].begin, last = last_in_passes(id), used = first_on_host(id).op;
+    const OpIndex carried = carried_by(id, last, used);
+    const ResidencyIndex here = builder_.add_residency(id, kFastTier, {made, carried});
+    const ResidencyIndex there = builder_.add_residency(id, host_.tier.id, {last + 1, last_on_host(id) + 1});
+    builder_.add_migration(id, here, there, last, carried, Cause::kForOtherProcessor);
+    return {};
+  }
+
+  // On the device but while the host updates it, which reads the old one where there is no master.
+  Status add_parameter(TensorId id) {
+    SLUICE_RETURN_IF_ERROR(check_order(id));
+    const Use& first = first_on_host(id);
+    const OpIndex last = last_in_passes(id), updated = last_on_host(id);
+    const OpIndex carried = first.reads ? carried_by(id, last, first.op) : last + 1;
+    const ResidencyIndex old = builder_.add_residency(id, kFastTier, {0, carried});
+    const OpIndex there_from = first.reads ? last + 1 : first.op;
+    const ResidencyIndex there = builder_.add_residency(id, host_.tier.id, {there_from, graph_.op_count()});
+    if (first.reads) builder_.add_migration(id, old, there, last, carried, Cause::kForOtherProcessor);
+    const OpIndex back = std::min(updated + 1, graph_.op_count() - 1);  // the last op's, too, has room before it comes
+    const ResidencyIndex next = builder_.add_residency(id, kFastTier, {back, graph_.op_count()});
+    builder_.add_migration(id, there, next, updated, graph_.op_count(), Cause::kUpdatedElsewhere);
+    return {};
+  }
+
+  void use_in_place() {
+    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
+      if (!on_host(op)) continue;
+      for (const TensorId id : distinct_operands(graph_.op(op))) builder_.set_tensor_tier(op, id, host_.tier.id);
+    }
+  }
+
+  const Graph& graph_;
+  Host host_;
+  CostModel costs_;
+  Liveness liveness_;
+  PlanBuilder builder_;
+  std::vector<Seconds> begins_;  // by op: where the passes are, if nothing makes them wait
+  Seconds link_free_ = 0;
+};
+
+// "gradients, masters, moments, update: 2.0 MiB of model states stay, 4.0 MiB a step over the link".
+std::string describe(const Assignment& assignment) {
+  std::string names;
+  for (std::size_t node = 0; node < kStateNodes; ++node) {
+    if (!assignment.on_host[node]) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(static_cast<StateNode>(node)));
+  }
+  return fmt::format("{}: {} of model states stay, {} a step over the link", names.empty() ? "nothing" : names,
+                     format_bytes(assignment.device_bytes), format_bytes(assignment.volume));
+}
+
+Result<Plan> plan_zero_offload(const PlanRequest& request) {
+  SLUICE_ASSIGN(const Host host, find_host(request.machine));
+  const Graph& graph = request.graph;
+  const bool checkpoints = !request.settings.empty() && request.settings.front() != 0;
+  PlanRequest asked = request;
+  SLUICE_ASSIGN(std::vector<OpIndex> order, checkpoints ? schedule_with_checkpoints(graph, 1, "zero-offload")
+                                                        : Result<std::vector<OpIndex>>(own_order(graph.op_count())));
+  asked.schedule = updates_may_wait(graph) ? updates_last(graph, std::move(order)) : std::move(order);
+  asked.choices = choices_with(graph, host.processor);
+  const RescheduledRequest step(asked);
+  SLUICE_ASSIGN(Plan plan, OffloadedStep(step.request(), host).plan(request.budgets));
+  plan = step.for_given_graph(std::move(plan));
+  int row = 0;
+  for (const Assignment& each : offload_strategies(state_flow(graph))) {
+    plan.planner_config.emplace_back(fmt::format("on_host_{}", row++), describe(each));
+  }
+  return plan;
+}
+
+}  // namespace
+
+PlannerEntry zero_offload_planner() {
+  return {.name = "zero-offload",
+          .summary = "gradients, optimizer state and optimizer on the host (Ren et al. 2021)",
+          .plan = plan_zero_offload,
+          .traits = {.moves = true, .recomputes = true, .reorders = true, .whole_step = true, .all_tensors = true},
+          .settings = zero_offload_settings(),
+          .gives_ops_to_processors = true};
+}
+
+}  // namespace sluice

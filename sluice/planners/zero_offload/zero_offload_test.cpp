@@ -1,0 +1,132 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/graph/builder.hpp"
+#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
+#include "sluice/memory/presets.hpp"
+#include "sluice/memory/processors.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/planners/zero_offload/strategy.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Of `depth` products a layer.
+Graph network(Precision precision, Optimizer optimizer, int depth = 1, std::int64_t batch = 4) {
+  GraphBuilder builder("net");
+  builder.begin_layer("input");
+  TensorId x = builder.input(batch, 64, 1, 1, 32);
+  x = builder.reshape(x, {batch, 64});
+  for (const char* name : {"first", "second", "third"}) {
+    builder.begin_layer(name);
+    for (int i = 0; i < depth; ++i) x = builder.relu(builder.dense(x, 64, false));
+  }
+  builder.begin_layer("head");
+  builder.softmax_cross_entropy(builder.dense(x, 32, false));
+  return prepare_training_graph(std::move(builder.finish()).value(), {.optimizer = optimizer}, precision);
+}
+
+constexpr Bytes kElements = 3 * 64 * 64 + 32 * 64;  // "M"
+
+std::vector<StateNode> on_host(const Assignment& assignment) {
+  std::vector<StateNode> nodes;
+  for (std::size_t node = 0; node < kStateNodes; ++node) {
+    if (assignment.on_host[node]) nodes.push_back(static_cast<StateNode>(node));
+  }
+  return nodes;
+}
+
+TEST(OffloadStrategies, AreThoseOfTable51) {
+  using enum StateNode;
+  const auto rows = offload_strategies(state_flow(network(Precision::kBF16Masters, Optimizer::kAdam)));
+  ASSERT_EQ(rows.size(), 4u);
+  const std::vector<std::vector<StateNode>> nodes{
+      {}, {kGradients}, {kMasters, kMoments, kUpdate}, {kGradients, kMasters, kMoments, kUpdate}};
+  const std::vector<Bytes> left{16, 14, 4, 2};  // of each parameter
+  for (std::size_t row = 0; row < 4; ++row) {
+    EXPECT_EQ(on_host(rows[row]), nodes[row]) << row;
+    EXPECT_EQ(rows[row].device_bytes, left[row] * kElements) << row;
+    EXPECT_EQ(rows[row].volume, row == 0 ? 0 : 4 * kElements) << row;
+  }
+}
+
+TEST(OffloadStrategies, SendLessWhereOnlyGradientsLeaveInFp32) {
+  const auto rows = offload_strategies(state_flow(network(Precision::kF32, Optimizer::kAdam)));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(on_host(rows.back()), std::vector{StateNode::kGradients});
+  EXPECT_EQ(rows.back().volume, 8 * kElements);
+}
+
+struct Problem {
+  Graph graph;
+  Machine machine = make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
+  Profile profile;
+
+  explicit Problem(Precision precision, Optimizer optimizer = Optimizer::kAdam)
+      : Problem(network(precision, optimizer)) {}
+  explicit Problem(Graph step) : graph(std::move(step)) {
+    EXPECT_TRUE(add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok());
+    profile.op_seconds.assign(graph.ops().size(), 1e-4);
+  }
+
+  Result<Plan> plan(Bytes fast, std::string_view planner = "zero-offload") const {
+    return make_plan(planner, {.graph = graph, .profile = profile, .machine = machine, .budgets = {fast, kGiB}});
+  }
+};
+
+// What stays in the fast tier between steps.
+Bytes fast_at_start(const Graph& graph, const Plan& plan) {
+  Bytes bytes = 0;
+  for (const Residency& each : plan.residencies) {
+    const Tensor& tensor = graph.tensor(each.tensor);
+    if (each.tier == kFastTier && each.ops.begin == 0 && is_persistent(tensor.role)) bytes += tensor.bytes;
+  }
+  return bytes;
+}
+
+TEST(ZeroOffload, KeepsParametersOnTheDeviceAndTheRestOnTheHost) {
+  for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdamW}) {
+    const Problem problem(Precision::kBF16Masters, optimizer);
+    const Result<Plan> plan = problem.plan(kGiB);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(fast_at_start(problem.graph, *plan), 2 * kElements);
+    Bytes moved = 0;
+    for (const Migration& each : plan->migrations) moved += problem.graph.tensor(each.tensor).bytes;
+    EXPECT_EQ(moved, 4 * kElements);
+    for (std::size_t slot = 0; slot < plan->ops.size(); ++slot) {
+      const std::size_t op = plan->schedule.empty() ? slot : static_cast<std::size_t>(plan->schedule[slot]);
+      const bool update = problem.graph.op(static_cast<OpIndex>(op)).phase == Phase::kUpdate;
+      EXPECT_EQ(plan->ops[static_cast<OpIndex>(slot)].processor, update ? 1 : 0);
+    }
+  }
+}
+
+TEST(ZeroOffload, MovesFp32ParametersThereAndBack) {
+  const Problem problem(Precision::kF32);
+  const Result<Plan> plan = problem.plan(kGiB);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  Bytes moved = 0;
+  for (const Migration& each : plan->migrations) moved += problem.graph.tensor(each.tensor).bytes;
+  EXPECT_EQ(moved, 12 * kElements);
+}
+
+TEST(ZeroOffload, TakesLessOfTheDeviceWithCheckpoints) {
+  const Problem problem(network(Precision::kBF16Masters, Optimizer::kAdam, 4, 256));
+  const Result<Plan> all = problem.plan(kGiB), again = problem.plan(kGiB, "zero-offload:checkpoints=1");
+  ASSERT_TRUE(all.ok() && again.ok());
+  EXPECT_LT(again->arena_bytes[0], all->arena_bytes[0]);
+  EXPECT_GT(again->ops.size(), all->ops.size());
+}
+
+TEST(ZeroOffload, SaysWhatItNeeds) {
+  Problem problem(Precision::kBF16Masters);
+  EXPECT_THAT(problem.plan(16 * kKiB).error().message, HasSubstr("the smallest budget it can use is"));
+  problem.machine = make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
+  EXPECT_THAT(problem.plan(kGiB).error().message, HasSubstr("--slow pcie3 --processors device:1:dram,host:1:pcie3"));
+}
+
+}  // namespace
+}  // namespace sluice
