@@ -2,7 +2,7 @@
 // beside the same arithmetic in three passes, and beside a loop that only reads and writes what Adam does.
 //
 //   host_step [--elements 10000000,100000000,400000000] [--rounds 9] [--threads N] [--json FILE]
-//   host_step --serve ELEMENTS       a step whenever a line comes in, answered by its milliseconds: for rivals in turn
+//   host_step --serve ELEMENTS       a step whenever a line comes in: for rivals in turn (benchmarks/rivals/compare_adam.py)
 //
 // Every round times all three in an order that rotates, over the same buffers; ratios are taken within a round. Shown
 // are medians, with the least and the most. Status 1 where fused and three passes make other bits.
@@ -159,7 +159,8 @@ Result<int> run(const HostStepArguments& arguments) {
 Result<int> serve(const HostStepArguments& arguments) {
   SLUICE_ASSIGN(const StepBuffers buffers, StepBuffers::make(arguments.serve, false, arguments.threads));
   for (std::string line; std::getline(std::cin, line);) {
-    fmt::print("{:.3f}\n", 1e3 * time_of([&] { step_at_once(usual_step(), buffers); }));
+    const Seconds seconds = time_of([&] { step_at_once(usual_step(), buffers); });
+    fmt::print("{}\n", nlohmann::json{{"ok", true}, {"step_seconds", seconds}}.dump());
     std::fflush(stdout);
   }
   return 0;

@@ -8,29 +8,25 @@
 namespace sluice {
 namespace {
 
+// `w`: the new weights.
 template <typename Width, typename Gradient>
-SLUICE_INLINE inline void write_weight(const Vector& w, const UpdateOperands<Gradient>& operands, std::int64_t at) {
-  store(w, operands.new_w + at);
-  if (operands.half != nullptr) stream<Width>(w, operands.half + at);
-}
-
-template <typename Width, typename Gradient>
-SLUICE_INLINE inline void update_vector(const SgdStep& step, const UpdateOperands<Gradient>& operands,
-                                        std::int64_t at) {
-  Vector w, gradient, velocity;
+SLUICE_INLINE inline void update_vector(const SgdStep& step, const UpdateOperands<Gradient>& operands, std::int64_t at,
+                                        Vector& w) {
+  Vector gradient, velocity;
   load(operands.w + at, w);
   load(operands.gradient + at, gradient);
   load(operands.moment1 + at, velocity);
   gradient = step.scale * gradient + step.weight_decay * w;
   velocity = step.momentum * velocity + gradient;
   store(velocity, operands.new_moment1 + at);
-  write_weight<Width>(w - step.rate * velocity, operands, at);
+  w = w - step.rate * velocity;
+  store(w, operands.new_w + at);
 }
 
 template <typename Width, typename Gradient>
-SLUICE_INLINE inline void update_vector(const AdamStep& step, const UpdateOperands<Gradient>& operands,
-                                        std::int64_t at) {
-  Vector w, gradient, mean, square, root;
+SLUICE_INLINE inline void update_vector(const AdamStep& step, const UpdateOperands<Gradient>& operands, std::int64_t at,
+                                        Vector& w) {
+  Vector gradient, mean, square, root;
   load(operands.w + at, w);
   load(operands.gradient + at, gradient);
   load(operands.moment1 + at, mean);
@@ -41,11 +37,26 @@ SLUICE_INLINE inline void update_vector(const AdamStep& step, const UpdateOperan
   store(mean, operands.new_moment1 + at);
   store(square, operands.new_moment2 + at);
   square_root<Width>(square, root);
-  write_weight<Width>(step.keep * w - step.step_size * mean / (step.root_correction * root + step.epsilon), operands,
-                      at);
+  w = step.keep * w - step.step_size * mean / (step.root_correction * root + step.epsilon);
+  store(w, operands.new_w + at);
 }
 
-// The last elements, in vectors of their own: what they share a vector with makes no difference to them.
+// Two vectors at a time, so that streaming stores fill whole cache lines.
+template <typename Width, typename Step, typename Gradient>
+SLUICE_INLINE inline void update_pairs(const Step& given_step, const UpdateOperands<Gradient>& given,
+                                       std::int64_t begin, std::int64_t end) {
+  // Of its own, as what is stored could be what a reference names.
+  const Step step = given_step;
+  const UpdateOperands<Gradient> operands = given;
+  Vector first, second;
+  for (std::int64_t at = begin; at < end; at += kUpdateAlignment) {
+    update_vector<Width>(step, operands, at, first);
+    update_vector<Width>(step, operands, at + kLanes, second);
+    if (operands.half != nullptr) stream<Width>(first, second, operands.half + at);
+  }
+}
+
+// The last elements, in vectors of their own: what they share vectors with makes no difference to them.
 template <typename Gradient>
 class Tail {
  public:
@@ -71,34 +82,30 @@ class Tail {
 
  private:
   template <typename T>
-  void copy(const T* from, std::array<T, kLanes>& to) const {
+  void copy(const T* from, std::array<T, kUpdateAlignment>& to) const {
     if (from != nullptr) std::copy_n(from + begin_, count_, to.begin());
   }
   template <typename T>
-  void copy_back(const std::array<T, kLanes>& from, T* to) const {
+  void copy_back(const std::array<T, kUpdateAlignment>& from, T* to) const {
     if (to != nullptr) std::copy_n(from.begin(), count_, to + begin_);
   }
 
   const UpdateOperands<Gradient>& all_;
   std::int64_t begin_, count_;
-  std::array<float, kLanes> w_{}, moment1_{}, moment2_{};
-  std::array<Gradient, kLanes> gradient_{};
-  alignas(32) std::array<BFloat16, kLanes> half_{};
+  std::array<float, kUpdateAlignment> w_{}, moment1_{}, moment2_{};
+  std::array<Gradient, kUpdateAlignment> gradient_{};
+  alignas(64) std::array<BFloat16, kUpdateAlignment> half_{};
 };
 
 template <typename Step, typename Gradient>
 void update_all(const Step& step, const UpdateOperands<Gradient>& operands, std::int64_t begin, std::int64_t end,
                 VectorSet set) {
-  const std::int64_t whole = begin + (end - begin) / kLanes * kLanes;
-  vectorised(
-      [&](auto width) SLUICE_INLINE {
-        for (std::int64_t at = begin; at < whole; at += kLanes) update_vector<decltype(width)>(step, operands, at);
-      },
-      set);
+  const std::int64_t whole = begin + (end - begin) / kUpdateAlignment * kUpdateAlignment;
+  vectorised([&](auto width) SLUICE_INLINE { update_pairs<decltype(width)>(step, operands, begin, whole); }, set);
   if (whole < end) {
     Tail<Gradient> tail(operands, whole, end - whole);
     const UpdateOperands<Gradient> last = tail.operands();
-    vectorised([&](auto width) SLUICE_INLINE { update_vector<decltype(width)>(step, last, 0); }, set);
+    vectorised([&](auto width) SLUICE_INLINE { update_pairs<decltype(width)>(step, last, 0, kUpdateAlignment); }, set);
     finish_streaming();
     tail.write_back();
   }

@@ -55,10 +55,12 @@ struct UpdateOperands {
   float* new_w = nullptr;
   float* new_moment1 = nullptr;
   float* new_moment2 = nullptr;
-  BFloat16* half = nullptr;  // new_w in bf16, 32-byte aligned; nullptr: nobody wants it
+  BFloat16* half = nullptr;  // new_w in bf16, 64-byte aligned; nullptr: nobody wants it
 };
 
-// Updates the elements [begin, end); `begin` is a multiple of kLanes.
+inline constexpr std::int64_t kUpdateAlignment = 2 * kLanes;
+
+// Updates the elements [begin, end); `begin` is a multiple of kUpdateAlignment.
 template <typename Gradient>
 void update_elements(const SgdStep& step, const UpdateOperands<Gradient>& operands, std::int64_t begin,
                      std::int64_t end, VectorSet set = widest_vectors());

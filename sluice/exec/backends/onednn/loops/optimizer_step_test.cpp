@@ -107,8 +107,8 @@ TYPED_TEST(OptimizerStep, MakesTheSameBitsWithAnyVectorsAndInAnyPieces) {
         Parameter<TypeParam> whole(count), pieces(count);
         update_elements(step, whole.operands(), 0, count, set);
         whole.expect_equal(expected);
-        for (std::int64_t begin = 0; begin < count; begin += 48) {
-          update_elements(step, pieces.operands(), begin, std::min(count, begin + 48), set);
+        for (std::int64_t begin = 0; begin < count; begin += 96) {
+          update_elements(step, pieces.operands(), begin, std::min(count, begin + 96), set);
         }
         pieces.expect_equal(expected);
       }

@@ -103,8 +103,8 @@ SLUICE_INLINE inline void store(const Vector& value, BFloat16* to) {
 // Results of this size have left the caches before they are read again.
 constexpr Bytes kStreamedBytes = 24 * kMiB;
 
-// A store around the caches, for what is not read again soon. `to` is aligned to the vector in memory: 64 bytes, of bf16
-// 32. Needs finish_streaming() before another thread reads.
+// A store around the caches, for what is not read again soon. `to` is 64-byte aligned. Needs finish_streaming() before
+// another thread reads.
 template <typename Width>
 SLUICE_INLINE inline void stream(const Vector& value, float* to) {
   if constexpr (std::is_same_v<Width, Avx512>) {
@@ -115,12 +115,24 @@ SLUICE_INLINE inline void stream(const Vector& value, float* to) {
 }
 template <typename Width>
 SLUICE_INLINE inline void stream(const Vector& value, BFloat16* to) {
-  if constexpr (std::is_same_v<Width, AnyX86>) {
-    store(value, to);
+  store(value, to);
+}
+// Two vectors of bf16, which fill a cache line.
+template <typename Width>
+SLUICE_INLINE inline void stream(const Vector& first, const Vector& second, BFloat16* to) {
+  ShortVector halves[2];
+  to_bf16(first, halves[0]);
+  to_bf16(second, halves[1]);
+  if constexpr (std::is_same_v<Width, Avx512>) {
+    Vector both;
+    std::memcpy(&both, halves, sizeof(both));
+    asm volatile("vmovntps %1, %0" : "=m"(*reinterpret_cast<VectorInMemory*>(to)) : "v"(both));
+  } else if constexpr (std::is_same_v<Width, Avx2>) {
+    auto* const line = reinterpret_cast<ShortVector*>(to);
+    asm volatile("vmovntdq %1, %0" : "=m"(line[0]) : "x"(halves[0]));
+    asm volatile("vmovntdq %1, %0" : "=m"(line[1]) : "x"(halves[1]));
   } else {
-    ShortVector narrow;
-    to_bf16(value, narrow);
-    asm volatile("vmovntdq %1, %0" : "=m"(*reinterpret_cast<ShortVector*>(to)) : "x"(narrow));
+    std::memcpy(static_cast<void*>(to), halves, sizeof(halves));
   }
 }
 inline void finish_streaming() { __builtin_ia32_sfence(); }
