@@ -9,6 +9,8 @@ done again, so that an interrupted run goes on, as long as slow tier and limits 
 changed, begin with another file. The table goes to standard output, progress to standard error. The status is 1 if
 there is anything but plans that `sluice verify` accepts and refusals that say what would do.
 
+zero-offload plans for a second processor, and for the slow tier pcie3, which is its memory.
+
 In the table: a number is the predicted step, of everything in fast memory, which fast-only always has. Else why there is
 no plan:
 
@@ -39,6 +41,8 @@ SIZES = {"plain20": CIFAR, "resnet20": CIFAR, "resnet32": CIFAR, "resnet44": CIF
          "lstm": ["--batch", "8", "--classes", "2000", "--sequence", "20", "--width", "256"],
          "bert_base": [*TEXT, "--depth", "2"], "bert_large": [*TEXT, "--depth", "4"],
          "gpt2_small": [*TEXT, "--depth", "2"], "gpt2_medium": [*TEXT, "--depth", "4"]}
+# For planners that give the optimizer to another processor, in whose memory the slow tier is then.
+HOSTED = {"zero-offload": ["--slow", "pcie3", "--processors", "device:1,host:1:pcie3"]}
 TIMED = ("swapadvisor", "autotm-static", "autotm-sync", "autotm-async", "checkmate")  # that take seconds=N
 REASONS = ((r"the smallest budget it can use is .*?\(([\d.]+) %", lambda found: f">{math.ceil(float(found[1]))}%"),
            (r"the slow tiers fill up", lambda found: "full"),
@@ -78,14 +82,14 @@ class Machine:
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(words, 124, "", f"took more than {self.arguments.timeout} s")
 
-    def common(self, model):
-        return [*SIZES.get(model, IMAGES), "--threads", "1", "--slow", self.arguments.slow, "--spill-dir",
-                self.arguments.spill_dir]
+    def common(self, model, planner):
+        machine = HOSTED.get(planner, ["--threads", "1", "--slow", self.arguments.slow])
+        return [*SIZES.get(model, IMAGES), *machine, "--spill-dir", self.arguments.spill_dir]
 
-    def profile(self, model):
-        path = self.profiles / f"{model}.json"
+    def profile(self, model, planner):
+        path = self.profiles / (f"{model}.{planner}.json" if planner in HOSTED else f"{model}.json")
         if not path.exists():
-            ran = self.sluice("profile", model, *self.common(model), "--save", path)
+            ran = self.sluice("profile", model, *self.common(model, planner), "--save", path)
             if ran.returncode != 0:
                 sys.exit(f"every_planner: cannot measure {model}\n{ran.stderr}")
         return path
@@ -96,12 +100,12 @@ class Machine:
         cell = {"model": model, "planner": planner, "budget": budget}
         with tempfile.TemporaryDirectory() as folder:
             plan, summary = pathlib.Path(folder) / "plan.json", pathlib.Path(folder) / "summary.json"
-            ran = self.sluice("plan", model, *self.common(model), "--profile", self.profile(model), "--planner", told,
+            ran = self.sluice("plan", model, *self.common(model, planner), "--profile", self.profile(model, planner), "--planner", told,
                               "--fast", budget, "-o", plan, "--json", summary)
             if ran.returncode != 0:
                 message = ran.stderr.strip().splitlines()[-1] if ran.stderr.strip() else "no message"
                 return {**cell, "reason": reason_of(message) or "FAILED", "message": message}
-            verified = self.sluice("verify", plan, model, *self.common(model))
+            verified = self.sluice("verify", plan, model, *self.common(model, planner))
             if verified.returncode != 0:
                 return {**cell, "reason": "FAILED", "message": f"not verified: {(verified.stderr or verified.stdout)[-400:]}"}
             found = json.loads(summary.read_text())

@@ -107,11 +107,18 @@ void WorkloadArguments::add_optimizer_options(CLI::App& command) {
   add("--beta2", update.beta2, "Of Adam");
   add("--epsilon", update.epsilon, "Of Adam");
   add("--weight-decay", update.weight_decay, "Added to the gradient; adamw: taken from the weights");
+  add("--clip-norm", update.clip_norm, "Multiply gradients until their norm together is at most this; 0: as they are");
   add("--precision", precision,
       "fp32, bf16 for activations, or bf16-masters for parameters and gradients too, beside fp32 masters (where the "
       "CPU computes in it)");
   add("--finer-slices", finer_slices,
       "Cut what decides the smallest budget so many times finer than usual: less memory, longer steps");
+  command
+      .add_flag(
+          "--delay-updates", update.delayed,
+          "Update by the gradients of the step before, beside the step that runs; goes on from checkpoints of runs "
+          "that do not")
+      ->group(kGroup);
   command
       .add_flag("--keep-norm-outputs", keep_norm_outputs,
                 "Keep what is cheap to make again (batch norms' outputs, activation functions') for the backward pass")
@@ -140,6 +147,9 @@ Result<OptimizerOptions> WorkloadArguments::optimizer_options() const {
   options.recompute_cheap = !keep_norm_outputs;
   if (!(options.momentum >= 0) || !(options.weight_decay >= 0)) {
     return Error{ErrorCode::kBadInput, "--momentum and --weight-decay must not be negative"};
+  }
+  if (!(options.clip_norm >= 0 && options.clip_norm < std::numeric_limits<float>::infinity())) {
+    return Error{ErrorCode::kBadInput, fmt::format("--clip-norm must be from 0, got {}", options.clip_norm)};
   }
   if (options.optimizer == Optimizer::kSgd) return options;
   if (!(options.momentum < 1) || !(options.beta2 >= 0 && options.beta2 < 1) || !(options.epsilon > 0)) {

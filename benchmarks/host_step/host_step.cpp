@@ -172,7 +172,9 @@ Result<int> serve(const HostStepArguments& arguments) {
 int main(int argc, char** argv) {
   sluice::HostStepArguments arguments;
   CLI::App app("Times one pass of Adam over host memory, beside three passes and what memory allows");
-  app.add_option("--elements", arguments.elements, "Parameters; several sizes")->delimiter(',')->check(CLI::PositiveNumber);
+  app.add_option("--elements", arguments.elements, "Parameters; several sizes")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
   app.add_option("--rounds", arguments.rounds, "Of each, in turn")->check(CLI::PositiveNumber);
   app.add_option("--threads", arguments.threads, "That share the work")->check(CLI::PositiveNumber);
   app.add_option("--json", arguments.json, "Also write the rows to this file");

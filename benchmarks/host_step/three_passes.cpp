@@ -37,9 +37,8 @@ void step_in_three_passes(const AdamStep& step, const StepBuffers& b) {
   const UpdateOperands<float> operands{b.w, b.wide, b.moment1, b.moment2, b.w, b.moment1, b.moment2, nullptr};
   for_blocks(b.elements,
              [&](std::int64_t begin, std::int64_t end) { update_elements(unscaled, operands, begin, end); });
-  for_blocks(b.elements, [&](std::int64_t begin, std::int64_t end) {
-    convert_block(b.w + begin, end - begin, b.half + begin);
-  });
+  for_blocks(b.elements,
+             [&](std::int64_t begin, std::int64_t end) { convert_block(b.w + begin, end - begin, b.half + begin); });
 }
 
 void read_four_write_three(const StepBuffers& b) {

@@ -93,7 +93,7 @@ Status read_words(const JsonReader& columns, const char* key, std::span<const Va
 
 std::vector<OpKind> op_kinds() {
   std::vector<OpKind> kinds;
-  for (int kind = 0; kind <= static_cast<int>(OpKind::kAdamUpdate); ++kind) kinds.push_back(static_cast<OpKind>(kind));
+  for (int kind = 0; kind <= static_cast<int>(kLastOpKind); ++kind) kinds.push_back(static_cast<OpKind>(kind));
   return kinds;
 }
 

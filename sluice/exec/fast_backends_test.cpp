@@ -188,7 +188,7 @@ TEST_P(FastBackends, PlainFormRoundTrips) {
 
 std::vector<BackendCase> cases_of(const std::string& backend) {
   std::vector<BackendCase> cases;
-  for (OpCase& each : op_cases()) cases.push_back({backend, std::move(each)});
+  for (OpCase& each : backend == "cuda" ? op_cases_of_gpu() : op_cases()) cases.push_back({backend, std::move(each)});
   return cases;
 }
 

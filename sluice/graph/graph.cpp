@@ -44,6 +44,7 @@ void hash_attributes(Hasher& hasher, const Attributes& a) {
   for (const float value : {a.alpha, a.beta, a.rate, a.epsilon, a.momentum, a.weight_decay, a.beta2}) {
     hash_float(hasher, value);
   }
+  if (a.delayed) hasher.add(std::string_view("delayed"));
 }
 
 void hash_op(Hasher& hasher, const Op& op) {
@@ -73,7 +74,8 @@ std::string attribute_text(const Attributes& a) {
                      a.out_end, int{a.partial}, int{a.accumulate}, int{a.causal}, int{a.state}, int{a.carry}, a.alpha,
                      a.beta, a.size, a.rate) +
          fmt::format(" eps{} mom{} wd{} beta2 {} decoupled{}", a.epsilon, a.momentum, a.weight_decay, a.beta2,
-                     int{a.decoupled});
+                     int{a.decoupled}) +
+         (a.delayed ? " delayed" : "");
 }
 
 std::string operand_text(const Graph& graph, const std::vector<TensorId>& operands) {

@@ -57,8 +57,11 @@
 //   kReorder                      x                                          y (same shape, another layout)
 //   kSliceBatch                   x                                          y (some samples of x)
 //   kPlaceBatch                   y, [x when partial]                        x (some samples of x, the others stay)
-//   kSgdUpdate                    w, dw, momentum                            w, momentum, [w in bf16]
-//   kAdamUpdate                   w, dw, moment1, moment2                    w, moment1, moment2, [w in bf16]
+//   kSgdUpdate                    w, dw, momentum, [factor], [filled]        w, momentum, [w in bf16]
+//   kAdamUpdate                   w, dw, moment1, moment2, [factor], [filled]  w, moment1, moment2, [w in bf16]
+//   kSquaredSum                   x                                          sum of the squares of x ([1])
+//   kClipFactor                   sum, sum, ...                              factor ([1])
+//   kDelayGradient                dw                                         dw of the next step, [filled ([1])]
 //
 // Scratch workspaces (role kWorkspace) are appended to the outputs by the backend when it lowers the graph.
 //
@@ -78,6 +81,10 @@
 // kBatchNormMerge, and kBatchNormApply; kBatchNormBackward is ...BackwardSums, added up over the samples, and
 // ...BackwardApply. Merge and ...BackwardApply do not see all of x, so their `size` is the number of elements of one
 // channel in the whole batch, N H W. Attributes are otherwise as in the op they come from.
+//
+// Clipping (clip_gradients.hpp): the factor is `alpha` / (norm + `epsilon`), at most 1, where the norm is the root of all
+// sums; updates multiply dw by it. Delays (delay_updates.hpp): a `delayed` update does nothing to w and its moments until
+// `filled` is not 0, and counts one step less.
 //
 // Fused activations: `activation` (kRelu, kRelu6) of kConv2d, kConvTranspose2d, kBatchNorm(+Apply), kAdd, kConcat and
 // kMaxPool (kRelu only) is applied last. The gradient of a batch norm's activation is computed inside
@@ -165,7 +172,11 @@ enum class OpKind {
   kPlaceBatch,
   kSgdUpdate,
   kAdamUpdate,
+  kSquaredSum,
+  kClipFactor,
+  kDelayGradient,
 };
+inline constexpr OpKind kLastOpKind = OpKind::kDelayGradient;
 
 enum class Phase { kForward, kBackward, kUpdate };
 
@@ -262,6 +273,7 @@ struct Attributes {
   float epsilon = 0, momentum = 0, weight_decay = 0;  // norms (momentum = running), SGD; Adam: momentum = beta 1
   float beta2 = 0;                                    // Adam
   bool decoupled = false;                             // Adam: decay the weights, not the gradient (AdamW)
+  bool delayed = false;                               // updates, see above
   bool operator==(const Attributes&) const = default;
 };
 

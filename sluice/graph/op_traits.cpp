@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sluice/base/check.hpp"
+
 namespace sluice {
 namespace {
 
@@ -79,6 +81,9 @@ constexpr std::array kTable = std::to_array<OpTraits>({
   {kPlaceBatch,                     "place_batch",                      kNone,   "",         "",      "=>=",        kPure,   kDear},
   {kSgdUpdate,                      "sgd_update",                       kNone,   "",         "c>c",   "f>f",        kUpdate, kDear},
   {kAdamUpdate,                     "adam_update",                      kNone,   "",         "c>c",   "f>f",        kUpdate, kDear},
+  {kSquaredSum,                     "squared_sum",                      kNone,   "",         "",      "=>f",        kPure,   kDear},
+  {kClipFactor,                     "clip_factor",                      kNone,   "",         "",      "f>f",        kPure,   kDear},
+  {kDelayGradient,                  "delay_gradient",                   kNone,   "",         "",      "=>=f",       kPure,   kDear},
 });
 // clang-format on
 
@@ -88,7 +93,7 @@ constexpr bool one_line_a_kind() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (index_of(kTable[i].kind) != i || kTable[i].name.empty()) return false;
   }
-  return kTable.size() == index_of(kAdamUpdate) + 1;
+  return kTable.size() == index_of(kLastOpKind) + 1;
 }
 static_assert(one_line_a_kind(), "the lines must be in the order of OpKind, each with a name");
 
@@ -141,5 +146,16 @@ Op repeated_form(const Op& op) {
 }
 
 bool is_update(OpKind kind) { return traits(kind).repeat == kUpdate; }
+
+std::size_t moments_of(OpKind kind) {
+  SLUICE_CHECK(is_update(kind), "an update has moments");
+  return kind == kSgdUpdate ? 1 : 2;
+}
+
+bool is_clipped(const Op& update) {
+  return update.inputs.size() > 2 + moments_of(update.kind) + (update.attributes.delayed ? 1U : 0U);
+}
+
+bool has_master(const Op& update) { return update.outputs.size() > 1 + moments_of(update.kind); }
 
 }  // namespace sluice

@@ -91,5 +91,10 @@ Op repeated_form(const Op& op);
 
 // The ops of optimizers.
 bool is_update(OpKind kind);
+// Of an update's operands (op.hpp): how many the optimizer keeps beside the parameter; whether gradients are multiplied
+// by a factor; whether the parameter is a master, whose copy in bf16 is written, too.
+std::size_t moments_of(OpKind kind);
+bool is_clipped(const Op& update);
+bool has_master(const Op& update);
 
 }  // namespace sluice

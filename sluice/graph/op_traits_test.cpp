@@ -11,7 +11,7 @@ namespace {
 
 TEST(OpTraits, HaveOneLineAKind) {
   std::set<std::string_view> names;
-  for (int kind = 0; kind <= static_cast<int>(OpKind::kAdamUpdate); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(kLastOpKind); ++kind) {
     const OpTraits& line = traits(static_cast<OpKind>(kind));
     EXPECT_EQ(static_cast<int>(line.kind), kind);
     EXPECT_TRUE(names.insert(line.name).second) << line.name;
@@ -40,7 +40,7 @@ TEST(OpTraits, LetTheLastLetterStandForAllThatFollow) {
 
 TEST(OpTraits, CallOptimizersUpdates) {
   std::set<OpKind> updates;
-  for (int kind = 0; kind <= static_cast<int>(OpKind::kAdamUpdate); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(kLastOpKind); ++kind) {
     if (is_update(static_cast<OpKind>(kind))) updates.insert(static_cast<OpKind>(kind));
   }
   EXPECT_EQ(updates, (std::set{OpKind::kSgdUpdate, OpKind::kAdamUpdate}));

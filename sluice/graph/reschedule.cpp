@@ -78,6 +78,18 @@ bool is_own_order(std::span<const OpIndex> schedule, OpIndex op_count) {
   return rises && schedule.size() == static_cast<std::size_t>(op_count);
 }
 
+bool updates_may_run_last(const Graph& graph) {
+  std::vector<bool> updated(graph.tensors().size(), false);
+  for (const Op& op : graph.ops()) {
+    if (op.phase == Phase::kUpdate) {
+      for (const TensorId id : op.outputs) updated[static_cast<std::size_t>(id)] = true;
+    } else if (std::ranges::any_of(op.inputs, [&](TensorId id) { return updated[static_cast<std::size_t>(id)]; })) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Result<Rescheduled> reschedule(const Graph& graph, std::span<const OpIndex> schedule) {
   Rescheduling rescheduling(graph, schedule);
   for (std::size_t slot = 0; slot < schedule.size(); ++slot) {

@@ -37,6 +37,9 @@ struct Rescheduled {
 // Whether a schedule runs every op once in the graph's order: then it is no different from none.
 bool is_own_order(std::span<const OpIndex> schedule, OpIndex op_count);
 
+// Whether the ops of updates may run behind all others, in their order: no other op reads what one before it has written.
+bool updates_may_run_last(const Graph& graph);
+
 // kBadInput where an index is none of an op.
 Result<Rescheduled> reschedule(const Graph& graph, std::span<const OpIndex> schedule);
 

@@ -14,6 +14,7 @@
 #include "sluice/base/hash.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
+#include "sluice/graph/rewrite/delay_updates.hpp"
 
 namespace sluice {
 namespace {
@@ -43,9 +44,16 @@ class HashedFile {
   Hasher hasher_;
 };
 
-nlohmann::json tensor_list(const Graph& graph) {
+// Of a run, or of what the run without delayed updates has of it.
+std::vector<TensorId> kept_tensors(const Graph& graph, bool undelayed) {
+  std::vector<TensorId> kept = persistent_tensors(graph);
+  if (undelayed) std::erase_if(kept, [&](TensorId id) { return is_in_flight(graph.tensor(id)); });
+  return kept;
+}
+
+nlohmann::json tensor_list(const Graph& graph, bool undelayed = false) {
   nlohmann::json tensors = nlohmann::json::array();
-  for (const TensorId id : persistent_tensors(graph)) {
+  for (const TensorId id : kept_tensors(graph, undelayed)) {
     tensors.push_back({{"name", graph.tensor(id).name}, {"elements", element_count(graph.tensor(id).shape)}});
   }
   return tensors;
@@ -127,8 +135,17 @@ Status check_field(const OpenCheckpoint& opened, const std::filesystem::path& pa
                                                  path.string(), field, has, nlohmann::json(expected).dump())};
 }
 
-Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path& path,
-                      const CheckpointIdentity& identity, const Graph& graph) {
+bool is_of_undelayed(const OpenCheckpoint& opened, const CheckpointIdentity& identity) {
+  return identity.undelayed && opened.header.value("settings", "") == identity.undelayed->settings;
+}
+
+Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path& path, CheckpointIdentity identity,
+                      const Graph& graph) {
+  const bool undelayed = is_of_undelayed(opened, identity);
+  if (undelayed) {
+    identity.settings = identity.undelayed->settings;
+    identity.graph_fingerprint = identity.undelayed->graph_fingerprint;
+  }
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "version", kCheckpointVersion));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "model", identity.model));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "settings", identity.settings));
@@ -136,7 +153,7 @@ Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path&
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "seed", identity.seed));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "data", identity.data));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "graph_fingerprint", identity.graph_fingerprint));
-  if (opened.header.value("tensors", nlohmann::json()) != tensor_list(graph)) {
+  if (opened.header.value("tensors", nlohmann::json()) != tensor_list(graph, undelayed)) {
     return Error{ErrorCode::kMismatch,
                  fmt::format("checkpoint {} is of another run: its tensors are not this model's", path.string())};
   }
@@ -177,7 +194,7 @@ Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const Ch
   SLUICE_RETURN_IF_ERROR(check_identity(opened, path, identity, access.graph()));
   SLUICE_ASSIGN(const std::int64_t next_step, next_step_of(opened, path));
   opened.file.seekg(opened.values_at);
-  for (const TensorId tensor : persistent_tensors(access.graph())) {
+  for (const TensorId tensor : kept_tensors(access.graph(), is_of_undelayed(opened, identity))) {
     const std::span<float> values = access.stage(tensor);
     SLUICE_RETURN_IF_ERROR(
         read_exactly(opened.file, path, reinterpret_cast<char*>(values.data()), values.size_bytes()));

@@ -17,9 +17,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "sluice/train/parameters.hpp"
+#include "sluice/train/workload.hpp"
 
 namespace sluice {
 
@@ -32,6 +34,9 @@ struct CheckpointIdentity {
   std::int64_t batch = 0;
   std::uint64_t seed = 0;
   std::string data;  // "synthetic", "cifar10", ...
+  // A run without delayed updates that this one, which has them, may go on from: what it lacks (gradients in flight)
+  // begins as in a new run.
+  std::optional<EarlierRun> undelayed = std::nullopt;
 };
 
 Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity, std::int64_t next_step,

@@ -176,7 +176,8 @@ CheckpointIdentity Session::identity() const {
           workload_.logical_fingerprint,
           batch_size(workload_.graph()),
           options_.seed,
-          std::string(data_kind(options_.data))};
+          std::string(data_kind(options_.data)),
+          workload_.undelayed};
 }
 
 Status Session::save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) {

@@ -33,6 +33,18 @@ Status choose_precision(Workload& workload) {
   return {};
 }
 
+bool delays(const Graph& graph) {
+  return std::ranges::any_of(graph.ops(), [](const Op& op) { return op.kind == OpKind::kDelayGradient; });
+}
+
+EarlierRun undelayed_run(const Workload& workload) {
+  WorkloadOptions options = workload.options;
+  options.optimizer.delayed = false;
+  const Graph graph =
+      prepare_training_graph(workload.forward, options.optimizer, options.precision, options.finer_slices);
+  return {describe_settings(options), graph.fingerprint()};
+}
+
 }  // namespace
 
 Result<ForwardModel> build_forward(const WorkloadOptions& options) {
@@ -55,7 +67,12 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
   SLUICE_RETURN_IF_ERROR(choose_precision(workload));
   const Graph logical =
       prepare_training_graph(workload.forward, options.optimizer, workload.options.precision, options.finer_slices);
+  if (options.optimizer.delayed && !delays(logical)) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("--delay-updates: a step of {} reads parameters again that it has updated", logical.name)};
+  }
   workload.logical_fingerprint = logical.fingerprint();
+  if (options.optimizer.delayed) workload.undelayed = undelayed_run(workload);
   std::vector<ProcessorKernels> processors{{options.threads, options.backend}};
   processors.insert(processors.end(), options.other_processors.begin(), options.other_processors.end());
   SLUICE_ASSIGN(workload.compiled, compile_for(logical, processors));
@@ -67,9 +84,11 @@ std::string describe_settings(const WorkloadOptions& options) {
   const bool adam = each.optimizer != Optimizer::kSgd;
   const std::string slices =
       options.finer_slices == 1 ? "" : fmt::format(", {} times finer slices", options.finer_slices);
-  return fmt::format("{} momentum {}{}, weight decay {}, {}{}", to_string(each.optimizer), each.momentum,
+  const std::string delayed = each.delayed ? ", updates delayed" : "";
+  const std::string clipped = each.clip_norm > 0 ? fmt::format(", gradients clipped to norm {}", each.clip_norm) : "";
+  return fmt::format("{} momentum {}{}, weight decay {}{}{}, {}{}", to_string(each.optimizer), each.momentum,
                      adam ? fmt::format(", beta2 {}, epsilon {}", each.beta2, each.epsilon) : "", each.weight_decay,
-                     to_string(options.precision), slices);
+                     delayed, clipped, to_string(options.precision), slices);
 }
 
 std::string_view to_string(Optimizer optimizer) {

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,18 @@ struct WorkloadOptions {
   std::vector<ProcessorKernels> other_processors = {};
 };
 
+// A run that this one may go on from, though it is another.
+struct EarlierRun {
+  std::string settings;           // describe_settings()
+  std::string graph_fingerprint;  // logical
+};
+
 struct Workload {
   WorkloadOptions options;
   Graph forward;                              // without backward and update ops
   std::shared_ptr<const GivenValues> values;  // initial ones from a file; dropped once they were used
   std::string logical_fingerprint;            // of the graph before the backend chose layouts
+  std::optional<EarlierRun> undelayed;        // of a run with delayed updates: the same without
   std::vector<std::string> notes;             // what was done differently than asked, and by the importer
   std::unique_ptr<CompiledGraph> compiled;
   // By op of the executable graph: what all plans are to choose; empty: its own. A run's bits depend on them.

@@ -43,7 +43,7 @@ std::vector<Family> small_families() {
       Family{"bert_base_masters",
              {.model = "bert_base",
               .shape = {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
-              .optimizer = {.optimizer = Optimizer::kAdamW},
+              .optimizer = {.optimizer = Optimizer::kAdamW, .clip_norm = 0.5F},
               .precision = Precision::kBF16Masters}},
       Family{"gpt2_small", text("gpt2_small", {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
                                 Optimizer::kAdam)},

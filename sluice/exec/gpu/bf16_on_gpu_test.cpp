@@ -36,7 +36,7 @@ TEST_P(Bf16OnGpu, IsNearTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Bf16OnGpu, ::testing::ValuesIn(cases_on_gpu(op_cases())),
+INSTANTIATE_TEST_SUITE_P(Cases, Bf16OnGpu, ::testing::ValuesIn(cases_on_gpu(op_cases_of_gpu())),
                          [](const auto& tested) { return test_name(tested.param); });
 
 }  // namespace

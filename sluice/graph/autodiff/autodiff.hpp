@@ -35,6 +35,8 @@ struct OptimizerOptions {
   float beta2 = 0.999F;   // Adam
   float epsilon = 1e-8F;  // Adam
   float weight_decay = 1e-4F;
+  bool delayed = false;  // updates use the gradients of the step before (rewrite/delay_updates.hpp)
+  float clip_norm = 0;   // of all gradients together (rewrite/clip_gradients.hpp); 0: they are not clipped
   bool recompute_cheap = true;
 };
 

@@ -4,7 +4,10 @@
 #include <vector>
 
 #include "sluice/graph/footprint.hpp"
+#include "sluice/graph/reschedule.hpp"
 #include "sluice/graph/rewrite/batch_slices.hpp"
+#include "sluice/graph/rewrite/clip_gradients.hpp"
+#include "sluice/graph/rewrite/delay_updates.hpp"
 #include "sluice/graph/rewrite/evaluation.hpp"
 #include "sluice/graph/rewrite/fold.hpp"
 #include "sluice/graph/rewrite/half_parameters.hpp"
@@ -47,7 +50,9 @@ Graph in_precision(const Graph& sliced, Precision precision) {
 Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer, Precision precision, int finer) {
   const Step step = training_step(forward, optimizer, finer);
   Graph graph = in_precision(slice_batch(step.training, batch_slice_limit(step.training, finer)), precision);
-  return precision == Precision::kBF16Masters ? keep_half_parameters(graph) : std::move(graph);
+  if (precision == Precision::kBF16Masters) graph = keep_half_parameters(graph);
+  if (optimizer.delayed && updates_may_run_last(graph)) graph = delay_updates(graph);
+  return optimizer.clip_norm > 0 ? clip_gradients(graph, optimizer.clip_norm) : std::move(graph);
 }
 
 // What trains in a budget is evaluated in it: losses and weights are sliced alike, and no op needs more than the

@@ -1,5 +1,7 @@
 #include "sluice/graph/shapes/forward_claim.hpp"
 
+#include "sluice/graph/op_traits.hpp"
+
 namespace sluice {
 namespace {
 
@@ -49,6 +51,18 @@ ForwardClaim lstm_cell_claim(const Op& op, const Shapes& in, const Shapes& out) 
   return claim;
 }
 
+// The rule of an update knows neither factor nor `filled` nor the parameter in bf16.
+ForwardClaim update_claim(const Op& op, const Shapes& in, const Shapes& out) {
+  ForwardClaim claim{op.kind, in, out};
+  const std::size_t own = 2 + moments_of(op.kind);
+  for (; claim.inputs.size() > own; claim.inputs.pop_back()) claim.equal.emplace_back(claim.inputs.back(), Shape{1});
+  if (has_master(op)) {
+    claim.equal.emplace_back(out.back(), in[0]);
+    claim.outputs.pop_back();
+  }
+  return claim;
+}
+
 ForwardClaim claim_of(const Op& op, const Shapes& in, const Shapes& out) {
   switch (op.kind) {
     case OpKind::kConv2dBackwardData:
@@ -78,9 +92,11 @@ ForwardClaim claim_of(const Op& op, const Shapes& in, const Shapes& out) {
     case OpKind::kSoftmaxCrossEntropyBackward:
       return {OpKind::kSoftmaxCrossEntropy, in, {{1}, out[0]}};
     case OpKind::kSgdUpdate:
-    case OpKind::kAdamUpdate:  // as many outputs as inputs: the last one is w in bf16
-      if (out.size() != in.size()) return {op.kind, in, out};
-      return {op.kind, in, {out.begin(), out.end() - 1}, {{out.back(), in[0]}}};
+    case OpKind::kAdamUpdate:
+      return update_claim(op, in, out);
+    case OpKind::kDelayGradient:  // the last one of a step fills
+      if (out.size() == 1) return {op.kind, in, out};
+      return {op.kind, in, {out[0]}, {{out[1], Shape{1}}}};
     default:
       return {op.kind, in, out};
   }

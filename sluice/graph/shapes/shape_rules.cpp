@@ -50,6 +50,15 @@ Result<Shapes> same_shape(const ShapeRule& rule, std::size_t inputs, std::size_t
   return Shapes(outputs, rule.inputs[0]);
 }
 
+Result<Shapes> clip_factor(const ShapeRule& rule) {
+  if (rule.inputs.empty()) return rule.error("expects the sums of some gradients");
+  if (!(rule.attributes.alpha > 0)) {
+    return rule.error(fmt::format("expects a norm above 0, got {}", rule.attributes.alpha));
+  }
+  for (const Shape& sum : rule.inputs) SLUICE_RETURN_IF_ERROR(rule.expect_shape("a sum", sum, {1}));
+  return Shapes{{1}};
+}
+
 Result<Shapes> dropout(const ShapeRule& rule) {
   if (!(rule.attributes.rate >= 0 && rule.attributes.rate < 1)) {
     return rule.error(fmt::format("expects a rate in [0, 1), got {}", rule.attributes.rate));
@@ -147,6 +156,13 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
       return softmax_cross_entropy(rule);
     case OpKind::kSigmoidCrossEntropy:
       return sigmoid_cross_entropy(rule);
+    case OpKind::kSquaredSum:
+      SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+      return Shapes{{1}};
+    case OpKind::kClipFactor:
+      return clip_factor(rule);
+    case OpKind::kDelayGradient:
+      return same_shape(rule, 1, 1);
     case OpKind::kSgdUpdate:
       return same_shape(rule, 3, 2);
     case OpKind::kAdamUpdate:

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t index_of(StateNode node) { return static_cast<std::size_t>(node); }
 
-bool has_master(const Op& update) { return update.outputs.size() == update.inputs.size(); }
-
 // By tensor: the group it belongs to; kUpdate: none.
 std::vector<StateNode> groups_of(const Graph& graph) {
   std::vector<StateNode> groups(graph.tensors().size(), StateNode::kUpdate);
@@ -26,7 +24,7 @@ std::vector<StateNode> groups_of(const Graph& graph) {
     groups[as_index(op.inputs[0])] = StateNode::kMasters;
     groups[as_index(parameter)] = StateNode::kParameters;
     groups[as_index(op.inputs[1])] = StateNode::kGradients;
-    for (std::size_t i = 2; i < op.inputs.size(); ++i) groups[as_index(op.inputs[i])] = StateNode::kMoments;
+    for (std::size_t i = 2; i < 2 + moments_of(op.kind); ++i) groups[as_index(op.inputs[i])] = StateNode::kMoments;
   }
   return groups;
 }

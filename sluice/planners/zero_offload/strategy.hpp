@@ -32,7 +32,7 @@ std::string_view to_string(StateNode node);
 
 // Of one step.
 struct StateFlow {
-  std::array<Bytes, kStateNodes> bytes{};     // that are stored; of the update none
+  std::array<Bytes, kStateNodes> bytes{};      // that are stored; of the update none
   std::array<Bytes, kStateNodes> to_passes{};  // that flow between the node and the forward and backward passes
   std::array<Bytes, kStateNodes> to_update{};  // and between it and the update
 };

@@ -39,7 +39,8 @@ namespace {
 
 const std::vector<PlannerSetting>& zero_offload_settings() {
   static const std::vector<PlannerSetting> all{
-      {"checkpoints", "1: activations inside a layer are made again in the backward pass, 0: they stay", 0, 0, 1, true}};
+      {"checkpoints", "1: activations inside a layer are made again in the backward pass, 0: they stay", 0, 0, 1,
+       true}};
   return all;
 }
 
@@ -61,19 +62,6 @@ Result<Host> find_host(const Machine& machine) {
 }
 
 bool is_of_update(const Op& op) { return op.phase == Phase::kUpdate; }
-
-// Whether nothing in the passes reads what an update before it has written.
-bool updates_may_wait(const Graph& graph) {
-  std::vector<bool> updated(graph.tensors().size(), false);
-  for (const Op& op : graph.ops()) {
-    if (is_of_update(op)) {
-      for (const TensorId id : op.outputs) updated[as_index(id)] = true;
-    } else if (std::ranges::any_of(op.inputs, [&](TensorId id) { return updated[as_index(id)]; })) {
-      return false;
-    }
-  }
-  return true;
-}
 
 std::vector<OpIndex> own_order(OpIndex op_count) {
   std::vector<OpIndex> order(as_index(op_count));
@@ -220,7 +208,7 @@ Result<Plan> plan_zero_offload(const PlanRequest& request) {
   PlanRequest asked = request;
   SLUICE_ASSIGN(std::vector<OpIndex> order, checkpoints ? schedule_with_checkpoints(graph, 1, "zero-offload")
                                                         : Result<std::vector<OpIndex>>(own_order(graph.op_count())));
-  asked.schedule = updates_may_wait(graph) ? updates_last(graph, std::move(order)) : std::move(order);
+  asked.schedule = updates_may_run_last(graph) ? updates_last(graph, std::move(order)) : std::move(order);
   asked.choices = choices_with(graph, host.processor);
   const RescheduledRequest step(asked);
   SLUICE_ASSIGN(Plan plan, OffloadedStep(step.request(), host).plan(request.budgets));
@@ -238,7 +226,12 @@ PlannerEntry zero_offload_planner() {
   return {.name = "zero-offload",
           .summary = "gradients, optimizer state and optimizer on the host (Ren et al. 2021)",
           .plan = plan_zero_offload,
-          .traits = {.moves = true, .recomputes = true, .reorders = true, .whole_step = true, .all_tensors = true},
+          .traits = {.profiles = true,
+                     .moves = true,
+                     .recomputes = true,
+                     .reorders = true,
+                     .whole_step = true,
+                     .all_tensors = true},
           .settings = zero_offload_settings(),
           .gives_ops_to_processors = true};
 }

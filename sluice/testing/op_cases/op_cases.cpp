@@ -66,6 +66,17 @@ std::vector<OpCase> op_cases() {
   return cases;
 }
 
+std::vector<OpCase> op_cases_of_gpu() {
+  std::vector<OpCase> cases = op_cases();
+  std::erase_if(cases, [](const OpCase& each) {
+    return std::ranges::any_of(each.graph.ops(), [](const Op& op) {
+      return op.kind == OpKind::kSquaredSum || op.kind == OpKind::kDelayGradient ||
+             (is_update(op.kind) && has_master(op));
+    });
+  });
+  return cases;
+}
+
 namespace {
 
 // By tensor: whether an op wants it in fp32, or it is a factor or the result of a product with a factor in fp32.

@@ -30,6 +30,8 @@ struct OpCase {
 };
 
 std::vector<OpCase> op_cases();
+// Those that the GPU has kernels for: it neither clips nor delays gradients, and keeps no masters.
+std::vector<OpCase> op_cases_of_gpu();
 
 // The case with every operand in bf16 that mixed precision would have so.
 Graph in_bf16(const Graph& logical);

@@ -20,9 +20,56 @@ OpCase adam_case(const Shape& shape, bool decoupled) {
   return builder.finish();
 }
 
+// Sums of two gradients, and an update by what comes of them.
+OpCase clipped_case(const Shape& shape, float norm) {
+  CaseBuilder builder("clipped to " + std::to_string(norm) + " " + to_string(shape));
+  const TensorId w = builder.parameter("w", shape);
+  const TensorId momentum = builder.tensor("momentum", shape, Role::kOptimizerState);
+  const TensorId dw = builder.parameter_gradient("dw", shape);
+  std::vector<TensorId> sums;
+  for (const TensorId gradient : {dw, builder.parameter_gradient("other", {33})}) {
+    const TensorId sum = builder.tensor("sum" + std::to_string(sums.size()), {1}, Role::kActivationGradient);
+    builder.op(OpKind::kSquaredSum, {}, {gradient}, {sum});
+    sums.push_back(sum);
+  }
+  const TensorId factor = builder.tensor("factor", {1}, Role::kActivationGradient);
+  Attributes clip;
+  clip.alpha = norm;
+  clip.epsilon = 1e-6F;
+  builder.op(OpKind::kClipFactor, clip, sums, {factor});
+  builder.op(OpKind::kSgdUpdate, {.momentum = 0.9F, .weight_decay = 0.01F}, {w, dw, momentum, factor}, {w, momentum});
+  return builder.finish();
+}
+
+// A delayed update, by a gradient that was kept; and another one is kept.
+OpCase delayed_case(const Shape& shape) {
+  CaseBuilder builder("delayed " + to_string(shape));
+  const TensorId w = builder.parameter("w", shape);
+  const TensorId momentum = builder.tensor("momentum", shape, Role::kOptimizerState);
+  const TensorId kept = builder.tensor("dw.delayed", shape, Role::kOptimizerState);
+  const TensorId filled = builder.tensor("gradients.filled", {1}, Role::kOptimizerState);
+  builder.op(OpKind::kSgdUpdate, {.momentum = 0.9F, .delayed = true}, {w, kept, momentum, filled}, {w, momentum});
+  builder.op(OpKind::kDelayGradient, {}, {builder.parameter_gradient("dw", shape)}, {kept, filled});
+  return builder.finish();
+}
+
+// A master and its parameter in bf16.
+OpCase master_case(const Shape& shape) {
+  CaseBuilder builder("master " + to_string(shape));
+  const TensorId master = builder.tensor("w.master", shape, Role::kOptimizerState);
+  const TensorId momentum = builder.tensor("momentum", shape, Role::kOptimizerState);
+  const TensorId w = builder.tensor("w", shape, Role::kParameter, DType::kBF16);
+  builder.op(OpKind::kSgdUpdate, {.momentum = 0.9F}, {master, builder.parameter_gradient("dw", shape), momentum},
+             {master, momentum, w});
+  return builder.finish();
+}
+
 }  // namespace
 
 void add_update_cases(std::vector<OpCase>& cases) {
+  for (const float norm : {0.25F, 1000.0F}) cases.push_back(clipped_case({7, 33}, norm));
+  cases.push_back(delayed_case({7, 33}));
+  cases.push_back(master_case({7, 33}));
   cases.push_back(sgd_case({7, 33}));
   cases.push_back(sgd_case({50}));
   for (const bool decoupled : {false, true}) {

@@ -98,6 +98,7 @@ KernelMakers loss_kernels();
 KernelMakers reduce_kernels();
 KernelMakers softmax_kernels();
 KernelMakers update_kernels();
+KernelMakers clipping_kernels();
 
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "sluice/base/as_index.hpp"
@@ -24,12 +25,15 @@ struct Home {
   Layout layout;
 };
 
-// The parameter that each gradient updates, for gradients and for what is summed or cast to make them.
+// The parameter that each gradient updates, for gradients and for what is summed, cast or delayed to make them.
 std::map<TensorId, TensorId> parameters_of_gradients(const Graph& logical) {
+  constexpr std::array kPassedOn{OpKind::kAdd, OpKind::kCast, OpKind::kDelayGradient};
   std::map<TensorId, TensorId> parameter_of;
+  for (const Op& op : logical.ops()) {
+    if (is_update(op.kind)) parameter_of[op.inputs[1]] = op.inputs[0];
+  }
   for (auto op = logical.ops().rbegin(); op != logical.ops().rend(); ++op) {
-    if (is_update(op->kind)) parameter_of[op->inputs[1]] = op->inputs[0];
-    if (op->kind != OpKind::kAdd && op->kind != OpKind::kCast) continue;
+    if (std::ranges::find(kPassedOn, op->kind) == kPassedOn.end()) continue;
     const auto whole = parameter_of.find(op->outputs[0]);
     if (whole == parameter_of.end()) continue;
     for (const TensorId part : op->inputs) parameter_of.emplace(part, whole->second);
@@ -41,7 +45,7 @@ std::map<TensorId, TensorId> parameters_of_gradients(const Graph& logical) {
 std::map<TensorId, TensorId> halves_of_masters(const Graph& logical) {
   std::map<TensorId, TensorId> half_of;
   for (const Op& op : logical.ops()) {
-    if (is_update(op.kind) && op.outputs.size() == op.inputs.size()) half_of[op.inputs[0]] = op.outputs.back();
+    if (is_update(op.kind) && has_master(op)) half_of[op.inputs[0]] = op.outputs.back();
   }
   return half_of;
 }

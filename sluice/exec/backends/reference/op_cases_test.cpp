@@ -29,7 +29,7 @@ TEST(OpCases, HoldEveryKindAndFunction) {
       if (op.kind == OpKind::kUnary) functions.insert(op.attributes.unary);
     }
   }
-  for (int kind = 0; kind <= static_cast<int>(OpKind::kAdamUpdate); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(kLastOpKind); ++kind) {
     if (static_cast<OpKind>(kind) == OpKind::kInput || static_cast<OpKind>(kind) == OpKind::kReorder) continue;
     EXPECT_TRUE(kinds.contains(static_cast<OpKind>(kind))) << to_string(static_cast<OpKind>(kind));
   }

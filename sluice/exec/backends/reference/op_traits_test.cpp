@@ -87,7 +87,7 @@ void for_each_op(const Visit& visit) {
 
 std::set<OpKind> kinds_where(const std::function<bool(const OpTraits&)>& holds) {
   std::set<OpKind> kinds;
-  for (int kind = 0; kind <= static_cast<int>(OpKind::kAdamUpdate); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(kLastOpKind); ++kind) {
     if (holds(traits(static_cast<OpKind>(kind)))) kinds.insert(static_cast<OpKind>(kind));
   }
   return kinds;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
@@ -12,15 +13,52 @@ void write_half(const ReferenceCall& call, std::size_t output) {
   if (output < call.output_count()) std::ranges::copy(call.output<float>(0), call.output<float>(output).begin());
 }
 
+float factor_of(const ReferenceCall& call) {
+  return is_clipped(call.op()) ? call.input<float>(2 + moments_of(call.op().kind))[0] : 1.0F;
+}
+
+// A delayed update without a gradient yet: everything stays.
+bool waits(const ReferenceCall& call) {
+  if (!call.attributes().delayed || call.input<float>(call.input_count() - 1)[0] != 0) return false;
+  const std::size_t moments = moments_of(call.op().kind);
+  std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
+  for (std::size_t i = 0; i < moments; ++i) {
+    std::ranges::copy(call.input<float>(2 + i), call.output<float>(1 + i).begin());
+  }
+  write_half(call, 1 + moments);
+  return true;
+}
+
+void delay_gradient(const ReferenceCall& call) {
+  std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
+  if (call.output_count() > 1) call.output<float>(1)[0] = 1;
+}
+
+void squared_sum(const ReferenceCall& call) {
+  double sum = 0;
+  for (const float value : call.input<float>(0)) sum += static_cast<double>(value) * value;
+  call.output<float>(0)[0] = static_cast<float>(sum);
+}
+
+void clip_factor(const ReferenceCall& call) {
+  double sum = 0;
+  for (std::size_t i = 0; i < call.input_count(); ++i) sum += call.input<float>(i)[0];
+  const Attributes& attributes = call.attributes();
+  const double factor = attributes.alpha / (std::sqrt(sum) + attributes.epsilon);
+  call.output<float>(0)[0] = static_cast<float>(std::min(factor, 1.0));
+}
+
 void sgd_update(const ReferenceCall& call) {
+  if (waits(call)) return;
   const auto w = call.input<float>(0);
   const auto dw = call.input<float>(1);
   const auto momentum = call.input<float>(2);
   const auto new_w = call.output<float>(0);
   const auto new_momentum = call.output<float>(1);
   const Attributes& attributes = call.attributes();
+  const float factor = factor_of(call);
   for (std::size_t i = 0; i < w.size(); ++i) {
-    const float velocity = attributes.momentum * momentum[i] + (dw[i] + attributes.weight_decay * w[i]);
+    const float velocity = attributes.momentum * momentum[i] + (factor * dw[i] + attributes.weight_decay * w[i]);
     new_momentum[i] = velocity;
     new_w[i] = w[i] - call.context().learning_rate * velocity;
   }
@@ -28,6 +66,7 @@ void sgd_update(const ReferenceCall& call) {
 }
 
 void adam_update(const ReferenceCall& call) {
+  if (waits(call)) return;
   const auto w = call.input<float>(0);
   const auto dw = call.input<float>(1);
   const auto moment1 = call.input<float>(2);
@@ -36,10 +75,12 @@ void adam_update(const ReferenceCall& call) {
   const double rate = call.context().learning_rate;
   const double beta1 = attributes.momentum;
   const double beta2 = attributes.beta2;
-  const double steps = static_cast<double>(call.context().step + 1);
+  const double steps = static_cast<double>(call.context().step + (attributes.delayed ? 0 : 1));
+  const float factor = factor_of(call);
   for (std::size_t i = 0; i < w.size(); ++i) {
     const double decay = attributes.weight_decay * w[i];
-    const double gradient = attributes.decoupled ? dw[i] : dw[i] + decay;
+    const double clipped = factor * dw[i];
+    const double gradient = attributes.decoupled ? clipped : clipped + decay;
     const double first = beta1 * moment1[i] + (1 - beta1) * gradient;
     const double second = beta2 * moment2[i] + (1 - beta2) * gradient * gradient;
     const double unbiased_first = first / (1 - std::pow(beta1, steps));
@@ -56,8 +97,8 @@ void adam_update(const ReferenceCall& call) {
 
 ReferenceKernels reference_update_kernels() {
   return {
-      {OpKind::kSgdUpdate, sgd_update},
-      {OpKind::kAdamUpdate, adam_update},
+      {OpKind::kSquaredSum, squared_sum}, {OpKind::kClipFactor, clip_factor}, {OpKind::kDelayGradient, delay_gradient},
+      {OpKind::kSgdUpdate, sgd_update},   {OpKind::kAdamUpdate, adam_update},
   };
 }
 

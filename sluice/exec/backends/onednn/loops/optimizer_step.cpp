@@ -119,7 +119,7 @@ SgdStep sgd_step(const Attributes& attributes, const StepContext& context) {
 }
 
 AdamStep adam_step(const Attributes& attributes, const StepContext& context) {
-  const auto t = static_cast<double>(context.step + 1);
+  const auto t = static_cast<double>(context.step + (attributes.delayed ? 0 : 1));  // this update is the t-th
   const double rate = context.learning_rate;
   const double beta1 = attributes.momentum, beta2 = attributes.beta2, decay = attributes.weight_decay;
   return {.beta1 = static_cast<float>(beta1),

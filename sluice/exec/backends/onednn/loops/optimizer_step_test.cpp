@@ -14,8 +14,10 @@ constexpr std::uint64_t kSeed = 11;
 
 template <typename Gradient>
 Gradient as_gradient(float value) {
-  if constexpr (std::is_same_v<Gradient, float>) return value;
-  else return to_bf16(value);
+  if constexpr (std::is_same_v<Gradient, float>)
+    return value;
+  else
+    return to_bf16(value);
 }
 
 // What an update works on, aligned as tensors are.
@@ -39,7 +41,8 @@ struct Parameter {
   }
 
   UpdateOperands<Gradient> operands() {
-    return {w.data(), gradient.data(), moment1.data(), moment2.data(), w.data(), moment1.data(), moment2.data(), half()};
+    return {w.data(), gradient.data(), moment1.data(), moment2.data(),
+            w.data(), moment1.data(),  moment2.data(), half()};
   }
 
   std::vector<std::uint16_t> half_bits() {
@@ -126,8 +129,10 @@ TYPED_TEST(OptimizerStep, IsAdam) {
     update_elements(usual_adam(decoupled), after.operands(), 0, 100);
     for (std::size_t i = 0; i < 100; ++i) {
       double given = 0;
-      if constexpr (std::is_same_v<TypeParam, float>) given = before.gradient[i];
-      else given = to_float(before.gradient[i]);
+      if constexpr (std::is_same_v<TypeParam, float>)
+        given = before.gradient[i];
+      else
+        given = to_float(before.gradient[i]);
       const double w = before.w[i], decay = 0.02, rate = 0.01;
       const double gradient = given / 1024 + (decoupled ? 0 : decay * w);
       const double mean = 0.9 * before.moment1[i] + 0.1 * gradient;

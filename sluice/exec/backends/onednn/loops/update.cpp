@@ -1,66 +1,120 @@
 // Parameter updates (optimizer_step.hpp). They work on stored elements in any layout, padding included: padding is zero
 // in all of them and stays zero.
+#include <algorithm>
+
 #include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/loops/optimizer_step.hpp"
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
 
-// Inputs are w, dw and as many moments; outputs w, the moments and, where they are one more, w in bf16.
+// What an update has beside w, dw and moments (op.hpp).
+struct UpdateForm {
+  std::size_t moments = 1, inputs = 3;
+  bool clipped = false;  // behind the moments: a factor of gradients
+  bool delayed = false;  // the last input says whether there are gradients yet
+  bool half = false;     // the last output is w in bf16
+};
+
+UpdateForm form_of(const KernelRequest& request) {
+  const std::size_t moments = moments_of(request.kind), inputs = request.inputs.size();
+  const bool delayed = request.attributes.delayed;
+  return {moments, inputs, inputs > 2 + moments + (delayed ? 1 : 0), delayed, request.outputs.size() > 1 + moments};
+}
+
+// Everything stays as it is, wherever it lies.
 template <typename Gradient>
-UpdateOperands<Gradient> update_operands(Operands operands, std::size_t moments, bool half) {
-  const std::size_t outputs = 2 + moments;
+void keep_elements(const UpdateOperands<Gradient>& all, std::int64_t begin, std::int64_t end) {
+  const auto keep = [&](const float* from, float* to) {
+    if (from != to) std::copy(from + begin, from + end, to + begin);
+  };
+  keep(all.w, all.new_w);
+  keep(all.moment1, all.new_moment1);
+  if (all.moment2 != nullptr) keep(all.moment2, all.new_moment2);
+  for (std::int64_t i = begin; i < end && all.half != nullptr; ++i) store(all.half, i, all.w[i]);
+}
+
+template <typename Gradient>
+UpdateOperands<Gradient> update_operands(Operands operands, const UpdateForm& form) {
+  const std::size_t outputs = form.inputs;
   UpdateOperands<Gradient> result;
   result.w = operand<const float>(operands, 0);
   result.gradient = operand<const Gradient>(operands, 1);
   result.moment1 = operand<const float>(operands, 2);
   result.new_w = operand<float>(operands, outputs);
   result.new_moment1 = operand<float>(operands, outputs + 1);
-  if (moments == 2) {
+  if (form.moments == 2) {
     result.moment2 = operand<const float>(operands, 3);
     result.new_moment2 = operand<float>(operands, outputs + 2);
   }
-  if (half) result.half = operand<BFloat16>(operands, outputs + 1 + moments);
+  if (form.half) result.half = operand<BFloat16>(operands, outputs + 1 + form.moments);
   return result;
 }
 
 // `step_of`: attributes and the step's context to what is the same for all elements.
 template <typename StepOf>
-KernelPtr make_update(const KernelRequest& request, std::size_t moments, StepOf step_of) {
+KernelPtr make_update(const KernelRequest& request, StepOf step_of) {
   const Layout layout = request.inputs[0].layout.value_or(plain_layout(request.inputs[0].shape));
   const DType gradient = request.inputs[1].dtype;
-  const bool half = request.outputs.size() > 1 + moments;
+  const UpdateForm form = form_of(request);
   auto kernel = std::make_unique<LoopKernel>(
       request,
       [=, count = stored_elements(layout), attributes = request.attributes](Operands operands,
                                                                             const StepContext& context) -> Status {
-        const auto step = step_of(attributes, context);
+        auto step = step_of(attributes, context);
+        if (form.clipped) step.scale = *operand<const float>(operands, 2 + form.moments);
+        const bool waits = form.delayed && *operand<const float>(operands, form.inputs - 1) == 0;
         with_element(gradient, [&](auto element) {
-          const auto all = update_operands<decltype(element)>(operands, moments, half);
-          for_blocks(count, [&](std::int64_t begin, std::int64_t end) { update_elements(step, all, begin, end); });
+          const auto all = update_operands<decltype(element)>(operands, form);
+          for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
+            waits ? keep_elements(all, begin, end) : update_elements(step, all, begin, end);
+          });
         });
         return {};
       });
   kernel->inputs.assign(request.inputs.size(), layout);
   kernel->outputs.assign(request.outputs.size(), layout);
   kernel->inputs[1] = with_type(layout, gradient);
-  if (half) kernel->outputs.back() = with_type(layout, DType::kBF16);
+  for (std::size_t i = 2 + form.moments; i < form.inputs; ++i) kernel->inputs[i] = plain_layout({1});
+  if (form.half) kernel->outputs.back() = with_type(layout, DType::kBF16);
   return kernel;
 }
 
 KernelPtr make_sgd_update(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  return make_update(request, 1, sgd_step);
+  return make_update(request, sgd_step);
 }
 
 KernelPtr make_adam_update(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  return make_update(request, 2, adam_step);
+  return make_update(request, adam_step);
+}
+
+// The gradient as it lies, for the next step.
+KernelPtr make_delay(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  const OperandRequest& next = request.outputs[0];
+  const Layout layout = next.layout.value_or(plain_layout(next.shape, next.dtype));
+  const auto bytes = static_cast<std::int64_t>(layout.get_size());
+  const bool fills = request.outputs.size() > 1;
+  auto kernel =
+      std::make_unique<LoopKernel>(request, [bytes, fills](Operands operands, const StepContext& /*context*/) {
+        for_blocks(bytes, [&](std::int64_t begin, std::int64_t end) {
+          std::copy(operand<const char>(operands, 0) + begin, operand<const char>(operands, 0) + end,
+                    operand<char>(operands, 1) + begin);
+        });
+        if (fills) *operand<float>(operands, 2) = 1;
+        return Status{};
+      });
+  kernel->inputs = {layout};
+  kernel->outputs[0] = layout;
+  return kernel;
 }
 
 }  // namespace
 
 KernelMakers update_kernels() {
   return {
+      {OpKind::kDelayGradient, make_delay},
       {OpKind::kSgdUpdate, make_sgd_update},
       {OpKind::kAdamUpdate, make_adam_update},
   };

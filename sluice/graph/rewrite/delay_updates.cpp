@@ -1,0 +1,57 @@
+#include "sluice/graph/rewrite/delay_updates.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "sluice/base/check.hpp"
+#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/reschedule.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kDelayed = ".delayed", kFilled = "gradients.filled";
+
+TensorId add_delayed(Graph& graph, const Tensor& gradient) {
+  Tensor delayed = gradient;
+  delayed.name = gradient.name + std::string(kDelayed);
+  delayed.role = Role::kOptimizerState;
+  delayed.init = {};
+  return graph.add_tensor(std::move(delayed));
+}
+
+}  // namespace
+
+Graph delay_updates(const Graph& training) {
+  SLUICE_CHECK(updates_may_run_last(training), training.name + " reads parameters again that its step has updated");
+  Graph result;
+  result.name = training.name;
+  result.layers = training.layers;
+  for (const Tensor& tensor : training.tensors()) result.add_tensor(tensor);
+  const TensorId filled = result.add_tensor({.name = std::string(kFilled), .shape = {1}, .role = Role::kOptimizerState});
+  std::vector<Op> delays;
+  for (Op op : training.ops()) {
+    if (is_update(op.kind)) {
+      const TensorId gradient = op.inputs[1];
+      op.inputs[1] = add_delayed(result, training.tensor(gradient));
+      op.inputs.push_back(filled);
+      op.attributes.delayed = true;
+      delays.push_back({.name = op.name + ".delay",
+                        .kind = OpKind::kDelayGradient,
+                        .inputs = {gradient},
+                        .outputs = {op.inputs[1]},
+                        .layer = op.layer,
+                        .phase = op.phase});
+    }
+    result.add_op(std::move(op));
+  }
+  if (!delays.empty()) delays.back().outputs.push_back(filled);
+  for (Op& delay : delays) result.add_op(std::move(delay));
+  return result;
+}
+
+bool is_in_flight(const Tensor& tensor) {
+  return tensor.role == Role::kOptimizerState && (tensor.name.ends_with(kDelayed) || tensor.name == kFilled);
+}
+
+}  // namespace sluice
