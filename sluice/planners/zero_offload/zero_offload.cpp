@@ -69,11 +69,46 @@ std::vector<OpIndex> own_order(OpIndex op_count) {
   return order;
 }
 
-// The ops of the passes as `order` has them, then the updates.
-std::vector<OpIndex> updates_last(const Graph& graph, std::vector<OpIndex> order) {
-  std::ranges::stable_partition(order, [&](OpIndex op) { return !is_of_update(graph.op(op)); });
-  return order;
-}
+// The ops of the passes as `order` has them, then those of updates, by when what they need of the passes is there: so that
+// none that could run keeps the host waiting behind one that cannot.
+class UpdatesLast {
+ public:
+  UpdatesLast(const Graph& graph, std::vector<OpIndex> order)
+      : graph_(graph), order_(std::move(order)), left_(graph.tensors().size(), 0), read_(left_), written_(left_) {}
+
+  std::vector<OpIndex> run() && {
+    const auto updates =
+        std::ranges::stable_partition(order_, [&](OpIndex op) { return !is_of_update(graph_.op(op)); });
+    const auto passes = std::ssize(order_) - std::ssize(updates);
+    for (std::ptrdiff_t at = 0; at < passes; ++at) {
+      const Op& op = graph_.op(order_[as_index(at)]);
+      for (const auto* operands : {&op.inputs, &op.outputs}) {
+        for (const TensorId id : *operands) left_[as_index(id)] = at + 1;
+      }
+    }
+    std::vector<std::pair<std::ptrdiff_t, OpIndex>> ready;
+    for (const OpIndex op : updates) ready.emplace_back(ready_at(graph_.op(op)), op);
+    std::ranges::stable_sort(ready, {}, &std::pair<std::ptrdiff_t, OpIndex>::first);
+    std::ranges::transform(ready, updates.begin(), &std::pair<std::ptrdiff_t, OpIndex>::second);
+    return std::move(order_);
+  }
+
+ private:
+  // Behind whatever touched its operands before, of the passes and of updates.
+  std::ptrdiff_t ready_at(const Op& op) {
+    std::ptrdiff_t at = 0;
+    for (const TensorId id : op.inputs) at = std::max({at, left_[as_index(id)], written_[as_index(id)]});
+    for (const TensorId id : op.outputs) at = std::max({at, read_[as_index(id)], written_[as_index(id)]});
+    for (const TensorId id : op.inputs) read_[as_index(id)] = std::max(read_[as_index(id)], at);
+    for (const TensorId id : op.outputs) written_[as_index(id)] = at;
+    return at;
+  }
+
+  const Graph& graph_;
+  std::vector<OpIndex> order_;
+  // By tensor: how many ops of the passes have run when they are done with it, and when updates read or write it.
+  std::vector<std::ptrdiff_t> left_, read_, written_;
+};
 
 std::vector<OpChoice> choices_with(const Graph& graph, ProcessorId host) {
   std::vector<OpChoice> choices;
@@ -164,11 +199,11 @@ class OffloadedStep {
     const Use& first = first_on_host(id);
     const OpIndex last = last_in_passes(id), updated = last_on_host(id);
     const OpIndex carried = first.reads ? carried_by(id, last, first.op) : last + 1;
-    const ResidencyIndex old = builder_.add_residency(id, kFastTier, {0, carried});
+    const OpIndex back = std::min(updated + 1, graph_.op_count() - 1);  // the last op's, too, has room before it comes
+    const ResidencyIndex old = builder_.add_residency(id, kFastTier, {0, std::max(carried, back)});  // nobody's meanwhile
     const OpIndex there_from = first.reads ? last + 1 : first.op;
     const ResidencyIndex there = builder_.add_residency(id, host_.tier.id, {there_from, graph_.op_count()});
     if (first.reads) builder_.add_migration(id, old, there, last, carried, Cause::kForOtherProcessor);
-    const OpIndex back = std::min(updated + 1, graph_.op_count() - 1);  // the last op's, too, has room before it comes
     const ResidencyIndex next = builder_.add_residency(id, kFastTier, {back, graph_.op_count()});
     builder_.add_migration(id, there, next, updated, graph_.op_count(), Cause::kUpdatedElsewhere);
     return {};
@@ -208,7 +243,7 @@ Result<Plan> plan_zero_offload(const PlanRequest& request) {
   PlanRequest asked = request;
   SLUICE_ASSIGN(std::vector<OpIndex> order, checkpoints ? schedule_with_checkpoints(graph, 1, "zero-offload")
                                                         : Result<std::vector<OpIndex>>(own_order(graph.op_count())));
-  asked.schedule = updates_may_run_last(graph) ? updates_last(graph, std::move(order)) : std::move(order);
+  asked.schedule = updates_may_run_last(graph) ? UpdatesLast(graph, std::move(order)).run() : std::move(order);
   asked.choices = choices_with(graph, host.processor);
   const RescheduledRequest step(asked);
   SLUICE_ASSIGN(Plan plan, OffloadedStep(step.request(), host).plan(request.budgets));
