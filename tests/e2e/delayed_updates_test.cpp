@@ -22,7 +22,8 @@ WorkloadOptions network(bool delayed) {
 std::vector<float> parameters_of(Session& session) {
   std::vector<float> all;
   for (const TensorId id : persistent_tensors(session.graph())) {
-    if (session.graph().tensor(id).role != Role::kParameter || session.graph().tensor(id).init.kind == Init::Kind::kRunningStats)
+    if (session.graph().tensor(id).role != Role::kParameter ||
+        session.graph().tensor(id).init.kind == Init::Kind::kRunningStats)
       continue;
     const auto values = session.parameters().read(id).value();
     all.insert(all.end(), values.begin(), values.end());
@@ -95,9 +96,8 @@ TEST(DelayedUpdates, BeginBehindARunWithout) {
 }
 
 TEST(DelayedUpdates, AreRefusedWhereAStepReadsWhatItHasUpdated) {
-  const auto workload = build_workload({.model = "dcgan",
-                                        .shape = {.batch = 4, .image_size = 32, .width = 8},
-                                        .optimizer = {.delayed = true}});
+  const auto workload = build_workload(
+      {.model = "dcgan", .shape = {.batch = 4, .image_size = 32, .width = 8}, .optimizer = {.delayed = true}});
   ASSERT_FALSE(workload.ok());
   EXPECT_EQ(workload.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(workload.error().message, ::testing::HasSubstr("dcgan reads parameters again"));

@@ -38,7 +38,8 @@ class Clipping {
   void put_off(const Op& update) {
     const std::string& gradient = result_.tensor(update.inputs[1]).name;
     const TensorId sum = add_number(gradient + ".squared_sum");
-    add_beside(update, {.name = result_.tensor(sum).name, .kind = OpKind::kSquaredSum, .inputs = {update.inputs[1]}}, sum);
+    add_beside(update, {.name = result_.tensor(sum).name, .kind = OpKind::kSquaredSum, .inputs = {update.inputs[1]}},
+               sum);
     sums_.push_back(sum);
     waiting_.push_back(update);
     used_.insert(update.inputs.begin(), update.inputs.end());

@@ -48,7 +48,8 @@ TEST(ClipGradients, CountsEveryGradientBeforeTheFirstUpdate) {
 }
 
 TEST(ClipGradients, HasANormForEachLossWhoseUpdateIsReadInTheStep) {
-  const Graph clipped = clip_gradients(build_training_model("dcgan", {.batch = 2, .image_size = 16, .width = 4}).value(), 0.5F);
+  const Graph clipped =
+      clip_gradients(build_training_model("dcgan", {.batch = 2, .image_size = 16, .width = 4}).value(), 0.5F);
   expect_clipped(clipped);
   EXPECT_EQ(ops_of(clipped, OpKind::kClipFactor), 2);
 }

@@ -28,7 +28,8 @@ Graph delay_updates(const Graph& training) {
   result.name = training.name;
   result.layers = training.layers;
   for (const Tensor& tensor : training.tensors()) result.add_tensor(tensor);
-  const TensorId filled = result.add_tensor({.name = std::string(kFilled), .shape = {1}, .role = Role::kOptimizerState});
+  const TensorId filled =
+      result.add_tensor({.name = std::string(kFilled), .shape = {1}, .role = Role::kOptimizerState});
   std::vector<Op> delays;
   for (Op op : training.ops()) {
     if (is_update(op.kind)) {

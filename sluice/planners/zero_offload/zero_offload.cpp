@@ -145,7 +145,7 @@ class OffloadedStep {
         leaving.push_back(id);
       }
     }
-    std::ranges::stable_sort(leaving, {}, [&](TensorId id) { return last_in_passes(id); });
+    std::ranges::stable_sort(leaving, {}, [&](TensorId id) { return last_before(id); });
     for (const TensorId id : leaving) SLUICE_RETURN_IF_ERROR(persistent(id) ? add_parameter(id) : add_gradient(id));
     use_in_place();
     return builder_.finish(budgets);
@@ -159,33 +159,49 @@ class OffloadedStep {
   const Use& first_on_host(TensorId id) const {
     return *std::ranges::find_if(liveness_.uses[id], [&](const Use& use) { return on_host(use.op); });
   }
-  OpIndex last_on_host(TensorId id) const { return liveness_.uses[id].back().op; }
-  OpIndex last_in_passes(TensorId id) const {
+  OpIndex last_on_host(TensorId id) const {
     OpIndex last = kStepStart;
-    for (const Use& use : liveness_.uses[id]) last = on_host(use.op) ? last : use.op;
+    for (const Use& use : liveness_.uses[id]) last = on_host(use.op) ? use.op : last;
     return last;
+  }
+  // Of the passes: the last op before the host's, and the first one behind them; the step's end where there is none.
+  OpIndex last_before(TensorId id) const {
+    OpIndex last = kStepStart;
+    for (const Use& use : liveness_.uses[id]) last = use.op < first_on_host(id).op ? use.op : last;
+    return last;
+  }
+  OpIndex first_behind(TensorId id) const {
+    const auto found =
+        std::ranges::find_if(liveness_.uses[id], [&](const Use& use) { return use.op > last_on_host(id); });
+    return found == liveness_.uses[id].end() ? graph_.op_count() : found->op;
   }
 
   // The first op of the passes that begins when the link has carried it, or `latest`.
   OpIndex carried_by(TensorId id, OpIndex after, OpIndex latest) {
     const Load load{id, stored_bytes(graph_.tensor(id)), Encoding::kNone};
-    const Seconds made = begins_[as_index(after)] + costs_.op_seconds(after);
+    const Seconds made = after == kStepStart ? 0 : begins_[as_index(after)] + costs_.op_seconds(after);
     link_free_ = std::max(link_free_, made) + costs_.transfer_seconds(host_.tier.outward, load);
     const auto begin = begins_.begin() + after + 1, end = begins_.begin() + latest;
     return static_cast<OpIndex>(std::lower_bound(begin, end, link_free_) - begins_.begin());
   }
 
+  // It goes to the host once, and comes back once if at all.
   Status check_order(TensorId id) const {
-    if (last_in_passes(id) < first_on_host(id).op) return {};
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("zero-offload cannot plan {}: {} is read by the passes after the host has updated it",
-                             graph_.name, graph_.tensor(id).name)};
+    const bool in_turn = std::ranges::none_of(liveness_.uses[id], [&](const Use& use) {
+      return !on_host(use.op) && use.op > first_on_host(id).op && use.op < last_on_host(id);
+    });
+    const bool comes_back = persistent(id) || first_behind(id) == graph_.op_count();
+    if (in_turn && comes_back) return {};
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("zero-offload cannot plan {}: the passes use {} between or behind what the host does with it",
+                    graph_.name, graph_.tensor(id).name)};
   }
 
   // Made by the passes; it leaves when they are done with it.
   Status add_gradient(TensorId id) {
     SLUICE_RETURN_IF_ERROR(check_order(id));
-    const OpIndex made = liveness_.ranges[id].begin, last = last_in_passes(id), used = first_on_host(id).op;
+    const OpIndex made = liveness_.ranges[id].begin, last = last_before(id), used = first_on_host(id).op;
     const OpIndex carried = carried_by(id, last, used);
     const ResidencyIndex here = builder_.add_residency(id, kFastTier, {made, carried});
     const ResidencyIndex there = builder_.add_residency(id, host_.tier.id, {last + 1, last_on_host(id) + 1});
@@ -197,15 +213,16 @@ class OffloadedStep {
   Status add_parameter(TensorId id) {
     SLUICE_RETURN_IF_ERROR(check_order(id));
     const Use& first = first_on_host(id);
-    const OpIndex last = last_in_passes(id), updated = last_on_host(id);
+    const OpIndex last = last_before(id), updated = last_on_host(id), behind = first_behind(id);
     const OpIndex carried = first.reads ? carried_by(id, last, first.op) : last + 1;
     const OpIndex back = std::min(updated + 1, graph_.op_count() - 1);  // the last op's, too, has room before it comes
-    const ResidencyIndex old = builder_.add_residency(id, kFastTier, {0, std::max(carried, back)});  // nobody's meanwhile
+    const ResidencyIndex old =
+        builder_.add_residency(id, kFastTier, {0, std::max(carried, back)});  // nobody's meanwhile
     const OpIndex there_from = first.reads ? last + 1 : first.op;
     const ResidencyIndex there = builder_.add_residency(id, host_.tier.id, {there_from, graph_.op_count()});
     if (first.reads) builder_.add_migration(id, old, there, last, carried, Cause::kForOtherProcessor);
     const ResidencyIndex next = builder_.add_residency(id, kFastTier, {back, graph_.op_count()});
-    builder_.add_migration(id, there, next, updated, graph_.op_count(), Cause::kUpdatedElsewhere);
+    builder_.add_migration(id, there, next, updated, behind, Cause::kUpdatedElsewhere);
     return {};
   }
 

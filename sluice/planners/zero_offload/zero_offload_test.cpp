@@ -1,11 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sluice/graph/builder.hpp"
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/processors.hpp"
+#include "sluice/models/model.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/zero_offload/strategy.hpp"
 
@@ -119,6 +122,17 @@ TEST(ZeroOffload, TakesLessOfTheDeviceWithCheckpoints) {
   ASSERT_TRUE(all.ok() && again.ok());
   EXPECT_LT(again->arena_bytes[0], all->arena_bytes[0]);
   EXPECT_GT(again->ops.size(), all->ops.size());
+}
+
+TEST(ZeroOffload, BringsParametersBackInTimeForASecondLoss) {
+  const Problem problem(build_training_model("dcgan", {.batch = 2, .image_size = 16, .width = 4}).value());
+  const Result<Plan> plan = problem.plan(kGiB);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(plan->schedule.empty()) << "updates stay where the graph has them";
+  const auto early = std::ranges::any_of(plan->migrations, [&](const Migration& each) {
+    return each.cause == Cause::kUpdatedElsewhere && each.needed_by < problem.graph.op_count();
+  });
+  EXPECT_TRUE(early);
 }
 
 TEST(ZeroOffload, SaysWhatItNeeds) {
