@@ -31,7 +31,7 @@ TEST(HelpTest, EveryCommandOfAModelTakesItsOptions) {
        {"characterize", "profile", "plan", "verify", "explain", "simulate", "train", "compare", "gradients"}) {
     const std::string help = run_sluice({name, "--help"}).output;
     for (const char* option : {"--onnx", "--sequence", "--width", "--depth", "--dropout", "--optimizer", "--beta2",
-                               "--precision", "--finer-slices", "--keep-norm-outputs"}) {
+                               "--precision", "--clip-norm", "--delay-updates", "--finer-slices", "--keep-norm-outputs"}) {
       EXPECT_THAT(help, HasSubstr(option)) << name;
     }
   }
