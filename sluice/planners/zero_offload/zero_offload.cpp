@@ -24,6 +24,7 @@
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
@@ -253,6 +254,22 @@ std::string describe(const Assignment& assignment) {
                      format_bytes(assignment.device_bytes), format_bytes(assignment.volume));
 }
 
+// What of the host and of the link each parameter takes.
+void describe_costs(const Graph& graph, const Host& host, Plan& plan) {
+  double parameters = 0, moved = 0;
+  for (const Op& op : graph.ops()) {
+    if (is_update(op.kind)) parameters += static_cast<double>(element_count(graph.tensor(op.inputs[0]).shape));
+  }
+  for (const Migration& each : plan.migrations) moved += static_cast<double>(graph.tensor(each.tensor).bytes);
+  Bytes held = 0;
+  for (const Residency& each : plan.residencies) {
+    if (each.tier == host.tier.id) held = std::max(held, each.offset + stored_bytes(graph.tensor(each.tensor)));
+  }
+  const double each = std::max(1.0, parameters);
+  plan.planner_config.emplace_back("host_bytes_per_parameter", fmt::format("{:.2f}", static_cast<double>(held) / each));
+  plan.planner_config.emplace_back("link_bytes_per_parameter", fmt::format("{:.2f}", moved / each));
+}
+
 Result<Plan> plan_zero_offload(const PlanRequest& request) {
   SLUICE_ASSIGN(const Host host, find_host(request.machine));
   const Graph& graph = request.graph;
@@ -264,6 +281,7 @@ Result<Plan> plan_zero_offload(const PlanRequest& request) {
   asked.choices = choices_with(graph, host.processor);
   const RescheduledRequest step(asked);
   SLUICE_ASSIGN(Plan plan, OffloadedStep(step.request(), host).plan(request.budgets));
+  describe_costs(step.request().graph, host, plan);
   plan = step.for_given_graph(std::move(plan));
   int row = 0;
   for (const Assignment& each : offload_strategies(state_flow(graph))) {

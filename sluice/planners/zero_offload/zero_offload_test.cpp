@@ -107,6 +107,20 @@ TEST(ZeroOffload, KeepsParametersOnTheDeviceAndTheRestOnTheHost) {
   }
 }
 
+std::string config_of(const Plan& plan, const std::string& name) {
+  const auto found = std::ranges::find(plan.planner_config, name, &std::pair<std::string, std::string>::first);
+  return found == plan.planner_config.end() ? "" : found->second;
+}
+
+TEST(ZeroOffload, SaysWhatAParameterTakesOfHostAndLink) {
+  const Problem problem(Precision::kBF16Masters, Optimizer::kAdam);
+  const Plan plan = problem.plan(kGiB).value();
+  EXPECT_EQ(config_of(plan, "link_bytes_per_parameter"), "4.00");
+  const double held = std::stod(config_of(plan, "host_bytes_per_parameter"));
+  EXPECT_GE(held, 14) << "gradient, master and moments";
+  EXPECT_LE(held, 16.01) << "and the new parameter until it has left";
+}
+
 TEST(ZeroOffload, MovesFp32ParametersThereAndBack) {
   const Problem problem(Precision::kF32);
   const Result<Plan> plan = problem.plan(kGiB);
