@@ -4,10 +4,11 @@
     benchmarks/every_planner.py --json every_planner.json
     benchmarks/every_planner.py --models resnet20,lstm --planners home,joint --budgets 20%,60% --json some.json
 
-Of GPT-2 there are two; the others differ from them by size alone. Op times are measured once a model and kept beside the
-JSON file (FILE.profiles). What the JSON file has already is not done again, so that an interrupted run goes on, as long as
-slow tier and limits are the same; after `sluice` has changed, begin with another file. The table goes to standard output, progress to standard error. The status is 1 if
-there is anything but plans that `sluice verify` accepts and refusals that say what would do.
+Of GPT-2 there are two; the others differ from them by size alone. Op times are measured once a model and kept in
+--spill-dir. What the JSON file has already is not done again, so that an interrupted run goes on, as long as slow tier and
+limits are the same; after `sluice` has changed, begin with another file. The table goes to standard output, progress to
+standard error. The status is 1 if there is anything but plans that `sluice verify` accepts and refusals that say what
+would do.
 
 zero-offload plans for a second processor, and for the slow tier pcie3, which is its memory.
 
@@ -73,7 +74,7 @@ class Machine:
 
     def __init__(self, arguments):
         self.arguments = arguments
-        self.profiles = pathlib.Path(f"{arguments.json}.profiles")
+        self.profiles = pathlib.Path(arguments.spill_dir) / f"{arguments.json.stem}.profiles"
         self.profiles.mkdir(parents=True, exist_ok=True)
 
     def sluice(self, *words):

@@ -22,6 +22,9 @@ struct GradientsArguments {
 Result<int> run_gradients(GradientsArguments arguments) {
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(threads));
+  if (options.precision == Precision::kBF16Masters || options.optimizer.delayed) {
+    return bad_input("gradients are those of one step in fp32: leave out --delay-updates and --precision bf16-masters");
+  }
   SLUICE_ASSIGN(Workload workload, build_workload(options));
   print_notes(workload.notes);
   SLUICE_ASSIGN(const double rate, base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));

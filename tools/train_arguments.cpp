@@ -29,6 +29,12 @@ Status check_sequences(const TrainArguments& arguments) {
         ErrorCode::kUnsupported,
         "--planning-time is for one plan, but with --sequences every length has its own; leave one of them out"};
   }
+  if (arguments.workload.update.delayed) {
+    return Error{
+        ErrorCode::kUnsupported,
+        "--delay-updates keeps gradients of one graph for its next step, but with --sequences every length has its "
+        "own; leave one of them out"};
+  }
   if (arguments.trials.value_or(0) > 0) {
     return Error{ErrorCode::kUnsupported,
                  "--trials compares steps of one graph, but with --sequences every length has its own; leave one of "

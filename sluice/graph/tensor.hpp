@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sluice/base/units.hpp"
@@ -71,5 +72,8 @@ struct Tensor {
 constexpr Bytes size_of(DType dtype) { return dtype == DType::kU8 ? 1 : dtype == DType::kBF16 ? 2 : 4; }
 std::int64_t element_count(const Shape& shape);
 std::string to_string(const Shape& shape);  // "[16, 3, 224, 224]"
+
+// "w.master[0:64]" of "w[0:64]" and ".master": the rows of a slice stay last.
+std::string with_suffix(const std::string& name, std::string_view suffix);
 
 }  // namespace sluice

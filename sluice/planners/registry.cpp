@@ -142,6 +142,24 @@ bool reschedules(const PlanRequest& request) {
 
 }  // namespace
 
+namespace {
+
+// Other planners have every operand in the fast tier sooner or later.
+Status check_processors(const PlannerEntry& entry, const PlanRequest& request) {
+  if (entry.gives_ops_to_processors) return {};
+  for (const Op& op : request.graph.ops()) {
+    if (request.machine.addresses(op.processor, kFastTier)) continue;
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("{} cannot give {} to processor '{}', which cannot use tier {} in place: add that to its tiers",
+                    entry.name, op.name, request.machine.processors[static_cast<std::size_t>(op.processor)].name,
+                    request.machine.tier(kFastTier).name)};
+  }
+  return {};
+}
+
+}  // namespace
+
 #define SLUICE_CALL_PLANNER(name) name##_planner(),
 const std::vector<PlannerEntry>& planners() {
   static const std::vector<PlannerEntry> table{SLUICE_PLANNERS(SLUICE_CALL_PLANNER)};
@@ -156,6 +174,7 @@ Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
   }
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   const PlanRequest asked = with_settings(request, chosen);
+  SLUICE_RETURN_IF_ERROR(check_processors(*chosen.entry, asked));
   if (has_op_too_large(*chosen.entry, asked)) return explain_infeasible(*chosen.entry, asked);
   Result<Plan> result = chosen.entry->plan(asked);
   if (!result.ok()) {
@@ -174,6 +193,7 @@ Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const 
   }
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   if (!chosen.entry->search) return std::unique_ptr<PlanSearch>();
+  SLUICE_RETURN_IF_ERROR(check_processors(*chosen.entry, request));
   return chosen.entry->search(with_settings(request, chosen));
 }
 

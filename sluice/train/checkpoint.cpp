@@ -136,7 +136,9 @@ Status check_field(const OpenCheckpoint& opened, const std::filesystem::path& pa
 }
 
 bool is_of_undelayed(const OpenCheckpoint& opened, const CheckpointIdentity& identity) {
-  return identity.undelayed && opened.header.value("settings", "") == identity.undelayed->settings;
+  const auto settings = opened.header.find("settings");
+  return identity.undelayed && settings != opened.header.end() &&
+         *settings == nlohmann::json(identity.undelayed->settings);
 }
 
 Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path& path, CheckpointIdentity identity,

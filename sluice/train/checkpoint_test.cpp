@@ -97,6 +97,8 @@ TEST(InitialValuesTest, UniformAndGivenOnesAreSlicesOfTheWhole) {
   graph.add_tensor(tensor_of("g[2:4]", {2, 3}, Role::kParameter,
                              {.kind = Init::Kind::kGiven, .first_element = 6, .source = "given"}));
   graph.add_tensor(tensor_of("g[0:2]", {2, 3}, Role::kParameter, {.kind = Init::Kind::kGiven, .source = "given"}));
+  graph.add_tensor(tensor_of("m", {100}, Role::kParameter, {}));
+  graph.add_tensor(tensor_of("m.master", {100}, Role::kOptimizerState, uniform));
   EXPECT_TRUE(needs_given_values(graph));
   ReversingGraph compiled(graph);
   MapExecutor executor;
@@ -105,6 +107,7 @@ TEST(InitialValuesTest, UniformAndGivenOnesAreSlicesOfTheWhole) {
   ASSERT_TRUE(initialise_parameters(access, 5, &given).ok());
   const std::vector<float> whole = read_whole(access, "u").value();
   const std::vector<float> part = read_whole(access, "u.tail").value();
+  EXPECT_EQ(read_whole(access, "m").value(), whole) << "of a parameter with a master, that";
   EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 60));
   EXPECT_LT(*std::ranges::max_element(whole), 0.25F);
   EXPECT_GT(*std::ranges::max_element(whole), 0.2F);

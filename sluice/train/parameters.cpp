@@ -4,6 +4,7 @@
 
 #include "sluice/base/hash.hpp"
 #include "sluice/base/random.hpp"
+#include "sluice/graph/rewrite/half_parameters.hpp"
 
 namespace sluice {
 namespace {
@@ -118,7 +119,8 @@ bool needs_given_values(const Graph& graph) {
 }
 
 Result<std::vector<float>> read_whole(ParameterAccess& access, const std::string& name) {
-  const std::vector<Slice> slices = slices_of(access.graph(), name);
+  std::vector<Slice> slices = slices_of(access.graph(), master_name(name));
+  if (slices.empty()) slices = slices_of(access.graph(), name);
   if (slices.empty()) return Error{ErrorCode::kBadInput, access.graph().name + " has no parameter '" + name + "'"};
   std::vector<float> whole;
   for (const Slice& slice : slices) {

@@ -19,13 +19,21 @@ ModelOptions with_usual_batch(const std::string& model, ModelOptions shape) {
   return shape;
 }
 
+// What the GPU has no kernels for.
+Status check_on_gpu(const WorkloadOptions& options) {
+  const auto lacks = [](std::string_view what) {
+    return Error{ErrorCode::kUnsupported, fmt::format("the GPU's kernels do not go with {} yet", what)};
+  };
+  if (options.precision == Precision::kBF16Masters) return lacks("--precision bf16-masters; write bf16");
+  if (options.optimizer.clip_norm > 0) return lacks("--clip-norm");
+  if (options.optimizer.delayed) return lacks("--delay-updates");
+  return {};
+}
+
 // bf16 where the processor computes in it.
 Status choose_precision(Workload& workload) {
   WorkloadOptions& options = workload.options;
-  if (options.precision == Precision::kBF16Masters && options.backend == "cuda") {
-    return Error{ErrorCode::kUnsupported,
-                 "the GPU's kernels keep no fp32 masters beside bf16 parameters yet; write --precision bf16"};
-  }
+  if (options.backend == "cuda") return check_on_gpu(options);
   if (options.precision != Precision::kF32 && options.backend == kDefaultBackend && !cpu_computes_bf16()) {
     options.precision = Precision::kF32;
     workload.notes.emplace_back("this CPU has neither AVX512_BF16 nor AMX: training in fp32 instead of bf16");

@@ -30,8 +30,9 @@ TEST(HelpTest, EveryCommandOfAModelTakesItsOptions) {
   for (const std::string name :
        {"characterize", "profile", "plan", "verify", "explain", "simulate", "train", "compare", "gradients"}) {
     const std::string help = run_sluice({name, "--help"}).output;
-    for (const char* option : {"--onnx", "--sequence", "--width", "--depth", "--dropout", "--optimizer", "--beta2",
-                               "--precision", "--clip-norm", "--delay-updates", "--finer-slices", "--keep-norm-outputs"}) {
+    for (const char* option :
+         {"--onnx", "--sequence", "--width", "--depth", "--dropout", "--optimizer", "--beta2", "--precision",
+          "--clip-norm", "--delay-updates", "--finer-slices", "--keep-norm-outputs"}) {
       EXPECT_THAT(help, HasSubstr(option)) << name;
     }
   }

@@ -103,5 +103,19 @@ TEST(DelayedUpdates, AreRefusedWhereAStepReadsWhatItHasUpdated) {
   EXPECT_THAT(workload.error().message, ::testing::HasSubstr("dcgan reads parameters again"));
 }
 
+TEST(OnAGpu, WhatItHasNoKernelsForIsRefused) {
+  const auto refusal = [](const OptimizerOptions& optimizer, Precision precision) {
+    WorkloadOptions options = network(false);
+    options.optimizer = optimizer;
+    options.precision = precision;
+    options.backend = "cuda";
+    const auto workload = build_workload(options);
+    return workload.ok() ? std::string() : workload.error().message;
+  };
+  EXPECT_THAT(refusal({.clip_norm = 1}, Precision::kF32), ::testing::HasSubstr("do not go with --clip-norm yet"));
+  EXPECT_THAT(refusal({.delayed = true}, Precision::kF32), ::testing::HasSubstr("do not go with --delay-updates yet"));
+  EXPECT_THAT(refusal({}, Precision::kBF16Masters), ::testing::HasSubstr("bf16-masters; write bf16"));
+}
+
 }  // namespace
 }  // namespace sluice

@@ -84,6 +84,8 @@ std::vector<void*> ScratchRing::place(const Op& op) {
       pointers.push_back(arena_.data() + position_[static_cast<std::size_t>(tensor)] % arena_.bytes());
     }
   }
+  // Or a delayed update would find that there are no gradients yet.
+  if (op.attributes.delayed && !on_gpu_) *static_cast<float*>(pointers[op.inputs.size() - 1]) = 1;
   return pointers;
 }
 

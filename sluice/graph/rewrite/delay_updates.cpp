@@ -14,7 +14,7 @@ constexpr std::string_view kDelayed = ".delayed", kFilled = "gradients.filled";
 
 TensorId add_delayed(Graph& graph, const Tensor& gradient) {
   Tensor delayed = gradient;
-  delayed.name = gradient.name + std::string(kDelayed);
+  delayed.name = with_suffix(gradient.name, kDelayed);
   delayed.role = Role::kOptimizerState;
   delayed.init = {};
   return graph.add_tensor(std::move(delayed));
@@ -52,7 +52,8 @@ Graph delay_updates(const Graph& training) {
 }
 
 bool is_in_flight(const Tensor& tensor) {
-  return tensor.role == Role::kOptimizerState && (tensor.name.ends_with(kDelayed) || tensor.name == kFilled);
+  const std::string whole = tensor.name.substr(0, tensor.name.find('['));
+  return tensor.role == Role::kOptimizerState && (whole.ends_with(kDelayed) || whole == kFilled);
 }
 
 }  // namespace sluice

@@ -13,7 +13,6 @@
 // gradients in flight, and resuming gives the same bits. The first step that runs so only keeps its gradients; from then
 // on step i + 1 computes with parameters that gradients of steps up to i - 1 have made. Adam's bias corrections count
 // updates, not steps, and an update takes the learning rate of the step that it runs in.
-//
 #pragma once
 
 #include "sluice/graph/graph.hpp"

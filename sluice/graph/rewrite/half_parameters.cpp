@@ -91,7 +91,7 @@ class Halving {
 
   TensorId add_gradient_cast(const Op& update) {
     const Tensor& gradient = result_.tensor(update.inputs[1]);
-    const TensorId half = add_half(gradient, gradient.name + ".bf16");
+    const TensorId half = add_half(gradient, with_suffix(gradient.name, ".bf16"));
     const std::string name = result_.tensor(half).name + ".cast";
     result_.add_op({.name = name,
                     .kind = OpKind::kCast,
@@ -113,6 +113,6 @@ class Halving {
 
 Graph keep_half_parameters(const Graph& mixed) { return Halving(mixed).run(); }
 
-std::string master_name(const std::string& parameter) { return parameter + ".master"; }
+std::string master_name(const std::string& parameter) { return with_suffix(parameter, ".master"); }
 
 }  // namespace sluice

@@ -79,6 +79,11 @@ TEST(HalfParameters, AreReadWithoutCastsAndWrittenByTheirMastersUpdate) {
   }
 }
 
+TEST(HalfParameters, HaveMastersOfTheSameRows) {
+  EXPECT_EQ(master_name("w"), "w.master");
+  EXPECT_EQ(master_name("w[64:128]"), "w.master[64:128]");
+}
+
 TEST(HalfParameters, OfAnUpdateMustHaveItsShape) {
   Graph graph = halved(Optimizer::kAdam);
   const auto index = static_cast<OpIndex>(&update_of(graph, "middle.weight") - graph.ops().data());

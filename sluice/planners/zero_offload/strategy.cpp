@@ -13,14 +13,25 @@ namespace {
 
 constexpr std::size_t index_of(StateNode node) { return static_cast<std::size_t>(node); }
 
+// What an update writes in bf16, which may go to the parameter by a copy in its layout.
+TensorId parameter_of(const Graph& graph, TensorId written) {
+  for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::kReorder && op.phase == Phase::kUpdate && op.inputs[0] == written) return op.outputs[0];
+  }
+  return written;
+}
+
 // By tensor: the group it belongs to; kUpdate: none.
 std::vector<StateNode> groups_of(const Graph& graph) {
   std::vector<StateNode> groups(graph.tensors().size(), StateNode::kUpdate);
   const auto counts = [&](const Op& op) { return is_update(op.kind) && has_master(op); };
   const bool mixed = std::ranges::any_of(graph.ops(), counts);
   for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::kDelayGradient && groups[as_index(op.outputs[0])] == StateNode::kGradients) {
+      groups[as_index(op.inputs[0])] = StateNode::kGradients;
+    }
     if (!is_update(op.kind) || (mixed && !has_master(op))) continue;
-    const TensorId parameter = has_master(op) ? op.outputs.back() : op.inputs[0];
+    const TensorId parameter = has_master(op) ? parameter_of(graph, op.outputs.back()) : op.inputs[0];
     groups[as_index(op.inputs[0])] = StateNode::kMasters;
     groups[as_index(parameter)] = StateNode::kParameters;
     groups[as_index(op.inputs[1])] = StateNode::kGradients;

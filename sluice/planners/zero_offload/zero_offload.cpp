@@ -6,7 +6,7 @@
 //   host                             update 3     update 2     update 1
 //   in                                      parameters 3  parameters 2  parameters 1
 //
-// Which states are where follows from the step's data flow (strategy.hpp); this makes the plan of it. Updates are
+// Which states are where is the last strategy of a step with masters (strategy.hpp); this makes the plan of it. Updates are
 // scheduled behind the backward pass, in their order; the host's lane runs each as soon as its gradient is there. A
 // gradient keeps its room on the device until the link should have carried it, by the profile's times; parameters come
 // back one tensor after the other, as they are updated. Where something reads a parameter again that a step has updated
@@ -24,8 +24,8 @@
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/liveness.hpp"
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
@@ -33,6 +33,7 @@
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 #include "sluice/planners/zero_offload/strategy.hpp"
+#include "sluice/planners/zero_offload/updates_last.hpp"
 #include "sluice/profile/cost_model.hpp"
 
 namespace sluice {
@@ -69,47 +70,6 @@ std::vector<OpIndex> own_order(OpIndex op_count) {
   std::iota(order.begin(), order.end(), 0);
   return order;
 }
-
-// The ops of the passes as `order` has them, then those of updates, by when what they need of the passes is there: so that
-// none that could run keeps the host waiting behind one that cannot.
-class UpdatesLast {
- public:
-  UpdatesLast(const Graph& graph, std::vector<OpIndex> order)
-      : graph_(graph), order_(std::move(order)), left_(graph.tensors().size(), 0), read_(left_), written_(left_) {}
-
-  std::vector<OpIndex> run() && {
-    const auto updates =
-        std::ranges::stable_partition(order_, [&](OpIndex op) { return !is_of_update(graph_.op(op)); });
-    const auto passes = std::ssize(order_) - std::ssize(updates);
-    for (std::ptrdiff_t at = 0; at < passes; ++at) {
-      const Op& op = graph_.op(order_[as_index(at)]);
-      for (const auto* operands : {&op.inputs, &op.outputs}) {
-        for (const TensorId id : *operands) left_[as_index(id)] = at + 1;
-      }
-    }
-    std::vector<std::pair<std::ptrdiff_t, OpIndex>> ready;
-    for (const OpIndex op : updates) ready.emplace_back(ready_at(graph_.op(op)), op);
-    std::ranges::stable_sort(ready, {}, &std::pair<std::ptrdiff_t, OpIndex>::first);
-    std::ranges::transform(ready, updates.begin(), &std::pair<std::ptrdiff_t, OpIndex>::second);
-    return std::move(order_);
-  }
-
- private:
-  // Behind whatever touched its operands before, of the passes and of updates.
-  std::ptrdiff_t ready_at(const Op& op) {
-    std::ptrdiff_t at = 0;
-    for (const TensorId id : op.inputs) at = std::max({at, left_[as_index(id)], written_[as_index(id)]});
-    for (const TensorId id : op.outputs) at = std::max({at, read_[as_index(id)], written_[as_index(id)]});
-    for (const TensorId id : op.inputs) read_[as_index(id)] = std::max(read_[as_index(id)], at);
-    for (const TensorId id : op.outputs) written_[as_index(id)] = at;
-    return at;
-  }
-
-  const Graph& graph_;
-  std::vector<OpIndex> order_;
-  // By tensor: how many ops of the passes have run when they are done with it, and when updates read or write it.
-  std::vector<std::ptrdiff_t> left_, read_, written_;
-};
 
 std::vector<OpChoice> choices_with(const Graph& graph, ProcessorId host) {
   std::vector<OpChoice> choices;
@@ -277,7 +237,7 @@ Result<Plan> plan_zero_offload(const PlanRequest& request) {
   PlanRequest asked = request;
   SLUICE_ASSIGN(std::vector<OpIndex> order, checkpoints ? schedule_with_checkpoints(graph, 1, "zero-offload")
                                                         : Result<std::vector<OpIndex>>(own_order(graph.op_count())));
-  asked.schedule = updates_may_run_last(graph) ? UpdatesLast(graph, std::move(order)).run() : std::move(order);
+  asked.schedule = updates_may_run_last(graph) ? updates_last(graph, std::move(order)) : std::move(order);
   asked.choices = choices_with(graph, host.processor);
   const RescheduledRequest step(asked);
   SLUICE_ASSIGN(Plan plan, OffloadedStep(step.request(), host).plan(request.budgets));

@@ -41,15 +41,26 @@ OpCase clipped_case(const Shape& shape, float norm) {
   return builder.finish();
 }
 
-// A delayed update, by a gradient that was kept; and another one is kept.
-OpCase delayed_case(const Shape& shape) {
-  CaseBuilder builder("delayed " + to_string(shape));
-  const TensorId w = builder.parameter("w", shape);
-  const TensorId momentum = builder.tensor("momentum", shape, Role::kOptimizerState);
-  const TensorId kept = builder.tensor("dw.delayed", shape, Role::kOptimizerState);
-  const TensorId filled = builder.tensor("gradients.filled", {1}, Role::kOptimizerState);
-  builder.op(OpKind::kSgdUpdate, {.momentum = 0.9F, .delayed = true}, {w, kept, momentum, filled}, {w, momentum});
-  builder.op(OpKind::kDelayGradient, {}, {builder.parameter_gradient("dw", shape)}, {kept, filled});
+// A delayed update, by a gradient that was kept, and another one is kept; of Adam while nothing is: it has no first step then.
+OpCase delayed_case(const Shape& shape, bool filled) {
+  CaseBuilder builder(std::string(filled ? "delayed " : "waiting ") + to_string(shape));
+  const TensorId master = builder.tensor("w.master", shape, Role::kOptimizerState);
+  const TensorId kept = builder.tensor("dw.delayed", shape, Role::kOptimizerState, DType::kBF16);
+  const TensorId moment1 = builder.tensor("moment1", shape, Role::kOptimizerState);
+  const TensorId factor = builder.tensor("factor", {1}, Role::kActivationGradient);
+  const TensorId flag =
+      builder.scaled(builder.tensor("gradients.filled", {1}, Role::kOptimizerState), filled ? 1.0F : 0.0F);
+  const TensorId w = builder.tensor("w", shape, Role::kParameter, DType::kBF16);
+  Attributes attributes{.epsilon = 1e-8F, .momentum = 0.9F, .beta2 = 0.999F, .delayed = true};
+  if (filled) {
+    builder.op(OpKind::kSgdUpdate, attributes, {master, kept, moment1, factor, flag}, {master, moment1, w});
+  } else {
+    const TensorId moment2 = builder.tensor("moment2", shape, Role::kOptimizerState);
+    builder.op(OpKind::kAdamUpdate, attributes, {master, kept, moment1, moment2, factor, flag},
+               {master, moment1, moment2, w});
+  }
+  const TensorId dw = builder.tensor("dw", shape, Role::kGradient, DType::kBF16);
+  builder.op(OpKind::kDelayGradient, {}, {dw}, {kept, flag});
   return builder.finish();
 }
 
@@ -68,7 +79,7 @@ OpCase master_case(const Shape& shape) {
 
 void add_update_cases(std::vector<OpCase>& cases) {
   for (const float norm : {0.25F, 1000.0F}) cases.push_back(clipped_case({7, 33}, norm));
-  cases.push_back(delayed_case({7, 33}));
+  for (const bool filled : {false, true}) cases.push_back(delayed_case({7, 33}, filled));
   cases.push_back(master_case({7, 33}));
   cases.push_back(sgd_case({7, 33}));
   cases.push_back(sgd_case({50}));

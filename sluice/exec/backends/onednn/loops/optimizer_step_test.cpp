@@ -168,6 +168,10 @@ TEST(OptimizerStepRules, TakeWhatTheyDoToAllElementsFromTheStep) {
   EXPECT_NEAR(first.step_size, 5, 1e-5);  // 0.5 / (1 - 0.9)
   EXPECT_NEAR(first.root_correction, 10, 1e-4);
   EXPECT_FLOAT_EQ(first.keep, 1);
+  Attributes delayed = adam(false);
+  delayed.delayed = true;
+  EXPECT_FLOAT_EQ(adam_step(delayed, {.step = 1, .learning_rate = 0.5F}).step_size, first.step_size)
+      << "the first update";
   const AdamStep decoupled = adam_step(adam(true), {.step = 0, .learning_rate = 0.5F});
   EXPECT_FLOAT_EQ(decoupled.keep, 0.99F);
   EXPECT_EQ(decoupled.weight_decay, 0);

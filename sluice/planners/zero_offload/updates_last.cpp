@@ -1,0 +1,56 @@
+#include "sluice/planners/zero_offload/updates_last.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sluice/base/as_index.hpp"
+
+namespace sluice {
+namespace {
+
+class UpdatesLast {
+ public:
+  UpdatesLast(const Graph& graph, std::vector<OpIndex> order)
+      : graph_(graph), order_(std::move(order)), left_(graph.tensors().size(), 0), read_(left_), written_(left_) {}
+
+  std::vector<OpIndex> run() && {
+    const auto updates =
+        std::ranges::stable_partition(order_, [&](OpIndex op) { return graph_.op(op).phase != Phase::kUpdate; });
+    const auto passes = std::ssize(order_) - std::ssize(updates);
+    for (std::ptrdiff_t at = 0; at < passes; ++at) {
+      const Op& op = graph_.op(order_[as_index(at)]);
+      for (const auto* operands : {&op.inputs, &op.outputs}) {
+        for (const TensorId id : *operands) left_[as_index(id)] = at + 1;
+      }
+    }
+    std::vector<std::pair<std::ptrdiff_t, OpIndex>> ready;
+    for (const OpIndex op : updates) ready.emplace_back(ready_at(graph_.op(op)), op);
+    std::ranges::stable_sort(ready, {}, &std::pair<std::ptrdiff_t, OpIndex>::first);
+    std::ranges::transform(ready, updates.begin(), &std::pair<std::ptrdiff_t, OpIndex>::second);
+    return std::move(order_);
+  }
+
+ private:
+  // Behind whatever touched its operands before, of the passes and of updates.
+  std::ptrdiff_t ready_at(const Op& op) {
+    std::ptrdiff_t at = 0;
+    for (const TensorId id : op.inputs) at = std::max({at, left_[as_index(id)], written_[as_index(id)]});
+    for (const TensorId id : op.outputs) at = std::max({at, read_[as_index(id)], written_[as_index(id)]});
+    for (const TensorId id : op.inputs) read_[as_index(id)] = std::max(read_[as_index(id)], at);
+    for (const TensorId id : op.outputs) written_[as_index(id)] = at;
+    return at;
+  }
+
+  const Graph& graph_;
+  std::vector<OpIndex> order_;
+  // By tensor: how many ops of the passes have run when they are done with it, and when updates read or write it.
+  std::vector<std::ptrdiff_t> left_, read_, written_;
+};
+
+}  // namespace
+
+std::vector<OpIndex> updates_last(const Graph& graph, std::vector<OpIndex> order) {
+  return UpdatesLast(graph, std::move(order)).run();
+}
+
+}  // namespace sluice
