@@ -7,7 +7,7 @@
 //   in                                      parameters 3  parameters 2  parameters 1
 //
 // Which states are where is the last strategy of a step with masters (strategy.hpp); this makes the plan of it. Updates are
-// scheduled behind the backward pass, in their order; the host's lane runs each as soon as its gradient is there. A
+// scheduled behind the backward pass (updates_last.hpp); the host's lane runs each as soon as its gradient is there. A
 // gradient keeps its room on the device until the link should have carried it, by the profile's times; parameters come
 // back one tensor after the other, as they are updated. Where something reads a parameter again that a step has updated
 // (several losses), updates stay where the graph has them.
