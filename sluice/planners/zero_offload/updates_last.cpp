@@ -14,9 +14,9 @@ class UpdatesLast {
       : graph_(graph), order_(std::move(order)), left_(graph.tensors().size(), 0), read_(left_), written_(left_) {}
 
   std::vector<OpIndex> run() && {
-    const auto updates =
-        std::ranges::stable_partition(order_, [&](OpIndex op) { return graph_.op(op).phase != Phase::kUpdate; });
-    const auto passes = std::ssize(order_) - std::ssize(updates);
+    const auto updates = std::stable_partition(order_.begin(), order_.end(),
+                                               [&](OpIndex op) { return graph_.op(op).phase != Phase::kUpdate; });
+    const auto passes = updates - order_.begin();
     for (std::ptrdiff_t at = 0; at < passes; ++at) {
       const Op& op = graph_.op(order_[as_index(at)]);
       for (const auto* operands : {&op.inputs, &op.outputs}) {
@@ -24,9 +24,9 @@ class UpdatesLast {
       }
     }
     std::vector<std::pair<std::ptrdiff_t, OpIndex>> ready;
-    for (const OpIndex op : updates) ready.emplace_back(ready_at(graph_.op(op)), op);
+    for (auto op = updates; op != order_.end(); ++op) ready.emplace_back(ready_at(graph_.op(*op)), *op);
     std::ranges::stable_sort(ready, {}, &std::pair<std::ptrdiff_t, OpIndex>::first);
-    std::ranges::transform(ready, updates.begin(), &std::pair<std::ptrdiff_t, OpIndex>::second);
+    std::ranges::transform(ready, updates, &std::pair<std::ptrdiff_t, OpIndex>::second);
     return std::move(order_);
   }
 
