@@ -14,9 +14,9 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
+
+from sluice_command import json_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODELS = {"width 512, depth 6, 64 tokens": ["--batch", "2", "--sequence", "32", "--width", "512", "--depth", "6"],
@@ -42,24 +42,12 @@ def arguments():
 
 def train(options, *words):
     """The JSON of a run."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "run.json")
-        command = [options.binary, "train", *COMMON, *words, "--json", path]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        if ran.returncode != 0:
-            sys.exit(f"delayed_updates: {' '.join(command)}\n{ran.stderr}")
-        with open(path) as file:
-            return json.load(file)
+    return json_of([options.binary, "train", *COMMON, *words])
 
 
 def host_share(options, words):
     """Of the simulated step without a delay: how long the host's ops take."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "trace.json")
-        command = [options.binary, "simulate", *COMMON[:-1], *HOST, *words, "--trace", path]
-        subprocess.run(command, capture_output=True, check=True)
-        with open(path) as file:
-            events = json.load(file)["traceEvents"]
+    events = json_of([options.binary, "simulate", *COMMON[:-1], *HOST, *words], "--trace")["traceEvents"]
     lanes = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
     spans = [event for event in events if event["ph"] == "X"]
     host = sum(event["dur"] for event in spans if "host" in lanes[event["tid"]] and event["cat"] == "op")

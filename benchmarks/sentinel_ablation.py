@@ -23,9 +23,9 @@ import argparse
 import json
 import math
 import os
-import subprocess
 import sys
-import tempfile
+
+from sluice_command import json_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORKLOADS = ["resnet200:2:18%", "bert_large:1:18%", "lstm:20:53%", "mobilenet_v1:16:25%", "dcgan:32:24%"]
@@ -60,15 +60,7 @@ def arguments():
 
 
 def sluice(options, *words):
-    """The JSON of a command; ends the script where it fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "result.json")
-        command = [options.binary, *words, "--slow", options.slow, "--spill-dir", options.spill_dir, "--json", path]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        if ran.returncode != 0:
-            sys.exit(f"sentinel_ablation: {' '.join(command)}\n{ran.stderr}")
-        with open(path) as file:
-            return json.load(file)
+    return json_of([options.binary, *words, "--slow", options.slow, "--spill-dir", options.spill_dir])
 
 
 def slowed_link(everything, carries):

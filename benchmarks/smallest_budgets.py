@@ -10,9 +10,9 @@ import argparse
 import json
 import math
 import pathlib
-import subprocess
 import sys
-import tempfile
+
+from sluice_command import json_of
 
 MODELS = ("resnet50:16,vgg16:8,inception_v3:8,densenet121:16,mobilenet_v1:32,mobilenet_v2:32,squeezenet1_1:32,"
           "googlenet:16,lstm:20,bert_base:8,gpt2_small:4,dcgan:128")
@@ -20,14 +20,8 @@ MODELS = ("resnet50:16,vgg16:8,inception_v3:8,densenet121:16,mobilenet_v1:32,mob
 
 def smallest(arguments, model, batch, finer):
     """The plan's JSON."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "plan.json"
-        command = [arguments.sluice, "plan", model, "--batch", batch, "--planner", "sentinel", "--fast", "1%",
-                   "--smallest-feasible", "--finer-slices", str(finer), "--spill-dir", arguments.spill_dir, "--json", path]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        if ran.returncode != 0:
-            sys.exit(f"smallest_budgets: {' '.join(map(str, command))}\n{ran.stderr}")
-        return json.loads(path.read_text())
+    return json_of([arguments.sluice, "plan", model, "--batch", batch, "--planner", "sentinel", "--fast", "1%",
+                    "--smallest-feasible", "--finer-slices", finer, "--spill-dir", arguments.spill_dir])
 
 
 def main():

@@ -140,10 +140,6 @@ bool reschedules(const PlanRequest& request) {
   return chooses || !request.schedule.empty();
 }
 
-}  // namespace
-
-namespace {
-
 // Other planners have every operand in the fast tier sooner or later.
 Status check_processors(const PlannerEntry& entry, const PlanRequest& request) {
   if (entry.gives_ops_to_processors) return {};

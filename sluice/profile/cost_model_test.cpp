@@ -53,6 +53,16 @@ TEST_F(CostModelTest, SlowOperandsCostWhatTheRuleSays) {
   EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kSlow}), 3072 / 250.0 + written);
 }
 
+// Host memory behind a device's link: for the host it is what fast memory is for the device.
+TEST_F(CostModelTest, AProcessorsOwnMemoryCostsNothingMore) {
+  machine_.tiers[kSlow].kind = TierKind::kEmulated;
+  machine_.tiers[kSlow].addressable = false;
+  machine_.processors = {{.name = "device"}, {.name = "host", .tiers = {kSlow}}};
+  graph_.op(0).processor = 1;
+  const CostModel costs(graph_, profile_, machine_);
+  EXPECT_DOUBLE_EQ(costs.op_seconds(0, std::vector<TierId>{kSlow, kSlow}), 2.0);
+}
+
 TEST_F(CostModelTest, ReadsPassWhileTheOpComputes) {
   profile_.op_seconds = {1024 / 250.0 + 1};
   const CostModel costs(graph_, profile_, machine_);

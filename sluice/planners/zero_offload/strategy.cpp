@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -13,17 +14,20 @@ namespace {
 
 constexpr std::size_t index_of(StateNode node) { return static_cast<std::size_t>(node); }
 
-// What an update writes in bf16, which may go to the parameter by a copy in its layout.
-TensorId parameter_of(const Graph& graph, TensorId written) {
+// By tensor: where a copy in another layout goes behind an update; itself where there is none.
+std::vector<TensorId> homes_of_updates(const Graph& graph) {
+  std::vector<TensorId> homes(graph.tensors().size());
+  std::iota(homes.begin(), homes.end(), 0);
   for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::kReorder && op.phase == Phase::kUpdate && op.inputs[0] == written) return op.outputs[0];
+    if (op.kind == OpKind::kReorder && op.phase == Phase::kUpdate) homes[as_index(op.inputs[0])] = op.outputs[0];
   }
-  return written;
+  return homes;
 }
 
 // By tensor: the group it belongs to; kUpdate: none.
 std::vector<StateNode> groups_of(const Graph& graph) {
   std::vector<StateNode> groups(graph.tensors().size(), StateNode::kUpdate);
+  const std::vector<TensorId> homes = homes_of_updates(graph);
   const auto counts = [&](const Op& op) { return is_update(op.kind) && has_master(op); };
   const bool mixed = std::ranges::any_of(graph.ops(), counts);
   for (const Op& op : graph.ops()) {
@@ -31,7 +35,7 @@ std::vector<StateNode> groups_of(const Graph& graph) {
       groups[as_index(op.inputs[0])] = StateNode::kGradients;
     }
     if (!is_update(op.kind) || (mixed && !has_master(op))) continue;
-    const TensorId parameter = has_master(op) ? parameter_of(graph, op.outputs.back()) : op.inputs[0];
+    const TensorId parameter = has_master(op) ? homes[as_index(op.outputs.back())] : op.inputs[0];
     groups[as_index(op.inputs[0])] = StateNode::kMasters;
     groups[as_index(parameter)] = StateNode::kParameters;
     groups[as_index(op.inputs[1])] = StateNode::kGradients;

@@ -225,9 +225,9 @@ void describe_costs(const Graph& graph, const Host& host, Plan& plan) {
   for (const Residency& each : plan.residencies) {
     if (each.tier == host.tier.id) held = std::max(held, each.offset + stored_bytes(graph.tensor(each.tensor)));
   }
-  const double each = std::max(1.0, parameters);
-  plan.planner_config.emplace_back("host_bytes_per_parameter", fmt::format("{:.2f}", static_cast<double>(held) / each));
-  plan.planner_config.emplace_back("link_bytes_per_parameter", fmt::format("{:.2f}", moved / each));
+  const auto per_parameter = [&](double bytes) { return fmt::format("{:.2f}", bytes / std::max(1.0, parameters)); };
+  plan.planner_config.emplace_back("host_bytes_per_parameter", per_parameter(static_cast<double>(held)));
+  plan.planner_config.emplace_back("link_bytes_per_parameter", per_parameter(moved));
 }
 
 Result<Plan> plan_zero_offload(const PlanRequest& request) {

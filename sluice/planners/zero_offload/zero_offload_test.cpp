@@ -121,6 +121,21 @@ TEST(ZeroOffload, SaysWhatAParameterTakesOfHostAndLink) {
   EXPECT_LE(held, 16.01) << "and the new parameter until it has left";
 }
 
+// Else whoever had a parameter's room meanwhile would hold up its return.
+TEST(ZeroOffload, KeepsAParametersRoomWhileTheHostUpdatesIt) {
+  const Problem problem(Precision::kBF16Masters);
+  const Plan plan = problem.plan(kGiB).value();
+  for (const Migration& each : plan.migrations) {
+    if (each.cause != Cause::kUpdatedElsewhere) continue;
+    const Residency& back = plan.residencies[each.to];
+    const bool kept = std::ranges::any_of(plan.residencies, [&](const Residency& other) {
+      return other.tensor == each.tensor && other.offset == back.offset && other.ops.begin == 0 &&
+             other.ops.end == back.ops.begin;
+    });
+    EXPECT_TRUE(kept) << problem.graph.tensor(each.tensor).name;
+  }
+}
+
 TEST(ZeroOffload, MovesFp32ParametersThereAndBack) {
   const Problem problem(Precision::kF32);
   const Result<Plan> plan = problem.plan(kGiB);
