@@ -4,6 +4,7 @@
 #include "sluice/graph/builder.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/schedule/checkpoints.hpp"
 
 namespace sluice {
 namespace {
@@ -59,6 +60,14 @@ TEST(ChenSqrt, KeepsCheckpointsOfASquareRootOfTheLayers) {
   }
   EXPECT_GT(again, forward / 2);
   EXPECT_LT(plan->arena_bytes[kFastTier], fast_only_bytes(problem.graph) * 3 / 4);
+}
+
+// The last segment is kept; with a segment for all there is no other.
+TEST(Checkpoints, OfOneSegmentMakeNothingAgain) {
+  const Graph graph = build_training_model("resnet20", {.batch = 2, .image_size = 8}).value();
+  const auto all = static_cast<double>(forward_spans(graph));
+  EXPECT_EQ(std::ssize(schedule_with_checkpoints(graph, all, "test").value()), graph.op_count());
+  EXPECT_GT(std::ssize(schedule_with_checkpoints(graph, all / 4, "test").value()), graph.op_count());
 }
 
 }  // namespace
