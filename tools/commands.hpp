@@ -20,6 +20,8 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitBadInput = 2;
 inline constexpr int kExitInterrupted = 130;
 
+int exit_code_of(ErrorCode code);
+
 void add_machine_command(CLI::App& app, Action& action);
 void add_models_command(CLI::App& app, Action& action);
 void add_planners_command(CLI::App& app, Action& action);

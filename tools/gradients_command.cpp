@@ -22,8 +22,11 @@ struct GradientsArguments {
 Result<int> run_gradients(GradientsArguments arguments) {
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(threads));
-  if (options.precision == Precision::kBF16Masters || options.optimizer.delayed) {
-    return bad_input("gradients are those of one step in fp32: leave out --delay-updates and --precision bf16-masters");
+  const OptimizerOptions& optimizer = options.optimizer;
+  if (options.precision == Precision::kBF16Masters || optimizer.delayed || optimizer.accumulate > 1) {
+    return bad_input(
+        "gradients are those of one batch in fp32: leave out --delay-updates, --accumulate and --precision "
+        "bf16-masters");
   }
   SLUICE_ASSIGN(Workload workload, build_workload(options));
   print_notes(workload.notes);

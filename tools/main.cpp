@@ -11,7 +11,6 @@
 #include "tools/commands.hpp"
 
 namespace sluice {
-namespace {
 
 int exit_code_of(ErrorCode code) {
   switch (code) {
@@ -28,6 +27,8 @@ int exit_code_of(ErrorCode code) {
   }
   return kExitFailed;
 }
+
+namespace {
 
 void add_commands(CLI::App& app, Action& action) {
   add_machine_command(app, action);

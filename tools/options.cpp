@@ -16,6 +16,7 @@
 #include "sluice/policies/dtr/dtr.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/access_profile_file.hpp"
+#include "sluice/profile/network_times.hpp"
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/precision.hpp"
@@ -83,7 +84,7 @@ void WorkloadArguments::add_model_options(CLI::App& command) {
   const auto add = [&](const char* name, std::optional<std::int64_t>& value, const char* help) {
     command.add_option(name, value, fmt::format("{} (default: the model's usual)", help))->group(kGroup);
   };
-  add("--batch", batch, "Samples per step");
+  add("--batch", batch, "Samples per batch");
   add("--image-size", image_size, "Pixels a side");
   add("--classes", classes, "Number of classes; of a language model: size of the vocabulary");
   add("--sequence", sequence, "Tokens in a sequence");
@@ -108,6 +109,9 @@ void WorkloadArguments::add_optimizer_options(CLI::App& command) {
   add("--epsilon", update.epsilon, "Of Adam");
   add("--weight-decay", update.weight_decay, "Added to the gradient; adamw: taken from the weights");
   add("--clip-norm", update.clip_norm, "Multiply gradients until their norm together is at most this; 0: as they are");
+  add("--accumulate", update.accumulate, "Batches a step: their gradients are averaged before the update");
+  add("--ranks", update.ranks,
+      "Processes that train together, each with batches of its own (to train: mpirun -n RANKS sluice train)");
   add("--precision", precision,
       "fp32, bf16 for activations, or bf16-masters for parameters and gradients too, beside fp32 masters (where the "
       "CPU computes in it)");
@@ -150,6 +154,12 @@ Result<OptimizerOptions> WorkloadArguments::optimizer_options() const {
   }
   if (!(options.clip_norm >= 0 && options.clip_norm < std::numeric_limits<float>::infinity())) {
     return Error{ErrorCode::kBadInput, fmt::format("--clip-norm must be from 0, got {}", options.clip_norm)};
+  }
+  if (options.accumulate < 1 || options.accumulate > kMostBatches) {
+    return bad_input(fmt::format("--accumulate must be from 1 to {}, got {}", kMostBatches, options.accumulate));
+  }
+  if (options.ranks < 1 || options.ranks > kMostRanks) {
+    return bad_input(fmt::format("--ranks must be from 1 to {}, got {}", kMostRanks, options.ranks));
   }
   if (options.optimizer == Optimizer::kSgd) return options;
   if (!(options.momentum < 1) || !(options.beta2 >= 0 && options.beta2 < 1) || !(options.epsilon > 0)) {
@@ -194,6 +204,8 @@ void MachineArguments::add_to(CLI::App& command) {
   command.add_option("--spill-dir", spill_dir, "Where the file tier lies: a folder, or a FILE.spill kept between runs");
   command.add_option("--link-bandwidth", link_bandwidth,
                      "Throttle all links to this, such as 1GB/s (emulates slower ones)");
+  command.add_option("--network", network,
+                     "Predict steps of several ranks with a network of this bandwidth, such as 12.5GB/s (simulated)");
   command.add_option("--processors", processors,
                      "Set cores aside for several processors that compute at once, the main one first, such as "
                      "device:1,host:1 (emulated); NAME:THREADS:TIER+TIER says which memory each may use in place");
@@ -310,6 +322,21 @@ Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const Mach
   return ModelOnMachine{std::move(built), std::move(on)};
 }
 
+namespace {
+
+Status add_network(const MachineArguments& arguments, Prepared& prepared) {
+  if (arguments.network.empty()) return {};
+  if (prepared.workload.options.optimizer.ranks == 1) return bad_input("--network is between several --ranks");
+  SLUICE_ASSIGN(const BytesPerSecond bandwidth, parse_bandwidth(arguments.network));
+  print_notes(
+      {fmt::format("{} ranks, {} a step over a network of {} (simulated)", prepared.workload.options.optimizer.ranks,
+                   format_bytes(bytes_to_ranks(prepared.workload.graph())), format_bandwidth(bandwidth))});
+  add_network_seconds(prepared.workload.graph(), bandwidth, prepared.profile);
+  return {};
+}
+
+}  // namespace
+
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, Probe probe,
                          const ProfileArguments& profile) {
   SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, arguments));
@@ -323,6 +350,7 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   }
   if (!profile.times.empty()) {
     SLUICE_ASSIGN(prepared.profile, read_profile(profile.times, prepared.workload.graph(), prepared.machine));
+    SLUICE_RETURN_IF_ERROR(add_network(arguments, prepared));
     return prepared;
   }
   ProgressLine progress("measuring ops");
@@ -330,6 +358,7 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
                                                   [&](int measured, int total) { progress.update(measured, total); }));
   SLUICE_RETURN_IF_ERROR(measure_processors(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
                                             [&](int measured, int total) { progress.update(measured, total); }));
+  SLUICE_RETURN_IF_ERROR(add_network(arguments, prepared));
   return prepared;
 }
 

@@ -47,6 +47,7 @@ struct MachineArguments {
   std::vector<std::string> slow;  // as parse_slow_tier() reads them; none: file, or with a GPU host
   std::string spill_dir;
   std::string link_bandwidth;
+  std::string network;  // empty: as if ranks had nothing to send
   std::string cache_dir;
   std::string processors;       // as parse_processors() reads them; empty: the CPU alone
   std::vector<std::string> on;  // as choose_processors() reads them

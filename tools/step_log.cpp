@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sluice/train/interrupt.hpp"
+#include "tools/rank_run.hpp"
 
 namespace sluice {
 namespace {
@@ -72,13 +73,22 @@ void StepLog::show(const StepReport& report) {
   progress_.update(done, total, fmt::format("loss {:.4f}", report.loss));
 }
 
-Result<TrainingOutcome> run_logged(Training& training, const TrainingOptions& options, StepLog& log) {
+Result<TrainingOutcome> run_logged(Training& training, const TrainingOptions& options, StepLog& log, Ranks* ranks) {
   const InterruptGuard guard;
-  return run_training(
-      training, options,
-      {.step = [&](const StepReport& report) { log.note(report); },
-       .validation = [&](std::int64_t next_step, const ValidationResult& result) { log.note(next_step, result); },
-       .stop = [&] { return guard.interrupted(); }});
+  Status agreed;  // on whether to stop
+  const auto stop = [&] {
+    const Result<bool> any = any_rank(ranks, guard.interrupted());
+    if (!any.ok()) agreed = any.error();
+    return !any.ok() || *any;
+  };
+  SLUICE_ASSIGN(const TrainingOutcome outcome,
+                run_training(training, options,
+                             {.step = [&](const StepReport& report) { log.note(report); },
+                              .validation = [&](std::int64_t next_step,
+                                                const ValidationResult& result) { log.note(next_step, result); },
+                              .stop = stop}));
+  SLUICE_RETURN_IF_ERROR(agreed);
+  return outcome;
 }
 
 }  // namespace sluice

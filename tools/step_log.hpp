@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sluice/base/spread.hpp"
+#include "sluice/exec/backends/ranks.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/train/progress.hpp"
 #include "sluice/train/training_loop.hpp"
@@ -52,7 +53,8 @@ class StepLog {
   StepTimes last_step_;
 };
 
-// Runs the training loop until its end or Ctrl-C, with everything noted in `log`.
-Result<TrainingOutcome> run_logged(Training& training, const TrainingOptions& options, StepLog& log);
+// Runs the training loop until its end or Ctrl-C, with everything noted in `log`. `ranks` (nullptr: one) stop together.
+Result<TrainingOutcome> run_logged(Training& training, const TrainingOptions& options, StepLog& log,
+                                   Ranks* ranks = nullptr);
 
 }  // namespace sluice

@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/exec/ranks/mpi_ranks.hpp"
 #include "sluice/experiment/plan_trials.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/plan/plan_file.hpp"
+#include "sluice/profile/network_times.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/replans.hpp"
@@ -20,6 +22,7 @@
 #include "tools/commands.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/policy_output.hpp"
+#include "tools/rank_run.hpp"
 #include "tools/train_arguments.hpp"
 #include "tools/train_output.hpp"
 #include "tools/variable_training.hpp"
@@ -36,7 +39,6 @@ struct Run : Prepared {  // without a profile where the plan comes from a file
 };
 
 Status plan_run(const TrainArguments& arguments, Run& run) {
-  SLUICE_RETURN_IF_ERROR(arguments.budget.check());
   SLUICE_ASSIGN(static_cast<Prepared&>(run),
                 prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const FastBudget fast,
@@ -48,6 +50,18 @@ Status plan_run(const TrainArguments& arguments, Run& run) {
   run.plan = run.start.plan;
   run.baseline = predicted_baseline_seconds(run.workload, run.machine, run.profile);
   return {};
+}
+
+// The first rank measures and plans for all of them.
+Status plan_together(const TrainArguments& arguments, Ranks& ranks, Run& run) {
+  if (ranks.rank() == 0) {
+    SLUICE_RETURN_IF_ERROR(plan_run(arguments, run));
+  } else {
+    SLUICE_ASSIGN(static_cast<ModelOnMachine&>(run), build_model(arguments.workload, arguments.machine));
+  }
+  SLUICE_RETURN_IF_ERROR(check_same_work(ranks, run.workload));
+  SLUICE_RETURN_IF_ERROR(share_plan(ranks, run.workload.graph(), run.plan));
+  return check_plan(run.workload.graph(), run.machine, run.plan);
 }
 
 // A plan from a file needs no profile, so nothing is measured.
@@ -87,7 +101,7 @@ Status run_steps(const TrainArguments& arguments, const TrainingOptions& options
     return run_watched(arguments, options, session, run, log, summary);
   }
   if (!run.start.search) {
-    SLUICE_ASSIGN(summary.outcome, run_logged(session, options, log));
+    SLUICE_ASSIGN(summary.outcome, run_logged(session, options, log, arguments.session.ranks));
     return {};
   }
   const PlanTrials* trying = nullptr;
@@ -123,6 +137,9 @@ void print_summary(const StepLog& log, const Run& run, const TrainSummary& summa
   if (locality) fields.emplace_back("locality", describe_locality(locality->step) + " (last step)");
   fields.emplace_back("peak resident", fmt::format("{} (fast arena {})", format_bytes(peak_resident_bytes()),
                                                    format_bytes(fast_arena_bytes(run.plan))));
+  if (const Ranks* ranks = arguments.session.ranks) {
+    fields.emplace_back("ranks", describe_ranks(*ranks, run.workload.graph()));
+  }
   if (!arguments.checkpoint.empty()) fields.emplace_back("checkpoint", arguments.checkpoint);
   if (!arguments.export_onnx.empty()) fields.emplace_back("exported", arguments.export_onnx);
   if (!arguments.save_plan.empty()) fields.emplace_back("plan", arguments.save_plan);
@@ -145,17 +162,28 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const Sess
   nlohmann::json document = plan_summary_json(run.workload.graph(), run.machine, run.plan, run.baseline);
   document["notes"] = session.notes();
   add_to_json(document, log, summary);
+  if (const Ranks* ranks = arguments.session.ranks) {
+    document["ranks"] = {{"count", ranks->count()},
+                         {"bytes_sent_a_step", bytes_to_ranks(run.workload.graph())},
+                         {"bytes_sent", ranks->bytes_sent()}};
+  }
   if (locality) document["locality"] = locality_json(*locality);
   if (run.trials) document["trials"] = trials_json(*run.trials);
   if (run.replans) document["replans"] = replans_json(run.machine, *run.replans);
   return write_json_file(arguments.json, document);
 }
 
-Result<int> run_train(const TrainArguments& arguments) {
-  SLUICE_RETURN_IF_ERROR(arguments.check());
+Status make_run(const TrainArguments& arguments, Run& run) {
+  if (!arguments.plan.empty()) return read_run(arguments, run);
+  SLUICE_RETURN_IF_ERROR(arguments.budget.check());
+  Ranks* const ranks = arguments.session.ranks;
+  return ranks == nullptr ? plan_run(arguments, run) : plan_together(arguments, *ranks, run);
+}
+
+Result<int> train(const TrainArguments& arguments) {
   if (!arguments.sequences.empty()) return train_sequences(arguments);
   Run run;
-  SLUICE_RETURN_IF_ERROR(arguments.plan.empty() ? plan_run(arguments, run) : read_run(arguments, run));
+  SLUICE_RETURN_IF_ERROR(make_run(arguments, run));
   fmt::print("{}\n{}", describe_graph(run.workload.graph()),
              run.plan.policy ? describe_policy_run(run.machine, run.plan)
                              : describe_plan(run.workload.graph(), run.machine, run.plan, run.baseline));
@@ -181,6 +209,18 @@ Result<int> run_train(const TrainArguments& arguments) {
   print_summary(log, run, summary, arguments, locality);
   SLUICE_RETURN_IF_ERROR(write_outputs(arguments, run, *session, log, summary, locality));
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;
+}
+
+// A rank that fails ends the others, which would wait for it.
+Result<int> run_train(TrainArguments arguments) {
+  SLUICE_RETURN_IF_ERROR(arguments.check());
+  SLUICE_ASSIGN(const std::unique_ptr<Ranks> ranks, join_ranks(arguments));
+  arguments.session.ranks = ranks.get();
+  Result<int> done = train(arguments);
+  if (done.ok() || ranks == nullptr) return done;
+  fmt::print(stderr, "sluice: rank {} of {}: {}\n", ranks->rank(), ranks->count(), done.error().message);
+  end_all_ranks(exit_code_of(done.error().code));
+  return done;
 }
 
 }  // namespace

@@ -41,4 +41,7 @@ constexpr std::uint64_t stream_of(std::string_view name) {
   return hash;
 }
 
+// Between the streams of one random op in a batch and in the next.
+inline constexpr std::uint64_t kStreamsApart = 0x9e3779b97f4a7c15ULL;
+
 }  // namespace sluice

@@ -57,21 +57,21 @@ std::int64_t BatchSource::sample_of(std::int64_t position) const {
   return order_ == SampleOrder::kShuffled ? sample_at(seed_, position, count) : position % count;
 }
 
-Status BatchSource::fill(std::int64_t step, std::span<const std::span<std::byte>> tensors) {
+Status BatchSource::fill(std::int64_t batch, std::span<const std::span<std::byte>> tensors) {
   SLUICE_CHECK(tensors.size() == tensors_.size(), "as many tensors as the input op has outputs");
   Targets targets;
-  std::int64_t batch = 0;
+  std::int64_t samples = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const InputTensor& each = tensors_[i];
     SLUICE_CHECK(static_cast<std::int64_t>(tensors[i].size()) == 4 * each.elements(), "the size of " + each.name);
     targets.by_content[static_cast<std::size_t>(each.content)] = {tensors[i], each.sample_elements(), each.bound};
-    batch = std::max(batch, each.batch());
+    samples = std::max(samples, each.batch());
   }
-  std::int64_t failed_row = batch;
+  std::int64_t failed_row = samples;
   std::optional<Error> failure;  // of the first sample that failed, whichever thread read it
 #pragma omp parallel for schedule(static)
-  for (std::int64_t row = 0; row < batch; ++row) {
-    const Status status = fill_sample(targets, step * batch + row, row);
+  for (std::int64_t row = 0; row < samples; ++row) {
+    const Status status = fill_sample(targets, batch * samples + row, row);
     if (status.ok()) continue;
 #pragma omp critical(sluice_batch_source)
     if (row < failed_row) {

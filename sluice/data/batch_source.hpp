@@ -9,7 +9,7 @@
 //   noise                     standard normal
 //
 // In order kShuffled, every epoch visits every sample once, in a fresh order; masks, segments and noise are fresh in
-// every step. kSequential goes through the set front to back and then again. Everything is a function of (seed, step)
+// every batch. kSequential goes through the set front to back and then again. Everything is a function of (seed, batch)
 // alone. Samples are read in parallel, each by one thread: the bits do not depend on the number of threads.
 #pragma once
 
@@ -30,7 +30,7 @@ class BatchSource : public InputSource {
   BatchSource(std::vector<InputTensor> tensors, std::unique_ptr<ImageSet> images, std::unique_ptr<TokenSet> tokens,
               SampleOrder order, std::uint64_t seed);
 
-  Status fill(std::int64_t step, std::span<const std::span<std::byte>> tensors) override;
+  Status fill(std::int64_t batch, std::span<const std::span<std::byte>> tensors) override;
 
   // Samples of the set; 0 when all is random.
   std::int64_t sample_count() const;

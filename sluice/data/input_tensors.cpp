@@ -24,7 +24,12 @@ const InputTensor* find_input(std::span<const InputTensor> tensors, Content cont
 
 std::int64_t batch_size(const Graph& graph) {
   const std::vector<InputTensor> tensors = input_tensors(graph);
-  return tensors.empty() ? 1 : tensors.front().batch();
+  return (tensors.empty() ? 1 : tensors.front().batch()) * batches_a_step(graph);
+}
+
+std::int64_t batches_a_step(const Graph& graph) {
+  const auto op = std::ranges::find(graph.ops(), OpKind::kInput, &Op::kind);
+  return op == graph.ops().end() ? 1 : std::max<std::int64_t>(1, op->attributes.out_end);
 }
 
 std::string_view content_name(Content content) {

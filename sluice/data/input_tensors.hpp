@@ -27,8 +27,10 @@ std::vector<InputTensor> input_tensors(const Graph& graph);
 
 const InputTensor* find_input(std::span<const InputTensor> tensors, Content content);  // nullptr: there is none
 
-// Samples a step takes: the first extent of the first input tensor.
+// Samples a step takes: the first extent of the first input tensor, for each of its batches.
 std::int64_t batch_size(const Graph& graph);
+// Batches that a step takes, one after the other (graph/rewrite/accumulate_gradients.hpp).
+std::int64_t batches_a_step(const Graph& graph);
 
 std::string_view content_name(Content content);  // "images"
 

@@ -40,6 +40,8 @@ Status read_optimizer(const JsonReader& reader, OptimizerOptions& optimizer) {
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("weight_decay", optimizer.weight_decay));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("delay_updates", optimizer.delayed));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("clip_norm", optimizer.clip_norm));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("accumulate", optimizer.accumulate));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("ranks", optimizer.ranks));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("keep_norm_outputs", keep_norm_outputs));
   optimizer.recompute_cheap = !keep_norm_outputs;
   return {};
@@ -85,6 +87,8 @@ json workload_to_json(const WorkloadOptions& options) {
           {"weight_decay", optimizer.weight_decay},
           {"delay_updates", optimizer.delayed},
           {"clip_norm", optimizer.clip_norm},
+          {"accumulate", optimizer.accumulate},
+          {"ranks", optimizer.ranks},
           {"keep_norm_outputs", !optimizer.recompute_cheap},
           {"precision", to_string(options.precision)},
           {"finer_slices", options.finer_slices},

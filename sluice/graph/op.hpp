@@ -3,7 +3,7 @@
 // decides, it is named.
 //
 //   kind                          inputs                                     outputs
-//   kInput                        -                                          the step's data (Tensor::content)
+//   kInput                        -                                          the step's data (Tensor::content), or a part
 //   kConv2d                       x, w, [bias]                               y
 //   kConv2dBackwardData           dy, w                                      dx
 //   kConv2dBackwardWeights        x, dy                                      dw, [dbias]
@@ -62,6 +62,10 @@
 //   kSquaredSum                   x                                          sum of the squares of x ([1])
 //   kClipFactor                   sum, sum, ...                              factor ([1])
 //   kDelayGradient                dw                                         dw of the next step, [filled ([1])]
+//   kAccumulateGradient           dw, [sum]                                  sum
+//   kReduceScatter                x                                          part of the ranks' sum
+//   kOwnPart                      x                                          part
+//   kAllGather                    part                                       x
 //
 // Scratch workspaces (role kWorkspace) are appended to the outputs by the backend when it lowers the graph.
 //
@@ -84,7 +88,12 @@
 //
 // Clipping (clip_gradients.hpp): the factor is `alpha` / (norm + `epsilon`), at most 1, where the norm is the root of all
 // sums; updates multiply dw by it. Delays (delay_updates.hpp): a `delayed` update does nothing to w and its moments until
-// `filled` is not 0, and counts one step less.
+// `filled` is not 0, and counts one step less. Several batches a step (accumulate_gradients.hpp): the sum is `alpha` dw plus
+// the sum so far, in fp32, and kInput gives batch `out_begin` of `out_end`; 0 of 0 is 0 of 1.
+//
+// Ranks (partition_updates.hpp): `size` is their number. A part of x is [ceil(elements / size)], row-major; `alpha` times the
+// ranks' sum is added up in fp32, in their order, and has x's type. kAllGather makes x in `shape`. kClipFactor adds up the sums of all ranks
+// where its `size` is above 1.
 //
 // Fused activations: `activation` (kRelu, kRelu6) of kConv2d, kConvTranspose2d, kBatchNorm(+Apply), kAdd, kConcat and
 // kMaxPool (kRelu only) is applied last. The gradient of a batch norm's activation is computed inside
@@ -175,8 +184,12 @@ enum class OpKind {
   kSquaredSum,
   kClipFactor,
   kDelayGradient,
+  kAccumulateGradient,
+  kReduceScatter,
+  kOwnPart,
+  kAllGather,
 };
-inline constexpr OpKind kLastOpKind = OpKind::kDelayGradient;
+inline constexpr OpKind kLastOpKind = OpKind::kAllGather;
 
 enum class Phase { kForward, kBackward, kUpdate };
 

@@ -84,6 +84,10 @@ constexpr std::array kTable = std::to_array<OpTraits>({
   {kSquaredSum,                     "squared_sum",                      kNone,   "",         "",      "=>f",        kPure,   kDear},
   {kClipFactor,                     "clip_factor",                      kNone,   "",         "",      "f>f",        kPure,   kDear},
   {kDelayGradient,                  "delay_gradient",                   kNone,   "",         "",      "=>=f",       kPure,   kDear},
+  {kAccumulateGradient,             "accumulate_gradient",              kX,      "",         "",      "=f>f",       kPure,   kDear},
+  {kReduceScatter,                  "reduce_scatter",                   kNone,   "",         "",      "=>=",        kGiven,  kDear},
+  {kOwnPart,                        "own_part",                         kNone,   "",         "",      "=>=",        kPure,   kDear},
+  {kAllGather,                      "all_gather",                       kNone,   "",         "",      "=>=",        kGiven,  kDear},
 });
 // clang-format on
 
@@ -143,6 +147,10 @@ Op repeated_form(const Op& op) {
   form.outputs = {op.outputs[0]};
   std::erase_if(form.in_place, [](const InPlace& pair) { return pair.output != 0 || pair.input == 2; });
   return form;
+}
+
+bool is_collective(const Op& op) {
+  return op.kind == kReduceScatter || op.kind == kAllGather || (op.kind == kClipFactor && op.attributes.size > 1);
 }
 
 bool is_update(OpKind kind) { return traits(kind).repeat == kUpdate; }

@@ -61,7 +61,7 @@ enum class Repeat {
   kDrawn,   // same bits: its random numbers depend on seed, stream, step and element, not on how often it ran
   kState,   // other bits: it moves running statistics on by one step
   kUpdate,  // other bits: it moves parameters and their optimizer's state on by one step
-  kGiven,   // not at all: its data comes from outside the graph
+  kGiven,   // not at all: its data comes from outside the graph, or from other ranks
 };
 
 struct OpTraits {
@@ -88,6 +88,9 @@ bool may_repeat(OpKind kind);
 // What runs when an op that may repeat runs again: itself, or of a batch norm
 //   kBatchNormApply   x, scale_shift, the stats of its first run, [residual] > y
 Op repeated_form(const Op& op);
+
+// The ops that wait for other ranks.
+bool is_collective(const Op& op);
 
 // The ops of optimizers.
 bool is_update(OpKind kind);

@@ -67,6 +67,7 @@ struct Tensor {
   Init init;
   Content content = Content::kNone;  // role kInput
   std::int64_t bound = 0;            // integer contents: one above the largest value
+  Shape whole = {};  // not empty: every rank has a part of a tensor of this shape (partition_updates.hpp)
 };
 
 constexpr Bytes size_of(DType dtype) { return dtype == DType::kU8 ? 1 : dtype == DType::kBF16 ? 2 : 4; }

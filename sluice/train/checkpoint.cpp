@@ -54,7 +54,7 @@ std::vector<TensorId> kept_tensors(const Graph& graph, bool undelayed) {
 nlohmann::json tensor_list(const Graph& graph, bool undelayed = false) {
   nlohmann::json tensors = nlohmann::json::array();
   for (const TensorId id : kept_tensors(graph, undelayed)) {
-    tensors.push_back({{"name", graph.tensor(id).name}, {"elements", element_count(graph.tensor(id).shape)}});
+    tensors.push_back({{"name", graph.tensor(id).name}, {"elements", element_count(whole_shape(graph.tensor(id)))}});
   }
   return tensors;
 }
@@ -162,6 +162,12 @@ Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path&
   return {};
 }
 
+// The first rank writes what all of them read.
+Status read_along(ParameterAccess& access) {
+  for (const TensorId tensor : persistent_tensors(access.graph())) SLUICE_RETURN_IF_ERROR(access.read(tensor));
+  return {};
+}
+
 }  // namespace
 
 Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity, std::int64_t next_step,
@@ -175,6 +181,7 @@ Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdent
                                  {"data", identity.data},
                                  {"next_step", next_step},
                                  {"tensors", tensor_list(access.graph())}};
+  if (!access.first_rank()) return read_along(access);
   const std::string text = header.dump();
   const std::uint64_t length = text.size();
   SLUICE_ASSIGN(AtomicFile created, AtomicFile::create(path));

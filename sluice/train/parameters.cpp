@@ -81,26 +81,57 @@ std::vector<TensorId> persistent_tensors(const Graph& graph) {
   return found;
 }
 
+const Shape& whole_shape(const Tensor& tensor) { return tensor.whole.empty() ? tensor.shape : tensor.whole; }
+
 std::span<float> ParameterAccess::stage(TensorId tensor) {
-  plain_.resize(static_cast<std::size_t>(element_count(graph().tensor(tensor).shape)));
+  plain_.resize(static_cast<std::size_t>(element_count(whole_shape(graph().tensor(tensor)))));
   return plain_;
+}
+
+std::size_t ParameterAccess::own_begin(TensorId tensor) const {
+  const auto part = static_cast<std::size_t>(element_count(graph().tensor(tensor).shape));
+  return std::min(part * static_cast<std::size_t>(ranks_->rank()), plain_.size());
+}
+
+// The rest of the last ranks' parts is zero.
+std::span<float> ParameterAccess::own_part(TensorId tensor) {
+  part_.assign(static_cast<std::size_t>(element_count(graph().tensor(tensor).shape)), 0.0F);
+  return part_;
 }
 
 Result<std::span<const float>> ParameterAccess::read(TensorId tensor) {
   stored_.resize(static_cast<std::size_t>(graph().tensor(tensor).bytes));
   SLUICE_RETURN_IF_ERROR(executor_.read_tensor(tensor, stored_));
-  compiled_.to_plain(tensor, stored_.data(), stage(tensor));
+  stage(tensor);
+  if (!divided(tensor)) {
+    compiled_.to_plain(tensor, stored_.data(), plain_);
+    return std::span<const float>(plain_);
+  }
+  const std::span<float> part = own_part(tensor);
+  compiled_.to_plain(tensor, stored_.data(), part);
+  const std::size_t own = std::min(part.size(), plain_.size() - own_begin(tensor));
+  SLUICE_RETURN_IF_ERROR(ranks_->gather(Channel::kStep, std::as_bytes(part.first(own)),
+                                        static_cast<Bytes>(part.size_bytes()),
+                                        std::as_writable_bytes(std::span(plain_))));
   return std::span<const float>(plain_);
 }
 
 Status ParameterAccess::write(TensorId tensor) {
   stored_.resize(static_cast<std::size_t>(graph().tensor(tensor).bytes));
-  compiled_.from_plain(tensor, plain_, stored_.data());
+  std::span<const float> values = plain_;
+  if (divided(tensor)) {
+    const std::span<float> part = own_part(tensor);
+    const std::size_t begin = own_begin(tensor), own = std::min(part.size(), plain_.size() - begin);
+    std::ranges::copy(values.subspan(begin, own), part.begin());
+    values = part;
+  }
+  compiled_.from_plain(tensor, values, stored_.data());
   return executor_.write_tensor(tensor, stored_);
 }
 
 void ParameterAccess::release() {
   plain_ = {};
+  part_ = {};
   stored_ = {};
 }
 

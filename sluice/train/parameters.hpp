@@ -1,7 +1,9 @@
 // The persistent tensors of a running step (parameters, optimizer state, running statistics) seen as row-major fp32:
 // initial values, hashes and checkpoints.
 //
-// All of them go through one tensor's worth of staging memory at a time, because fast memory is what is scarce.
+// All of them go through one tensor's worth of staging memory at a time, because fast memory is what is scarce. Where
+// ranks have parts of a tensor (graph/rewrite/partition_updates.hpp), each reads the whole, and writes its part of it: all
+// ranks call alike, and nothing that comes out depends on how many they are.
 // Between steps only; not thread-safe.
 #pragma once
 
@@ -20,10 +22,12 @@ std::vector<TensorId> persistent_tensors(const Graph& graph);  // ascending
 
 class ParameterAccess {
  public:
-  // Both must outlive this object.
-  ParameterAccess(CompiledGraph& compiled, Executor& executor) : compiled_(compiled), executor_(executor) {}
+  // All must outlive this object. `ranks`: nullptr for one.
+  ParameterAccess(CompiledGraph& compiled, Executor& executor, Ranks* ranks = nullptr)
+      : compiled_(compiled), executor_(executor), ranks_(ranks) {}
 
   const Graph& graph() const { return compiled_.graph(); }
+  bool first_rank() const { return ranks_ == nullptr || ranks_->rank() == 0; }
 
   // The tensor's values, valid until the next call.
   Result<std::span<const float>> read(TensorId tensor);
@@ -34,15 +38,23 @@ class ParameterAccess {
   void release();
 
  private:
+  bool divided(TensorId tensor) const { return ranks_ != nullptr && !graph().tensor(tensor).whole.empty(); }
+  std::size_t own_begin(TensorId tensor) const;  // in the whole
+  std::span<float> own_part(TensorId tensor);    // of plain_
+
   CompiledGraph& compiled_;
   Executor& executor_;
-  std::vector<float> plain_;
+  Ranks* ranks_;
+  std::vector<float> plain_, part_;
   std::vector<std::byte> stored_;
 };
 
 // The initial values of a tensor, or of its first elements. They depend on (seed, stream, element index), or come from
 // `given` where `init` says so (nullptr: there are none).
 Status fill_initial_values(const Init& init, std::uint64_t seed, const GivenValues* given, std::span<float> values);
+
+// The shape that a persistent tensor has for all ranks together.
+const Shape& whole_shape(const Tensor& tensor);
 
 // Gives every persistent tensor its initial values.
 Status initialise_parameters(ParameterAccess& access, std::uint64_t seed, const GivenValues* given = nullptr);

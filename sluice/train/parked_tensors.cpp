@@ -41,9 +41,9 @@ std::optional<Interval<std::int64_t>> rows_in_name(const std::string& name, std:
 
 Part part_of(const Tensor& tensor) {
   Part part{tensor.name};
-  if (!tensor.shape.empty()) {
-    part.rows = tensor.shape.front();
-    part.row_elements = element_count(tensor.shape) / std::max<std::int64_t>(1, part.rows);
+  if (const Shape& shape = whole_shape(tensor); !shape.empty()) {
+    part.rows = shape.front();
+    part.row_elements = element_count(shape) / std::max<std::int64_t>(1, part.rows);
   }
   const std::size_t bracket = tensor.name.rfind('[');
   if (bracket == std::string::npos) return part;

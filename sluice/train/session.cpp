@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "sluice/data/data_source.hpp"
@@ -22,11 +23,35 @@ std::vector<TensorId> loss_tensors(const Graph& graph) {
   return found;
 }
 
+namespace {
+
+// Every rank's batches: the first rank's first one, the second rank's first one, ...
+class OwnBatches : public InputSource {
+ public:
+  OwnBatches(InputSource& all, const Ranks& ranks) : all_(all), ranks_(ranks) {}
+  Status fill(std::int64_t batch, std::span<const std::span<std::byte>> tensors) override {
+    return all_.fill(batch * ranks_.count() + ranks_.rank(), tensors);
+  }
+
+ private:
+  InputSource& all_;
+  const Ranks& ranks_;
+};
+
+}  // namespace
+
 Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machine& machine, const Plan& plan,
                                                  const SessionOptions& options, const ParkedTensors* earlier) {
   const Graph& graph = workload.graph();
   std::unique_ptr<Session> session(new Session(workload, machine, plan, options));
   SLUICE_ASSIGN(session->data_, open_data_source(options.data, input_tensors(graph), options.seed));
+  const int ranks = options.ranks == nullptr ? 1 : options.ranks->count();
+  if (ranks != workload.options.optimizer.ranks) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("a step of {} ranks runs under mpirun -n {} sluice train",
+                             workload.options.optimizer.ranks, workload.options.optimizer.ranks)};
+  }
+  if (ranks > 1) session->own_data_ = std::make_unique<OwnBatches>(*session->data_, *options.ranks);
   if (options.validate) {
     SLUICE_ASSIGN(session->evaluator_, Evaluator::create(workload, options.data, options.seed));
   }
@@ -49,7 +74,7 @@ Status Session::start_executor() {
   } else {
     SLUICE_ASSIGN(executor_, Executor::create(compiled(), machine_, program_, plan_.budgets));
   }
-  parameters_ = std::make_unique<ParameterAccess>(compiled(), *executor_);
+  parameters_ = std::make_unique<ParameterAccess>(compiled(), *executor_, options_.ranks);
   return {};
 }
 
@@ -95,12 +120,23 @@ Status Session::fill_parameters(const ParkedTensors* earlier) {
 Result<StepOutcome> Session::run_step(std::int64_t step, float learning_rate) {
   SLUICE_CHECK(executor_ != nullptr, "the session is not over");
   StepOutcome outcome;
-  SLUICE_ASSIGN(outcome.trace, executor_->run_step({step, learning_rate, data_.get(), options_.seed}));
+  InputSource* const data = own_data_ ? own_data_.get() : data_.get();
+  SLUICE_ASSIGN(outcome.trace, executor_->run_step({step, learning_rate, data, options_.ranks, options_.seed}));
   for (const TensorId loss : losses_) {
     SLUICE_ASSIGN(const std::span<const float> value, parameters_->read(loss));
     outcome.loss += value[0];
   }
+  outcome.loss /= static_cast<float>(workload_.options.optimizer.accumulate);
+  SLUICE_ASSIGN(outcome.loss, mean_over_ranks(outcome.loss));
   return outcome;
+}
+
+Result<float> Session::mean_over_ranks(float loss) const {
+  if (options_.ranks == nullptr) return loss;
+  std::vector<float> losses(static_cast<std::size_t>(options_.ranks->count()));
+  SLUICE_RETURN_IF_ERROR(options_.ranks->gather(Channel::kStep, std::as_bytes(std::span(&loss, 1)), sizeof(loss),
+                                                std::as_writable_bytes(std::span(losses))));
+  return std::accumulate(losses.begin(), losses.end(), 0.0F) / static_cast<float>(losses.size());
 }
 
 std::vector<std::pair<std::string, double>> Session::policy_figures() const {
@@ -174,7 +210,7 @@ CheckpointIdentity Session::identity() const {
   return {workload_.forward.name,
           describe_settings(workload_.options),
           workload_.logical_fingerprint,
-          batch_size(workload_.graph()),
+          batch_size(workload_.graph()) * workload_.options.optimizer.ranks,
           options_.seed,
           std::string(data_kind(options_.data)),
           workload_.undelayed};

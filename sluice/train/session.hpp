@@ -30,6 +30,8 @@ struct SessionOptions {
   std::string data = "synthetic";  // as open_data_source() reads it
   std::uint64_t seed = 1;
   bool validate = false;  // validate() will be called: the split is opened at once, so that faults show early
+  // Of a workload that has several: each has a session, and all make the same calls. Outlives it.
+  Ranks* ranks = nullptr;
 };
 
 class Session : public Training {
@@ -84,6 +86,7 @@ class Session : public Training {
   Status give_initial_values(const ParkedTensors* earlier);
   Status fill_parameters(const ParkedTensors* earlier);
   CheckpointIdentity identity() const;
+  Result<float> mean_over_ranks(float loss) const;
 
   Workload& workload_;
   Machine machine_;
@@ -92,6 +95,7 @@ class Session : public Training {
   Program program_;
   std::unique_ptr<CompiledGraph> rescheduled_;  // of a plan with a schedule
   std::unique_ptr<InputSource> data_;
+  std::unique_ptr<InputSource> own_data_;  // of this rank, where there are several
   std::unique_ptr<Evaluator> evaluator_;
   std::vector<TensorId> losses_;
   std::unique_ptr<Executor> executor_;

@@ -27,6 +27,8 @@ Status check_on_gpu(const WorkloadOptions& options) {
   if (options.precision == Precision::kBF16Masters) return lacks("--precision bf16-masters; write bf16");
   if (options.optimizer.clip_norm > 0) return lacks("--clip-norm");
   if (options.optimizer.delayed) return lacks("--delay-updates");
+  if (options.optimizer.accumulate > 1) return lacks("--accumulate");
+  if (options.optimizer.ranks > 1) return lacks("several ranks");
   return {};
 }
 
@@ -41,16 +43,34 @@ Status choose_precision(Workload& workload) {
   return {};
 }
 
-bool delays(const Graph& graph) {
-  return std::ranges::any_of(graph.ops(), [](const Op& op) { return op.kind == OpKind::kDelayGradient; });
+bool has(const Graph& graph, OpKind kind) {
+  return std::ranges::find(graph.ops(), kind, &Op::kind) != graph.ops().end();
+}
+
+// Both keep gradients longer than an update that stands before other uses of its parameter could wait.
+Status check_updates_waited(const Graph& logical, const OptimizerOptions& optimizer) {
+  const auto refuse = [&](std::string_view option) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{}: a step of {} reads parameters again that it has updated", option, logical.name)};
+  };
+  if (optimizer.ranks > 1 && !has(logical, OpKind::kReduceScatter)) return refuse("several ranks");
+  if (optimizer.accumulate > 1 && !has(logical, OpKind::kAccumulateGradient)) return refuse("--accumulate");
+  if (optimizer.delayed && !has(logical, OpKind::kDelayGradient)) return refuse("--delay-updates");
+  return {};
+}
+
+// How the batches of a step are shared out is not part of what is trained.
+std::string fingerprint_for_one_batch(const Workload& workload) {
+  OptimizerOptions optimizer = workload.options.optimizer;
+  optimizer.accumulate = optimizer.ranks = 1;
+  const WorkloadOptions& options = workload.options;
+  return prepare_training_graph(workload.forward, optimizer, options.precision, options.finer_slices).fingerprint();
 }
 
 EarlierRun undelayed_run(const Workload& workload) {
-  WorkloadOptions options = workload.options;
-  options.optimizer.delayed = false;
-  const Graph graph =
-      prepare_training_graph(workload.forward, options.optimizer, options.precision, options.finer_slices);
-  return {describe_settings(options), graph.fingerprint()};
+  Workload undelayed{.options = workload.options, .forward = workload.forward};
+  undelayed.options.optimizer.delayed = false;
+  return {describe_settings(undelayed.options), fingerprint_for_one_batch(undelayed)};
 }
 
 }  // namespace
@@ -75,11 +95,8 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
   SLUICE_RETURN_IF_ERROR(choose_precision(workload));
   const Graph logical =
       prepare_training_graph(workload.forward, options.optimizer, workload.options.precision, options.finer_slices);
-  if (options.optimizer.delayed && !delays(logical)) {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("--delay-updates: a step of {} reads parameters again that it has updated", logical.name)};
-  }
-  workload.logical_fingerprint = logical.fingerprint();
+  SLUICE_RETURN_IF_ERROR(check_updates_waited(logical, options.optimizer));
+  workload.logical_fingerprint = fingerprint_for_one_batch(workload);
   if (options.optimizer.delayed) workload.undelayed = undelayed_run(workload);
   std::vector<ProcessorKernels> processors{{options.threads, options.backend}};
   processors.insert(processors.end(), options.other_processors.begin(), options.other_processors.end());
@@ -94,9 +111,10 @@ std::string describe_settings(const WorkloadOptions& options) {
       options.finer_slices == 1 ? "" : fmt::format(", {} times finer slices", options.finer_slices);
   const std::string delayed = each.delayed ? ", updates delayed" : "";
   const std::string clipped = each.clip_norm > 0 ? fmt::format(", gradients clipped to norm {}", each.clip_norm) : "";
-  return fmt::format("{} momentum {}{}, weight decay {}{}{}, {}{}", to_string(each.optimizer), each.momentum,
+  const std::string batches = batches_a_step(each) > 1 ? fmt::format(", {} batches a step", batches_a_step(each)) : "";
+  return fmt::format("{} momentum {}{}, weight decay {}{}{}{}, {}{}", to_string(each.optimizer), each.momentum,
                      adam ? fmt::format(", beta2 {}, epsilon {}", each.beta2, each.epsilon) : "", each.weight_decay,
-                     delayed, clipped, to_string(options.precision), slices);
+                     delayed, clipped, batches, to_string(options.precision), slices);
 }
 
 std::string_view to_string(Optimizer optimizer) {

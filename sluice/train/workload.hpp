@@ -41,9 +41,11 @@ struct Workload {
   WorkloadOptions options;
   Graph forward;                              // without backward and update ops
   std::shared_ptr<const GivenValues> values;  // initial ones from a file; dropped once they were used
-  std::string logical_fingerprint;            // of the graph before the backend chose layouts
-  std::optional<EarlierRun> undelayed;        // of a run with delayed updates: the same without
-  std::vector<std::string> notes;             // what was done differently than asked, and by the importer
+  // Of the graph before the backend chose layouts; where a step takes several batches, on one rank or on several, of the
+  // same with one.
+  std::string logical_fingerprint;
+  std::optional<EarlierRun> undelayed;  // of a run with delayed updates: the same without
+  std::vector<std::string> notes;       // what was done differently than asked, and by the importer
   std::unique_ptr<CompiledGraph> compiled;
   // By op of the executable graph: what all plans are to choose; empty: its own. A run's bits depend on them.
   std::vector<OpChoice> choices;

@@ -32,7 +32,7 @@ TEST(HelpTest, EveryCommandOfAModelTakesItsOptions) {
     const std::string help = run_sluice({name, "--help"}).output;
     for (const char* option :
          {"--onnx", "--sequence", "--width", "--depth", "--dropout", "--optimizer", "--beta2", "--precision",
-          "--clip-norm", "--delay-updates", "--finer-slices", "--keep-norm-outputs"}) {
+          "--clip-norm", "--accumulate", "--delay-updates", "--finer-slices", "--keep-norm-outputs"}) {
       EXPECT_THAT(help, HasSubstr(option)) << name;
     }
   }

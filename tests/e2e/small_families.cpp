@@ -45,6 +45,13 @@ std::vector<Family> small_families() {
               .shape = {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
               .optimizer = {.optimizer = Optimizer::kAdamW, .clip_norm = 0.5F},
               .precision = Precision::kBF16Masters}},
+      Family{"gpt2_small_accumulated",
+             {.model = "gpt2_small",
+              .shape = {.batch = 1, .classes = 200, .sequence = 32, .width = 64, .depth = 2, .dropout = 0.1F},
+              .optimizer = {.optimizer = Optimizer::kAdamW, .clip_norm = 0.5F, .accumulate = 3},
+              .precision = Precision::kBF16Masters}},
+      Family{"resnet20_accumulated",
+             {.model = "resnet20", .shape = {.batch = 2, .width = 8}, .optimizer = {.delayed = true, .accumulate = 2}}},
       Family{"gpt2_small", text("gpt2_small", {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
                                 Optimizer::kAdam)},
   };

@@ -9,27 +9,41 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/base/random.hpp"
 #include "sluice/base/result.hpp"
+#include "sluice/exec/backends/ranks.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/graph/reschedule.hpp"
 
 namespace sluice {
 
-// Where the step's input op gets its data. Called on the compute lane, once a step.
+// Where a step's input op gets its data. Called on the compute lane, once a batch.
 class InputSource {
  public:
   virtual ~InputSource() = default;
   // Fills the input op's outputs, in its order: row-major fp32 or i32 by their Tensor::content, which the source was
-  // told when it was opened. Must depend on `step` alone, so that runs can be repeated.
-  virtual Status fill(std::int64_t step, std::span<const std::span<std::byte>> tensors) = 0;
+  // told when it was opened. Must depend on `batch` alone, so that runs can be repeated.
+  virtual Status fill(std::int64_t batch, std::span<const std::span<std::byte>> tensors) = 0;
 };
+
+// Which of all batches an input op gives in a step: steps take one, or as many as the op says (op.hpp).
+constexpr std::int64_t batch_of(const Attributes& input, std::int64_t step) {
+  return input.out_end == 0 ? step : step * input.out_end + input.out_begin;
+}
 
 struct StepContext {
   std::int64_t step = 0;
   float learning_rate = 0;
   InputSource* input = nullptr;
+  Ranks* ranks = nullptr;  // nullptr: one, or an op is tried alone, and others' parts are taken to be like its own
   std::uint64_t seed = 0;  // of dropout: with the op's stream, the step and the element it fixes each draw
 };
+
+// The random numbers of a dropout: a rank's batch follows that of the rank before.
+inline std::uint64_t stream_of_dropout(const Attributes& dropout, const StepContext& context) {
+  const int rank = context.ranks == nullptr ? 0 : context.ranks->rank();
+  return dropout.stream + static_cast<std::uint64_t>(rank) * kStreamsApart;
+}
 
 // An executable graph with its kernels. Thread safety: one caller at a time for each processor that ops run on.
 class CompiledGraph {

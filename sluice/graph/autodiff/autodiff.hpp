@@ -27,6 +27,9 @@
 
 namespace sluice {
 
+inline constexpr int kMostBatches = 256;  // a step: its graph grows with them
+inline constexpr int kMostRanks = 1024;
+
 enum class Optimizer { kSgd, kAdam, kAdamW };
 
 struct OptimizerOptions {
@@ -37,8 +40,13 @@ struct OptimizerOptions {
   float weight_decay = 1e-4F;
   bool delayed = false;  // updates use the gradients of the step before (rewrite/delay_updates.hpp)
   float clip_norm = 0;   // of all gradients together (rewrite/clip_gradients.hpp); 0: they are not clipped
+  int accumulate = 1;    // batches a step, whose gradients are averaged (rewrite/accumulate_gradients.hpp)
+  int ranks = 1;         // processes that train together (rewrite/partition_updates.hpp)
   bool recompute_cheap = true;
 };
+
+// Of all ranks together.
+inline int batches_a_step(const OptimizerOptions& options) { return options.accumulate * options.ranks; }
 
 Graph build_training_graph(const Graph& forward, const OptimizerOptions& options);
 

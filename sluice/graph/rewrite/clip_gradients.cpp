@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/rewrite/partition_updates.hpp"
 
 namespace sluice {
 namespace {
@@ -15,7 +16,7 @@ constexpr float kEpsilon = 1e-6F;  // PyTorch's
 
 class Clipping {
  public:
-  Clipping(const Graph& training, float norm) : norm_(norm), ops_(training.ops()) {
+  Clipping(const Graph& training, float norm) : norm_(norm), ranks_(ranks_of(training)), ops_(training.ops()) {
     result_.name = training.name;
     result_.layers = training.layers;
     for (const Tensor& tensor : training.tensors()) result_.add_tensor(tensor);
@@ -27,7 +28,12 @@ class Clipping {
         put_off(op);
         continue;
       }
-      if (meets_what_waits(op)) update_all();
+      const bool meets = meets_what_waits(op);
+      if (meets && op.phase == Phase::kUpdate) {  // what follows an update waits with it
+        wait(op);
+        continue;
+      }
+      if (meets) update_all();
       result_.add_op(op);
     }
     update_all();
@@ -41,9 +47,13 @@ class Clipping {
     add_beside(update, {.name = result_.tensor(sum).name, .kind = OpKind::kSquaredSum, .inputs = {update.inputs[1]}},
                sum);
     sums_.push_back(sum);
-    waiting_.push_back(update);
-    used_.insert(update.inputs.begin(), update.inputs.end());
-    written_.insert(update.outputs.begin(), update.outputs.end());
+    wait(update);
+  }
+
+  void wait(const Op& op) {
+    waiting_.push_back(op);
+    used_.insert(op.inputs.begin(), op.inputs.end());
+    written_.insert(op.outputs.begin(), op.outputs.end());
   }
 
   // Reads what an update that waits would have written, or overwrites what it reads.
@@ -57,12 +67,15 @@ class Clipping {
     const TensorId factor = add_number(fmt::format("clip_factor{}", clips_++ == 0 ? "" : fmt::format("_{}", clips_)));
     Op clip{.name = result_.tensor(factor).name, .kind = OpKind::kClipFactor, .inputs = std::exchange(sums_, {})};
     clip.attributes.alpha = norm_;
+    if (ranks_ > 1) clip.attributes.size = ranks_;
     clip.attributes.epsilon = kEpsilon;
     add_beside(waiting_.back(), std::move(clip), factor);
-    for (Op& update : waiting_) {
-      const auto behind_moments = update.inputs.begin() + 2 + static_cast<std::ptrdiff_t>(moments_of(update.kind));
-      update.inputs.insert(behind_moments, factor);
-      result_.add_op(std::move(update));
+    for (Op& op : waiting_) {
+      if (is_update(op.kind)) {
+        const auto behind_moments = op.inputs.begin() + 2 + static_cast<std::ptrdiff_t>(moments_of(op.kind));
+        op.inputs.insert(behind_moments, factor);
+      }
+      result_.add_op(std::move(op));
     }
     waiting_.clear();
     used_.clear();
@@ -81,9 +94,10 @@ class Clipping {
   }
 
   float norm_;
+  std::int64_t ranks_;
   const std::vector<Op>& ops_;
   Graph result_;
-  std::vector<Op> waiting_;
+  std::vector<Op> waiting_;            // updates, and what follows them
   std::vector<TensorId> sums_;         // of their gradients
   std::set<TensorId> used_, written_;  // by them
   int clips_ = 0;

@@ -1,5 +1,6 @@
 #include "sluice/graph/rewrite/delay_updates.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -12,9 +13,15 @@ namespace {
 
 constexpr std::string_view kDelayed = ".delayed", kFilled = "gradients.filled";
 
-TensorId add_delayed(Graph& graph, const Tensor& gradient) {
+// "w[0:64]" of "w.moment1[0:64]": gradients go by many names, of parts and of sums.
+std::string parameter_of_moment(const std::string& moment) {
+  const std::size_t slice = std::min(moment.rfind('['), moment.size());
+  return moment.substr(0, moment.rfind('.', slice)) + moment.substr(slice);
+}
+
+TensorId add_delayed(Graph& graph, const Tensor& gradient, const Tensor& moment) {
   Tensor delayed = gradient;
-  delayed.name = with_suffix(gradient.name, kDelayed);
+  delayed.name = with_suffix(with_suffix(parameter_of_moment(moment.name), ".gradient"), kDelayed);
   delayed.role = Role::kOptimizerState;
   delayed.init = {};
   return graph.add_tensor(std::move(delayed));
@@ -34,7 +41,7 @@ Graph delay_updates(const Graph& training) {
   for (Op op : training.ops()) {
     if (is_update(op.kind)) {
       const TensorId gradient = op.inputs[1];
-      op.inputs[1] = add_delayed(result, training.tensor(gradient));
+      op.inputs[1] = add_delayed(result, training.tensor(gradient), training.tensor(op.inputs[2]));
       op.inputs.push_back(filled);
       op.attributes.delayed = true;
       delays.push_back({.name = op.name + ".delay",

@@ -5,6 +5,7 @@
 
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/reschedule.hpp"
+#include "sluice/graph/rewrite/accumulate_gradients.hpp"
 #include "sluice/graph/rewrite/batch_slices.hpp"
 #include "sluice/graph/rewrite/clip_gradients.hpp"
 #include "sluice/graph/rewrite/delay_updates.hpp"
@@ -12,6 +13,7 @@
 #include "sluice/graph/rewrite/fold.hpp"
 #include "sluice/graph/rewrite/half_parameters.hpp"
 #include "sluice/graph/rewrite/mixed_precision.hpp"
+#include "sluice/graph/rewrite/partition_updates.hpp"
 #include "sluice/graph/rewrite/slice_batch.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/rewrite/slice_loss.hpp"
@@ -51,6 +53,10 @@ Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optim
   const Step step = training_step(forward, optimizer, finer);
   Graph graph = in_precision(slice_batch(step.training, batch_slice_limit(step.training, finer)), precision);
   if (precision == Precision::kBF16Masters) graph = keep_half_parameters(graph);
+  if (optimizer.ranks > 1 && updates_may_run_last(graph)) graph = partition_updates(graph, optimizer.ranks);
+  if (optimizer.accumulate > 1 && updates_may_run_last(graph)) {
+    graph = accumulate_gradients(graph, optimizer.accumulate);
+  }
   if (optimizer.delayed && updates_may_run_last(graph)) graph = delay_updates(graph);
   return optimizer.clip_norm > 0 ? clip_gradients(graph, optimizer.clip_norm) : std::move(graph);
 }

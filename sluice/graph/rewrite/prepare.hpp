@@ -6,6 +6,8 @@
 //                                                                             slice_batch.hpp)
 //   turn activations into bf16, if asked                                     (mixed_precision.hpp)
 //   and parameters and their gradients, beside fp32 masters                  (half_parameters.hpp)
+//   give each rank parts to update, if there are several                     (partition_updates.hpp)
+//   take several batches a step, if asked                                    (accumulate_gradients.hpp)
 //   delay updates by a step, if asked and possible                           (delay_updates.hpp)
 //   clip gradients by their norm, if asked                                   (clip_gradients.hpp)
 #pragma once

@@ -94,6 +94,9 @@ ForwardClaim claim_of(const Op& op, const Shapes& in, const Shapes& out) {
     case OpKind::kSgdUpdate:
     case OpKind::kAdamUpdate:
       return update_claim(op, in, out);
+    case OpKind::kAccumulateGradient:  // the first one of a step adds to nothing
+      if (in.size() == 1) return {op.kind, in, out};
+      return {op.kind, {in[0]}, out, {{in[1], in[0]}}};
     case OpKind::kDelayGradient:  // the last one of a step fills
       if (out.size() == 1) return {op.kind, in, out};
       return {op.kind, in, {out[0]}, {{out[1], Shape{1}}}};

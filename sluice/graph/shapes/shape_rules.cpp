@@ -50,6 +50,24 @@ Result<Shapes> same_shape(const ShapeRule& rule, std::size_t inputs, std::size_t
   return Shapes(outputs, rule.inputs[0]);
 }
 
+std::int64_t elements_of_part(const Shape& whole, std::int64_t ranks) {
+  return (element_count(whole) + ranks - 1) / ranks;
+}
+
+Result<Shapes> part_of_ranks(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  if (rule.attributes.size < 1) return rule.error("expects ranks");
+  return Shapes{{elements_of_part(rule.inputs[0], rule.attributes.size)}};
+}
+
+Result<Shapes> all_of_ranks(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  if (rule.attributes.size < 1) return rule.error("expects ranks");
+  const Shape part{elements_of_part(rule.attributes.shape, rule.attributes.size)};
+  SLUICE_RETURN_IF_ERROR(rule.expect_shape("a part", rule.inputs[0], part));
+  return Shapes{rule.attributes.shape};
+}
+
 Result<Shapes> clip_factor(const ShapeRule& rule) {
   if (rule.inputs.empty()) return rule.error("expects the sums of some gradients");
   if (!(rule.attributes.alpha > 0)) {
@@ -162,7 +180,13 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
     case OpKind::kClipFactor:
       return clip_factor(rule);
     case OpKind::kDelayGradient:
+    case OpKind::kAccumulateGradient:
       return same_shape(rule, 1, 1);
+    case OpKind::kReduceScatter:
+    case OpKind::kOwnPart:
+      return part_of_ranks(rule);
+    case OpKind::kAllGather:
+      return all_of_ranks(rule);
     case OpKind::kSgdUpdate:
       return same_shape(rule, 3, 2);
     case OpKind::kAdamUpdate:

@@ -24,16 +24,18 @@ std::vector<TensorId> homes_of_updates(const Graph& graph) {
   return homes;
 }
 
-// By tensor: the group it belongs to; kUpdate: none.
+// What the op makes an update's gradient of is a gradient, too.
+void go_back_to_passes(const Op& op, std::vector<StateNode>& groups) {
+  if (groups[as_index(op.outputs[0])] == StateNode::kGradients) groups[as_index(op.inputs[0])] = StateNode::kGradients;
+}
+
+// By tensor: the group it belongs to; kUpdate: none. Sums over batches are the optimizer's, as moments are.
 std::vector<StateNode> groups_of(const Graph& graph) {
   std::vector<StateNode> groups(graph.tensors().size(), StateNode::kUpdate);
   const std::vector<TensorId> homes = homes_of_updates(graph);
   const auto counts = [&](const Op& op) { return is_update(op.kind) && has_master(op); };
   const bool mixed = std::ranges::any_of(graph.ops(), counts);
   for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::kDelayGradient && groups[as_index(op.outputs[0])] == StateNode::kGradients) {
-      groups[as_index(op.inputs[0])] = StateNode::kGradients;
-    }
     if (!is_update(op.kind) || (mixed && !has_master(op))) continue;
     const TensorId parameter = has_master(op) ? homes[as_index(op.outputs.back())] : op.inputs[0];
     groups[as_index(op.inputs[0])] = StateNode::kMasters;
@@ -41,7 +43,26 @@ std::vector<StateNode> groups_of(const Graph& graph) {
     groups[as_index(op.inputs[1])] = StateNode::kGradients;
     for (std::size_t i = 2; i < 2 + moments_of(op.kind); ++i) groups[as_index(op.inputs[i])] = StateNode::kMoments;
   }
+  for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::kDelayGradient) go_back_to_passes(op, groups);
+  }
+  for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::kAccumulateGradient) go_back_to_passes(op, groups);
+  }
+  for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::kAccumulateGradient) groups[as_index(op.outputs[0])] = StateNode::kMoments;
+  }
   return groups;
+}
+
+// By tensor: a gradient that takes the room of an earlier batch's.
+std::vector<bool> of_further_batches(const Graph& graph) {
+  std::vector<bool> further(graph.tensors().size(), false);
+  for (const Op& op : graph.ops()) {
+    const bool adds = op.kind == OpKind::kAccumulateGradient && op.inputs.size() > 1;
+    if (adds) further[as_index(op.inputs[0])] = true;
+  }
+  return further;
 }
 
 Bytes volume_of(const StateFlow& flow, const Assignment& assignment) {
@@ -81,9 +102,10 @@ std::string_view to_string(StateNode node) {
 StateFlow state_flow(const Graph& graph) {
   StateFlow flow;
   const std::vector<StateNode> groups = groups_of(graph);
+  const std::vector<bool> further = of_further_batches(graph);
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     const StateNode group = groups[as_index(id)];
-    if (group != StateNode::kUpdate) flow.bytes[index_of(group)] += graph.tensor(id).bytes;
+    if (group != StateNode::kUpdate && !further[as_index(id)]) flow.bytes[index_of(group)] += graph.tensor(id).bytes;
   }
   // A tensor crosses once for each pass and direction, however many of its ops use it.
   std::set<std::tuple<TensorId, Phase, bool>> flows;

@@ -14,23 +14,33 @@ class UpdatesLast {
       : graph_(graph), order_(std::move(order)), left_(graph.tensors().size(), 0), read_(left_), written_(left_) {}
 
   std::vector<OpIndex> run() && {
-    const auto updates = std::stable_partition(order_.begin(), order_.end(),
-                                               [&](OpIndex op) { return graph_.op(op).phase != Phase::kUpdate; });
-    const auto passes = updates - order_.begin();
-    for (std::ptrdiff_t at = 0; at < passes; ++at) {
-      const Op& op = graph_.op(order_[as_index(at)]);
-      for (const auto* operands : {&op.inputs, &op.outputs}) {
-        for (const TensorId id : *operands) left_[as_index(id)] = at + 1;
-      }
+    const auto is_input = [&](OpIndex op) { return graph_.op(op).kind == OpKind::kInput; };
+    for (auto begin = order_.begin(); begin != order_.end();) {
+      const auto end = std::find_if(begin + 1, order_.end(), is_input);
+      sort_batch(begin, end);
+      begin = end;
     }
-    std::vector<std::pair<std::ptrdiff_t, OpIndex>> ready;
-    for (auto op = updates; op != order_.end(); ++op) ready.emplace_back(ready_at(graph_.op(*op)), *op);
-    std::ranges::stable_sort(ready, {}, &std::pair<std::ptrdiff_t, OpIndex>::first);
-    std::ranges::transform(ready, updates, &std::pair<std::ptrdiff_t, OpIndex>::second);
     return std::move(order_);
   }
 
  private:
+  using Place = std::vector<OpIndex>::iterator;
+
+  void sort_batch(Place begin, Place end) {
+    const auto updates =
+        std::stable_partition(begin, end, [&](OpIndex op) { return graph_.op(op).phase != Phase::kUpdate; });
+    for (auto place = begin; place != updates; ++place) {
+      const Op& op = graph_.op(*place);
+      for (const auto* operands : {&op.inputs, &op.outputs}) {
+        for (const TensorId id : *operands) left_[as_index(id)] = place - order_.begin() + 1;
+      }
+    }
+    std::vector<std::pair<std::ptrdiff_t, OpIndex>> ready;
+    for (auto op = updates; op != end; ++op) ready.emplace_back(ready_at(graph_.op(*op)), *op);
+    std::ranges::stable_sort(ready, {}, &std::pair<std::ptrdiff_t, OpIndex>::first);
+    std::ranges::transform(ready, updates, &std::pair<std::ptrdiff_t, OpIndex>::second);
+  }
+
   // Behind whatever touched its operands before, of the passes and of updates.
   std::ptrdiff_t ready_at(const Op& op) {
     std::ptrdiff_t at = 0;

@@ -63,7 +63,21 @@ Result<Host> find_host(const Machine& machine) {
                "name both, such as --slow pcie3 --processors device:1:dram,host:1:pcie3"};
 }
 
-bool is_of_update(const Op& op) { return op.phase == Phase::kUpdate; }
+// The optimizer's ops, but those between a parameter on the device and the part of it that a rank updates.
+bool is_of_host(const Op& op) {
+  return op.phase == Phase::kUpdate && op.kind != OpKind::kOwnPart && op.kind != OpKind::kAllGather;
+}
+
+// Where the passes' processor need not wait for other ranks: one named so.
+ProcessorId network_of(const Machine& machine) {
+  const auto found = std::ranges::find(machine.processors, "network", &Processor::name);
+  return found == machine.processors.end() ? 0 : static_cast<ProcessorId>(found - machine.processors.begin());
+}
+
+ProcessorId processor_for(const Op& op, ProcessorId host, ProcessorId network) {
+  if (is_of_host(op)) return host;
+  return is_collective(op) ? network : op.processor;
+}
 
 std::vector<OpIndex> own_order(OpIndex op_count) {
   std::vector<OpIndex> order(as_index(op_count));
@@ -71,9 +85,9 @@ std::vector<OpIndex> own_order(OpIndex op_count) {
   return order;
 }
 
-std::vector<OpChoice> choices_with(const Graph& graph, ProcessorId host) {
+std::vector<OpChoice> choices_with(const Graph& graph, ProcessorId host, ProcessorId network) {
   std::vector<OpChoice> choices;
-  for (const Op& op : graph.ops()) choices.push_back({0, is_of_update(op) ? host : op.processor});
+  for (const Op& op : graph.ops()) choices.push_back({0, processor_for(op, host, network)});
   return choices;
 }
 
@@ -107,7 +121,7 @@ class OffloadedStep {
       }
     }
     std::ranges::stable_sort(leaving, {}, [&](TensorId id) { return last_before(id); });
-    for (const TensorId id : leaving) SLUICE_RETURN_IF_ERROR(persistent(id) ? add_parameter(id) : add_gradient(id));
+    for (const TensorId id : leaving) SLUICE_RETURN_IF_ERROR(add_leaving(id));
     use_in_place();
     return builder_.finish(budgets);
   }
@@ -151,38 +165,33 @@ class OffloadedStep {
     const bool in_turn = std::ranges::none_of(liveness_.uses[id], [&](const Use& use) {
       return !on_host(use.op) && use.op > first_on_host(id).op && use.op < last_on_host(id);
     });
-    const bool comes_back = persistent(id) || first_behind(id) == graph_.op_count();
-    if (in_turn && comes_back) return {};
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("zero-offload cannot plan {}: the passes use {} between or behind what the host does with it",
-                    graph_.name, graph_.tensor(id).name)};
+    if (in_turn) return {};
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("zero-offload cannot plan {}: the passes use {} between what the host does with it",
+                             graph_.name, graph_.tensor(id).name)};
   }
 
-  // Made by the passes; it leaves when they are done with it.
-  Status add_gradient(TensorId id) {
-    SLUICE_RETURN_IF_ERROR(check_order(id));
-    const OpIndex made = liveness_.ranges[id].begin, last = last_before(id), used = first_on_host(id).op;
-    const OpIndex carried = carried_by(id, last, used);
-    const ResidencyIndex here = builder_.add_residency(id, kFastTier, {made, carried});
-    const ResidencyIndex there = builder_.add_residency(id, host_.tier.id, {last + 1, last_on_host(id) + 1});
-    builder_.add_migration(id, here, there, last, carried, Cause::kForOtherProcessor);
-    return {};
-  }
-
-  // On the device but while the host updates it, which reads the old one where there is no master.
-  Status add_parameter(TensorId id) {
+  // Made by the passes or persistent (a gradient, a parameter), made by the host (a part that other ranks want), or both
+  // in turn: on the device but while the host has it, which reads a parameter where there is no master.
+  Status add_leaving(TensorId id) {
     SLUICE_RETURN_IF_ERROR(check_order(id));
     const Use& first = first_on_host(id);
     const OpIndex last = last_before(id), updated = last_on_host(id), behind = first_behind(id);
-    const OpIndex carried = first.reads ? carried_by(id, last, first.op) : last + 1;
+    const OpIndex made = persistent(id) ? 0 : liveness_.ranges[id].begin;
+    const OpIndex end = persistent(id) ? graph_.op_count() : liveness_.ranges[id].end;
+    const bool was_here = persistent(id) || last != kStepStart;
+    const bool comes_back = persistent(id) || behind < graph_.op_count();
+    const OpIndex carried = first.reads && was_here ? carried_by(id, last, first.op) : last + 1;
     const OpIndex back = std::min(updated + 1, graph_.op_count() - 1);  // the last op's, too, has room before it comes
-    const ResidencyIndex old =
-        builder_.add_residency(id, kFastTier, {0, std::max(carried, back)});  // nobody's meanwhile
-    const OpIndex there_from = first.reads ? last + 1 : first.op;
-    const ResidencyIndex there = builder_.add_residency(id, host_.tier.id, {there_from, graph_.op_count()});
-    if (first.reads) builder_.add_migration(id, old, there, last, carried, Cause::kForOtherProcessor);
-    const ResidencyIndex next = builder_.add_residency(id, kFastTier, {back, graph_.op_count()});
+    const OpIndex there_from = first.reads && was_here ? last + 1 : first.op;
+    ResidencyIndex old = 0;  // a parameter's room is nobody's meanwhile
+    if (was_here)
+      old = builder_.add_residency(id, kFastTier, {made, persistent(id) ? std::max(carried, back) : carried});
+    const ResidencyIndex there =
+        builder_.add_residency(id, host_.tier.id, {there_from, persistent(id) ? end : updated + 1});
+    if (was_here && first.reads) builder_.add_migration(id, old, there, last, carried, Cause::kForOtherProcessor);
+    if (!comes_back) return {};
+    const ResidencyIndex next = builder_.add_residency(id, kFastTier, {back, end});
     builder_.add_migration(id, there, next, updated, behind, Cause::kUpdatedElsewhere);
     return {};
   }
@@ -238,7 +247,7 @@ Result<Plan> plan_zero_offload(const PlanRequest& request) {
   SLUICE_ASSIGN(std::vector<OpIndex> order, checkpoints ? schedule_with_checkpoints(graph, 1, "zero-offload")
                                                         : Result<std::vector<OpIndex>>(own_order(graph.op_count())));
   asked.schedule = updates_may_run_last(graph) ? updates_last(graph, std::move(order)) : std::move(order);
-  asked.choices = choices_with(graph, host.processor);
+  asked.choices = choices_with(graph, host.processor, network_of(request.machine));
   const RescheduledRequest step(asked);
   SLUICE_ASSIGN(Plan plan, OffloadedStep(step.request(), host).plan(request.budgets));
   describe_costs(step.request().graph, host, plan);

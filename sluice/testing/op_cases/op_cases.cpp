@@ -71,6 +71,7 @@ std::vector<OpCase> op_cases_of_gpu() {
   std::erase_if(cases, [](const OpCase& each) {
     return std::ranges::any_of(each.graph.ops(), [](const Op& op) {
       return op.kind == OpKind::kSquaredSum || op.kind == OpKind::kDelayGradient ||
+             op.kind == OpKind::kAccumulateGradient || op.kind == OpKind::kReduceScatter ||
              (is_update(op.kind) && has_master(op));
     });
   });

@@ -64,6 +64,46 @@ OpCase delayed_case(const Shape& shape, bool filled) {
   return builder.finish();
 }
 
+// A sum of gradients of several batches, in bf16 or fp32, and an update by it.
+OpCase accumulated_case(const Shape& shape, DType dtype) {
+  CaseBuilder builder((dtype == DType::kBF16 ? "accumulated in bf16 " : "accumulated ") + to_string(shape));
+  const TensorId w = builder.parameter("w", shape);
+  const TensorId momentum = builder.tensor("momentum", shape, Role::kOptimizerState);
+  const TensorId sum = builder.tensor("dw.sum", shape, Role::kGradient);
+  Attributes mean;
+  mean.alpha = 1.0F / 3;
+  for (int batch = 0; batch < 3; ++batch) {
+    const TensorId dw = builder.tensor("dw" + std::to_string(batch), shape, Role::kGradient, dtype);
+    builder.op(OpKind::kAccumulateGradient, mean, batch == 0 ? std::vector{dw} : std::vector{dw, sum}, {sum});
+  }
+  builder.op(OpKind::kSgdUpdate, {.momentum = 0.9F}, {w, sum, momentum}, {w, momentum});
+  return builder.finish();
+}
+
+// An update of a part of a parameter, by what ranks have of its gradient; others are like this one.
+OpCase parted_case(const Shape& shape, std::int64_t ranks, DType dtype) {
+  CaseBuilder builder(std::to_string(ranks) + " ranks" + (dtype == DType::kBF16 ? ", bf16 " : " ") + to_string(shape));
+  const Shape part{(element_count(shape) + ranks - 1) / ranks};
+  const TensorId w = builder.tensor("w", shape, Role::kParameter, dtype);
+  const TensorId own = builder.tensor("w.part", part, Role::kGradient, dtype);
+  const TensorId dw_part = builder.tensor("dw.part", part, Role::kGradient, dtype);
+  Attributes scatter, gather;
+  scatter.size = gather.size = ranks;
+  scatter.alpha = 1.0F / static_cast<float>(ranks);
+  gather.shape = shape;
+  builder.op(OpKind::kReduceScatter, scatter, {builder.tensor("dw", shape, Role::kGradient, dtype)}, {dw_part});
+  const TensorId momentum = builder.tensor("momentum", part, Role::kOptimizerState);
+  if (dtype == DType::kBF16) {
+    const TensorId master = builder.tensor("w.master", part, Role::kOptimizerState);
+    builder.op(OpKind::kSgdUpdate, {.momentum = 0.9F}, {master, dw_part, momentum}, {master, momentum, own});
+  } else {
+    builder.op(OpKind::kOwnPart, scatter, {w}, {own});
+    builder.op(OpKind::kSgdUpdate, {.momentum = 0.9F}, {own, dw_part, momentum}, {own, momentum});
+  }
+  builder.op(OpKind::kAllGather, gather, {own}, {w});
+  return builder.finish();
+}
+
 // A master and its parameter in bf16.
 OpCase master_case(const Shape& shape) {
   CaseBuilder builder("master " + to_string(shape));
@@ -80,6 +120,8 @@ OpCase master_case(const Shape& shape) {
 void add_update_cases(std::vector<OpCase>& cases) {
   for (const float norm : {0.25F, 1000.0F}) cases.push_back(clipped_case({7, 33}, norm));
   for (const bool filled : {false, true}) cases.push_back(delayed_case({7, 33}, filled));
+  for (const DType dtype : {DType::kF32, DType::kBF16}) cases.push_back(accumulated_case({7, 33}, dtype));
+  for (const DType dtype : {DType::kF32, DType::kBF16}) cases.push_back(parted_case({7, 33}, 4, dtype));
   cases.push_back(master_case({7, 33}));
   cases.push_back(sgd_case({7, 33}));
   cases.push_back(sgd_case({50}));

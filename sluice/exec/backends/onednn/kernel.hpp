@@ -99,6 +99,7 @@ KernelMakers reduce_kernels();
 KernelMakers softmax_kernels();
 KernelMakers update_kernels();
 KernelMakers clipping_kernels();
+KernelMakers rank_kernels();
 
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine);
 

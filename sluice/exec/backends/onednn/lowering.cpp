@@ -27,7 +27,7 @@ struct Home {
 
 // The parameter that each gradient updates, for gradients and for what is summed, cast or delayed to make them.
 std::map<TensorId, TensorId> parameters_of_gradients(const Graph& logical) {
-  constexpr std::array kPassedOn{OpKind::kAdd, OpKind::kCast, OpKind::kDelayGradient};
+  constexpr std::array kPassedOn{OpKind::kAdd, OpKind::kCast, OpKind::kDelayGradient, OpKind::kAccumulateGradient};
   std::map<TensorId, TensorId> parameter_of;
   for (const Op& op : logical.ops()) {
     if (is_update(op.kind)) parameter_of[op.inputs[1]] = op.inputs[0];

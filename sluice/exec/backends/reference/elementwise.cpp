@@ -93,7 +93,8 @@ void broadcast(const ReferenceCall& call) {
 void dropout(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const DropoutDraws draws(call.context().seed, call.attributes().stream, call.context().step, call.attributes().rate);
+  const DropoutDraws draws(call.context().seed, stream_of_dropout(call.attributes(), call.context()),
+                           call.context().step, call.attributes().rate);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = draws.keeps(i) ? x[i] * draws.scale() : 0.0F;
 }
 

@@ -77,6 +77,7 @@ ReferenceKernels reference_matmul_kernels();
 ReferenceKernels reference_sequence_kernels();
 ReferenceKernels reference_loss_kernels();
 ReferenceKernels reference_update_kernels();
+ReferenceKernels reference_rank_kernels();
 
 // Runs any op but kInput.
 void run_reference_kernel(const ReferenceCall& call);

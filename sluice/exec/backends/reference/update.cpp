@@ -34,6 +34,14 @@ void delay_gradient(const ReferenceCall& call) {
   if (call.output_count() > 1) call.output<float>(1)[0] = 1;
 }
 
+void accumulate_gradient(const ReferenceCall& call) {
+  const auto dw = call.input<float>(0);
+  const auto sum = call.output<float>(0);
+  for (std::size_t i = 0; i < dw.size(); ++i) {
+    sum[i] = (call.input_count() > 1 ? call.input<float>(1)[i] : 0.0F) + call.attributes().alpha * dw[i];
+  }
+}
+
 void squared_sum(const ReferenceCall& call) {
   double sum = 0;
   for (const float value : call.input<float>(0)) sum += static_cast<double>(value) * value;
@@ -97,8 +105,9 @@ void adam_update(const ReferenceCall& call) {
 
 ReferenceKernels reference_update_kernels() {
   return {
-      {OpKind::kSquaredSum, squared_sum}, {OpKind::kClipFactor, clip_factor}, {OpKind::kDelayGradient, delay_gradient},
-      {OpKind::kSgdUpdate, sgd_update},   {OpKind::kAdamUpdate, adam_update},
+      {OpKind::kSquaredSum, squared_sum},       {OpKind::kClipFactor, clip_factor},
+      {OpKind::kDelayGradient, delay_gradient}, {OpKind::kSgdUpdate, sgd_update},
+      {OpKind::kAdamUpdate, adam_update},       {OpKind::kAccumulateGradient, accumulate_gradient},
   };
 }
 

@@ -57,12 +57,23 @@ KernelPtr make_squared_sum(const KernelRequest& request, const dnnl::engine& /*e
   return kernel;
 }
 
+// Over all ranks, in their order.
+Status add_up(Ranks* ranks, double& sum) {
+  if (ranks == nullptr) return {};
+  std::vector<double> sums(static_cast<std::size_t>(ranks->count()));
+  SLUICE_RETURN_IF_ERROR(ranks->gather(Channel::kClipping, std::as_bytes(std::span(&sum, 1)), sizeof(sum),
+                                       std::as_writable_bytes(std::span(sums))));
+  sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+  return {};
+}
+
 KernelPtr make_clip_factor(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const std::size_t count = request.inputs.size();
   return std::make_unique<LoopKernel>(
-      request, [count, attributes = request.attributes](Operands operands, const StepContext& /*context*/) {
+      request, [count, attributes = request.attributes](Operands operands, const StepContext& context) -> Status {
         double sum = 0;
         for (std::size_t i = 0; i < count; ++i) sum += *operand<const float>(operands, i);
+        if (attributes.size > 1) SLUICE_RETURN_IF_ERROR(add_up(context.ranks, sum));
         const double factor = attributes.alpha / (std::sqrt(sum) + attributes.epsilon);
         *operand<float>(operands, count) = static_cast<float>(std::min(factor, 1.0));
         return Status{};

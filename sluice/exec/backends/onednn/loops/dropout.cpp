@@ -53,7 +53,7 @@ KernelPtr make_dropout(const KernelRequest& request, const dnnl::engine& /*engin
   return std::make_unique<LoopKernel>(
       request, [count, dtype = request.inputs[0].dtype, attributes = request.attributes](Operands operands,
                                                                                          const StepContext& context) {
-        const DropoutDraws draws(context.seed, attributes.stream, context.step, attributes.rate);
+        const DropoutDraws draws(context.seed, stream_of_dropout(attributes, context), context.step, attributes.rate);
         with_element(dtype, [&]<typename T>(T) {
           for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
             drop_block(draws, operand<const T>(operands, 0), begin, end, operand<T>(operands, 1));

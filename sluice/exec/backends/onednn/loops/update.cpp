@@ -110,10 +110,51 @@ KernelPtr make_delay(const KernelRequest& request, const dnnl::engine& /*engine*
   return kernel;
 }
 
+template <typename Gradient>
+SLUICE_FORCE_INLINE void add_scaled(float factor, const Gradient* gradient, const float* sum, std::int64_t begin,
+                                    std::int64_t end, float* new_sum) {
+  if (sum == nullptr) {
+    for (std::int64_t i = begin; i < end; ++i) new_sum[i] = factor * load(gradient, i);
+  } else {
+    for (std::int64_t i = begin; i < end; ++i) new_sum[i] = sum[i] + factor * load(gradient, i);
+  }
+}
+SLUICE_VECTOR_CLONES void add_block(float factor, const float* gradient, const float* sum, std::int64_t begin,
+                                    std::int64_t end, float* new_sum) {
+  add_scaled(factor, gradient, sum, begin, end, new_sum);
+}
+SLUICE_VECTOR_CLONES void add_block(float factor, const BFloat16* gradient, const float* sum, std::int64_t begin,
+                                    std::int64_t end, float* new_sum) {
+  add_scaled(factor, gradient, sum, begin, end, new_sum);
+}
+
+KernelPtr make_accumulate(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  const OperandRequest& gradient = request.inputs[0];
+  const Layout layout = request.outputs[0].layout.value_or(plain_layout(gradient.shape));
+  const bool adds = request.inputs.size() > 1;
+  auto kernel = std::make_unique<LoopKernel>(
+      request, [=, count = stored_elements(layout), dtype = gradient.dtype, factor = request.attributes.alpha](
+                   Operands operands, const StepContext& /*context*/) {
+        const float* sum = adds ? operand<const float>(operands, 1) : nullptr;
+        float* new_sum = operand<float>(operands, adds ? 2 : 1);
+        with_element(dtype, [&]<typename T>(T) {
+          for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
+            add_block(factor, operand<const T>(operands, 0), sum, begin, end, new_sum);
+          });
+        });
+        return Status{};
+      });
+  kernel->inputs.assign(request.inputs.size(), layout);
+  kernel->inputs[0] = with_type(layout, gradient.dtype);
+  kernel->outputs[0] = layout;
+  return kernel;
+}
+
 }  // namespace
 
 KernelMakers update_kernels() {
   return {
+      {OpKind::kAccumulateGradient, make_accumulate},
       {OpKind::kDelayGradient, make_delay},
       {OpKind::kSgdUpdate, make_sgd_update},
       {OpKind::kAdamUpdate, make_adam_update},

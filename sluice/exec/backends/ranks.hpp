@@ -1,0 +1,50 @@
+// The processes that train one model together, each with batches of its own: what they tell one another.
+//
+// Every rank makes the same calls in the same order on a channel, and each call waits for all of them. Channels are apart:
+// calls on two of them may run at once, on two threads. Results depend on what the ranks say alone, never on who is first.
+// Errors: a rank that is gone or does not go on (kIo); the group is then over.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "sluice/base/result.hpp"
+#include "sluice/base/units.hpp"
+
+namespace sluice {
+
+enum class Channel { kStep, kClipping };  // of the main processor's ops and between steps; of the norm of gradients
+inline constexpr std::size_t kChannels = 2;
+
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+
+  virtual int count() const = 0;
+  virtual int rank() const = 0;
+
+  // `parts` is cut into count() parts of `part_bytes`, the last ones shorter or empty: part k goes to rank k. `received`
+  // gets what each rank has for this one, in their order: count() times its own part's bytes.
+  virtual Status exchange(std::span<const std::byte> parts, Bytes part_bytes, std::span<std::byte> received) = 0;
+
+  // `all` is cut likewise, and becomes what the ranks have as their parts; this rank's is `part`.
+  virtual Status gather(Channel channel, std::span<const std::byte> part, Bytes part_bytes,
+                        std::span<std::byte> all) = 0;
+
+  // Everybody gets what rank 0 has.
+  virtual Status share(std::span<std::byte> bytes) = 0;
+
+  // That this rank has sent to others so far, on all channels.
+  virtual Bytes bytes_sent() const = 0;
+};
+
+// Of `total` bytes cut into parts of `part_bytes`: how many are of part k.
+constexpr Bytes bytes_of_part(Bytes total, Bytes part_bytes, int k) {
+  const Bytes left = total - part_bytes * k;
+  return left < 0 ? 0 : left < part_bytes ? left : part_bytes;
+}
+
+// The elements that a rank has of `elements`, the last ones fewer or none: the shape of its part.
+constexpr std::int64_t part_elements(std::int64_t elements, int ranks) { return (elements + ranks - 1) / ranks; }
+
+}  // namespace sluice

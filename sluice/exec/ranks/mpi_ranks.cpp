@@ -1,0 +1,133 @@
+#include "sluice/exec/ranks/mpi_ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include "sluice/exec/ranks/open_mpi.hpp"
+
+namespace sluice {
+namespace {
+
+// Counts and places of parts, as MPI takes them.
+struct Parts {
+  std::vector<int> counts, places;
+};
+
+Status check_size(Bytes bytes) {
+  if (bytes <= std::numeric_limits<int>::max()) return {};
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("MPI sends at most 2 GiB at once, and a tensor has {}: cut it by --finer-slices",
+                           format_bytes(bytes))};
+}
+
+Parts parts_of(Bytes total, Bytes part_bytes, int count) {
+  Parts parts;
+  for (int k = 0; k < count; ++k) {
+    const Bytes bytes = bytes_of_part(total, part_bytes, k);
+    parts.counts.push_back(static_cast<int>(bytes));
+    parts.places.push_back(bytes == 0 ? 0 : static_cast<int>(part_bytes * k));
+  }
+  return parts;
+}
+
+Status check_code(int code, const char* what) {
+  if (code == MPI_SUCCESS) return {};
+  return Error{ErrorCode::kIo, fmt::format("{} failed (MPI's code {}): another rank may be gone", what, code)};
+}
+
+int ranks_started() {
+  const char* const size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  return size == nullptr ? 1 : std::atoi(size);
+}
+
+class MpiRanks : public Ranks {
+ public:
+  static Result<std::unique_ptr<Ranks>> create(const OpenMpi& mpi) {
+    int provided = 0;
+    SLUICE_RETURN_IF_ERROR(
+        check_code(mpi.init(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "starting MPI"));
+    std::unique_ptr<MpiRanks> ranks(new MpiRanks(mpi));
+    if (provided < MPI_THREAD_MULTIPLE) {
+      return Error{ErrorCode::kUnsupported, "this MPI cannot be called by several threads (MPI_THREAD_MULTIPLE)"};
+    }
+    SLUICE_RETURN_IF_ERROR(check_code(mpi.size(mpi.world, &ranks->count_), "counting ranks"));
+    if (ranks->count_ != ranks_started()) {
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("the environment says that {} processes were started together, and MPI knows {}: run "
+                               "mpirun -n {} sluice ...",
+                               ranks_started(), ranks->count_, ranks_started())};
+    }
+    SLUICE_RETURN_IF_ERROR(check_code(mpi.rank(mpi.world, &ranks->rank_), "asking for the rank"));
+    for (MPI_Comm& channel : ranks->channels_) {
+      SLUICE_RETURN_IF_ERROR(check_code(mpi.duplicate(mpi.world, &channel), "opening a channel"));
+    }
+    return std::unique_ptr<Ranks>(std::move(ranks));
+  }
+  ~MpiRanks() override { mpi_.finalize(); }
+
+  int count() const override { return count_; }
+  int rank() const override { return rank_; }
+  Bytes bytes_sent() const override { return sent_; }
+
+  Status exchange(std::span<const std::byte> parts, Bytes part_bytes, std::span<std::byte> received) override {
+    const auto total = static_cast<Bytes>(parts.size());
+    SLUICE_RETURN_IF_ERROR(check_size(std::max(total, static_cast<Bytes>(received.size()))));
+    const Parts out = parts_of(total, part_bytes, count_);
+    const Bytes own = bytes_of_part(total, part_bytes, rank_);
+    const Parts in = parts_of(own * count_, own, count_);
+    sent_ += total - own;
+    return check_code(mpi_.exchange(parts.data(), out.counts.data(), out.places.data(), mpi_.bytes, received.data(),
+                                    in.counts.data(), in.places.data(), mpi_.bytes, channel(Channel::kStep)),
+                      "exchanging parts of gradients");
+  }
+
+  Status gather(Channel on, std::span<const std::byte> part, Bytes part_bytes, std::span<std::byte> all) override {
+    const auto total = static_cast<Bytes>(all.size());
+    SLUICE_RETURN_IF_ERROR(check_size(total));
+    const Parts in = parts_of(total, part_bytes, count_);
+    sent_ += static_cast<Bytes>(part.size()) * (count_ - 1);
+    return check_code(mpi_.gather(part.data(), static_cast<int>(part.size()), mpi_.bytes, all.data(), in.counts.data(),
+                                  in.places.data(), mpi_.bytes, channel(on)),
+                      "gathering the ranks' parts");
+  }
+
+  Status share(std::span<std::byte> bytes) override {
+    SLUICE_RETURN_IF_ERROR(check_size(static_cast<Bytes>(bytes.size())));
+    if (rank_ == 0) sent_ += static_cast<Bytes>(bytes.size()) * (count_ - 1);
+    return check_code(
+        mpi_.share(bytes.data(), static_cast<int>(bytes.size()), mpi_.bytes, 0, channel(Channel::kStep)),
+        "sharing what the first rank has");
+  }
+
+ private:
+  explicit MpiRanks(const OpenMpi& mpi) : mpi_(mpi) {}
+  MPI_Comm channel(Channel on) const { return channels_.at(static_cast<std::size_t>(on)); }
+
+  const OpenMpi& mpi_;
+  int count_ = 1, rank_ = 0;
+  std::array<MPI_Comm, kChannels> channels_{};
+  std::atomic<Bytes> sent_ = 0;
+};
+
+}  // namespace
+
+bool under_mpi_launcher() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
+
+Result<std::unique_ptr<Ranks>> open_mpi_ranks() {
+  if (ranks_started() <= 1) return std::unique_ptr<Ranks>();
+  SLUICE_ASSIGN(const OpenMpi* mpi, open_mpi());
+  return MpiRanks::create(*mpi);
+}
+
+void end_all_ranks(int exit_code) {
+  if (ranks_started() <= 1) return;
+  const Result<const OpenMpi*> mpi = open_mpi();
+  if (mpi.ok()) (*mpi)->abort((*mpi)->world, exit_code);
+}
+
+}  // namespace sluice

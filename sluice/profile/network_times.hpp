@@ -1,0 +1,18 @@
+// How long ops wait for other ranks, by the bandwidth of the network between them.
+//
+// What is measured of such an op is its own work, on one rank. Every rank sends (ranks - 1) / ranks of a tensor, and
+// receives as much meanwhile, whatever way the bytes take: that over the bandwidth is added. Latency is not counted.
+#pragma once
+
+#include "sluice/profile/profile.hpp"
+
+namespace sluice {
+
+// Bytes that a rank sends to others in the op; 0 for ops that wait for nobody.
+Bytes bytes_to_ranks(const Graph& graph, const Op& op);
+Bytes bytes_to_ranks(const Graph& graph);  // in a step
+
+// Of every processor.
+void add_network_seconds(const Graph& graph, BytesPerSecond bandwidth, Profile& profile);
+
+}  // namespace sluice

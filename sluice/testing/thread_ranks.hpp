@@ -1,0 +1,92 @@
+// Ranks that are threads of one process, for tests: the same rules as those over MPI (exec/backends/ranks.hpp), no network.
+#pragma once
+
+#include <algorithm>
+#include <barrier>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "sluice/exec/backends/ranks.hpp"
+
+namespace sluice::testing {
+
+class ThreadRanks {
+ public:
+  explicit ThreadRanks(int count) : count_(count) {
+    for (auto& channel : channels_) channel = std::make_unique<Meeting>(count);
+    for (int rank = 0; rank < count; ++rank) ranks_.push_back(std::make_unique<One>(*this, rank));
+  }
+
+  // Calls body(ranks) on a thread for each.
+  template <typename Body>
+  void run(const Body& body) {
+    std::vector<std::jthread> threads;
+    for (const auto& each : ranks_) threads.emplace_back([&body, &each] { body(*each); });
+  }
+
+ private:
+  // What every rank shows the others between two arrivals.
+  struct Meeting {
+    explicit Meeting(int count) : shown(static_cast<std::size_t>(count)), all(count) {}
+    std::vector<std::span<const std::byte>> shown;
+    std::barrier<> all;
+  };
+
+  class One : public Ranks {
+   public:
+    One(ThreadRanks& group, int rank) : group_(group), rank_(rank) {}
+    int count() const override { return group_.count_; }
+    int rank() const override { return rank_; }
+    Bytes bytes_sent() const override { return sent_; }
+
+    Status exchange(std::span<const std::byte> parts, Bytes part_bytes, std::span<std::byte> received) override {
+      const auto total = static_cast<Bytes>(parts.size());
+      const Bytes own = bytes_of_part(total, part_bytes, rank_);
+      sent_ += total - own;
+      return meet(Channel::kStep, parts, [&](std::size_t from, std::span<const std::byte> its) {
+        if (own > 0) copy(its, part_bytes * rank_, own, received, own * static_cast<Bytes>(from));
+      });
+    }
+
+    Status gather(Channel channel, std::span<const std::byte> part, Bytes part_bytes,
+                  std::span<std::byte> all) override {
+      sent_ += static_cast<Bytes>(part.size()) * (count() - 1);
+      return meet(channel, part, [&](std::size_t from, std::span<const std::byte> its) {
+        if (!its.empty()) copy(its, 0, static_cast<Bytes>(its.size()), all, part_bytes * static_cast<Bytes>(from));
+      });
+    }
+
+    Status share(std::span<std::byte> bytes) override {
+      return meet(Channel::kStep, bytes, [&](std::size_t from, std::span<const std::byte> its) {
+        if (from == 0 && rank_ != 0) std::ranges::copy(its, bytes.begin());
+      });
+    }
+
+   private:
+    static void copy(std::span<const std::byte> from, Bytes begin, Bytes count, std::span<std::byte> to, Bytes at) {
+      std::ranges::copy(from.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count)),
+                        to.begin() + at);
+    }
+
+    template <typename Take>
+    Status meet(Channel channel, std::span<const std::byte> own, const Take& take) {
+      Meeting& meeting = *group_.channels_[static_cast<std::size_t>(channel)];
+      meeting.shown[static_cast<std::size_t>(rank_)] = own;
+      meeting.all.arrive_and_wait();
+      for (std::size_t from = 0; from < meeting.shown.size(); ++from) take(from, meeting.shown[from]);
+      meeting.all.arrive_and_wait();
+      return {};
+    }
+
+    ThreadRanks& group_;
+    int rank_;
+    Bytes sent_ = 0;
+  };
+
+  int count_;
+  std::unique_ptr<Meeting> channels_[kChannels];
+  std::vector<std::unique_ptr<One>> ranks_;
+};
+
+}  // namespace sluice::testing

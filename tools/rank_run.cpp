@@ -1,0 +1,84 @@
+#include "tools/rank_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "sluice/exec/ranks/mpi_ranks.hpp"
+#include "sluice/plan/plan_file.hpp"
+#include "sluice/profile/network_times.hpp"
+
+namespace sluice {
+namespace {
+
+Status check_options(const TrainArguments& arguments) {
+  for (const auto& [option, asked] :
+       {std::pair("--sequences", !arguments.sequences.empty()), std::pair("--plan", !arguments.plan.empty()),
+        std::pair("--export-onnx", !arguments.export_onnx.empty()), std::pair("--gpu", arguments.machine.gpu),
+        std::pair("--trials", arguments.trials.value_or(0) > 0)}) {
+    if (asked) return bad_input(fmt::format("{} does not go with several ranks yet; leave it out", option));
+  }
+  return {};
+}
+
+// What is printed and written is the first rank's. All write checkpoints together.
+void be_silent(TrainArguments& arguments) {
+  for (std::string* file : {&arguments.json, &arguments.losses, &arguments.trace, &arguments.save_plan}) file->clear();
+  if (std::freopen("/dev/null", "w", stdout) == nullptr) std::fclose(stdout);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ranks>> join_ranks(TrainArguments& arguments) {
+  int& asked = arguments.workload.update.ranks;
+  SLUICE_ASSIGN(std::unique_ptr<Ranks> ranks, open_mpi_ranks());
+  const int started = ranks == nullptr ? 1 : ranks->count();
+  if (asked != 1 && asked != started) {
+    return bad_input(fmt::format("--ranks {}: {} process{} started together; run mpirun -n {} sluice train ...", asked,
+                                 started, started == 1 ? " was" : "es were", asked));
+  }
+  asked = started;
+  if (ranks == nullptr) return ranks;
+  SLUICE_RETURN_IF_ERROR(check_options(arguments));
+  arguments.trials = 0;
+  arguments.no_replan = true;  // plans must be the same
+  if (ranks->rank() != 0) be_silent(arguments);
+  return ranks;
+}
+
+Status check_same_work(Ranks& ranks, const Workload& workload) {
+  const std::string own = workload.graph().fingerprint();
+  std::string first = own;
+  SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(first))));
+  if (first == own) return {};
+  return Error{ErrorCode::kMismatch,
+               fmt::format("rank {} was started with other settings than rank 0: all take the same model, batch, "
+                           "optimizer and threads",
+                           ranks.rank())};
+}
+
+Status share_plan(Ranks& ranks, const Graph& graph, Plan& plan) {
+  std::string text = ranks.rank() == 0 ? plan_to_json(graph, plan).dump() : "";
+  std::uint64_t length = text.size();
+  SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(&length, 1))));
+  text.resize(length);
+  SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(text))));
+  SLUICE_ASSIGN(plan, plan_from_json(nlohmann::json::parse(text)));
+  return {};
+}
+
+Result<bool> any_rank(Ranks* ranks, bool says) {
+  if (ranks == nullptr) return says;
+  std::vector<std::byte> all(static_cast<std::size_t>(ranks->count()));
+  const std::byte own{says};
+  SLUICE_RETURN_IF_ERROR(ranks->gather(Channel::kStep, std::span(&own, 1), 1, all));
+  return std::ranges::any_of(all, [](std::byte each) { return each != std::byte{0}; });
+}
+
+std::string describe_ranks(const Ranks& ranks, const Graph& graph) {
+  return fmt::format("mean of {}, each sends {} a step", ranks.count(), format_bytes(bytes_to_ranks(graph)));
+}
+
+}  // namespace sluice
