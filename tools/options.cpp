@@ -18,6 +18,7 @@
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/network_times.hpp"
 #include "sluice/profile/profile_file.hpp"
+#include "sluice/train/estimated_profile.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/precision.hpp"
 #include "sluice/train/processor_choices.hpp"
@@ -337,10 +338,33 @@ Status add_network(const MachineArguments& arguments, Prepared& prepared) {
 
 }  // namespace
 
+namespace {
+
+// On a machine whose tiers are as large as anybody asks.
+Status estimate(const MachineArguments& arguments, Prepared& prepared) {
+  constexpr Bytes kAnySize = Bytes{1} << 50;
+  for (Tier& tier : prepared.machine.tiers) tier.capacity = std::max(tier.capacity, kAnySize);
+  for (const Link& link : prepared.machine.links) {
+    if (link.bandwidth > 0) continue;
+    return bad_input(
+        fmt::format("--estimate measures no links, and nothing says how fast {} to {} is: add "
+                    "--link-bandwidth, or take --slow pcie3",
+                    prepared.machine.tier(link.from).name, prepared.machine.tier(link.to).name));
+  }
+  prepared.profile = estimated_profile(prepared.workload.graph(), prepared.machine);
+  return add_network(arguments, prepared);
+}
+
+}  // namespace
+
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, Probe probe,
                          const ProfileArguments& profile) {
   SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, arguments));
   Prepared prepared{std::move(model), {}, {}};
+  if (profile.estimate) {
+    SLUICE_RETURN_IF_ERROR(estimate(arguments, prepared));
+    return prepared;
+  }
   ProfileCache cache = arguments.open_cache(prepared.machine);
   print_notes(cache.notes());
   SLUICE_RETURN_IF_ERROR(probe_machine(prepared.machine, cache, probe));

@@ -68,6 +68,7 @@ struct MachineArguments {
 struct ProfileArguments {
   std::string times;
   std::string accesses;
+  bool estimate = false;  // sluice plan: nothing is measured
 
   void add_to(CLI::App& command);
 };

@@ -65,13 +65,21 @@ Status draw_convergence(const std::string& file, const Graph& graph, const Plan&
                   plan.planner));
 }
 
+// Estimates are no measure of what another budget costs.
+Result<FastBudget> budget_of(const PlanArguments& arguments, Prepared& prepared) {
+  if (!arguments.profile.estimate) {
+    return budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner.name});
+  }
+  if (arguments.budget.is_auto()) return bad_input("--estimate and --fast auto exclude each other: name a budget");
+  return arguments.budget.fixed();
+}
+
 Result<int> run_plan(const PlanArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(check_is_planner(arguments.planner.name));
   SLUICE_RETURN_IF_ERROR(arguments.planner.check());
   SLUICE_RETURN_IF_ERROR(arguments.budget.check());
   SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_ASSIGN(const FastBudget fast,
-                budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner.name}));
+  SLUICE_ASSIGN(const FastBudget fast, budget_of(arguments, prepared));
   SLUICE_ASSIGN(AttendedPlan attended, attended_plan(arguments, prepared, fast));
   Plan& plan = attended.plan;
   const Graph& graph = prepared.workload.graph();
@@ -114,6 +122,9 @@ void add_plan_command(CLI::App& app, Action& action) {
   arguments->budget.add_to(*command);
   arguments->planner.add_to(*command);
   arguments->profile.add_to(*command);
+  command->add_flag("--estimate", arguments->profile.estimate,
+                    "Measure nothing: guess op times from bytes, on a machine whose memories are as large as asked "
+                    "(simulated). For whether a model fits, not for how fast it is");
   command->add_option("-o,--output", arguments->output, "Write the plan to this file");
   command->add_option("--svg-convergence", arguments->svg_convergence,
                       "Write a picture of how the search converged: worst, average and best of each round (home, "

@@ -18,6 +18,9 @@ Profile estimated_profile(const Graph& graph, const Machine& machine) {
     for (const TensorId id : op.outputs) bytes += graph.tensor(id).bytes;
     profile.op_seconds.push_back(static_cast<double>(bytes) / kAssumedBandwidth);
   }
+  for (ProcessorId id = 1; id < static_cast<ProcessorId>(machine.processor_count()); ++id) {
+    profile.choices[{0, id}] = std::make_shared<const OpTimes>(OpTimes{profile.op_seconds, {}});
+  }
   return profile;
 }
 

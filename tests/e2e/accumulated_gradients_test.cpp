@@ -11,9 +11,7 @@ namespace {
 constexpr float kRate = 0.05F;
 
 // Without momentum and decay: a step changes a parameter by -rate times its gradient.
-OptimizerOptions plain_steps(int accumulate) {
-  return {.momentum = 0, .weight_decay = 0, .accumulate = accumulate};
-}
+OptimizerOptions plain_steps(int accumulate) { return {.momentum = 0, .weight_decay = 0, .accumulate = accumulate}; }
 
 struct Trained {
   std::vector<float> parameters;

@@ -102,8 +102,9 @@ TEST_F(Mpi, OtherSettingsOnOneRankEndAll) {
 }
 
 TEST_F(Mpi, ARankWithoutADiskEndsAll) {
-  const Ended ended = run_shell(launch(2) + " train resnet20 --batch 2 --width 4 --threads 1 --planner sentinel --fast 70% "
-                                            "--spill-dir /proc/none --steps 2");
+  const Ended ended = run_shell(launch(2) +
+                                " train resnet20 --batch 2 --width 4 --threads 1 --planner sentinel --fast 70% "
+                                "--spill-dir /proc/none --steps 2");
   EXPECT_NE(ended.exit_code, 0);
   EXPECT_NE(ended.exit_code, 124);
   EXPECT_THAT(ended.output, HasSubstr("/proc/none"));
@@ -138,8 +139,8 @@ TEST_F(Mpi, RanksWithoutALauncherAreRefused) {
 TEST_F(Mpi, WithoutItsLibraryItSaysWhatToInstall) {
   const TemporaryFolder folder;
   std::ofstream(folder.file("libmpi.so.40")) << "no library";
-  const Ended ended = run_shell("OMPI_COMM_WORLD_SIZE=2 LD_LIBRARY_PATH=" + folder.path().string() + " " SLUICE_COMMAND +
-                                kTraining + " --steps 1");
+  const Ended ended = run_shell("OMPI_COMM_WORLD_SIZE=2 LD_LIBRARY_PATH=" + folder.path().string() +
+                                " " SLUICE_COMMAND + kTraining + " --steps 1");
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_THAT(ended.output, HasSubstr("install Open MPI"));
 }

@@ -30,8 +30,8 @@ WorkloadOptions network(const Settings& settings, int ranks, int accumulate) {
 }
 
 // Steps [first, end) of one rank, or of the only one.
-TrainedRun train_rank(const Settings& settings, int accumulate, Ranks* ranks, const std::string& from, std::int64_t first,
-                   std::int64_t end, const std::string& to) {
+TrainedRun train_rank(const Settings& settings, int accumulate, Ranks* ranks, const std::string& from,
+                      std::int64_t first, std::int64_t end, const std::string& to) {
   Workload workload = test_workload(network(settings, ranks == nullptr ? 1 : ranks->count(), accumulate));
   const Machine machine = test_machine(1, {"file"});
   const Plan plan = *test_plan(workload, machine, settings.planner, settings.fast);
@@ -50,7 +50,7 @@ TrainedRun train_rank(const Settings& settings, int accumulate, Ranks* ranks, co
 
 // Of all ranks alike.
 TrainedRun train_ranks(const Settings& settings, int count, int accumulate, const std::string& from = "",
-                    std::int64_t first = 0, std::int64_t end = 3, const std::string& to = "") {
+                       std::int64_t first = 0, std::int64_t end = 3, const std::string& to = "") {
   if (count == 1) return train_rank(settings, accumulate, nullptr, from, first, end, to);
   testing::ThreadRanks ranks(count);
   std::mutex mutex;
@@ -61,7 +61,8 @@ TrainedRun train_ranks(const Settings& settings, int count, int accumulate, cons
     all.push_back(std::move(trained));
   });
   for (const TrainedRun& each : all) {
-    EXPECT_EQ(testing::bits_of(each.losses), testing::bits_of(all.front().losses)) << "every rank knows the loss of all";
+    EXPECT_EQ(testing::bits_of(each.losses), testing::bits_of(all.front().losses))
+        << "every rank knows the loss of all";
     EXPECT_EQ(each.parameter_hash, all.front().parameter_hash) << "and the parameters";
   }
   return all.front();
@@ -75,8 +76,9 @@ TEST(Ranks, HaveTheBitsOfOneThatTakesAllBatches) {
 }
 
 TEST(Ranks, RoundOtherwiseOnly) {
-  for (const Settings& settings : {Settings{.clip_norm = 0.5F}, Settings{.precision = Precision::kBF16Masters},
-                                   Settings{.precision = Precision::kBF16Masters, .clip_norm = 0.5F, .delayed = true}}) {
+  for (const Settings& settings :
+       {Settings{.clip_norm = 0.5F}, Settings{.precision = Precision::kBF16Masters},
+        Settings{.precision = Precision::kBF16Masters, .clip_norm = 0.5F, .delayed = true}}) {
     const TrainedRun one = train_ranks(settings, 1, 4);
     for (const int count : {2, 4}) {
       const TrainedRun several = train_ranks(settings, count, 4 / count);

@@ -49,8 +49,7 @@ class MpiRanks : public Ranks {
  public:
   static Result<std::unique_ptr<Ranks>> create(const OpenMpi& mpi) {
     int provided = 0;
-    SLUICE_RETURN_IF_ERROR(
-        check_code(mpi.init(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "starting MPI"));
+    SLUICE_RETURN_IF_ERROR(check_code(mpi.init(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "starting MPI"));
     std::unique_ptr<MpiRanks> ranks(new MpiRanks(mpi));
     if (provided < MPI_THREAD_MULTIPLE) {
       return Error{ErrorCode::kUnsupported, "this MPI cannot be called by several threads (MPI_THREAD_MULTIPLE)"};
@@ -99,9 +98,8 @@ class MpiRanks : public Ranks {
   Status share(std::span<std::byte> bytes) override {
     SLUICE_RETURN_IF_ERROR(check_size(static_cast<Bytes>(bytes.size())));
     if (rank_ == 0) sent_ += static_cast<Bytes>(bytes.size()) * (count_ - 1);
-    return check_code(
-        mpi_.share(bytes.data(), static_cast<int>(bytes.size()), mpi_.bytes, 0, channel(Channel::kStep)),
-        "sharing what the first rank has");
+    return check_code(mpi_.share(bytes.data(), static_cast<int>(bytes.size()), mpi_.bytes, 0, channel(Channel::kStep)),
+                      "sharing what the first rank has");
   }
 
  private:

@@ -67,7 +67,8 @@ class Accumulation {
     for (TensorId& id : op.inputs) id = id_of(id);
     for (TensorId& id : op.outputs) id = id_of(id);
     // Between this batch and the one before, every other rank has one.
-    if (op.kind == OpKind::kDropout) op.attributes.stream += static_cast<std::uint64_t>(batch_ * ranks_) * kStreamsApart;
+    if (op.kind == OpKind::kDropout)
+      op.attributes.stream += static_cast<std::uint64_t>(batch_ * ranks_) * kStreamsApart;
     if (op.kind == OpKind::kInput) {
       op.attributes.out_begin = batch_;
       op.attributes.out_end = batches_;

@@ -16,9 +16,8 @@ namespace sluice {
 namespace {
 
 Graph text_step() {
-  return build_training_model(
-             "gpt2_small",
-             {.batch = 1, .classes = 50, .sequence = 8, .width = 64, .depth = 1, .dropout = 0.1F})
+  return build_training_model("gpt2_small",
+                              {.batch = 1, .classes = 50, .sequence = 8, .width = 64, .depth = 1, .dropout = 0.1F})
       .value();
 }
 

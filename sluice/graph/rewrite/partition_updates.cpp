@@ -48,14 +48,14 @@ class Partition {
 
   void add_op(const Op& beside, OpKind kind, Phase phase, TensorId input, TensorId output, Attributes attributes = {}) {
     attributes.size = ranks_;
-    result_.add_op({.name = result_.tensor(kind == OpKind::kAllGather ? input : output).name + "." +
-                            std::string(to_string(kind)),
-                    .kind = kind,
-                    .attributes = std::move(attributes),
-                    .inputs = {input},
-                    .outputs = {output},
-                    .layer = beside.layer,
-                    .phase = phase});
+    result_.add_op(
+        {.name = result_.tensor(kind == OpKind::kAllGather ? input : output).name + "." + std::string(to_string(kind)),
+         .kind = kind,
+         .attributes = std::move(attributes),
+         .inputs = {input},
+         .outputs = {output},
+         .layer = beside.layer,
+         .phase = phase});
   }
 
   TensorId scattered(const Op& update) {

@@ -57,7 +57,8 @@ TEST(PartitionUpdates, WholeStateIsTheSame) {
   const auto kept = [](const Graph& graph) {
     std::vector<std::pair<std::string, Shape>> found;
     for (const Tensor& tensor : graph.tensors()) {
-      if (is_persistent(tensor.role)) found.emplace_back(tensor.name, tensor.whole.empty() ? tensor.shape : tensor.whole);
+      if (is_persistent(tensor.role))
+        found.emplace_back(tensor.name, tensor.whole.empty() ? tensor.shape : tensor.whole);
     }
     return found;
   };

@@ -51,6 +51,9 @@ std::vector<StateNode> groups_of(const Graph& graph) {
   }
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::kAccumulateGradient) groups[as_index(op.outputs[0])] = StateNode::kMoments;
+    if (op.kind == OpKind::kAllGather && groups[as_index(op.inputs[0])] == StateNode::kParameters) {
+      groups[as_index(op.outputs[0])] = StateNode::kParameters;
+    }
   }
   return groups;
 }
@@ -64,6 +67,9 @@ std::vector<bool> of_further_batches(const Graph& graph) {
   }
   return further;
 }
+
+// Between a parameter and the part of it that a rank updates: nothing that one of the two nodes below sends the other.
+bool is_of_parts(const Op& op) { return op.kind == OpKind::kOwnPart || op.kind == OpKind::kAllGather; }
 
 Bytes volume_of(const StateFlow& flow, const Assignment& assignment) {
   Bytes volume = 0;
@@ -105,11 +111,14 @@ StateFlow state_flow(const Graph& graph) {
   const std::vector<bool> further = of_further_batches(graph);
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     const StateNode group = groups[as_index(id)];
-    if (group != StateNode::kUpdate && !further[as_index(id)]) flow.bytes[index_of(group)] += graph.tensor(id).bytes;
+    const bool part_of_parameter = group == StateNode::kParameters && !is_persistent(graph.tensor(id).role);
+    if (group == StateNode::kUpdate || further[as_index(id)] || part_of_parameter) continue;
+    flow.bytes[index_of(group)] += graph.tensor(id).bytes;
   }
   // A tensor crosses once for each pass and direction, however many of its ops use it.
   std::set<std::tuple<TensorId, Phase, bool>> flows;
   for (const Op& op : graph.ops()) {
+    if (is_of_parts(op)) continue;
     for (const TensorId id : op.inputs) flows.emplace(id, op.phase, false);
     for (const TensorId id : op.outputs) flows.emplace(id, op.phase, true);
   }

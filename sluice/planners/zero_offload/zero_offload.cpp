@@ -12,7 +12,8 @@
 // back one tensor after the other, as they are updated. Where something reads a parameter again that a step has updated
 // (several losses), updates stay where the graph has them.
 //
-//   checkpoints=1    activations inside a layer are made again in the backward pass, as in figure 5.2
+//   checkpoints=7    activations inside segments of 7 layers are made again in the backward pass: as in figure 5.2, for
+//                    Transformers, of which seven layers of ours make one
 //
 // It needs a processor beside the main one that may use a slow tier in place. Parameters without a master (of norms, or
 // where all of a step is fp32) go to the host for their update, and come back.
@@ -41,8 +42,8 @@ namespace {
 
 const std::vector<PlannerSetting>& zero_offload_settings() {
   static const std::vector<PlannerSetting> all{
-      {"checkpoints", "1: activations inside a layer are made again in the backward pass, 0: they stay", 0, 0, 1,
-       true}};
+      {"checkpoints", "activations inside segments of so many layers are made again in the backward pass; 0: they stay",
+       0, 0, 1024, true}};
   return all;
 }
 
@@ -242,9 +243,9 @@ void describe_costs(const Graph& graph, const Host& host, Plan& plan) {
 Result<Plan> plan_zero_offload(const PlanRequest& request) {
   SLUICE_ASSIGN(const Host host, find_host(request.machine));
   const Graph& graph = request.graph;
-  const bool checkpoints = !request.settings.empty() && request.settings.front() != 0;
+  const double segment = request.settings.empty() ? 0 : request.settings.front();
   PlanRequest asked = request;
-  SLUICE_ASSIGN(std::vector<OpIndex> order, checkpoints ? schedule_with_checkpoints(graph, 1, "zero-offload")
+  SLUICE_ASSIGN(std::vector<OpIndex> order, segment > 0 ? schedule_with_checkpoints(graph, segment, "zero-offload")
                                                         : Result<std::vector<OpIndex>>(own_order(graph.op_count())));
   asked.schedule = updates_may_run_last(graph) ? updates_last(graph, std::move(order)) : std::move(order);
   asked.choices = choices_with(graph, host.processor, network_of(request.machine));

@@ -67,8 +67,9 @@ KernelPtr make_reduce_scatter(const KernelRequest& request, const dnnl::engine& 
   const std::int64_t count = request.attributes.size;
   const PartedBytes bytes = parted(whole, count);
   auto kernel = std::make_unique<LoopKernel>(
-      request, [=, dtype = whole.dtype, factor = request.attributes.alpha](Operands operands,
-                                                                           const StepContext& context) -> Status {
+      request,
+      [=, dtype = whole.dtype, factor = request.attributes.alpha](Operands operands,
+                                                                  const StepContext& context) -> Status {
         void* const received = operand<void>(operands, 2);
         SLUICE_RETURN_IF_ERROR(receive_parts(bytes, count, context.ranks, operands[0], received));
         const std::int64_t own = own_bytes(bytes, context.ranks) / bytes.element;
@@ -91,7 +92,8 @@ KernelPtr make_own_part(const KernelRequest& request, const dnnl::engine& /*engi
     const int rank = context.ranks == nullptr ? 0 : context.ranks->rank();
     const Bytes own = own_bytes(bytes, context.ranks);
     auto* const part = operand<std::byte>(operands, 1);
-    if (own > 0) std::memcpy(part, operand<const std::byte>(operands, 0) + rank * bytes.part, static_cast<std::size_t>(own));
+    if (own > 0)
+      std::memcpy(part, operand<const std::byte>(operands, 0) + rank * bytes.part, static_cast<std::size_t>(own));
     std::fill(part + own, part + bytes.part, std::byte{0});
     return Status{};
   });
