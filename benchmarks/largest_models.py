@@ -30,7 +30,7 @@ FULL = [("on the device", "fast-only", STREAMED, 1, 2048, 64),
 SMALL = [("on the device", "fast-only", STREAMED, 4, 256, 48),
          ("zero-offload", "zero-offload:checkpoints=14", HOST, 4, 256, 192),
          ("streamed, l2l", "l2l", STREAMED, 4, 256, 384),
-         ("streamed, joint", "joint", ["--slow", "file"], 4, 256, 384)]
+         ("streamed, joint", "joint", ["--slow", "file", "--planning-time", "20"], 4, 256, 384)]
 
 
 def parameters(width, depth, vocabulary, positions):

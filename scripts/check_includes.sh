@@ -22,6 +22,7 @@ readonly vendors=(
   '^(dnnl|oneapi/)        ^sluice/exec/backends/onednn/'
   '^(cuda|cudnn|cublas|curand|nccl)   ^sluice/exec/(backends/cuda|gpu)/'
   '^(liburing\.h|liburing/) ^sluice/exec/transfer/'
+  '^mpi\.h$               ^sluice/exec/ranks/'
   '^(numa|numaif)\.h       ^sluice/memory/'
   '^omp\.h                ^sluice/(exec|train)/|_test\.cpp$'
   '^CLI/                  ^tools/'
