@@ -14,6 +14,7 @@
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
+#include "sluice/report/tier_contents.hpp"
 #include "sluice/train/planning.hpp"
 #include "sluice/train/policy_run.hpp"
 
@@ -110,6 +111,10 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
     fields.emplace_back(fmt::format("{} arena", each.name), fmt::format("{}{}", format_bytes(plan.arena_bytes[tier]),
                                                                         each.emulated() ? " (emulated)" : ""));
   }
+  for (const TierContents& each : tier_contents(graph, plan)) {
+    fields.emplace_back(fmt::format("{} holds", each.tier == kFastTier ? "fast" : machine.tier(each.tier).name),
+                        describe_contents(each));
+  }
   const PlanTraffic traffic = plan_traffic(graph, plan);
   fields.emplace_back("migrations", fmt::format("{} a step: {} out, {} in", plan.migrations.size(),
                                                 format_bytes(traffic.out), format_bytes(traffic.in)));
@@ -179,6 +184,7 @@ nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, con
                           {"budgets", plan.budgets},
                           {"asked_budget_bytes", plan.raised_from.value_or(plan.budgets.at(0))},
                           {"arena_bytes", plan.arena_bytes},
+                          {"contents", contents_json(machine, tier_contents(graph, plan))},
                           {"fast_arena_bytes", fast_arena_bytes(plan)},
                           {"migrations", plan.migrations.size()},
                           {"ops_by_other_kernels", count_choices(plan).other_kernels},

@@ -11,6 +11,7 @@
 #include "sluice/profile/network_times.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/chrome_trace.hpp"
+#include "sluice/report/overlap.hpp"
 #include "sluice/report/replans.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
@@ -123,6 +124,14 @@ std::optional<Locality> last_locality(const StepLog& log, const Session& session
   return session.locality(log.last_step());
 }
 
+// Of the last step; nothing where there was none, or a policy moved what it liked.
+std::optional<Overlap> last_overlap(const StepLog& log, const Session& session, const Machine& machine) {
+  if (log.empty()) return std::nullopt;
+  const auto parts = session.breakdown(log.last_step());
+  if (!parts || log.last_step().ops.size() != session.program().compute.size()) return std::nullopt;
+  return overlap_of(machine, session.program(), log.last_step(), *parts);
+}
+
 // What a budget below Sentinel's lower bound did cost; nothing for one that is not.
 std::string below_bound_item(const StepLog& log, const Run& run) {
   if (log.empty() || !run.baseline || !bound_applies(run.plan)) return {};
@@ -131,10 +140,17 @@ std::string below_bound_item(const StepLog& log, const Run& run) {
   return why ? format_item(*why) : "";
 }
 
+// What is observed of the last step.
+struct LastStep {
+  std::optional<Locality> locality;
+  std::optional<Overlap> overlap;
+};
+
 void print_summary(const StepLog& log, const Run& run, const TrainSummary& summary, const TrainArguments& arguments,
-                   const std::optional<Locality>& locality) {
+                   const LastStep& last) {
   Fields fields = summary_fields(log, summary, run.plan.predicted_step_seconds);
-  if (locality) fields.emplace_back("locality", describe_locality(locality->step) + " (last step)");
+  if (last.locality) fields.emplace_back("locality", describe_locality(last.locality->step) + " (last step)");
+  if (last.overlap) fields.emplace_back("busy", describe_overlap(*last.overlap) + " (last step)");
   fields.emplace_back("peak resident", fmt::format("{} (fast arena {})", format_bytes(peak_resident_bytes()),
                                                    format_bytes(fast_arena_bytes(run.plan))));
   if (const Ranks* ranks = arguments.session.ranks) {
@@ -148,7 +164,7 @@ void print_summary(const StepLog& log, const Run& run, const TrainSummary& summa
 }
 
 Status write_outputs(const TrainArguments& arguments, const Run& run, const Session& session, const StepLog& log,
-                     const TrainSummary& summary, const std::optional<Locality>& locality) {
+                     const TrainSummary& summary, const LastStep& last) {
   SLUICE_RETURN_IF_ERROR(check_losses_written(log, arguments.losses));
   if (!arguments.trace.empty()) {
     SLUICE_RETURN_IF_ERROR(write_json_file(
@@ -167,7 +183,8 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const Sess
                          {"bytes_sent_a_step", bytes_to_ranks(run.workload.graph())},
                          {"bytes_sent", ranks->bytes_sent()}};
   }
-  if (locality) document["locality"] = locality_json(*locality);
+  if (last.locality) document["locality"] = locality_json(*last.locality);
+  if (last.overlap) document["overlap"] = overlap_json(*last.overlap);
   if (run.trials) document["trials"] = trials_json(*run.trials);
   if (run.replans) document["replans"] = replans_json(run.machine, *run.replans);
   return write_json_file(arguments.json, document);
@@ -205,9 +222,9 @@ Result<int> train(const TrainArguments& arguments) {
   if (!arguments.export_onnx.empty()) {
     SLUICE_RETURN_IF_ERROR(write_onnx_workload(run.workload.options, arguments.export_onnx, session->parameters()));
   }
-  const std::optional<Locality> locality = last_locality(log, *session);
-  print_summary(log, run, summary, arguments, locality);
-  SLUICE_RETURN_IF_ERROR(write_outputs(arguments, run, *session, log, summary, locality));
+  const LastStep last{last_locality(log, *session), last_overlap(log, *session, run.machine)};
+  print_summary(log, run, summary, arguments, last);
+  SLUICE_RETURN_IF_ERROR(write_outputs(arguments, run, *session, log, summary, last));
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;
 }
 

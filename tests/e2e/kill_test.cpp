@@ -17,12 +17,39 @@ constexpr unsigned kKillSeed = 20;
 
 // What ZeRO-Offload's users run: masters, clipping, a delayed update in flight, the optimizer on the host.
 std::vector<std::string> training(const std::string& checkpoint, const std::string& json, std::int64_t steps) {
-  return {"train",        "gpt2_small",     "--batch",      "2",   "--sequence",      "32",
-          "--classes",    "200",            "--width",      "64",  "--depth",         "2",
-          "--optimizer",  "adamw",          "--clip-norm",  "1",   "--precision",     "bf16-masters",
-          "--accumulate", "2",              "--planner",    "fast-only",              "--delay-updates",
-          "--threads",    "1",              "--steps",      std::to_string(steps),    "--checkpoint",
-          checkpoint,     "--checkpoint-every", "1",        "--json", json};
+  return {"train",
+          "gpt2_small",
+          "--batch",
+          "2",
+          "--sequence",
+          "32",
+          "--classes",
+          "200",
+          "--width",
+          "64",
+          "--depth",
+          "2",
+          "--optimizer",
+          "adamw",
+          "--clip-norm",
+          "1",
+          "--precision",
+          "bf16-masters",
+          "--accumulate",
+          "2",
+          "--planner",
+          "fast-only",
+          "--delay-updates",
+          "--threads",
+          "1",
+          "--steps",
+          std::to_string(steps),
+          "--checkpoint",
+          checkpoint,
+          "--checkpoint-every",
+          "1",
+          "--json",
+          json};
 }
 
 std::string hash_in(const std::string& json) { return read_json_file(json).value()["parameter_hash"]; }

@@ -33,6 +33,7 @@ class Partition {
     Tensor& tensor = result_.tensor(id);
     if (!tensor.whole.empty()) return;
     tensor.whole = std::exchange(tensor.shape, part_shape(id));
+    tensor.bytes = element_count(tensor.shape) * size_of(tensor.dtype);
   }
 
   TensorId add_part(TensorId whole) {

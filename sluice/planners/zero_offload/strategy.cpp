@@ -115,14 +115,16 @@ StateFlow state_flow(const Graph& graph) {
     if (group == StateNode::kUpdate || further[as_index(id)] || part_of_parameter) continue;
     flow.bytes[index_of(group)] += graph.tensor(id).bytes;
   }
-  // A tensor crosses once for each pass and direction, however many of its ops use it.
-  std::set<std::tuple<TensorId, Phase, bool>> flows;
+  // A tensor crosses once for each batch, pass and direction, however many of its ops use it.
+  std::set<std::tuple<TensorId, int, Phase, bool>> flows;
+  int batch = 0;
   for (const Op& op : graph.ops()) {
+    batch += op.kind == OpKind::kInput ? 1 : 0;
     if (is_of_parts(op)) continue;
-    for (const TensorId id : op.inputs) flows.emplace(id, op.phase, false);
-    for (const TensorId id : op.outputs) flows.emplace(id, op.phase, true);
+    for (const TensorId id : op.inputs) flows.emplace(id, batch, op.phase, false);
+    for (const TensorId id : op.outputs) flows.emplace(id, batch, op.phase, true);
   }
-  for (const auto& [id, phase, written] : flows) {
+  for (const auto& [id, in_batch, phase, written] : flows) {
     const StateNode group = groups[as_index(id)];
     const bool summed_there = group == StateNode::kGradients && phase != Phase::kUpdate && !written;
     if (group == StateNode::kUpdate || summed_there) continue;

@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // Of `depth` products a layer.
-Graph network(Precision precision, Optimizer optimizer, int depth = 1, std::int64_t batch = 4) {
+Graph network(Precision precision, const OptimizerOptions& optimizer, int depth = 1, std::int64_t batch = 4) {
   GraphBuilder builder("net");
   builder.begin_layer("input");
   TensorId x = builder.input(batch, 64, 1, 1, 32);
@@ -29,7 +29,10 @@ Graph network(Precision precision, Optimizer optimizer, int depth = 1, std::int6
   }
   builder.begin_layer("head");
   builder.softmax_cross_entropy(builder.dense(x, 32, false));
-  return prepare_training_graph(std::move(builder.finish()).value(), {.optimizer = optimizer}, precision);
+  return prepare_training_graph(std::move(builder.finish()).value(), optimizer, precision);
+}
+Graph network(Precision precision, Optimizer optimizer, int depth = 1, std::int64_t batch = 4) {
+  return network(precision, OptimizerOptions{.optimizer = optimizer}, depth, batch);
 }
 
 constexpr Bytes kElements = 3 * 64 * 64 + 32 * 64;  // "M"
@@ -61,6 +64,25 @@ TEST(OffloadStrategies, SendLessWhereOnlyGradientsLeaveInFp32) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(on_host(rows.back()), std::vector{StateNode::kGradients});
   EXPECT_EQ(rows.back().volume, 8 * kElements);
+}
+
+// Gradients leave for each of k batches, parameters come back once.
+TEST(OffloadStrategies, SendGradientsOfEveryBatch) {
+  const Graph graph =
+      network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .accumulate = 3});
+  const auto rows = offload_strategies(state_flow(graph));
+  EXPECT_EQ(rows.front().device_bytes, 20 * kElements) << "with sums in fp32";
+  EXPECT_EQ(rows.back().device_bytes, 2 * kElements) << "parameters alone";
+  EXPECT_EQ(rows.back().volume, 2 * (3 + 1) * kElements);
+}
+
+// The whole parameters stay; of gradients, and of what the optimizer keeps, a rank has its part.
+TEST(OffloadStrategies, SendARanksPartAlone) {
+  const Graph graph = network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .ranks = 4});
+  const auto rows = offload_strategies(state_flow(graph));
+  EXPECT_EQ(rows.front().device_bytes, (2 + 14 / 4.0) * kElements);
+  EXPECT_EQ(rows.back().device_bytes, 2 * kElements);
+  EXPECT_EQ(rows.back().volume, kElements) << "a quarter of 4";
 }
 
 struct Problem {
@@ -119,6 +141,27 @@ TEST(ZeroOffload, SaysWhatAParameterTakesOfHostAndLink) {
   const double held = std::stod(config_of(plan, "host_bytes_per_parameter"));
   EXPECT_GE(held, 14) << "gradient, master and moments";
   EXPECT_LE(held, 16.01) << "and the new parameter until it has left";
+}
+
+TEST(ZeroOffload, AddsUpGradientsOfSeveralBatchesOnTheHost) {
+  const Problem problem(
+      network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .accumulate = 3}));
+  const Result<Plan> plan = problem.plan(kGiB);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(config_of(*plan, "link_bytes_per_parameter"), "8.00");
+  EXPECT_LE(std::stod(config_of(*plan, "host_bytes_per_parameter")), 20.01) << "no more gradients than one batch's";
+}
+
+TEST(ZeroOffload, GivesTheHostARanksPart) {
+  for (const Precision precision : {Precision::kF32, Precision::kBF16Masters}) {
+    const Problem problem(
+        network(precision, OptimizerOptions{.optimizer = Optimizer::kAdam, .clip_norm = 1, .ranks = 4}));
+    const Result<Plan> plan = problem.plan(kGiB);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    Bytes moved = 0;
+    for (const Migration& each : plan->migrations) moved += problem.graph.tensor(each.tensor).bytes;
+    EXPECT_EQ(moved, (precision == Precision::kF32 ? 12 : 4) * kElements / 4);
+  }
 }
 
 // Else whoever had a parameter's room meanwhile would hold up its return.

@@ -1,0 +1,59 @@
+#include "sluice/report/overlap.hpp"
+
+#include <fmt/format.h>
+
+#include "sluice/base/as_index.hpp"
+
+namespace sluice {
+namespace {
+
+std::string processor_name(const Machine& machine, std::size_t processor) {
+  return machine.processors.empty() ? "compute" : machine.processors.at(processor).name;
+}
+
+std::string link_name(const Machine& machine, const Link& link) {
+  return fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name);
+}
+
+}  // namespace
+
+Overlap overlap_of(const Machine& machine, const Program& program, const StepTimes& times, const TimeBreakdown& parts) {
+  Overlap overlap{.step = times.step_seconds,
+                  .transfer_wait = parts.exposed_transfer,
+                  .processor_wait = parts.processor_wait};
+  const std::vector<std::vector<OpIndex>> processors = compute_lanes(program);
+  for (std::size_t processor = 0; processor < processors.size(); ++processor) {
+    BusyLane lane{processor_name(machine, processor)};
+    for (const OpIndex op : processors[processor]) lane.seconds += times.ops[as_index(op)].end - times.ops[as_index(op)].begin;
+    overlap.lanes.push_back(std::move(lane));
+  }
+  for (std::size_t link = 0; link < program.lanes.size(); ++link) {
+    if (program.lanes[link].empty()) continue;
+    BusyLane lane{link_name(machine, machine.links.at(link))};
+    for (const TransferIndex each : program.lanes[link]) {
+      lane.seconds += times.transfers[as_index(each)].end - times.transfers[as_index(each)].begin;
+    }
+    overlap.lanes.push_back(std::move(lane));
+  }
+  return overlap;
+}
+
+std::string describe_overlap(const Overlap& overlap) {
+  const auto share = [&](Seconds seconds) { return 100 * seconds / overlap.step; };
+  std::string text;
+  for (const BusyLane& lane : overlap.lanes) {
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", lane.name, share(lane.seconds));
+  }
+  return fmt::format("{}; {} waits {:.0f} % for transfers, {:.0f} % for other processors", text,
+                     overlap.lanes.front().name, share(overlap.transfer_wait), share(overlap.processor_wait));
+}
+
+nlohmann::json overlap_json(const Overlap& overlap) {
+  nlohmann::json lanes;
+  for (const BusyLane& lane : overlap.lanes) lanes[lane.name] = lane.seconds * 1e3;
+  return {{"busy_ms", lanes},
+          {"transfer_wait_ms", overlap.transfer_wait * 1e3},
+          {"processor_wait_ms", overlap.processor_wait * 1e3}};
+}
+
+}  // namespace sluice
