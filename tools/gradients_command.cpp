@@ -23,10 +23,10 @@ Result<int> run_gradients(GradientsArguments arguments) {
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(threads));
   const OptimizerOptions& optimizer = options.optimizer;
-  if (options.precision == Precision::kBF16Masters || optimizer.delayed || optimizer.accumulate > 1) {
+  if (options.precision == Precision::kBF16Masters || optimizer.delayed || batches_a_step(optimizer) > 1) {
     return bad_input(
-        "gradients are those of one batch in fp32: leave out --delay-updates, --accumulate and --precision "
-        "bf16-masters");
+        "gradients are those of one batch in fp32: leave out --delay-updates, --accumulate, --ranks and "
+        "--precision bf16-masters");
   }
   SLUICE_ASSIGN(Workload workload, build_workload(options));
   print_notes(workload.notes);

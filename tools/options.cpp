@@ -336,10 +336,6 @@ Status add_network(const MachineArguments& arguments, Prepared& prepared) {
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 // On a machine whose tiers are as large as anybody asks.
 Status estimate(const MachineArguments& arguments, Prepared& prepared) {
   constexpr Bytes kAnySize = Bytes{1} << 50;
@@ -361,6 +357,9 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
                          const ProfileArguments& profile) {
   SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, arguments));
   Prepared prepared{std::move(model), {}, {}};
+  if (profile.estimate && !(profile.times.empty() && profile.accesses.empty())) {
+    return bad_input("--estimate guesses op times: leave out --profile and --accesses");
+  }
   if (profile.estimate) {
     SLUICE_RETURN_IF_ERROR(estimate(arguments, prepared));
     return prepared;

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "sluice/exec/ranks/mpi_ranks.hpp"
+#include "sluice/base/hash.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/profile/network_times.hpp"
 
@@ -23,6 +23,17 @@ Status check_options(const TrainArguments& arguments) {
   return {};
 }
 
+// Of all that ranks must agree on to make the same calls and train the same parameters.
+std::string fingerprint_of_work(const TrainArguments& arguments, const Workload& workload) {
+  Hasher hasher;
+  hasher.add(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", workload.graph().fingerprint(),
+                         arguments.session.seed, arguments.session.data, arguments.learning_rate.value_or(0),
+                         arguments.schedule, arguments.steps, arguments.checkpoint, arguments.checkpoint_every,
+                         arguments.resume.empty(), arguments.validate_every.value_or(-1), arguments.validation_batches,
+                         arguments.no_validation, describe_settings(workload.options)));
+  return hasher.hex();
+}
+
 // What is printed and written is the first rank's. All write checkpoints together.
 void be_silent(TrainArguments& arguments) {
   for (std::string* file : {&arguments.json, &arguments.losses, &arguments.trace, &arguments.save_plan}) file->clear();
@@ -31,32 +42,42 @@ void be_silent(TrainArguments& arguments) {
 
 }  // namespace
 
-Result<std::unique_ptr<Ranks>> join_ranks(TrainArguments& arguments) {
+Status settle_ranks(Ranks* ranks, TrainArguments& arguments) {
   int& asked = arguments.workload.update.ranks;
-  SLUICE_ASSIGN(std::unique_ptr<Ranks> ranks, open_mpi_ranks());
   const int started = ranks == nullptr ? 1 : ranks->count();
   if (asked != 1 && asked != started) {
     return bad_input(fmt::format("--ranks {}: {} process{} started together; run mpirun -n {} sluice train ...", asked,
                                  started, started == 1 ? " was" : "es were", asked));
   }
   asked = started;
-  if (ranks == nullptr) return ranks;
+  if (ranks == nullptr) return {};
   SLUICE_RETURN_IF_ERROR(check_options(arguments));
   arguments.trials = 0;
   arguments.no_replan = true;  // plans must be the same
+  arguments.session.ranks = ranks;
   if (ranks->rank() != 0) be_silent(arguments);
-  return ranks;
+  return {};
 }
 
-Status check_same_work(Ranks& ranks, const Workload& workload) {
-  const std::string own = workload.graph().fingerprint();
+Status check_same_work(Ranks& ranks, const TrainArguments& arguments, const Workload& workload) {
+  const std::string own = fingerprint_of_work(arguments, workload);
   std::string first = own;
   SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(first))));
   if (first == own) return {};
   return Error{ErrorCode::kMismatch,
                fmt::format("rank {} was started with other settings than rank 0: all take the same model, batch, "
-                           "optimizer and threads",
+                           "optimizer, learning rate, data, seed, threads, steps, checkpoints and validations",
                            ranks.rank())};
+}
+
+Status check_same_step(Ranks& ranks, std::int64_t first_step) {
+  std::int64_t first = first_step;
+  SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(&first, 1))));
+  if (first == first_step) return {};
+  return Error{ErrorCode::kMismatch,
+               fmt::format("rank {} goes on from step {} and rank 0 from step {}: --resume must name the same file for "
+                           "all of them",
+                           ranks.rank(), first_step, first)};
 }
 
 Status share_plan(Ranks& ranks, const Graph& graph, Plan& plan) {
@@ -73,7 +94,7 @@ Result<bool> any_rank(Ranks* ranks, bool says) {
   if (ranks == nullptr) return says;
   std::vector<std::byte> all(static_cast<std::size_t>(ranks->count()));
   const std::byte own{says};
-  SLUICE_RETURN_IF_ERROR(ranks->gather(Channel::kStep, std::span(&own, 1), 1, all));
+  SLUICE_RETURN_IF_ERROR(ranks->gather(Channel::kBetweenSteps, std::span(&own, 1), 1, all));
   return std::ranges::any_of(all, [](std::byte each) { return each != std::byte{0}; });
 }
 

@@ -60,7 +60,7 @@ Status plan_together(const TrainArguments& arguments, Ranks& ranks, Run& run) {
   } else {
     SLUICE_ASSIGN(static_cast<ModelOnMachine&>(run), build_model(arguments.workload, arguments.machine));
   }
-  SLUICE_RETURN_IF_ERROR(check_same_work(ranks, run.workload));
+  SLUICE_RETURN_IF_ERROR(check_same_work(ranks, arguments, run.workload));
   SLUICE_RETURN_IF_ERROR(share_plan(ranks, run.workload.graph(), run.plan));
   return check_plan(run.workload.graph(), run.machine, run.plan);
 }
@@ -213,6 +213,8 @@ Result<int> train(const TrainArguments& arguments) {
   std::int64_t first_step = 0;
   if (!arguments.resume.empty()) {
     SLUICE_ASSIGN(first_step, session->load_checkpoint(arguments.resume));
+    if (arguments.session.ranks != nullptr)
+      SLUICE_RETURN_IF_ERROR(check_same_step(*arguments.session.ranks, first_step));
   }
   SLUICE_ASSIGN(const TrainingOptions options, arguments.loop_options(first_step));
   StepLog log(arguments.losses, !arguments.trace.empty(), options.first_step, options.end_step);
@@ -228,12 +230,16 @@ Result<int> train(const TrainArguments& arguments) {
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;
 }
 
+Result<int> settle_and_train(Ranks* ranks, TrainArguments& arguments) {
+  SLUICE_RETURN_IF_ERROR(arguments.check());
+  SLUICE_RETURN_IF_ERROR(settle_ranks(ranks, arguments));
+  return train(arguments);
+}
+
 // A rank that fails ends the others, which would wait for it.
 Result<int> run_train(TrainArguments arguments) {
-  SLUICE_RETURN_IF_ERROR(arguments.check());
-  SLUICE_ASSIGN(const std::unique_ptr<Ranks> ranks, join_ranks(arguments));
-  arguments.session.ranks = ranks.get();
-  Result<int> done = train(arguments);
+  SLUICE_ASSIGN(const std::unique_ptr<Ranks> ranks, open_mpi_ranks());
+  Result<int> done = settle_and_train(ranks.get(), arguments);
   if (done.ok() || ranks == nullptr) return done;
   fmt::print(stderr, "sluice: rank {} of {}: {}\n", ranks->rank(), ranks->count(), done.error().message);
   end_all_ranks(exit_code_of(done.error().code));

@@ -13,10 +13,12 @@ constexpr float kLearningRateOfProfile = 1e-3F;  // small, so that a model witho
 
 // In a workload of its own: the caller's goes on as if nothing had been trained.
 Result<std::vector<Bytes>> count_encoded_bytes(const Workload& workload, const Machine& machine, const Profile& profile,
-                                               const FastBudget& fast, const SessionOptions& options) {
+                                               const FastBudget& fast, SessionOptions options) {
   SLUICE_ASSIGN(Workload trained, build_workload(workload.options));
   const std::string_view planner = fast.size ? std::string_view("on-demand") : kBaselinePlanner;
   SLUICE_ASSIGN(const Plan plan, plan_workload(trained, machine, profile, planner, {fast.size, true, true}));
+  options.ranks = nullptr;
+  options.alone = true;
   SLUICE_ASSIGN(const auto session, Session::create(trained, machine, plan, options));
   EncodingRecorder recorder(trained.graph());
   for (std::int64_t step = 0; step < kEncodingSteps; ++step) {

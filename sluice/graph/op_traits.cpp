@@ -82,7 +82,7 @@ constexpr std::array kTable = std::to_array<OpTraits>({
   {kSgdUpdate,                      "sgd_update",                       kNone,   "",         "c>c",   "f>f",        kUpdate, kDear},
   {kAdamUpdate,                     "adam_update",                      kNone,   "",         "c>c",   "f>f",        kUpdate, kDear},
   {kSquaredSum,                     "squared_sum",                      kNone,   "",         "",      "=>f",        kPure,   kDear},
-  {kClipFactor,                     "clip_factor",                      kNone,   "",         "",      "f>f",        kPure,   kDear},
+  {kClipFactor,                     "clip_factor",                      kNone,   "",         "",      "f>f",        kGiven,  kDear},
   {kDelayGradient,                  "delay_gradient",                   kNone,   "",         "",      "=>=f",       kPure,   kDear},
   {kAccumulateGradient,             "accumulate_gradient",              kX,      "",         "",      "=f>f",       kPure,   kDear},
   {kReduceScatter,                  "reduce_scatter",                   kNone,   "",         "",      "=>=",        kGiven,  kDear},

@@ -18,13 +18,13 @@ std::string link_name(const Machine& machine, const Link& link) {
 }  // namespace
 
 Overlap overlap_of(const Machine& machine, const Program& program, const StepTimes& times, const TimeBreakdown& parts) {
-  Overlap overlap{.step = times.step_seconds,
-                  .transfer_wait = parts.exposed_transfer,
-                  .processor_wait = parts.processor_wait};
+  Overlap overlap{
+      .step = times.step_seconds, .transfer_wait = parts.exposed_transfer, .processor_wait = parts.processor_wait};
   const std::vector<std::vector<OpIndex>> processors = compute_lanes(program);
   for (std::size_t processor = 0; processor < processors.size(); ++processor) {
     BusyLane lane{processor_name(machine, processor)};
-    for (const OpIndex op : processors[processor]) lane.seconds += times.ops[as_index(op)].end - times.ops[as_index(op)].begin;
+    for (const OpIndex op : processors[processor])
+      lane.seconds += times.ops[as_index(op)].end - times.ops[as_index(op)].begin;
     overlap.lanes.push_back(std::move(lane));
   }
   for (std::size_t link = 0; link < program.lanes.size(); ++link) {

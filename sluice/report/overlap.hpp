@@ -14,19 +14,18 @@
 namespace sluice {
 
 struct BusyLane {
-  std::string name;    // "device", "dram -> pcie3"
+  std::string name;     // "device", "dram -> pcie3"
   Seconds seconds = 0;  // of the step
 };
 
 struct Overlap {
   Seconds step = 0;
-  std::vector<BusyLane> lanes;   // processors, then links that carried anything
-  Seconds transfer_wait = 0;     // of the main processor
+  std::vector<BusyLane> lanes;  // processors, then links that carried anything
+  Seconds transfer_wait = 0;    // of the main processor
   Seconds processor_wait = 0;
 };
 
-Overlap overlap_of(const Machine& machine, const Program& program, const StepTimes& times,
-                   const TimeBreakdown& parts);
+Overlap overlap_of(const Machine& machine, const Program& program, const StepTimes& times, const TimeBreakdown& parts);
 
 // "device 81 %, host 35 %, dram -> pcie3 12 % of the step; device waits 4 % for transfers, 9 % for other processors"
 std::string describe_overlap(const Overlap& overlap);

@@ -25,7 +25,8 @@ struct ContentsProblem {
     profile.op_seconds.assign(graph.ops().size(), 1e-4);
   }
   Plan plan(std::string_view planner, Bytes fast) const {
-    return make_plan(planner, {.graph = graph, .profile = profile, .machine = machine, .budgets = {fast, kGiB}}).value();
+    return make_plan(planner, {.graph = graph, .profile = profile, .machine = machine, .budgets = {fast, kGiB}})
+        .value();
   }
 };
 
@@ -59,7 +60,8 @@ TEST(TierContents, SayWhatHasLeft) {
   const Plan plan = problem.plan("on-demand", kMiB);
   const auto contents = tier_contents(problem.graph, plan);
   ASSERT_EQ(contents.size(), 2U);
-  for (const TierContents& each : contents) EXPECT_LE(each.bytes, plan.arena_bytes[static_cast<std::size_t>(each.tier)]);
+  for (const TierContents& each : contents)
+    EXPECT_LE(each.bytes, plan.arena_bytes[static_cast<std::size_t>(each.tier)]);
   const nlohmann::json document = contents_json(problem.machine, contents);
   EXPECT_EQ(document[1]["tier"], "pcie3");
   EXPECT_EQ(document[1]["bytes"], contents[1].bytes);

@@ -40,11 +40,12 @@ class ThreadRanks {
     int rank() const override { return rank_; }
     Bytes bytes_sent() const override { return sent_; }
 
-    Status exchange(std::span<const std::byte> parts, Bytes part_bytes, std::span<std::byte> received) override {
+    Status exchange(Channel channel, std::span<const std::byte> parts, Bytes part_bytes,
+                    std::span<std::byte> received) override {
       const auto total = static_cast<Bytes>(parts.size());
       const Bytes own = bytes_of_part(total, part_bytes, rank_);
       sent_ += total - own;
-      return meet(Channel::kStep, parts, [&](std::size_t from, std::span<const std::byte> its) {
+      return meet(channel, parts, [&](std::size_t from, std::span<const std::byte> its) {
         if (own > 0) copy(its, part_bytes * rank_, own, received, own * static_cast<Bytes>(from));
       });
     }
@@ -58,7 +59,7 @@ class ThreadRanks {
     }
 
     Status share(std::span<std::byte> bytes) override {
-      return meet(Channel::kStep, bytes, [&](std::size_t from, std::span<const std::byte> its) {
+      return meet(Channel::kBetweenSteps, bytes, [&](std::size_t from, std::span<const std::byte> its) {
         if (from == 0 && rank_ != 0) std::ranges::copy(its, bytes.begin());
       });
     }

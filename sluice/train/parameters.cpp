@@ -84,7 +84,8 @@ std::vector<TensorId> persistent_tensors(const Graph& graph) {
 const Shape& whole_shape(const Tensor& tensor) { return tensor.whole.empty() ? tensor.shape : tensor.whole; }
 
 std::span<float> ParameterAccess::stage(TensorId tensor) {
-  plain_.resize(static_cast<std::size_t>(element_count(whole_shape(graph().tensor(tensor)))));
+  const Tensor& staged = graph().tensor(tensor);
+  plain_.resize(static_cast<std::size_t>(element_count(divided(tensor) ? staged.whole : staged.shape)));
   return plain_;
 }
 
@@ -110,7 +111,7 @@ Result<std::span<const float>> ParameterAccess::read(TensorId tensor) {
   const std::span<float> part = own_part(tensor);
   compiled_.to_plain(tensor, stored_.data(), part);
   const std::size_t own = std::min(part.size(), plain_.size() - own_begin(tensor));
-  SLUICE_RETURN_IF_ERROR(ranks_->gather(Channel::kStep, std::as_bytes(part.first(own)),
+  SLUICE_RETURN_IF_ERROR(ranks_->gather(Channel::kBetweenSteps, std::as_bytes(part.first(own)),
                                         static_cast<Bytes>(part.size_bytes()),
                                         std::as_writable_bytes(std::span(plain_))));
   return std::span<const float>(plain_);

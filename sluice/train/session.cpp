@@ -46,7 +46,7 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machi
   std::unique_ptr<Session> session(new Session(workload, machine, plan, options));
   SLUICE_ASSIGN(session->data_, open_data_source(options.data, input_tensors(graph), options.seed));
   const int ranks = options.ranks == nullptr ? 1 : options.ranks->count();
-  if (ranks != workload.options.optimizer.ranks) {
+  if (ranks != workload.options.optimizer.ranks && !options.alone) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("a step of {} ranks runs under mpirun -n {} sluice train",
                              workload.options.optimizer.ranks, workload.options.optimizer.ranks)};
@@ -134,8 +134,8 @@ Result<StepOutcome> Session::run_step(std::int64_t step, float learning_rate) {
 Result<float> Session::mean_over_ranks(float loss) const {
   if (options_.ranks == nullptr) return loss;
   std::vector<float> losses(static_cast<std::size_t>(options_.ranks->count()));
-  SLUICE_RETURN_IF_ERROR(options_.ranks->gather(Channel::kStep, std::as_bytes(std::span(&loss, 1)), sizeof(loss),
-                                                std::as_writable_bytes(std::span(losses))));
+  SLUICE_RETURN_IF_ERROR(options_.ranks->gather(Channel::kBetweenSteps, std::as_bytes(std::span(&loss, 1)),
+                                                sizeof(loss), std::as_writable_bytes(std::span(losses))));
   return std::accumulate(losses.begin(), losses.end(), 0.0F) / static_cast<float>(losses.size());
 }
 

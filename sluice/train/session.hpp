@@ -32,6 +32,7 @@ struct SessionOptions {
   bool validate = false;  // validate() will be called: the split is opened at once, so that faults show early
   // Of a workload that has several: each has a session, and all make the same calls. Outlives it.
   Ranks* ranks = nullptr;
+  bool alone = false;  // of a workload for several, to measure: what others send is taken to be like its own
 };
 
 class Session : public Training {

@@ -96,7 +96,8 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
   const Graph logical =
       prepare_training_graph(workload.forward, options.optimizer, workload.options.precision, options.finer_slices);
   SLUICE_RETURN_IF_ERROR(check_updates_waited(logical, options.optimizer));
-  workload.logical_fingerprint = fingerprint_for_one_batch(workload);
+  workload.logical_fingerprint =
+      batches_a_step(options.optimizer) == 1 ? logical.fingerprint() : fingerprint_for_one_batch(workload);
   if (options.optimizer.delayed) workload.undelayed = undelayed_run(workload);
   std::vector<ProcessorKernels> processors{{options.threads, options.backend}};
   processors.insert(processors.end(), options.other_processors.begin(), options.other_processors.end());

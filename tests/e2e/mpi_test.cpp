@@ -94,11 +94,17 @@ TEST_F(Mpi, ZeroOffloadGivesEachRanksPartToItsHost) {
 }
 
 TEST_F(Mpi, OtherSettingsOnOneRankEndAll) {
-  const Ended ended = run_shell("timeout 300 mpirun --oversubscribe -n 1 " SLUICE_COMMAND + kTraining +
-                                " --steps 2 : -n 1 " SLUICE_COMMAND + kTraining + " --weight-decay 0.5 --steps 2");
-  EXPECT_NE(ended.exit_code, 0);
-  EXPECT_NE(ended.exit_code, 124) << "nobody waits for ever";
-  EXPECT_THAT(ended.output, HasSubstr("started with other settings than rank 0"));
+  const auto refusal = [](const std::string& other) {
+    const Ended ended = run_shell("timeout 300 mpirun --oversubscribe -n 1 " SLUICE_COMMAND + kTraining +
+                                  " --steps 2 : -n 1 " SLUICE_COMMAND + kTraining + other);
+    EXPECT_NE(ended.exit_code, 0) << other;
+    EXPECT_NE(ended.exit_code, 124) << other << ": nobody waits for ever";
+    return ended.output;
+  };
+  for (const char* other : {" --weight-decay 0.5 --steps 2", " --steps 3", " --steps 2 --seed 5"}) {
+    EXPECT_THAT(refusal(other), HasSubstr("started with other settings than rank 0")) << other;
+  }
+  EXPECT_THAT(refusal(" --steps 2 --ranks 3"), HasSubstr("2 processes were started together"));
 }
 
 TEST_F(Mpi, ARankWithoutADiskEndsAll) {

@@ -2,7 +2,7 @@
 //
 // Every rank makes the same calls in the same order on a channel, and each call waits for all of them. Channels are apart:
 // calls on two of them may run at once, on two threads. Results depend on what the ranks say alone, never on who is first.
-// Errors: a rank that is gone or does not go on (kIo); the group is then over.
+// A rank that dies or fails ends the processes of all others; an error here is one of this rank's own.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,10 @@
 
 namespace sluice {
 
-enum class Channel { kStep, kClipping };  // of the main processor's ops and between steps; of the norm of gradients
-inline constexpr std::size_t kChannels = 2;
+// One for each kind of op that waits for other ranks, as ops of different kinds may run on different processors; and one for
+// what is said between steps.
+enum class Channel { kReduceScatter, kAllGather, kClipFactor, kBetweenSteps };
+inline constexpr std::size_t kChannels = 4;
 
 class Ranks {
  public:
@@ -25,7 +27,8 @@ class Ranks {
 
   // `parts` is cut into count() parts of `part_bytes`, the last ones shorter or empty: part k goes to rank k. `received`
   // gets what each rank has for this one, in their order: count() times its own part's bytes.
-  virtual Status exchange(std::span<const std::byte> parts, Bytes part_bytes, std::span<std::byte> received) = 0;
+  virtual Status exchange(Channel channel, std::span<const std::byte> parts, Bytes part_bytes,
+                          std::span<std::byte> received) = 0;
 
   // `all` is cut likewise, and becomes what the ranks have as their parts; this rank's is `part`.
   virtual Status gather(Channel channel, std::span<const std::byte> part, Bytes part_bytes,

@@ -37,7 +37,7 @@ Parts parts_of(Bytes total, Bytes part_bytes, int count) {
 
 Status check_code(int code, const char* what) {
   if (code == MPI_SUCCESS) return {};
-  return Error{ErrorCode::kIo, fmt::format("{} failed (MPI's code {}): another rank may be gone", what, code)};
+  return Error{ErrorCode::kIo, fmt::format("{} failed (MPI's code {})", what, code)};
 }
 
 int ranks_started() {
@@ -73,7 +73,8 @@ class MpiRanks : public Ranks {
   int rank() const override { return rank_; }
   Bytes bytes_sent() const override { return sent_; }
 
-  Status exchange(std::span<const std::byte> parts, Bytes part_bytes, std::span<std::byte> received) override {
+  Status exchange(Channel on, std::span<const std::byte> parts, Bytes part_bytes,
+                  std::span<std::byte> received) override {
     const auto total = static_cast<Bytes>(parts.size());
     SLUICE_RETURN_IF_ERROR(check_size(std::max(total, static_cast<Bytes>(received.size()))));
     const Parts out = parts_of(total, part_bytes, count_);
@@ -81,7 +82,7 @@ class MpiRanks : public Ranks {
     const Parts in = parts_of(own * count_, own, count_);
     sent_ += total - own;
     return check_code(mpi_.exchange(parts.data(), out.counts.data(), out.places.data(), mpi_.bytes, received.data(),
-                                    in.counts.data(), in.places.data(), mpi_.bytes, channel(Channel::kStep)),
+                                    in.counts.data(), in.places.data(), mpi_.bytes, channel(on)),
                       "exchanging parts of gradients");
   }
 
@@ -98,8 +99,9 @@ class MpiRanks : public Ranks {
   Status share(std::span<std::byte> bytes) override {
     SLUICE_RETURN_IF_ERROR(check_size(static_cast<Bytes>(bytes.size())));
     if (rank_ == 0) sent_ += static_cast<Bytes>(bytes.size()) * (count_ - 1);
-    return check_code(mpi_.share(bytes.data(), static_cast<int>(bytes.size()), mpi_.bytes, 0, channel(Channel::kStep)),
-                      "sharing what the first rank has");
+    return check_code(
+        mpi_.share(bytes.data(), static_cast<int>(bytes.size()), mpi_.bytes, 0, channel(Channel::kBetweenSteps)),
+        "sharing what the first rank has");
   }
 
  private:
@@ -113,8 +115,6 @@ class MpiRanks : public Ranks {
 };
 
 }  // namespace
-
-bool under_mpi_launcher() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
 
 Result<std::unique_ptr<Ranks>> open_mpi_ranks() {
   if (ranks_started() <= 1) return std::unique_ptr<Ranks>();

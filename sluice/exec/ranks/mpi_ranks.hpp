@@ -1,7 +1,8 @@
 // Ranks over MPI: the processes that `mpirun -n 4 sluice ...` starts.
 //
 // Open MPI is opened when a launcher has started this process, and not linked: most runs have one rank, and need no MPI.
-// A process that ends with an error ends the others (end_all_ranks); one that dies makes the launcher end them.
+// A process that ends with an error ends the others (end_all_ranks); one that dies makes the launcher end them, and so does
+// an error of MPI itself.
 #pragma once
 
 #include <memory>
@@ -9,9 +10,6 @@
 #include "sluice/exec/backends/ranks.hpp"
 
 namespace sluice {
-
-// Whether a launcher of MPI has started this process, by what it leaves in the environment.
-bool under_mpi_launcher();
 
 // The ranks that were started together; nullptr where no launcher did, or it started one. One object a process, as long as
 // it may call MPI. kUnsupported: this build or this machine has no Open MPI, or MPI lacks what several threads need.

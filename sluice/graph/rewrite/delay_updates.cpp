@@ -1,6 +1,5 @@
 #include "sluice/graph/rewrite/delay_updates.hpp"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -15,7 +14,7 @@ constexpr std::string_view kDelayed = ".delayed", kFilled = "gradients.filled";
 
 // "w[0:64]" of "w.moment1[0:64]": gradients go by many names, of parts and of sums.
 std::string parameter_of_moment(const std::string& moment) {
-  const std::size_t slice = std::min(moment.rfind('['), moment.size());
+  const std::size_t slice = moment.ends_with(']') ? moment.rfind('[') : moment.size();
   return moment.substr(0, moment.rfind('.', slice)) + moment.substr(slice);
 }
 

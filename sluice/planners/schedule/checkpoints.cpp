@@ -1,7 +1,9 @@
 #include "sluice/planners/schedule/checkpoints.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <set>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
@@ -26,23 +28,28 @@ class Segments {
 
   int segment_of(OpIndex op) const { return segment_of_[as_index(op)]; }
   bool forgets(OpIndex op) const {
-    return segment_of(op) != kNoSegment && segment_of(op) != last_segment_ && !checkpoint_[as_index(op)];
+    return segment_of(op) != kNoSegment && !last_segments_.contains(segment_of(op)) && !checkpoint_[as_index(op)];
   }
 
  private:
   // An op that overwrites what it reads stays with the op that made it: both are made again, or neither.
   void cut_into_segments() {
     const Liveness liveness = analyze_liveness(graph_);
-    int layer = 0;
+    int layer = 0, last = 0;
     for (const LayerSpan& span : liveness.spans) {
       if (span.backward) continue;
+      if (layer > 0 && graph_.op(span.ops.begin).kind == OpKind::kInput) {  // another batch begins with a segment
+        last_segments_.insert(last);
+        layer = static_cast<int>(std::ceil((last + 1) * length_));
+      }
       for (OpIndex index = span.ops.begin; index < span.ops.end; ++index) {
         if (graph_.op(index).phase != Phase::kForward) continue;
         segment_of_[as_index(index)] = segment_of_overwritten(index).value_or(static_cast<int>(layer / length_));
-        last_segment_ = std::max(last_segment_, segment_of_[as_index(index)]);
+        last = std::max(last, segment_of_[as_index(index)]);
       }
       ++layer;
     }
+    last_segments_.insert(last);
   }
 
   std::optional<int> segment_of_overwritten(OpIndex index) const {
@@ -70,7 +77,7 @@ class Segments {
   std::vector<std::vector<OpValue>> reads_;  // by op
   std::vector<int> segment_of_;              // by op; kNoSegment: not of the forward pass
   std::vector<bool> checkpoint_;             // by op: a later segment reads what it makes
-  int last_segment_ = 0;
+  std::set<int> last_segments_;              // of each batch
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Checkpoints: the forward pass is cut into segments of layers; what one segment makes for a later one is kept, the rest is
 // forgotten after its last reader in the forward pass, and made again, all of a segment together and in the old order,
 // right before the first backward op that reads some of it. The last segment is kept, as its backward pass begins at
-// once.
+// once. In a step of several batches this is so for each of them.
 //
 //   forward        | a b c | d e f | g h i |
 //   kept                 c       f   g h i

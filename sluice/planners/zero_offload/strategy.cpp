@@ -61,9 +61,12 @@ std::vector<StateNode> groups_of(const Graph& graph) {
 // By tensor: a gradient that takes the room of an earlier batch's.
 std::vector<bool> of_further_batches(const Graph& graph) {
   std::vector<bool> further(graph.tensors().size(), false);
+  std::set<TensorId> in_place;  // sums that lie where the first batch's gradient did
   for (const Op& op : graph.ops()) {
-    const bool adds = op.kind == OpKind::kAccumulateGradient && op.inputs.size() > 1;
-    if (adds) further[as_index(op.inputs[0])] = true;
+    if (op.kind != OpKind::kAccumulateGradient) continue;
+    const bool first = op.inputs.size() == 1;
+    if (first && op.inputs == op.outputs) in_place.insert(op.outputs[0]);  // then the second batch's counts
+    if (!first && in_place.erase(op.outputs[0]) == 0) further[as_index(op.inputs[0])] = true;
   }
   return further;
 }

@@ -64,20 +64,27 @@ Result<Host> find_host(const Machine& machine) {
                "name both, such as --slow pcie3 --processors device:1:dram,host:1:pcie3"};
 }
 
+// By tensor: a parameter in the layout in which ranks part it.
+std::vector<bool> parted_copies(const Graph& graph) {
+  std::vector<bool> copies(graph.tensors().size(), false);
+  for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::kOwnPart) copies[as_index(op.inputs[0])] = true;
+    if (op.kind == OpKind::kAllGather) copies[as_index(op.outputs[0])] = true;
+  }
+  return copies;
+}
+
 // The optimizer's ops, but those between a parameter on the device and the part of it that a rank updates.
-bool is_of_host(const Op& op) {
-  return op.phase == Phase::kUpdate && op.kind != OpKind::kOwnPart && op.kind != OpKind::kAllGather;
+bool is_of_host(const Op& op, const std::vector<bool>& parted) {
+  const bool copies =
+      op.kind == OpKind::kReorder && (parted[as_index(op.inputs[0])] || parted[as_index(op.outputs[0])]);
+  return op.phase == Phase::kUpdate && op.kind != OpKind::kOwnPart && op.kind != OpKind::kAllGather && !copies;
 }
 
 // Where the passes' processor need not wait for other ranks: one named so.
 ProcessorId network_of(const Machine& machine) {
   const auto found = std::ranges::find(machine.processors, "network", &Processor::name);
   return found == machine.processors.end() ? 0 : static_cast<ProcessorId>(found - machine.processors.begin());
-}
-
-ProcessorId processor_for(const Op& op, ProcessorId host, ProcessorId network) {
-  if (is_of_host(op)) return host;
-  return is_collective(op) ? network : op.processor;
 }
 
 std::vector<OpIndex> own_order(OpIndex op_count) {
@@ -87,8 +94,12 @@ std::vector<OpIndex> own_order(OpIndex op_count) {
 }
 
 std::vector<OpChoice> choices_with(const Graph& graph, ProcessorId host, ProcessorId network) {
+  const std::vector<bool> parted = parted_copies(graph);
   std::vector<OpChoice> choices;
-  for (const Op& op : graph.ops()) choices.push_back({0, processor_for(op, host, network)});
+  for (const Op& op : graph.ops()) {
+    const ProcessorId processor = is_of_host(op, parted) ? host : is_collective(op) ? network : op.processor;
+    choices.push_back({0, processor});
+  }
   return choices;
 }
 

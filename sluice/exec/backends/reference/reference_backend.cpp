@@ -120,7 +120,9 @@ class ReferenceBackend : public Backend {
     std::vector<TensorId> operands = op.inputs;
     operands.insert(operands.end(), op.outputs.begin(), op.outputs.end());
     const std::string& layout = is_update(op.kind) ? executable.tensor(op.inputs.at(0)).layout : kPlain;
-    return op.kind != OpKind::kReorder && op.views.empty() && std::ranges::all_of(operands, [&](TensorId id) {
+    const bool of_ranks = is_collective(op) || op.kind == OpKind::kOwnPart;  // it runs one rank alone
+    return op.kind != OpKind::kReorder && !of_ranks && op.views.empty() &&
+           std::ranges::all_of(operands, [&](TensorId id) {
              const Tensor& tensor = executable.tensor(id);
              const bool padded = tensor.bytes != element_count(tensor.shape) * size_of(tensor.dtype);
              return tensor.role != Role::kWorkspace && tensor.layout == layout && !padded;

@@ -61,7 +61,7 @@ KernelPtr make_squared_sum(const KernelRequest& request, const dnnl::engine& /*e
 Status add_up(Ranks* ranks, double& sum) {
   if (ranks == nullptr) return {};
   std::vector<double> sums(static_cast<std::size_t>(ranks->count()));
-  SLUICE_RETURN_IF_ERROR(ranks->gather(Channel::kClipping, std::as_bytes(std::span(&sum, 1)), sizeof(sum),
+  SLUICE_RETURN_IF_ERROR(ranks->gather(Channel::kClipFactor, std::as_bytes(std::span(&sum, 1)), sizeof(sum),
                                        std::as_writable_bytes(std::span(sums))));
   sum = std::accumulate(sums.begin(), sums.end(), 0.0);
   return {};

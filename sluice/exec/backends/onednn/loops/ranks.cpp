@@ -53,7 +53,7 @@ SLUICE_VECTOR_CLONES void add_up_block(const BFloat16* parts, std::int64_t ranks
 Status receive_parts(const PartedBytes& bytes, std::int64_t count, Ranks* ranks, const void* whole, void* received) {
   const Bytes own = own_bytes(bytes, ranks);
   if (ranks != nullptr) {
-    return ranks->exchange(bytes_at(whole, 0, bytes.whole), bytes.part,
+    return ranks->exchange(Channel::kReduceScatter, bytes_at(whole, 0, bytes.whole), bytes.part,
                            {static_cast<std::byte*>(received), static_cast<std::size_t>(count * own)});
   }
   for (std::int64_t rank = 0; rank < count; ++rank) {
@@ -106,7 +106,7 @@ KernelPtr make_all_gather(const KernelRequest& request, const dnnl::engine& /*en
     auto* const whole = operand<std::byte>(operands, 1);
     const Bytes own = own_bytes(bytes, context.ranks);
     if (context.ranks != nullptr) {
-      return context.ranks->gather(Channel::kStep, bytes_at(operands[0], 0, own), bytes.part,
+      return context.ranks->gather(Channel::kAllGather, bytes_at(operands[0], 0, own), bytes.part,
                                    {whole, static_cast<std::size_t>(bytes.whole)});
     }
     for (int rank = 0; rank < count; ++rank) {
