@@ -29,9 +29,9 @@ FULL = [("on the device", "fast-only", STREAMED, 1, 2048, 40),
         ("zero-offload", "zero-offload:checkpoints=14", HOST, 4, 4096, 80),
         ("streamed, l2l", "l2l", STREAMED, 4, 8192, 50)]
 SMALL = [("on the device", "fast-only", STREAMED, 4, 256, 48),
-         ("zero-offload", "zero-offload:checkpoints=14", HOST, 4, 256, 192),
-         ("streamed, l2l", "l2l", STREAMED, 4, 256, 384),
-         ("streamed, joint", "joint", ["--slow", "file", "--planning-time", "20"], 4, 256, 384)]
+         ("zero-offload", "zero-offload:checkpoints=14", HOST, 4, 256, 64),
+         ("streamed, l2l", "l2l", STREAMED, 4, 256, 128),
+         ("streamed, joint", "joint", ["--slow", "file", "--planning-time", "10"], 4, 256, 100)]
 
 
 def parameters(width, depth, vocabulary, positions):
