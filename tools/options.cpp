@@ -337,7 +337,7 @@ Status add_network(const MachineArguments& arguments, Prepared& prepared) {
 }
 
 // On a machine whose tiers are as large as anybody asks.
-Status estimate(const MachineArguments& arguments, Prepared& prepared) {
+Status estimate(const MachineArguments& arguments, const ProfileArguments& profile, Prepared& prepared) {
   constexpr Bytes kAnySize = Bytes{1} << 50;
   for (Tier& tier : prepared.machine.tiers) tier.capacity = std::max(tier.capacity, kAnySize);
   for (const Link& link : prepared.machine.links) {
@@ -347,7 +347,11 @@ Status estimate(const MachineArguments& arguments, Prepared& prepared) {
                     "--link-bandwidth, or take --slow pcie3",
                     prepared.machine.tier(link.from).name, prepared.machine.tier(link.to).name));
   }
-  prepared.profile = estimated_profile(prepared.workload.graph(), prepared.machine);
+  if (profile.times.empty()) {
+    prepared.profile = estimated_profile(prepared.workload.graph(), prepared.machine);
+  } else {
+    SLUICE_ASSIGN(prepared.profile, read_profile(profile.times, prepared.workload.graph(), prepared.machine));
+  }
   return add_network(arguments, prepared);
 }
 
@@ -357,11 +361,8 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
                          const ProfileArguments& profile) {
   SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, arguments));
   Prepared prepared{std::move(model), {}, {}};
-  if (profile.estimate && !(profile.times.empty() && profile.accesses.empty())) {
-    return bad_input("--estimate guesses op times: leave out --profile and --accesses");
-  }
   if (profile.estimate) {
-    SLUICE_RETURN_IF_ERROR(estimate(arguments, prepared));
+    SLUICE_RETURN_IF_ERROR(estimate(arguments, profile, prepared));
     return prepared;
   }
   ProfileCache cache = arguments.open_cache(prepared.machine);

@@ -123,8 +123,8 @@ void add_plan_command(CLI::App& app, Action& action) {
   arguments->planner.add_to(*command);
   arguments->profile.add_to(*command);
   command->add_flag("--estimate", arguments->profile.estimate,
-                    "Measure nothing: guess op times from bytes, on a machine whose memories are as large as asked "
-                    "(simulated). For whether a model fits, not for how fast it is");
+                    "Measure nothing, on a machine whose memories are as large as asked (simulated): op times are those of "
+                    "--profile, or guesses from bytes, which tell whether a model fits and not how fast it is");
   command->add_option("-o,--output", arguments->output, "Write the plan to this file");
   command->add_option("--svg-convergence", arguments->svg_convergence,
                       "Write a picture of how the search converged: worst, average and best of each round (home, "

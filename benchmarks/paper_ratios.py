@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""ZeRO-Offload's figures 5.8 and 5.11 by simulation, in the ratios of the paper's machine.
+
+    benchmarks/paper_ratios.py --json paper_ratios.json
+
+A small GPT-2 whose op times are measured here, and then scaled: passes, updates on the device and updates on the host take,
+beside the link, what they take in the paper for a model of that many parameters. Passes: 8 FLOPs a parameter and token (the
+forward pass twice, as activations are made again) at 35 TFLOPS, between the paper's 30 and 40; updates: table 5.4; link: PCIe 3
+at 12 GB/s. Passes have that time as a whole, so nobody makes anything again here. Nothing is executed; every figure is
+simulated.
+
+  throughput    a step of 512 samples in micro-batches of table 5.3: everything on the device, against zero-offload, and
+                against l2l and swapadvisor in as much device memory
+  delay         zero-offload with and without --delay-updates, a micro-batch of 8, gradients clipped
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TOKENS, FLOPS, LINK = 1024, 35e12, 12e9
+# Parameters in billions: micro-batch (table 5.3), seconds of Adam on the host and on the device (table 5.4).
+PAPER = {1: (32, 0.22, 0.10), 2: (32, 0.51, 0.26), 4: (32, 1.03, 0.64), 8: (16, 2.41, 0.87), 10: (10, 2.57, 1.00)}
+MODEL = ["gpt2_small", "--batch", "4", "--sequence", "64", "--classes", "256", "--width", "256", "--depth", "6", "--optimizer",
+         "adamw", "--precision", "bf16-masters", "--slow", "pcie3", "--processors", "device:1,host:1:pcie3"]
+
+
+def sluice(arguments, *words):
+    ran = subprocess.run([arguments.sluice, *map(str, words)], capture_output=True, text=True)
+    if ran.returncode != 0:
+        sys.exit(f"paper_ratios: sluice {' '.join(map(str, words))}\n{ran.stderr}")
+
+
+def scaled(profile, updates, parts):
+    """The profile with passes of parts['passes'] seconds a step, and updates of parts['device'] and parts['host']."""
+    def scale(seconds, share_of):
+        for update in (False, True):
+            mine = [i for i in range(len(seconds)) if updates[i] == update]
+            factor = share_of[update] / sum(seconds[i] for i in mine)
+            for i in mine:
+                seconds[i] *= factor
+    for key in ("seconds", "cold_seconds"):
+        values = [op[key] for op in profile["ops"]]
+        scale(values, (parts["passes"], parts["device"]))
+        for op, value in zip(profile["ops"], values):
+            op[key] = value
+        for choice in profile["choices"]:
+            if choice["processor"] == 1:
+                scale(choice[key], (parts["passes"], parts["host"]))
+    return profile
+
+
+class Simulated:
+    """One graph, in the ratios of one model of the paper."""
+
+    def __init__(self, arguments, folder, options, passes, billions):
+        self.arguments, self.folder, self.options = arguments, pathlib.Path(folder), options
+        self.profile = self.folder / "profile.json"
+        sluice(arguments, "profile", *MODEL, *options, "--save", self.profile)
+        measured = json.loads(self.profile.read_text())
+        updates = [op["op"].split("/")[-1].find(".update") >= 0 or ".accumulate" in op["op"] for op in measured["ops"]]
+        # The link carries 2 bytes of each parameter; here as many as this model's, in the time that the preset takes.
+        link = 2 * arguments.parameters / arguments.link
+        per_second = link / (2 * billions * 1e9 / LINK)
+        _, host, device = PAPER[billions]
+        parts = {"passes": passes * per_second, "host": host * per_second, "device": device * per_second}
+        self.profile.write_text(json.dumps(scaled(measured, updates, parts)))
+
+    def run(self, planner, fast=None):
+        path = self.folder / "out.json"
+        budget = ["--fast", str(fast), "--smallest-feasible"] if fast else []
+        sluice(self.arguments, "plan", *MODEL, *self.options, "--estimate", "--profile", self.profile, "--planner", planner, *budget,
+               "--json", path)
+        return json.loads(path.read_text())
+
+
+def passes_of(billions, samples):
+    return 8 * billions * 1e9 * samples * TOKENS / FLOPS
+
+
+def throughput(arguments, folder, billions):
+    batches = 512 // PAPER[billions][0]
+    case = Simulated(arguments, folder, ["--accumulate", str(batches)], passes_of(billions, 512), billions)
+    everything = case.run("fast-only")
+    offloaded = case.run("zero-offload")
+    fast = offloaded["fast_arena_bytes"]
+    row = {"billions": billions, "batches": batches}
+    for name, ran in (("zero-offload", offloaded), ("l2l", case.run("l2l", fast)),
+                      ("swapadvisor", case.run("swapadvisor:seconds=10", fast))):
+        row[name] = {"of_everything": everything["predicted_ms"] / ran["predicted_ms"], "fast_bytes": ran["fast_arena_bytes"]}
+    return row
+
+
+def delay(arguments, folder, billions):
+    case = ["--clip-norm", "1"]
+    passes = passes_of(billions, 8)
+    plain = Simulated(arguments, folder, case, passes, billions).run("zero-offload")
+    delayed = Simulated(arguments, folder, [*case, "--delay-updates"], passes, billions).run("zero-offload")
+    return {"billions": billions, "speedup": plain["predicted_ms"] / delayed["predicted_ms"]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sluice", default="build/release/tools/sluice")
+    parser.add_argument("--models", default="1,2,4,8,10", help="billions of parameters")
+    parser.add_argument("--link", type=float, default=12e9, help="bytes a second of the emulated link")
+    parser.add_argument("--json", type=pathlib.Path, required=True)
+    arguments = parser.parse_args()
+    arguments.parameters = 6 * (12 * 256 * 256 + 13 * 256) + (256 + 64 + 2) * 256
+    rows = {"throughput": [], "delay": []}
+    for billions in map(int, arguments.models.split(",")):
+        for name, measure in (("throughput", throughput), ("delay", delay)):
+            with tempfile.TemporaryDirectory() as folder:
+                rows[name].append(measure(arguments, folder, billions))
+            print(f"{name} {rows[name][-1]}", file=sys.stderr, flush=True)
+    arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    print(f"{'parameters':<12}{'zero-offload':>14}{'l2l':>8}{'swapadvisor':>13}{'delayed':>10}   simulated; of everything on the device")
+    for row, with_delay in zip(rows["throughput"], rows["delay"]):
+        cells = [f"{row[name]['of_everything']:.2f}" for name in ("zero-offload", "l2l", "swapadvisor")]
+        print(f"{row['billions']:>3} billion {cells[0]:>14}{cells[1]:>8}{cells[2]:>13}{with_delay['speedup']:>9.2f}x")
+
+
+if __name__ == "__main__":
+    main()
