@@ -122,9 +122,10 @@ void add_plan_command(CLI::App& app, Action& action) {
   arguments->budget.add_to(*command);
   arguments->planner.add_to(*command);
   arguments->profile.add_to(*command);
-  command->add_flag("--estimate", arguments->profile.estimate,
-                    "Measure nothing, on a machine whose memories are as large as asked (simulated): op times are those of "
-                    "--profile, or guesses from bytes, which tell whether a model fits and not how fast it is");
+  command->add_flag(
+      "--estimate", arguments->profile.estimate,
+      "Measure nothing, on a machine whose memories are as large as asked (simulated): op times are those of "
+      "--profile, or guesses from bytes, which tell whether a model fits and not how fast it is");
   command->add_option("-o,--output", arguments->output, "Write the plan to this file");
   command->add_option("--svg-convergence", arguments->svg_convergence,
                       "Write a picture of how the search converged: worst, average and best of each round (home, "
