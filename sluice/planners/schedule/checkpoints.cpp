@@ -85,7 +85,8 @@ class Segments {
 Result<std::vector<OpIndex>> schedule_with_checkpoints(const Graph& graph, double length, std::string_view planner) {
   const Segments segments(graph, length);
   const Forgetting forgetting{.forgets = [&](const OpValue& value) { return segments.forgets(value.writer); },
-                              .group = [&](OpIndex op) { return segments.segment_of(op); }};
+                              .group = [&](OpIndex op) { return segments.segment_of(op); },
+                              .in_every_batch = true};
   return schedule_making_again(graph, forgetting, planner);
 }
 

@@ -25,7 +25,7 @@ class MakingAgain {
 
   Result<std::vector<OpIndex>> write() && {
     for (OpIndex index = 0; index < graph_.op_count(); ++index) {
-      if (graph_.op(index).kind == OpKind::kInput) backward_ = false;  // another batch begins
+      if (forgetting_.in_every_batch && graph_.op(index).kind == OpKind::kInput) backward_ = false;
       if (graph_.op(index).phase != Phase::kForward && !backward_) forget();
       if (backward_) SLUICE_RETURN_IF_ERROR(make_again_for(index));
       run(index);

@@ -37,6 +37,8 @@ struct Forgetting {
   std::function<bool(const OpValue&)> forgets;
   // With the first value that is missed, all of its group are made again that somebody still reads; kByItself: no other.
   std::function<int(OpIndex writer)> group = [](OpIndex) { return kByItself; };
+  // In a step of several batches: of each batch, where its backward pass begins; else of the first alone.
+  bool in_every_batch = false;
 };
 
 // Whether what the op writes into the tensor can be made again at all: the op may repeat, and the tensor is neither
