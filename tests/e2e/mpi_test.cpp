@@ -4,8 +4,8 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <regex>
 #include <thread>
 
 #include "sluice/base/json_file.hpp"
@@ -30,6 +30,19 @@ Ended run_shell(const std::string& command) {
   const std::string file = folder.file("output");
   const int status = std::system(("( " + command + " ) > " + file + " 2>&1").c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_text(file)};
+}
+
+// Kills one process of a command that has `argument` among its own, and is not the launcher.
+bool kill_one_with(const std::string& argument) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string line = read_text((entry.path() / "cmdline").string());  // arguments, each ended by a zero
+    if (line.starts_with(SLUICE_COMMAND) && line.find(argument) != std::string::npos) {
+      return ::kill(static_cast<pid_t>(std::stoi(name)), SIGKILL) == 0;
+    }
+  }
+  return false;
 }
 
 class Mpi : public ::testing::Test {
@@ -126,7 +139,7 @@ TEST_F(Mpi, ARankThatDiesEndsTheOthersAndLeavesACheckpoint) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   ASSERT_TRUE(std::filesystem::exists(file)) << read_text(log);
-  run_shell("kill -9 $(pgrep -n -f 'sluic[e] train .*" + file + "')");
+  EXPECT_TRUE(kill_one_with(file));
   waiting.join();
   EXPECT_THAT(read_text(log), HasSubstr("ended 137")) << "mpirun says which rank it was";
   const Ended resumed = run_shell(SLUICE_COMMAND + kTraining + " --accumulate 2 --resume " + file + " --steps 1");
