@@ -196,6 +196,15 @@ TEST(ZeroOffload, TakesLessOfTheDeviceWithCheckpoints) {
   EXPECT_GT(again->ops.size(), all->ops.size());
 }
 
+TEST(ZeroOffload, MakesAgainInEveryBatch) {
+  const auto arena = [](int batches) {
+    const OptimizerOptions optimizer{.optimizer = Optimizer::kAdam, .accumulate = batches};
+    const Problem problem(network(Precision::kBF16Masters, optimizer, 4, 256));
+    return problem.plan(kGiB, "zero-offload:checkpoints=1").value().arena_bytes[0];
+  };
+  EXPECT_LT(static_cast<double>(arena(3)), 1.1 * static_cast<double>(arena(1)));
+}
+
 TEST(ZeroOffload, BringsParametersBackInTimeForASecondLoss) {
   const Problem problem(build_training_model("dcgan", {.batch = 2, .image_size = 16, .width = 4}).value());
   const Result<Plan> plan = problem.plan(kGiB);
