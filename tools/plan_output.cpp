@@ -13,8 +13,8 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/report/step/tier_contents.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/report/tier_contents.hpp"
 #include "sluice/train/planning.hpp"
 #include "sluice/train/policy_run.hpp"
 

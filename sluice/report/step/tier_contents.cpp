@@ -1,4 +1,4 @@
-#include "sluice/report/tier_contents.hpp"
+#include "sluice/report/step/tier_contents.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sluice/report/overlap.hpp"
+#include "sluice/report/step/overlap.hpp"
 
 #include <gtest/gtest.h>
 
