@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import every_planner
+
 HOST = ["--slow", "pcie3", "--processors", "device:1,host:1:pcie3"]
 STREAMED = ["--slow", "pcie3"]
 COMMON = ["--precision", "bf16-masters", "--optimizer", "adamw"]
@@ -52,12 +54,12 @@ class Search:
         model = "gpt2_1b" if width < 4096 else "gpt2_13b" if width < 8192 else "gpt2_20b"
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "out.json"
-            ran = subprocess.run([self.arguments.sluice, command, model, "--width", str(width), "--depth", str(depth), "--batch",
-                                  str(batch), *self.sizes, *COMMON, *options, "--planner", planner, *more, "--json", path],
-                                 capture_output=True, text=True)
+            ran = subprocess.run([self.arguments.sluice, command, model, "--width", str(width), "--depth", str(depth),
+                                  "--batch", str(batch), *self.sizes, *COMMON, *options, "--planner", planner, *more,
+                                  "--json", path], capture_output=True, text=True)
             if ran.returncode == 0:
                 return json.loads(path.read_text())
-        if "cannot train" in ran.stderr or "of fast memory" in ran.stderr or "does not fit" in ran.stderr or "wants" in ran.stderr or "room" in ran.stderr:
+        if every_planner.reason_of(ran.stderr):
             return None
         sys.exit(f"largest_models: {name} at depth {depth}: {ran.stderr}")
 
@@ -82,7 +84,8 @@ class Search:
         name, planner, _, batch, width, deepest = contestant
         row = {"name": name, "planner": planner, "batch": batch, "width": width, "depth": fits,
                "parameters": parameters(width, fits, self.vocabulary, self.positions) if fits else 0,
-               "at_least": fits == deepest, "simulated": not self.arguments.executed, "arenas": best and best.get("arena_bytes")}
+               "at_least": fits == deepest, "simulated": not self.arguments.executed,
+               "arenas": best and best.get("arena_bytes")}
         if self.arguments.executed and fits:
             fast = [] if planner == "fast-only" else ["--fast", self.arguments.device]
             ran = self.run("train", contestant, fits, *fast, "--steps", "2")

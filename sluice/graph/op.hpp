@@ -91,9 +91,9 @@
 // `filled` is not 0, and counts one step less. Several batches a step (accumulate_gradients.hpp): the sum is `alpha` dw plus
 // the sum so far, in fp32, and kInput gives batch `out_begin` of `out_end`; 0 of 0 is 0 of 1.
 //
-// Ranks (partition_updates.hpp): `size` is their number. A part of x is [ceil(elements / size)], row-major; `alpha` times the
-// ranks' sum is added up in fp32, in their order, and has x's type. kAllGather makes x in `shape`. kClipFactor adds up the sums of all ranks
-// where its `size` is above 1.
+// Ranks (partition_updates.hpp): `size` is their number. A part of x is [ceil(elements / size)], row-major. The ranks' sum is
+// added up in fp32, in their order, times `alpha`, and has x's type. kAllGather makes x in `shape`. kClipFactor adds up the
+// sums of all ranks where its `size` is above 1.
 //
 // Fused activations: `activation` (kRelu, kRelu6) of kConv2d, kConvTranspose2d, kBatchNorm(+Apply), kAdd, kConcat and
 // kMaxPool (kRelu only) is applied last. The gradient of a batch norm's activation is computed inside

@@ -91,6 +91,10 @@ Op repeated_form(const Op& op);
 
 // The ops that wait for other ranks.
 bool is_collective(const Op& op);
+// Of a tensor that ranks have parts of: the elements of one, but those of the last ranks, which may be fewer.
+constexpr std::int64_t part_elements(std::int64_t elements, std::int64_t ranks) {
+  return (elements + ranks - 1) / ranks;
+}
 
 // The ops of optimizers.
 bool is_update(OpKind kind);

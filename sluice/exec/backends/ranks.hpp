@@ -47,7 +47,4 @@ constexpr Bytes bytes_of_part(Bytes total, Bytes part_bytes, int k) {
   return left < 0 ? 0 : left < part_bytes ? left : part_bytes;
 }
 
-// The elements that a rank has of `elements`, the last ones fewer or none: the shape of its part.
-constexpr std::int64_t part_elements(std::int64_t elements, int ranks) { return (elements + ranks - 1) / ranks; }
-
 }  // namespace sluice

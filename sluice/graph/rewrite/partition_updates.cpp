@@ -24,9 +24,7 @@ class Partition {
   Graph result() && { return std::move(result_); }
 
  private:
-  Shape part_shape(TensorId whole) const {
-    return {(element_count(result_.tensor(whole).shape) + ranks_ - 1) / ranks_};
-  }
+  Shape part_shape(TensorId whole) const { return {part_elements(element_count(result_.tensor(whole).shape), ranks_)}; }
 
   // What only the update uses becomes its part.
   void divide(TensorId id) {

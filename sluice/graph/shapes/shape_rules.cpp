@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/shapes/shape_rule.hpp"
 
 namespace sluice {
@@ -50,20 +51,16 @@ Result<Shapes> same_shape(const ShapeRule& rule, std::size_t inputs, std::size_t
   return Shapes(outputs, rule.inputs[0]);
 }
 
-std::int64_t elements_of_part(const Shape& whole, std::int64_t ranks) {
-  return (element_count(whole) + ranks - 1) / ranks;
-}
-
 Result<Shapes> part_of_ranks(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
   if (rule.attributes.size < 1) return rule.error("expects ranks");
-  return Shapes{{elements_of_part(rule.inputs[0], rule.attributes.size)}};
+  return Shapes{{part_elements(element_count(rule.inputs[0]), rule.attributes.size)}};
 }
 
 Result<Shapes> all_of_ranks(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
   if (rule.attributes.size < 1) return rule.error("expects ranks");
-  const Shape part{elements_of_part(rule.attributes.shape, rule.attributes.size)};
+  const Shape part{part_elements(element_count(rule.attributes.shape), rule.attributes.size)};
   SLUICE_RETURN_IF_ERROR(rule.expect_shape("a part", rule.inputs[0], part));
   return Shapes{rule.attributes.shape};
 }

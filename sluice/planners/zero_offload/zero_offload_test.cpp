@@ -164,6 +164,21 @@ TEST(ZeroOffload, GivesTheHostARanksPart) {
   }
 }
 
+TEST(ZeroOffload, LetsTheNetworkSpeakBesideThePasses) {
+  Problem problem(network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .ranks = 4}));
+  problem.machine = make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
+  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}, {"network", 1, {}}}, problem.machine).ok());
+  const Result<Plan> plan = problem.plan(kGiB);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  int collectives = 0;
+  for (std::size_t slot = 0; slot < plan->ops.size(); ++slot) {
+    const Op& op = problem.graph.op(plan->schedule.empty() ? static_cast<OpIndex>(slot) : plan->schedule[slot]);
+    EXPECT_EQ(plan->ops[static_cast<OpIndex>(slot)].processor == 2, is_collective(op)) << op.name;
+    collectives += is_collective(op) ? 1 : 0;
+  }
+  EXPECT_GT(collectives, 0);
+}
+
 // Else whoever had a parameter's room meanwhile would hold up its return.
 TEST(ZeroOffload, KeepsAParametersRoomWhileTheHostUpdatesIt) {
   const Problem problem(Precision::kBF16Masters);

@@ -1,3 +1,4 @@
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/testing/op_cases/case_builder.hpp"
 
 namespace sluice {
@@ -83,7 +84,7 @@ OpCase accumulated_case(const Shape& shape, DType dtype) {
 // An update of a part of a parameter, by what ranks have of its gradient; others are like this one.
 OpCase parted_case(const Shape& shape, std::int64_t ranks, DType dtype) {
   CaseBuilder builder(std::to_string(ranks) + " ranks" + (dtype == DType::kBF16 ? ", bf16 " : " ") + to_string(shape));
-  const Shape part{(element_count(shape) + ranks - 1) / ranks};
+  const Shape part{part_elements(element_count(shape), ranks)};
   const TensorId w = builder.tensor("w", shape, Role::kParameter, dtype);
   const TensorId own = builder.tensor("w.part", part, Role::kGradient, dtype);
   const TensorId dw_part = builder.tensor("dw.part", part, Role::kGradient, dtype);

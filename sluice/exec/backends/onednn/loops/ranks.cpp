@@ -5,6 +5,7 @@
 
 #include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
@@ -19,7 +20,7 @@ struct PartedBytes {
 PartedBytes parted(const OperandRequest& whole, std::int64_t ranks) {
   const std::int64_t elements = element_count(whole.shape);
   const Bytes element = size_of(whole.dtype);
-  return {element, elements * element, part_elements(elements, static_cast<int>(ranks)) * element};
+  return {element, elements * element, part_elements(elements, ranks) * element};
 }
 
 std::span<const std::byte> bytes_at(const void* data, Bytes begin, Bytes count) {
