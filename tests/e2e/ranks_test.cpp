@@ -1,6 +1,7 @@
 // Several ranks against one that takes all their batches, by threads of one process (exec/backends/ranks.hpp).
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <mutex>
 
 #include "sluice/testing/thread_ranks.hpp"
@@ -15,13 +16,14 @@ struct Settings {
   Precision precision = Precision::kF32;
   float clip_norm = 0;
   bool delayed = false;
+  Optimizer optimizer = Optimizer::kAdamW;
   bool operator==(const Settings&) const = default;
 };
 
 WorkloadOptions network(const Settings& settings, int ranks, int accumulate) {
   return {.model = "gpt2_small",
           .shape = {.batch = 1, .classes = 200, .sequence = 32, .width = 64, .depth = 2, .dropout = 0.1F},
-          .optimizer = {.optimizer = Optimizer::kAdamW,
+          .optimizer = {.optimizer = settings.optimizer,
                         .delayed = settings.delayed,
                         .clip_norm = settings.clip_norm,
                         .accumulate = accumulate,
@@ -88,6 +90,15 @@ TEST(Ranks, RoundOtherwiseOnly) {
       EXPECT_EQ(train_ranks(settings, count, 4 / count).parameter_hash, several.parameter_hash) << "and always alike";
     }
   }
+}
+
+// Adam would hide a factor of its own on every rank: its steps do not grow with gradients.
+TEST(Ranks, ClipByTheNormOfAllOfThem) {
+  const Settings clipped{.clip_norm = 0.05F, .optimizer = Optimizer::kSgd};
+  const TrainedRun one = train_ranks(clipped, 1, 4), four = train_ranks(clipped, 4, 1);
+  const TrainedRun as_they_are = train_ranks({.optimizer = Optimizer::kSgd}, 1, 4);
+  EXPECT_NEAR(four.losses.back(), one.losses.back(), 1e-6F);
+  EXPECT_GT(std::abs(as_they_are.losses.back() - one.losses.back()), 1e-4F) << "else clipping changes nothing here";
 }
 
 TEST(Ranks, HaveTheSameBitsUnderAnyPlan) {
