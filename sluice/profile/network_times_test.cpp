@@ -10,12 +10,14 @@ Graph step_of_four() {
   Graph graph;
   graph.layers = {"layer"};
   const TensorId dw = graph.add_tensor({.name = "dw", .shape = {1000}, .dtype = DType::kBF16, .role = Role::kGradient});
-  const TensorId part = graph.add_tensor({.name = "part", .shape = {250}, .dtype = DType::kBF16, .role = Role::kGradient});
+  const TensorId part =
+      graph.add_tensor({.name = "part", .shape = {250}, .dtype = DType::kBF16, .role = Role::kGradient});
   const TensorId own = graph.add_tensor({.name = "own", .shape = {250}, .role = Role::kGradient});
   const TensorId w = graph.add_tensor({.name = "w", .shape = {1000}, .role = Role::kParameter});
   Attributes four;
   four.size = 4;
-  graph.add_op({.name = "scatter", .kind = OpKind::kReduceScatter, .attributes = four, .inputs = {dw}, .outputs = {part}});
+  graph.add_op(
+      {.name = "scatter", .kind = OpKind::kReduceScatter, .attributes = four, .inputs = {dw}, .outputs = {part}});
   graph.add_op({.name = "cast", .kind = OpKind::kCast, .inputs = {part}, .outputs = {own}});
   graph.add_op({.name = "gather", .kind = OpKind::kAllGather, .attributes = four, .inputs = {own}, .outputs = {w}});
   return graph;
