@@ -23,15 +23,16 @@ Result<int> run_gradients(GradientsArguments arguments) {
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
   SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(threads));
   const OptimizerOptions& optimizer = options.optimizer;
-  if (options.precision == Precision::kBF16Masters || optimizer.delayed || batches_a_step(optimizer) > 1) {
+  if ((options.precision != Precision::kF32 && options.precision != Precision::kBF16) || optimizer.delayed ||
+      batches_a_step(optimizer) > 1) {
     return bad_input(
         "gradients are those of one batch in fp32: leave out --delay-updates, --accumulate, --ranks and "
-        "--precision bf16-masters");
+        "--precision with masters");
   }
   SLUICE_ASSIGN(Workload workload, build_workload(options));
   print_notes(workload.notes);
   SLUICE_ASSIGN(const double rate, base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
-  arguments.dump.learning_rate = static_cast<float>(rate);
+  arguments.dump.learning_rate = rate;
   SLUICE_RETURN_IF_ERROR(dump_gradients(workload, arguments.session, arguments.dump));
   fmt::print("written to {}\n", arguments.dump.folder.string());
   return kExitOk;

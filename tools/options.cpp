@@ -10,6 +10,7 @@
 #include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/exec/measure/choice_profiler.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
+#include "sluice/graph/rewrite/scale_loss.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/planner_name.hpp"
@@ -115,7 +116,9 @@ void WorkloadArguments::add_optimizer_options(CLI::App& command) {
       "Processes that train together, each with batches of its own (to train: mpirun -n RANKS sluice train)");
   add("--precision", precision,
       "fp32, bf16 for activations, or bf16-masters for parameters and gradients too, beside fp32 masters (where the "
-      "CPU computes in it)");
+      "CPU computes in it); fp16-masters stores them in fp16, computes in fp32 and scales losses");
+  add("--loss-scale", update.loss_scale,
+      "Of fp16, at first: gradients are so many times as large; halved when they overflow, doubled after 2,000 steps");
   add("--finer-slices", finer_slices,
       "Cut what decides the smallest budget so many times finer than usual: less memory, longer steps");
   command
@@ -161,6 +164,10 @@ Result<OptimizerOptions> WorkloadArguments::optimizer_options() const {
   }
   if (options.ranks < 1 || options.ranks > kMostRanks) {
     return bad_input(fmt::format("--ranks must be from 1 to {}, got {}", kMostRanks, options.ranks));
+  }
+  if (!is_loss_scale(options.loss_scale)) {
+    return bad_input(fmt::format("--loss-scale must be a power of two from {} to {}, got {}", kLeastLossScale,
+                                 kMostLossScale, options.loss_scale));
   }
   if (options.optimizer == Optimizer::kSgd) return options;
   if (!(options.momentum < 1) || !(options.beta2 >= 0 && options.beta2 < 1) || !(options.epsilon > 0)) {

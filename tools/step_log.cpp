@@ -34,6 +34,7 @@ void StepLog::note(const StepReport& report) {
                         {"step_ms", report.trace.step_seconds * 1e3},
                         {"stall_ms", report.trace.stall_seconds * 1e3}};
     if (!report.variant.empty()) line["variant"] = report.variant;
+    if (report.loss_scale) line["loss_scale"] = *report.loss_scale;
     losses_ << line << std::endl;
   }
   if (keep_traces_) {
@@ -41,6 +42,10 @@ void StepLog::note(const StepReport& report) {
     if (traced_.size() > kTracedSteps) traced_.erase(traced_.begin());
   }
   show(report);
+  if (report.left_out) {
+    print(fmt::format("step {:>6}  gradients overflowed: its update was left out, and the loss scale is {} now",
+                      report.step + 1, *report.loss_scale));
+  }
 }
 
 void StepLog::note(std::int64_t next_step, const ValidationResult& result) {

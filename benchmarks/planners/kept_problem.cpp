@@ -22,7 +22,7 @@ constexpr const char* kFormat = "sluice-problem";
 constexpr int kVersion1 = 1;
 constexpr double kTenths = 1e7;  // of a microsecond in a second
 
-constexpr std::array kDTypes{DType::kF32, DType::kI32, DType::kU8, DType::kBF16};
+constexpr std::array kDTypes{DType::kF32, DType::kI32, DType::kU8, DType::kBF16, DType::kF16};
 constexpr std::array kRoles{
     Role::kInput,      Role::kParameter,          Role::kBuffer,    Role::kOptimizerState, Role::kGradient,
     Role::kActivation, Role::kActivationGradient, Role::kWorkspace, Role::kOutput};

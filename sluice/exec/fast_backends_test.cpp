@@ -56,7 +56,7 @@ TEST_P(FastBackends, MatchesReference) {
   GraphRunner fast_runner(*fast);
   GraphRunner slow_runner(*slow);
   const NamedValues leaves = leaf_values(logical(), kOpSeed);
-  const StepContext context{.learning_rate = 0.1F};
+  const StepContext context{.step = 3, .learning_rate = 0.1F};
   const NamedValues actual = run_case(logical(), fast_runner, leaves, context);
   const NamedValues expected = run_case(logical(), slow_runner, leaves, context);
   ASSERT_EQ(actual.size(), expected.size());
@@ -72,7 +72,7 @@ std::vector<std::byte> bits_after_run(CompiledGraph& graph, const NamedValues& l
   const auto tensor_count = graph.graph().tensor_count();
   for (TensorId id = 0; id < tensor_count; ++id) std::memset(runner.data(id), garbage, runner.bytes(id).size());
   set_leaves(runner, leaves);
-  runner.run_step({.learning_rate = 0.1F});
+  runner.run_step({.step = 3, .learning_rate = 0.1F});
   std::vector<std::byte> bits;
   for (TensorId id = 0; id < tensor_count; ++id) {
     if (graph.graph().tensor(id).role == Role::kWorkspace) continue;

@@ -247,7 +247,7 @@ class Comparison {
     return step->parts;
   }
 
-  float rate_of(std::int64_t step) const { return options_.schedule.rate(options_.learning_rate, step); }
+  double rate_of(std::int64_t step) const { return options_.schedule.rate(options_.learning_rate, step); }
 
   Contestant& baseline() {
     return *std::ranges::find(contestants_, kBaselinePlanner,

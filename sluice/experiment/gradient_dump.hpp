@@ -23,7 +23,7 @@ namespace sluice {
 struct GradientDumpOptions {
   std::filesystem::path folder;      // to write to
   std::filesystem::path parameters;  // of an earlier dump, to start from its parameter files; empty: initial values
-  float learning_rate = 0;           // of the step's updates, which later stages of a GAN's step see
+  double learning_rate = 0;          // of the step's updates, which later stages of a GAN's step see
 };
 
 Status dump_gradients(Workload& workload, const SessionOptions& options, const GradientDumpOptions& dump);

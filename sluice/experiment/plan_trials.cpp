@@ -47,7 +47,7 @@ PlanTrials::PlanTrials(Session& session, PlannedStart start, TrialOptions option
   note_outcome();
 }
 
-Result<StepOutcome> PlanTrials::run_step(std::int64_t step, float learning_rate) {
+Result<StepOutcome> PlanTrials::run_step(std::int64_t step, double learning_rate) {
   SLUICE_RETURN_IF_ERROR(start_wanted_plan());
   SLUICE_ASSIGN(StepOutcome outcome, session_.run_step(step, learning_rate));
   if (stage_ != Stage::kTrying) return outcome;
@@ -154,7 +154,7 @@ Result<PlannedStart> start_planning(const Workload& workload, const Machine& mac
 }
 
 Result<TrialRecord> settle_in_training(Workload& workload, PlannedStart start, TrialOptions options,
-                                       const SessionOptions& session_options, float learning_rate,
+                                       const SessionOptions& session_options, double learning_rate,
                                        const std::function<bool()>& stop) {
   SLUICE_ASSIGN(const auto session,
                 Session::create(workload, start.asked->request.machine, start.plan, session_options));

@@ -73,7 +73,7 @@ class PlanTrials : public Training {
   PlanTrials(Session& session, PlannedStart start, TrialOptions options);
 
   // StepOutcome::variant says "trial" or "warm-up" of steps before the search is over.
-  Result<StepOutcome> run_step(std::int64_t step, float learning_rate) override;
+  Result<StepOutcome> run_step(std::int64_t step, double learning_rate) override;
   Result<ValidationResult> validate(std::int64_t batches) override;
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) override;
 
@@ -119,7 +119,7 @@ bool has_search(std::string_view planner);
 // Trains from the beginning until the trials are over, or until `stop` says so, only to find the plan: the parameters
 // are thrown away. Errors as of the session.
 Result<TrialRecord> settle_in_training(Workload& workload, PlannedStart start, TrialOptions options,
-                                       const SessionOptions& session_options, float learning_rate,
+                                       const SessionOptions& session_options, double learning_rate,
                                        const std::function<bool()>& stop);
 
 }  // namespace sluice

@@ -55,7 +55,7 @@ class WorkerServer {
   Result<json> run_step(const JsonReader& request) {
     SLUICE_RETURN_IF_ERROR(check_set_up());
     std::int64_t step = 0;
-    float learning_rate = 0;
+    double learning_rate = 0;
     SLUICE_RETURN_IF_ERROR(request.read("step", step));
     SLUICE_RETURN_IF_ERROR(request.read("learning_rate", learning_rate));
     SLUICE_ASSIGN(const StepOutcome outcome, session_->run_step(step, learning_rate));

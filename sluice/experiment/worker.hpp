@@ -82,7 +82,7 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  Result<WorkerStep> run_step(std::int64_t step, float learning_rate);
+  Result<WorkerStep> run_step(std::int64_t step, double learning_rate);
   Status restart();
   Result<WorkerSummary> finish();
   const std::vector<std::string>& notes() const { return notes_; }

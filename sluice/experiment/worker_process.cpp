@@ -157,7 +157,7 @@ Result<json> WorkerProcess::ask(const json& request) {
   return answer;
 }
 
-Result<WorkerStep> WorkerProcess::run_step(std::int64_t step, float learning_rate) {
+Result<WorkerStep> WorkerProcess::run_step(std::int64_t step, double learning_rate) {
   SLUICE_ASSIGN(const json answer, ask({{"command", "step"}, {"step", step}, {"learning_rate", learning_rate}}));
   const JsonReader reader(answer);
   WorkerStep done;

@@ -42,6 +42,7 @@ Status read_optimizer(const JsonReader& reader, OptimizerOptions& optimizer) {
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("clip_norm", optimizer.clip_norm));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("accumulate", optimizer.accumulate));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("ranks", optimizer.ranks));
+  SLUICE_RETURN_IF_ERROR(reader.read_if_present("loss_scale", optimizer.loss_scale));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("keep_norm_outputs", keep_norm_outputs));
   optimizer.recompute_cheap = !keep_norm_outputs;
   return {};
@@ -89,6 +90,7 @@ json workload_to_json(const WorkloadOptions& options) {
           {"clip_norm", optimizer.clip_norm},
           {"accumulate", optimizer.accumulate},
           {"ranks", optimizer.ranks},
+          {"loss_scale", optimizer.loss_scale},
           {"keep_norm_outputs", !optimizer.recompute_cheap},
           {"precision", to_string(options.precision)},
           {"finer_slices", options.finer_slices},

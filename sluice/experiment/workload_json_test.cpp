@@ -18,7 +18,7 @@ TEST(WorkloadJsonTest, EveryFieldSurvivesTheRoundTrip) {
   options.onnx = "/some/file.onnx";
   options.onnx_loss = OnnxLoss::kMaskedToken;
   options.shape = {3, 64, 5, 77, 128, 4, 0.25F};
-  options.optimizer = {Optimizer::kAdamW, 0.8F, 0.95F, 1e-6F, 0.01F, true, 0.5F, 3, 2, false};
+  options.optimizer = {Optimizer::kAdamW, 0.8F, 0.95F, 1e-6F, 0.01F, true, 0.5F, 3, 2, 1024, false};
   options.precision = Precision::kBF16;
   options.finer_slices = 4;
   options.threads = 7;

@@ -15,7 +15,7 @@ std::string_view to_string(Encoding encoding) {
 }
 
 std::string_view elements_allowed(Encoding encoding) {
-  return encoding == Encoding::kZeroValue ? "f32 and bf16" : encoding == Encoding::kNarrow ? "i32 and u8" : "all";
+  return encoding == Encoding::kZeroValue ? "f32, bf16 and f16" : encoding == Encoding::kNarrow ? "i32 and u8" : "all";
 }
 
 std::optional<Encoding> parse_encoding(std::string_view name) {

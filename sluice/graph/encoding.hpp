@@ -25,7 +25,7 @@ inline constexpr Bytes kEncodedChunkBytes = 256 * kKiB;  // unencoded; the last 
 
 // The encoding for the tensor's kind of elements.
 constexpr Encoding own_encoding(const Tensor& tensor) {
-  return tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16 ? Encoding::kZeroValue : Encoding::kNarrow;
+  return tensor.dtype == DType::kF32 || is_half(tensor.dtype) ? Encoding::kZeroValue : Encoding::kNarrow;
 }
 
 constexpr bool allows(const Tensor& tensor, Encoding encoding) {
@@ -33,7 +33,7 @@ constexpr bool allows(const Tensor& tensor, Encoding encoding) {
 }
 
 std::string_view to_string(Encoding encoding);         // "zero-value"
-std::string_view elements_allowed(Encoding encoding);  // "f32 and bf16"
+std::string_view elements_allowed(Encoding encoding);  // "f32, bf16 and f16"
 std::optional<Encoding> parse_encoding(std::string_view name);
 
 }  // namespace sluice

@@ -41,10 +41,12 @@ void hash_attributes(Hasher& hasher, const Attributes& a) {
                          static_cast<std::int64_t>(a.reduce), a.axis, a.out_begin, a.out_end, a.partial, a.accumulate,
                          a.causal, a.state, a.carry, a.size, static_cast<std::int64_t>(a.stream), a.decoupled}));
   hash_lists(hasher, {a.axes, a.perm_a, a.perm_b, a.perm_y, a.shape});
-  for (const float value : {a.alpha, a.beta, a.rate, a.epsilon, a.momentum, a.weight_decay, a.beta2}) {
-    hash_float(hasher, value);
+  for (const double value :
+       {double{a.alpha}, double{a.beta}, double{a.rate}, double{a.epsilon}, a.momentum, a.weight_decay, a.beta2}) {
+    hash_float(hasher, static_cast<float>(value));
   }
   if (a.delayed) hasher.add(std::string_view("delayed"));
+  if (a.scaled) hasher.add(std::string_view("scaled"));
 }
 
 void hash_op(Hasher& hasher, const Op& op) {
@@ -73,9 +75,9 @@ std::string attribute_text(const Attributes& a) {
          fmt::format(" out{}:{} partial{} acc{} causal{} state{} carry{} alpha{} beta{} size{} rate{}", a.out_begin,
                      a.out_end, int{a.partial}, int{a.accumulate}, int{a.causal}, int{a.state}, int{a.carry}, a.alpha,
                      a.beta, a.size, a.rate) +
-         fmt::format(" eps{} mom{} wd{} beta2 {} decoupled{}", a.epsilon, a.momentum, a.weight_decay, a.beta2,
-                     int{a.decoupled}) +
-         (a.delayed ? " delayed" : "");
+         fmt::format(" eps{} mom{} wd{} beta2 {} decoupled{}", a.epsilon, static_cast<float>(a.momentum),
+                     static_cast<float>(a.weight_decay), static_cast<float>(a.beta2), int{a.decoupled}) +
+         (a.delayed ? " delayed" : "") + (a.scaled ? " scaled" : "");
 }
 
 std::string operand_text(const Graph& graph, const std::vector<TensorId>& operands) {

@@ -18,7 +18,7 @@ constexpr std::array kRoleNames = std::to_array<std::string_view>({
     "workspace",
     "output",
 });
-constexpr std::array kDTypeNames = std::to_array<std::string_view>({"f32", "i32", "u8", "bf16"});
+constexpr std::array kDTypeNames = std::to_array<std::string_view>({"f32", "i32", "u8", "bf16", "f16"});
 constexpr std::array kUnaryNames = std::to_array<std::string_view>({
     "linear",
     "leaky_relu",
@@ -45,7 +45,7 @@ constexpr std::size_t index_of(Enum value) {
 }
 static_assert(kPhaseNames.size() == index_of(Phase::kUpdate) + 1);
 static_assert(kRoleNames.size() == index_of(Role::kOutput) + 1);
-static_assert(kDTypeNames.size() == index_of(DType::kBF16) + 1);
+static_assert(kDTypeNames.size() == index_of(DType::kF16) + 1);
 static_assert(kUnaryNames.size() == index_of(UnaryFunction::kPower) + 1);
 
 }  // namespace

@@ -50,22 +50,23 @@
 //   kSoftmaxBackward              y, dy                                      dx
 //   kDropout                      x                                          y (its own gradient: dx from dy)
 //   kSoftmaxCrossEntropy          logits, labels, [loss when accumulate]     loss, probabilities
-//   kSoftmaxCrossEntropyBackward  probabilities, labels                      dlogits
+//   kSoftmaxCrossEntropyBackward  probabilities, labels, [scale]             dlogits
 //   kSigmoidCrossEntropy          logits                                     loss
-//   kSigmoidCrossEntropyBackward  logits                                     dlogits
+//   kSigmoidCrossEntropyBackward  logits, [scale]                            dlogits
 //   kCast                         x                                          y (same shape, another dtype)
 //   kReorder                      x                                          y (same shape, another layout)
 //   kSliceBatch                   x                                          y (some samples of x)
 //   kPlaceBatch                   y, [x when partial]                        x (some samples of x, the others stay)
-//   kSgdUpdate                    w, dw, momentum, [factor], [filled]        w, momentum, [w in bf16]
-//   kAdamUpdate                   w, dw, moment1, moment2, [factor], [filled]  w, moment1, moment2, [w in bf16]
+//   kSgdUpdate                    w, dw, momentum, [factor], [filled]        w, momentum, [w in 16 bits]
+//   kAdamUpdate                   w, dw, moment1, moment2, [factor], [filled]  w, moment1, moment2, [w in 16 bits]
 //   kSquaredSum                   x                                          sum of the squares of x ([1])
-//   kClipFactor                   sum, sum, ...                              factor ([1])
+//   kClipFactor                   sum, ..., [scale, counts when scaled]      factor ([1]; [2] when scaled)
 //   kDelayGradient                dw                                         dw of the next step, [filled ([1])]
 //   kAccumulateGradient           dw, [sum]                                  sum
 //   kReduceScatter                x                                          part of the ranks' sum
 //   kOwnPart                      x                                          part
 //   kAllGather                    part                                       x
+//   kLossScale                    factor, scale, counts, [scale of delayed]  scale, counts, [scale of delayed]
 //
 // Scratch workspaces (role kWorkspace) are appended to the outputs by the backend when it lowers the graph.
 //
@@ -90,6 +91,12 @@
 // sums; updates multiply dw by it. Delays (delay_updates.hpp): a `delayed` update does nothing to w and its moments until
 // `filled` is not 0, and counts one step less. Several batches a step (accumulate_gradients.hpp): the sum is `alpha` dw plus
 // the sum so far, in fp32, and kInput gives batch `out_begin` of `out_end`; 0 of 0 is 0 of 1.
+//
+// Loss scaling (scale_loss.hpp): losses' gradients are multiplied by `scale` ([1]). A `scaled` factor is divided by it, and
+// below 0 where the gradients are not finite: updates then change nothing. Its second element counts the updates left out
+// so far, by which Adam's steps are fewer. counts ([2]): updates since the scale has changed, updates left out. kLossScale
+// multiplies the scale by `beta` behind an update left out, and by `alpha` behind `size` others. A clip factor with an
+// `alpha` of 0 clips nothing.
 //
 // Ranks (partition_updates.hpp): `size` is their number. A part of x is [ceil(elements / size)], row-major. The ranks' sum is
 // added up in fp32, in their order, times `alpha`, and has x's type. kAllGather makes x in `shape`. kClipFactor adds up the
@@ -188,8 +195,9 @@ enum class OpKind {
   kReduceScatter,
   kOwnPart,
   kAllGather,
+  kLossScale,
 };
-inline constexpr OpKind kLastOpKind = OpKind::kAllGather;
+inline constexpr OpKind kLastOpKind = OpKind::kLossScale;
 
 enum class Phase { kForward, kBackward, kUpdate };
 
@@ -283,10 +291,12 @@ struct Attributes {
   std::int64_t size = 0;                             // kLocalResponseNorm: channels; alpha / size, beta, epsilon = bias
   float rate = 0;                                    // kDropout: share of elements set to zero
   std::uint64_t stream = 0;                          // kDropout: its random numbers
-  float epsilon = 0, momentum = 0, weight_decay = 0;  // norms (momentum = running), SGD; Adam: momentum = beta 1
-  float beta2 = 0;                                    // Adam
-  bool decoupled = false;                             // Adam: decay the weights, not the gradient (AdamW)
-  bool delayed = false;                               // updates, see above
+  float epsilon = 0;                                 // norms, Adam, clipping
+  double momentum = 0, weight_decay = 0;             // norms (momentum = running), SGD; Adam: momentum = beta 1
+  double beta2 = 0;                                  // Adam
+  bool decoupled = false;                            // Adam: decay the weights, not the gradient (AdamW)
+  bool delayed = false;                              // updates, see above
+  bool scaled = false;                               // kClipFactor, updates, see above
   bool operator==(const Attributes&) const = default;
 };
 

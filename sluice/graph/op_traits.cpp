@@ -88,6 +88,7 @@ constexpr std::array kTable = std::to_array<OpTraits>({
   {kReduceScatter,                  "reduce_scatter",                   kNone,   "",         "",      "=>=",        kGiven,  kDear},
   {kOwnPart,                        "own_part",                         kNone,   "",         "",      "=>=",        kPure,   kDear},
   {kAllGather,                      "all_gather",                       kNone,   "",         "",      "=>=",        kGiven,  kDear},
+  {kLossScale,                      "loss_scale",                       kNone,   "",         "",      "f>f",        kState,  kDear},
 });
 // clang-format on
 

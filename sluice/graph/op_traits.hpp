@@ -7,7 +7,7 @@
 //   samples     how the op is done for some samples of a batch of images, then for the others (slice_batch.hpp)
 //   features    how it is done for some output features or vocabulary rows of a weight, then for others
 //               (slice_dense.hpp)
-//   precision   which operands become bf16, and which stay fp32 (mixed_precision.hpp)
+//   precision   which operands become bf16 or fp16, and which stay fp32 (mixed_precision.hpp)
 //   repeat      whether running it again, on the same operands, gives the same bits, and why
 //   again       whether making its result again costs little beside keeping it (recompute.hpp)
 //
@@ -21,12 +21,12 @@
 //   features    c  cut: the op sees the slice's part
 //               r  read whole by every slice
 //               w  written by every slice, each its part (op.hpp, Attributes::partial)
-//   precision   h  bf16
+//   precision   h  bf16, or fp16
 //               f  fp32
-//               p  bf16; fp32 where it is logits or a parameter's gradient
+//               p  as h; fp32 where it is logits or a parameter's gradient
 //               u  all of the op in one: fp32 where everything it reads is made as fp32, or it makes a parameter's
-//                  gradient or a loss; else bf16
-//               i  fp32 where everything the op reads is made as fp32; else bf16
+//                  gradient or a loss; else as h
+//               i  fp32 where everything the op reads is made as fp32; else as h
 //               =  as the first input is
 //               An operand that is an output, too, has the output's letter.
 #pragma once
@@ -59,7 +59,7 @@ class OperandLetters {
 enum class Repeat {
   kPure,    // same bits: it depends on its operands alone
   kDrawn,   // same bits: its random numbers depend on seed, stream, step and element, not on how often it ran
-  kState,   // other bits: it moves running statistics on by one step
+  kState,   // other bits: it moves running statistics or the scale of losses on by one step
   kUpdate,  // other bits: it moves parameters and their optimizer's state on by one step
   kGiven,   // not at all: its data comes from outside the graph, or from other ranks
 };
@@ -99,7 +99,7 @@ constexpr std::int64_t part_elements(std::int64_t elements, std::int64_t ranks) 
 // The ops of optimizers.
 bool is_update(OpKind kind);
 // Of an update's operands (op.hpp): how many the optimizer keeps beside the parameter; whether gradients are multiplied
-// by a factor; whether the parameter is a master, whose copy in bf16 is written, too.
+// by a factor; whether the parameter is a master, whose copy in 16 bits is written, too.
 std::size_t moments_of(OpKind kind);
 bool is_clipped(const Op& update);
 bool has_master(const Op& update);

@@ -14,7 +14,7 @@ namespace sluice {
 using TensorId = std::int32_t;
 using Shape = std::vector<std::int64_t>;
 
-enum class DType { kF32, kI32, kU8, kBF16 };
+enum class DType { kF32, kI32, kU8, kBF16, kF16 };
 
 enum class Role {
   kInput,               // images, tokens, labels: written by the step's input op
@@ -49,8 +49,8 @@ enum class Content {
 // How a persistent tensor starts. Values depend only on (seed, stream, element index) in the *plain* layout, so a
 // slice of a parameter starts with the same values as the same part of the whole.
 struct Init {
-  enum class Kind { kZero, kNormal, kUniform, kScaleShift, kRunningStats, kGiven } kind = Kind::kZero;
-  float stddev = 0;                // kNormal; kUniform: in [-stddev, stddev)
+  enum class Kind { kZero, kNormal, kUniform, kScaleShift, kRunningStats, kGiven, kConstant } kind = Kind::kZero;
+  float stddev = 0;                // kNormal; kUniform: in [-stddev, stddev); kConstant: the value
   std::uint64_t stream = 0;        // kNormal, kUniform: stream_of(name of the whole parameter)
   std::int64_t first_element = 0;  // index of this tensor's element 0 within the whole parameter
   std::string source;              // kGiven: the whole parameter's name among the values that came with the model
@@ -70,7 +70,8 @@ struct Tensor {
   Shape whole = {};  // not empty: every rank has a part of a tensor of this shape (partition_updates.hpp)
 };
 
-constexpr Bytes size_of(DType dtype) { return dtype == DType::kU8 ? 1 : dtype == DType::kBF16 ? 2 : 4; }
+constexpr bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
+constexpr Bytes size_of(DType dtype) { return dtype == DType::kU8 ? 1 : is_half(dtype) ? 2 : 4; }
 std::int64_t element_count(const Shape& shape);
 std::string to_string(const Shape& shape);  // "[16, 3, 224, 224]"
 

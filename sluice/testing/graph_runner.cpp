@@ -23,6 +23,8 @@ float initial_value(const Init& init, std::int64_t element, std::int64_t element
       return first_row ? 1.0F : 0.0F;
     case Init::Kind::kRunningStats:
       return first_row ? 0.0F : 1.0F;
+    case Init::Kind::kConstant:
+      return init.stddev;
     case Init::Kind::kGiven:
       SLUICE_CHECK(false, "values that came with a model are set by the caller");
   }

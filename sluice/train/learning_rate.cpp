@@ -55,7 +55,7 @@ Status parse_step_decay(std::string_view whole, std::string_view body, LearningR
 
 }  // namespace
 
-float LearningRateSchedule::rate(double base, std::int64_t step) const {
+double LearningRateSchedule::rate(double base, std::int64_t step) const {
   double scale = 1;
   if (decay == Decay::kStep) {
     const auto passed = std::upper_bound(milestones.begin(), milestones.end(), step) - milestones.begin();
@@ -65,7 +65,7 @@ float LearningRateSchedule::rate(double base, std::int64_t step) const {
     scale = 0.5 * (1 + std::cos(std::numbers::pi * done));
   }
   if (step < warmup_steps) scale *= static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
-  return static_cast<float>(base * scale);
+  return base * scale;
 }
 
 Result<LearningRateSchedule> parse_learning_rate_schedule(std::string_view text) {

@@ -6,8 +6,8 @@
 //   cosine:100                   half a cosine from the base rate at step 0 to zero at step 100, zero after
 //   warmup:5+cosine:100          any of the above, its rate multiplied by (step + 1) / 5 during the first 5 steps
 //
-// The rate is a function of the step alone, so that a resumed run continues where it stopped. It is computed in double
-// and rounded once, so that every run of the same machine sees the same bits.
+// The rate is a function of the step alone, so that a resumed run continues where it stopped. It is computed in double,
+// so every run of the same machine sees the same bits.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct LearningRateSchedule {
   double factor = 0.1;                   // kStep
   std::int64_t total_steps = 0;          // kCosine
 
-  float rate(double base, std::int64_t step) const;
+  double rate(double base, std::int64_t step) const;
 };
 
 Result<LearningRateSchedule> parse_learning_rate_schedule(std::string_view text);

@@ -66,6 +66,9 @@ Status fill_initial_values(const Init& init, std::uint64_t seed, const GivenValu
     case Init::Kind::kRunningStats:
       fill_halves(0, 1, values);
       break;
+    case Init::Kind::kConstant:
+      std::ranges::fill(values, init.stddev);
+      break;
     case Init::Kind::kGiven:
       SLUICE_CHECK(given != nullptr, "values came with the model for " + init.source);
       return given->read(init.source, init.first_element, values);

@@ -12,7 +12,8 @@ namespace sluice {
 namespace {
 
 constexpr std::array kPrecisions{std::pair(Precision::kF32, "fp32"), std::pair(Precision::kBF16, "bf16"),
-                                 std::pair(Precision::kBF16Masters, "bf16-masters")};
+                                 std::pair(Precision::kBF16Masters, "bf16-masters"),
+                                 std::pair(Precision::kF16Masters, "fp16-masters")};
 
 }  // namespace
 
@@ -24,7 +25,8 @@ Result<Precision> parse_precision(std::string_view text) {
   for (const auto& [precision, name] : kPrecisions) {
     if (text == name) return precision;
   }
-  return Error{ErrorCode::kBadInput, fmt::format("unknown precision '{}'; write fp32, bf16 or bf16-masters", text)};
+  return Error{ErrorCode::kBadInput,
+               fmt::format("unknown precision '{}'; write fp32, bf16, bf16-masters or fp16-masters", text)};
 }
 
 bool cpu_computes_bf16() {

@@ -35,7 +35,7 @@ Replanning::~Replanning() {
 
 bool Replanning::watches() const { return !session_.plan().policy && !session_.program().transfers.empty(); }
 
-Result<StepOutcome> Replanning::run_step(std::int64_t step, float learning_rate) {
+Result<StepOutcome> Replanning::run_step(std::int64_t step, double learning_rate) {
   SLUICE_RETURN_IF_ERROR(take_sought(step));
   SLUICE_ASSIGN(StepOutcome outcome, session_.run_step(step, learning_rate));
   if (sought_.valid()) {

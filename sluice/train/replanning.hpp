@@ -71,7 +71,7 @@ class Replanning : public Training {
   Replanning& operator=(const Replanning&) = delete;
 
   // StepOutcome::variant says "planning" of steps beside which a plan is sought.
-  Result<StepOutcome> run_step(std::int64_t step, float learning_rate) override;
+  Result<StepOutcome> run_step(std::int64_t step, double learning_rate) override;
   Result<ValidationResult> validate(std::int64_t batches) override;
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) override;
 

@@ -56,6 +56,7 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machi
     SLUICE_ASSIGN(session->evaluator_, Evaluator::create(workload, options.data, options.seed));
   }
   session->losses_ = loss_tensors(graph);
+  session->loss_scale_ = loss_scale_tensors(graph);
   SLUICE_RETURN_IF_ERROR(session->start_executor());
   SLUICE_RETURN_IF_ERROR(session->give_initial_values(earlier));
   return session;
@@ -117,8 +118,11 @@ Status Session::fill_parameters(const ParkedTensors* earlier) {
   return {};
 }
 
-Result<StepOutcome> Session::run_step(std::int64_t step, float learning_rate) {
+Result<StepOutcome> Session::run_step(std::int64_t step, double learning_rate) {
   SLUICE_CHECK(executor_ != nullptr, "the session is not over");
+  if (loss_scale_ && !loss_scale_now_) {
+    SLUICE_ASSIGN(loss_scale_now_, read_loss_scale());
+  }
   StepOutcome outcome;
   InputSource* const data = own_data_ ? own_data_.get() : data_.get();
   SLUICE_ASSIGN(outcome.trace, executor_->run_step({step, learning_rate, data, options_.ranks, options_.seed}));
@@ -128,7 +132,31 @@ Result<StepOutcome> Session::run_step(std::int64_t step, float learning_rate) {
   }
   outcome.loss /= static_cast<float>(workload_.options.optimizer.accumulate);
   SLUICE_ASSIGN(outcome.loss, mean_over_ranks(outcome.loss));
+  if (loss_scale_) SLUICE_RETURN_IF_ERROR(note_loss_scale(step, outcome));
   return outcome;
+}
+
+Result<LossScale> Session::read_loss_scale() {
+  LossScale now;
+  SLUICE_ASSIGN(const std::span<const float> scale, parameters_->read(loss_scale_->scale));
+  now.scale = scale[0];
+  SLUICE_ASSIGN(const std::span<const float> counts, parameters_->read(loss_scale_->counts));
+  now.kept = counts[0];
+  now.left_out = counts[1];
+  return now;
+}
+
+Status Session::note_loss_scale(std::int64_t step, StepOutcome& outcome) {
+  const LossScale before = *loss_scale_now_;
+  SLUICE_ASSIGN(loss_scale_now_, read_loss_scale());
+  outcome.loss_scale = loss_scale_now_->scale;
+  outcome.left_out = loss_scale_now_->left_out != before.left_out;
+  if (!outcome.left_out || before.scale > kLeastLossScale) return {};
+  return Error{
+      ErrorCode::kBadInput,
+      fmt::format("step {}: gradients overflow fp16 even with a loss scale of {}, after {} updates left out; lower "
+                  "--lr, or take --precision bf16-masters, whose range is that of fp32",
+                  step + 1, kLeastLossScale, before.left_out)};
 }
 
 Result<float> Session::mean_over_ranks(float loss) const {

@@ -16,6 +16,7 @@
 #include "sluice/exec/executor.hpp"
 #include "sluice/exec/policy/dtr_executor.hpp"
 #include "sluice/exec/policy/policy_executor.hpp"
+#include "sluice/graph/rewrite/scale_loss.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/time_breakdown.hpp"
@@ -41,7 +42,7 @@ class Session : public Training {
   static Result<std::unique_ptr<Session>> create(Workload& workload, const Machine& machine, const Plan& plan,
                                                  const SessionOptions& options, const ParkedTensors* earlier = nullptr);
 
-  Result<StepOutcome> run_step(std::int64_t step, float learning_rate) override;
+  Result<StepOutcome> run_step(std::int64_t step, double learning_rate) override;
 
   // Every parameter and the optimizer's state as before the first step. A policy and its clock go on.
   Status give_initial_values() { return give_initial_values(nullptr); }
@@ -88,6 +89,8 @@ class Session : public Training {
   Status fill_parameters(const ParkedTensors* earlier);
   CheckpointIdentity identity() const;
   Result<float> mean_over_ranks(float loss) const;
+  Result<LossScale> read_loss_scale();
+  Status note_loss_scale(std::int64_t step, StepOutcome& outcome);
 
   Workload& workload_;
   Machine machine_;
@@ -99,6 +102,8 @@ class Session : public Training {
   std::unique_ptr<InputSource> own_data_;  // of this rank, where there are several
   std::unique_ptr<Evaluator> evaluator_;
   std::vector<TensorId> losses_;
+  std::optional<LossScaleTensors> loss_scale_;  // where gradients are in fp16
+  std::optional<LossScale> loss_scale_now_;
   std::unique_ptr<Executor> executor_;
   const PolicyExecutor* under_policy_ = nullptr;  // executor_, where the plan is a policy's
   const DtrExecutor* under_dtr_ = nullptr;        // executor_, where the policy is dtr

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "sluice/base/result.hpp"
@@ -16,13 +17,16 @@ struct StepOutcome {
   float loss = 0;  // the sum, where a step has several losses
   StepTimes trace;
   std::string variant;  // which graph it was, where there are several: "size 25"
+  // Where gradients are in fp16 (rewrite/scale_loss.hpp): the scale of the next step, and whether this one's overflowed.
+  std::optional<float> loss_scale = {};
+  bool left_out = false;
 };
 
 class Training {
  public:
   virtual ~Training() = default;
 
-  virtual Result<StepOutcome> run_step(std::int64_t step, float learning_rate) = 0;
+  virtual Result<StepOutcome> run_step(std::int64_t step, double learning_rate) = 0;
   virtual Result<ValidationResult> validate(std::int64_t batches) = 0;  // 0: all there are
   virtual Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) = 0;
 };

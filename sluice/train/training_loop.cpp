@@ -26,9 +26,10 @@ Result<TrainingOutcome> run_training(Training& training, const TrainingOptions& 
   while (outcome.next_step < options.end_step) {
     outcome.interrupted = observer.stop && observer.stop();
     if (outcome.interrupted) break;
-    const float rate = options.schedule.rate(options.learning_rate, outcome.next_step);
+    const double rate = options.schedule.rate(options.learning_rate, outcome.next_step);
     SLUICE_ASSIGN(const StepOutcome step, training.run_step(outcome.next_step, rate));
-    if (observer.step) observer.step({outcome.next_step, step.loss, rate, step.trace, step.variant});
+    if (observer.step)
+      observer.step({outcome.next_step, step.loss, rate, step.trace, step.variant, step.loss_scale, step.left_out});
     ++outcome.next_step;
     if (checkpoint_due(options, outcome.next_step)) {
       SLUICE_RETURN_IF_ERROR(training.save_checkpoint(*options.checkpoint, outcome.next_step));

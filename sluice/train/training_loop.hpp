@@ -28,9 +28,11 @@ struct TrainingOptions {
 struct StepReport {
   std::int64_t step = 0;
   float loss = 0;
-  float learning_rate = 0;
+  double learning_rate = 0;
   const StepTimes& trace;
-  const std::string& variant;  // empty where all steps are alike
+  const std::string& variant;            // empty where all steps are alike
+  std::optional<float> loss_scale = {};  // as in StepOutcome
+  bool left_out = false;
 };
 
 struct TrainingOutcome {

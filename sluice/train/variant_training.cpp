@@ -134,7 +134,7 @@ Status VariantTraining::change_to(const VariantKey& key) {
   return {};
 }
 
-Result<StepOutcome> VariantTraining::run_step(std::int64_t step, float learning_rate) {
+Result<StepOutcome> VariantTraining::run_step(std::int64_t step, double learning_rate) {
   const VariantKey key = settings_.key_of(step);
   SLUICE_RETURN_IF_ERROR(change_to(key));
   Variant& variant = variants_.at(key);

@@ -71,7 +71,7 @@ class VariantTraining : public Training {
  public:
   static Result<std::unique_ptr<VariantTraining>> create(Machine machine, VariantSettings settings);
 
-  Result<StepOutcome> run_step(std::int64_t step, float learning_rate) override;
+  Result<StepOutcome> run_step(std::int64_t step, double learning_rate) override;
 
   // On the reference's graph.
   Result<ValidationResult> validate(std::int64_t batches) override;

@@ -24,7 +24,9 @@ Status check_on_gpu(const WorkloadOptions& options) {
   const auto lacks = [](std::string_view what) {
     return Error{ErrorCode::kUnsupported, fmt::format("the GPU's kernels do not go with {} yet", what)};
   };
-  if (options.precision == Precision::kBF16Masters) return lacks("--precision bf16-masters; write bf16");
+  if (options.precision != Precision::kF32 && options.precision != Precision::kBF16) {
+    return lacks(fmt::format("--precision {}; write bf16", to_string(options.precision)));
+  }
   if (options.optimizer.clip_norm > 0) return lacks("--clip-norm");
   if (options.optimizer.delayed) return lacks("--delay-updates");
   if (options.optimizer.accumulate > 1) return lacks("--accumulate");
@@ -36,7 +38,8 @@ Status check_on_gpu(const WorkloadOptions& options) {
 Status choose_precision(Workload& workload) {
   WorkloadOptions& options = workload.options;
   if (options.backend == "cuda") return check_on_gpu(options);
-  if (options.precision != Precision::kF32 && options.backend == kDefaultBackend && !cpu_computes_bf16()) {
+  const bool bf16 = options.precision == Precision::kBF16 || options.precision == Precision::kBF16Masters;
+  if (bf16 && options.backend == kDefaultBackend && !cpu_computes_bf16()) {
     options.precision = Precision::kF32;
     workload.notes.emplace_back("this CPU has neither AVX512_BF16 nor AMX: training in fp32 instead of bf16");
   }
@@ -47,8 +50,9 @@ bool has(const Graph& graph, OpKind kind) {
   return std::ranges::find(graph.ops(), kind, &Op::kind) != graph.ops().end();
 }
 
-// Both keep gradients longer than an update that stands before other uses of its parameter could wait.
-Status check_updates_waited(const Graph& logical, const OptimizerOptions& optimizer) {
+// All keep gradients longer than an update that stands before other uses of its parameter could wait.
+Status check_updates_waited(const Graph& logical, const WorkloadOptions& options) {
+  const OptimizerOptions& optimizer = options.optimizer;
   const auto refuse = [&](std::string_view option) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("{}: a step of {} reads parameters again that it has updated", option, logical.name)};
@@ -56,6 +60,8 @@ Status check_updates_waited(const Graph& logical, const OptimizerOptions& optimi
   if (optimizer.ranks > 1 && !has(logical, OpKind::kReduceScatter)) return refuse("several ranks");
   if (optimizer.accumulate > 1 && !has(logical, OpKind::kAccumulateGradient)) return refuse("--accumulate");
   if (optimizer.delayed && !has(logical, OpKind::kDelayGradient)) return refuse("--delay-updates");
+  const bool scaled = options.precision == Precision::kF16Masters;
+  if (scaled && !has(logical, OpKind::kLossScale)) return refuse("--precision fp16-masters");
   return {};
 }
 
@@ -95,7 +101,7 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
   SLUICE_RETURN_IF_ERROR(choose_precision(workload));
   const Graph logical =
       prepare_training_graph(workload.forward, options.optimizer, workload.options.precision, options.finer_slices);
-  SLUICE_RETURN_IF_ERROR(check_updates_waited(logical, options.optimizer));
+  SLUICE_RETURN_IF_ERROR(check_updates_waited(logical, workload.options));
   workload.logical_fingerprint =
       batches_a_step(options.optimizer) == 1 ? logical.fingerprint() : fingerprint_for_one_batch(workload);
   if (options.optimizer.delayed) workload.undelayed = undelayed_run(workload);
@@ -113,9 +119,11 @@ std::string describe_settings(const WorkloadOptions& options) {
   const std::string delayed = each.delayed ? ", updates delayed" : "";
   const std::string clipped = each.clip_norm > 0 ? fmt::format(", gradients clipped to norm {}", each.clip_norm) : "";
   const std::string batches = batches_a_step(each) > 1 ? fmt::format(", {} batches a step", batches_a_step(each)) : "";
-  return fmt::format("{} momentum {}{}, weight decay {}{}{}{}, {}{}", to_string(each.optimizer), each.momentum,
+  const bool scaled = options.precision == Precision::kF16Masters;
+  const std::string scale = scaled ? fmt::format(" from loss scale {}", each.loss_scale) : "";
+  return fmt::format("{} momentum {}{}, weight decay {}{}{}{}, {}{}{}", to_string(each.optimizer), each.momentum,
                      adam ? fmt::format(", beta2 {}, epsilon {}", each.beta2, each.epsilon) : "", each.weight_decay,
-                     delayed, clipped, batches, to_string(options.precision), slices);
+                     delayed, clipped, batches, to_string(options.precision), scale, slices);
 }
 
 std::string_view to_string(Optimizer optimizer) {

@@ -240,7 +240,7 @@ TEST_F(BadFileTest, EncodingThatTheTensorDoesNotAllowNamesTheRule) {
   }
   std::ofstream(plan) << document;
   expect_broken(verify(plan), "encoding-allowed");
-  EXPECT_THAT(verify(plan).output, HasSubstr("its elements are i32: the encoding is for f32 and bf16"));
+  EXPECT_THAT(verify(plan).output, HasSubstr("its elements are i32: the encoding is for f32, bf16 and f16"));
   expect_refused(train(plan), "encoding-allowed: ");
   document.erase("stitches");
   document["version"] = 4;

@@ -78,9 +78,9 @@ TEST(Ranks, HaveTheBitsOfOneThatTakesAllBatches) {
 }
 
 TEST(Ranks, RoundOtherwiseOnly) {
-  for (const Settings& settings :
-       {Settings{.clip_norm = 0.5F}, Settings{.precision = Precision::kBF16Masters},
-        Settings{.precision = Precision::kBF16Masters, .clip_norm = 0.5F, .delayed = true}}) {
+  for (const Settings& settings : {Settings{.clip_norm = 0.5F}, Settings{.precision = Precision::kBF16Masters},
+                                   Settings{.precision = Precision::kBF16Masters, .clip_norm = 0.5F, .delayed = true},
+                                   Settings{.precision = Precision::kF16Masters}}) {
     const TrainedRun one = train_ranks(settings, 1, 4);
     for (const int count : {2, 4}) {
       const TrainedRun several = train_ranks(settings, count, 4 / count);

@@ -33,7 +33,7 @@ constexpr std::int64_t batch_of(const Attributes& input, std::int64_t step) {
 
 struct StepContext {
   std::int64_t step = 0;
-  float learning_rate = 0;
+  double learning_rate = 0;
   InputSource* input = nullptr;
   Ranks* ranks = nullptr;  // nullptr: one, or an op is tried alone, and others' parts are taken to be like its own
   std::uint64_t seed = 0;  // of dropout: with the op's stream, the step and the element it fixes each draw

@@ -34,14 +34,15 @@ enum class Optimizer { kSgd, kAdam, kAdamW };
 
 struct OptimizerOptions {
   Optimizer optimizer = Optimizer::kSgd;
-  float momentum = 0.9F;  // SGD; Adam: beta 1
-  float beta2 = 0.999F;   // Adam
+  double momentum = 0.9;  // SGD; Adam: beta 1
+  double beta2 = 0.999;   // Adam
   float epsilon = 1e-8F;  // Adam
-  float weight_decay = 1e-4F;
-  bool delayed = false;  // updates use the gradients of the step before (rewrite/delay_updates.hpp)
-  float clip_norm = 0;   // of all gradients together (rewrite/clip_gradients.hpp); 0: they are not clipped
-  int accumulate = 1;    // batches a step, whose gradients are averaged (rewrite/accumulate_gradients.hpp)
-  int ranks = 1;         // processes that train together (rewrite/partition_updates.hpp)
+  double weight_decay = 1e-4;
+  bool delayed = false;      // updates use the gradients of the step before (rewrite/delay_updates.hpp)
+  float clip_norm = 0;       // of all gradients together (rewrite/clip_gradients.hpp); 0: they are not clipped
+  int accumulate = 1;        // batches a step, whose gradients are averaged (rewrite/accumulate_gradients.hpp)
+  int ranks = 1;             // processes that train together (rewrite/partition_updates.hpp)
+  float loss_scale = 65536;  // at first, of gradients in fp16 (rewrite/scale_loss.hpp)
   bool recompute_cheap = true;
 };
 

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// Runs last (prepare.hpp). `norm` is above 0.
+// Runs behind everything but scale_loss() (prepare.hpp), for which a `norm` of 0 makes factors that clip nothing.
 Graph clip_gradients(const Graph& training, float norm);
 
 }  // namespace sluice

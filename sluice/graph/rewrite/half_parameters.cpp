@@ -1,5 +1,7 @@
 #include "sluice/graph/rewrite/half_parameters.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -11,10 +13,16 @@ namespace sluice {
 namespace {
 
 bool casts_to_half(const Graph& graph, const Op& op) {
-  return op.kind == OpKind::kCast && graph.tensor(op.outputs[0]).dtype == DType::kBF16;
+  return op.kind == OpKind::kCast && is_half(graph.tensor(op.outputs[0]).dtype);
 }
 
-// By tensor: a parameter in fp32 that is updated, and read in no other way than by casts to bf16.
+// bf16 or fp16: a step in mixed precision has one of them.
+DType half_type(const Graph& mixed) {
+  const auto cast = std::ranges::find_if(mixed.ops(), [&](const Op& op) { return casts_to_half(mixed, op); });
+  return cast == mixed.ops().end() ? DType::kBF16 : mixed.tensor(cast->outputs[0]).dtype;
+}
+
+// By tensor: a parameter in fp32 that is updated, and read in no other way than by casts to 16 bits.
 std::vector<bool> halved_parameters(const Graph& graph) {
   std::vector<bool> cast(graph.tensors().size(), false), updated(cast), otherwise(cast);
   for (const Op& op : graph.ops()) {
@@ -34,7 +42,10 @@ std::vector<bool> halved_parameters(const Graph& graph) {
 class Halving {
  public:
   explicit Halving(const Graph& graph)
-      : graph_(graph), halved_(halved_parameters(graph)), new_ids_(graph.tensors().size(), -1) {}
+      : graph_(graph),
+        half_(half_type(graph)),
+        halved_(halved_parameters(graph)),
+        new_ids_(graph.tensors().size(), -1) {}
 
   Graph run() && {
     result_.name = graph_.name;
@@ -66,7 +77,7 @@ class Halving {
 
   TensorId add_half(Tensor tensor, const std::string& name) {
     tensor.name = name;
-    tensor.dtype = DType::kBF16;
+    tensor.dtype = half_;
     tensor.bytes = 0;
     return result_.add_tensor(std::move(tensor));
   }
@@ -91,7 +102,7 @@ class Halving {
 
   TensorId add_gradient_cast(const Op& update) {
     const Tensor& gradient = result_.tensor(update.inputs[1]);
-    const TensorId half = add_half(gradient, with_suffix(gradient.name, ".bf16"));
+    const TensorId half = add_half(gradient, with_suffix(gradient.name, fmt::format(".{}", to_string(half_))));
     const std::string name = result_.tensor(half).name + ".cast";
     result_.add_op({.name = name,
                     .kind = OpKind::kCast,
@@ -103,6 +114,7 @@ class Halving {
   }
 
   const Graph& graph_;
+  DType half_;
   std::vector<bool> halved_;              // by TensorId of graph_
   std::vector<TensorId> new_ids_;         // by TensorId of graph_; -1 before it is made
   std::map<TensorId, TensorId> masters_;  // of halved parameters of graph_

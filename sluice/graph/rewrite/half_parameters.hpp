@@ -1,4 +1,4 @@
-// Keeps in bf16 the parameters that a mixed-precision step multiplies by in bf16: what the device computes with is half
+// Keeps in bf16, or fp16, the parameters that a mixed-precision step multiplies by in it: what the device computes with is half
 // as large, and what only the optimizer needs is apart (ZeRO-Offload, section 5.2 and figure 5.2).
 //
 //   before   w (fp32)  --cast-->  w.bf16, twice a step          update   w, dw, moments             >  w, moments

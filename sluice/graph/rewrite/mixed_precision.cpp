@@ -13,11 +13,12 @@ namespace sluice {
 namespace {
 
 constexpr DType kFull = DType::kF32;
-constexpr DType kHalf = DType::kBF16;
 
 class Converter {
  public:
-  explicit Converter(const Graph& graph) : graph_(graph), new_ids_(graph.tensors().size(), -1) { mark_logits(); }
+  Converter(const Graph& graph, DType half) : graph_(graph), half_(half), new_ids_(graph.tensors().size(), -1) {
+    mark_logits();
+  }
 
   Graph run() && {
     result_.name = graph_.name;
@@ -53,6 +54,7 @@ class Converter {
     Formats(const Converter& converter, const Op& op)
         : letters_(traits(op.kind).precision),
           op_(op),
+          half_(converter.half_),
           first_(op.inputs.empty() ? kFull : converter.now(op.inputs[0])),
           reads_full_(converter.reads_full(op)),
           ends_full_(converter.ends_full(op)),
@@ -69,13 +71,13 @@ class Converter {
     DType format(char letter) const {
       switch (letter) {
         case 'h':
-          return kHalf;
+          return half_;
         case 'p':
-          return product_full_ ? kFull : kHalf;
+          return product_full_ ? kFull : half_;
         case 'u':
-          return reads_full_ || ends_full_ ? kFull : kHalf;
+          return reads_full_ || ends_full_ ? kFull : half_;
         case 'i':
-          return reads_full_ ? kFull : kHalf;
+          return reads_full_ ? kFull : half_;
         case '=':
           return first_;
         default:  // f
@@ -85,6 +87,7 @@ class Converter {
 
     const OperandLetters& letters_;
     const Op& op_;
+    DType half_;
     DType first_;        // of the first input
     bool reads_full_;    // everything it reads is made as fp32
     bool ends_full_;     // it makes a parameter's gradient or a loss
@@ -97,7 +100,7 @@ class Converter {
 
   bool reads_full(const Op& op) const {
     return std::all_of(op.inputs.begin(), op.inputs.end(),
-                       [&](TensorId id) { return !is_persistent(graph_.tensor(id).role) && now(id) != kHalf; });
+                       [&](TensorId id) { return !is_persistent(graph_.tensor(id).role) && now(id) != half_; });
   }
 
   bool ends_full(const Op& op) const {
@@ -128,7 +131,7 @@ class Converter {
     const bool forward = reader.phase == Phase::kForward || reader.kind == OpKind::kDense;
     Copy& copy = copies_[id];
     if (copy.id >= 0 && (copy.forward == forward || !is_persistent(source.role))) return copy.id;
-    const std::string suffix = wanted == kHalf ? ".bf16" : ".f32";
+    const std::string suffix = fmt::format(".{}", to_string(wanted));
     const int earlier = casts_[id]++;
     Tensor tensor;
     tensor.name = source.name + suffix + (earlier == 0 ? "" : fmt::format("_{}", earlier + 1));
@@ -158,6 +161,7 @@ class Converter {
   }
 
   const Graph& graph_;
+  DType half_;
   std::vector<bool> logits_;         // by TensorId of graph_
   std::vector<TensorId> new_ids_;    // by TensorId of graph_; -1 before it is made
   std::map<TensorId, Copy> copies_;  // by TensorId of graph_: in the other format, still the same values
@@ -167,6 +171,6 @@ class Converter {
 
 }  // namespace
 
-Graph to_mixed_precision(const Graph& logical) { return Converter(logical).run(); }
+Graph to_mixed_precision(const Graph& logical, DType half) { return Converter(logical, half).run(); }
 
 }  // namespace sluice

@@ -1,5 +1,5 @@
-// Turns a logical graph from fp32 into bf16 with fp32 master weights: activations and their gradients take half the
-// bytes, and products run on bf16 units. What must not round stays fp32: parameters, optimizer state, gradients of
+// Turns a logical graph from fp32 into bf16, or fp16, with fp32 master weights: activations and their gradients take half the
+// bytes, and products of bf16 run on its units. What must not round stays fp32: parameters, optimizer state, gradients of
 // parameters, statistics of norms, cell states of LSTMs, logits, probabilities and losses.
 //
 // A tensor's dtype is decided by the op that makes it, by the letters of its kind (op_traits.hpp: precision); integers
@@ -17,7 +17,7 @@
 namespace sluice {
 
 // Runs last, on a graph whose ops are sliced already (logical, all fp32): training or forward. Names stay; casts are
-// "<tensor>.bf16" and "<tensor>.f32".
-Graph to_mixed_precision(const Graph& logical);
+// "<tensor>.bf16" (or ".f16") and "<tensor>.f32".
+Graph to_mixed_precision(const Graph& logical, DType half = DType::kBF16);
 
 }  // namespace sluice

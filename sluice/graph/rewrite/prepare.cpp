@@ -14,6 +14,7 @@
 #include "sluice/graph/rewrite/half_parameters.hpp"
 #include "sluice/graph/rewrite/mixed_precision.hpp"
 #include "sluice/graph/rewrite/partition_updates.hpp"
+#include "sluice/graph/rewrite/scale_loss.hpp"
 #include "sluice/graph/rewrite/slice_batch.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/rewrite/slice_loss.hpp"
@@ -44,7 +45,8 @@ Bytes largest_op(const Graph& graph) {
 }
 
 Graph in_precision(const Graph& sliced, Precision precision) {
-  return precision == Precision::kF32 ? sliced : to_mixed_precision(sliced);
+  if (precision == Precision::kF32) return sliced;
+  return to_mixed_precision(sliced, precision == Precision::kF16Masters ? DType::kF16 : DType::kBF16);
 }
 
 }  // namespace
@@ -52,13 +54,15 @@ Graph in_precision(const Graph& sliced, Precision precision) {
 Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optimizer, Precision precision, int finer) {
   const Step step = training_step(forward, optimizer, finer);
   Graph graph = in_precision(slice_batch(step.training, batch_slice_limit(step.training, finer)), precision);
-  if (precision == Precision::kBF16Masters) graph = keep_half_parameters(graph);
+  const bool scaled = precision == Precision::kF16Masters;
+  if (precision == Precision::kBF16Masters || scaled) graph = keep_half_parameters(graph);
   if (optimizer.ranks > 1 && updates_may_run_last(graph)) graph = partition_updates(graph, optimizer.ranks);
   if (optimizer.accumulate > 1 && updates_may_run_last(graph)) {
     graph = accumulate_gradients(graph, optimizer.accumulate);
   }
   if (optimizer.delayed && updates_may_run_last(graph)) graph = delay_updates(graph);
-  return optimizer.clip_norm > 0 ? clip_gradients(graph, optimizer.clip_norm) : std::move(graph);
+  if (optimizer.clip_norm > 0 || scaled) graph = clip_gradients(graph, optimizer.clip_norm);
+  return scaled && updates_may_run_last(graph) ? scale_loss(graph, optimizer.loss_scale) : std::move(graph);
 }
 
 // What trains in a budget is evaluated in it: losses and weights are sliced alike, and no op needs more than the

@@ -4,12 +4,13 @@
 //   append backward and update ops                                           (autodiff.hpp)
 //   slice losses by rows, dense layers by features, other ops by samples     (slice_loss.hpp, slice_dense.hpp,
 //                                                                             slice_batch.hpp)
-//   turn activations into bf16, if asked                                     (mixed_precision.hpp)
+//   turn activations into 16 bits, if asked                                     (mixed_precision.hpp)
 //   and parameters and their gradients, beside fp32 masters                  (half_parameters.hpp)
 //   give each rank parts to update, if there are several                     (partition_updates.hpp)
 //   take several batches a step, if asked                                    (accumulate_gradients.hpp)
 //   delay updates by a step, if asked and possible                           (delay_updates.hpp)
 //   clip gradients by their norm, if asked                                   (clip_gradients.hpp)
+//   scale losses, where gradients are in fp16                                (scale_loss.hpp)
 #pragma once
 
 #include "sluice/graph/autodiff/autodiff.hpp"
@@ -21,6 +22,7 @@ enum class Precision {
   kF32,
   kBF16,         // activations; parameters are fp32 and rounded when they are read
   kBF16Masters,  // activations, parameters and their gradients; the optimizer updates fp32 masters
+  kF16Masters,   // the same in fp16, with losses scaled
 };
 
 // How fine ops are sliced whose operands decide the smallest budget: the usual limits are divided by it. Finer slices

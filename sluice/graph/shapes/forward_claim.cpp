@@ -27,7 +27,6 @@ std::optional<OperandCounts> backward_operands(const Op& op) {
     case OpKind::kDenseBackwardWeights:
     case OpKind::kEmbeddingBackward:
     case OpKind::kMaxPoolBackward:
-    case OpKind::kSoftmaxCrossEntropyBackward:
       return OperandCounts{2, 1};
     case OpKind::kAvgPoolBackward:
       return OperandCounts{1, 1};
@@ -51,15 +50,26 @@ ForwardClaim lstm_cell_claim(const Op& op, const Shapes& in, const Shapes& out) 
   return claim;
 }
 
-// The rule of an update knows neither factor nor `filled` nor the parameter in bf16.
+// The rule of an update knows neither factor nor `filled` nor the parameter in 16 bits.
 ForwardClaim update_claim(const Op& op, const Shapes& in, const Shapes& out) {
   ForwardClaim claim{op.kind, in, out};
   const std::size_t own = 2 + moments_of(op.kind);
-  for (; claim.inputs.size() > own; claim.inputs.pop_back()) claim.equal.emplace_back(claim.inputs.back(), Shape{1});
+  for (; claim.inputs.size() > own; claim.inputs.pop_back()) {
+    const bool scaled = op.attributes.scaled && claim.inputs.size() == own + 1;
+    claim.equal.emplace_back(claim.inputs.back(), Shape{scaled ? 2 : 1});
+  }
   if (has_master(op)) {
     claim.equal.emplace_back(out.back(), in[0]);
     claim.outputs.pop_back();
   }
+  return claim;
+}
+
+// The rule of a loss's gradient knows no scale.
+ForwardClaim without_scale(ForwardClaim claim, std::size_t own) {
+  if (claim.inputs.size() != own + 1) return claim;
+  claim.equal.emplace_back(claim.inputs.back(), Shape{1});
+  claim.inputs.pop_back();
   return claim;
 }
 
@@ -90,7 +100,9 @@ ForwardClaim claim_of(const Op& op, const Shapes& in, const Shapes& out) {
     case OpKind::kAvgPoolBackward:
       return {OpKind::kAvgPool, out, in};
     case OpKind::kSoftmaxCrossEntropyBackward:
-      return {OpKind::kSoftmaxCrossEntropy, in, {{1}, out[0]}};
+      return without_scale({OpKind::kSoftmaxCrossEntropy, in, {{1}, out[0]}}, 2);
+    case OpKind::kSigmoidCrossEntropyBackward:
+      return without_scale({op.kind, in, out}, 1);
     case OpKind::kSgdUpdate:
     case OpKind::kAdamUpdate:
       return update_claim(op, in, out);

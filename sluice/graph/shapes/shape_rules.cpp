@@ -66,12 +66,25 @@ Result<Shapes> all_of_ranks(const ShapeRule& rule) {
 }
 
 Result<Shapes> clip_factor(const ShapeRule& rule) {
-  if (rule.inputs.empty()) return rule.error("expects the sums of some gradients");
-  if (!(rule.attributes.alpha > 0)) {
+  const bool scaled = rule.attributes.scaled;
+  if (rule.inputs.size() < (scaled ? 3U : 1U)) return rule.error("expects the sums of some gradients");
+  if (!(rule.attributes.alpha > 0) && !scaled) {
     return rule.error(fmt::format("expects a norm above 0, got {}", rule.attributes.alpha));
   }
-  for (const Shape& sum : rule.inputs) SLUICE_RETURN_IF_ERROR(rule.expect_shape("a sum", sum, {1}));
-  return Shapes{{1}};
+  for (std::size_t i = 0; i < rule.inputs.size(); ++i) {
+    const bool counts = scaled && i + 1 == rule.inputs.size();
+    SLUICE_RETURN_IF_ERROR(rule.expect_shape("a sum", rule.inputs[i], {counts ? 2 : 1}));
+  }
+  return Shapes{{scaled ? 2 : 1}};
+}
+
+Result<Shapes> loss_scale(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(3, 4));
+  SLUICE_RETURN_IF_ERROR(rule.expect_shape("a factor", rule.inputs[0], {2}));
+  SLUICE_RETURN_IF_ERROR(rule.expect_shape("a scale", rule.inputs[1], {1}));
+  SLUICE_RETURN_IF_ERROR(rule.expect_shape("counts", rule.inputs[2], {2}));
+  if (rule.inputs.size() > 3) SLUICE_RETURN_IF_ERROR(rule.expect_shape("a scale", rule.inputs[3], {1}));
+  return Shapes(rule.inputs.begin() + 1, rule.inputs.end());
 }
 
 Result<Shapes> dropout(const ShapeRule& rule) {
@@ -176,6 +189,8 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
       return Shapes{{1}};
     case OpKind::kClipFactor:
       return clip_factor(rule);
+    case OpKind::kLossScale:
+      return loss_scale(rule);
     case OpKind::kDelayGradient:
     case OpKind::kAccumulateGradient:
       return same_shape(rule, 1, 1);

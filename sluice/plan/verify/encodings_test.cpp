@@ -50,10 +50,11 @@ TEST_F(EncodingRuleTest, AnEncodedCopyIsSound) {
 TEST_F(EncodingRuleTest, TheElementsMustBeFloats) {
   for (const DType dtype : {DType::kI32, DType::kU8}) {
     set_dtype(dtype);
-    EXPECT_THAT(broken(), ElementsAre(HasSubstr("encoding-allowed: tensor 1 'x' is to lie encoded (zero-value) in "
-                                                "residency 2 (tier 1 'file', bytes [0, 8192), ops [1, 3)), and its "
-                                                "elements are " +
-                                                std::string(to_string(dtype)) + ": the encoding is for f32 and bf16")));
+    EXPECT_THAT(broken(),
+                ElementsAre(HasSubstr("encoding-allowed: tensor 1 'x' is to lie encoded (zero-value) in "
+                                      "residency 2 (tier 1 'file', bytes [0, 8192), ops [1, 3)), and its "
+                                      "elements are " +
+                                      std::string(to_string(dtype)) + ": the encoding is for f32, bf16 and f16")));
   }
 }
 

@@ -39,6 +39,11 @@ class CaseBuilder {
     case_.graph.tensor(leaf).init = {.kind = Init::Kind::kNormal, .stddev = factor};
     return leaf;
   }
+  // A leaf with one value throughout.
+  TensorId constant(TensorId leaf, float value) {
+    case_.graph.tensor(leaf).init = {.kind = Init::Kind::kConstant, .stddev = value};
+    return leaf;
+  }
   const Shape& shape(TensorId id) const { return case_.graph.tensor(id).shape; }
 
   void op(OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {

@@ -101,9 +101,9 @@ OpCase batch_case(const Shape& shape) {
   return builder.finish();
 }
 
-OpCase cast_case(const Shape& shape) {
-  CaseBuilder builder("cast to bf16 and back " + to_string(shape));
-  const TensorId rounded = builder.tensor("rounded", shape, Role::kActivation, DType::kBF16);
+OpCase cast_case(const Shape& shape, DType half) {
+  CaseBuilder builder("cast to " + std::string(to_string(half)) + " and back " + to_string(shape));
+  const TensorId rounded = builder.tensor("rounded", shape, Role::kActivation, half);
   builder.op(OpKind::kCast, {}, {builder.tensor("x", shape)}, {rounded});
   builder.op(OpKind::kCast, {}, {rounded}, {builder.tensor("y", shape)});
   return builder.finish();
@@ -146,8 +146,10 @@ void add_movement_cases(std::vector<OpCase>& cases) {
   cases.push_back(reshape_case({2, 6, 8}, {2, 6, 2, 4}));
   cases.push_back(batch_case({4, 16, 3, 3}));
   cases.push_back(batch_case({5, 10, 3}));
-  cases.push_back(cast_case({3, 50}));
-  cases.push_back(cast_case({2, 16, 3, 3}));
+  for (const DType half : {DType::kBF16, DType::kF16}) {
+    cases.push_back(cast_case({3, 50}, half));
+    cases.push_back(cast_case({2, 16, 3, 3}, half));
+  }
 }
 
 }  // namespace sluice

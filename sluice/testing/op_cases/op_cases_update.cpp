@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/testing/op_cases/case_builder.hpp"
 
@@ -67,7 +69,7 @@ OpCase delayed_case(const Shape& shape, bool filled) {
 
 // A sum of gradients of several batches, in bf16 or fp32, and an update by it.
 OpCase accumulated_case(const Shape& shape, DType dtype) {
-  CaseBuilder builder((dtype == DType::kBF16 ? "accumulated in bf16 " : "accumulated ") + to_string(shape));
+  CaseBuilder builder("accumulated in " + std::string(to_string(dtype)) + " " + to_string(shape));
   const TensorId w = builder.parameter("w", shape);
   const TensorId momentum = builder.tensor("momentum", shape, Role::kOptimizerState);
   const TensorId sum = builder.tensor("dw.sum", shape, Role::kGradient);
@@ -83,7 +85,7 @@ OpCase accumulated_case(const Shape& shape, DType dtype) {
 
 // An update of a part of a parameter, by what ranks have of its gradient; others are like this one.
 OpCase parted_case(const Shape& shape, std::int64_t ranks, DType dtype) {
-  CaseBuilder builder(std::to_string(ranks) + " ranks" + (dtype == DType::kBF16 ? ", bf16 " : " ") + to_string(shape));
+  CaseBuilder builder(std::to_string(ranks) + " ranks" + ", " + std::string(to_string(dtype)) + " " + to_string(shape));
   const Shape part{part_elements(element_count(shape), ranks)};
   const TensorId w = builder.tensor("w", shape, Role::kParameter, dtype);
   const TensorId own = builder.tensor("w.part", part, Role::kGradient, dtype);
@@ -94,7 +96,7 @@ OpCase parted_case(const Shape& shape, std::int64_t ranks, DType dtype) {
   gather.shape = shape;
   builder.op(OpKind::kReduceScatter, scatter, {builder.tensor("dw", shape, Role::kGradient, dtype)}, {dw_part});
   const TensorId momentum = builder.tensor("momentum", part, Role::kOptimizerState);
-  if (dtype == DType::kBF16) {
+  if (is_half(dtype)) {
     const TensorId master = builder.tensor("w.master", part, Role::kOptimizerState);
     builder.op(OpKind::kSgdUpdate, {.momentum = 0.9F}, {master, dw_part, momentum}, {master, momentum, own});
   } else {
@@ -105,12 +107,51 @@ OpCase parted_case(const Shape& shape, std::int64_t ranks, DType dtype) {
   return builder.finish();
 }
 
-// A master and its parameter in bf16.
-OpCase master_case(const Shape& shape) {
-  CaseBuilder builder("master " + to_string(shape));
+// The gradient of a loss that is scaled, and an update by what is scaled, whose scale follows. `sum`: of the gradient's
+// squares; where it is not finite the update is left out.
+OpCase scaled_case(const Shape& shape, float sum, float norm, bool delayed) {
+  CaseBuilder builder("scaled" + std::string(delayed ? " and delayed" : "") + ", squares " + std::to_string(sum) +
+                      (norm > 0 ? ", clipped " : " ") + to_string(shape));
+  const auto number = [&](const std::string& name, float value) {
+    return builder.constant(builder.tensor(name, {1}, Role::kOptimizerState), value);
+  };
+  const TensorId scale = number("scale", 1024),
+                 counts = builder.constant(builder.tensor("counts", {2}, Role::kOptimizerState), 1);
+  const TensorId of_updates = delayed ? number("scale.delayed", 512) : scale;
+  const TensorId labels = builder.integers("labels", {5}, 7);
+  const TensorId dlogits = builder.gradient("dlogits", {5, 7});
+  builder.op(OpKind::kSoftmaxCrossEntropyBackward, {}, {builder.tensor("probabilities", {5, 7}), labels, scale},
+             {dlogits});
+  const TensorId factor = builder.tensor("factor", {2}, Role::kActivationGradient);
+  Attributes clip;
+  clip.alpha = norm;
+  clip.epsilon = 1e-6F;
+  clip.scaled = true;
+  builder.op(OpKind::kClipFactor, clip, {number("sum", sum), of_updates, counts}, {factor});
+  const TensorId master = builder.tensor("w.master", shape, Role::kOptimizerState);
+  const TensorId moment1 = builder.tensor("moment1", shape, Role::kOptimizerState);
+  const TensorId moment2 = builder.tensor("moment2", shape, Role::kOptimizerState);
+  const TensorId w = builder.tensor("w", shape, Role::kParameter, DType::kF16);
+  Attributes adam{.epsilon = 1e-8F, .momentum = 0.9, .beta2 = 0.999};
+  adam.scaled = true;
+  builder.op(OpKind::kAdamUpdate, adam,
+             {master, builder.tensor("dw", shape, Role::kGradient, DType::kF16), moment1, moment2, factor},
+             {master, moment1, moment2, w});
+  Attributes follow{.alpha = 2, .beta = 0.5F, .size = 1};
+  std::vector<TensorId> state{scale, counts};
+  if (delayed) state.push_back(of_updates);
+  std::vector<TensorId> inputs{factor};
+  inputs.insert(inputs.end(), state.begin(), state.end());
+  builder.op(OpKind::kLossScale, follow, inputs, state);
+  return builder.finish();
+}
+
+// A master and its parameter in 16 bits.
+OpCase master_case(const Shape& shape, DType half) {
+  CaseBuilder builder(std::string("master of ") + std::string(to_string(half)) + " " + to_string(shape));
   const TensorId master = builder.tensor("w.master", shape, Role::kOptimizerState);
   const TensorId momentum = builder.tensor("momentum", shape, Role::kOptimizerState);
-  const TensorId w = builder.tensor("w", shape, Role::kParameter, DType::kBF16);
+  const TensorId w = builder.tensor("w", shape, Role::kParameter, half);
   builder.op(OpKind::kSgdUpdate, {.momentum = 0.9F}, {master, builder.parameter_gradient("dw", shape), momentum},
              {master, momentum, w});
   return builder.finish();
@@ -121,9 +162,12 @@ OpCase master_case(const Shape& shape) {
 void add_update_cases(std::vector<OpCase>& cases) {
   for (const float norm : {0.25F, 1000.0F}) cases.push_back(clipped_case({7, 33}, norm));
   for (const bool filled : {false, true}) cases.push_back(delayed_case({7, 33}, filled));
-  for (const DType dtype : {DType::kF32, DType::kBF16}) cases.push_back(accumulated_case({7, 33}, dtype));
-  for (const DType dtype : {DType::kF32, DType::kBF16}) cases.push_back(parted_case({7, 33}, 4, dtype));
-  cases.push_back(master_case({7, 33}));
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) cases.push_back(accumulated_case({7, 33}, dtype));
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) cases.push_back(parted_case({7, 33}, 4, dtype));
+  for (const DType half : {DType::kBF16, DType::kF16}) cases.push_back(master_case({7, 33}, half));
+  for (const bool delayed : {false, true}) cases.push_back(scaled_case({7, 33}, 3e6F, 0.25F, delayed));
+  cases.push_back(scaled_case({7, 33}, 3e6F, 0, false));
+  cases.push_back(scaled_case({7, 33}, std::numeric_limits<float>::infinity(), 0, false));
   cases.push_back(sgd_case({7, 33}));
   cases.push_back(sgd_case({50}));
   for (const bool decoupled : {false, true}) {

@@ -25,7 +25,7 @@ Status CudaGraph::run(OpIndex op, std::span<void* const> operands, const StepCon
   const Op& node = lowered_.graph.op(op);
   try {
     fetched_from_ = nullptr;
-    context_->step_on_host() = {context.step, context.seed, context.learning_rate};
+    context_->step_on_host() = {context.step, context.seed, static_cast<float>(context.learning_rate)};
     if (node.kind == OpKind::kInput) SLUICE_RETURN_IF_ERROR(fill_input(context));
     begin_step();
     enqueue(op, operands);
@@ -37,7 +37,7 @@ Status CudaGraph::run(OpIndex op, std::span<void* const> operands, const StepCon
 }
 
 Status CudaGraph::prepare_step(const StepContext& context) {
-  context_->step_on_host() = {context.step, context.seed, context.learning_rate};
+  context_->step_on_host() = {context.step, context.seed, static_cast<float>(context.learning_rate)};
   if (input_op() == nullptr) return {};
   const bool fetched = fetched_from_ == context.input && fetched_step_ == context.step;
   fetched_from_ = nullptr;

@@ -15,8 +15,8 @@ void sgd_update(const CudaCall& call) {
   const GroupCells momentum(call.input(2));
   const GroupCells new_w(call.output(0));
   const GroupCells new_momentum(call.output(1));
-  const float momentum_factor = call.attributes().momentum;
-  const float weight_decay = call.attributes().weight_decay;
+  const auto momentum_factor = static_cast<float>(call.attributes().momentum);
+  const auto weight_decay = static_cast<float>(call.attributes().weight_decay);
   const StepOnDevice* const step = call.step;
   for_each_element(call.stream, w.groups(), [=] __device__(std::int64_t group) {
     Group weights = w.load(group);
@@ -65,9 +65,14 @@ __device__ Sums<2> corrections(Block& block, float beta1, float beta2, std::int6
 void adam_update(const CudaCall& call) {
   constexpr std::int64_t kGroupsOfBlock = 1024;
   const Attributes& attributes = call.attributes();
-  const AdamGroup given{
-      0, attributes.momentum, attributes.beta2, attributes.epsilon, attributes.weight_decay, attributes.decoupled, 1,
-      1};
+  const AdamGroup given{0,
+                        static_cast<float>(attributes.momentum),
+                        static_cast<float>(attributes.beta2),
+                        attributes.epsilon,
+                        static_cast<float>(attributes.weight_decay),
+                        attributes.decoupled,
+                        1,
+                        1};
   const GroupCells w(call.input(0)), dw(call.input(1)), moment1(call.input(2)), moment2(call.input(3));
   const GroupCells new_w(call.output(0)), new_moment1(call.output(1)), new_moment2(call.output(2));
   const std::int64_t groups = w.groups();

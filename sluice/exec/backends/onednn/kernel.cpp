@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "sluice/exec/backends/onednn/fp16_kernel.hpp"
+
 namespace sluice {
 namespace {
 
@@ -44,7 +46,7 @@ KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine) 
   static const std::map<OpKind, KernelMaker> makers = all_makers();
   const auto maker = makers.find(request.kind);
   SLUICE_CHECK(maker != makers.end(), "no kernel for " + std::string(to_string(request.kind)));
-  return maker->second(request, engine);
+  return wants_fp16_kernel(request) ? make_fp16_kernel(request, engine, maker->second) : maker->second(request, engine);
 }
 
 }  // namespace sluice

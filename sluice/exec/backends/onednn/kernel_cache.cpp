@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sluice/exec/backends/onednn/fp16_kernel.hpp"
+
 namespace sluice {
 namespace {
 
@@ -71,7 +73,8 @@ std::shared_ptr<Kernel> KernelCache::find_or_make_reorder(const Layout& from, co
     if (kernel->inputs[0] == from && kernel->outputs[0] == to) return kernel;
   }
   use_threads();
-  return reorders_.emplace_back(make_reorder(from, to, engine_));
+  const bool fp16 = from.data_type() == dnnl::memory::data_type::f16 || to.data_type() == dnnl::memory::data_type::f16;
+  return reorders_.emplace_back(fp16 ? make_fp16_reorder(from, to, engine_) : make_reorder(from, to, engine_));
 }
 
 }  // namespace sluice

@@ -77,6 +77,8 @@ dnnl::memory::data_type onednn_type(DType dtype) {
       return dnnl::memory::data_type::u8;
     case DType::kBF16:
       return dnnl::memory::data_type::bf16;
+    case DType::kF16:
+      return dnnl::memory::data_type::f16;
   }
   SLUICE_CHECK(false, "unknown dtype");
 }

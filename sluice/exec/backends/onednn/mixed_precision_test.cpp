@@ -1,4 +1,4 @@
-// Every op case in bf16 with fp32 master weights, against the reference on the same rounded operands.
+// Every op case in bf16, and in fp16, with fp32 master weights, against the reference on the same rounded operands.
 #include "sluice/graph/rewrite/mixed_precision.hpp"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ class LeafInput : public InputSource {
   std::vector<std::vector<float>> values_;
 };
 
-bool is_float(const Tensor& tensor) { return tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16; }
+bool is_float(const Tensor& tensor) { return tensor.dtype == DType::kF32 || is_half(tensor.dtype); }
 
 // What an op of `logical` made, by logical name, as fp32.
 NamedValues results(const Graph& logical, const Op& executed, const GraphRunner& runner) {
@@ -101,29 +101,32 @@ NamedValues run_mixed(const Graph& logical, CompiledGraph& compiled, const Named
   return values;
 }
 
-// bf16 has 8 significant bits, so 0.4 % a rounding; a case is a handful of ops, each on rounded results of the others.
-void expect_close(const std::vector<float>& actual, const std::vector<float>& expected) {
+// bf16 has 8 significant bits, so 0.4 % a rounding, and fp16 has 11; a case is a handful of ops, each on rounded results of
+// the others.
+void expect_close(DType half, const std::vector<float>& actual, const std::vector<float>& expected) {
+  const float tolerance = half == DType::kF16 ? 0.0025F : 0.02F;
   ASSERT_EQ(actual.size(), expected.size());
   float largest = 1e-3F;
   for (const float value : expected) largest = std::max(largest, std::abs(value));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     ASSERT_FALSE(std::isnan(actual[i])) << "element " << i;
-    ASSERT_NEAR(actual[i], expected[i], 0.02F * largest) << "element " << i;
+    ASSERT_NEAR(actual[i], expected[i], tolerance * largest) << "element " << i;
   }
 }
 
 // Skipped on processors without AVX-512, where oneDNN has no bf16 kernels to compare (bf16_support.hpp).
-class OnednnMixedPrecision : public ::testing::TestWithParam<OpCase> {
+class OnednnMixedPrecision : public ::testing::TestWithParam<std::pair<DType, OpCase>> {
  protected:
   void SetUp() override {
-    if (!has_bf16_kernels()) GTEST_SKIP() << "no AVX-512";
+    if (GetParam().first == DType::kBF16 && !has_bf16_kernels()) GTEST_SKIP() << "no AVX-512";
   }
 };
 
 TEST_P(OnednnMixedPrecision, MatchesReference) {
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
-  const NamedValues case_leaves = leaf_values(GetParam().graph, kSeed);
-  const Graph logical = to_mixed_precision(with_made_leaves(GetParam().graph, case_leaves));
+  const auto& [half, op_case] = GetParam();
+  const NamedValues case_leaves = leaf_values(op_case.graph, kSeed);
+  const Graph logical = to_mixed_precision(with_made_leaves(op_case.graph, case_leaves), half);
   const auto fast = compiled(make_onednn_backend(), logical);
   const auto slow = compiled(make_reference_backend(), logical);
   const NamedValues leaves = values_of_leaves(logical, case_leaves);
@@ -132,22 +135,28 @@ TEST_P(OnednnMixedPrecision, MatchesReference) {
   ASSERT_FALSE(expected.empty());
   for (const auto& [name, values] : expected) {
     SCOPED_TRACE(name);
-    if (actual.count(name) > 0) expect_close(actual.at(name), values);  // views have no op of their own
+    if (actual.count(name) > 0) expect_close(half, actual.at(name), values);  // views have no op of their own
   }
 }
 
 // Cases of the cast itself are no fp32 graphs.
-std::vector<OpCase> fp32_cases() {
-  std::vector<OpCase> cases = op_cases();
-  std::erase_if(cases, [](const OpCase& op_case) {
-    const auto& tensors = op_case.graph.tensors();
-    return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.dtype == DType::kBF16; });
+std::vector<std::pair<DType, OpCase>> fp32_cases() {
+  std::vector<std::pair<DType, OpCase>> cases;
+  for (const DType half : {DType::kBF16, DType::kF16}) {
+    for (OpCase& op_case : op_cases()) cases.emplace_back(half, std::move(op_case));
+  }
+  std::erase_if(cases, [](const auto& each) {
+    const auto& tensors = each.second.graph.tensors();
+    return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return is_half(t.dtype); });
   });
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, OnednnMixedPrecision, ::testing::ValuesIn(fp32_cases()),
-                         [](const auto& tested) { return test_name(tested.param); });
+std::string name_of(const ::testing::TestParamInfo<std::pair<DType, OpCase>>& tested) {
+  return std::string(to_string(tested.param.first)) + "_" + test_name(tested.param.second);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, OnednnMixedPrecision, ::testing::ValuesIn(fp32_cases()), name_of);
 
 }  // namespace
 }  // namespace sluice

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/exec/backends/onednn/fp16_kernel.hpp"
+#include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/lowering.hpp"
 #include "sluice/exec/wait_policy.hpp"
 
@@ -33,23 +35,33 @@ class OnednnGraph : public CompiledGraph {
 
   void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override {
     // oneDNN's memory objects know no const; a reorder only reads its source.
-    reorder(tensor, stored_layout(tensor), const_cast<void*>(stored), plain_form(tensor), plain.data());
+    const Layout& layout = stored_layout(tensor);
+    if (!is_fp16(tensor)) return reorder(tensor, layout, const_cast<void*>(stored), plain_form(tensor), plain.data());
+    std::vector<float> widened(static_cast<std::size_t>(stored_elements(layout)));
+    widen_fp16(stored, std::ssize(widened), widened.data());
+    reorder(tensor, with_type(layout, DType::kF32), widened.data(), plain_form(tensor), plain.data());
   }
 
   void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override {
-    reorder(tensor, plain_form(tensor), const_cast<float*>(plain.data()), stored_layout(tensor), stored);
+    const Layout& layout = stored_layout(tensor);
+    auto* const values = const_cast<float*>(plain.data());
+    if (!is_fp16(tensor)) return reorder(tensor, plain_form(tensor), values, layout, stored);
+    std::vector<float> widened(static_cast<std::size_t>(stored_elements(layout)));
+    reorder(tensor, plain_form(tensor), values, with_type(layout, DType::kF32), widened.data());
+    round_to_fp16(widened.data(), std::ssize(widened), stored);
   }
 
  private:
   const Layout& stored_layout(TensorId tensor) const { return lowered_.layouts[static_cast<std::size_t>(tensor)]; }
+  bool is_fp16(TensorId tensor) const { return lowered_.graph.tensor(tensor).dtype == DType::kF16; }
   Layout plain_form(TensorId tensor) const {
     return row_major_form(stored_layout(tensor), dnnl::memory::data_type::f32);
   }
 
   void reorder(TensorId id, const Layout& from, void* source, const Layout& to, void* target) {
     const Tensor& tensor = lowered_.graph.tensor(id);
-    SLUICE_CHECK(tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16,
-                 tensor.name + " is neither fp32 nor bf16: it has no row-major fp32 form");
+    SLUICE_CHECK(tensor.dtype == DType::kF32 || is_half(tensor.dtype),
+                 tensor.name + " holds integers: it has no row-major fp32 form");
     if (same_bytes(from, to)) {
       std::memcpy(target, source, from.get_size());
       return;

@@ -69,6 +69,11 @@ void softmax_cross_entropy(const ReferenceCall& call) {
   call.output<float>(0)[0] = static_cast<float>(before + (counted(labels) > 0 ? loss / counted(labels) : 0.0));
 }
 
+// The last of an op's inputs, where there are more than its `own`.
+double scale_of_loss(const ReferenceCall& call, std::size_t own) {
+  return call.input_count() > own ? call.input<float>(own)[0] : 1.0F;
+}
+
 void softmax_cross_entropy_backward(const ReferenceCall& call) {
   const auto probabilities = call.input<float>(0);
   const auto labels = call.input<std::int32_t>(1);
@@ -76,10 +81,11 @@ void softmax_cross_entropy_backward(const ReferenceCall& call) {
   const auto classes = static_cast<std::size_t>(call.input_shape(0).back());
   const auto first = static_cast<std::size_t>(call.attributes().out_begin);
   const double count = counted(labels);
+  const double scale = scale_of_loss(call, 2);
   for (std::size_t i = 0; i < dlogits.size(); ++i) {
     const std::int32_t label = labels[first + i / classes];
     const double target = label == static_cast<std::int32_t>(i % classes) ? 1.0 : 0.0;
-    dlogits[i] = label == kLeftOut ? 0.0F : static_cast<float>((probabilities[i] - target) / count);
+    dlogits[i] = label == kLeftOut ? 0.0F : static_cast<float>(scale * (probabilities[i] - target) / count);
   }
 }
 
@@ -95,9 +101,9 @@ void sigmoid_cross_entropy_backward(const ReferenceCall& call) {
   const auto logits = call.input<float>(0);
   const auto dlogits = call.output<float>(0);
   const double target = call.attributes().alpha;
+  const double scale = scale_of_loss(call, 1) / static_cast<double>(logits.size());
   for (std::size_t i = 0; i < dlogits.size(); ++i)
-    dlogits[i] =
-        static_cast<float>((1 / (1 + std::exp(-double{logits[i]})) - target) / static_cast<double>(logits.size()));
+    dlogits[i] = static_cast<float>((1 / (1 + std::exp(-double{logits[i]})) - target) * scale);
 }
 
 }  // namespace

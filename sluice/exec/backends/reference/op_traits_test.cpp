@@ -66,7 +66,7 @@ void for_each_op(const Visit& visit) {
   for (const OpCase& tested : op_cases()) {
     const Graph& graph = tested.graph;
     const bool full = std::none_of(graph.tensors().begin(), graph.tensors().end(),
-                                   [](const Tensor& tensor) { return tensor.dtype == DType::kBF16; });
+                                   [](const Tensor& tensor) { return is_half(tensor.dtype); });
     if (!full) continue;
     SCOPED_TRACE(::testing::Message() << tested.name << ", seed " << kTraitsSeed);
     const NamedValues leaves = leaf_values(graph, kTraitsSeed);

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "sluice/exec/backends/bf16.hpp"
+#include "sluice/exec/backends/fp16.hpp"
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
 #include "sluice/graph/in_place.hpp"
 #include "sluice/graph/op_traits.hpp"
@@ -18,25 +19,34 @@ Status fill_input(const ReferenceCall& call) {
   return context.input->fill(batch_of(call.attributes(), context.step), tensors);
 }
 
-void widen(const void* stored, std::span<float> values) {
-  const auto* from = static_cast<const BFloat16*>(stored);
-  std::transform(from, from + values.size(), values.begin(), [](BFloat16 value) { return to_float(value); });
+template <typename Half>
+void widen_from(const Half* from, std::span<float> values) {
+  std::transform(from, from + values.size(), values.begin(), [](Half value) { return to_float(value); });
 }
 
-void round_to(std::span<const float> values, void* stored) {
-  std::transform(values.begin(), values.end(), static_cast<BFloat16*>(stored), to_bf16);
+void widen(DType half, const void* stored, std::span<float> values) {
+  half == DType::kF16 ? widen_from(static_cast<const Float16*>(stored), values)
+                      : widen_from(static_cast<const BFloat16*>(stored), values);
 }
 
-// The operands as kernels see them: bf16 tensors are fp32 copies, one a tensor, so that in-place ops stay in place.
+void round_to(DType half, std::span<const float> values, void* stored) {
+  if (half == DType::kF16) {
+    std::transform(values.begin(), values.end(), static_cast<Float16*>(stored), to_fp16);
+  } else {
+    std::transform(values.begin(), values.end(), static_cast<BFloat16*>(stored), to_bf16);
+  }
+}
+
+// The operands as kernels see them: tensors of 16 bits are fp32 copies, one a tensor, so that in-place ops stay in place.
 class WideOperands {
  public:
-  WideOperands(const Graph& graph, const Op& op, std::span<void* const> stored) : op_(op) {
+  WideOperands(const Graph& graph, const Op& op, std::span<void* const> stored) : graph_(graph), op_(op) {
     pointers_.assign(stored.begin(), stored.end());
     for (std::size_t i = 0; i < pointers_.size(); ++i) {
       const TensorId id = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
-      if (graph.tensor(id).dtype != DType::kBF16) continue;
+      if (!is_half(graph.tensor(id).dtype)) continue;
       const auto [copy, is_new] = copies_.try_emplace(id, element_count(graph.tensor(id).shape));
-      if (is_new) widen(pointers_[i], copy->second);
+      if (is_new) widen(graph.tensor(id).dtype, pointers_[i], copy->second);
       pointers_[i] = copy->second.data();
     }
   }
@@ -46,11 +56,13 @@ class WideOperands {
   void store_outputs(std::span<void* const> stored) const {
     for (std::size_t i = 0; i < op_.outputs.size(); ++i) {
       const auto copy = copies_.find(op_.outputs[i]);
-      if (copy != copies_.end()) round_to(copy->second, stored[op_.inputs.size() + i]);
+      if (copy == copies_.end()) continue;
+      round_to(graph_.tensor(op_.outputs[i]).dtype, copy->second, stored[op_.inputs.size() + i]);
     }
   }
 
  private:
+  const Graph& graph_;
   const Op& op_;
   std::map<TensorId, std::vector<float>> copies_;
   std::vector<void*> pointers_;
@@ -79,21 +91,21 @@ class ReferenceGraph : public CompiledGraph {
   }
 
   void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override {
-    if (is_bf16(tensor)) return widen(stored, plain);
+    if (const DType dtype = type_of(tensor); is_half(dtype)) return widen(dtype, stored, plain);
     std::copy_n(static_cast<const float*>(stored), plain.size(), plain.data());
   }
 
   void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override {
-    if (is_bf16(tensor)) return round_to(plain, stored);
+    if (const DType dtype = type_of(tensor); is_half(dtype)) return round_to(dtype, plain, stored);
     std::copy_n(plain.data(), plain.size(), static_cast<float*>(stored));
   }
 
  private:
-  bool is_bf16(TensorId id) const {
+  DType type_of(TensorId id) const {
     const Tensor& tensor = graph_.tensor(id);
-    SLUICE_CHECK(tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16,
+    SLUICE_CHECK(tensor.dtype == DType::kF32 || is_half(tensor.dtype),
                  tensor.name + " holds integers: it has no row-major fp32 form");
-    return tensor.dtype == DType::kBF16;
+    return tensor.dtype;
   }
 
   Graph graph_;

@@ -1,8 +1,8 @@
 // The reference kernels: every op written straight from its definition, plain layouts, sums in double precision.
 //
 // Slow on purpose: these are the oracle that fast backends are tested against, so each must be obvious at a glance.
-// They keep no state, need no workspace and ignore the thread count. They see fp32: bf16 operands are widened before
-// and rounded behind (reference_backend.cpp), so a bf16 op is the fp32 op on rounded operands with rounded results.
+// They keep no state, need no workspace and ignore the thread count. They see fp32: operands of 16 bits are widened
+// before and rounded behind (reference_backend.cpp), so a bf16 op is the fp32 op on rounded operands with rounded results.
 #pragma once
 
 #include <cstddef>

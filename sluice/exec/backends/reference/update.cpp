@@ -4,6 +4,7 @@
 
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
 #include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/rewrite/scale_loss.hpp"
 
 namespace sluice {
 namespace {
@@ -13,13 +14,16 @@ void write_half(const ReferenceCall& call, std::size_t output) {
   if (output < call.output_count()) std::ranges::copy(call.output<float>(0), call.output<float>(output).begin());
 }
 
-float factor_of(const ReferenceCall& call) {
-  return is_clipped(call.op()) ? call.input<float>(2 + moments_of(call.op().kind))[0] : 1.0F;
+std::span<const float> factor_operand(const ReferenceCall& call) {
+  return call.input<float>(2 + moments_of(call.op().kind));
 }
 
-// A delayed update without a gradient yet: everything stays.
-bool waits(const ReferenceCall& call) {
-  if (!call.attributes().delayed || call.input<float>(call.input_count() - 1)[0] != 0) return false;
+float factor_of(const ReferenceCall& call) { return is_clipped(call.op()) ? factor_operand(call)[0] : 1.0F; }
+
+// A delayed update without a gradient yet, or one whose gradients are not finite: everything stays.
+bool stays(const ReferenceCall& call) {
+  const bool waits = call.attributes().delayed && call.input<float>(call.input_count() - 1)[0] == 0;
+  if (!waits && !(call.attributes().scaled && factor_of(call) < 0)) return false;
   const std::size_t moments = moments_of(call.op().kind);
   std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
   for (std::size_t i = 0; i < moments; ++i) {
@@ -49,15 +53,31 @@ void squared_sum(const ReferenceCall& call) {
 }
 
 void clip_factor(const ReferenceCall& call) {
-  double sum = 0;
-  for (std::size_t i = 0; i < call.input_count(); ++i) sum += call.input<float>(i)[0];
   const Attributes& attributes = call.attributes();
-  const double factor = attributes.alpha / (std::sqrt(sum) + attributes.epsilon);
-  call.output<float>(0)[0] = static_cast<float>(std::min(factor, 1.0));
+  const std::size_t sums = call.input_count() - (attributes.scaled ? 2 : 0);
+  double sum = 0;
+  for (std::size_t i = 0; i < sums; ++i) sum += call.input<float>(i)[0];
+  const double scale = attributes.scaled ? call.input<float>(sums)[0] : 1.0F;
+  const double factor = attributes.alpha / (std::sqrt(sum) / scale + attributes.epsilon);
+  const bool clips = !attributes.scaled || attributes.alpha > 0;
+  call.output<float>(0)[0] = static_cast<float>((clips ? std::min(factor, 1.0) : 1.0) / scale);
+  if (!attributes.scaled) return;
+  if (!std::isfinite(sum)) call.output<float>(0)[0] = kLeavesOut;
+  call.output<float>(0)[1] = call.input<float>(sums + 1)[1];
+}
+
+void loss_scale(const ReferenceCall& call) {
+  const float scale = call.input<float>(1)[0];
+  const auto counts = call.input<float>(2);
+  const LossScale next = next_loss_scale(call.attributes(), {scale, counts[0], counts[1]}, call.input<float>(0)[0] < 0);
+  call.output<float>(0)[0] = next.scale;
+  call.output<float>(1)[0] = next.kept;
+  call.output<float>(1)[1] = next.left_out;
+  if (call.output_count() > 2) call.output<float>(2)[0] = scale;
 }
 
 void sgd_update(const ReferenceCall& call) {
-  if (waits(call)) return;
+  if (stays(call)) return;
   const auto w = call.input<float>(0);
   const auto dw = call.input<float>(1);
   const auto momentum = call.input<float>(2);
@@ -65,16 +85,19 @@ void sgd_update(const ReferenceCall& call) {
   const auto new_momentum = call.output<float>(1);
   const Attributes& attributes = call.attributes();
   const float factor = factor_of(call);
+  const auto decay_of_velocity = static_cast<float>(attributes.momentum);
+  const auto decay = static_cast<float>(attributes.weight_decay);
+  const auto rate = static_cast<float>(call.context().learning_rate);
   for (std::size_t i = 0; i < w.size(); ++i) {
-    const float velocity = attributes.momentum * momentum[i] + (factor * dw[i] + attributes.weight_decay * w[i]);
+    const float velocity = decay_of_velocity * momentum[i] + (factor * dw[i] + decay * w[i]);
     new_momentum[i] = velocity;
-    new_w[i] = w[i] - call.context().learning_rate * velocity;
+    new_w[i] = w[i] - rate * velocity;
   }
   write_half(call, 2);
 }
 
 void adam_update(const ReferenceCall& call) {
-  if (waits(call)) return;
+  if (stays(call)) return;
   const auto w = call.input<float>(0);
   const auto dw = call.input<float>(1);
   const auto moment1 = call.input<float>(2);
@@ -83,7 +106,8 @@ void adam_update(const ReferenceCall& call) {
   const double rate = call.context().learning_rate;
   const double beta1 = attributes.momentum;
   const double beta2 = attributes.beta2;
-  const double steps = static_cast<double>(call.context().step + (attributes.delayed ? 0 : 1));
+  const double left_out = attributes.scaled ? factor_operand(call)[1] : 0;
+  const double steps = static_cast<double>(call.context().step + (attributes.delayed ? 0 : 1)) - left_out;
   const float factor = factor_of(call);
   for (std::size_t i = 0; i < w.size(); ++i) {
     const double decay = attributes.weight_decay * w[i];
@@ -108,6 +132,7 @@ ReferenceKernels reference_update_kernels() {
       {OpKind::kSquaredSum, squared_sum},       {OpKind::kClipFactor, clip_factor},
       {OpKind::kDelayGradient, delay_gradient}, {OpKind::kSgdUpdate, sgd_update},
       {OpKind::kAdamUpdate, adam_update},       {OpKind::kAccumulateGradient, accumulate_gradient},
+      {OpKind::kLossScale, loss_scale},
   };
 }
 

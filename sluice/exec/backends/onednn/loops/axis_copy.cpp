@@ -110,6 +110,7 @@ void AxisCopy::run(const void* from, void* to, Activation activation, bool strea
     case DType::kF32:
       return run_as(static_cast<const float*>(from), static_cast<float*>(to), activation, stream);
     case DType::kBF16:
+    case DType::kF16:
       return run_as(static_cast<const BFloat16*>(from), static_cast<BFloat16*>(to), activation, stream);
     case DType::kI32:
       return run_as(static_cast<const std::int32_t*>(from), static_cast<std::int32_t*>(to), activation, stream);

@@ -1,4 +1,4 @@
-// Casts between fp32 and bf16. A cast keeps the layout: what it reads lies as its result.
+// Casts between fp32 and bf16 or fp16. A cast keeps the layout: what it reads lies as its result.
 #include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 
@@ -12,6 +12,8 @@ SLUICE_FORCE_INLINE void convert(const From* x, std::int64_t count, To* y) {
 }
 SLUICE_VECTOR_CLONES void convert_block(const float* x, std::int64_t count, BFloat16* y) { convert(x, count, y); }
 SLUICE_VECTOR_CLONES void convert_block(const BFloat16* x, std::int64_t count, float* y) { convert(x, count, y); }
+SLUICE_VECTOR_CLONES void convert_block(const float* x, std::int64_t count, Float16* y) { convert(x, count, y); }
+SLUICE_VECTOR_CLONES void convert_block(const Float16* x, std::int64_t count, float* y) { convert(x, count, y); }
 
 template <typename From, typename To>
 LoopKernel::Body cast_body(std::int64_t count) {
@@ -23,14 +25,19 @@ LoopKernel::Body cast_body(std::int64_t count) {
   };
 }
 
+LoopKernel::Body body_of(DType from, DType to, std::int64_t count) {
+  if (from == DType::kF32)
+    return to == DType::kF16 ? cast_body<float, Float16>(count) : cast_body<float, BFloat16>(count);
+  return from == DType::kF16 ? cast_body<Float16, float>(count) : cast_body<BFloat16, float>(count);
+}
+
 KernelPtr make_cast(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const OperandRequest& x = request.inputs[0];
   const OperandRequest& y = request.outputs[0];
   // A gradient must lie like its parameter, which is decided; else x stays as it is.
   const Layout to = y.layout.value_or(with_type(x.layout.value_or(plain_layout(x.shape, x.dtype)), y.dtype));
   const std::int64_t count = stored_elements(to);
-  auto kernel = std::make_unique<LoopKernel>(
-      request, x.dtype == DType::kBF16 ? cast_body<BFloat16, float>(count) : cast_body<float, BFloat16>(count));
+  auto kernel = std::make_unique<LoopKernel>(request, body_of(x.dtype, y.dtype, count));
   kernel->inputs = {with_type(to, x.dtype)};
   kernel->outputs = {to};
   return kernel;

@@ -165,6 +165,7 @@ class ChannelKernel : public Kernel {
 template <template <typename> typename KernelOf>
 KernelPtr make_for_dtype(const KernelRequest& request) {
   if (request.inputs[0].dtype == DType::kBF16) return std::make_unique<KernelOf<BFloat16>>(request);
+  if (request.inputs[0].dtype == DType::kF16) return std::make_unique<KernelOf<Float16>>(request);
   return std::make_unique<KernelOf<float>>(request);
 }
 

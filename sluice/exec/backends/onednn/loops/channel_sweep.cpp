@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
+
 namespace sluice {
 namespace {
 
@@ -40,11 +42,7 @@ SLUICE_INLINE inline void mask(const Vector& centred, const NormalizationVectors
 template <typename T>
 struct Tail {
   Tail(const T* from, std::int64_t begin, std::int64_t length, float filling) {
-    if constexpr (std::is_same_v<T, float>) {
-      std::fill_n(values, kLanes, filling);
-    } else {
-      std::fill_n(values, kLanes, to_bf16(filling));
-    }
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) store(values, lane, filling);
     std::copy(from + begin, from + length, values);
   }
   T values[kLanes];
@@ -286,5 +284,12 @@ template void apply_gradient(const float*, const float*, float*, std::int64_t, c
                              const Lanes&, Activation, bool);
 template void apply_gradient(const BFloat16*, const BFloat16*, BFloat16*, std::int64_t, const Normalization&,
                              const Lanes&, const Lanes&, Activation, bool);
+
+template void sum_moments(const Float16*, std::int64_t, const Lanes&, LaneSums&);
+template void apply_normalization(const Float16*, const Float16*, Float16*, std::int64_t, const Normalization&,
+                                  Activation, bool);
+template void sum_gradients(const Float16*, const Float16*, std::int64_t, const Normalization&, Activation, LaneSums&);
+template void apply_gradient(const Float16*, const Float16*, Float16*, std::int64_t, const Normalization&, const Lanes&,
+                             const Lanes&, Activation, bool);
 
 }  // namespace sluice

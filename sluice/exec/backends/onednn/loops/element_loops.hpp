@@ -6,7 +6,7 @@
 // for_blocks or for_rows outside and call such functions for a block or a row. (vector_code.hpp is for loops that must
 // be written on vectors.)
 //
-// Elements are fp32 or bf16 in memory and fp32 in registers: load and store convert. Blocks are sized for the
+// Elements are fp32, bf16 or fp16 in memory and fp32 in registers: load and store convert. Blocks are sized for the
 // first-level cache. Cutting into blocks depends on shapes alone.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "sluice/exec/backends/bf16.hpp"
+#include "sluice/exec/backends/fp16.hpp"
 #include "sluice/graph/tensor.hpp"
 
 // Not under sanitizers: clones are resolved before the sanitizers' own start-up has run.
@@ -30,6 +31,7 @@ namespace sluice {
 
 SLUICE_FORCE_INLINE float load(const float* values, std::int64_t i) { return values[i]; }
 SLUICE_FORCE_INLINE float load(const BFloat16* values, std::int64_t i) { return to_float(values[i]); }
+SLUICE_FORCE_INLINE float load(const Float16* values, std::int64_t i) { return to_float(values[i]); }
 SLUICE_FORCE_INLINE void store(float* values, std::int64_t i, float value) { values[i] = value; }
 
 // to_bf16 without its branch, which would keep loops from being vectorised.
@@ -40,10 +42,18 @@ SLUICE_FORCE_INLINE void store(BFloat16* values, std::int64_t i, float value) {
   values[i].bits = static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? quiet_nan : rounded);
 }
 
+SLUICE_FORCE_INLINE void store(Float16* values, std::int64_t i, float value) { values[i] = to_fp16(value); }
+
 // Calls visit(float{}) or visit(BFloat16{}): a kernel's loop for the type of its elements.
 template <typename Visit>
 auto with_element(DType dtype, const Visit& visit) {
   return dtype == DType::kBF16 ? visit(BFloat16{}) : visit(float{});
+}
+
+// The same for kernels that read fp16 as it lies; others get fp32 (fp16_kernel.hpp).
+template <typename Visit>
+auto with_any_element(DType dtype, const Visit& visit) {
+  return dtype == DType::kF16 ? visit(Float16{}) : with_element(dtype, visit);
 }
 
 inline constexpr std::int64_t kLoopBlock = 4096;  // elements of one call of an inner loop

@@ -82,12 +82,17 @@ SLUICE_VECTOR_CLONES void scaled_row(const float* from, std::int64_t count, floa
   scale_row(from, count, factor, to);
 }
 
+// What gradients of losses are multiplied by: the last of an op's inputs, where there are more than its `own`.
+float scale_of_loss(Operands operands, std::size_t inputs, std::size_t own) {
+  return inputs > own ? *operand<const float>(operands, own) : 1.0F;
+}
+
 template <typename T>
-void cross_entropy_backward(Operands operands, const Rows& rows) {
+void cross_entropy_backward(Operands operands, std::size_t inputs, const Rows& rows) {
   const auto* probabilities = operand<const float>(operands, 0);
   const auto* labels = operand<const std::int32_t>(operands, 1);
-  auto* dlogits = operand<T>(operands, 2);
-  const float scale = 1.0F / static_cast<float>(counted(labels, rows));
+  auto* dlogits = operand<T>(operands, inputs);
+  const float scale = scale_of_loss(operands, inputs, 2) / static_cast<float>(counted(labels, rows));
   for_rows(rows.count, rows.classes, [&](std::int64_t row) {
     const std::int64_t first = row * rows.classes;
     const std::int32_t label = labels[rows.first + row];
@@ -107,8 +112,8 @@ double logistic_loss(double logit, double target) {
 }
 
 template <typename T>
-void logistic_backward(const float* logits, std::int64_t count, float target, T* dlogits) {
-  const float scale = 1.0F / static_cast<float>(count);
+void logistic_backward(const float* logits, std::int64_t count, float target, float loss_scale, T* dlogits) {
+  const float scale = loss_scale / static_cast<float>(count);
   for (std::int64_t i = 0; i < count; ++i) store(dlogits, i, (vector_sigmoid(logits[i]) - target) * scale);
 }
 
@@ -124,11 +129,12 @@ KernelPtr make_softmax_cross_entropy(const KernelRequest& request, const dnnl::e
 
 KernelPtr make_softmax_cross_entropy_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const Rows rows(request);
-  const bool bf16 = request.outputs[0].dtype == DType::kBF16;
-  return std::make_unique<LoopKernel>(request, [rows, bf16](Operands operands, const StepContext& /*context*/) {
-    bf16 ? cross_entropy_backward<BFloat16>(operands, rows) : cross_entropy_backward<float>(operands, rows);
-    return Status{};
-  });
+  const std::size_t inputs = request.inputs.size();
+  return std::make_unique<LoopKernel>(
+      request, [rows, inputs, dtype = request.outputs[0].dtype](Operands operands, const StepContext& /*context*/) {
+        with_element(dtype, [&]<typename T>(T) { cross_entropy_backward<T>(operands, inputs, rows); });
+        return Status{};
+      });
 }
 
 KernelPtr make_sigmoid_cross_entropy(const KernelRequest& request, const dnnl::engine& /*engine*/) {
@@ -145,14 +151,15 @@ KernelPtr make_sigmoid_cross_entropy(const KernelRequest& request, const dnnl::e
 
 KernelPtr make_sigmoid_cross_entropy_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const std::int64_t count = element_count(request.inputs[0].shape);
-  const bool bf16 = request.outputs[0].dtype == DType::kBF16;
-  return std::make_unique<LoopKernel>(
-      request, [count, bf16, target = request.attributes.alpha](Operands operands, const StepContext& /*context*/) {
-        const auto* logits = operand<const float>(operands, 0);
-        bf16 ? logistic_backward(logits, count, target, operand<BFloat16>(operands, 1))
-             : logistic_backward(logits, count, target, operand<float>(operands, 1));
-        return Status{};
-      });
+  const std::size_t inputs = request.inputs.size();
+  return std::make_unique<LoopKernel>(request, [=, target = request.attributes.alpha, dtype = request.outputs[0].dtype](
+                                                   Operands operands, const StepContext& /*context*/) {
+    with_element(dtype, [&]<typename T>(T) {
+      logistic_backward(operand<const float>(operands, 0), count, target, scale_of_loss(operands, inputs, 1),
+                        operand<T>(operands, inputs));
+    });
+    return Status{};
+  });
 }
 
 }  // namespace

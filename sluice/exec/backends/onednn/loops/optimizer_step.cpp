@@ -9,9 +9,9 @@ namespace sluice {
 namespace {
 
 // `w`: the new weights.
-template <typename Width, typename Gradient>
-SLUICE_INLINE inline void update_vector(const SgdStep& step, const UpdateOperands<Gradient>& operands, std::int64_t at,
-                                        Vector& w) {
+template <typename Width, typename Gradient, typename Half>
+SLUICE_INLINE inline void update_vector(const SgdStep& step, const UpdateOperands<Gradient, Half>& operands,
+                                        std::int64_t at, Vector& w) {
   Vector gradient, velocity;
   load(operands.w + at, w);
   load(operands.gradient + at, gradient);
@@ -23,9 +23,9 @@ SLUICE_INLINE inline void update_vector(const SgdStep& step, const UpdateOperand
   store(w, operands.new_w + at);
 }
 
-template <typename Width, typename Gradient>
-SLUICE_INLINE inline void update_vector(const AdamStep& step, const UpdateOperands<Gradient>& operands, std::int64_t at,
-                                        Vector& w) {
+template <typename Width, typename Gradient, typename Half>
+SLUICE_INLINE inline void update_vector(const AdamStep& step, const UpdateOperands<Gradient, Half>& operands,
+                                        std::int64_t at, Vector& w) {
   Vector gradient, mean, square, root;
   load(operands.w + at, w);
   load(operands.gradient + at, gradient);
@@ -42,12 +42,12 @@ SLUICE_INLINE inline void update_vector(const AdamStep& step, const UpdateOperan
 }
 
 // Two vectors at a time, so that streaming stores fill whole cache lines.
-template <typename Width, typename Step, typename Gradient>
-SLUICE_INLINE inline void update_pairs(const Step& given_step, const UpdateOperands<Gradient>& given,
+template <typename Width, typename Step, typename Gradient, typename Half>
+SLUICE_INLINE inline void update_pairs(const Step& given_step, const UpdateOperands<Gradient, Half>& given,
                                        std::int64_t begin, std::int64_t end) {
   // Of its own, as what is stored could be what a reference names.
   const Step step = given_step;
-  const UpdateOperands<Gradient> operands = given;
+  const UpdateOperands<Gradient, Half> operands = given;
   Vector first, second;
   for (std::int64_t at = begin; at < end; at += kUpdateAlignment) {
     update_vector<Width>(step, operands, at, first);
@@ -57,10 +57,10 @@ SLUICE_INLINE inline void update_pairs(const Step& given_step, const UpdateOpera
 }
 
 // The last elements, in vectors of their own: what they share vectors with makes no difference to them.
-template <typename Gradient>
+template <typename Gradient, typename Half>
 class Tail {
  public:
-  Tail(const UpdateOperands<Gradient>& all, std::int64_t begin, std::int64_t count)
+  Tail(const UpdateOperands<Gradient, Half>& all, std::int64_t begin, std::int64_t count)
       : all_(all), begin_(begin), count_(count) {
     copy(all.w, w_);
     copy(all.gradient, gradient_);
@@ -68,7 +68,7 @@ class Tail {
     copy(all.moment2, moment2_);
   }
 
-  UpdateOperands<Gradient> operands() {
+  UpdateOperands<Gradient, Half> operands() {
     return {w_.data(), gradient_.data(), moment1_.data(), moment2_.data(),
             w_.data(), moment1_.data(),  moment2_.data(), all_.half == nullptr ? nullptr : half_.data()};
   }
@@ -90,21 +90,21 @@ class Tail {
     if (to != nullptr) std::copy_n(from.begin(), count_, to + begin_);
   }
 
-  const UpdateOperands<Gradient>& all_;
+  const UpdateOperands<Gradient, Half>& all_;
   std::int64_t begin_, count_;
   std::array<float, kUpdateAlignment> w_{}, moment1_{}, moment2_{};
   std::array<Gradient, kUpdateAlignment> gradient_{};
-  alignas(64) std::array<BFloat16, kUpdateAlignment> half_{};
+  alignas(64) std::array<Half, kUpdateAlignment> half_{};
 };
 
-template <typename Step, typename Gradient>
-void update_all(const Step& step, const UpdateOperands<Gradient>& operands, std::int64_t begin, std::int64_t end,
+template <typename Step, typename Gradient, typename Half>
+void update_all(const Step& step, const UpdateOperands<Gradient, Half>& operands, std::int64_t begin, std::int64_t end,
                 VectorSet set) {
   const std::int64_t whole = begin + (end - begin) / kUpdateAlignment * kUpdateAlignment;
   vectorised([&](auto width) SLUICE_INLINE { update_pairs<decltype(width)>(step, operands, begin, whole); }, set);
   if (whole < end) {
-    Tail<Gradient> tail(operands, whole, end - whole);
-    const UpdateOperands<Gradient> last = tail.operands();
+    Tail<Gradient, Half> tail(operands, whole, end - whole);
+    const UpdateOperands<Gradient, Half> last = tail.operands();
     vectorised([&](auto width) SLUICE_INLINE { update_pairs<decltype(width)>(step, last, 0, kUpdateAlignment); }, set);
     finish_streaming();
     tail.write_back();
@@ -115,7 +115,9 @@ void update_all(const Step& step, const UpdateOperands<Gradient>& operands, std:
 }  // namespace
 
 SgdStep sgd_step(const Attributes& attributes, const StepContext& context) {
-  return {.rate = context.learning_rate, .momentum = attributes.momentum, .weight_decay = attributes.weight_decay};
+  return {.rate = static_cast<float>(context.learning_rate),
+          .momentum = static_cast<float>(attributes.momentum),
+          .weight_decay = static_cast<float>(attributes.weight_decay)};
 }
 
 AdamStep adam_step(const Attributes& attributes, const StepContext& context) {
@@ -133,14 +135,14 @@ AdamStep adam_step(const Attributes& attributes, const StepContext& context) {
           .root_correction = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, t)))};
 }
 
-template <typename Gradient>
-void update_elements(const SgdStep& step, const UpdateOperands<Gradient>& operands, std::int64_t begin,
+template <typename Gradient, typename Half>
+void update_elements(const SgdStep& step, const UpdateOperands<Gradient, Half>& operands, std::int64_t begin,
                      std::int64_t end, VectorSet set) {
   update_all(step, operands, begin, end, set);
 }
 
-template <typename Gradient>
-void update_elements(const AdamStep& step, const UpdateOperands<Gradient>& operands, std::int64_t begin,
+template <typename Gradient, typename Half>
+void update_elements(const AdamStep& step, const UpdateOperands<Gradient, Half>& operands, std::int64_t begin,
                      std::int64_t end, VectorSet set) {
   update_all(step, operands, begin, end, set);
 }
@@ -149,5 +151,13 @@ template void update_elements(const SgdStep&, const UpdateOperands<float>&, std:
 template void update_elements(const SgdStep&, const UpdateOperands<BFloat16>&, std::int64_t, std::int64_t, VectorSet);
 template void update_elements(const AdamStep&, const UpdateOperands<float>&, std::int64_t, std::int64_t, VectorSet);
 template void update_elements(const AdamStep&, const UpdateOperands<BFloat16>&, std::int64_t, std::int64_t, VectorSet);
+template void update_elements(const SgdStep&, const UpdateOperands<float, Float16>&, std::int64_t, std::int64_t,
+                              VectorSet);
+template void update_elements(const SgdStep&, const UpdateOperands<Float16, Float16>&, std::int64_t, std::int64_t,
+                              VectorSet);
+template void update_elements(const AdamStep&, const UpdateOperands<float, Float16>&, std::int64_t, std::int64_t,
+                              VectorSet);
+template void update_elements(const AdamStep&, const UpdateOperands<Float16, Float16>&, std::int64_t, std::int64_t,
+                              VectorSet);
 
 }  // namespace sluice

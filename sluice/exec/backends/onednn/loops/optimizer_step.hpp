@@ -3,7 +3,7 @@
 // Each element is read once and written once: the gradient is brought back to its size on the way, and where the
 // parameter is computed with in 16 bits, its new copy leaves by streaming stores while the element is in a register.
 //
-//   bytes an element    fp32                       bf16 gradient, copy
+//   bytes an element    fp32                       gradient and copy in 16 bits
 //   read                16: w, gradient, moments   14
 //   written             12: w, moments             14
 //
@@ -46,7 +46,7 @@ SgdStep sgd_step(const Attributes& attributes, const StepContext& context);
 AdamStep adam_step(const Attributes& attributes, const StepContext& context);
 
 // The first elements of a parameter and what belongs to it.
-template <typename Gradient>  // float, BFloat16
+template <typename Gradient, typename Half = BFloat16>  // float or Half; BFloat16 or Float16
 struct UpdateOperands {
   const float* w = nullptr;
   const Gradient* gradient = nullptr;
@@ -55,17 +55,17 @@ struct UpdateOperands {
   float* new_w = nullptr;
   float* new_moment1 = nullptr;
   float* new_moment2 = nullptr;
-  BFloat16* half = nullptr;  // new_w in bf16, 64-byte aligned; nullptr: nobody wants it
+  Half* half = nullptr;  // new_w in 16 bits, 64-byte aligned; nullptr: nobody wants it
 };
 
 inline constexpr std::int64_t kUpdateAlignment = 2 * kLanes;
 
 // Updates the elements [begin, end); `begin` is a multiple of kUpdateAlignment.
-template <typename Gradient>
-void update_elements(const SgdStep& step, const UpdateOperands<Gradient>& operands, std::int64_t begin,
+template <typename Gradient, typename Half>
+void update_elements(const SgdStep& step, const UpdateOperands<Gradient, Half>& operands, std::int64_t begin,
                      std::int64_t end, VectorSet set = widest_vectors());
-template <typename Gradient>
-void update_elements(const AdamStep& step, const UpdateOperands<Gradient>& operands, std::int64_t begin,
+template <typename Gradient, typename Half>
+void update_elements(const AdamStep& step, const UpdateOperands<Gradient, Half>& operands, std::int64_t begin,
                      std::int64_t end, VectorSet set = widest_vectors());
 
 }  // namespace sluice

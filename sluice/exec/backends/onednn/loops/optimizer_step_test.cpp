@@ -12,35 +12,40 @@ namespace {
 
 constexpr std::uint64_t kSeed = 11;
 
-template <typename Gradient>
-Gradient as_gradient(float value) {
-  if constexpr (std::is_same_v<Gradient, float>)
-    return value;
-  else
-    return to_bf16(value);
-}
+float rounded(float value, float /*format*/) { return value; }
+BFloat16 rounded(float value, BFloat16 /*format*/) { return to_bf16(value); }
+Float16 rounded(float value, Float16 /*format*/) { return to_fp16(value); }
+
+template <typename OfGradient, typename OfHalf>
+struct Elements {
+  using Gradient = OfGradient;
+  using Half = OfHalf;
+};
 
 // What an update works on, aligned as tensors are.
-template <typename Gradient>
+template <typename Types>
 struct Parameter {
+  using Gradient = typename Types::Gradient;
+  using Half = typename Types::Half;
+
   explicit Parameter(std::int64_t count) : elements(count) {
     const auto size = static_cast<std::size_t>(count);
     for (std::size_t i = 0; i < size; ++i) {
       w.push_back(random_normal(kSeed, 0, i));
-      gradient.push_back(as_gradient<Gradient>(1000 * random_normal(kSeed, 1, i)));
+      gradient.push_back(rounded(1000 * random_normal(kSeed, 1, i), Gradient{}));
       moment1.push_back(0.1F * random_normal(kSeed, 2, i));
       moment2.push_back(0.01F * random_uniform(kSeed, 3, i));
     }
     half_room.resize(size + 32);
   }
 
-  BFloat16* half() {
+  Half* half() {
     auto address = reinterpret_cast<std::uintptr_t>(half_room.data());
     address = (address + 63) / 64 * 64;
-    return reinterpret_cast<BFloat16*>(address);
+    return reinterpret_cast<Half*>(address);
   }
 
-  UpdateOperands<Gradient> operands() {
+  UpdateOperands<Gradient, Half> operands() {
     return {w.data(), gradient.data(), moment1.data(), moment2.data(),
             w.data(), moment1.data(),  moment2.data(), half()};
   }
@@ -61,7 +66,7 @@ struct Parameter {
   std::int64_t elements;
   std::vector<float> w, moment1, moment2;
   std::vector<Gradient> gradient;
-  std::vector<BFloat16> half_room;
+  std::vector<Half> half_room;
 };
 
 Attributes adam(bool decoupled) {
@@ -98,8 +103,9 @@ std::vector<VectorSet> sets_here() {
 
 template <typename Gradient>
 class OptimizerStep : public ::testing::Test {};
-using Gradients = ::testing::Types<float, BFloat16>;
-TYPED_TEST_SUITE(OptimizerStep, Gradients);
+using Formats = ::testing::Types<Elements<float, BFloat16>, Elements<BFloat16, BFloat16>, Elements<float, Float16>,
+                                 Elements<Float16, Float16>>;
+TYPED_TEST_SUITE(OptimizerStep, Formats);
 
 TYPED_TEST(OptimizerStep, MakesTheSameBitsWithAnyVectorsAndInAnyPieces) {
   for (const std::int64_t count : {1, 15, 16, 17, 4096, 5000}) {
@@ -129,7 +135,7 @@ TYPED_TEST(OptimizerStep, IsAdam) {
     update_elements(usual_adam(decoupled), after.operands(), 0, 100);
     for (std::size_t i = 0; i < 100; ++i) {
       double given = 0;
-      if constexpr (std::is_same_v<TypeParam, float>)
+      if constexpr (std::is_same_v<typename TypeParam::Gradient, float>)
         given = before.gradient[i];
       else
         given = to_float(before.gradient[i]);
@@ -146,10 +152,11 @@ TYPED_TEST(OptimizerStep, IsAdam) {
   }
 }
 
-TYPED_TEST(OptimizerStep, RoundsTheNewParameterToBf16) {
+TYPED_TEST(OptimizerStep, RoundsTheNewParameter) {
   Parameter<TypeParam> parameter(77);
   update_elements(usual_adam(false), parameter.operands(), 0, 77);
-  for (std::size_t i = 0; i < 77; ++i) EXPECT_EQ(parameter.half()[i].bits, to_bf16(parameter.w[i]).bits);
+  for (std::size_t i = 0; i < 77; ++i)
+    EXPECT_EQ(parameter.half()[i].bits, rounded(parameter.w[i], typename TypeParam::Half{}).bits);
 }
 
 TYPED_TEST(OptimizerStep, TouchesNothingBehindTheLastElement) {

@@ -49,6 +49,10 @@ SLUICE_VECTOR_CLONES void add_up_block(const BFloat16* parts, std::int64_t ranks
                                        std::int64_t begin, std::int64_t end, BFloat16* sum) {
   add_up_parts(parts, ranks, apart, factor, begin, end, sum);
 }
+SLUICE_VECTOR_CLONES void add_up_block(const Float16* parts, std::int64_t ranks, std::int64_t apart, float factor,
+                                       std::int64_t begin, std::int64_t end, Float16* sum) {
+  add_up_parts(parts, ranks, apart, factor, begin, end, sum);
+}
 
 // What all ranks have for this one, into `received`.
 Status receive_parts(const PartedBytes& bytes, std::int64_t count, Ranks* ranks, const void* whole, void* received) {
@@ -74,7 +78,7 @@ KernelPtr make_reduce_scatter(const KernelRequest& request, const dnnl::engine& 
         void* const received = operand<void>(operands, 2);
         SLUICE_RETURN_IF_ERROR(receive_parts(bytes, count, context.ranks, operands[0], received));
         const std::int64_t own = own_bytes(bytes, context.ranks) / bytes.element;
-        with_element(dtype, [&]<typename T>(T) {
+        with_any_element(dtype, [&]<typename T>(T) {
           T* const sum = operand<T>(operands, 1);
           for_blocks(own, [&](std::int64_t begin, std::int64_t end) {
             add_up_block(static_cast<const T*>(received), count, own, factor, begin, end, sum);

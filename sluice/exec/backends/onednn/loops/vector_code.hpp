@@ -13,6 +13,7 @@
 
 #include "sluice/base/units.hpp"
 #include "sluice/exec/backends/bf16.hpp"
+#include "sluice/exec/backends/fp16.hpp"
 #include "sluice/graph/op.hpp"
 
 #define SLUICE_INLINE __attribute__((always_inline))
@@ -85,7 +86,23 @@ SLUICE_INLINE inline void load(const BFloat16* from, Vector& result) {
   std::memcpy(&result, &wide, sizeof(result));
 }
 
-SLUICE_INLINE inline void to_bf16(const Vector& value, ShortVector& result) {
+// As to_float of fp16.hpp.
+SLUICE_INLINE inline void load(const Float16* from, Vector& result) {
+  ShortVector bits;
+  std::memcpy(&bits, from, sizeof(bits));
+  const IntVector wide = __builtin_convertvector(bits, IntVector);
+  const IntVector magnitude = (wide & 0x7fffU) << 13;
+  Vector scaled;
+  std::memcpy(&scaled, &magnitude, sizeof(scaled));
+  scaled = scaled * 0x1p112F;
+  IntVector finite;
+  std::memcpy(&finite, &scaled, sizeof(finite));
+  const IntVector widened = magnitude >= 0x0f800000U ? magnitude | 0x7f800000U : finite;
+  const IntVector all = ((wide & 0x8000U) << 16) | widened;
+  std::memcpy(&result, &all, sizeof(result));
+}
+
+SLUICE_INLINE inline void round_to(const Vector& value, ShortVector& result, BFloat16 /*format*/) {
   IntVector bits;
   std::memcpy(&bits, &value, sizeof(bits));
   const IntVector rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
@@ -93,10 +110,30 @@ SLUICE_INLINE inline void to_bf16(const Vector& value, ShortVector& result) {
   result = __builtin_convertvector((bits & 0x7fffffffU) > 0x7f800000U ? quiet : rounded, ShortVector);
 }
 
+// As to_fp16.
+SLUICE_INLINE inline void round_to(const Vector& value, ShortVector& result, Float16 /*format*/) {
+  IntVector bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  const IntVector magnitude = bits & 0x7fffffffU;
+  const IntVector normal = (magnitude - 0x38000000U + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
+  Vector beside;
+  std::memcpy(&beside, &magnitude, sizeof(beside));
+  beside = beside + 0.5F;
+  IntVector denormal;
+  std::memcpy(&denormal, &beside, sizeof(denormal));
+  denormal = denormal - 0x3f000000U;
+  const IntVector zero{};
+  const IntVector infinite = magnitude > 0x7f800000U ? zero + 0x7e00U : zero + 0x7c00U;
+  const IntVector finite = magnitude < 0x38800000U ? denormal : normal;
+  const IntVector rounded = magnitude >= 0x47800000U ? infinite : finite;
+  result = __builtin_convertvector(((bits & 0x80000000U) >> 16) | rounded, ShortVector);
+}
+
 SLUICE_INLINE inline void store(const Vector& value, float* to) { *reinterpret_cast<VectorInMemory*>(to) = value; }
-SLUICE_INLINE inline void store(const Vector& value, BFloat16* to) {
+template <typename Half>  // BFloat16, Float16
+SLUICE_INLINE inline void store(const Vector& value, Half* to) {
   ShortVector narrow;
-  to_bf16(value, narrow);
+  round_to(value, narrow, Half{});
   std::memcpy(static_cast<void*>(to), &narrow, sizeof(narrow));
 }
 
@@ -113,16 +150,16 @@ SLUICE_INLINE inline void stream(const Vector& value, float* to) {
     store(value, to);
   }
 }
-template <typename Width>
-SLUICE_INLINE inline void stream(const Vector& value, BFloat16* to) {
+template <typename Width, typename Half>  // BFloat16, Float16
+SLUICE_INLINE inline void stream(const Vector& value, Half* to) {
   store(value, to);
 }
-// Two vectors of bf16, which fill a cache line.
-template <typename Width>
-SLUICE_INLINE inline void stream(const Vector& first, const Vector& second, BFloat16* to) {
+// Two vectors of 16 bits an element, which fill a cache line.
+template <typename Width, typename Half>
+SLUICE_INLINE inline void stream(const Vector& first, const Vector& second, Half* to) {
   ShortVector halves[2];
-  to_bf16(first, halves[0]);
-  to_bf16(second, halves[1]);
+  round_to(first, halves[0], Half{});
+  round_to(second, halves[1], Half{});
   if constexpr (std::is_same_v<Width, Avx512>) {
     Vector both;
     std::memcpy(&both, halves, sizeof(both));

@@ -1,0 +1,103 @@
+#include "sluice/graph/rewrite/scale_loss.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sluice/base/check.hpp"
+#include "sluice/graph/op_traits.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kScale = "loss_scale", kCounts = "loss_scale.counts", kDelayed = "loss_scale.delayed";
+
+struct ScaleState {
+  TensorId scale = -1, counts = -1;
+  TensorId of_updates = -1;  // the scale of the gradients that update: another one with delays
+};
+
+ScaleState add_state(Graph& graph, float initial, bool delayed) {
+  const auto add = [&](std::string_view name, std::int64_t elements, const Init& init) {
+    Tensor tensor;
+    tensor.name = name;
+    tensor.shape = {elements};
+    tensor.role = Role::kOptimizerState;
+    tensor.init = init;
+    return graph.add_tensor(std::move(tensor));
+  };
+  const Init first{.kind = Init::Kind::kConstant, .stddev = initial};
+  ScaleState state;
+  state.scale = add(kScale, 1, first);
+  state.counts = add(kCounts, 2, {});
+  state.of_updates = delayed ? add(kDelayed, 1, first) : state.scale;
+  return state;
+}
+
+bool starts_gradients(OpKind kind) {
+  return kind == OpKind::kSoftmaxCrossEntropyBackward || kind == OpKind::kSigmoidCrossEntropyBackward;
+}
+
+Op next_scale(const Op& factor, const ScaleState& state) {
+  Op op{.name = fmt::format("{}.update", kScale),
+        .kind = OpKind::kLossScale,
+        .inputs = {factor.outputs[0], state.scale, state.counts},
+        .outputs = {state.scale, state.counts},
+        .layer = factor.layer,
+        .phase = factor.phase};
+  op.attributes.alpha = 2;
+  op.attributes.beta = 0.5F;
+  op.attributes.size = kStepsOfLossScale;
+  if (state.of_updates != state.scale) {
+    op.inputs.push_back(state.of_updates);
+    op.outputs.push_back(state.of_updates);
+  }
+  return op;
+}
+
+}  // namespace
+
+bool is_loss_scale(float scale) {
+  int exponent = 0;
+  return scale >= kLeastLossScale && scale <= kMostLossScale && std::frexp(scale, &exponent) == 0.5F;
+}
+
+std::optional<LossScaleTensors> loss_scale_tensors(const Graph& graph) {
+  const auto id_of = [&](std::string_view name) {
+    const auto found = std::ranges::find(graph.tensors(), name, &Tensor::name);
+    return found == graph.tensors().end() ? TensorId{-1} : static_cast<TensorId>(found - graph.tensors().begin());
+  };
+  const LossScaleTensors found{id_of(kScale), id_of(kCounts)};
+  return found.scale < 0 ? std::nullopt : std::optional(found);
+}
+
+LossScale next_loss_scale(const Attributes& attributes, LossScale now, bool leaves_out) {
+  if (leaves_out) return {std::max(now.scale * attributes.beta, kLeastLossScale), 0, now.left_out + 1};
+  const bool grows = static_cast<std::int64_t>(now.kept) + 1 >= attributes.size;
+  return {grows ? std::min(now.scale * attributes.alpha, kMostLossScale) : now.scale, grows ? 0 : now.kept + 1,
+          now.left_out};
+}
+
+Graph scale_loss(const Graph& clipped, float initial) {
+  const auto factor = std::ranges::find(clipped.ops(), OpKind::kClipFactor, &Op::kind);
+  SLUICE_CHECK(factor != clipped.ops().end() && std::ranges::count(clipped.ops(), OpKind::kClipFactor, &Op::kind) == 1,
+               clipped.name + " updates once a step, by a factor");
+  const bool delayed = std::ranges::any_of(clipped.ops(), [](const Op& op) { return op.attributes.delayed; });
+  Graph result;
+  result.name = clipped.name;
+  result.layers = clipped.layers;
+  for (const Tensor& tensor : clipped.tensors()) result.add_tensor(tensor);
+  const ScaleState state = add_state(result, initial, delayed);
+  result.tensor(factor->outputs[0]).shape = {2};
+  for (Op op : clipped.ops()) {
+    if (starts_gradients(op.kind)) op.inputs.push_back(state.scale);
+    if (op.kind == OpKind::kClipFactor) op.inputs.insert(op.inputs.end(), {state.of_updates, state.counts});
+    op.attributes.scaled = op.kind == OpKind::kClipFactor || is_update(op.kind);
+    result.add_op(std::move(op));
+  }
+  result.add_op(next_scale(*factor, state));
+  return result;
+}
+
+}  // namespace sluice

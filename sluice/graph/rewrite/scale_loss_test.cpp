@@ -1,0 +1,103 @@
+#include "sluice/graph/rewrite/scale_loss.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
+#include "sluice/graph/validate.hpp"
+#include "sluice/models/model.hpp"
+
+namespace sluice {
+namespace {
+
+Graph scaled_step(const OptimizerOptions& optimizer = {}) {
+  const Graph forward =
+      build_model("gpt2_small", {.batch = 2, .classes = 50, .sequence = 8, .width = 64, .depth = 1}).value();
+  return prepare_training_graph(forward, optimizer, Precision::kF16Masters);
+}
+
+std::vector<Op> scaled_step_ops(const Graph& graph, OpKind kind) {
+  std::vector<Op> found;
+  std::ranges::copy_if(graph.ops(), std::back_inserter(found), [&](const Op& op) { return op.kind == kind; });
+  return found;
+}
+
+TEST(ScaleLoss, MultipliesWhereGradientsBeginAndDividesWhereTheyUpdate) {
+  const Graph graph = scaled_step();
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  const TensorId scale = loss_scale_tensors(graph)->scale;
+  EXPECT_EQ(graph.tensor(scale).init.kind, Init::Kind::kConstant);
+  EXPECT_EQ(graph.tensor(scale).init.stddev, 65536);
+  for (const Op& op : scaled_step_ops(graph, OpKind::kSoftmaxCrossEntropyBackward)) EXPECT_EQ(op.inputs.back(), scale);
+  const std::vector<Op> factors = scaled_step_ops(graph, OpKind::kClipFactor);
+  ASSERT_EQ(factors.size(), 1U);
+  EXPECT_EQ(factors.front().attributes.alpha, 0) << "clips nothing";
+  for (const Op& op : graph.ops()) {
+    if (!is_update(op.kind)) continue;
+    EXPECT_TRUE(op.attributes.scaled) << op.name;
+    EXPECT_EQ(op.inputs[2 + moments_of(op.kind)], factors.front().outputs[0]) << op.name;
+  }
+  EXPECT_EQ(graph.ops().back().kind, OpKind::kLossScale) << "behind everything that reads it";
+}
+
+TEST(ScaleLoss, ScalesEveryBatchOfAStep) {
+  const Graph graph = scaled_step({.clip_norm = 0.5F, .accumulate = 3});
+  ASSERT_TRUE(validate(graph).ok());
+  const std::vector<Op> losses = scaled_step_ops(graph, OpKind::kSoftmaxCrossEntropyBackward);
+  EXPECT_EQ(losses.size() % 3, 0U);
+  for (const Op& op : losses) EXPECT_EQ(op.inputs.size(), 3U);
+  EXPECT_EQ(scaled_step_ops(graph, OpKind::kClipFactor).front().attributes.alpha, 0.5F);
+}
+
+// A gradient that waits for a step was made with the scale of that step.
+TEST(ScaleLoss, KeepsTheScaleOfGradientsInFlight) {
+  const Graph graph = scaled_step({.delayed = true});
+  ASSERT_TRUE(validate(graph).ok());
+  const Op factor = scaled_step_ops(graph, OpKind::kClipFactor).front();
+  const Op next = scaled_step_ops(graph, OpKind::kLossScale).front();
+  const TensorId of_updates = factor.inputs[factor.inputs.size() - 2];
+  EXPECT_NE(of_updates, loss_scale_tensors(graph)->scale);
+  EXPECT_EQ(next.inputs.back(), of_updates);
+  EXPECT_EQ(next.outputs.back(), of_updates);
+}
+
+TEST(ScaleLoss, KeepsParametersAndTheirGradientsInFp16) {
+  const Graph graph = scaled_step();
+  std::int64_t halves = 0;
+  for (const Tensor& tensor : graph.tensors()) {
+    EXPECT_NE(tensor.dtype, DType::kBF16) << tensor.name;
+    halves += tensor.role == Role::kParameter && tensor.dtype == DType::kF16 ? 1 : 0;
+  }
+  EXPECT_GT(halves, 0);
+}
+
+TEST(NextLossScale, HalvesDownToOneAndDoublesAfterEnoughSteps) {
+  const Attributes rules{.alpha = 2, .beta = 0.5F, .size = 3};
+  LossScale now{4, 1, 0};
+  now = next_loss_scale(rules, now, true);
+  EXPECT_EQ(now.scale, 2);
+  EXPECT_EQ(now.kept, 0);
+  EXPECT_EQ(now.left_out, 1);
+  for (int step = 0; step < 2; ++step) now = next_loss_scale(rules, now, false);
+  EXPECT_EQ(now.scale, 2);
+  EXPECT_EQ(now.kept, 2);
+  now = next_loss_scale(rules, now, false);
+  EXPECT_EQ(now.scale, 4);
+  EXPECT_EQ(now.kept, 0);
+  for (int step = 0; step < 5; ++step) now = next_loss_scale(rules, now, true);
+  EXPECT_EQ(now.scale, kLeastLossScale);
+  EXPECT_EQ(now.left_out, 6);
+  EXPECT_EQ(next_loss_scale(rules, {kMostLossScale, 2, 0}, false).scale, kMostLossScale);
+}
+
+TEST(NextLossScale, IsAPowerOfTwo) {
+  for (const float scale : {1.0F, 2.0F, 65536.0F, kMostLossScale}) EXPECT_TRUE(is_loss_scale(scale)) << scale;
+  for (const float scale : {0.0F, 0.5F, 3.0F, -2.0F, 2 * kMostLossScale, std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_FALSE(is_loss_scale(scale)) << scale;
+  }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,149 @@
+// Training in fp16 with losses scaled (graph/rewrite/scale_loss.hpp): what overflows is left out, under any plan.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/cli/command_runner.hpp"
+#include "tests/e2e/trained_run.hpp"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr float kFp16Rate = 0.001F;
+
+WorkloadOptions fp16_network(const OptimizerOptions& optimizer) {
+  return {.model = "gpt2_small",
+          .shape = {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
+          .optimizer = optimizer,
+          .precision = Precision::kF16Masters};
+}
+
+OptimizerOptions adamw_from(float loss_scale) { return {.optimizer = Optimizer::kAdamW, .loss_scale = loss_scale}; }
+
+struct Fp16Run {
+  std::vector<float> losses, scales;
+  std::vector<bool> left_out;
+  std::string hash;
+};
+
+Fp16Run run_fp16(const WorkloadOptions& options, std::int64_t first, std::int64_t end,
+                 const std::string& planner = "fast-only", const std::string& fast = "100%",
+                 const std::string& from = "", const std::string& to = "") {
+  Workload workload = test_workload(options);
+  const Machine machine = test_machine(1, {"file"});
+  const Plan plan = *test_plan(workload, machine, planner, fast);
+  const auto session = Session::create(workload, machine, plan, {}).value();
+  if (!from.empty()) {
+    EXPECT_EQ(session->load_checkpoint(from).value(), first);
+  }
+  Fp16Run run;
+  for (std::int64_t step = first; step < end; ++step) {
+    const StepOutcome outcome = session->run_step(step, kFp16Rate).value();
+    run.losses.push_back(outcome.loss);
+    run.scales.push_back(*outcome.loss_scale);
+    run.left_out.push_back(outcome.left_out);
+  }
+  if (!to.empty()) {
+    EXPECT_TRUE(session->save_checkpoint(to, end).ok());
+  }
+  run.hash = session->hash_parameters().value();
+  return run;
+}
+
+TEST(LossScale, IsHalvedUntilNothingOverflows) {
+  const Fp16Run run = run_fp16(fp16_network(adamw_from(16777216)), 0, 8);
+  ASSERT_TRUE(run.left_out.front()) << "else this network shows nothing";
+  ASSERT_FALSE(run.left_out.back());
+  float scale = 16777216;
+  for (std::size_t step = 0; step < run.scales.size(); ++step) {
+    if (run.left_out[step]) scale /= 2;
+    EXPECT_EQ(run.scales[step], scale) << step;
+  }
+}
+
+// Powers of two round nothing but denormals, so a run without overflows has nearly the parameters of any other scale.
+TEST(LossScale, LeavesTheTrainingAsItIs) {
+  const Fp16Run small = run_fp16(fp16_network(adamw_from(1024)), 0, 6),
+                large = run_fp16(fp16_network(adamw_from(16384)), 0, 6);
+  WorkloadOptions exact = fp16_network(adamw_from(1024));
+  exact.precision = Precision::kF32;
+  Workload workload = test_workload(exact);
+  const Machine machine = test_machine(1, {"file"});
+  const Plan plan = *test_plan(workload, machine, "fast-only", "100%");
+  const auto session = Session::create(workload, machine, plan, {}).value();
+  for (std::size_t step = 0; step < small.losses.size(); ++step) {
+    ASSERT_FALSE(small.left_out[step]);
+    ASSERT_FALSE(large.left_out[step]);
+    const float loss = session->run_step(static_cast<std::int64_t>(step), kFp16Rate).value().loss;
+    EXPECT_NEAR(small.losses[step], large.losses[step], 1e-3F) << step;
+    EXPECT_NEAR(small.losses[step], loss, 2e-3F) << step;
+  }
+}
+
+// Parameters, moments and running statistics.
+TEST(LossScale, LeavesOutAStepWhole) {
+  const WorkloadOptions options = fp16_network(adamw_from(16777216));
+  Workload workload = test_workload(options);
+  const Machine machine = test_machine(1, {"file"});
+  const Plan plan = *test_plan(workload, machine, "fast-only", "100%");
+  const auto session = Session::create(workload, machine, plan, {}).value();
+  const auto values = [&] {
+    std::vector<float> all;
+    for (const TensorId id : persistent_tensors(session->graph())) {
+      const Tensor& tensor = session->graph().tensor(id);
+      if (tensor.name.starts_with("loss_scale")) continue;
+      const auto each = session->parameters().read(id).value();
+      all.insert(all.end(), each.begin(), each.end());
+    }
+    return all;
+  };
+  const std::vector<float> before = values();
+  ASSERT_TRUE(session->run_step(0, kFp16Rate).value().left_out);
+  EXPECT_EQ(values(), before);
+}
+
+TEST(LossScale, HasTheSameBitsUnderAnyPlanAndAfterAResume) {
+  for (const bool delayed : {false, true}) {
+    OptimizerOptions optimizer = adamw_from(4194304);
+    optimizer.clip_norm = 0.5F;
+    optimizer.accumulate = 2;
+    optimizer.delayed = delayed;
+    const WorkloadOptions options = fp16_network(optimizer);
+    const Fp16Run whole = run_fp16(options, 0, 8);
+    ASSERT_NE(std::ranges::find(whole.left_out, true), whole.left_out.end());
+    const Fp16Run tight = run_fp16(options, 0, 8, "sentinel", "50%");
+    EXPECT_EQ(tight.hash, whole.hash);
+    EXPECT_EQ(tight.scales, whole.scales);
+    const TemporaryFolder folder;
+    const std::string file = folder.file("half.ckpt");
+    run_fp16(options, 0, 3, "fast-only", "100%", "", file);
+    const Fp16Run resumed = run_fp16(options, 3, 8, "joint", "60%", file);
+    EXPECT_EQ(resumed.hash, whole.hash);
+    EXPECT_TRUE(std::equal(resumed.scales.begin(), resumed.scales.end(), whole.scales.begin() + 3));
+  }
+}
+
+TEST(LossScale, SaysWhereNoScaleIsSmallEnough) {
+  Workload workload = test_workload(fp16_network({.loss_scale = 1}));
+  const Machine machine = test_machine(1, {"file"});
+  const Plan plan = *test_plan(workload, machine, "fast-only", "100%");
+  const auto session = Session::create(workload, machine, plan, {}).value();
+  ASSERT_TRUE(session->run_step(0, 1e9).ok()) << "its gradients are finite, its update is not";
+  const auto failed = session->run_step(1, 1e9);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().message, HasSubstr("step 2: gradients overflow fp16 even with a loss scale of 1"));
+  EXPECT_THAT(failed.error().message, HasSubstr("bf16-masters"));
+}
+
+TEST(LossScale, IsNotForStepsThatUpdateTwice) {
+  const auto refused = build_workload(
+      {.model = "dcgan", .shape = {.batch = 4, .image_size = 32, .width = 8}, .precision = Precision::kF16Masters});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("--precision fp16-masters"));
+}
+
+}  // namespace
+}  // namespace sluice
