@@ -10,7 +10,7 @@
 #include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/exec/measure/choice_profiler.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
-#include "sluice/graph/rewrite/scale_loss.hpp"
+#include "sluice/graph/loss_scale.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/planner_name.hpp"

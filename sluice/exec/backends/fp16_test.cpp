@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "sluice/exec/backends/onednn/loops/vector_code.hpp"
-
 namespace sluice {
 namespace {
 
@@ -41,37 +39,6 @@ TEST(Float16Test, RoundsToTheNearestTiesToEven) {
   EXPECT_EQ(to_float(to_fp16(65520.0F)), std::numeric_limits<float>::infinity());
   EXPECT_EQ(to_float(to_fp16(-1e9F)), -std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(to_float(to_fp16(std::bit_cast<float>(0x7f800001U)))));
-}
-
-// The loops' code against the one above, over every 4,096th fp32 and all around each fp16.
-TEST(Float16Test, VectorsHaveTheSameBits) {
-  std::vector<float> values;
-  for (std::uint64_t bits = 0; bits < (1ULL << 32); bits += 4093)
-    values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) {
-    const float value = to_float(Float16{static_cast<std::uint16_t>(bits)});
-    values.insert(values.end(), {value, std::nextafter(value, 1e9F), std::nextafter(value, -1e9F)});
-  }
-  values.resize(values.size() / kLanes * kLanes);
-  std::vector<Float16> rounded(values.size());
-  std::vector<float> widened(values.size());
-  for (const VectorSet set : {VectorSet::kAnyX86, widest_vectors()}) {
-    vectorised(
-        [&](auto) SLUICE_INLINE {
-          for (std::size_t i = 0; i < values.size(); i += kLanes) {
-            Vector value;
-            load(values.data() + i, value);
-            store(value, rounded.data() + i);
-            load(rounded.data() + i, value);
-            store(value, widened.data() + i);
-          }
-        },
-        set);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      ASSERT_EQ(rounded[i].bits, to_fp16(values[i]).bits) << values[i];
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(widened[i]), std::bit_cast<std::uint32_t>(to_float(rounded[i])));
-    }
-  }
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "sluice/base/check.hpp"
 #include "sluice/graph/op_traits.hpp"
@@ -58,11 +57,6 @@ Op next_scale(const Op& factor, const ScaleState& state) {
 
 }  // namespace
 
-bool is_loss_scale(float scale) {
-  int exponent = 0;
-  return scale >= kLeastLossScale && scale <= kMostLossScale && std::frexp(scale, &exponent) == 0.5F;
-}
-
 std::optional<LossScaleTensors> loss_scale_tensors(const Graph& graph) {
   const auto id_of = [&](std::string_view name) {
     const auto found = std::ranges::find(graph.tensors(), name, &Tensor::name);
@@ -70,13 +64,6 @@ std::optional<LossScaleTensors> loss_scale_tensors(const Graph& graph) {
   };
   const LossScaleTensors found{id_of(kScale), id_of(kCounts)};
   return found.scale < 0 ? std::nullopt : std::optional(found);
-}
-
-LossScale next_loss_scale(const Attributes& attributes, LossScale now, bool leaves_out) {
-  if (leaves_out) return {std::max(now.scale * attributes.beta, kLeastLossScale), 0, now.left_out + 1};
-  const bool grows = static_cast<std::int64_t>(now.kept) + 1 >= attributes.size;
-  return {grows ? std::min(now.scale * attributes.alpha, kMostLossScale) : now.scale, grows ? 0 : now.kept + 1,
-          now.left_out};
 }
 
 Graph scale_loss(const Graph& clipped, float initial) {

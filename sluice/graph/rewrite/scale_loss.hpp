@@ -20,32 +20,15 @@
 #include <optional>
 
 #include "sluice/graph/graph.hpp"
+#include "sluice/graph/loss_scale.hpp"
 
 namespace sluice {
-
-inline constexpr float kLeastLossScale = 1;
-inline constexpr float kMostLossScale = 16777216;
-inline constexpr std::int64_t kStepsOfLossScale = 2000;
-
-bool is_loss_scale(float scale);  // a power of two between these two
 
 // Of the optimizer's state: the scale ([1]) and the counts ([2]) of op.hpp.
 struct LossScaleTensors {
   TensorId scale = -1, counts = -1;
 };
 std::optional<LossScaleTensors> loss_scale_tensors(const Graph& graph);
-
-// A clip factor that says: the gradients are not finite.
-inline constexpr float kLeavesOut = -1;
-
-// What kLossScale moves on: updates since the scale has changed, and all that were left out.
-struct LossScale {
-  float scale = kLeastLossScale;
-  float kept = 0, left_out = 0;
-};
-
-// Behind a step whose update was left out, or not.
-LossScale next_loss_scale(const Attributes& attributes, LossScale now, bool leaves_out);
 
 // `clipped`: what clip_gradients() has made, which may update last (graph/reschedule.hpp). `initial`: is_loss_scale().
 Graph scale_loss(const Graph& clipped, float initial);

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
+#include "sluice/graph/loss_scale.hpp"
 #include "sluice/graph/op_traits.hpp"
-#include "sluice/graph/rewrite/scale_loss.hpp"
 
 namespace sluice {
 namespace {

@@ -10,7 +10,7 @@
 #include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/loops/vector_code.hpp"
-#include "sluice/graph/rewrite/scale_loss.hpp"
+#include "sluice/graph/loss_scale.hpp"
 
 namespace sluice {
 namespace {
