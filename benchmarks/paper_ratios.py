@@ -20,60 +20,82 @@ import subprocess
 import sys
 import tempfile
 
+from largest_models import parameters
+
 TOKENS, FLOPS, LINK = 1024, 35e12, 12e9
 # Parameters in billions: micro-batch (table 5.3), seconds of Adam on the host and on the device (table 5.4).
 PAPER = {1: (32, 0.22, 0.10), 2: (32, 0.51, 0.26), 4: (32, 1.03, 0.64), 8: (16, 2.41, 0.87), 10: (10, 2.57, 1.00)}
 MODEL = ["gpt2_small", "--batch", "4", "--sequence", "64", "--classes", "256", "--width", "256", "--depth", "6", "--optimizer",
-         "adamw", "--precision", "bf16-masters", "--slow", "pcie3", "--processors", "device:1,host:1:pcie3"]
+         "adamw", "--precision", "bf16-masters", "--slow", "pcie3"]
+PARAMETERS = parameters(256, 6, 256, 64)
+PROCESSORS = "device:1,host:1:pcie3"  # the second one is the host
 
 
 def sluice(arguments, *words):
     ran = subprocess.run([arguments.sluice, *map(str, words)], capture_output=True, text=True)
     if ran.returncode != 0:
         sys.exit(f"paper_ratios: sluice {' '.join(map(str, words))}\n{ran.stderr}")
+    return ran.stderr
 
 
-def scaled(profile, updates, parts):
-    """The profile with passes of parts['passes'] seconds a step, and updates of parts['device'] and parts['host']."""
-    def scale(seconds, share_of):
-        for update in (False, True):
-            mine = [i for i in range(len(seconds)) if updates[i] == update]
-            factor = share_of[update] / sum(seconds[i] for i in mine)
-            for i in mine:
-                seconds[i] *= factor
+def part_of(op):
+    """Which part of a step an op belongs to, by its name."""
+    last = op.split("/")[-1]
+    if last.endswith((".reduce_scatter", ".all_gather")):
+        return "between ranks"
+    if last.endswith((".squared_sum", ".clip_factor")):
+        return "norm"
+    return "updates" if ".update" in last or ".accumulate" in op else "passes"
+
+
+def scaled(profile, parts):
+    """The profile with passes of parts['passes'] seconds a step, and updates of parts['device'] and parts['host']. A norm of the
+    gradients comes on top, in its measured ratio to the updates; what goes between ranks takes the network's time alone."""
+    part = [part_of(op["op"]) for op in profile["ops"]]
+
+    def scale(seconds, updates):
+        measured = {name: sum(each for each, its in zip(seconds, part) if its == name) for name in ("passes", "updates")}
+        factors = {"passes": parts["passes"] / measured["passes"], "between ranks": 0}
+        factors["updates"] = factors["norm"] = updates / measured["updates"]
+        for i, its in enumerate(part):
+            seconds[i] *= factors[its]
     for key in ("seconds", "cold_seconds"):
         values = [op[key] for op in profile["ops"]]
-        scale(values, (parts["passes"], parts["device"]))
+        scale(values, parts["device"])
         for op, value in zip(profile["ops"], values):
             op[key] = value
         for choice in profile["choices"]:
-            if choice["processor"] == 1:
-                scale(choice[key], (parts["passes"], parts["host"]))
+            scale(choice[key], parts["host" if choice["processor"] == 1 else "device"])
     return profile
 
 
 class Simulated:
-    """One graph, in the ratios of one model of the paper."""
+    """One graph, in the ratios of one model of the paper.
 
-    def __init__(self, arguments, folder, options, passes, billions):
-        self.arguments, self.folder, self.options = arguments, pathlib.Path(folder), options
+    Of several ranks each updates a part: on a device of its own, and on a host that all ranks of a node share."""
+
+    def __init__(self, arguments, folder, options, passes, billions, ranks=1, nodes=1, processors=PROCESSORS):
+        self.arguments, self.folder = arguments, pathlib.Path(folder)
+        self.options = [*options, "--processors", processors, *(["--ranks", str(ranks)] if ranks > 1 else [])]
+        if arguments.link != LINK:
+            self.options += ["--link-bandwidth", f"{arguments.link / 1e9}GB/s"]
         self.profile = self.folder / "profile.json"
-        sluice(arguments, "profile", *MODEL, *options, "--save", self.profile)
-        measured = json.loads(self.profile.read_text())
-        updates = [op["op"].split("/")[-1].find(".update") >= 0 or ".accumulate" in op["op"] for op in measured["ops"]]
+        sluice(arguments, "profile", *MODEL, *self.options, "--save", self.profile)
         # The link carries 2 bytes of each parameter; here as many as this model's, in the time that the preset takes.
-        link = 2 * arguments.parameters / arguments.link
+        link = 2 * PARAMETERS / arguments.link
         per_second = link / (2 * billions * 1e9 / LINK)
         _, host, device = PAPER[billions]
-        parts = {"passes": passes * per_second, "host": host * per_second, "device": device * per_second}
-        self.profile.write_text(json.dumps(scaled(measured, updates, parts)))
+        parts = {"passes": passes * per_second, "host": host / nodes * per_second, "device": device / ranks * per_second}
+        self.profile.write_text(json.dumps(scaled(json.loads(self.profile.read_text()), parts)))
 
-    def run(self, planner, fast=None):
+    def run(self, planner, fast=None, network=None):
+        """The plan's JSON, and what the command says on standard error as its "notes"."""
         path = self.folder / "out.json"
         budget = ["--fast", str(fast), "--smallest-feasible"] if fast else []
-        sluice(self.arguments, "plan", *MODEL, *self.options, "--estimate", "--profile", self.profile, "--planner", planner, *budget,
-               "--json", path)
-        return json.loads(path.read_text())
+        between = ["--network", f"{network / 1e9}GB/s"] if network else []
+        notes = sluice(self.arguments, "plan", *MODEL, *self.options, "--estimate", "--profile", self.profile, "--planner", planner,
+                       *budget, *between, "--json", path)
+        return {**json.loads(path.read_text()), "notes": notes}
 
 
 def passes_of(billions, samples):
@@ -108,7 +130,6 @@ def main():
     parser.add_argument("--link", type=float, default=12e9, help="bytes a second of the emulated link")
     parser.add_argument("--json", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
-    arguments.parameters = 6 * (12 * 256 * 256 + 13 * 256) + (256 + 64 + 2) * 256
     rows = {"throughput": [], "delay": []}
     for billions in map(int, arguments.models.split(",")):
         for name, measure in (("throughput", throughput), ("delay", delay)):
