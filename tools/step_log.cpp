@@ -35,6 +35,9 @@ void StepLog::note(const StepReport& report) {
                         {"stall_ms", report.trace.stall_seconds * 1e3}};
     if (!report.variant.empty()) line["variant"] = report.variant;
     if (report.loss_scale) line["loss_scale"] = *report.loss_scale;
+    if (const auto overlap = overlap_of_ ? overlap_of_(report.trace) : std::nullopt) {
+      line["overlap"] = overlap_json(*overlap);
+    }
     losses_ << line << std::endl;
   }
   if (keep_traces_) {

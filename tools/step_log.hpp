@@ -2,12 +2,15 @@
 #pragma once
 
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sluice/base/spread.hpp"
 #include "sluice/exec/backends/ranks.hpp"
 #include "sluice/report/chrome_trace.hpp"
+#include "sluice/report/step/overlap.hpp"
 #include "sluice/train/progress.hpp"
 #include "sluice/train/training_loop.hpp"
 
@@ -22,6 +25,10 @@ class StepLog {
  public:
   // `losses`: a file for one JSON line a step, or empty; `traced`: whether to keep steps for a trace.
   StepLog(const std::string& losses, bool traced, std::int64_t first_step, std::int64_t end_step);
+
+  // How busy lanes were in a step, where that is known; for the file of losses.
+  using OverlapOf = std::function<std::optional<Overlap>(const StepTimes&)>;
+  void note_overlaps(OverlapOf overlap_of) { overlap_of_ = std::move(overlap_of); }
 
   void note(const StepReport& report);
   void note(std::int64_t next_step, const ValidationResult& result);
@@ -45,6 +52,7 @@ class StepLog {
   std::int64_t first_step_, end_step_;
   ProgressLine progress_;
   std::ofstream losses_;
+  OverlapOf overlap_of_;
   std::vector<TracedStep> traced_;
   std::vector<ValidationRecord> validations_;
   std::vector<double> step_seconds_;

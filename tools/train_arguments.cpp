@@ -142,7 +142,9 @@ void TrainArguments::add_to(CLI::App& command) {
   command.add_option("--resume", resume, "Go on from this checkpoint")->check(CLI::ExistingFile);
   command.add_option("--export-onnx", export_onnx,
                      "Write a copy of the --onnx file with the trained parameters to this file");
-  command.add_option("--losses", losses, "Write one JSON line for every step to this file");
+  command.add_option(
+      "--losses", losses,
+      "Write one JSON line for every step to this file: its loss, its time, and how busy processors and links were");
   command.add_option("--trace", trace, "Write the last five steps as a Chrome/Perfetto trace");
   add_json_option(command, json);
 }

@@ -124,12 +124,11 @@ std::optional<Locality> last_locality(const StepLog& log, const Session& session
   return session.locality(log.last_step());
 }
 
-// Of the last step; nothing where there was none, or a policy moved what it liked.
-std::optional<Overlap> last_overlap(const StepLog& log, const Session& session, const Machine& machine) {
-  if (log.empty()) return std::nullopt;
-  const auto parts = session.breakdown(log.last_step());
-  if (!parts || log.last_step().ops.size() != session.program().compute.size()) return std::nullopt;
-  return overlap_of(machine, session.program(), log.last_step(), *parts);
+// Nothing where a policy moved what it liked.
+std::optional<Overlap> step_overlap(const StepTimes& step, const Session& session, const Machine& machine) {
+  const auto parts = session.breakdown(step);
+  if (!parts || step.ops.size() != session.program().compute.size()) return std::nullopt;
+  return overlap_of(machine, session.program(), step, *parts);
 }
 
 // What a budget below Sentinel's lower bound did cost; nothing for one that is not.
@@ -218,13 +217,15 @@ Result<int> train(const TrainArguments& arguments) {
   }
   SLUICE_ASSIGN(const TrainingOptions options, arguments.loop_options(first_step));
   StepLog log(arguments.losses, !arguments.trace.empty(), options.first_step, options.end_step);
+  log.note_overlaps([&](const StepTimes& step) { return step_overlap(step, *session, run.machine); });
   TrainSummary summary;
   SLUICE_RETURN_IF_ERROR(run_steps(arguments, options, *session, run, log, summary));
   SLUICE_ASSIGN(summary.parameter_hash, session->hash_parameters());
   if (!arguments.export_onnx.empty()) {
     SLUICE_RETURN_IF_ERROR(write_onnx_workload(run.workload.options, arguments.export_onnx, session->parameters()));
   }
-  const LastStep last{last_locality(log, *session), last_overlap(log, *session, run.machine)};
+  const LastStep last{last_locality(log, *session),
+                      log.empty() ? std::nullopt : step_overlap(log.last_step(), *session, run.machine)};
   print_summary(log, run, summary, arguments, last);
   SLUICE_RETURN_IF_ERROR(write_outputs(arguments, run, *session, log, summary, last));
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;

@@ -141,6 +141,7 @@ TEST_F(JsonOutputTest, TrainWithTraceAndLosses) {
   for (std::string line; std::getline(lines, line); ++step) {
     last = json::parse(line);
     EXPECT_EQ(last["step"], step);
+    expect_keys(last["overlap"], {"busy_ms", "critical", "transfer_wait_ms", "processor_wait_ms"});
   }
   EXPECT_EQ(step, 3);
   EXPECT_EQ(last["loss"], document["final_loss"]);

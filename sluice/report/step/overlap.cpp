@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sluice/base/as_index.hpp"
 
 namespace sluice {
@@ -48,10 +50,15 @@ std::string describe_overlap(const Overlap& overlap) {
                      overlap.lanes.front().name, share(overlap.transfer_wait), share(overlap.processor_wait));
 }
 
+std::string_view critical_lane(const Overlap& overlap) {
+  return std::ranges::max_element(overlap.lanes, {}, &BusyLane::seconds)->name;
+}
+
 nlohmann::json overlap_json(const Overlap& overlap) {
   nlohmann::json lanes;
   for (const BusyLane& lane : overlap.lanes) lanes[lane.name] = lane.seconds * 1e3;
   return {{"busy_ms", lanes},
+          {"critical", critical_lane(overlap)},
           {"transfer_wait_ms", overlap.transfer_wait * 1e3},
           {"processor_wait_ms", overlap.processor_wait * 1e3}};
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sluice/memory/machine.hpp"
@@ -29,6 +30,7 @@ Overlap overlap_of(const Machine& machine, const Program& program, const StepTim
 
 // "device 81 %, host 35 %, dram -> pcie3 12 % of the step; device waits 4 % for transfers, 9 % for other processors"
 std::string describe_overlap(const Overlap& overlap);
-nlohmann::json overlap_json(const Overlap& overlap);  // milliseconds
+std::string_view critical_lane(const Overlap& overlap);  // the one that was busy longest
+nlohmann::json overlap_json(const Overlap& overlap);     // milliseconds
 
 }  // namespace sluice

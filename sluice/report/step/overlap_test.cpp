@@ -28,6 +28,7 @@ TEST(Overlap, CountsWhatEveryLaneDid) {
   EXPECT_EQ(describe_overlap(overlap),
             "device 40 %, host 30 %, dram -> pcie3 20 %; device waits 10 % for transfers, 50 % for other processors");
   EXPECT_DOUBLE_EQ(overlap_json(overlap)["busy_ms"]["host"].get<double>(), 3);
+  EXPECT_EQ(overlap_json(overlap)["critical"], "device");
 }
 
 }  // namespace
