@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <mutex>
 
 #include "sluice/memory/processors.hpp"
 #include "sluice/testing/failing_engine.hpp"
+#include "sluice/testing/thread_ranks.hpp"
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"
 
@@ -66,6 +68,24 @@ TEST(StatesOnFile, GiveTheBitsOfEverythingInFastMemory) {
                   train(workload, step.machine, fast, kSteps, kRate));
     }
   }
+}
+
+TEST(StatesOnFile, GiveThemToEveryRank) {
+  std::mutex mutex;
+  std::vector<TrainedRun> all;
+  for (const bool filed : {false, true}) {
+    testing::ThreadRanks ranks(2);
+    ranks.run([&](Ranks& each) {
+      Workload workload = gpt2({.clip_norm = 1, .ranks = 2});
+      const FiledStep step(workload, 0.75);
+      const Plan plan = filed ? step.plan : *test_plan(workload, step.machine, "fast-only", "100%");
+      TrainedRun run = train(workload, step.machine, plan, kSteps, kRate, {.ranks = &each});
+      const std::scoped_lock lock(mutex);
+      all.push_back(std::move(run));
+    });
+  }
+  ASSERT_EQ(all.size(), 4u);
+  for (const TrainedRun& each : all) EXPECT_EQ(each.parameter_hash, all.front().parameter_hash);
 }
 
 TEST(StatesOnFile, GiveThemWhereTheKernelMovesPartOfARequest) {

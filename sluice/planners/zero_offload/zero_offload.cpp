@@ -15,6 +15,9 @@
 //   checkpoints=7    activations inside segments of 7 layers are made again in the backward pass: as in figure 5.2, for
 //                    Transformers, of which seven layers of ours make one
 //
+// Where the host's memory is limited and a file lies behind it, states that do not fit there are in the file, and pass
+// through that memory for their update (states_on_file.hpp).
+//
 // It needs a processor beside the main one that may use a slow tier in place. Parameters without a master (of norms, or
 // where all of a step is fp32) go to the host for their update, and come back.
 //
@@ -183,7 +186,8 @@ PlannerEntry zero_offload_planner() {
                      .recomputes = true,
                      .reorders = true,
                      .whole_step = true,
-                     .all_tensors = true},
+                     .all_tensors = true,
+                     .several_tiers = true},
           .settings = zero_offload_settings(),
           .gives_ops_to_processors = true};
 }
