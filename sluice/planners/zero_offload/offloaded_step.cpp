@@ -63,7 +63,8 @@ class OffloadedStep {
   Interval<OpIndex> whole_step() const { return {0, graph_.op_count()}; }
   // Of what the host alone uses: what it keeps from step to step, or from one batch's updates to the next's.
   bool is_state(TensorId id) const {
-    return persistent(id) || host_visits(liveness_.uses[id], false, graph_.op_count()).size() > 1;
+    if (persistent(id) || graph_.tensor(id).role == Role::kOutput) return persistent(id);
+    return std::ranges::any_of(host_visits(liveness_.uses[id], false, graph_.op_count()), &HostVisit::is_read);
   }
 
   const Use& first_on_host(TensorId id) const {
@@ -122,12 +123,10 @@ class OffloadedStep {
     ResidencyIndex old = 0;  // a parameter's room is nobody's meanwhile
     if (was_here)
       old = builder_.add_residency(id, kFastTier, {made, persistent(id) ? std::max(carried, back) : carried});
-    // Where room is short, a parameter's is free when it should have left.
-    const OpIndex gone = capacity_ && comes_back ? std::min(behind, updated + 2) : behind;
-    const ResidencyIndex there = builder_.add_residency(id, host_.tier.id,
-                                                        {there_from, !persistent(id) ? updated + 1
-                                                                     : capacity_     ? gone
-                                                                                     : end});
+    const OpIndex gone =
+        capacity_ ? std::min(behind, updated + 2) : behind;  // where room is short, as soon as it may be
+    const OpIndex there_until = !comes_back ? updated + 1 : persistent(id) && !capacity_ ? end : gone;
+    const ResidencyIndex there = builder_.add_residency(id, host_.tier.id, {there_from, there_until});
     if (was_here && first.reads) builder_.add_migration(id, old, there, last, carried, Cause::kForOtherProcessor);
     if (!comes_back) return {};
     const ResidencyIndex next = builder_.add_residency(id, kFastTier, {back, end});
@@ -151,7 +150,7 @@ class OffloadedStep {
     return {};
   }
 
-  // On file all the time that it is needed there, whose copy is an old one while the host works with another.
+  // It has room on file as long as it comes back from there; what lies there is old while the host works with a copy.
   void add_on_file(const StateOnFile& state) {
     const std::vector<HostVisit>& visits = state.visits;
     const auto last_read = std::ranges::find_if(visits.rbegin(), visits.rend(), &HostVisit::is_read);
