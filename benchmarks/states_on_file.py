@@ -27,7 +27,7 @@ COMMON = ["--optimizer", "adamw", "--precision", "bf16-masters", "--no-validatio
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      usage=argparse.SUPPRESS)
-    parser.add_argument("model", nargs="*", help="as sluice train takes it (default: GPT-2 of 19 million parameters)")
+    parser.add_argument("model", nargs=argparse.REMAINDER, help="last, as sluice train takes it (default: GPT-2 of 19 million parameters)")
     parser.add_argument("--rounds", type=int, default=5, help="(default %(default)s)")
     parser.add_argument("--steps", type=int, default=12, help="of each run (default %(default)s)")
     parser.add_argument("--shares", default="0.75,0.45,0.27", help="of the host memory that all takes (default %(default)s)")

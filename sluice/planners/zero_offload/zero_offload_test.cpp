@@ -310,6 +310,31 @@ TEST(StatesBehindTheHost, AreReadAndWrittenOnceAStep) {
   EXPECT_EQ(config_of(plan, "on_file").substr(0, 5), format_bytes(filed).substr(0, 5));
 }
 
+// Where reads, updates and writes take about as long, all three together take little longer than one of them.
+TEST(StatesBehindTheHost, AreReadUpdatedAndWrittenAtOnce) {
+  constexpr BytesPerSecond kFile = 5e8;
+  constexpr Seconds kUpdate = 1e-4;
+  FiledProblem problem(network(Precision::kBF16Masters, Optimizer::kAdam, 4));
+  for (Link& link : problem.machine.links) {
+    link = {.from = link.from, .to = link.to, .bandwidth = joins_slow_tiers(link) ? kFile : 1e12};
+  }
+  Seconds updates = 0;
+  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    const bool update = is_update(problem.graph.op(op).kind);
+    problem.profile.op_seconds[static_cast<std::size_t>(op)] = update ? kUpdate : 1e-8;
+    updates += update ? kUpdate : 0;
+  }
+  const Bytes all = problem.plan(kGiB).value().arena_bytes[1];
+  const Plan plan = problem.plan(align_down(all * 45 / 100, kTensorAlignment)).value();
+  Seconds files = 0;
+  for (const Migration& each : plan.migrations) {
+    const bool filed = plan.residencies[each.from].tier + plan.residencies[each.to].tier == 3;
+    files += filed ? static_cast<double>(problem.graph.tensor(each.tensor).bytes) / kFile : 0;
+  }
+  EXPECT_GT(files, updates);
+  EXPECT_LT(plan.predicted_step_seconds, 0.55 * (files + updates));
+}
+
 TEST(StatesBehindTheHost, NeedAFile) {
   const Problem problem(network(Precision::kBF16Masters, Optimizer::kAdam, 3));
   const Result<Plan> plan = make_plan(
