@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/random.hpp"
 #include "sluice/plan/rooms.hpp"
 
 namespace sluice {
@@ -114,6 +115,37 @@ TEST(StatesOnFile, AreReadAsEarlyAsThereIsRoom) {
   std::ranges::transform(three.on_file, std::back_inserter(begins), read_at);
   std::ranges::sort(begins);
   EXPECT_THAT(begins, ElementsAre(0, 0, 0, 12, 13, 14));
+}
+
+// Whatever sizes states have: the limit is kept, each is there when it is used, and reads are in the order of updates.
+TEST(StatesOnFile, KeepTheLimit) {
+  int placed_on_file = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Updates updates(5, 12);
+    for (std::size_t i = 0; i < updates.states.size(); ++i) {
+      updates.graph.tensor(updates.states[i]).bytes = static_cast<Bytes>(1 + random_bits(seed, 0, i) % (4 * kState));
+    }
+    const Bytes capacity = kState * static_cast<Bytes>(6 + random_bits(seed, 1, 0) % 24);
+    const Result<PlacedStates> placed = updates.place(capacity);
+    if (!placed.ok()) continue;
+    ReservationTable used(updates.graph.op_count(), capacity);
+    const auto bytes = [&](TensorId id) { return stored_bytes(updates.graph.tensor(id)); };
+    for (const TensorId id : placed->in_memory) used.reserve({0, updates.graph.op_count()}, bytes(id));
+    std::vector<std::pair<OpIndex, OpIndex>> reads;  // by use
+    for (const StateOnFile& state : placed->on_file) {
+      const HostVisit& visit = state.visits.at(0);
+      used.reserve(visit.room, bytes(state.tensor));
+      EXPECT_LE(visit.room.begin, visit.first_use);
+      EXPECT_GT(visit.room.end, visit.last_use);
+      reads.emplace_back(visit.first_use, visit.room.begin);
+    }
+    EXPECT_TRUE(used.fits({0, updates.graph.op_count()}, 0));
+    std::ranges::sort(reads);
+    EXPECT_TRUE(std::ranges::is_sorted(reads, {}, &std::pair<OpIndex, OpIndex>::second));
+    placed_on_file += placed->on_file.empty() ? 0 : 1;
+  }
+  EXPECT_GT(placed_on_file, 50);
 }
 
 TEST(StatesOnFile, SayWhichOpFindsNoRoom) {
