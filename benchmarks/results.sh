@@ -47,7 +47,7 @@ names=(resnet50_b16 resnet50_b32 resnet50_b16_1GBs resnet50_b32_1GBs resnet32_b1
   "${joint_models[@]/#/joint_}" "${joint_models[@]/#/joint40_}" "${joint_models[@]/#/joint_least_}"
   "${joint_models[@]/#/joint_1GBs_}" "${joint_models[@]/#/joint_slow_host_}" joint_optane joint_onnx_efficientnet_b0 joint_onnx_googlenet
   planners planners_autotm_optane planners_autotm_pcie planners_sentinel_gpu smallest_budgets finer_resnet50_b16 replanning pytorch_joint "${autotm_runs[@]}"
-  host_step host_step_pytorch zero_offload_gpt2 zero_offload_delayed paper_ratios scaling_curve largest_models largest_models_executed largest_batches home_search home_mobilenet home_plain20 home_squeezenet home_vgg16 home_resnet50 home_inception_v3)
+  host_step host_step_pytorch zero_offload_gpt2 zero_offload_delayed zero_offload_states_on_file paper_ratios scaling_curve largest_models largest_models_executed largest_batches home_search home_mobilenet home_plain20 home_squeezenet home_vgg16 home_resnet50 home_inception_v3)
 
 # What planners know beside op times: main-memory accesses counted, and op times by placement where ops can use the slow
 # tier in place (these stay in the profile cache).
@@ -335,6 +335,7 @@ because a process for each planner holds all of the model in this machine's 24 G
       --precision bf16-masters --slow pcie3 --processors device:1,host:1:pcie3 --fast 30% --smallest-feasible --steps 8 \
       --planners zero-offload,zero-offload:checkpoints=1,l2l,swapadvisor,joint --spill-dir "$spill" --json "$out/$1.json" ;;
     zero_offload_delayed) keep "$1" benchmarks/delayed_updates.py --json "$out/$1.json" ;;
+    zero_offload_states_on_file) keep "$1" benchmarks/states_on_file.py --spill-dir "$spill" --json "$out/$1.json" ;;
     host_step) keep "$1" build/release/benchmarks/host_step/host_step --json "$out/$1.json" ;;
     host_step_pytorch) keep "$1" benchmarks/rivals/compare_adam.py --json "$out/$1.json" ;;
     paper_ratios) keep "$1" benchmarks/paper_ratios.py --models 1,4,10 --json "$out/$1.json" ;;

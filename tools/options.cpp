@@ -343,10 +343,21 @@ Status add_network(const MachineArguments& arguments, Prepared& prepared) {
   return {};
 }
 
-// On a machine whose tiers are as large as anybody asks.
-Status estimate(const MachineArguments& arguments, const ProfileArguments& profile, Prepared& prepared) {
+// As large as anybody asks, where nobody has said how large.
+Status make_tiers_endless(const MachineArguments& arguments, Machine& machine) {
   constexpr Bytes kAnySize = Bytes{1} << 50;
-  for (Tier& tier : prepared.machine.tiers) tier.capacity = std::max(tier.capacity, kAnySize);
+  for (std::size_t tier = 0; tier < machine.tiers.size(); ++tier) {
+    if (tier > 0 && tier <= arguments.slow.size()) {
+      SLUICE_ASSIGN(const SlowTierRequest asked, parse_slow_tier(arguments.slow[tier - 1]));
+      if (asked.capacity) continue;
+    }
+    machine.tiers[tier].capacity = std::max(machine.tiers[tier].capacity, kAnySize);
+  }
+  return {};
+}
+
+Status estimate(const MachineArguments& arguments, const ProfileArguments& profile, Prepared& prepared) {
+  SLUICE_RETURN_IF_ERROR(make_tiers_endless(arguments, prepared.machine));
   for (const Link& link : prepared.machine.links) {
     if (link.bandwidth > 0) continue;
     return bad_input(

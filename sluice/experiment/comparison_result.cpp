@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "sluice/memory/processors.hpp"
+
 namespace sluice {
 namespace {
 
@@ -94,7 +96,8 @@ MovedBytes traffic_of(const WorkerStep& step, const Machine& machine) {
   MovedBytes traffic;
   for (std::size_t link = 0; link < machine.links.size(); ++link) {
     const Link& each = machine.links[link];
-    const bool inward = each.to < each.from;
+    if (joins_slow_tiers(each)) continue;
+    const bool inward = each.to == kFastTier;
     (inward ? traffic.in : traffic.out) += step.link_bytes.at(link);
     (inward ? traffic.raw_in : traffic.raw_out) += step.raw_link_bytes.at(link);
   }

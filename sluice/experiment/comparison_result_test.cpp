@@ -64,6 +64,16 @@ TEST(ComparisonResultTest, DriftIsNoErrorOfTheRatio) {
   EXPECT_DOUBLE_EQ(row.bound_seconds, 1.6) << "0.8 at the moment of the rounds";
 }
 
+TEST(ComparisonResultTest, BytesBetweenSlowTiersAreNotOfFastMemory) {
+  Machine machine = two_tiers();
+  for (const auto& [from, to] : {std::pair{2, 1}, std::pair{1, 2}}) {
+    machine.links.push_back({.from = from, .to = to, .bandwidth = 1e9});
+  }
+  const MovedBytes traffic = traffic_of({kPlusZero, 1, 0, {10, 4, 100, 200}, {16, 5, 300, 400}}, machine);
+  EXPECT_EQ(traffic.in + traffic.out, 14);
+  EXPECT_EQ(traffic.raw_in + traffic.raw_out, 21);
+}
+
 TEST(ComparisonResultTest, LossesAreComparedByTheirBits) {
   const auto same_losses = [](std::uint32_t bits, std::uint32_t baseline) {
     ComparisonRow row = row_of(1);

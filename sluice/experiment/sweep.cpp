@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "sluice/data/input_tensors.hpp"
+#include "sluice/memory/processors.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/program/program.hpp"
@@ -32,7 +33,8 @@ void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& m
   point.fast_operands = operand_shares(costs.graph(), plan);
   for (std::size_t link = 0; link < machine.links.size(); ++link) {
     const Link& each = machine.links[link];
-    (each.to < each.from ? point.bytes_in : point.bytes_out) += timeline.link_bytes[link];
+    if (joins_slow_tiers(each)) continue;
+    (each.to == kFastTier ? point.bytes_in : point.bytes_out) += timeline.link_bytes[link];
   }
   point.slow_bytes = std::accumulate(plan.arena_bytes.begin() + kFastTier + 1, plan.arena_bytes.end(), Bytes{0});
 }

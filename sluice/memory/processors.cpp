@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+
+#include "sluice/base/check.hpp"
 
 namespace sluice {
 namespace {
@@ -65,6 +68,14 @@ Result<TierId> addressable_tier(const Machine& machine, const ProcessorRequest& 
                            name, fmt::join(known, ", "))};
 }
 
+void join_to_files(TierId memory, Machine& machine) {
+  for (TierId file = memory + 1; file < static_cast<TierId>(machine.tiers.size()); ++file) {
+    if (machine.tier(file).kind != TierKind::kFile || machine.link_between(memory, file)) continue;
+    machine.links.push_back(link_of_owned_memory(machine, file, memory));
+    machine.links.push_back(link_of_owned_memory(machine, memory, file));
+  }
+}
+
 }  // namespace
 
 Result<std::vector<ProcessorRequest>> parse_processors(std::string_view text) {
@@ -90,7 +101,22 @@ Status add_processors(const std::vector<ProcessorRequest>& requests, Machine& ma
     machine.processors.push_back(std::move(processor));
   }
   if (!machine.processors.empty()) machine.threads = machine.processors.front().threads;
+  for (ProcessorId id = 0; id < static_cast<ProcessorId>(machine.processors.size()); ++id) {
+    for (const TierId tier : machine.processors[static_cast<std::size_t>(id)].tiers) {
+      if (machine.owns(id, tier)) join_to_files(tier, machine);
+    }
+  }
   return {};
+}
+
+Link link_of_owned_memory(const Machine& machine, TierId from, TierId to) {
+  const auto end = [&](TierId tier) { return machine.tier(tier).kind == TierKind::kFile ? tier : kFastTier; };
+  const std::optional<LinkId> of_fast = machine.link_between(end(from), end(to));
+  SLUICE_CHECK(of_fast.has_value(), "a file is linked to the fast tier, each way");
+  Link link = machine.link(*of_fast);
+  link.from = from;
+  link.to = to;
+  return link;
 }
 
 std::string describe_processors(const Machine& machine) {

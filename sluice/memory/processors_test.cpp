@@ -46,6 +46,34 @@ TEST(Processors, OwnMemoryThatTheMainOneReachesByCopiesAlone) {
               HasSubstr("cannot address tier 'pcie3'"));
 }
 
+TEST(Processors, ReachTheFilesBehindTheirOwnMemory) {
+  Machine machine = make_machine({.slow = {{"pcie3", kGiB}, {"file", kGiB}}, .link_bandwidth = 3e9}).value();
+  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}, {"other", 1, {"pcie3"}}}, machine).ok());
+  ASSERT_EQ(machine.links.size(), 6u) << "one each way, whoever else owns that memory";
+  for (const auto& [from, to] : {std::pair{1, 2}, std::pair{2, 1}}) {
+    const auto id = machine.link_between(from, to);
+    ASSERT_TRUE(id.has_value());
+    EXPECT_TRUE(joins_slow_tiers(machine.link(*id)));
+    Link like = machine.link(*machine.link_between(from == 1 ? kFastTier : 2, to == 1 ? kFastTier : 2));
+    EXPECT_FALSE(joins_slow_tiers(like));
+    EXPECT_EQ(machine.link(*id).latency, like.latency);
+    EXPECT_EQ(machine.link(*id).interference, like.interference);
+    EXPECT_EQ(machine.link(*id).bandwidth, 3e9);
+    EXPECT_TRUE(machine.link(*id).throttled);
+  }
+}
+
+TEST(Processors, JoinNoOtherSlowTiers) {
+  const auto links = [](std::vector<SlowTierOptions> slow, const char* own) {
+    Machine machine = make_machine({.slow = std::move(slow)}).value();
+    EXPECT_TRUE(add_processors({{"device", 1, {}}, {"host", 1, {own}}}, machine).ok());
+    return machine.links.size();
+  };
+  EXPECT_EQ(links({{"file", kGiB}, {"pcie3", kGiB}}, "pcie3"), 4u) << "the file is nearer";
+  EXPECT_EQ(links({{"pcie3", kGiB}, {"pmbd", kGiB}}, "pcie3"), 4u) << "no file";
+  EXPECT_EQ(links({{"optane", kGiB}, {"file", kGiB}}, "optane"), 4u) << "everybody's memory";
+}
+
 TEST(Processors, ChangeWhatAPlanDependsOn) {
   Machine machine = host_machine(1);
   const std::string alone = machine.fingerprint();

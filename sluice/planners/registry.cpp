@@ -72,16 +72,17 @@ bool slow_tiers_are_full(const PlannerEntry& entry, PlanRequest request) {
   return request.budgets.size() > 1 && entry.plan(request).ok();
 }
 
-Error explain_full_slow_tiers(const PlannerEntry& entry, const PlanRequest& request) {
+// `why`: in the planner's words.
+Error explain_full_slow_tiers(const PlannerEntry& entry, const PlanRequest& request, const std::string& why) {
   std::vector<std::string> tiers;
   for (std::size_t i = kFastTier + 1; i < request.budgets.size(); ++i) {
     tiers.push_back(fmt::format("{} with {}", request.machine.tiers[i].name, format_bytes(request.budgets[i])));
   }
-  return {
-      ErrorCode::kInfeasible,
-      fmt::format("{} cannot train {} in {} of fast memory: the slow tiers fill up ({}). Give one more room, name a "
-                  "further one with --slow, or raise --fast",
-                  entry.name, request.graph.name, format_bytes(request.budgets[kFastTier]), fmt::join(tiers, ", "))};
+  return {ErrorCode::kInfeasible,
+          fmt::format(
+              "{} cannot train {} in {} of fast memory: the slow tiers fill up ({}). Give one more room, name a "
+              "further one with --slow, or raise --fast ({})",
+              entry.name, request.graph.name, format_bytes(request.budgets[kFastTier]), fmt::join(tiers, ", "), why)};
 }
 
 // For each op the implementation with the smallest workspace, and the processor it has.
@@ -108,11 +109,11 @@ std::string advise_kernel_choice(const PlannerEntry& entry, const PlanRequest& r
                      format_bytes(*bytes));
 }
 
-// Says which op is the bottleneck, the smallest budget that works, and what else would help.
-Error explain_infeasible(const PlannerEntry& entry, PlanRequest request) {
+// Says which op is the bottleneck, the smallest budget that works, and what else would help. `why`: what the planner said.
+Error explain_infeasible(const PlannerEntry& entry, PlanRequest request, const std::string& why) {
   request.watch = nullptr;  // whoever ended the search wants to know why there is no plan
   if (!has_op_too_large(entry, request) && slow_tiers_are_full(entry, request)) {
-    return explain_full_slow_tiers(entry, request);
+    return explain_full_slow_tiers(entry, request, why);
   }
   OpIndex op = 0;
   const Bytes working_set = largest_working_set(request.graph, &op);
@@ -120,7 +121,8 @@ Error explain_infeasible(const PlannerEntry& entry, PlanRequest request) {
   PlanRequest with_all = request;
   with_all.budgets[kFastTier] = whole;
   if (const Result<Plan> plan = entry.plan(with_all); !plan.ok()) {
-    return slow_tiers_are_full(entry, with_all) ? explain_full_slow_tiers(entry, with_all) : plan.error();
+    return slow_tiers_are_full(entry, with_all) ? explain_full_slow_tiers(entry, with_all, plan.error().message)
+                                                : plan.error();
   }
   const Bytes smallest = smallest_feasible(entry, request);
   return {ErrorCode::kInfeasible,
@@ -171,11 +173,11 @@ Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   const PlanRequest asked = with_settings(request, chosen);
   SLUICE_RETURN_IF_ERROR(check_processors(*chosen.entry, asked));
-  if (has_op_too_large(*chosen.entry, asked)) return explain_infeasible(*chosen.entry, asked);
+  if (has_op_too_large(*chosen.entry, asked)) return explain_infeasible(*chosen.entry, asked, "");
   Result<Plan> result = chosen.entry->plan(asked);
   if (!result.ok()) {
     if (result.error().code != ErrorCode::kInfeasible) return result;
-    return explain_infeasible(*chosen.entry, asked);
+    return explain_infeasible(*chosen.entry, asked, result.error().message);
   }
   return finish_plan(planner, request, std::move(result).value());
 }

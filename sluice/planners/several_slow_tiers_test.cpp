@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/problem_for_tests.hpp"
 #include "sluice/planners/schedule/in_place_use.hpp"
@@ -66,6 +68,23 @@ TEST_P(OnSeveralSlowTiers, LeavesTheFarTierAloneWhereTheNearOneHoldsEverything) 
   const Plan plan = make_plan(GetParam(), request).value();
   EXPECT_GT(plan.arena_bytes[1], 0);
   EXPECT_EQ(plan.arena_bytes[2], 0);
+}
+
+// Host memory behind a device's link is joined to the file: that is for planners that compute there.
+TEST_P(OnSeveralSlowTiers, LeavesLinksBetweenThemAlone) {
+  ThreeTiers problem(merged_model("resnet20", 4, 32), "pcie3", "file", 0.15);
+  const Status added = add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, problem.machine);
+  ASSERT_TRUE(added.ok()) << added.error().message;
+  const Result<Plan> joined = make_plan(GetParam(), problem.request(0.6));
+  ASSERT_TRUE(std::ranges::any_of(problem.machine.links, joins_slow_tiers));
+  std::erase_if(problem.machine.links, joins_slow_tiers);
+  const Result<Plan> star = make_plan(GetParam(), problem.request(0.6));
+  ASSERT_EQ(joined.ok(), star.ok());
+  if (!star.ok()) return;
+  EXPECT_EQ(joined->residencies, star->residencies);
+  EXPECT_EQ(joined->migrations, star->migrations);
+  EXPECT_EQ(joined->predicted_step_seconds, star->predicted_step_seconds);
+  EXPECT_EQ(joined->order_bound_seconds, star->order_bound_seconds);
 }
 
 TEST_P(OnSeveralSlowTiers, SaysThatTheyFillUp) {

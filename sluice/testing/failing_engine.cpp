@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "sluice/exec/transfer/uring_engine.hpp"
+
 namespace sluice::testing {
 namespace {
 
@@ -50,6 +52,22 @@ EngineFactory fail_transfer(int number, Error error) {
                  const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
     SLUICE_ASSIGN(auto inner, make_engine(machine, link, storages));
     return std::unique_ptr<TransferEngine>(std::make_unique<FailingEngine>(std::move(inner), fault));
+  };
+}
+
+EngineFactory alter_file_requests(AlterRequest alter) {
+  auto requests = std::make_shared<std::atomic<int>>(0);
+  return [requests, alter](const Machine& machine, LinkId id,
+                           const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
+    const Link& link = machine.link(id);
+    const bool writes = storages.file(link.to) != nullptr;
+    if (!writes && storages.file(link.from) == nullptr) return make_engine(machine, id, storages);
+    UringEngine::Config config = uring_config(machine, link, storages);
+    config.alter_result = [requests, alter, writes](std::int64_t /*of this link*/, std::int32_t result) {
+      return alter(requests->fetch_add(1), writes, result);
+    };
+    SLUICE_ASSIGN(std::unique_ptr<UringEngine> engine, UringEngine::create(std::move(config)));
+    return std::unique_ptr<TransferEngine>(std::move(engine));
   };
 }
 

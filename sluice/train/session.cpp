@@ -73,7 +73,7 @@ Status Session::start_executor() {
   if (plan_.policy) {
     SLUICE_RETURN_IF_ERROR(start_policy());
   } else {
-    SLUICE_ASSIGN(executor_, Executor::create(compiled(), machine_, program_, plan_.budgets));
+    SLUICE_ASSIGN(executor_, Executor::create(compiled(), machine_, program_, plan_.budgets, options_.engines));
   }
   parameters_ = std::make_unique<ParameterAccess>(compiled(), *executor_, options_.ranks);
   return {};

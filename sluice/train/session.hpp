@@ -34,6 +34,7 @@ struct SessionOptions {
   // Of a workload that has several: each has a session, and all make the same calls. Outlives it.
   Ranks* ranks = nullptr;
   bool alone = false;  // of a workload for several, to measure: what others send is taken to be like its own
+  EngineFactory engines = make_engine;  // of a plan's links; a test's own fail where the test wants them to
 };
 
 class Session : public Training {

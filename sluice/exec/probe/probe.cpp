@@ -6,6 +6,7 @@
 #include "sluice/exec/probe/probe_beside_compute.hpp"
 #include "sluice/exec/probe/probe_file.hpp"
 #include "sluice/exec/probe/probe_memory.hpp"
+#include "sluice/memory/processors.hpp"
 
 namespace sluice {
 namespace {
@@ -115,7 +116,11 @@ Status measure_links(Machine& machine) {
   for (LinkId id = 0; id < static_cast<LinkId>(machine.links.size()); ++id) {
     const auto back = machine.link_back(id);
     if (back && *back < id) continue;  // measured with the link back
+    if (joins_slow_tiers(machine.link(id))) continue;
     SLUICE_RETURN_IF_ERROR(measure_link(machine, back ? std::vector{id, *back} : std::vector{id}));
+  }
+  for (Link& link : machine.links) {
+    if (joins_slow_tiers(link)) link = link_of_owned_memory(machine, link.from, link.to);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 //                          copies cost compute (probe_beside_compute.hpp)
 //   file tiers             the bandwidth each way that lasts, alone and both ways at once, with the request size and queue
 //                          depth that reach it, and what transfers cost compute
+//   between a file and memory of a processor's own   not measured: as between the file and the fast tier, both DRAM
 //
 // Takes about 10 s and, for a file tier, 1 GiB of it (probe_memory.hpp and probe_file.hpp say how). A throttled link
 // (and so every emulated one) keeps its bandwidth, or gets the measured one where the hardware cannot reach it: a

@@ -5,6 +5,7 @@
 
 #include "sluice/memory/numa_topology.hpp"
 #include "sluice/memory/presets.hpp"
+#include "sluice/memory/processors.hpp"
 
 namespace sluice {
 namespace {
@@ -29,6 +30,19 @@ TEST(Probe, MeasuresAFileTier) {
     EXPECT_GE(link.request_bytes, kMiB);
     EXPECT_LE(link.request_bytes, 4 * kMiB);
     EXPECT_FALSE(link.throttled);
+  }
+}
+
+TEST(Probe, TakesTheFileAndMemoryOfTheHostsOwnForTheFileAndDram) {
+  Machine machine =
+      make_machine({.slow = {{"pcie3", 16 * kMiB}, {"file", 16 * kMiB}}, .spill_path = ::testing::TempDir()}).value();
+  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok());
+  ASSERT_TRUE(measure_links(machine).ok());
+  for (const auto& [slow, fast] : {std::pair{machine.link_between(2, 1), machine.link_between(2, 0)},
+                                   std::pair{machine.link_between(1, 2), machine.link_between(0, 2)}}) {
+    EXPECT_EQ(machine.link(*slow).provenance, Provenance::kMeasured);
+    EXPECT_EQ(machine.link(*slow).bandwidth, machine.link(*fast).bandwidth);
+    EXPECT_EQ(machine.link(*slow).request_interference, machine.link(*fast).request_interference);
   }
 }
 

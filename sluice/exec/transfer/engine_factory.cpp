@@ -26,22 +26,11 @@ std::unique_ptr<TransferEngine> blocking_file_engine(const Link& link, const Tie
 
 Result<std::unique_ptr<TransferEngine>> make_file_engine(const Machine& machine, const Link& link,
                                                          const TierStorages& storages) {
-  const bool from_file = storages.file(link.from) != nullptr;
-  const TierId file_tier = from_file ? link.from : link.to;
-  const TierId memory_tier = from_file ? link.to : link.from;
-  if (storages.file(memory_tier) != nullptr) {
+  if (storages.file(link.from) != nullptr && storages.file(link.to) != nullptr) {
     return Error{ErrorCode::kUnsupported, fmt::format("no engine moves bytes from file tier '{}' to file tier '{}'",
                                                       machine.tier(link.from).name, machine.tier(link.to).name)};
   }
-  UringEngine::Config config;
-  config.direction = from_file ? UringEngine::Direction::kFromFile : UringEngine::Direction::kToFile;
-  config.arena = storages.base(memory_tier);
-  config.arena_bytes = storages.bytes(memory_tier);
-  config.descriptor = storages.file(file_tier)->descriptor();
-  config.tier = machine.tier(file_tier).name;
-  config.request_bytes = link.request_bytes;
-  config.queue_depth = link.queue_depth;
-  auto engine = UringEngine::create(std::move(config));
+  auto engine = UringEngine::create(uring_config(machine, link, storages));
   if (engine.ok()) return std::unique_ptr<TransferEngine>(std::move(engine).value());
   if (engine.error().code != ErrorCode::kUnsupported) return engine.error();
   return blocking_file_engine(link, storages, engine.error().message + "; file transfers block their lane instead");

@@ -236,4 +236,19 @@ void UringEngine::wake() {
   [[maybe_unused]] const ssize_t written = ::write(wake_descriptor_, &one, sizeof one);  // 8 bytes never fail
 }
 
+UringEngine::Config uring_config(const Machine& machine, const Link& link, const TierStorages& storages) {
+  const bool from_file = storages.file(link.from) != nullptr;
+  const TierId file_tier = from_file ? link.from : link.to;
+  const TierId memory_tier = from_file ? link.to : link.from;
+  UringEngine::Config config;
+  config.direction = from_file ? UringEngine::Direction::kFromFile : UringEngine::Direction::kToFile;
+  config.arena = storages.base(memory_tier);
+  config.arena_bytes = storages.bytes(memory_tier);
+  config.descriptor = storages.file(file_tier)->descriptor();
+  config.tier = machine.tier(file_tier).name;
+  config.request_bytes = link.request_bytes;
+  config.queue_depth = link.queue_depth;
+  return config;
+}
+
 }  // namespace sluice

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "sluice/exec/transfer/deadline.hpp"
+#include "sluice/exec/transfer/tier_storage.hpp"
 #include "sluice/exec/transfer/transfer_engine.hpp"
 #include "sluice/exec/transfer/wake_flag.hpp"
 
@@ -97,5 +98,8 @@ class UringEngine final : public TransferEngine {
   std::vector<std::size_t> free_slots_;
   std::int64_t completed_requests_ = 0;
 };
+
+// For the link, which joins a file to memory.
+UringEngine::Config uring_config(const Machine& machine, const Link& link, const TierStorages& storages);
 
 }  // namespace sluice

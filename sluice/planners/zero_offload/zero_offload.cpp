@@ -15,6 +15,9 @@
 //   checkpoints=7    activations inside segments of 7 layers are made again in the backward pass: as in figure 5.2, for
 //                    Transformers, of which seven layers of ours make one
 //
+// Where the host's memory is limited and a file lies behind it, states that do not fit there are in the file, and pass
+// through that memory for their update (states_on_file.hpp).
+//
 // It needs a processor beside the main one that may use a slow tier in place. Parameters without a master (of norms, or
 // where all of a step is fp32) go to the host for their update, and come back.
 //
@@ -22,20 +25,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <optional>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/liveness.hpp"
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/checkpoints.hpp"
-#include "sluice/planners/schedule/slow_tier.hpp"
-#include "sluice/planners/schedule/tensor_schedule.hpp"
+#include "sluice/planners/zero_offload/offloaded_step.hpp"
 #include "sluice/planners/zero_offload/strategy.hpp"
 #include "sluice/planners/zero_offload/updates_last.hpp"
-#include "sluice/profile/cost_model.hpp"
 
 namespace sluice {
 namespace {
@@ -47,16 +49,20 @@ const std::vector<PlannerSetting>& zero_offload_settings() {
   return all;
 }
 
-struct Host {
-  ProcessorId processor = 1;
-  SlowTier tier;
-};
+// The nearest one that has links to and from the host's memory.
+std::optional<SlowTier> file_behind(const Machine& machine, TierId memory) {
+  for (TierId id = memory + 1; id < static_cast<TierId>(machine.tiers.size()); ++id) {
+    const auto outward = machine.link_between(memory, id), inward = machine.link_between(id, memory);
+    if (outward && inward) return SlowTier{.id = id, .outward = *outward, .inward = *inward};
+  }
+  return std::nullopt;
+}
 
 Result<Host> find_host(const Machine& machine) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("zero-offload", machine));
   for (ProcessorId id = 1; id < static_cast<ProcessorId>(machine.processor_count()); ++id) {
     for (const SlowTier& tier : slow) {
-      if (machine.addresses(id, tier.id)) return Host{id, tier};
+      if (machine.addresses(id, tier.id)) return Host{id, tier, file_behind(machine, tier.id)};
     }
   }
   return Error{ErrorCode::kUnsupported,
@@ -103,127 +109,6 @@ std::vector<OpChoice> choices_with(const Graph& graph, ProcessorId host, Process
   return choices;
 }
 
-// A step whose updates are the host's: where each tensor is.
-class OffloadedStep {
- public:
-  OffloadedStep(const PlanRequest& request, const Host& host)
-      : graph_(request.graph),
-        host_(host),
-        costs_(request.graph, request.profile, request.machine),
-        liveness_(analyze_liveness(graph_)),
-        builder_(graph_, request.machine) {
-    Seconds clock = 0;
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
-      begins_.push_back(clock);
-      clock += on_host(op) ? 0 : costs_.op_seconds(op);
-    }
-  }
-
-  Result<Plan> plan(const std::vector<Bytes>& budgets) {
-    std::vector<TensorId> leaving;
-    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-      const std::vector<Use>& uses = liveness_.uses[id];
-      const auto here = std::ranges::count_if(uses, [&](const Use& use) { return !on_host(use.op); });
-      if (here == std::ssize(uses)) {
-        add_tensor_schedule(builder_, graph_, liveness_, id, kFastTier, always_fast(liveness_, id, persistent(id)));
-      } else if (here == 0) {
-        builder_.add_residency(id, host_.tier.id, persistent(id) ? whole_step() : liveness_.ranges[id]);
-      } else {
-        leaving.push_back(id);
-      }
-    }
-    std::ranges::stable_sort(leaving, {}, [&](TensorId id) { return last_before(id); });
-    for (const TensorId id : leaving) SLUICE_RETURN_IF_ERROR(add_leaving(id));
-    use_in_place();
-    return builder_.finish(budgets);
-  }
-
- private:
-  bool on_host(OpIndex op) const { return graph_.op(op).processor == host_.processor; }
-  bool persistent(TensorId id) const { return is_persistent(graph_.tensor(id).role); }
-  Interval<OpIndex> whole_step() const { return {0, graph_.op_count()}; }
-
-  const Use& first_on_host(TensorId id) const {
-    return *std::ranges::find_if(liveness_.uses[id], [&](const Use& use) { return on_host(use.op); });
-  }
-  OpIndex last_on_host(TensorId id) const {
-    OpIndex last = kStepStart;
-    for (const Use& use : liveness_.uses[id]) last = on_host(use.op) ? use.op : last;
-    return last;
-  }
-  // Of the passes: the last op before the host's, and the first one behind them; the step's end where there is none.
-  OpIndex last_before(TensorId id) const {
-    OpIndex last = kStepStart;
-    for (const Use& use : liveness_.uses[id]) last = use.op < first_on_host(id).op ? use.op : last;
-    return last;
-  }
-  OpIndex first_behind(TensorId id) const {
-    const auto found =
-        std::ranges::find_if(liveness_.uses[id], [&](const Use& use) { return use.op > last_on_host(id); });
-    return found == liveness_.uses[id].end() ? graph_.op_count() : found->op;
-  }
-
-  // The first op of the passes that begins when the link has carried it, or `latest`.
-  OpIndex carried_by(TensorId id, OpIndex after, OpIndex latest) {
-    const Load load{id, stored_bytes(graph_.tensor(id)), Encoding::kNone};
-    const Seconds made = after == kStepStart ? 0 : begins_[as_index(after)] + costs_.op_seconds(after);
-    link_free_ = std::max(link_free_, made) + costs_.transfer_seconds(host_.tier.outward, load);
-    const auto begin = begins_.begin() + after + 1, end = begins_.begin() + latest;
-    return static_cast<OpIndex>(std::lower_bound(begin, end, link_free_) - begins_.begin());
-  }
-
-  // It goes to the host once, and comes back once if at all.
-  Status check_order(TensorId id) const {
-    const bool in_turn = std::ranges::none_of(liveness_.uses[id], [&](const Use& use) {
-      return !on_host(use.op) && use.op > first_on_host(id).op && use.op < last_on_host(id);
-    });
-    if (in_turn) return {};
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("zero-offload cannot plan {}: the passes use {} between what the host does with it",
-                             graph_.name, graph_.tensor(id).name)};
-  }
-
-  // Made by the passes or persistent (a gradient, a parameter), made by the host (a part that other ranks want), or both
-  // in turn: on the device but while the host has it, which reads a parameter where there is no master.
-  Status add_leaving(TensorId id) {
-    SLUICE_RETURN_IF_ERROR(check_order(id));
-    const Use& first = first_on_host(id);
-    const OpIndex last = last_before(id), updated = last_on_host(id), behind = first_behind(id);
-    const OpIndex made = persistent(id) ? 0 : liveness_.ranges[id].begin;
-    const OpIndex end = persistent(id) ? graph_.op_count() : liveness_.ranges[id].end;
-    const bool was_here = persistent(id) || last != kStepStart;
-    const bool comes_back = persistent(id) || behind < graph_.op_count();
-    const OpIndex carried = first.reads && was_here ? carried_by(id, last, first.op) : last + 1;
-    const OpIndex back = std::min(updated + 1, graph_.op_count() - 1);  // the last op's, too, has room before it comes
-    const OpIndex there_from = first.reads && was_here ? last + 1 : first.op;
-    ResidencyIndex old = 0;  // a parameter's room is nobody's meanwhile
-    if (was_here)
-      old = builder_.add_residency(id, kFastTier, {made, persistent(id) ? std::max(carried, back) : carried});
-    const ResidencyIndex there =
-        builder_.add_residency(id, host_.tier.id, {there_from, persistent(id) ? end : updated + 1});
-    if (was_here && first.reads) builder_.add_migration(id, old, there, last, carried, Cause::kForOtherProcessor);
-    if (!comes_back) return {};
-    const ResidencyIndex next = builder_.add_residency(id, kFastTier, {back, end});
-    builder_.add_migration(id, there, next, updated, behind, Cause::kUpdatedElsewhere);
-    return {};
-  }
-
-  void use_in_place() {
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
-      if (!on_host(op)) continue;
-      for (const TensorId id : distinct_operands(graph_.op(op))) builder_.set_tensor_tier(op, id, host_.tier.id);
-    }
-  }
-
-  const Graph& graph_;
-  Host host_;
-  CostModel costs_;
-  Liveness liveness_;
-  PlanBuilder builder_;
-  std::vector<Seconds> begins_;  // by op: where the passes are, if nothing makes them wait
-  Seconds link_free_ = 0;
-};
-
 // "gradients, masters, moments, update: 2.0 MiB of model states stay, 4.0 MiB a step over the link".
 std::string describe(const Assignment& assignment) {
   std::string names;
@@ -235,13 +120,29 @@ std::string describe(const Assignment& assignment) {
                      format_bytes(assignment.device_bytes), format_bytes(assignment.volume));
 }
 
+// "30.5 MiB of the optimizer's states, in 12 tensors".
+std::string describe_filed(const Graph& graph, const Host& host, const Plan& plan) {
+  Bytes bytes = 0;
+  int tensors = 0;
+  for (const Residency& each : plan.residencies) {
+    if (each.tier != host.file->id) continue;
+    bytes += graph.tensor(each.tensor).bytes;
+    ++tensors;
+  }
+  return fmt::format("{} of the optimizer's states, in {} tensors", format_bytes(bytes), tensors);
+}
+
 // What of the host and of the link each parameter takes.
 void describe_costs(const Graph& graph, const Host& host, Plan& plan) {
-  double parameters = 0, moved = 0;
+  double parameters = 0, moved = 0, filed = 0;
   for (const Op& op : graph.ops()) {
     if (is_update(op.kind)) parameters += static_cast<double>(element_count(graph.tensor(op.inputs[0]).shape));
   }
-  for (const Migration& each : plan.migrations) moved += static_cast<double>(graph.tensor(each.tensor).bytes);
+  for (const Migration& each : plan.migrations) {
+    const bool by_device = std::ranges::any_of(
+        std::array{each.from, each.to}, [&](ResidencyIndex side) { return plan.residencies[side].tier == kFastTier; });
+    (by_device ? moved : filed) += static_cast<double>(graph.tensor(each.tensor).bytes);
+  }
   Bytes held = 0;
   for (const Residency& each : plan.residencies) {
     if (each.tier == host.tier.id) held = std::max(held, each.offset + stored_bytes(graph.tensor(each.tensor)));
@@ -249,6 +150,9 @@ void describe_costs(const Graph& graph, const Host& host, Plan& plan) {
   const auto per_parameter = [&](double bytes) { return fmt::format("{:.2f}", bytes / std::max(1.0, parameters)); };
   plan.planner_config.emplace_back("host_bytes_per_parameter", per_parameter(static_cast<double>(held)));
   plan.planner_config.emplace_back("link_bytes_per_parameter", per_parameter(moved));
+  if (filed == 0) return;
+  plan.planner_config.emplace_back("on_file", describe_filed(graph, host, plan));
+  plan.planner_config.emplace_back("file_bytes_per_parameter", per_parameter(filed));
 }
 
 Result<Plan> plan_zero_offload(const PlanRequest& request) {
@@ -261,7 +165,7 @@ Result<Plan> plan_zero_offload(const PlanRequest& request) {
   asked.schedule = updates_may_run_last(graph) ? updates_last(graph, std::move(order)) : std::move(order);
   asked.choices = choices_with(graph, host.processor, network_of(request.machine));
   const RescheduledRequest step(asked);
-  SLUICE_ASSIGN(Plan plan, OffloadedStep(step.request(), host).plan(request.budgets));
+  SLUICE_ASSIGN(Plan plan, plan_offloaded_step(step.request(), host));
   describe_costs(step.request().graph, host, plan);
   plan = step.for_given_graph(std::move(plan));
   int row = 0;
@@ -282,7 +186,8 @@ PlannerEntry zero_offload_planner() {
                      .recomputes = true,
                      .reorders = true,
                      .whole_step = true,
-                     .all_tensors = true},
+                     .all_tensors = true,
+                     .several_tiers = true},
           .settings = zero_offload_settings(),
           .gives_ops_to_processors = true};
 }

@@ -3,39 +3,22 @@
 
 #include <algorithm>
 
-#include "sluice/graph/builder.hpp"
 #include "sluice/graph/op_traits.hpp"
-#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/processors.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/zero_offload/offload_for_tests.hpp"
 #include "sluice/planners/zero_offload/strategy.hpp"
 
 namespace sluice {
 namespace {
 
+using testing::config_of;
 using ::testing::HasSubstr;
-
-// Of `depth` products a layer.
-Graph network(Precision precision, const OptimizerOptions& optimizer, int depth = 1, std::int64_t batch = 4) {
-  GraphBuilder builder("net");
-  builder.begin_layer("input");
-  TensorId x = builder.input(batch, 64, 1, 1, 32);
-  x = builder.reshape(x, {batch, 64});
-  for (const char* name : {"first", "second", "third"}) {
-    builder.begin_layer(name);
-    for (int i = 0; i < depth; ++i) x = builder.relu(builder.dense(x, 64, false));
-  }
-  builder.begin_layer("head");
-  builder.softmax_cross_entropy(builder.dense(x, 32, false));
-  return prepare_training_graph(std::move(builder.finish()).value(), optimizer, precision);
-}
-Graph network(Precision precision, Optimizer optimizer, int depth = 1, std::int64_t batch = 4) {
-  return network(precision, OptimizerOptions{.optimizer = optimizer}, depth, batch);
-}
-
-constexpr Bytes kElements = 3 * 64 * 64 + 32 * 64;  // "M"
+using testing::kElements;
+using testing::offload_network;
+using testing::OffloadProblem;
 
 std::vector<StateNode> on_host(const Assignment& assignment) {
   std::vector<StateNode> nodes;
@@ -47,7 +30,7 @@ std::vector<StateNode> on_host(const Assignment& assignment) {
 
 TEST(OffloadStrategies, AreThoseOfTable51) {
   using enum StateNode;
-  const auto rows = offload_strategies(state_flow(network(Precision::kBF16Masters, Optimizer::kAdam)));
+  const auto rows = offload_strategies(state_flow(offload_network(Precision::kBF16Masters, Optimizer::kAdam)));
   ASSERT_EQ(rows.size(), 4u);
   const std::vector<std::vector<StateNode>> nodes{
       {}, {kGradients}, {kMasters, kMoments, kUpdate}, {kGradients, kMasters, kMoments, kUpdate}};
@@ -60,7 +43,7 @@ TEST(OffloadStrategies, AreThoseOfTable51) {
 }
 
 TEST(OffloadStrategies, SendLessWhereOnlyGradientsLeaveInFp32) {
-  const auto rows = offload_strategies(state_flow(network(Precision::kF32, Optimizer::kAdam)));
+  const auto rows = offload_strategies(state_flow(offload_network(Precision::kF32, Optimizer::kAdam)));
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(on_host(rows.back()), std::vector{StateNode::kGradients});
   EXPECT_EQ(rows.back().volume, 8 * kElements);
@@ -69,7 +52,7 @@ TEST(OffloadStrategies, SendLessWhereOnlyGradientsLeaveInFp32) {
 // Gradients leave for each of k batches, parameters come back once.
 TEST(OffloadStrategies, SendGradientsOfEveryBatch) {
   const Graph graph =
-      network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .accumulate = 3});
+      offload_network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .accumulate = 3});
   const auto rows = offload_strategies(state_flow(graph));
   EXPECT_EQ(rows.front().device_bytes, 20 * kElements) << "with sums in fp32";
   EXPECT_EQ(rows.back().device_bytes, 2 * kElements) << "parameters alone";
@@ -78,29 +61,13 @@ TEST(OffloadStrategies, SendGradientsOfEveryBatch) {
 
 // The whole parameters stay; of gradients, and of what the optimizer keeps, a rank has its part.
 TEST(OffloadStrategies, SendARanksPartAlone) {
-  const Graph graph = network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .ranks = 4});
+  const Graph graph =
+      offload_network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .ranks = 4});
   const auto rows = offload_strategies(state_flow(graph));
   EXPECT_EQ(rows.front().device_bytes, (2 + 14 / 4.0) * kElements);
   EXPECT_EQ(rows.back().device_bytes, 2 * kElements);
   EXPECT_EQ(rows.back().volume, kElements) << "a quarter of 4";
 }
-
-struct Problem {
-  Graph graph;
-  Machine machine = make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
-  Profile profile;
-
-  explicit Problem(Precision precision, Optimizer optimizer = Optimizer::kAdam)
-      : Problem(network(precision, optimizer)) {}
-  explicit Problem(Graph step) : graph(std::move(step)) {
-    EXPECT_TRUE(add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok());
-    profile.op_seconds.assign(graph.ops().size(), 1e-4);
-  }
-
-  Result<Plan> plan(Bytes fast, std::string_view planner = "zero-offload") const {
-    return make_plan(planner, {.graph = graph, .profile = profile, .machine = machine, .budgets = {fast, kGiB}});
-  }
-};
 
 // What stays in the fast tier between steps.
 Bytes fast_at_start(const Graph& graph, const Plan& plan) {
@@ -114,7 +81,7 @@ Bytes fast_at_start(const Graph& graph, const Plan& plan) {
 
 TEST(ZeroOffload, KeepsParametersOnTheDeviceAndTheRestOnTheHost) {
   for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdamW}) {
-    const Problem problem(Precision::kBF16Masters, optimizer);
+    const OffloadProblem problem(Precision::kBF16Masters, optimizer);
     const Result<Plan> plan = problem.plan(kGiB);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(fast_at_start(problem.graph, *plan), 2 * kElements);
@@ -129,13 +96,8 @@ TEST(ZeroOffload, KeepsParametersOnTheDeviceAndTheRestOnTheHost) {
   }
 }
 
-std::string config_of(const Plan& plan, const std::string& name) {
-  const auto found = std::ranges::find(plan.planner_config, name, &std::pair<std::string, std::string>::first);
-  return found == plan.planner_config.end() ? "" : found->second;
-}
-
 TEST(ZeroOffload, SaysWhatAParameterTakesOfHostAndLink) {
-  const Problem problem(Precision::kBF16Masters, Optimizer::kAdam);
+  const OffloadProblem problem(Precision::kBF16Masters, Optimizer::kAdam);
   const Plan plan = problem.plan(kGiB).value();
   EXPECT_EQ(config_of(plan, "link_bytes_per_parameter"), "4.00");
   const double held = std::stod(config_of(plan, "host_bytes_per_parameter"));
@@ -144,8 +106,8 @@ TEST(ZeroOffload, SaysWhatAParameterTakesOfHostAndLink) {
 }
 
 TEST(ZeroOffload, AddsUpGradientsOfSeveralBatchesOnTheHost) {
-  const Problem problem(
-      network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .accumulate = 3}));
+  const OffloadProblem problem(
+      offload_network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .accumulate = 3}));
   const Result<Plan> plan = problem.plan(kGiB);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(config_of(*plan, "link_bytes_per_parameter"), "8.00");
@@ -154,8 +116,8 @@ TEST(ZeroOffload, AddsUpGradientsOfSeveralBatchesOnTheHost) {
 
 TEST(ZeroOffload, GivesTheHostARanksPart) {
   for (const Precision precision : {Precision::kF32, Precision::kBF16Masters}) {
-    const Problem problem(
-        network(precision, OptimizerOptions{.optimizer = Optimizer::kAdam, .clip_norm = 1, .ranks = 4}));
+    const OffloadProblem problem(
+        offload_network(precision, OptimizerOptions{.optimizer = Optimizer::kAdam, .clip_norm = 1, .ranks = 4}));
     const Result<Plan> plan = problem.plan(kGiB);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     Bytes moved = 0;
@@ -165,7 +127,8 @@ TEST(ZeroOffload, GivesTheHostARanksPart) {
 }
 
 TEST(ZeroOffload, LetsTheNetworkSpeakBesideThePasses) {
-  Problem problem(network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .ranks = 4}));
+  OffloadProblem problem(
+      offload_network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .ranks = 4}));
   problem.machine = make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
   ASSERT_TRUE(add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}, {"network", 1, {}}}, problem.machine).ok());
   const Result<Plan> plan = problem.plan(kGiB);
@@ -181,7 +144,7 @@ TEST(ZeroOffload, LetsTheNetworkSpeakBesideThePasses) {
 
 // Else whoever had a parameter's room meanwhile would hold up its return.
 TEST(ZeroOffload, KeepsAParametersRoomWhileTheHostUpdatesIt) {
-  const Problem problem(Precision::kBF16Masters);
+  const OffloadProblem problem(Precision::kBF16Masters);
   const Plan plan = problem.plan(kGiB).value();
   for (const Migration& each : plan.migrations) {
     if (each.cause != Cause::kUpdatedElsewhere) continue;
@@ -195,7 +158,7 @@ TEST(ZeroOffload, KeepsAParametersRoomWhileTheHostUpdatesIt) {
 }
 
 TEST(ZeroOffload, MovesFp32ParametersThereAndBack) {
-  const Problem problem(Precision::kF32);
+  const OffloadProblem problem(Precision::kF32);
   const Result<Plan> plan = problem.plan(kGiB);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   Bytes moved = 0;
@@ -204,7 +167,7 @@ TEST(ZeroOffload, MovesFp32ParametersThereAndBack) {
 }
 
 TEST(ZeroOffload, TakesLessOfTheDeviceWithCheckpoints) {
-  const Problem problem(network(Precision::kBF16Masters, Optimizer::kAdam, 4, 256));
+  const OffloadProblem problem(offload_network(Precision::kBF16Masters, Optimizer::kAdam, 4, 256));
   const Result<Plan> all = problem.plan(kGiB), again = problem.plan(kGiB, "zero-offload:checkpoints=1");
   ASSERT_TRUE(all.ok() && again.ok());
   EXPECT_LT(again->arena_bytes[0], all->arena_bytes[0]);
@@ -214,14 +177,14 @@ TEST(ZeroOffload, TakesLessOfTheDeviceWithCheckpoints) {
 TEST(ZeroOffload, MakesAgainInEveryBatch) {
   const auto arena = [](int batches) {
     const OptimizerOptions optimizer{.optimizer = Optimizer::kAdam, .accumulate = batches};
-    const Problem problem(network(Precision::kBF16Masters, optimizer, 4, 256));
+    const OffloadProblem problem(offload_network(Precision::kBF16Masters, optimizer, 4, 256));
     return problem.plan(kGiB, "zero-offload:checkpoints=1").value().arena_bytes[0];
   };
   EXPECT_LT(static_cast<double>(arena(3)), 1.1 * static_cast<double>(arena(1)));
 }
 
 TEST(ZeroOffload, BringsParametersBackInTimeForASecondLoss) {
-  const Problem problem(build_training_model("dcgan", {.batch = 2, .image_size = 16, .width = 4}).value());
+  const OffloadProblem problem(build_training_model("dcgan", {.batch = 2, .image_size = 16, .width = 4}).value());
   const Result<Plan> plan = problem.plan(kGiB);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->schedule.empty()) << "updates stay where the graph has them";
@@ -232,7 +195,7 @@ TEST(ZeroOffload, BringsParametersBackInTimeForASecondLoss) {
 }
 
 TEST(ZeroOffload, SaysWhatItNeeds) {
-  Problem problem(Precision::kBF16Masters);
+  OffloadProblem problem(Precision::kBF16Masters);
   EXPECT_THAT(problem.plan(16 * kKiB).error().message, HasSubstr("the smallest budget it can use is"));
   problem.machine = make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
   EXPECT_THAT(problem.plan(kGiB).error().message, HasSubstr("--slow pcie3 --processors device:1:dram,host:1:pcie3"));
