@@ -187,6 +187,9 @@ Result<WorkloadOptions> WorkloadArguments::options(int threads) const {
   SLUICE_ASSIGN(options.shape, shape());
   SLUICE_ASSIGN(options.optimizer, optimizer_options());
   SLUICE_ASSIGN(options.precision, parse_precision(precision));
+  if (options.precision != Precision::kF16Masters && update.loss_scale != OptimizerOptions{}.loss_scale) {
+    return bad_input(fmt::format("--loss-scale goes with --precision fp16-masters alone, not with {}", precision));
+  }
   if (finer_slices < 1 || finer_slices > kFinestSlices) {
     return bad_input(fmt::format("--finer-slices must be from 1 to {}, got {}", kFinestSlices, finer_slices));
   }

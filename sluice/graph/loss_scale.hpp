@@ -1,5 +1,5 @@
-// How the scale of losses follows what overflows (graph/rewrite/scale_loss.hpp, op.hpp: kLossScale): the rule that kernels and
-// rewrites share. Figures are those of PyTorch's GradScaler; its scale has no bounds.
+// How the scale of losses follows what overflows (graph/rewrite/scale_loss.hpp, op.hpp: kLossScale): the rule that
+// kernels and rewrites share. Figures are those of PyTorch's GradScaler; its scale has no bounds.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +29,12 @@ constexpr bool is_loss_scale(float scale) {
   return scale >= kLeastLossScale && scale <= kMostLossScale && (std::bit_cast<std::uint32_t>(scale) & kMantissa) == 0;
 }
 
-// Behind a step whose update was left out, or not.
-inline LossScale next_loss_scale(const Attributes& attributes, LossScale now, bool leaves_out) {
-  if (leaves_out) return {std::max(now.scale * attributes.beta, kLeastLossScale), 0, now.left_out + 1};
+// Behind a step whose update was left out, or not. `of_updates`: the scale that its gradients were made with, which with
+// delays is that of the step before: where it has been halved since, it is not halved twice for one overflow.
+inline LossScale next_loss_scale(const Attributes& attributes, LossScale now, float of_updates, bool leaves_out) {
+  if (leaves_out) {
+    return {std::min(now.scale, std::max(of_updates * attributes.beta, kLeastLossScale)), 0, now.left_out + 1};
+  }
   const bool grows = static_cast<std::int64_t>(now.kept) + 1 >= attributes.size;
   return {grows ? std::min(now.scale * attributes.alpha, kMostLossScale) : now.scale, grows ? 0 : now.kept + 1,
           now.left_out};

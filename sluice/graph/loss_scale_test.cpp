@@ -10,20 +10,31 @@ namespace {
 TEST(NextLossScale, HalvesDownToOneAndDoublesAfterEnoughSteps) {
   const Attributes rules{.alpha = 2, .beta = 0.5F, .size = 3};
   LossScale now{4, 1, 0};
-  now = next_loss_scale(rules, now, true);
+  now = next_loss_scale(rules, now, now.scale, true);
   EXPECT_EQ(now.scale, 2);
   EXPECT_EQ(now.kept, 0);
   EXPECT_EQ(now.left_out, 1);
-  for (int step = 0; step < 2; ++step) now = next_loss_scale(rules, now, false);
+  for (int step = 0; step < 2; ++step) now = next_loss_scale(rules, now, now.scale, false);
   EXPECT_EQ(now.scale, 2);
   EXPECT_EQ(now.kept, 2);
-  now = next_loss_scale(rules, now, false);
+  now = next_loss_scale(rules, now, now.scale, false);
   EXPECT_EQ(now.scale, 4);
   EXPECT_EQ(now.kept, 0);
-  for (int step = 0; step < 5; ++step) now = next_loss_scale(rules, now, true);
+  for (int step = 0; step < 5; ++step) now = next_loss_scale(rules, now, now.scale, true);
   EXPECT_EQ(now.scale, kLeastLossScale);
   EXPECT_EQ(now.left_out, 6);
-  EXPECT_EQ(next_loss_scale(rules, {kMostLossScale, 2, 0}, false).scale, kMostLossScale);
+  EXPECT_EQ(next_loss_scale(rules, {kMostLossScale, 2, 0}, kMostLossScale, false).scale, kMostLossScale);
+}
+
+// With delays two steps are made with a scale before its overflow is seen.
+TEST(NextLossScale, IsHalvedOnceForGradientsOfOneScale) {
+  const Attributes rules{.alpha = 2, .beta = 0.5F, .size = 3};
+  const LossScale once = next_loss_scale(rules, {8, 0, 0}, 8, true);
+  EXPECT_EQ(once.scale, 4);
+  const LossScale again = next_loss_scale(rules, once, 8, true);
+  EXPECT_EQ(again.scale, 4);
+  EXPECT_EQ(again.left_out, 2);
+  EXPECT_EQ(next_loss_scale(rules, again, 4, true).scale, 2);
 }
 
 TEST(NextLossScale, IsAPowerOfTwo) {

@@ -15,6 +15,7 @@ struct PlannerAddition {
   bool by_default = true;                // on where the user names no additions
   bool wants_encodings = false;          // needs EncodingFigures in the profile
   bool chooses_implementations = false;  // looks at Profile::choices for other implementations of ops than the first
+  bool gives_ops_to_processors = false;  // as PlannerEntry's
 };
 
 // The set of one planner's additions that are on. To begin with, all of them are (choose_planner() leaves out those

@@ -157,6 +157,10 @@ bool chooses_implementations(const PlannerEntry& entry, AdditionSet additions) {
   return entry.chooses_implementations || any_addition(entry, additions, &PlannerAddition::chooses_implementations);
 }
 
+bool gives_ops_to_processors(const PlannerEntry& entry, AdditionSet additions) {
+  return entry.gives_ops_to_processors || any_addition(entry, additions, &PlannerAddition::gives_ops_to_processors);
+}
+
 bool chooses_implementations(std::string_view text) {
   const Result<ChosenPlanner> chosen = choose_planner(text);
   return chosen.ok() && chooses_implementations(*chosen->entry, chosen->additions);

@@ -28,5 +28,7 @@ bool wants_encodings(std::string_view text);
 // planner.
 bool chooses_implementations(std::string_view text);
 bool chooses_implementations(const PlannerEntry& entry, AdditionSet additions);
+// Whether it gives ops to other processors by itself.
+bool gives_ops_to_processors(const PlannerEntry& entry, AdditionSet additions);
 
 }  // namespace sluice

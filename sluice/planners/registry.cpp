@@ -39,7 +39,10 @@ Machine one_tier_machine() {
 bool has_op_too_large(const PlannerEntry& entry, const PlanRequest& request) {
   const std::vector<Tier>& tiers = request.machine.tiers;
   const bool others_do = std::any_of(tiers.begin() + 1, tiers.end(), std::mem_fn(&Tier::addressable));
-  if (others_do || entry.gives_ops_to_processors || chooses_implementations(entry, request.additions)) return false;
+  if (others_do || gives_ops_to_processors(entry, request.additions) ||
+      chooses_implementations(entry, request.additions)) {
+    return false;
+  }
   return largest_working_set(request.graph) > request.budgets[kFastTier];
 }
 

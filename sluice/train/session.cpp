@@ -120,8 +120,9 @@ Status Session::fill_parameters(const ParkedTensors* earlier) {
 
 Result<StepOutcome> Session::run_step(std::int64_t step, double learning_rate) {
   SLUICE_CHECK(executor_ != nullptr, "the session is not over");
-  if (loss_scale_ && !loss_scale_now_) {
-    SLUICE_ASSIGN(loss_scale_now_, read_loss_scale());
+  ScaleNow before;
+  if (loss_scale_) {
+    SLUICE_ASSIGN(before, read_loss_scale());
   }
   StepOutcome outcome;
   InputSource* const data = own_data_ ? own_data_.get() : data_.get();
@@ -132,26 +133,26 @@ Result<StepOutcome> Session::run_step(std::int64_t step, double learning_rate) {
   }
   outcome.loss /= static_cast<float>(workload_.options.optimizer.accumulate);
   SLUICE_ASSIGN(outcome.loss, mean_over_ranks(outcome.loss));
-  if (loss_scale_) SLUICE_RETURN_IF_ERROR(note_loss_scale(step, outcome));
+  if (loss_scale_) SLUICE_RETURN_IF_ERROR(note_loss_scale(step, before, outcome));
   return outcome;
 }
 
-Result<LossScale> Session::read_loss_scale() {
-  LossScale now;
+Result<Session::ScaleNow> Session::read_loss_scale() {
+  ScaleNow now;
   SLUICE_ASSIGN(const std::span<const float> scale, parameters_->read(loss_scale_->scale));
   now.scale = scale[0];
+  SLUICE_ASSIGN(const std::span<const float> of_updates, parameters_->read(loss_scale_->of_updates));
+  now.of_updates = of_updates[0];
   SLUICE_ASSIGN(const std::span<const float> counts, parameters_->read(loss_scale_->counts));
-  now.kept = counts[0];
   now.left_out = counts[1];
   return now;
 }
 
-Status Session::note_loss_scale(std::int64_t step, StepOutcome& outcome) {
-  const LossScale before = *loss_scale_now_;
-  SLUICE_ASSIGN(loss_scale_now_, read_loss_scale());
-  outcome.loss_scale = loss_scale_now_->scale;
-  outcome.left_out = loss_scale_now_->left_out != before.left_out;
-  if (!outcome.left_out || before.scale > kLeastLossScale) return {};
+Status Session::note_loss_scale(std::int64_t step, const ScaleNow& before, StepOutcome& outcome) {
+  SLUICE_ASSIGN(const ScaleNow now, read_loss_scale());
+  outcome.loss_scale = now.scale;
+  outcome.left_out = now.left_out != before.left_out;
+  if (!outcome.left_out || before.of_updates > kLeastLossScale) return {};
   return Error{
       ErrorCode::kBadInput,
       fmt::format("step {}: gradients overflow fp16 even with a loss scale of {}, after {} updates left out; lower "

@@ -90,8 +90,11 @@ class Session : public Training {
   Status fill_parameters(const ParkedTensors* earlier);
   CheckpointIdentity identity() const;
   Result<float> mean_over_ranks(float loss) const;
-  Result<LossScale> read_loss_scale();
-  Status note_loss_scale(std::int64_t step, StepOutcome& outcome);
+  struct ScaleNow {
+    float scale = 0, of_updates = 0, left_out = 0;
+  };
+  Result<ScaleNow> read_loss_scale();
+  Status note_loss_scale(std::int64_t step, const ScaleNow& before, StepOutcome& outcome);
 
   Workload& workload_;
   Machine machine_;
@@ -104,7 +107,6 @@ class Session : public Training {
   std::unique_ptr<Evaluator> evaluator_;
   std::vector<TensorId> losses_;
   std::optional<LossScaleTensors> loss_scale_;  // where gradients are in fp16
-  std::optional<LossScale> loss_scale_now_;
   std::unique_ptr<Executor> executor_;
   const PolicyExecutor* under_policy_ = nullptr;  // executor_, where the plan is a policy's
   const DtrExecutor* under_dtr_ = nullptr;        // executor_, where the policy is dtr

@@ -17,6 +17,7 @@ struct Settings {
   float clip_norm = 0;
   bool delayed = false;
   Optimizer optimizer = Optimizer::kAdamW;
+  float loss_scale = 65536;
   bool operator==(const Settings&) const = default;
 };
 
@@ -27,7 +28,8 @@ WorkloadOptions network(const Settings& settings, int ranks, int accumulate) {
                         .delayed = settings.delayed,
                         .clip_norm = settings.clip_norm,
                         .accumulate = accumulate,
-                        .ranks = ranks},
+                        .ranks = ranks,
+                        .loss_scale = settings.loss_scale},
           .precision = settings.precision};
 }
 
@@ -80,7 +82,7 @@ TEST(Ranks, HaveTheBitsOfOneThatTakesAllBatches) {
 TEST(Ranks, RoundOtherwiseOnly) {
   for (const Settings& settings : {Settings{.clip_norm = 0.5F}, Settings{.precision = Precision::kBF16Masters},
                                    Settings{.precision = Precision::kBF16Masters, .clip_norm = 0.5F, .delayed = true},
-                                   Settings{.precision = Precision::kF16Masters}}) {
+                                   Settings{.precision = Precision::kF16Masters, .loss_scale = 4194304}}) {
     const TrainedRun one = train_ranks(settings, 1, 4);
     for (const int count : {2, 4}) {
       const TrainedRun several = train_ranks(settings, count, 4 / count);

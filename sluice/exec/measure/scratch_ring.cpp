@@ -6,6 +6,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/graph/liveness.hpp"
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/memory/numa_arena.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/plan/rooms.hpp"
@@ -84,9 +85,17 @@ std::vector<void*> ScratchRing::place(const Op& op) {
       pointers.push_back(arena_.data() + position_[static_cast<std::size_t>(tensor)] % arena_.bytes());
     }
   }
-  // Or a delayed update would find that there are no gradients yet.
-  if (op.attributes.delayed && !on_gpu_) *static_cast<float*>(pointers[op.inputs.size() - 1]) = 1;
+  if (!on_gpu_) let_updates_run(op, pointers);
   return pointers;
+}
+
+// Or one would find that there are no gradients yet, or that they are not finite, and do nothing.
+void ScratchRing::let_updates_run(const Op& op, std::span<void* const> operands) {
+  if (op.attributes.delayed) *static_cast<float*>(operands[op.inputs.size() - 1]) = 1;
+  if (!is_update(op.kind) || !is_clipped(op)) return;
+  auto* const factor = static_cast<float*>(operands[2 + moments_of(op.kind)]);
+  factor[0] = 1;
+  if (op.attributes.scaled) factor[1] = 0;
 }
 
 void ScratchRing::place_tensor(TensorId id) {

@@ -42,6 +42,7 @@ class ScratchRing {
 
  private:
   ScratchRing(const Graph& graph, Arena arena, bool on_gpu);
+  static void let_updates_run(const Op& op, std::span<void* const> operands);
   void place_tensor(TensorId tensor);
   void clear(void* memory, Bytes bytes) const;
 

@@ -42,6 +42,32 @@ TEST(ScratchRing, AConsumerFindsItsInputWhereTheProducerWroteIt) {
   }
 }
 
+// What it finds in memory would tell an update to do nothing, half of the time.
+TEST(ScratchRing, UpdatesFindAFactorAndGradients) {
+  Graph graph;
+  const auto add = [&](std::int64_t elements) {
+    Tensor tensor;
+    tensor.shape = {elements};
+    return graph.add_tensor(tensor);
+  };
+  Op op;
+  op.kind = OpKind::kSgdUpdate;
+  op.attributes.scaled = op.attributes.delayed = true;
+  const TensorId w = add(3000), momentum = add(3000);
+  op.inputs = {w, add(3000), momentum, add(2), add(1)};
+  op.outputs = {w, momentum};
+  graph.add_op(op);
+  auto ring = ScratchRing::make(graph, 1, kRing);
+  ASSERT_TRUE(ring.ok());
+  for (int turn = 0; turn < 50; ++turn) {
+    const std::vector<void*> operands = ring->place(graph.op(0));
+    const auto* const factor = static_cast<const float*>(operands[3]);
+    EXPECT_EQ(factor[0], 1);
+    EXPECT_EQ(factor[1], 0);
+    EXPECT_EQ(*static_cast<const float*>(operands[4]), 1);
+  }
+}
+
 TEST(ScratchRing, OperandsAreAlignedInsideAndApart) {
   Graph graph;
   Op op;

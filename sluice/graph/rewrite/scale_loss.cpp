@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::string_view kScale = "loss_scale", kCounts = "loss_scale.counts", kDelayed = "loss_scale.delayed";
+constexpr std::string_view kScale = "loss_scale", kCounts = "loss_scale.counts", kScaleDelayed = "loss_scale.delayed";
 
 struct ScaleState {
   TensorId scale = -1, counts = -1;
@@ -30,7 +30,7 @@ ScaleState add_state(Graph& graph, float initial, bool delayed) {
   ScaleState state;
   state.scale = add(kScale, 1, first);
   state.counts = add(kCounts, 2, {});
-  state.of_updates = delayed ? add(kDelayed, 1, first) : state.scale;
+  state.of_updates = delayed ? add(kScaleDelayed, 1, first) : state.scale;
   return state;
 }
 
@@ -58,12 +58,10 @@ Op next_scale(const Op& factor, const ScaleState& state) {
 }  // namespace
 
 std::optional<LossScaleTensors> loss_scale_tensors(const Graph& graph) {
-  const auto id_of = [&](std::string_view name) {
-    const auto found = std::ranges::find(graph.tensors(), name, &Tensor::name);
-    return found == graph.tensors().end() ? TensorId{-1} : static_cast<TensorId>(found - graph.tensors().begin());
-  };
-  const LossScaleTensors found{id_of(kScale), id_of(kCounts)};
-  return found.scale < 0 ? std::nullopt : std::optional(found);
+  const auto next = std::ranges::find(graph.ops(), OpKind::kLossScale, &Op::kind);
+  if (next == graph.ops().end()) return std::nullopt;
+  return LossScaleTensors{next->outputs[0], next->outputs[1],
+                          next->inputs.size() > 3 ? next->inputs[3] : next->outputs[0]};
 }
 
 Graph scale_loss(const Graph& clipped, float initial) {
@@ -76,7 +74,9 @@ Graph scale_loss(const Graph& clipped, float initial) {
   result.layers = clipped.layers;
   for (const Tensor& tensor : clipped.tensors()) result.add_tensor(tensor);
   const ScaleState state = add_state(result, initial, delayed);
-  result.tensor(factor->outputs[0]).shape = {2};
+  Tensor& number = result.tensor(factor->outputs[0]);
+  number.shape = {2};
+  number.bytes = 2 * size_of(number.dtype);
   for (Op op : clipped.ops()) {
     if (starts_gradients(op.kind)) op.inputs.push_back(state.scale);
     if (op.kind == OpKind::kClipFactor) op.inputs.insert(op.inputs.end(), {state.of_updates, state.counts});

@@ -9,8 +9,8 @@
 //   finite          by dw / scale        the same; behind 2,000 such steps twice that, up to 2^24
 //   not             none: all stays      half of it, down to 1
 //
-// Squares are of what is there anyway (clip_gradients.hpp), so that no pass over memory is needed to find an infinity or a
-// NaN. An update left out does not count as one of Adam's steps. Scale and counts are of the optimizer's state: a resumed
+// What shows an infinity or a NaN are the squares of gradients, which are added up as these come (clip_gradients.hpp): one
+// pass over them, and updates wait for the last. Batch norms' running statistics go on in a step left out. An update left out does not count as one of Adam's steps. Scale and counts are of the optimizer's state: a resumed
 // run goes on with them. A delayed update (delay_updates.hpp) divides by the scale of the step that made its gradients, and
 // the passes of one more step run before the scale follows. Ranks see the sums of all, so their scales are the same.
 //
@@ -27,6 +27,7 @@ namespace sluice {
 // Of the optimizer's state: the scale ([1]) and the counts ([2]) of op.hpp.
 struct LossScaleTensors {
   TensorId scale = -1, counts = -1;
+  TensorId of_updates = -1;  // the scale of the gradients that update: with delays another tensor
 };
 std::optional<LossScaleTensors> loss_scale_tensors(const Graph& graph);
 

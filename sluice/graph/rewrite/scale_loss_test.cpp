@@ -65,6 +65,9 @@ TEST(ScaleLoss, KeepsTheScaleOfGradientsInFlight) {
 
 TEST(ScaleLoss, KeepsParametersAndTheirGradientsInFp16) {
   const Graph graph = scaled_step();
+  for (const Tensor& tensor : graph.tensors()) {
+    EXPECT_EQ(tensor.bytes, element_count(tensor.shape) * size_of(tensor.dtype)) << tensor.name;
+  }
   std::int64_t halves = 0;
   for (const Tensor& tensor : graph.tensors()) {
     EXPECT_NE(tensor.dtype, DType::kBF16) << tensor.name;

@@ -80,7 +80,7 @@ struct SolveWatch {
 };
 
 // Makes integers of the relaxation's values, knowing what the columns mean; what satisfies the program is taken.
-using Rounding = std::function<std::vector<double>(const std::vector<double>& relaxed)>;
+using RelaxedRounding = std::function<std::vector<double>(const std::vector<double>& relaxed)>;
 
 struct IlpSolution {
   SolveStatus status = SolveStatus::kInfeasible;
@@ -112,7 +112,7 @@ std::vector<double> find_row_prices(const IntegerProgram& program, Seconds secon
 // `start`: values that satisfy the program, by column, or empty. With a start there is always an answer: the start
 // itself, at worst. A start that does not satisfy the program is a broken invariant.
 IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start = {},
-                  const SolveWatch& watch = {}, const Rounding& rounding = {});
+                  const SolveWatch& watch = {}, const RelaxedRounding& rounding = {});
 
 // As other solvers read it, in free MPS. Unwritable: kIo.
 Status write_mps(const IntegerProgram& program, const std::string& path);

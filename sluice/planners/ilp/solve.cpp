@@ -104,7 +104,8 @@ class WatchingHandler final : public CbcEventHandler {
 // One call of solve(): the relaxation, dives, CBC.
 class Solving {
  public:
-  Solving(const IntegerProgram& program, const SolveLimits& limits, const SolveWatch& watch, const Rounding& rounding)
+  Solving(const IntegerProgram& program, const SolveLimits& limits, const SolveWatch& watch,
+          const RelaxedRounding& rounding)
       : program_(program), limits_(limits), watch_(watch), rounding_(rounding) {}
 
   IlpSolution run(const std::vector<double>& start) {
@@ -239,7 +240,7 @@ class Solving {
   const IntegerProgram& program_;
   const SolveLimits& limits_;
   const SolveWatch& watch_;
-  const Rounding& rounding_;
+  const RelaxedRounding& rounding_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   OsiClpSolverInterface relaxation_;
   IlpSolution solution_{.status = SolveStatus::kTimeLimit, .values = {}};
@@ -248,7 +249,7 @@ class Solving {
 }  // namespace
 
 IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, const std::vector<double>& start,
-                  const SolveWatch& watch, const Rounding& rounding) {
+                  const SolveWatch& watch, const RelaxedRounding& rounding) {
   SLUICE_CHECK(start.empty() || (start.size() == program.columns.size() && program.violation(start) < kFeasible),
                "the start satisfies the program");
   return Solving(program, limits, watch, rounding).run(start);

@@ -11,7 +11,7 @@
 //   again      what is worth making again is not kept or fetched, and what is not is kept (make_again.hpp)
 //
 // Where they are named (joint_additions.hpp), the same is done once more with other kernels, and with tensors that move
-// encoded; that is taken where it is clearly faster.
+// encoded; that is taken where it is clearly faster. Named, other processors may run updates (on_processors.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +29,7 @@
 #include "sluice/planners/joint/kernels_by_price.hpp"
 #include "sluice/planners/joint/make_again.hpp"
 #include "sluice/planners/joint/moves.hpp"
+#include "sluice/planners/joint/on_processors.hpp"
 #include "sluice/planners/joint/savings.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/deferral.hpp"
@@ -292,8 +293,17 @@ Result<TimedPlan> plan_any_kernels(const PlanRequest& request) {
   return choices.empty() ? own : clearly_faster(std::move(own), plan_with_kernels(request, choices));
 }
 
+// Updates wherever the machine can run them, if asked.
+Result<TimedPlan> plan_any_processors(const PlanRequest& request) {
+  Result<TimedPlan> own = plan_any_kernels(request);
+  if (!request.additions.has(JointAddition::kProcessors) || request.stopped()) return own;
+  PlanRequest asked = request;
+  asked.additions.remove(static_cast<std::size_t>(JointAddition::kProcessors));
+  return fastest_on_processors(asked, std::move(own), plan_any_kernels);
+}
+
 Result<Plan> plan_joint(const PlanRequest& request) {
-  Result<TimedPlan> best = plan_any_kernels(request);
+  Result<TimedPlan> best = plan_any_processors(request);
   if (!best.ok()) return best.error();
   return std::move(best->plan);
 }
@@ -324,7 +334,11 @@ PlannerEntry joint_planner() {
                     {.name = "encode",
                      .summary = "tensors with many zeros move encoded where that takes less time (only where named)",
                      .by_default = false,
-                     .wants_encodings = true}}};
+                     .wants_encodings = true},
+                    {.name = "processors",
+                     .summary = "updates by other processors where the step is faster (only where named)",
+                     .by_default = false,
+                     .gives_ops_to_processors = true}}};
 }
 
 }  // namespace sluice

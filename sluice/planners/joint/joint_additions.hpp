@@ -4,8 +4,9 @@
 namespace sluice {
 
 enum class JointAddition {
-  kKernels,  // other implementations of ops, by prices of room (kernels_by_price.hpp)
-  kEncode,   // what the profile shows to be worth it moves encoded (planners/schedule/unit_encodings.hpp)
+  kKernels,     // other implementations of ops, by prices of room (kernels_by_price.hpp)
+  kEncode,      // what the profile shows to be worth it moves encoded (planners/schedule/unit_encodings.hpp)
+  kProcessors,  // updates by other processors, where that is faster (on_processors.hpp)
 };
 
 }  // namespace sluice

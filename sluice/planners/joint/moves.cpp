@@ -172,8 +172,6 @@ std::optional<TimedPlan> MovesPlanner::plan() {
 
 std::optional<Seconds> MovesPlanner::estimate() { return search_ == nullptr ? std::nullopt : search_->estimate(); }
 
-namespace {
-
 Result<TimedPlan> plan_by(std::string_view name, const PlanRequest& request) {
   const ChosenPlanner chosen = choose_planner(name).value();
   PlanRequest asked = request;
@@ -186,8 +184,6 @@ Result<TimedPlan> plan_by(std::string_view name, const PlanRequest& request) {
   const Seconds seconds = simulated_seconds(request, plan);
   return TimedPlan{std::move(plan), seconds};
 }
-
-}  // namespace
 
 Result<TimedPlan> plan_by_sentinel(const PlanRequest& request) {
   return plan_by(request.additions.has(JointAddition::kEncode) ? kEncodedBy : kFirstPlanBy, request);

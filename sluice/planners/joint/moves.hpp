@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "sluice/plan/prices.hpp"
 #include "sluice/planners/planner.hpp"
@@ -47,6 +48,9 @@ class MovesPlanner {
  private:
   std::unique_ptr<MovesSearch> search_;  // nullptr: no slow tier
 };
+
+// Another planner's, named as a user would name it.
+Result<TimedPlan> plan_by(std::string_view name, const PlanRequest& request);
 
 // The plan that the ones of this are held against: where gaps are few and large, it may be the faster one.
 Result<TimedPlan> plan_by_sentinel(const PlanRequest& request);

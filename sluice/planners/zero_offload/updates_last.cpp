@@ -11,7 +11,16 @@ namespace {
 class UpdatesLast {
  public:
   UpdatesLast(const Graph& graph, std::vector<OpIndex> order)
-      : graph_(graph), order_(std::move(order)), left_(graph.tensors().size(), 0), read_(left_), written_(left_) {}
+      : graph_(graph),
+        order_(std::move(order)),
+        parted_(graph.tensors().size(), false),
+        left_(graph.tensors().size(), 0),
+        read_(left_),
+        written_(left_) {
+    for (const Op& op : graph.ops()) {
+      if (op.kind == OpKind::kOwnPart) parted_[as_index(op.inputs[0])] = true;
+    }
+  }
 
   std::vector<OpIndex> run() && {
     const auto is_input = [&](OpIndex op) { return graph_.op(op).kind == OpKind::kInput; };
@@ -27,8 +36,7 @@ class UpdatesLast {
   using Place = std::vector<OpIndex>::iterator;
 
   void sort_batch(Place begin, Place end) {
-    const auto updates =
-        std::stable_partition(begin, end, [&](OpIndex op) { return graph_.op(op).phase != Phase::kUpdate; });
+    const auto updates = std::stable_partition(begin, end, [&](OpIndex op) { return is_of_passes(graph_.op(op)); });
     for (auto place = begin; place != updates; ++place) {
       const Op& op = graph_.op(*place);
       for (const auto* operands : {&op.inputs, &op.outputs}) {
@@ -39,6 +47,12 @@ class UpdatesLast {
     for (auto op = updates; op != end; ++op) ready.emplace_back(ready_at(graph_.op(*op)), *op);
     std::ranges::stable_sort(ready, {}, &std::pair<std::ptrdiff_t, OpIndex>::first);
     std::ranges::transform(ready, updates, &std::pair<std::ptrdiff_t, OpIndex>::second);
+  }
+
+  // A rank's part of a parameter is copied where its gradient is made: whoever updates needs both.
+  bool is_of_passes(const Op& op) const {
+    const bool copies = op.kind == OpKind::kReorder && parted_[as_index(op.outputs[0])];
+    return op.phase != Phase::kUpdate || op.kind == OpKind::kOwnPart || copies;
   }
 
   // Behind whatever touched its operands before, of the passes and of updates.
@@ -53,6 +67,7 @@ class UpdatesLast {
 
   const Graph& graph_;
   std::vector<OpIndex> order_;
+  std::vector<bool> parted_;  // by tensor: ranks take their parts of it
   // By tensor: how many ops of the passes have run when they are done with it, and when updates read or write it.
   std::vector<std::ptrdiff_t> left_, read_, written_;
 };

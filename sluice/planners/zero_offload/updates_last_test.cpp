@@ -38,6 +38,16 @@ TEST_F(UpdatesOfAStep, RunBehindThePassesByWhenTheirGradientsAreThere) {
   EXPECT_THAT(order(), ElementsAre(0, 2, 1, 4, 3));
 }
 
+// Behind the passes, such a copy would have the host wait for all of them.
+TEST_F(UpdatesOfAStep, FindPartsOfRanksCopiedInThePasses) {
+  const TensorId w = tensor("w", Role::kParameter), part = tensor("w.part", Role::kGradient);
+  add(Phase::kBackward, {w}, {early_});
+  graph_.add_op({.kind = OpKind::kOwnPart, .inputs = {w}, .outputs = {part}, .phase = Phase::kUpdate});
+  add(Phase::kUpdate, {part, early_}, {part});
+  add(Phase::kBackward, {early_}, {late_});
+  EXPECT_THAT(order(), ElementsAre(0, 1, 3, 2));
+}
+
 TEST_F(UpdatesOfAStep, StayInOrderWhereOneReadsWhatAnotherHasWritten) {
   add(Phase::kBackward, {}, {late_});
   add(Phase::kUpdate, {late_}, {a_});

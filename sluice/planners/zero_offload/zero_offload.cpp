@@ -14,6 +14,8 @@
 //
 //   checkpoints=7    activations inside segments of 7 layers are made again in the backward pass: as in figure 5.2, for
 //                    Transformers, of which seven layers of ours make one
+//   share=60         60 % of the parameters are updated on the host, the last ones on the device, where it has room for
+//                    their states: the host's updates behind the backward pass are what is not hidden
 //
 // Where the host's memory is limited and a file lies behind it, states that do not fit there are in the file, and pass
 // through that memory for their update (states_on_file.hpp).
@@ -45,7 +47,10 @@ namespace {
 const std::vector<PlannerSetting>& zero_offload_settings() {
   static const std::vector<PlannerSetting> all{
       {"checkpoints", "activations inside segments of so many layers are made again in the backward pass; 0: they stay",
-       0, 0, 1024, true}};
+       0, 0, 1024, true},
+      {"share",
+       "so many per cent of the parameters are updated on the host, and those whose gradients come last on the device",
+       100, 0, 100, false}};
   return all;
 }
 
@@ -99,12 +104,47 @@ std::vector<OpIndex> own_order(OpIndex op_count) {
   return order;
 }
 
-std::vector<OpChoice> choices_with(const Graph& graph, ProcessorId host, ProcessorId network) {
-  const std::vector<bool> parted = parted_copies(graph);
+// By tensor: what the device updates, beside the host's `share` of the parameters, and their gradients and states.
+std::vector<bool> updated_on_device(const Graph& graph, double share) {
+  std::vector<bool> stays(graph.tensors().size(), false);
+  double all = 0, seen = 0;
+  const auto elements = [&](const Op& op) {
+    return static_cast<double>(element_count(graph.tensor(op.inputs[0]).shape));
+  };
+  for (const Op& op : graph.ops()) all += is_update(op.kind) ? elements(op) : 0;
+  for (const Op& op : graph.ops()) {
+    if (!is_update(op.kind)) continue;
+    seen += elements(op);
+    if (seen <= share * all) continue;
+    for (const auto* operands : {&op.inputs, &op.outputs}) {
+      for (const TensorId id : *operands) stays[as_index(id)] = true;
+    }
+  }
+  return stays;
+}
+
+bool touches(const Op& op, const std::vector<bool>& tensors) {
+  const auto marked = [&](TensorId id) { return tensors[as_index(id)]; };
+  return std::ranges::any_of(op.inputs, marked) || std::ranges::any_of(op.outputs, marked);
+}
+
+// What all updates read would have to be on both sides at once.
+Status check_share(const Graph& graph, double share) {
+  const bool together = std::ranges::any_of(
+      graph.ops(), [](const Op& op) { return is_update(op.kind) && (is_clipped(op) || op.attributes.delayed); });
+  if (share >= 1 || !together) return {};
+  return Error{
+      ErrorCode::kUnsupported,
+      "zero-offload:share below 100 does not go with --clip-norm, --delay-updates and fp16, whose updates all read "
+      "one factor or flag"};
+}
+
+std::vector<OpChoice> choices_with(const Graph& graph, ProcessorId host, ProcessorId network, double share) {
+  const std::vector<bool> parted = parted_copies(graph), stays = updated_on_device(graph, share);
   std::vector<OpChoice> choices;
   for (const Op& op : graph.ops()) {
-    const ProcessorId processor = is_of_host(op, parted) ? host : is_collective(op) ? network : op.processor;
-    choices.push_back({0, processor});
+    const bool of_host = is_of_host(op, parted) && !touches(op, stays);
+    choices.push_back({0, of_host ? host : is_collective(op) ? network : op.processor});
   }
   return choices;
 }
@@ -159,11 +199,13 @@ Result<Plan> plan_zero_offload(const PlanRequest& request) {
   SLUICE_ASSIGN(const Host host, find_host(request.machine));
   const Graph& graph = request.graph;
   const double segment = request.settings.empty() ? 0 : request.settings.front();
+  const double share = request.settings.empty() ? 1 : request.settings[1] / 100;
+  SLUICE_RETURN_IF_ERROR(check_share(graph, share));
   PlanRequest asked = request;
   SLUICE_ASSIGN(std::vector<OpIndex> order, segment > 0 ? schedule_with_checkpoints(graph, segment, "zero-offload")
                                                         : Result<std::vector<OpIndex>>(own_order(graph.op_count())));
   asked.schedule = updates_may_run_last(graph) ? updates_last(graph, std::move(order)) : std::move(order);
-  asked.choices = choices_with(graph, host.processor, network_of(request.machine));
+  asked.choices = choices_with(graph, host.processor, network_of(request.machine), share);
   const RescheduledRequest step(asked);
   SLUICE_ASSIGN(Plan plan, plan_offloaded_step(step.request(), host));
   describe_costs(step.request().graph, host, plan);

@@ -7,8 +7,8 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/processors.hpp"
 #include "sluice/models/model.hpp"
+#include "sluice/planners/offload_for_tests.hpp"
 #include "sluice/planners/planner.hpp"
-#include "sluice/planners/zero_offload/offload_for_tests.hpp"
 #include "sluice/planners/zero_offload/strategy.hpp"
 
 namespace sluice {
@@ -112,6 +112,60 @@ TEST(ZeroOffload, AddsUpGradientsOfSeveralBatchesOnTheHost) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(config_of(*plan, "link_bytes_per_parameter"), "8.00");
   EXPECT_LE(std::stod(config_of(*plan, "host_bytes_per_parameter")), 20.01) << "no more gradients than one batch's";
+}
+
+// Elements of the parameters that the host updates, of all.
+double updated_by_host(const OffloadProblem& problem, const Plan& plan) {
+  double all = 0, of_host = 0;
+  for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
+    const Op& op = problem.graph.op(plan.schedule.empty() ? static_cast<OpIndex>(slot) : plan.schedule[slot]);
+    if (!is_update(op.kind)) continue;
+    const auto elements = static_cast<double>(element_count(problem.graph.tensor(op.inputs[0]).shape));
+    all += elements;
+    of_host += plan.ops[static_cast<OpIndex>(slot)].processor == 1 ? elements : 0;
+  }
+  return of_host / all;
+}
+
+TEST(ZeroOffload, LeavesTheDeviceWhatItsShareLeaves) {
+  for (const int accumulate : {1, 3}) {
+    const OffloadProblem problem(offload_network(
+        Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .accumulate = accumulate}, 4));
+    double before = 1, link = 1e9;
+    for (const int share : {100, 75, 50, 25, 0}) {
+      const Result<Plan> plan = problem.plan(kGiB, "zero-offload:share=" + std::to_string(share));
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      const double part = updated_by_host(problem, *plan);
+      EXPECT_LE(part, share / 100.0) << share;
+      EXPECT_GT(part, share / 100.0 - 0.1) << share << ": a product's weights are a twelfth of all";
+      EXPECT_LE(part, before);
+      const double bytes = std::stod(config_of(*plan, "link_bytes_per_parameter"));
+      EXPECT_LT(bytes, link) << "what stays need not cross the link";
+      before = part;
+      link = bytes;
+    }
+  }
+}
+
+// Gradients of the first layers come last, and nothing is left to hide their updates behind.
+TEST(ZeroOffload, LeavesTheDeviceTheFirstLayers) {
+  const OffloadProblem problem(Precision::kBF16Masters);
+  const Plan plan = problem.plan(kGiB, "zero-offload:share=60").value();
+  for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
+    const Op& op = problem.graph.op(plan.schedule.empty() ? static_cast<OpIndex>(slot) : plan.schedule[slot]);
+    if (!is_update(op.kind)) continue;
+    const bool early = op.name.starts_with("first") || op.name.starts_with("second");
+    EXPECT_EQ(plan.ops[static_cast<OpIndex>(slot)].processor, early ? 0 : 1) << op.name;
+  }
+}
+
+TEST(ZeroOffload, SharesNoUpdatesThatReadOneFactor) {
+  const OffloadProblem problem(
+      offload_network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .clip_norm = 1}));
+  const Result<Plan> refused = problem.plan(kGiB, "zero-offload:share=50");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("--clip-norm"));
+  EXPECT_TRUE(problem.plan(kGiB, "zero-offload:share=100").ok());
 }
 
 TEST(ZeroOffload, GivesTheHostARanksPart) {

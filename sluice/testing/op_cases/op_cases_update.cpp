@@ -109,9 +109,9 @@ OpCase parted_case(const Shape& shape, std::int64_t ranks, DType dtype) {
 
 // The gradient of a loss that is scaled, and an update by what is scaled, whose scale follows. `sum`: of the gradient's
 // squares; where it is not finite the update is left out.
-OpCase scaled_case(const Shape& shape, float sum, float norm, bool delayed) {
-  CaseBuilder builder("scaled" + std::string(delayed ? " and delayed" : "") + ", squares " + std::to_string(sum) +
-                      (norm > 0 ? ", clipped " : " ") + to_string(shape));
+OpCase scaled_case(const Shape& shape, float sum, float norm, bool delayed, DType half = DType::kF16) {
+  CaseBuilder builder("scaled " + std::string(to_string(half)) + std::string(delayed ? " and delayed" : "") +
+                      ", squares " + std::to_string(sum) + (norm > 0 ? ", clipped " : " ") + to_string(shape));
   const auto number = [&](const std::string& name, float value) {
     return builder.constant(builder.tensor(name, {1}, Role::kOptimizerState), value);
   };
@@ -131,12 +131,12 @@ OpCase scaled_case(const Shape& shape, float sum, float norm, bool delayed) {
   const TensorId master = builder.tensor("w.master", shape, Role::kOptimizerState);
   const TensorId moment1 = builder.tensor("moment1", shape, Role::kOptimizerState);
   const TensorId moment2 = builder.tensor("moment2", shape, Role::kOptimizerState);
-  const TensorId w = builder.tensor("w", shape, Role::kParameter, DType::kF16);
   Attributes adam{.epsilon = 1e-8F, .momentum = 0.9, .beta2 = 0.999};
   adam.scaled = true;
+  std::vector<TensorId> updated{master, moment1, moment2};
+  if (is_half(half)) updated.push_back(builder.tensor("w", shape, Role::kParameter, half));
   builder.op(OpKind::kAdamUpdate, adam,
-             {master, builder.tensor("dw", shape, Role::kGradient, DType::kF16), moment1, moment2, factor},
-             {master, moment1, moment2, w});
+             {master, builder.tensor("dw", shape, Role::kGradient, half), moment1, moment2, factor}, updated);
   Attributes follow{.alpha = 2, .beta = 0.5F, .size = 1};
   std::vector<TensorId> state{scale, counts};
   if (delayed) state.push_back(of_updates);
@@ -167,6 +167,7 @@ void add_update_cases(std::vector<OpCase>& cases) {
   for (const DType half : {DType::kBF16, DType::kF16}) cases.push_back(master_case({7, 33}, half));
   for (const bool delayed : {false, true}) cases.push_back(scaled_case({7, 33}, 3e6F, 0.25F, delayed));
   cases.push_back(scaled_case({7, 33}, 3e6F, 0, false));
+  cases.push_back(scaled_case({7, 33}, 3e6F, 0.25F, true, DType::kF32));
   cases.push_back(scaled_case({7, 33}, std::numeric_limits<float>::infinity(), 0, false));
   cases.push_back(sgd_case({7, 33}));
   cases.push_back(sgd_case({50}));

@@ -1,7 +1,7 @@
 // Ops on fp16: oneDNN has no kernels for it on CPUs, and few of these compute in it. So fp16 is how tensors are stored,
 // and kernels compute in fp32, as products of fp16 are added up on GPUs, too.
 //
-//   what moves elements     the kernel for bf16, which moves the same bits
+//   what moves elements     our loop for bf16, which moves the same bits
 //   what reads 16 bits      casts, updates, sums of gradients, batch norms: their loops know fp16
 //   everything else         the kernel for fp32, on copies of its operands in the workspace; results are rounded behind it
 //

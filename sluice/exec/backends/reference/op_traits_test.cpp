@@ -264,6 +264,7 @@ bool has_features(const Graph& graph, const Op& op) {
   const OperandLetters& letters = traits(op.kind).features;
   const Attributes& a = op.attributes;
   if (letters.empty() || a.out_end != 0 || a.partial || a.accumulate || a.activation != Activation::kNone) return false;
+  if (a.scaled) return false;  // its factor is there when features have long been cut
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     if (letters.input(i) == 'c' && graph.tensor(op.inputs[i]).shape[0] < 2) return false;
   }

@@ -69,7 +69,9 @@ void clip_factor(const ReferenceCall& call) {
 void loss_scale(const ReferenceCall& call) {
   const float scale = call.input<float>(1)[0];
   const auto counts = call.input<float>(2);
-  const LossScale next = next_loss_scale(call.attributes(), {scale, counts[0], counts[1]}, call.input<float>(0)[0] < 0);
+  const float of_updates = call.input_count() > 3 ? call.input<float>(3)[0] : scale;
+  const LossScale next =
+      next_loss_scale(call.attributes(), {scale, counts[0], counts[1]}, of_updates, call.input<float>(0)[0] < 0);
   call.output<float>(0)[0] = next.scale;
   call.output<float>(1)[0] = next.kept;
   call.output<float>(1)[1] = next.left_out;

@@ -31,7 +31,8 @@ class SliceBatch : public Kernel {
  public:
   explicit SliceBatch(const KernelRequest& request) {
     const Shape& slice = request.outputs[0].shape;
-    inputs = {request.inputs[0].layout.value_or(plain_layout(request.inputs[0].shape))};
+    const OperandRequest& whole = request.inputs[0];
+    inputs = {whole.layout.value_or(plain_layout(whole.shape, whole.dtype))};
     outputs = {layout_like(inputs[0], slice)};
     implementation = "loop";
     piece_ = piece_of(outputs[0], slice, request.attributes.out_begin);
@@ -52,7 +53,7 @@ class PlaceBatch : public Kernel {
   explicit PlaceBatch(const KernelRequest& request) {
     const OperandRequest& slice = request.inputs[0];
     const OperandRequest& whole = request.outputs[0];
-    const Layout slice_layout = slice.layout.value_or(plain_layout(slice.shape));
+    const Layout slice_layout = slice.layout.value_or(plain_layout(slice.shape, slice.dtype));
     outputs = {whole.layout.value_or(layout_like(slice_layout, whole.shape))};
     inputs = {layout_like(outputs[0], slice.shape)};
     if (request.attributes.partial) inputs.push_back(outputs[0]);

@@ -1,5 +1,5 @@
-// Clipping by the global norm (graph/rewrite/clip_gradients.hpp): sums of squares, and the factor that comes of them; and the
-// scale of losses that follows from it (scale_loss.hpp).
+// Clipping by the global norm (graph/rewrite/clip_gradients.hpp): sums of squares, and the factor that comes of them;
+// and the scale of losses that follows from it (scale_loss.hpp).
 //
 // Squares of fp32, bf16 and fp16 are exact in fp64. They are added up 16 beside each other in blocks of elements, then block by
 // block, always in the same order: the number of threads changes no bit.
@@ -100,7 +100,8 @@ KernelPtr make_loss_scale(const KernelRequest& request, const dnnl::engine& /*en
       request, [inputs, attributes = request.attributes](Operands operands, const StepContext& /*context*/) {
         const float factor = *operand<const float>(operands, 0), scale = *operand<const float>(operands, 1);
         const auto* const counts = operand<const float>(operands, 2);
-        const LossScale next = next_loss_scale(attributes, {scale, counts[0], counts[1]}, factor < 0);
+        const float of_updates = inputs > 3 ? *operand<const float>(operands, 3) : scale;
+        const LossScale next = next_loss_scale(attributes, {scale, counts[0], counts[1]}, of_updates, factor < 0);
         *operand<float>(operands, inputs) = next.scale;
         operand<float>(operands, inputs + 1)[0] = next.kept;
         operand<float>(operands, inputs + 1)[1] = next.left_out;

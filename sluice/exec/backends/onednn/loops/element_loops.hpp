@@ -14,6 +14,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "sluice/base/check.hpp"
 #include "sluice/exec/backends/bf16.hpp"
 #include "sluice/exec/backends/fp16.hpp"
 #include "sluice/graph/tensor.hpp"
@@ -47,6 +48,7 @@ SLUICE_FORCE_INLINE void store(Float16* values, std::int64_t i, float value) { v
 // Calls visit(float{}) or visit(BFloat16{}): a kernel's loop for the type of its elements.
 template <typename Visit>
 auto with_element(DType dtype, const Visit& visit) {
+  SLUICE_CHECK(dtype != DType::kF16, "fp16 comes as fp32 to kernels that do not know it");
   return dtype == DType::kBF16 ? visit(BFloat16{}) : visit(float{});
 }
 

@@ -1,0 +1,72 @@
+#include "sluice/planners/joint/on_processors.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/graph/op_traits.hpp"
+#include "sluice/planners/offload_for_tests.hpp"
+
+namespace sluice {
+namespace {
+
+using testing::config_of;
+using ::testing::HasSubstr;
+using testing::offload_network;
+using testing::OffloadProblem;
+
+constexpr std::string_view kFree = "joint:additions=processors";
+
+// An update takes `seconds`, on the device as on the host; any op of the passes 1 ms.
+OffloadProblem with_long_updates(Seconds seconds = 4e-3) {
+  OffloadProblem problem(offload_network(Precision::kBF16Masters, Optimizer::kAdam, 4));
+  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    problem.profile.op_seconds[static_cast<std::size_t>(op)] = is_update(problem.graph.op(op).kind) ? seconds : 1e-3;
+  }
+  return problem;
+}
+
+TEST(JointOnProcessors, GivesUpdatesToAHostThatHidesThem) {
+  const OffloadProblem problem = with_long_updates();
+  const Plan alone = problem.plan(kGiB, "joint").value(), free = problem.plan(kGiB, kFree).value();
+  EXPECT_LT(free.predicted_step_seconds, 0.9 * alone.predicted_step_seconds);
+  EXPECT_LE(free.predicted_step_seconds, problem.plan(kGiB, "zero-offload").value().predicted_step_seconds);
+  EXPECT_THAT(config_of(free, "processors"), HasSubstr("zero-offload:checkpoints=0:share="));
+  EXPECT_EQ(config_of(alone, "processors"), "") << "nobody asked";
+}
+
+// Some of the updates on either side take less than all on one.
+TEST(JointOnProcessors, LeavesTheDeviceAShareOfWhatNothingHides) {
+  const OffloadProblem problem = with_long_updates(20e-3);
+  EXPECT_THAT(config_of(problem.plan(kGiB, kFree).value(), "processors"),
+              ::testing::AnyOf(HasSubstr("share=75"), HasSubstr("share=50"), HasSubstr("share=25")));
+}
+
+TEST(JointOnProcessors, KeepsAllOnTheMainOneWhereAHostIsSlow) {
+  OffloadProblem problem(offload_network(Precision::kBF16Masters, Optimizer::kAdam));
+  for (Link& link : problem.machine.links) link.bandwidth = 1e5;
+  const Plan plan = problem.plan(kGiB, kFree).value();
+  EXPECT_EQ(config_of(plan, "processors"), "all updates on the main one");
+  for (const OpPlacement& op : plan.ops) EXPECT_EQ(op.processor, kMainProcessor);
+}
+
+TEST(JointOnProcessors, FitsWhereNothingFitsOnTheMainOne) {
+  const OffloadProblem problem(offload_network(Precision::kBF16Masters, Optimizer::kAdam, 4));
+  const Bytes least =
+      smallest_feasible_bytes(
+          "zero-offload",
+          {.graph = problem.graph, .profile = problem.profile, .machine = problem.machine, .budgets = {kGiB, kGiB}})
+          .value();
+  EXPECT_TRUE(problem.plan(least, kFree).ok());
+}
+
+// A core beside the main one, which finds everything where that does.
+TEST(JointOnProcessors, GivesUpdatesToAProcessorWithTheSameMemory) {
+  OffloadProblem problem = with_long_updates();
+  problem.machine = make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
+  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"helper", 1, {}}}, problem.machine).ok());
+  const Plan plan = problem.plan(kGiB, kFree).value();
+  EXPECT_THAT(config_of(plan, "processors"), HasSubstr("updates on helper"));
+}
+
+}  // namespace
+}  // namespace sluice
