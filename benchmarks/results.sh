@@ -333,7 +333,7 @@ because a process for each planner holds all of the model in this machine's 24 G
     joint_*) joint_model "$1" "${1#joint_}" --fast 20% --starts 2 ;;
     zero_offload_gpt2) keep "$1" "$sluice" compare gpt2_small --batch 8 --sequence 64 --classes 256 --width 512 --depth 6 --optimizer adamw \
       --precision bf16-masters --slow pcie3 --processors device:1,host:1:pcie3 --fast 30% --smallest-feasible --steps 8 \
-      --planners zero-offload,zero-offload:checkpoints=1,l2l,swapadvisor,joint --spill-dir "$spill" --json "$out/$1.json" ;;
+      --planners zero-offload,zero-offload:checkpoints=1,l2l,swapadvisor,joint,joint:additions=processors --spill-dir "$spill" --json "$out/$1.json" ;;
     zero_offload_delayed) keep "$1" benchmarks/delayed_updates.py --json "$out/$1.json" ;;
     zero_offload_states_on_file) keep "$1" benchmarks/states_on_file.py --spill-dir "$spill" --json "$out/$1.json" ;;
     host_step) keep "$1" build/release/benchmarks/host_step/host_step --json "$out/$1.json" ;;
