@@ -125,7 +125,8 @@ class OffloadedStep {
       old = builder_.add_residency(id, kFastTier, {made, persistent(id) ? std::max(carried, back) : carried});
     const OpIndex gone =
         capacity_ ? std::min(behind, updated + 2) : behind;  // where room is short, as soon as it may be
-    const OpIndex there_until = !comes_back ? updated + 1 : persistent(id) && !capacity_ ? end : gone;
+    // Else the next update would wait for its room until the device has some for what leaves, behind the passes.
+    const OpIndex there_until = !comes_back ? updated + 1 : capacity_ ? gone : graph_.op_count();
     const ResidencyIndex there = builder_.add_residency(id, host_.tier.id, {there_from, there_until});
     if (was_here && first.reads) builder_.add_migration(id, old, there, last, carried, Cause::kForOtherProcessor);
     if (!comes_back) return {};
