@@ -65,8 +65,7 @@ TEST(LossScale, IsHalvedUntilNothingOverflows) {
   }
 }
 
-// Powers of two round nothing but denormals, so a run without overflows has nearly the parameters of any other scale. By SGD:
-// Adam would not see a factor of all gradients.
+// Powers of two round nothing but denormals, so a run without overflows has nearly the parameters of any other scale.
 // By SGD: Adam would not see a factor of all gradients.
 TEST(LossScale, LeavesTheTrainingAsItIs) {
   const auto from = [](float scale) { return fp16_network({.optimizer = Optimizer::kSgd, .loss_scale = scale}); };

@@ -1,7 +1,7 @@
 // fp16 (IEEE binary16): 5 bits of exponent and 10 of mantissa; up to 65504, down to 6e-8.
 //
 // Widening is exact. Rounding goes to the nearest, ties to even, as F16C's vcvtps2ph does: values from 65520 become
-// infinite, NaN stays NaN (quiet), and denormals are kept. Written without branches, so that loops over it become vectors.
+// infinite, NaN stays NaN (quiet), and denormals are kept. Without branches, so that loops over it become vectors.
 #pragma once
 
 #include <bit>

@@ -293,10 +293,12 @@ Result<TimedPlan> plan_any_kernels(const PlanRequest& request) {
   return choices.empty() ? own : clearly_faster(std::move(own), plan_with_kernels(request, choices));
 }
 
-// Updates wherever the machine can run them, if asked.
+// Updates wherever the machine can run them, if asked, and if nobody has chosen processors already.
 Result<TimedPlan> plan_any_processors(const PlanRequest& request) {
   Result<TimedPlan> own = plan_any_kernels(request);
-  if (!request.additions.has(JointAddition::kProcessors) || request.stopped()) return own;
+  const bool chosen =
+      std::ranges::any_of(request.graph.ops(), [](const Op& op) { return op.processor != kMainProcessor; });
+  if (!request.additions.has(JointAddition::kProcessors) || chosen || request.stopped()) return own;
   PlanRequest asked = request;
   asked.additions.remove(static_cast<std::size_t>(JointAddition::kProcessors));
   return fastest_on_processors(asked, std::move(own), plan_any_kernels);

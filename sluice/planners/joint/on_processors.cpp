@@ -9,6 +9,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
+#include "sluice/planners/interruption.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 
 namespace sluice {
@@ -20,12 +21,15 @@ constexpr std::array kCheckpoints{0, 7};
 
 struct PlanOnProcessors {
   TimedPlan timed;
-  std::string by;  // "zero-offload:checkpoints=0:share=50", "updates on helper"
+  std::string by;  // "zero-offload:checkpoints=0:share=50", "updates on second"
 };
 
 std::vector<OpChoice> updates_on(ProcessorId processor, const Graph& graph) {
   std::vector<OpChoice> choices;
-  for (const Op& op : graph.ops()) choices.push_back({0, op.phase == Phase::kUpdate ? processor : op.processor});
+  for (const Op& op : graph.ops()) {
+    const bool has_kernel = std::ranges::find(op.no_kernel_on, processor) == op.no_kernel_on.end();
+    choices.push_back({0, op.phase == Phase::kUpdate && has_kernel ? processor : op.processor});
+  }
   return choices;
 }
 
@@ -87,12 +91,15 @@ Result<TimedPlan> fastest_on_processors(const PlanRequest& request, Result<Timed
   std::vector<PlanOnProcessors> others = plans_on_processors(request, plan);
   const auto fastest =
       std::ranges::min_element(others, {}, [](const PlanOnProcessors& each) { return each.timed.seconds; });
-  if (fastest == others.end() || (own.ok() && own->seconds <= fastest->timed.seconds)) {
-    if (own.ok()) own->plan.planner_config.emplace_back("processors", "all updates on the main one");
-    return own;
-  }
-  fastest->timed.plan.planner_config.emplace_back("processors", describe(request, *fastest, own));
-  return std::move(fastest->timed);
+  const bool none = fastest == others.end();
+  if (none && !own.ok())
+    return request.stopped() ? interrupted_before_a_plan("joint", request.graph.name) : own.error();
+  const bool worth = !none && (!own.ok() || fastest->timed.seconds <= kWorthMoreTraffic * own->seconds);
+  const std::string taken = worth ? describe(request, *fastest, own) : "all updates on the main one";
+  TimedPlan best = worth ? std::move(fastest->timed) : std::move(own).value();
+  best.plan.planner_config.emplace_back("processors", taken);
+  if (request.stopped()) note_interruption(best.plan, "the best of who may update until then");
+  return best;
 }
 
 }  // namespace sluice

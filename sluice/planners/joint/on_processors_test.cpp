@@ -49,7 +49,7 @@ TEST(JointOnProcessors, KeepsAllOnTheMainOneWhereAHostIsSlow) {
   for (const OpPlacement& op : plan.ops) EXPECT_EQ(op.processor, kMainProcessor);
 }
 
-TEST(JointOnProcessors, FitsWhereNothingFitsOnTheMainOne) {
+TEST(JointOnProcessors, FitsWhereZeroOffloadDoes) {
   const OffloadProblem problem(offload_network(Precision::kBF16Masters, Optimizer::kAdam, 4));
   const Bytes least =
       smallest_feasible_bytes(
@@ -59,13 +59,37 @@ TEST(JointOnProcessors, FitsWhereNothingFitsOnTheMainOne) {
   EXPECT_TRUE(problem.plan(least, kFree).ok());
 }
 
+// What another backend's kernels cannot read stays where it is.
+TEST(JointOnProcessors, LeavesTheMainOneWhatOthersHaveNoKernelsFor) {
+  OffloadProblem problem = with_long_updates();
+  problem.machine = make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
+  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"second", 1, {}}}, problem.machine).ok());
+  OpIndex without = -1;
+  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    if (is_update(problem.graph.op(op).kind)) without = op;
+  }
+  problem.graph.op(without).no_kernel_on = {1};
+  const Plan plan = problem.plan(kGiB, kFree).value();
+  EXPECT_THAT(config_of(plan, "processors"), HasSubstr("12 of 13 updates on others, by updates on second"));
+}
+
+TEST(JointOnProcessors, LeavesProcessorsThatSomebodyHasChosen) {
+  OffloadProblem problem = with_long_updates();
+  problem.machine = make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
+  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"second", 1, {}}}, problem.machine).ok());
+  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    if (problem.graph.op(op).phase == Phase::kForward) problem.graph.op(op).processor = 1;
+  }
+  EXPECT_EQ(config_of(problem.plan(kGiB, kFree).value(), "processors"), "");
+}
+
 // A core beside the main one, which finds everything where that does.
 TEST(JointOnProcessors, GivesUpdatesToAProcessorWithTheSameMemory) {
   OffloadProblem problem = with_long_updates();
   problem.machine = make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
-  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"helper", 1, {}}}, problem.machine).ok());
+  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"second", 1, {}}}, problem.machine).ok());
   const Plan plan = problem.plan(kGiB, kFree).value();
-  EXPECT_THAT(config_of(plan, "processors"), HasSubstr("updates on helper"));
+  EXPECT_THAT(config_of(plan, "processors"), HasSubstr("updates on second"));
 }
 
 }  // namespace

@@ -128,6 +128,17 @@ bool touches(const Op& op, const std::vector<bool>& tensors) {
   return std::ranges::any_of(op.inputs, marked) || std::ranges::any_of(op.outputs, marked);
 }
 
+// Of an op whose operands lie as another backend's kernels want them.
+Status check_kernels(const Graph& graph, const Machine& machine, const std::vector<OpChoice>& choices) {
+  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    const ProcessorId chosen = choices[as_index(op)].processor;
+    if (std::ranges::find(graph.op(op).no_kernel_on, chosen) == graph.op(op).no_kernel_on.end()) continue;
+    return Error{ErrorCode::kUnsupported, fmt::format("zero-offload: processor '{}' has no kernel for {}",
+                                                      machine.processors[as_index(chosen)].name, graph.op(op).name)};
+  }
+  return {};
+}
+
 // What all updates read would have to be on both sides at once.
 Status check_share(const Graph& graph, double share) {
   const bool together = std::ranges::any_of(
@@ -206,6 +217,7 @@ Result<Plan> plan_zero_offload(const PlanRequest& request) {
                                                         : Result<std::vector<OpIndex>>(own_order(graph.op_count())));
   asked.schedule = updates_may_run_last(graph) ? updates_last(graph, std::move(order)) : std::move(order);
   asked.choices = choices_with(graph, host.processor, network_of(request.machine), share);
+  SLUICE_RETURN_IF_ERROR(check_kernels(graph, request.machine, asked.choices));
   const RescheduledRequest step(asked);
   SLUICE_ASSIGN(Plan plan, plan_offloaded_step(step.request(), host));
   describe_costs(step.request().graph, host, plan);

@@ -159,6 +159,24 @@ TEST(ZeroOffload, LeavesTheDeviceTheFirstLayers) {
   }
 }
 
+TEST(ZeroOffload, NamesAnOpThatTheHostHasNoKernelFor) {
+  OffloadProblem problem(Precision::kBF16Masters);
+  const auto update = std::ranges::find_if(problem.graph.ops(), [](const Op& op) { return is_update(op.kind); });
+  problem.graph.op(static_cast<OpIndex>(update - problem.graph.ops().begin())).no_kernel_on = {1};
+  const Result<Plan> refused = problem.plan(kGiB);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("'host' has no kernel for " + update->name));
+}
+
+// Each takes the room that a gradient has left. Parts of 2 KiB take 4 here, so 16 bytes a parameter are the least, and
+// rooms of their own would make it 20.
+TEST(ZeroOffload, NeedsNoMoreOfTheHostForPartsThatWaitForTheDevice) {
+  const OffloadProblem problem(
+      offload_network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .ranks = 4}, 4));
+  const Plan plan = problem.plan(kGiB).value();
+  EXPECT_LE(std::stod(config_of(plan, "host_bytes_per_parameter")), 17.5);
+}
+
 TEST(ZeroOffload, SharesNoUpdatesThatReadOneFactor) {
   const OffloadProblem problem(
       offload_network(Precision::kBF16Masters, OptimizerOptions{.optimizer = Optimizer::kAdam, .clip_norm = 1}));
