@@ -91,8 +91,9 @@ TEST_F(JsonOutputTest, PlanningCutShortIsSaid) {
   }
 }
 
+// In hardly more than home can do with: in 70 % a policy of the first draw fitted once, by op times of a busy machine.
 TEST_F(JsonOutputTest, PlanningCutShortBeforeAPlanIsAnError) {
-  const CommandResult result = run_sluice(small({"plan", "resnet20", "--fast", "70%", "--planner", "home",
+  const CommandResult result = run_sluice(small({"plan", "resnet20", "--fast", "63%", "--planner", "home",
                                                  "--planning-time", "1e-9", "--spill-dir", folder_.path().string()}));
   EXPECT_EQ(result.exit_code, 130);
   EXPECT_THAT(result.errors, HasSubstr("home was interrupted before it had a plan for resnet20"));
