@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
+#include "sluice/exec/backends/onednn/loops/convert.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
-#include "sluice/exec/backends/onednn/loops/vector_code.hpp"
 #include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
@@ -79,13 +78,15 @@ class StandInKernel : public Kernel {
       void* const place = place_of(copy, operands);
       seen[copy.operand] = place;
       const bool is_read = copy.operand < first_output_;
-      if (is_read) widen_fp16(operands[copy.operand], copy.elements, static_cast<float*>(place));
+      if (is_read)
+        convert(static_cast<const Float16*>(operands[copy.operand]), copy.elements, static_cast<float*>(place));
     }
     if (made_->workspace_bytes == 0) seen.resize(inputs.size() + outputs.size());
     SLUICE_RETURN_IF_ERROR(made_->run(seen, context));
     for (const Copy& copy : copies_) {
       if (copy.operand < first_output_) continue;
-      round_to_fp16(static_cast<const float*>(seen[copy.operand]), copy.elements, operands[copy.operand]);
+      convert(static_cast<const float*>(seen[copy.operand]), copy.elements,
+              static_cast<Float16*>(operands[copy.operand]));
     }
     return {};
   }
@@ -122,36 +123,6 @@ class StandInKernel : public Kernel {
 };
 
 }  // namespace
-
-void widen_fp16(const void* stored, std::int64_t count, float* values) {
-  const auto* const from = static_cast<const Float16*>(stored);
-  for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t whole = begin + (end - begin) / kLanes * kLanes;
-    vectorised([&](auto) SLUICE_INLINE {
-      for (std::int64_t i = begin; i < whole; i += kLanes) {
-        Vector value;
-        load(from + i, value);
-        store(value, values + i);
-      }
-    });
-    for (std::int64_t i = whole; i < end; ++i) values[i] = to_float(from[i]);
-  });
-}
-
-void round_to_fp16(const float* values, std::int64_t count, void* stored) {
-  auto* const to = static_cast<Float16*>(stored);
-  for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t whole = begin + (end - begin) / kLanes * kLanes;
-    vectorised([&](auto) SLUICE_INLINE {
-      for (std::int64_t i = begin; i < whole; i += kLanes) {
-        Vector value;
-        load(values + i, value);
-        store(value, to + i);
-      }
-    });
-    for (std::int64_t i = whole; i < end; ++i) to[i] = to_fp16(values[i]);
-  });
-}
 
 bool wants_fp16_kernel(const KernelRequest& request) {
   const auto has_fp16 = [](const std::vector<OperandRequest>& operands) {

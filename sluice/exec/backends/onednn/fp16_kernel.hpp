@@ -22,7 +22,4 @@ KernelPtr make_fp16_kernel(const KernelRequest& request, const dnnl::engine& eng
 // Between layouts of which one or both are fp16.
 KernelPtr make_fp16_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine);
 
-void widen_fp16(const void* stored, std::int64_t count, float* values);
-void round_to_fp16(const float* values, std::int64_t count, void* stored);
-
 }  // namespace sluice

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sluice/exec/backends/onednn/fp16_kernel.hpp"
+#include "sluice/exec/backends/onednn/loops/convert.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/lowering.hpp"
 #include "sluice/exec/wait_policy.hpp"
@@ -38,7 +38,7 @@ class OnednnGraph : public CompiledGraph {
     const Layout& layout = stored_layout(tensor);
     if (!is_fp16(tensor)) return reorder(tensor, layout, const_cast<void*>(stored), plain_form(tensor), plain.data());
     std::vector<float> widened(static_cast<std::size_t>(stored_elements(layout)));
-    widen_fp16(stored, std::ssize(widened), widened.data());
+    convert(static_cast<const Float16*>(stored), std::ssize(widened), widened.data());
     reorder(tensor, with_type(layout, DType::kF32), widened.data(), plain_form(tensor), plain.data());
   }
 
@@ -48,7 +48,7 @@ class OnednnGraph : public CompiledGraph {
     if (!is_fp16(tensor)) return reorder(tensor, plain_form(tensor), values, layout, stored);
     std::vector<float> widened(static_cast<std::size_t>(stored_elements(layout)));
     reorder(tensor, plain_form(tensor), values, with_type(layout, DType::kF32), widened.data());
-    round_to_fp16(widened.data(), std::ssize(widened), stored);
+    convert(widened.data(), std::ssize(widened), static_cast<Float16*>(stored));
   }
 
  private:

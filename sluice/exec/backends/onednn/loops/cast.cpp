@@ -1,26 +1,14 @@
 // Casts between fp32 and bf16 or fp16. A cast keeps the layout: what it reads lies as its result.
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
+#include "sluice/exec/backends/onednn/loops/convert.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 
 namespace sluice {
 namespace {
 
 template <typename From, typename To>
-SLUICE_FORCE_INLINE void convert(const From* x, std::int64_t count, To* y) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) store(y, i, load(x, i));
-}
-SLUICE_VECTOR_CLONES void convert_block(const float* x, std::int64_t count, BFloat16* y) { convert(x, count, y); }
-SLUICE_VECTOR_CLONES void convert_block(const BFloat16* x, std::int64_t count, float* y) { convert(x, count, y); }
-SLUICE_VECTOR_CLONES void convert_block(const float* x, std::int64_t count, Float16* y) { convert(x, count, y); }
-SLUICE_VECTOR_CLONES void convert_block(const Float16* x, std::int64_t count, float* y) { convert(x, count, y); }
-
-template <typename From, typename To>
 LoopKernel::Body cast_body(std::int64_t count) {
   return [count](Operands operands, const StepContext& /*context*/) {
-    for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
-      convert_block(operand<const From>(operands, 0) + begin, end - begin, operand<To>(operands, 1) + begin);
-    });
+    convert(operand<const From>(operands, 0), count, operand<To>(operands, 1));
     return Status{};
   };
 }
