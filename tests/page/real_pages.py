@@ -1,0 +1,2 @@
+def define(names, base, settings):
+    pass
