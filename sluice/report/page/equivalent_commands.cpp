@@ -20,7 +20,7 @@ std::string quoted(const std::string& word) {
 
 std::string joined(std::span<const std::string> words) {
   std::string text = "sluice";
-  for (const std::string& word : words) text += " " + quoted(word);
+  for (const std::string& word : words) text.append(" ").append(quoted(word));
   return text;
 }
 

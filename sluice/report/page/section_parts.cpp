@@ -28,7 +28,7 @@ std::string entry(std::string_view list, std::size_t index) { return fmt::format
 
 std::string note_of_emulation(const ShownNumbers& numbers) {
   const std::string note = numbers.text("/emulated");
-  return note.empty() ? "" : " (" + note + ")";
+  return note.empty() ? note : fmt::format(" ({})", note);
 }
 
 }  // namespace sluice
