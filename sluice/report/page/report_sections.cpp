@@ -166,11 +166,12 @@ std::string more_memory_section(const ShownNumbers& numbers) {
   if (!numbers.has(more)) return "";
   std::string html;
   if (numbers.has(more + "/saves_ms")) {
-    html = fmt::format(
-        "With {} more fast memory ({} instead of {}) the step is predicted to take {} instead of {}: it saves {}.",
-        numbers.bytes(more + "/more_bytes"), numbers.bytes(more + "/to_bytes"), numbers.bytes(more + "/from_bytes"),
-        numbers.milliseconds(more + "/predicted_ms"), numbers.milliseconds(more + "/now_ms"),
-        numbers.milliseconds(more + "/saves_ms"));
+    const bool all = numbers.at(more + "/to_bytes") == numbers.at("/plan/fast_only_bytes");
+    html = fmt::format("With {} more fast memory{} the step is predicted to take {} instead of {}: it saves {}.",
+                       numbers.bytes(more + "/more_bytes"),
+                       all ? fmt::format(" everything, {}, is in it, and", numbers.bytes(more + "/to_bytes")) : "",
+                       numbers.milliseconds(more + "/predicted_ms"), numbers.milliseconds(more + "/now_ms"),
+                       numbers.milliseconds(more + "/saves_ms"));
   } else {
     html = numbers.text(more + "/infeasible");
   }
