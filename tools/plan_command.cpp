@@ -11,6 +11,7 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/convergence.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/sim/noise.hpp"
 #include "sluice/train/policy_run.hpp"

@@ -12,6 +12,7 @@
 #include "sluice/report/breakdown_text.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
@@ -100,10 +101,7 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
     nlohmann::json document =
         plan_summary_json(graph, prepared.machine, plan,
                           predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile));
-    document["predicted_ms"] = timeline.step_seconds * 1e3;
-    document["stall_ms"] = timeline.stall_seconds * 1e3;
-    document["locality"] = locality_json(locality);
-    document["parts_ms"] = parts ? breakdown_json(*parts) : nlohmann::json();
+    document.update(prediction_json(prediction));
     if (policy) document["policy"] = policy_timeline_json(*policy);
     if (dtr) document["policy"] = dtr_step_json(*dtr);
     SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));

@@ -14,6 +14,7 @@
 #include "sluice/report/replans.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/step/overlap.hpp"
+#include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/report/trial_record.hpp"
 #include "sluice/sim/locality.hpp"

@@ -5,6 +5,7 @@
 #include "sluice/exec/measure/profiler.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/progress.hpp"
 #include "sluice/train/variant_training.hpp"

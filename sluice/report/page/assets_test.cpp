@@ -6,8 +6,8 @@
 namespace sluice {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(PageAssets, ScriptsAreThereOrTheReasonIs) {
   EXPECT_NE(page_scripts().empty(), why_no_charts().empty());
