@@ -1,5 +1,6 @@
 """Headless Chromium for the tests of the page: opening, emulating, reading what was drawn and what it cost."""
 import base64
+import hashlib
 import statistics
 import time
 
@@ -91,7 +92,9 @@ class Browser:
         return self.run(PIXELS, chart)
 
     def picture(self, chart):
-        return self.run("return document.querySelector(`#${arguments[0]} .plot canvas`).toDataURL()", chart)
+        """A fingerprint of what a chart shows: the same for the same pixels."""
+        image = self.run("return document.querySelector(`#${arguments[0]} .plot canvas`).toDataURL()", chart)
+        return hashlib.sha256(image.encode()).hexdigest()
 
     def data(self, chart, name):
         return self.run("return document.getElementById(arguments[0]).dataset[arguments[1]]", chart, name)

@@ -29,6 +29,7 @@ async function start() {
   connectRows();
   onThemeChange(drawAll);
   connectPrinting();
+  addEventListener("scroll", hideTip, { passive: true });
   document.documentElement.dataset.charts = "drawn";
 }
 

@@ -46,9 +46,9 @@ function memoryPlot(frame, width, memory, layers, looks, tier) {
       fill: (plot) => fillOf(plot.ctx, looks[i]),
     }))],
     hooks: { draw: [(plot) => {
-      drawTensorsInMemory(plot, memory, layers, tier);
       drawBudget(plot, memory, top);
       drawPeak(plot, memory, top);
+      drawTensorsInMemory(plot, memory, layers, tier);
     }] },
   });
 }
@@ -57,7 +57,7 @@ function drawBudget(plot, memory, top) {
   if (!memory.budget_bytes) return;
   const name = `budget ${bytesText(memory.budget_bytes)}`;
   if (memory.budget_bytes <= top) namedLevel(plot, memory.budget_bytes, name);
-  else plate(plot, `${name}, above the chart ↑`, plot.bbox.left + px(8), plot.bbox.top + px(10));
+  else plate(plot, `${name}, above the chart ↑`, plot.bbox.left + px(8), plot.bbox.top + px(16));
 }
 
 // The peak's name stands beside it, or below the budget's line where it would cover that one's name.
@@ -78,7 +78,7 @@ function drawPeak(plot, memory, top) {
   ctx.stroke();
   ctx.restore();
   const leftHalf = x < plot.bbox.left + plot.bbox.width / 2;
-  const budget = memory.budget_bytes <= top ? plot.valToPos(memory.budget_bytes, "y", true) : plot.bbox.top + px(10);
+  const budget = memory.budget_bytes <= top ? plot.valToPos(memory.budget_bytes, "y", true) : plot.bbox.top + px(16);
   const beside = Math.abs(y - budget) < px(17) ? budget + px(18) : y;
   plate(plot, `peak ${bytesText(bytes)}`, leftHalf ? x + px(14) : x - px(14), beside, leftHalf ? "left" : "right");
 }

@@ -25,13 +25,13 @@ function drawTensorsInMemory(plot, memory, layers, tier) {
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   ctx.fillStyle = theme.text;
-  for (const { from, to } of stays) {
-    const left = plot.valToPos(from, "x", true);
-    ctx.fillRect(left, bbox.top, Math.max(px(2), plot.valToPos(to, "x", true) - left), px(5));
-  }
   for (const role of new Set(stays.map((stay) => stay.role))) {
     const order = memory.roles.indexOf(role);
     if (order >= 0) drawInLayer(plot, layers, order, bytesByInterval(stays.filter((stay) => stay.role === role), layers.ms));
+  }
+  for (const { from, to } of stays) {
+    const left = plot.valToPos(from, "x", true);
+    ctx.fillRect(left, bbox.top, Math.max(px(2), plot.valToPos(to, "x", true) - left), px(5));
   }
   ctx.restore();
 }
@@ -42,8 +42,8 @@ function drawInLayer(plot, layers, order, bytes) {
   for (let i = first; i + 1 < layers.ms.length && layers.ms[i] < range.to; ++i) {
     if (!bytes[i]) continue;
     const base = order ? layers.stacked[order - 1][i] : 0;
-    const left = plot.valToPos(layers.ms[i], "x", true);
-    const right = plot.valToPos(layers.ms[i + 1], "x", true);
+    const left = Math.round(plot.valToPos(layers.ms[i], "x", true));
+    const right = Math.round(plot.valToPos(layers.ms[i + 1], "x", true));
     const bottom = plot.valToPos(base, "y", true);
     const tall = Math.max(px(2), bottom - plot.valToPos(base + bytes[i], "y", true));
     ctx.fillRect(left, bottom - tall, Math.max(1, right - left), tall);
