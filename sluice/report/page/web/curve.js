@@ -18,9 +18,10 @@ function polygon(path, x, y, radius, corners, turned = 0) {
   path.closePath();
 }
 
-// The points of a model as aligned columns by budget, one for each planner, and the bound's.
+// The points of a model as aligned columns by budget, one for each planner, and the bound's. What keeps all in fast memory
+// whatever the budget is a line of its own.
 function curveOf(model) {
-  const planners = [...new Set(model.points.map((point) => point.planner))];
+  const planners = [...new Set(model.points.map((point) => point.planner))].filter((planner) => planner !== "fast-only");
   const budgets = [...new Set(model.points.map((point) => point.budget_bytes))].sort((a, b) => a - b);
   const at = new Map(model.points.map((point) => [`${point.planner} ${point.budget_bytes}`, point]));
   const pointsOf = (planner) => budgets.map((budget) => at.get(`${planner} ${budget}`));

@@ -42,7 +42,7 @@ function memoryPlot(frame, width, memory, layers, looks, tier) {
     scales: { x: timeScale(), y: { range: () => [0, top] } },
     axes: [timeAxis(), bytesAxis()],
     series: [{}, ...upperFirst.map((i) => ({
-      paths: uPlot.paths.stepped({ align: 1 }), points: { show: false }, width: theme.scale * 0.75, stroke: i === layers.stacked.length - 1 ? theme.text : theme.page,
+      paths: uPlot.paths.stepped({ align: 1 }), points: { show: false }, width: theme.scale * 0.75, stroke: i === layers.stacked.length - 1 ? theme.text : null,
       fill: (plot) => fillOf(plot.ctx, looks[i]),
     }))],
     hooks: { draw: [(plot) => {
@@ -56,7 +56,8 @@ function memoryPlot(frame, width, memory, layers, looks, tier) {
 function drawBudget(plot, memory, top) {
   if (!memory.budget_bytes) return;
   const name = `budget ${bytesText(memory.budget_bytes)}`;
-  if (memory.budget_bytes <= top) namedLevel(plot, memory.budget_bytes, name);
+  const right = memory.peak.ms < range.from + 0.45 * (range.to - range.from);  // the peak's name is at the left
+  if (memory.budget_bytes <= top) namedLevel(plot, memory.budget_bytes, name, { right });
   else plate(plot, `${name}, above the chart ↑`, plot.bbox.left + px(8), plot.bbox.top + px(16));
 }
 

@@ -49,7 +49,7 @@ function makePlot(frame, { width, height, data, synced = false, padding = [8, 10
 
 // A dashed line across the plot, upright or level, with a seam of the page's colour, so that it is seen over bars, and its
 // name on a plate.
-function namedLevel(plot, value, name, { dash = [6, 4], colour = theme.text, upright = false, at = 0 } = {}) {
+function namedLevel(plot, value, name, { dash = [6, 4], colour = theme.text, upright = false, right = false, at = 0 } = {}) {
   const { ctx, bbox } = plot;
   const where = Math.round(plot.valToPos(value, upright ? "x" : "y", true)) + 0.5;
   const stroke = (style, width, pattern) => {
@@ -65,7 +65,9 @@ function namedLevel(plot, value, name, { dash = [6, 4], colour = theme.text, upr
   stroke(theme.page, 4, []);
   stroke(colour, 1.5, dash);
   ctx.restore();
-  if (name) plate(plot, name, upright ? where : bbox.left + px(8), upright ? bbox.top + px(8) + at : where + at, upright ? "center" : "left");
+  if (!name) return;
+  if (upright) plate(plot, name, where, bbox.top + px(8) + at, "center");
+  else plate(plot, name, right ? bbox.left + bbox.width - px(8) : bbox.left + px(8), where + at, right ? "right" : "left");
 }
 
 // Text on a plate of the page's colour, kept within the plot: legible over anything.
