@@ -40,8 +40,9 @@ class ReportTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     made_ = std::make_unique<TemporaryFolder>();
-    document_ = written_in(*made_, "report", {"--fast", "60%", "--planner", "sentinel", "--planners", "on-demand", "--curve",
-                                              "60%,100%", "-o", made_->file("report.html")});
+    document_ = written_in(*made_, "report",
+                           {"--fast", "60%", "--planner", "sentinel", "--planners", "on-demand", "--curve", "60%,100%",
+                            "-o", made_->file("report.html")});
     page_ = read_text(made_->file("report.html"));
   }
   static void TearDownTestSuite() { made_.reset(); }
@@ -66,7 +67,8 @@ TEST_F(ReportTest, ItsPartsAreWhatOtherCommandsWrite) {
   expect_same(document_["plan"], plan, {"run", "under_noise", "planning_ms", "convergence", "budgets"});
   EXPECT_EQ(document_["plan"]["budgets"][0], plan["budgets"][0]) << "of the disk it is what is free at the moment";
   const json step = written_in(*made_, "simulate", {"--fast", "60%", "--planner", "sentinel"});
-  for (const char* key : {"predicted_ms", "stall_ms", "locality", "parts_ms"}) EXPECT_EQ(document_["step"][key], step[key]);
+  for (const char* key : {"predicted_ms", "stall_ms", "locality", "parts_ms"})
+    EXPECT_EQ(document_["step"][key], step[key]);
   const json swept =
       written_in(*made_, "sweep", {"resnet20:2", "--fast", "60%,100%", "--planners", "on-demand,sentinel"});
   const json& points = document_["sweep"]["models"][0]["points"];
@@ -90,9 +92,9 @@ TEST_F(ReportTest, DocumentsItsFields) {
 }
 
 TEST_F(ReportTest, RunsPlannersWhereAsked) {
-  const json document =
-      written_in(folder_, "report", {"--fast", "60%", "--planner", "sentinel", "--planners", "on-demand", "--curve", "100%",
-                            "--run", "--steps", "3", "-o", folder_.file("r.html")});
+  const json document = written_in(folder_, "report",
+                                   {"--fast", "60%", "--planner", "sentinel", "--planners", "on-demand", "--curve",
+                                    "100%", "--run", "--steps", "3", "-o", folder_.file("r.html")});
   EXPECT_EQ(document["comparison"]["executed"], true);
   for (const json& row : document["comparison"]["results"]) {
     EXPECT_GT(row["step_ms"]["q3"], 0) << row["planner"];
@@ -117,9 +119,8 @@ TEST_F(ReportTest, RefusesWhatMakesNoSense) {
 
 // What was finished is in the page, which says what is missing.
 TEST_F(ReportTest, AnInterruptedReportIsWhole) {
-  report();  // so that nothing need be measured below
   const std::string page = folder_.file("cut.html");
-  const pid_t process = start_sluice(command("report", {"--fast", "60%", "--planner", "joint", "-o", page}),
+  const pid_t process = start_sluice(command_in(*made_, "report", {"--fast", "60%", "--planner", "joint", "-o", page}),
                                      folder_.file("output"), folder_.file("errors"));
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   kill(process, SIGINT);
