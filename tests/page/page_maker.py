@@ -29,7 +29,7 @@ def largest_table(document):
     rows = "".join(f'<tr data-tensor="{i}"><td>{html.escape(document["tensors"][i]["name"])}</td><td>{document["tensors"][i]["role"]}</td>'
                    f'<td class="number">{document["tensors"][i]["bytes"]}</td><td>{html.escape(document["tensors"][i]["story"])}</td></tr>'
                    for i in document["largest"])
-    return ('<div class="table"><table><thead><tr><th>tensor</th><th>role</th><th class="number">bytes</th><th>what happened</th></tr></thead>'
+    return ('<div class="scroll" tabindex="0"><table><thead><tr><th>tensor</th><th>role</th><th class="number">bytes</th><th>what happened</th></tr></thead>'
             f"<tbody>{rows}</tbody></table></div>")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the report page in headless Chromium.
 
-    page_test.py --assets BUILD/page/assets.cpp --work FOLDER [--command sluice] [unittest's arguments]
+    page_test.py --assets BUILD/page/assets.cpp --work FOLDER [--command sluice] [--pages FILE...] [-- unittest's arguments]
 
 Pages are made around documents of a seeded generator (fixture.py), one of them with 5,000 timeline bars, and by
 `sluice report` itself. Exit status 77, with the reason, where Chromium, its driver or Selenium is missing, or where the
@@ -117,6 +117,7 @@ def main():
     parser.add_argument("--assets", required=True, help="the assets' source that the build has written")
     parser.add_argument("--work", required=True, help="folder for pages")
     parser.add_argument("--command", default="", help="the sluice command; without it there are no tests of its own pages")
+    parser.add_argument("--pages", nargs="*", default=[], help="pages that are tested like these: reports of large models")
     arguments, others = parser.parse_known_args(namespace=SETTINGS)
     arguments.driver = shutil.which("chromedriver")
     if not arguments.driver or not (shutil.which("chromium") or shutil.which("google-chrome")):
@@ -125,7 +126,7 @@ def main():
         skip("this build has no charts")
     os.makedirs(arguments.work, exist_ok=True)
     real_pages.define(globals(), InBrowser, arguments)
-    unittest.main(argv=[sys.argv[0], *others])
+    unittest.main(argv=[sys.argv[0], *(other for other in others if other != "--")])
 
 
 if __name__ == "__main__":

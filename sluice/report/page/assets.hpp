@@ -6,9 +6,13 @@
 
 namespace sluice {
 
-std::string_view page_style();  // for a <style> element; holds no "</style"
-std::string_view
-page_scripts();  // for one <script> element at the end of the body; empty where the build had no library
-std::string_view why_no_charts();  // empty, or what was missing when the program was built: a sentence without its dot
+// For a <style> element; holds no "</style".
+std::string_view page_style();
+
+// For one <script> element at the end of the body; holds no "</script". Empty where the build had no library.
+std::string_view page_scripts();
+
+// Empty, or what was missing when the program was built: a sentence without its dot.
+std::string_view why_no_charts();
 
 }  // namespace sluice

@@ -107,9 +107,7 @@ std::string timeline_section(const ShownNumbers& numbers) {
       table.empty() ? caption("No op waits for anything.") : folded_table("The longest waits", table);
   return page_section(
       "timeline", "Timeline",
-      caption("The predicted step: a lane for each processor and each direction in which anything is moved. "
-              "Wheel, + and − zoom; dragging and arrow keys pan; the pointer, or arrow keys with shift, tell "
-              "what a bar is.") +
+      caption("The predicted step: a lane for each processor and each direction in which anything is moved.") +
           chart_place("timeline", "Ops and transfers of the step, a lane for each processor and link") + waits);
 }
 

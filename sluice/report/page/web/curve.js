@@ -60,7 +60,7 @@ function curvePlot(frame, width, curve) {
     width, height: width < 480 ? 280 : 340, data: [curve.budgets, ...ms, curve.bound], padding: [8, 18, 0, 0],
     scales: { x: { time: false, range: () => [0, end] }, y: { range: () => [0, top] } },
     axes: [axisOptions({
-      label: "fast memory, share of what the step takes", size: 44 * theme.scale, space: 60 * theme.scale,
+      label: "fast memory, share of what the step takes", size: 44 * theme.scale,
       splits: () => (width < 480 ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.2, 0.4, 0.6, 0.8, 1]).map((share) => share * whole),
       values: (plot, splits) => splits.map((bytes) => `${Math.round((100 * bytes) / whole)} %\n${bytesText(bytes)}`),
     }), axisOptions({ label: "step, ms", size: 52 * theme.scale })],
@@ -123,7 +123,7 @@ function curveLegend(frame, curve) {
   const entries = curve.planners.map((planner, i) => ({
     sample: lineSample(plannerColour(i), DASHES[i % DASHES.length], (context, x, y) => drawMark(context, i, x, y, false)), text: words(planner),
   }));
-  if (curve.bound.some((ms) => ms !== null)) entries.push({ sample: lineSample(theme.text, [6, 4]), text: "bound: no plan is faster" });
+  if (curve.bound.some((ms) => ms !== null)) entries.push({ sample: lineSample(theme.text, [6, 4]), text: "bound: in this memory no plan is faster" });
   if (curve.model.points.some((point) => point.knee)) entries.push({ sample: sampleOf((context, width, height) => {
     context.strokeStyle = theme.text;
     context.lineWidth = px(1.5);

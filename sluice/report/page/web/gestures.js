@@ -76,7 +76,7 @@ function addTimeTools(frame) {
   const seen = element("output", { class: "seen" });
   const tell = () => {
     const span = range.to - range.from;
-    seen.textContent = span >= range.length * 0.9999 ? "whole step" : `${instantText(range.from, span)} – ${instantText(range.to, span)}`;
+    seen.textContent = span >= range.length * 0.9999 ? "" : `${instantText(range.from, span)} – ${instantText(range.to, span)}`;
   };
   frame.tools.append(
     seen,
@@ -84,7 +84,7 @@ function addTimeTools(frame) {
     button("▶", "Later", () => pan((range.to - range.from) / 2)),
     button("+", "Zoom in", () => zoom(1 / ZOOM)),
     button("−", "Zoom out", () => zoom(ZOOM)),
-    button("Whole step", "Show the whole step", wholeStep),
+    button("Whole", "Show the whole step", wholeStep),
   );
   onRange(tell);
   tell();

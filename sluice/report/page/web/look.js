@@ -7,7 +7,7 @@ const LOOKS = {
   parameter: [0, 0], optimizer_state: [5, 1], gradient: [4, 2], activation: [1, 0], activation_gradient: [2, 3],
   workspace: [7, 4], input: [3, 5], buffer: [6, 6], output: [7, 7],
   forward: [2, 0], backward: [1, 1], update: [3, 2], stall: [7, 4], prefetch: [0, 0], eviction: [4, 3],
-  recomputation: [5, 6], forward_again: [5, 6],
+  recomputation: [5, 6], "made again": [5, 6],
   computation: [2, 0], exposed_transfer: [4, 3], processor_wait: [0, 5], other: [7, 4], overlapped_transfer: [0, 1],
 };
 const tiles = new Map();

@@ -48,7 +48,7 @@ function memoryPlot(frame, width, memory, layers, looks, tier) {
     hooks: { draw: [(plot) => {
       drawTensorsInMemory(plot, memory, layers, tier);
       drawBudget(plot, memory, top);
-      drawPeak(plot, memory);
+      drawPeak(plot, memory, top);
     }] },
   });
 }
@@ -60,7 +60,8 @@ function drawBudget(plot, memory, top) {
   else plate(plot, `${name}, above the chart ↑`, plot.bbox.left + px(8), plot.bbox.top + px(10));
 }
 
-function drawPeak(plot, memory) {
+// The peak's name stands beside it, or below the budget's line where it would cover that one's name.
+function drawPeak(plot, memory, top) {
   const { ms, bytes } = memory.peak;
   if (ms < range.from || ms > range.to) return;
   const x = plot.valToPos(ms, "x", true);
@@ -77,7 +78,9 @@ function drawPeak(plot, memory) {
   ctx.stroke();
   ctx.restore();
   const leftHalf = x < plot.bbox.left + plot.bbox.width / 2;
-  plate(plot, `peak ${bytesText(bytes)}`, leftHalf ? x + px(14) : x - px(14), y, leftHalf ? "left" : "right");
+  const budget = memory.budget_bytes <= top ? plot.valToPos(memory.budget_bytes, "y", true) : plot.bbox.top + px(10);
+  const beside = Math.abs(y - budget) < px(17) ? budget + px(18) : y;
+  plate(plot, `peak ${bytesText(bytes)}`, leftHalf ? x + px(14) : x - px(14), beside, leftHalf ? "left" : "right");
 }
 
 function memoryLegend(frame, memory, looks) {

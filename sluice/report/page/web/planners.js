@@ -31,6 +31,7 @@ function plannerPlot(frame, width, rows, feasible, bound) {
     draw: (plot, middleOf) => {
       rows.forEach((row, i) => (row.infeasible ? drawInfeasible(plot, row, middleOf(i)) : drawPlanner(plot, row, middleOf(i))));
       if (bound) namedLevel(plot, bound, `certified bound ${msText(bound)}`, { upright: true });
+      rows.slice(0, feasible).forEach((row, i) => drawPlannerValue(plot, row, middleOf(i)));
     },
   });
 }
@@ -50,9 +51,12 @@ function drawPlanner(plot, row, middle) {
     ctx.fillRect(x(row.order_bound_ms) - px(1), middle - tall / 2 - px(4), px(2), tall + px(8));
   }
   if (row.measured && row.predicted_ms) drawDiamond(ctx, x(row.predicted_ms), middle);
+}
+
+function drawPlannerValue(plot, row, middle) {
   const slower = row.slowdown || row.predicted_slowdown;
-  const text = msText(row.ms) + (slower ? `, ${slower.toFixed(2)}×` : "");
-  ctx.fillText(text, Math.max(x(row.end), x(row.predicted_ms || 0)) + px(8), middle);
+  const end = Math.max(row.end, row.predicted_ms || 0, row.order_bound_ms || 0);
+  plate(plot, msText(row.ms) + (slower ? `, ${slower.toFixed(2)}×` : ""), plot.valToPos(end, "x", true) + px(8), middle);
 }
 
 function drawWhisker(ctx, x, spread, middle) {
@@ -103,7 +107,7 @@ function plannerLegend(frame, rows, bound) {
   if (rows.some((row) => row.order_bound_ms > 0)) {
     entries.push({ sample: sampleOf((context, width, height) => { context.fillStyle = theme.text; tick(context, width / 2, height / 2); }), text: "bound of its own order" });
   }
-  if (bound) entries.push({ sample: lineSample(theme.text, [6, 4]), text: "certified bound: no plan is faster" });
+  if (bound) entries.push({ sample: lineSample(theme.text, [6, 4]), text: "certified bound: in this memory no plan is faster" });
   fillLegend(frame.legend, entries);
 }
 

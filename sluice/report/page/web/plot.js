@@ -6,7 +6,7 @@ function plotFont(size = 12) {
 function axisOptions(more) {
   const k = theme.scale;
   return {
-    stroke: theme.text, font: plotFont(), labelFont: plotFont(), gap: 5 * k, labelGap: 2 * k, labelSize: 18 * k,
+    stroke: theme.text, font: plotFont(), labelFont: plotFont(), gap: 5 * k, space: 44 * k, labelGap: 2 * k, labelSize: 18 * k,
     grid: { stroke: theme.line, width: k }, ticks: { stroke: theme.line, width: k, size: 5 * k }, ...more,
   };
 }
@@ -88,15 +88,16 @@ function plate(plot, text, x, y, align = "left", colour = theme.text) {
   ctx.restore();
 }
 
-// Text cut to a width, with an ellipsis where something is missing.
+// Text cut to a width, with an ellipsis in the middle: names begin with a layer and end with what is done.
 function fitted(ctx, text, width) {
   if (ctx.measureText(text).width <= width) return text;
+  const cut = (kept) => `${text.slice(0, Math.ceil(kept / 2))}…${text.slice(text.length - Math.floor(kept / 2))}`;
   let low = 0;
-  let high = text.length;
+  let high = text.length - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (ctx.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;
+    if (ctx.measureText(cut(middle)).width <= width) low = middle;
     else high = middle - 1;
   }
-  return low ? `${text.slice(0, low)}…` : "";
+  return low ? cut(low) : "";
 }

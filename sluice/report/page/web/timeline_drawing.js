@@ -76,9 +76,8 @@ function drawLane(plot, index, lane, top, looks, chosen) {
 
 // A name in its bar, on a plate of the bar's plain colour.
 function drawBarName(ctx, look, name, left, top, width) {
-  if (width < px(36)) return;
+  if (width < px(64)) return;
   const text = fitted(ctx, name, width - px(10));
-  if (text.length < 3) return;
   ctx.fillStyle = look.colour;
   ctx.fillRect(left + px(2), top + px(3), ctx.measureText(text).width + px(6), px(LANE.bar - 6));
   ctx.fillStyle = inkOn(look.colour);
@@ -135,7 +134,7 @@ function drawLaneNames(plot, lanes) {
   lanes.forEach((lane, i) => name(lane.name, laneTop(i), lane.emulated));
   ctx.font = canvasFont(12);
   ctx.fillStyle = theme.muted;
-  report.memory.forEach((memory, tier) => name(`highlighted, in ${memory.tier}`, tierTop(lanes.length, tier), memory.emulated));
+  report.memory.forEach((memory, tier) => name(`highlighted tensors in ${memory.tier}`, tierTop(lanes.length, tier), memory.emulated));
 }
 
 function drawTimeline(plot, index, looks) {
