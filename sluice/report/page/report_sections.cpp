@@ -30,6 +30,15 @@ std::string roles_at_peak(const ShownNumbers& numbers, const std::string& tier) 
   return html;
 }
 
+// Why a budget has no step time, or what is special about it.
+std::string note_of_point(const ShownNumbers& numbers, const std::string& point) {
+  if (numbers.has(point + "/smallest_feasible_bytes")) {
+    return "too little: it needs " + numbers.bytes(point + "/smallest_feasible_bytes");
+  }
+  if (numbers.has(point + "/infeasible")) return numbers.text(point + "/infeasible");
+  return numbers.at(point + "/knee") == true ? "the knee: less memory costs more from here" : "";
+}
+
 }  // namespace
 
 std::string summary_section(const ShownNumbers& numbers) {
@@ -146,9 +155,7 @@ std::string curve_section(const ShownNumbers& numbers) {
   const std::string list = "/sweep/models/0/points";
   for (std::size_t i = 0; i < numbers.at(list).size(); ++i) {
     const std::string point = entry(list, i);
-    const std::string note = numbers.has(point + "/infeasible")    ? numbers.text(point + "/infeasible")
-                             : numbers.at(point + "/knee") == true ? "the knee: less memory costs more from here"
-                                                                   : "";
+    const std::string note = note_of_point(numbers, point);
     table.add_row({code(numbers.text(point + "/planner")), numbers.bytes(point + "/budget_bytes"),
                    numbers.percent(point + "/share"), numbers.milliseconds(point + "/predicted_ms"),
                    numbers.ratio(point + "/predicted_slowdown"), numbers.ratio(point + "/bound_slowdown"), note});
