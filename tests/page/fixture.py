@@ -8,6 +8,8 @@ import random
 ROLES = ["parameter", "optimizer_state", "gradient", "activation", "workspace"]
 KINDS = ["forward", "backward", "update", "stall", "prefetch", "eviction"]
 GIB = 1 << 30
+TIERS = ["dram", "cxl", "file"]  # the middle one holds nothing, so it has no chart
+FILE = 2
 
 
 class Step:
@@ -72,7 +74,7 @@ def backward_pass(step, rng, clock, away, weights, activations, gradients):
         took = rng.uniform(0.2, 0.8)
         operands = [activation, weights[i], gradients[i]]
         step.bar(0, "backward", clock, clock + took, f"layer{i}.conv.backward", operands, 0, "convolution")
-        step.tensors[activation]["places"] = [[0, begin, left], [1, left, in_free], [0, in_free, clock + took]]
+        step.tensors[activation]["places"] = [[0, begin, left], [FILE, left, in_free], [0, in_free, clock + took]]
         step.tensors[activation]["story"] = f"evicted after op {i} (layer{i}.conv), back before op {2 * last - i}"
         step.tensors[gradients[i]]["places"] = [[0, clock, clock + took + 0.05]]
         clock += took
@@ -146,9 +148,9 @@ def make_document(seed=1, bars=5000):
     whole = sum(tensor["bytes"] for tensor in step.tensors)
     return {
         "format": 1, "title": f"chain of {bars} bars", "subtitle": "a made-up step, for tests", "emulated": "slow memory emulated",
-        "run": {}, "machine": {}, "commands": [{"what": "this page", "command": "tests/page/fixture.py"}], "how_measured": ["It was not."],
+        "run": {}, "machine": {"tiers": [{"name": name} for name in TIERS]}, "commands": [{"what": "this page", "command": "tests/page/fixture.py"}], "how_measured": ["It was not."],
         "plan": {}, "step": {"step_ms": length, "parts_ms": parts(length, 0.07)},
-        "memory": [memory_of(step, length, 0, "dram", 0, False), memory_of(step, length, 1, "file", 64 * GIB, True)],
+        "memory": [memory_of(step, length, 0, "dram", 0, False), memory_of(step, length, FILE, "file", 64 * GIB, True)],
         "timeline": {"step_ms": length,
                      "lanes": [{"name": "compute", "emulated": False}, {"name": "dram -> file", "emulated": True},
                                {"name": "file -> dram", "emulated": True}],

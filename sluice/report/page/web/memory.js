@@ -24,7 +24,7 @@ function drawMemory(memory, index) {
     make: (made, width) => {
       memoryLegend(made, memory, looks());
       made.items = memoryItems(made, memory, layers);
-      return memoryPlot(made, width, memory, layers, looks(), index);
+      return memoryPlot(made, width, memory, layers, looks());
     },
   });
   if (!frame) return;
@@ -33,7 +33,7 @@ function drawMemory(memory, index) {
   onHighlight(() => refreshSoon(frame));
 }
 
-function memoryPlot(frame, width, memory, layers, looks, tier) {
+function memoryPlot(frame, width, memory, layers, looks) {
   const top = memoryTop(memory);
   const upperFirst = layers.stacked.map((_, i) => i).reverse();
   return makePlot(frame, {
@@ -48,7 +48,7 @@ function memoryPlot(frame, width, memory, layers, looks, tier) {
     hooks: { draw: [(plot) => {
       drawBudget(plot, memory, top);
       drawPeak(plot, memory, top);
-      drawTensorsInMemory(plot, memory, layers, tier);
+      drawTensorsInMemory(plot, memory, layers);
     }] },
   });
 }

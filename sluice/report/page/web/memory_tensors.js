@@ -1,6 +1,7 @@
 // Highlighted tensors in a memory chart: a strip along the top while they are in the tier, and their bytes within their
 // role's layer, as tall as they are.
-function tensorsInTier(tier) {
+function staysIn(memory) {
+  const tier = report.machine.tiers.findIndex((one) => one.name === memory.tier);  // tiers that hold nothing have no chart
   return highlightedTensors().flatMap((index) => {
     const tensor = report.tensors[index];
     return tensor.places.filter((place) => place[0] === tier).map(([, from, to]) => ({ role: tensor.role, bytes: tensor.bytes, from, to }));
@@ -17,8 +18,8 @@ function bytesByInterval(stays, ms) {
   return bytes;
 }
 
-function drawTensorsInMemory(plot, memory, layers, tier) {
-  const stays = tensorsInTier(tier);
+function drawTensorsInMemory(plot, memory, layers) {
+  const stays = staysIn(memory);
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.beginPath();

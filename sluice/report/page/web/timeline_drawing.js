@@ -118,7 +118,7 @@ function drawPlaces(plot, lanes) {
     ctx.fillStyle = theme.line;
     ctx.fillRect(bbox.left, top + px(TIER.bar / 2 - 0.5), bbox.width, px(1));
     ctx.fillStyle = theme.text;
-    for (const { from, to } of tensorsInTier(tier)) {
+    for (const { from, to } of staysIn(memory)) {
       ctx.fillRect(bbox.left + (from - range.from) * perMs, top, Math.max(px(2), (to - from) * perMs), px(TIER.bar));
     }
   });
