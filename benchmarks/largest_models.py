@@ -9,8 +9,7 @@ Everything on the device, against ZeRO-Offload, against parameters that are stre
 deepest one of a given width for which its plan fits, found by halving; parameters in bf16 with fp32 masters, AdamW. Simulated,
 nothing is measured: op times are guesses, which do not decide whether a model fits. Executed, every model found is also
 trained for two steps, on emulated hardware: cores for the device and the host, DRAM for the host's memory. With --node, simulated:
-one device of a node of 16 that keep a sixteenth of gradients' sums and of the optimizer's states each (ZeRO-2), and swapadvisor
-on one device.
+one device of a node of 16 that keep a sixteenth of the optimizer's states each and take batches of their own (ZeRO-2).
 
 The table goes to standard output, progress to standard error.
 """
@@ -39,8 +38,7 @@ SMALL = [("on the device", "fast-only", STREAMED, 4, 256, 48),
          ("streamed, joint", "joint", ["--slow", "file", "--planning-time", "10"], 4, 256, 100)]
 NODE_RANKS = ["--ranks", "16"]
 NODE = [("zero-2, 16 devices", "chen-sqrt", [*STREAMED, *NODE_RANKS], 4, 4096, 80),
-        ("zero-offload, 16", "zero-offload:checkpoints=14", [*HOST, *NODE_RANKS], 4, 4096, 80),
-        ("swapadvisor", "swapadvisor:generations=1", STREAMED, 4, 4096, 80)]
+        ("zero-offload, 16", "zero-offload:checkpoints=14", [*HOST, *NODE_RANKS], 4, 4096, 80)]
 
 
 def parameters(width, depth, vocabulary, positions):
@@ -113,7 +111,7 @@ def table(rows, device):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--executed", action="store_true", help="small models, each trained for two steps")
-    parser.add_argument("--node", action="store_true", help="a device of a node of 16, and swapadvisor's")
+    parser.add_argument("--node", action="store_true", help="one device of a node of 16")
     parser.add_argument("--device", help="its memory (32GiB; executed 64MiB)")
     parser.add_argument("--only", help="contestants of this name")
     parser.add_argument("--sluice", default="build/release/tools/sluice")
