@@ -102,9 +102,9 @@ def table(rows, device):
     first = {row["batch"]: row["parameters"] for row in rows if row["planner"] == "fast-only"}
     lines = [f"{'in ' + device:<20}{'batch':>6}{'layers':>8}{'width':>7}{'parameters':>13}{'over the device alone':>23}"]
     for row in rows:
-        ratio = row["parameters"] / first[row["batch"]] if row["batch"] in first else float("nan")
+        ratio = f"{row['parameters'] / first[row['batch']]:.2f}x" if row["batch"] in first else "-"
         lines.append(f"{row['name']:<20}{row['batch']:>6}{row['depth']:>8}{row['width']:>7}{row['parameters'] / 1e6:>11.1f} M"
-                     f"{('>=' if row['at_least'] else '') + format(ratio, '.2f'):>22}x")
+                     f"{('>=' if row['at_least'] else '') + ratio:>23}")
     return "\n".join(lines)
 
 

@@ -49,10 +49,11 @@ TEST(ExamplePlanner, FetchesLessThanOnDemandInVerifiedPlans) {
 
 TEST(ExamplePlanner, IsTheFileThatThePageShows) {
   const std::string root = SLUICE_SOURCE_FOLDER;
-  const std::string file = text_of_file(root + "/examples/planner/belady.cpp");
+  const std::string file = text_of_file(root + "/tests/planner/belady.cpp");
   const std::string page = text_of_file(root + "/docs/researchers.md");
   ASSERT_FALSE(file.empty() || page.empty());
-  EXPECT_NE(page.find("```cpp\n" + file + "```\n"), std::string::npos) << "copy examples/planner/belady.cpp into the page";
+  EXPECT_NE(page.find("```cpp\n" + file + "```\n"), std::string::npos)
+      << "copy tests/planner/belady.cpp into the page";
 }
 
 }  // namespace
