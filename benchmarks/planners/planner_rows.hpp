@@ -20,7 +20,7 @@ struct RowsWanted {
 };
 
 struct PlannerRow {
-  std::string problem, machine, planner;  // "resnet50 b16"
+  std::string problem, machine, planner;  // "resnet50 b16"; planners may be policies too
   int percent = 0;
   Bytes asked = 0;         // that share
   Bytes budget = 0;        // more, where that does not do for any plan of the planner
@@ -28,7 +28,7 @@ struct PlannerRow {
   double bound = 0;        // the same of the certified bound of any order; 0: there is none
   double order_bound = 0;  // likewise of the plan's order of ops
   Bytes moved = 0;         // a step, both ways
-  Seconds planning = 0;
+  Seconds planning = 0;    // a policy plans nothing
   double expected = 0;  // over fast-only's step, what the planner's integer program comes to; 0: it solves none
   double proved = 0;    // no answer of that program comes to less
   int solved = 0;       // how often it was solved until the plan packed
@@ -45,8 +45,9 @@ std::vector<PlannerRow> rows_of(const KeptProblem& problem, const RowsWanted& wa
 // stands below.
 std::string describe_rows(std::span<const PlannerRow> rows);
 
-// [{"problem", "machine", "percent", "asked_bytes", "planner", "budget_bytes", "slowdown", "bound", "moved_bytes",
-// "planning_seconds"}], where there is no plan "failure" instead of the figures.
+// [{"name", "problem", "machine", "percent", "asked_bytes", "planner", "budget_bytes", "slowdown", "bound", "moved_bytes",
+// "planning_seconds"}], where there is no plan "failure" instead of the figures. Names differ:
+// "resnet50 b16, Optane memory, 20 %, sentinel".
 nlohmann::json rows_json(std::span<const PlannerRow> rows);
 // From a document with these as "rows"; kBadInput for another.
 Result<std::vector<PlannerRow>> rows_from_json(const nlohmann::json& document);
