@@ -31,7 +31,7 @@ class Contest {
   Status fill_by_plan(const std::string& planner, PlannerRow& row);
   Status fill_by_policy(const std::string& policy, PlannerRow& row) const;
   void fill(PlannerRow& row, Plan& plan);
-  Seconds bound_of(Plan& plan);                           // of the same order of ops in the same budget it is the same
+  Seconds bound_of(Plan& plan);                          // of the same order of ops in the same budget it is the same
   Seconds lowest_in(const std::vector<Bytes>& budgets);  // of any plan
 
   const KeptProblem& problem_;

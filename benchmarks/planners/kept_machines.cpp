@@ -106,8 +106,7 @@ Machine with_cxl() {
 // Memory that ops use in place. The processors make the copies: one of two cores is at it while a link is busy.
 Machine with_memory_in_place(Tier tier, BytesPerSecond in_bandwidth, BytesPerSecond out_bandwidth) {
   Machine machine = host();
-  const Link in{
-      .from = 1, .bandwidth = in_bandwidth, .shared_bandwidth = in_bandwidth / 2, .latency = tier.latency};
+  const Link in{.from = 1, .bandwidth = in_bandwidth, .shared_bandwidth = in_bandwidth / 2, .latency = tier.latency};
   tier.kind = TierKind::kEmulated;
   tier.capacity = kPlenty;
   tier.provenance = Provenance::kEmulated;
@@ -127,8 +126,8 @@ Machine with_optane() {
 }
 
 Machine with_pmbd() {
-  return with_memory_in_place({.name = "pmbd", .read_bandwidth = kPmbd, .write_bandwidth = kPmbd, .latency = kPmbdLatency},
-                              kPmbd, kPmbd);
+  return with_memory_in_place(
+      {.name = "pmbd", .read_bandwidth = kPmbd, .write_bandwidth = kPmbd, .latency = kPmbdLatency}, kPmbd, kPmbd);
 }
 
 Machine with_pcie() {
