@@ -29,7 +29,7 @@ PAPERS = {
              "models": {"mobilenet_v1": ["--image-size", "64"], "plain20": [], "squeezenet1_1": ["--image-size", "128"],
                         "vgg16": ["--image-size", "32"], "resnet50": ["--image-size", "128"], "inception_v3": []}},
     "sentinel": {"fast": "15.75GiB", "settings": ["--keep-norm-outputs"],
-                 "planners": "fast-only,vdnn,autotm-async:seconds=5,swapadvisor:seconds=1,capuchin,"
+                 "planners": "fast-only,vdnn,autotm-sync:seconds=5,swapadvisor:seconds=1,capuchin,"
                              "sentinel:additions=none,sentinel",
                  "models": {"resnet200": ["--image-size", "32", "--classes", "10"], "bert_large": [], "lstm": [], "dcgan": [],
                             "mobilenet_v1": ["--image-size", "32", "--classes", "100"]}}}
