@@ -187,7 +187,7 @@ TEST(SentinelGpu, EachPartOfItGains) {
 // Figure 5: whoever names a length gets it, allowed by equation 1 or not, and what is longer than the step is one interval.
 TEST(SentinelGpu, TakesTheIntervalThatIsNamed) {
   const PlanningProblem problem(merged_model("resnet32", 16, 32), "optane", 1e10);
-  for (const std::string planner : {kPublished, std::string("sentinel")}) {
+  for (const std::string& planner : {kPublished, std::string("sentinel")}) {
     for (const char* length : {"1", "3", "16", "1000"}) {
       SCOPED_TRACE(planner + ":interval=" + length);
       const Plan plan = make_plan(planner + ":interval=" + length, problem.request(0.3)).value();
