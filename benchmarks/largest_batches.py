@@ -29,10 +29,10 @@ PAPERS = {
              "models": {"mobilenet_v1": ["--image-size", "64"], "plain20": [], "squeezenet1_1": ["--image-size", "128"],
                         "vgg16": ["--image-size", "32"], "resnet50": ["--image-size", "128"], "inception_v3": []}},
     "sentinel": {"fast": "15.75GiB", "settings": ["--keep-norm-outputs"],
-                 "planners": "fast-only,vdnn,autotm-sync:seconds=5,swapadvisor:seconds=1,capuchin,"
-                             "sentinel:additions=none,sentinel",
-                 "models": {"resnet200": ["--image-size", "32", "--classes", "10"], "bert_large": [], "lstm": [], "dcgan": [],
-                            "mobilenet_v1": ["--image-size", "32", "--classes", "100"]}}}
+                 "planners": "fast-only,sentinel:additions=none,sentinel,vdnn,swapadvisor:seconds=1,autotm-sync:seconds=5,"
+                             "capuchin",
+                 "models": {"lstm": [], "mobilenet_v1": ["--image-size", "32", "--classes", "100"], "dcgan": [],
+                            "bert_large": [], "resnet200": ["--image-size", "32", "--classes", "10"]}}}
 NOTHING = "fast-only"
 
 
@@ -65,10 +65,9 @@ def largest_batch(options, model, planner, folder):
                options.slow, "--fast", options.fast, "--planner", planner, "--json", answer]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        return {"name": f"{model}, {planner}", "model": model, "planner": planner, "batch": 0,
-                "reason": done.stderr.strip().splitlines()[-1]}
+        return {"model": model, "planner": planner, "batch": 0, "reason": done.stderr.strip().splitlines()[-1]}
     with open(answer) as file:
-        return {"name": f"{model}, {planner}", **json.load(file), "reason": None}
+        return {**json.load(file), "reason": None}
 
 
 def geometric_mean(values):

@@ -45,9 +45,8 @@ std::vector<PlannerRow> rows_of(const KeptProblem& problem, const RowsWanted& wa
 // stands below.
 std::string describe_rows(std::span<const PlannerRow> rows);
 
-// [{"name", "problem", "machine", "percent", "asked_bytes", "planner", "budget_bytes", "slowdown", "bound", "moved_bytes",
-// "planning_seconds"}], where there is no plan "failure" instead of the figures. Names differ:
-// "resnet50 b16, Optane memory, 20 %, sentinel".
+// [{"problem", "machine", "percent", "asked_bytes", "planner", "budget_bytes", "slowdown", "bound", "moved_bytes",
+// "planning_seconds"}], where there is no plan "failure" instead of the figures.
 nlohmann::json rows_json(std::span<const PlannerRow> rows);
 // From a document with these as "rows"; kBadInput for another.
 Result<std::vector<PlannerRow>> rows_from_json(const nlohmann::json& document);
