@@ -206,8 +206,11 @@ std::string describe_rows(std::span<const PlannerRow> rows) {
 nlohmann::json rows_json(std::span<const PlannerRow> rows) {
   nlohmann::json list = nlohmann::json::array();
   for (const PlannerRow& row : rows) {
-    nlohmann::json object{{"name", name_of(row)},   {"problem", row.problem},   {"machine", row.machine},
-                          {"percent", row.percent}, {"asked_bytes", row.asked}, {"planner", row.planner}};
+    nlohmann::json object{{"problem", row.problem},
+                          {"machine", row.machine},
+                          {"percent", row.percent},
+                          {"asked_bytes", row.asked},
+                          {"planner", row.planner}};
     if (row.failure.empty()) {
       object.update({{"budget_bytes", row.budget},
                      {"slowdown", row.slowdown},
