@@ -81,7 +81,7 @@ std::string section_of(const EvaluatedItem& evaluated) {
   if (!item.addressed()) {
     return text + fmt::format("<p class=\"quiet\">Not addressed: {}</p>\n", escape_html(item.not_addressed));
   }
-  text += "<div class=\"table\" tabindex=\"0\"><table>\n" + table_head() + "<tbody>\n";
+  text += fmt::format("<div class=\"table\" tabindex=\"0\"><table>\n{}<tbody>\n", table_head());
   for (const EvaluatedRow& row : evaluated.rows) text += table_line(row);
   text += "</tbody></table></div>\n<ul>\n";
   for (const std::string& note : item_notes(evaluated)) text += fmt::format("<li>{}</li>\n", escape_html(note));
@@ -108,8 +108,9 @@ std::string papers_page(const std::vector<EvaluatedItem>& items) {
       "<h1>The papers' figures and tables, beside ours</h1>\n<p>{}</p>\n",
       kStyle, count_text(count));
   if (const std::string stale = stale_text(count); !stale.empty()) text += fmt::format("<p>{}</p>\n", stale);
-  text += "<p>Verdicts are computed: within a tenth of what is published ours matches (or agrees, where neither more nor "
-          "less is better). Emulated: a slower memory, link or processor was imitated. Simulated: nothing was run.</p>\n";
+  text +=
+      "<p>Verdicts are computed: within a tenth of what is published ours matches (or agrees, where neither more nor "
+      "less is better). Emulated: a slower memory, link or processor was imitated. Simulated: nothing was run.</p>\n";
   text += contents_of(items);
   std::string paper;
   for (const EvaluatedItem& each : items) {

@@ -16,7 +16,7 @@
 
 #include "sluice/base/json_reader.hpp"
 #include "sluice/base/result.hpp"
-#include "sluice/reproduce/address.hpp"
+#include "sluice/reproduce/files/address.hpp"
 
 namespace sluice {
 

@@ -1,4 +1,4 @@
-#include "sluice/reproduce/kept_result.hpp"
+#include "sluice/reproduce/files/kept_result.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <array>
 #include <utility>
 
-#include "sluice/reproduce/each.hpp"
-#include "sluice/reproduce/hand_written_file.hpp"
-#include "sluice/reproduce/kept_name.hpp"
+#include "sluice/reproduce/files/each.hpp"
+#include "sluice/reproduce/files/hand_written_file.hpp"
+#include "sluice/reproduce/files/kept_name.hpp"
 
 namespace sluice {
 namespace {
@@ -77,8 +77,7 @@ std::string_view to_string(HowMade how) {
 }
 
 bool KeptResult::writes(std::string_view place) const {
-  return std::ranges::any_of(command,
-                             [&](const std::string& word) { return word.find(place) != std::string::npos; });
+  return std::ranges::any_of(command, [&](const std::string& word) { return word.find(place) != std::string::npos; });
 }
 
 Status read_json(const JsonReader& reader, KeptResult& result) {

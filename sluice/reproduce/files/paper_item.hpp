@@ -9,8 +9,8 @@
 
 #include "sluice/base/json_reader.hpp"
 #include "sluice/base/result.hpp"
-#include "sluice/reproduce/expression.hpp"
-#include "sluice/reproduce/verdict.hpp"
+#include "sluice/reproduce/files/expression.hpp"
+#include "sluice/reproduce/files/verdict.hpp"
 
 namespace sluice {
 

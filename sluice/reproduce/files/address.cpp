@@ -1,4 +1,4 @@
-#include "sluice/reproduce/address.hpp"
+#include "sluice/reproduce/files/address.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "sluice/reproduce/kept_name.hpp"
+#include "sluice/reproduce/files/kept_name.hpp"
 
 namespace sluice {
 namespace {
@@ -160,7 +160,7 @@ class Walk {
 
 std::string Address::text() const {
   std::string path = kept + "#";
-  for (const std::string& step : steps) path += "/" + escape_step(step);
+  for (const std::string& step : steps) path += fmt::format("/{}", escape_step(step));
   return path;
 }
 

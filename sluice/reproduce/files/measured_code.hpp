@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/reproduce/kept_result.hpp"
+#include "sluice/reproduce/files/kept_result.hpp"
 
 namespace sluice {
 

@@ -1,4 +1,4 @@
-#include "sluice/reproduce/verdict.hpp"
+#include "sluice/reproduce/files/verdict.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "sluice/reproduce/kept_name.hpp"
+#include "sluice/reproduce/files/kept_name.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "sluice/reproduce/measured_code.hpp"
+#include "sluice/reproduce/files/measured_code.hpp"
 
 #include <fmt/format.h>
 
 #include <string_view>
 #include <utility>
 
-#include "sluice/reproduce/hand_written_file.hpp"
+#include "sluice/reproduce/files/hand_written_file.hpp"
 
 namespace sluice {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/reproduce/kept_result.hpp"
-#include "sluice/reproduce/measured_code.hpp"
-#include "sluice/reproduce/paper_item.hpp"
+#include "sluice/reproduce/files/kept_result.hpp"
+#include "sluice/reproduce/files/measured_code.hpp"
+#include "sluice/reproduce/files/paper_item.hpp"
 
 namespace sluice {
 

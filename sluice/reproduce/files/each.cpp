@@ -1,4 +1,4 @@
-#include "sluice/reproduce/each.hpp"
+#include "sluice/reproduce/files/each.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sluice/reproduce/expression.hpp"
+#include "sluice/reproduce/files/expression.hpp"
 
 #include <fmt/format.h>
 
@@ -100,7 +100,8 @@ Result<AddressedNumber> compute(const Expression::Operation& operation, const Fi
 }
 
 Result<std::vector<AddressedNumber>> numbers_of(const Expression& expression, const FindDocument& find) {
-  if (const auto* number = std::get_if<double>(&expression.value)) return std::vector<AddressedNumber>{{*number, false}};
+  if (const auto* number = std::get_if<double>(&expression.value))
+    return std::vector<AddressedNumber>{{*number, false}};
   if (const auto* address = std::get_if<Address>(&expression.value)) {
     SLUICE_ASSIGN(const nlohmann::json* document, find(address->kept));
     return numbers_at(*document, *address);
@@ -129,7 +130,8 @@ Result<Expression> read_expression(const JsonReader& reader) {
     return Expression{*std::move(address)};
   }
   if (!value.is_object() || value.size() != 1) {
-    return reader.error("expected a number, \"KEPT#/path\" or an object with one of: " + known_operations());
+    return reader.error(
+        fmt::format("expected a number, \"KEPT#/path\" or an object with one of: {}", known_operations()));
   }
   const std::string name = value.begin().key();
   if (rule_of(name) == nullptr) return reader.error(fmt::format("unknown \"{}\"; known: {}", name, known_operations()));

@@ -1,14 +1,16 @@
-#include "sluice/reproduce/paper_item.hpp"
+#include "sluice/reproduce/files/paper_item.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <cctype>
+#include <cstdint>
+#include <set>
 #include <utility>
 
-#include "sluice/reproduce/hand_written_file.hpp"
-#include "sluice/reproduce/kept_name.hpp"
+#include "sluice/reproduce/files/hand_written_file.hpp"
+#include "sluice/reproduce/files/kept_name.hpp"
 
 namespace sluice {
 namespace {
@@ -94,7 +96,11 @@ Status check_kept(const JsonReader& reader, const PaperItem& item) {
     if (std::ranges::count(item.kept, name) > 1) return reader.error("kept", fmt::format("{} stands twice", name));
   }
   for (std::size_t i = 0; i < item.rows.size(); ++i) {
-    for (const std::string& name : item.rows[i].ours.kept()) {
+    const std::set<std::string> reads = item.rows[i].ours.kept();
+    if (reads.empty() && item.rows[i].not_addressed.empty()) {
+      return reader.error("rows", fmt::format("row {} reads no kept result: our figure would be written by hand", i));
+    }
+    for (const std::string& name : reads) {
       if (std::ranges::find(item.kept, name) != item.kept.end()) continue;
       return reader.error("rows", fmt::format("row {} reads {}, which is not in \"kept\"", i, name));
     }
