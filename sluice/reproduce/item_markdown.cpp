@@ -28,7 +28,7 @@ std::string escape_cell(const std::string& text) {
 
 std::string table_row(const std::vector<std::string>& cells) {
   std::string row = "|";
-  for (const std::string& cell : cells) row += " " + escape_cell(cell) + " |";
+  for (const std::string& cell : cells) row += fmt::format(" {} |", escape_cell(cell));
   return row + "\n";
 }
 

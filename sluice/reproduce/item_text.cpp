@@ -27,7 +27,7 @@ std::string item_text(const EvaluatedItem& evaluated) {
   const PaperItem& item = *evaluated.item;
   std::string text = fmt::format("{}, {}: {}\n", item.paper, item.item, item.title);
   if (!item.addressed()) return text + format_item("not addressed: " + item.not_addressed) + "\n";
-  text += "\n" + table_of(evaluated) + "\n";
+  text += fmt::format("\n{}\n", table_of(evaluated));
   for (const std::string& note : item_notes(evaluated)) text += format_item(note) + "\n";
   return text;
 }
