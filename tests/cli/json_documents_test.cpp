@@ -61,7 +61,9 @@ class JsonDocumentsTest : public ::testing::Test {
     for (const DocumentedField& field : fields_of(tables)) {
       const std::string name = field.name();
       const bool excused = std::ranges::any_of(but, [&](const std::string& begin) { return name.starts_with(begin); });
-      if (!excused) EXPECT_THAT(names_, Contains(name));
+      if (!excused) {
+        EXPECT_THAT(names_, Contains(name));
+      }
     }
   }
 
@@ -193,7 +195,9 @@ TEST_F(JsonDocumentsTest, ThePageHasEveryCommand) {
   const json tree = json::parse(run_sluice({"man", "--json", "-"}).output);
   for (const json& command : tree["commands"]) {
     const std::string name = command["name"];
-    if (name != "compare") EXPECT_THAT(tables, Contains(name));
+    if (name != "compare") {
+      EXPECT_THAT(tables, Contains(name));
+    }
     bool json_option = false;
     for (const json& option : command["options"]) json_option |= option["names"] == json({"--json"});
     EXPECT_TRUE(json_option) << name;
