@@ -105,6 +105,7 @@ class Browser:
     def focus(self, selector):
         self.run("document.querySelector(arguments[0]).focus()", selector)
         self.run("document.querySelector(arguments[0]).scrollIntoView({ block: 'center' })", selector)
+        self.frames()
 
     def keys(self, *keys, shift=False):
         chain = ActionChains(self.driver)

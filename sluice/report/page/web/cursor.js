@@ -32,6 +32,7 @@ function moveByPointer(frame, event) {
   const box = frame.plot.over.getBoundingClientRect();
   const item = frame.items.find(event.clientX - box.left, event.clientY - box.top);
   setCurrent(frame, item);
+  frame.byKeys = false;
   if (item < 0) hideTip();
   else showTip(event.clientX, event.clientY, frame.items.at(item).lines);
 }
@@ -42,6 +43,7 @@ function moveByKey(frame, key) {
   if (frame.items.reveal) frame.items.reveal(item);
   frame.current = -1;  // said again, and marked, although it may be the same
   setCurrent(frame, item);
+  frame.byKeys = true;
   showAtItem(frame);
   say(frame.items.at(item).lines.join(". "));
 }
@@ -50,8 +52,16 @@ function moveByKey(frame, key) {
 function showAtItem(frame) {
   const box = frame.plot.over.getBoundingClientRect();
   const { left, top, width, height, lines } = frame.items.at(frame.current);
+  if (box.bottom < 0 || box.top > innerHeight) { hideTip(); return; }
   const middle = Math.max(0, Math.min(left + width / 2, box.width));
   showTip(box.left + middle, box.top + top + height, lines);
+}
+
+// What the pointer was on has moved away from it; what the keys lead to keeps its tooltip.
+function tipAfterScroll() {
+  const frame = frames.find((one) => one.byKeys && one.current >= 0 && one.figure === document.activeElement);
+  if (frame) showAtItem(frame);
+  else hideTip();
 }
 
 function clearCursor(frame) {

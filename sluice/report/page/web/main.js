@@ -29,7 +29,7 @@ async function start() {
   connectRows();
   onThemeChange(drawAll);
   connectPrinting();
-  addEventListener("scroll", hideTip, { passive: true });
+  addEventListener("scroll", tipAfterScroll, { passive: true });
   document.documentElement.dataset.charts = "drawn";
 }
 
