@@ -5,9 +5,9 @@
     benchmarks/every_planner.py --models resnet20,lstm --planners home,joint --budgets 20%,60% --json some.json
 
 Of GPT-2 there are two; the others differ from them by size alone. Op times are measured once a model and kept in
---spill-dir. What the JSON file has already is not done again, so that an interrupted run goes on, as long as slow tier and
-limits are the same; after `sluice` has changed, begin with another file. The table goes to standard output, progress to
-standard error. The status is 1 if there is anything but plans that `sluice verify` accepts and refusals that say what
+--spill-dir. What the JSON file (or that of --unfinished) has already is not done again, so that an interrupted run goes on,
+as long as slow tier and limits are the same; after `sluice` has changed, begin with another file. The table goes to
+standard output, progress to standard error. The status is 1 if there is anything but plans that `sluice verify` accepts and refusals that say what
 would do.
 
 zero-offload plans for a second processor, and for the slow tier pcie3, which is its memory.
@@ -146,12 +146,19 @@ def tables(cells, planners, budgets):
 
 def kept_cells(arguments, settings):
     """What an earlier run has done."""
-    if not arguments.json.exists():
+    if not arguments.unfinished.exists():
         return []
-    earlier = json.loads(arguments.json.read_text())
+    earlier = json.loads(arguments.unfinished.read_text())
     if earlier["settings"] != settings:
-        sys.exit(f"every_planner: {arguments.json} was made with {earlier['settings']}, not {settings}; name another file")
+        sys.exit(f"every_planner: {arguments.unfinished} was made with {earlier['settings']}, not {settings}; name another file")
     return [cell for cell in earlier["cells"] if cell.get("reason") != "FAILED"]  # failures are tried again
+
+
+def write(path, settings, cells):
+    """Whole or not at all."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps({"settings": settings, "cells": cells}, indent=1) + "\n")
+    os.replace(part, path)
 
 
 def main():
@@ -165,7 +172,9 @@ def main():
     parser.add_argument("--sluice", default="build/release/tools/sluice")
     parser.add_argument("--spill-dir", default="build")
     parser.add_argument("--json", type=pathlib.Path, required=True)
+    parser.add_argument("--unfinished", type=pathlib.Path, help="where cells are kept until all are done (default: the file of --json)")
     arguments = parser.parse_args()
+    arguments.unfinished = arguments.unfinished or arguments.json
     models = arguments.models.split(",") if arguments.models else [
         name for name in names_of(arguments, "models", "models") if not re.fullmatch(SAME, name)]
     planners = arguments.planners.split(",") if arguments.planners else names_of(arguments, "planners", "planners")
@@ -179,10 +188,11 @@ def main():
     for number, each in enumerate(left, 1):
         cells.append(machine.cell(*each))
         print(f"{number}/{len(left)} {' '.join(each)}: {shown(cells[-1])}", file=sys.stderr, flush=True)
-        part = arguments.json.with_suffix(".part")
-        part.write_text(json.dumps({"settings": settings, "cells": cells}, indent=1) + "\n")
-        os.replace(part, arguments.json)
+        write(arguments.unfinished, settings, cells)
     cells = [cell for cell in cells if (cell["model"], cell["planner"], cell["budget"]) in set(wanted)]
+    write(arguments.json, settings, cells)
+    if arguments.unfinished != arguments.json:
+        arguments.unfinished.unlink(missing_ok=True)
     print(tables(cells, planners, budgets))
     for cell in cells:
         if cell.get("reason") == "FAILED":

@@ -4,7 +4,8 @@
 #   benchmarks/gpu.sh OUT [ROW...]    rows: machine tests resnet50 pytorch bf16 bert_base gpt2_small bert_large largest sanitizers
 #
 # BUILD (default build/release) is where the binaries are, PYTHON (default python3) has PyTorch. About five minutes in all.
-# Each row writes OUT/gpu_ROW.txt, and .json where there are numbers; a row that fails says so and the others go on.
+# Each row prints and writes OUT/gpu_ROW.txt, and .json where there are numbers; a row that fails says so and the others go
+# on. `sluice reproduce gpu_ROW` keeps a row in docs/results.
 set -uo pipefail
 out=$(realpath "${1:?where to}")
 shift
@@ -63,8 +64,9 @@ run_row() {
 
 for row in $rows; do
   begin=$SECONDS
-  run_row "$row" >"$out/gpu_$row.txt" 2>&1 || echo "gpu.sh: row $row failed" >>"$out/gpu_$row.txt"
-  sed -i -E 's#/[^ "]*/((sluice|tests)/[a-z0-9_/]+\.[ch]pp)#\1#g' "$out/gpu_$row.txt"  # sources by their place in the repository
-  echo "== $row ($((SECONDS - begin)) s)"
-  tail -n "${LINES_SHOWN:-6}" "$out/gpu_$row.txt" | cut -c1-240
+  # sources by their place in the repository
+  { run_row "$row" 2>&1 || echo "gpu.sh: row $row failed"; } | sed -E 's#/[^ "]*/((sluice|tests)/[a-z0-9_/]+\.[ch]pp)#\1#g' | tee "$out/gpu_$row.txt"
+  echo "== $row ($((SECONDS - begin)) s)" >&2
+  ! grep -q "^gpu.sh: row $row failed" "$out/gpu_$row.txt" || failed=1
 done
+exit "${failed:-0}"

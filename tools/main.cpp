@@ -47,6 +47,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_sweep_command(app, action);
   add_report_command(app, action);
   add_allocate_command(app, action);
+  add_reproduce_command(app, action);
   add_worker_command(app, action);
   add_gradients_command(app, action);
 }

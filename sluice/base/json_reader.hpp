@@ -73,6 +73,7 @@ class JsonReader {
     return {};
   }
 
+  Result<JsonReader> find(const char* key) const;  // of any type; kBadInput when it is missing
   Result<JsonReader> object(const char* key) const;
   Result<std::vector<JsonReader>> list(const char* key) const;
   Result<std::vector<JsonReader>> elements() const;  // of the value itself
@@ -86,7 +87,6 @@ class JsonReader {
  private:
   JsonReader(const nlohmann::json& value, std::string path) : value_(&value), path_(std::move(path)) {}
 
-  Result<JsonReader> find(const char* key) const;
   Error wrong_type(const std::string& expected) const;
 
   Status convert(std::string& target) const;

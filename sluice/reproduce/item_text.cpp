@@ -1,0 +1,69 @@
+#include "sluice/reproduce/item_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/report/text_table.hpp"
+#include "sluice/reproduce/item_cells.hpp"
+
+namespace sluice {
+namespace {
+
+std::string table_of(const EvaluatedItem& item) {
+  std::vector<TableColumn> columns;
+  for (const std::string& title : item_columns()) {
+    const bool is_figure = title == "published" || title == "ours";
+    columns.push_back({title, is_figure ? Align::kRight : Align::kLeft, 0});
+  }
+  TextTable table(columns);
+  for (const EvaluatedRow& row : item.rows) table.add_row(item_cells(row));
+  return table.text();
+}
+
+}  // namespace
+
+std::string item_text(const EvaluatedItem& evaluated) {
+  const PaperItem& item = *evaluated.item;
+  std::string text = fmt::format("{}, {}: {}\n", item.paper, item.item, item.title);
+  if (!item.addressed()) return text + format_item("not addressed: " + item.not_addressed) + "\n";
+  text += "\n" + table_of(evaluated) + "\n";
+  for (const std::string& note : item_notes(evaluated)) text += format_item(note) + "\n";
+  return text;
+}
+
+nlohmann::json item_json(const EvaluatedItem& evaluated) {
+  const PaperItem& item = *evaluated.item;
+  nlohmann::json document = {{"id", item.id},
+                             {"paper", item.paper},
+                             {"item", item.item},
+                             {"title", item.title},
+                             {"kept", item.kept},
+                             {"notes", item.notes},
+                             {"rows", nlohmann::json::array()}};
+  if (!item.addressed()) document["not_addressed"] = item.not_addressed;
+  for (const EvaluatedRow& each : evaluated.rows) {
+    const PaperRow& row = *each.row;
+    if (!row.not_addressed.empty()) {
+      document["rows"].push_back({{"what", row.what}, {"not_addressed", row.not_addressed}});
+      continue;
+    }
+    document["rows"].push_back({{"what", row.what},
+                                {"model", row.model},
+                                {"batch", row.batch},
+                                {"scaled", row.scaled},
+                                {"setting", row.setting},
+                                {"published", {row.published.low, row.published.high}},
+                                {"published_from", row.published_from},
+                                {"unit", row.unit},
+                                {"better", to_string(row.better)},
+                                {"ours", each.ours ? nlohmann::json(*each.ours) : nlohmann::json()},
+                                {"missing", each.missing},
+                                {"how", each.how},
+                                {"verdict", each.verdict ? nlohmann::json(to_string(*each.verdict)) : nlohmann::json()},
+                                {"stale", each.stale}});
+  }
+  return document;
+}
+
+}  // namespace sluice
