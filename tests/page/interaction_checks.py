@@ -175,6 +175,14 @@ class InteractionChecks:
         self.assertEqual(self.browser.run("return document.querySelectorAll('.pinned').length"), 0)
 
     def test_tooltips_stay_in_the_window_and_off_the_pointer(self):
+        self.look_at_tooltips()
+
+    def test_tooltips_do_so_on_a_small_screen(self):
+        self.browser.size(360, 500)
+        self.addCleanup(self.browser.usual_size)
+        self.look_at_tooltips()
+
+    def look_at_tooltips(self):
         for chart in self.browser.charts():
             box = self.browser.plot_box(chart)
             for left in (2, box[2] / 2, box[2] - 2):
