@@ -73,8 +73,10 @@ function connectCursor(frame) {
   const { figure, host } = frame;
   host.addEventListener("pointermove", (event) => { if (!frame.dragging) moveByPointer(frame, event); });
   host.addEventListener("pointerleave", () => clearCursor(frame));
-  host.addEventListener("click", () => {
-    if (!frame.dragged && frame.items && frame.items.pin) frame.items.pin(frame.current);
+  host.addEventListener("click", (event) => {
+    if (frame.dragged || !frame.items) return;
+    moveByPointer(frame, event);  // a finger has not moved here before, and has already left
+    if (frame.items.pin) frame.items.pin(frame.current);
   });
   figure.addEventListener("blur", () => clearCursor(frame));
   figure.addEventListener("keydown", (event) => {

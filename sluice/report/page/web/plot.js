@@ -39,7 +39,7 @@ function makePlot(frame, { width, height, data, synced = false, padding = [8, 10
   return new uPlot({
     width: width * k, height: height * k, legend: { show: false }, padding: padding.map((side) => side * k),
     cursor: {
-      x: synced, y: false, points: { show: false }, drag: { x: false, y: false, setScale: false },
+      x: synced, y: false, points: { show: false }, drag: { x: false, y: false, setScale: false, click: still },
       bind: { dblclick: still, mousedown: still, mouseup: still },
       ...(synced ? { sync: { key: "step", scales: ["x", null], setSeries: false } } : {}),
     },
