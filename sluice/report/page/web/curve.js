@@ -83,7 +83,7 @@ function drawCurveMarks(plot, curve) {
       else drawMark(ctx, planner, x, plot.valToPos(point.predicted_ms, "y", true), point.knee);
     }
   });
-  drawKneeNames(plot, curve);
+  drawKneeName(plot, curve);
   ctx.restore();
 }
 
@@ -112,9 +112,10 @@ function drawCross(ctx, x, y, colour) {
   ctx.stroke();
 }
 
-// The first planner's knee by name: others are ringed, and said by their tooltips.
-function drawKneeNames(plot, curve) {
-  const knee = curve.model.points.find((point) => point.knee);
+// The knee of the planner whose plan is shown, or the first, by name: others are ringed, and said by their tooltips.
+function drawKneeName(plot, curve) {
+  const knees = curve.model.points.filter((point) => point.knee);
+  const knee = knees.find((point) => point.planner === report.plan.planner) || knees[0];
   if (!knee) return;
   plate(plot, `knee of ${words(knee.planner)}: ${bytesText(knee.budget_bytes)}`, plot.valToPos(knee.budget_bytes, "x", true) + px(14),
     plot.valToPos(knee.predicted_ms, "y", true) - px(16));
