@@ -9,10 +9,10 @@
 #include <memory>
 
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/page/collect_report.hpp"
 #include "sluice/report/page/equivalent_commands.hpp"
 #include "sluice/report/page/report_page.hpp"
-#include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/policy_run.hpp"
 #include "sluice/train/progress.hpp"
@@ -119,11 +119,11 @@ Result<int> run_report(ReportArguments arguments) {
           [&] { return guard.interrupted(); }));
   progress.clear();
   SLUICE_RETURN_IF_ERROR(write_file(arguments.output, report_page(document)));
-  if (!arguments.json.empty()) SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
+  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "report", document));
   fmt::print("{}\nwritten to {}; it opens in any browser, offline\n", document["title"].get<std::string>(),
              arguments.output);
   if (document["complete"] == true) return kExitOk;
-  fmt::print(stderr, "sluice: interrupted; what was finished is in the report, which says so\n");
+  print_error("interrupted; what was finished is in the report, which says so");
   return kExitInterrupted;
 }
 
@@ -137,11 +137,14 @@ void add_report_command(CLI::App& app, Action& action) {
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
   arguments->profile.add_to(*command);
-  command->add_option("--planner", arguments->planner, "Whose plan is shown")->capture_default_str();
+  command->add_option("--planner", arguments->planner, "Whose plan is shown")
+      ->type_name("PLANNER")
+      ->capture_default_str();
   command
       ->add_option("--planners", arguments->planners,
                    "Planners or policies to hold beside it, separated by commas (fast-only is always added)")
       ->delimiter(',')
+      ->type_name("PLANNER")
       ->capture_default_str();
   command->add_option("--curve", arguments->curve, "Budgets of the curve of step time over memory, separated by commas")
       ->delimiter(',')
@@ -150,7 +153,7 @@ void add_report_command(CLI::App& app, Action& action) {
                     "Run the planners side by side, as sluice compare does, not only simulate");
   command->add_option("--steps", arguments->steps, "With --run: steps of each process, the first two are warm-up");
   command->add_option("--starts", arguments->starts, "With --run: processes of each planner")->capture_default_str();
-  command->add_option("-o,--output", arguments->output, "The page")->capture_default_str();
+  command->add_option("-o,--output", arguments->output, "The page")->type_name("FILE")->capture_default_str();
   add_json_option(*command, arguments->json);
   command->footer(
       "Example: sluice report resnet50 --batch 16 --fast 20% -o report.html\n"

@@ -147,7 +147,7 @@ def make_document(seed=1, bars=5000):
     by_bytes = sorted(range(len(step.tensors)), key=lambda i: -step.tensors[i]["bytes"])
     whole = sum(tensor["bytes"] for tensor in step.tensors)
     return {
-        "format": 1, "title": f"chain of {bars} bars", "subtitle": "a made-up step, for tests", "emulated": "slow memory emulated",
+        "format": "sluice-json", "title": f"chain of {bars} bars", "subtitle": "a made-up step, for tests", "emulated": "slow memory emulated",
         "run": {}, "machine": {"tiers": [{"name": name} for name in TIERS]}, "commands": [{"what": "this page", "command": "tests/page/fixture.py"}], "how_measured": ["It was not."],
         "plan": {}, "step": {"step_ms": length, "parts_ms": parts(length, 0.07)},
         "memory": [memory_of(step, length, 0, "dram", 0, False), memory_of(step, length, FILE, "file", 64 * GIB, True)],

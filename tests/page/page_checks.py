@@ -137,7 +137,7 @@ class PageChecks:
 
     def test_the_document_is_the_pages(self):
         document = json.loads(self.browser.run("return document.getElementById('report-data').textContent"))
-        self.assertEqual(document["format"], 1)
+        self.assertEqual(document["format"], "sluice-json")
         self.assertEqual(int(self.browser.data("chart-timeline", "points")), len(document["timeline"]["bars"]["lane"]))
         for row in self.browser.run("return [...document.querySelectorAll('tr[data-tensor]')].map((row) => [row.dataset.tensor, row.textContent])"):
             self.assertIn(document["tensors"][int(row[0])]["name"], row[1])

@@ -12,6 +12,7 @@
 #include "sluice/program/program.hpp"
 #include "sluice/report/comparison_json.hpp"
 #include "sluice/report/describe_graph.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/page/memory_over_step.hpp"
 #include "sluice/report/page/slot_times.hpp"
 #include "sluice/report/page/tensor_lives.hpp"
@@ -26,7 +27,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kReportFormat = 1;
 constexpr std::size_t kLargestShown = 25;
 constexpr Bytes kMore = kGiB;  // what the report asks about
 
@@ -56,7 +56,7 @@ class ReportCollector {
     add_more_memory();
     add_curve();
     document_["complete"] = !stop_();
-    return std::move(document_);
+    return stamped_document("report", std::move(document_));
   }
 
  private:
@@ -86,7 +86,6 @@ class ReportCollector {
   }
 
   void add_machine() {
-    document_["format"] = kReportFormat;
     document_["title"] = describe_graph(graph());
     document_["emulated"] = emulation_note(machine_);
     document_["run"] = run_record(machine_);
