@@ -105,6 +105,7 @@ class Browser:
     def focus(self, selector):
         self.run("document.querySelector(arguments[0]).focus()", selector)
         self.run("document.querySelector(arguments[0]).scrollIntoView({ block: 'center' })", selector)
+        self.frames()
 
     def keys(self, *keys, shift=False):
         chain = ActionChains(self.driver)
@@ -135,6 +136,13 @@ class Browser:
     def tip(self):
         return self.run("const tip = document.getElementById('tip'); return tip.hidden ? [] : [...tip.children].map((line) => line.textContent)")
 
+    def click(self, chart, left, top):
+        box = self.plot_box(chart)
+        self.mouse("mouseMoved", box[0] + left, box[1] + top)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.mouse(kind, box[0] + left, box[1] + top, button="left", clickCount=1)
+        self.frames()
+
     def drag(self, chart, pixels):
         box = self.plot_box(chart)
         x, y = box[0] + box[2] / 2, box[1] + box[3] - 3
@@ -142,6 +150,18 @@ class Browser:
         self.mouse("mouseMoved", x + pixels / 2, y, button="left", buttons=1)
         self.mouse("mouseMoved", x + pixels, y, button="left", buttons=1)
         self.mouse("mouseReleased", x + pixels, y, button="left", clickCount=1)
+        self.frames()
+
+    def touch(self, chart, *places):
+        """A finger down at the first place of the plot, moved along the others, and lifted."""
+        box = self.plot_box(chart)
+        self.frames()
+        points = [{"x": box[0] + left, "y": box[1] + top} for left, top in places]
+        self.cdp("Input.dispatchTouchEvent", type="touchStart", touchPoints=points[:1])
+        for point in points[1:]:
+            self.cdp("Input.dispatchTouchEvent", type="touchMove", touchPoints=[point])
+        self.cdp("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        time.sleep(0.4)  # a tap is known as one when no second follows
         self.frames()
 
     def wheel(self, chart, delta):

@@ -20,12 +20,19 @@ class InteractionChecks:
     def first_of(self, kind):
         return self.bars["kind"].index(self.document["timeline"]["kinds"].index(kind))
 
-    def hover_bar(self, bar):
+    def place_of(self, bar):
+        """The middle of what is seen of a bar, from the plot's corner."""
         begin, end = self.bars["begin_ms"][bar], self.bars["end_ms"][bar]
         low, high = self.browser.seen()
         width = self.browser.plot_box("chart-timeline")[2]
         left = ((max(begin, low) + min(end, high)) / 2 - low) / (high - low) * width
-        return self.browser.hover("chart-timeline", left, LANE_TOP + LANE_PITCH * self.bars["lane"][bar] + BAR / 2)
+        return left, LANE_TOP + LANE_PITCH * self.bars["lane"][bar] + BAR / 2
+
+    def hover_bar(self, bar):
+        return self.browser.hover("chart-timeline", *self.place_of(bar))
+
+    def pinned(self):
+        return self.browser.run("return [...document.querySelectorAll('.pinned strong')].map((one) => one.textContent)")
 
     def zoomed_in(self):
         self.browser.focus("#chart-timeline")
@@ -174,7 +181,27 @@ class InteractionChecks:
         self.assertEqual(chosen(), "")
         self.assertEqual(self.browser.run("return document.querySelectorAll('.pinned').length"), 0)
 
+    def test_a_click_pins_and_one_beside_the_bars_clears(self):
+        self.zoomed_in()
+        self.browser.click("chart-timeline", *self.place_of(1))
+        self.assertEqual(self.pinned(), self.bars["name"][1:2])
+        self.browser.mouse("mouseMoved", 2, 2)
+        self.browser.frames()
+        self.assertEqual(self.browser.run("return document.documentElement.dataset.highlighted"), " ".join(map(str, self.bars["tensors"][1])))
+        self.browser.click("chart-timeline", self.place_of(1)[0], LANE_TOP - 8)
+        self.assertEqual(self.pinned(), [])
+        self.browser.drag("chart-timeline", -50)
+        self.assertEqual(self.pinned(), [])
+
     def test_tooltips_stay_in_the_window_and_off_the_pointer(self):
+        self.look_at_tooltips()
+
+    def test_tooltips_do_so_on_a_small_screen(self):
+        self.browser.size(360, 500)
+        self.addCleanup(self.browser.usual_size)
+        self.look_at_tooltips()
+
+    def look_at_tooltips(self):
         for chart in self.browser.charts():
             box = self.browser.plot_box(chart)
             for left in (2, box[2] / 2, box[2] - 2):
@@ -187,6 +214,18 @@ class InteractionChecks:
                         x, y = box[0] + left, box[1] + top
                         self.assertFalse(tip[0] <= x <= tip[2] and tip[1] <= y <= tip[3], "the tooltip covers the pointer")
                         self.assertTrue(tip[0] >= 0 and tip[1] >= 0 and tip[2] <= tip[4] and tip[3] <= tip[5], tip)
+
+    def test_a_finger_names_pins_and_pans(self):
+        self.browser.cdp("Emulation.setTouchEmulationEnabled", enabled=True)
+        self.addCleanup(self.browser.cdp, "Emulation.setTouchEmulationEnabled", enabled=False)
+        self.zoomed_in()
+        self.browser.keys(ESCAPE)
+        low, width = self.browser.seen()[0], self.browser.plot_box("chart-timeline")[2]
+        self.browser.touch("chart-timeline", self.place_of(1))
+        self.assertEqual(self.browser.tip()[:1], self.bars["name"][1:2])
+        self.assertEqual(self.pinned(), self.bars["name"][1:2])
+        self.browser.touch("chart-timeline", *[(width / 2 - 30 * step, LANE_TOP + BAR / 2) for step in range(6)])
+        self.assertGreater(self.browser.seen()[0], low)
 
     def test_memory_says_what_is_there_at_an_instant(self):
         memory = self.document["memory"][0]
