@@ -81,7 +81,8 @@ std::string section_of(const EvaluatedItem& evaluated) {
   if (!item.addressed()) {
     return text + fmt::format("<p class=\"quiet\">Not addressed: {}</p>\n", escape_html(item.not_addressed));
   }
-  text += fmt::format("<div class=\"table\" tabindex=\"0\"><table>\n{}<tbody>\n", table_head());
+  text += fmt::format("<div class=\"table\" role=\"region\" aria-label=\"{}, {}\" tabindex=\"0\"><table>\n{}<tbody>\n",
+                      escape_html(item.paper), escape_html(item.item), table_head());
   for (const EvaluatedRow& row : evaluated.rows) text += table_line(row);
   text += "</tbody></table></div>\n<ul>\n";
   for (const std::string& note : item_notes(evaluated)) text += fmt::format("<li>{}</li>\n", escape_html(note));
