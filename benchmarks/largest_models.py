@@ -3,11 +3,13 @@
 
     benchmarks/largest_models.py --json largest_models.json
     benchmarks/largest_models.py --executed --json largest_models_executed.json
+    benchmarks/largest_models.py --node --json largest_models_node.json
 
 Everything on the device, against ZeRO-Offload, against parameters that are streamed too. A contestant's largest model is the
 deepest one of a given width for which its plan fits, found by halving; parameters in bf16 with fp32 masters, AdamW. Simulated,
 nothing is measured: op times are guesses, which do not decide whether a model fits. Executed, every model found is also
-trained for two steps, on emulated hardware: cores for the device and the host, DRAM for the host's memory.
+trained for two steps, on emulated hardware: cores for the device and the host, DRAM for the host's memory. With --node, simulated:
+one device of a node of 16 that keep a sixteenth of the optimizer's states each and take batches of their own (ZeRO-2).
 
 The table goes to standard output, progress to standard error.
 """
@@ -34,6 +36,9 @@ SMALL = [("on the device", "fast-only", STREAMED, 4, 256, 48),
          ("zero-offload", "zero-offload:checkpoints=14", HOST, 4, 256, 64),
          ("streamed, l2l", "l2l", STREAMED, 4, 256, 128),
          ("streamed, joint", "joint", ["--slow", "file", "--planning-time", "10"], 4, 256, 100)]
+NODE_RANKS = ["--ranks", "16"]
+NODE = [("zero-2, 16 devices", "chen-sqrt", [*STREAMED, *NODE_RANKS], 4, 4096, 80),
+        ("zero-offload, 16", "zero-offload:checkpoints=14", [*HOST, *NODE_RANKS], 4, 4096, 80)]
 
 
 def parameters(width, depth, vocabulary, positions):
@@ -97,15 +102,16 @@ def table(rows, device):
     first = {row["batch"]: row["parameters"] for row in rows if row["planner"] == "fast-only"}
     lines = [f"{'in ' + device:<20}{'batch':>6}{'layers':>8}{'width':>7}{'parameters':>13}{'over the device alone':>23}"]
     for row in rows:
-        ratio = row["parameters"] / first[row["batch"]] if row["batch"] in first else float("nan")
+        ratio = f"{row['parameters'] / first[row['batch']]:.2f}x" if row["batch"] in first else "-"
         lines.append(f"{row['name']:<20}{row['batch']:>6}{row['depth']:>8}{row['width']:>7}{row['parameters'] / 1e6:>11.1f} M"
-                     f"{('>=' if row['at_least'] else '') + format(ratio, '.2f'):>22}x")
+                     f"{('>=' if row['at_least'] else '') + ratio:>23}")
     return "\n".join(lines)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--executed", action="store_true", help="small models, each trained for two steps")
+    parser.add_argument("--node", action="store_true", help="one device of a node of 16")
     parser.add_argument("--device", help="its memory (32GiB; executed 64MiB)")
     parser.add_argument("--only", help="contestants of this name")
     parser.add_argument("--sluice", default="build/release/tools/sluice")
@@ -115,7 +121,8 @@ def main():
     amount, unit = arguments.device[:-3], arguments.device[-3:]
     arguments.bytes = float(amount) * 2 ** {"MiB": 20, "GiB": 30}[unit]
     search = Search(arguments)
-    rows = [search.largest(each) for each in (SMALL if arguments.executed else FULL) if arguments.only in (None, each[0])]
+    contestants = SMALL if arguments.executed else NODE if arguments.node else FULL
+    rows = [search.largest(each) for each in contestants if arguments.only in (None, each[0])]
     arguments.json.write_text(json.dumps({"device": arguments.device, "rows": rows}, indent=1) + "\n")
     print(table(rows, arguments.device))
 

@@ -69,22 +69,26 @@ def scaled(profile, parts):
     return profile
 
 
+def of_the_paper(link, billions):
+    """Seconds of the paper's machine in one of ours: both links carry 2 bytes of each parameter of their model meanwhile."""
+    return (2 * billions * 1e9 / LINK) / (2 * PARAMETERS / link)
+
+
 class Simulated:
     """One graph, in the ratios of one model of the paper.
 
-    Of several ranks each updates a part: on a device of its own, and on a host that all ranks of a node share."""
+    Of several ranks each updates a part: on a device of its own, and on a host that all ranks of a node share. `updates`: seconds of
+    Adam on the host and on the device, if not those of table 5.4."""
 
-    def __init__(self, arguments, folder, options, passes, billions, ranks=1, nodes=1, processors=PROCESSORS):
+    def __init__(self, arguments, folder, options, passes, billions, ranks=1, nodes=1, processors=PROCESSORS, updates=None):
         self.arguments, self.folder = arguments, pathlib.Path(folder)
         self.options = [*options, "--processors", processors, *(["--ranks", str(ranks)] if ranks > 1 else [])]
         if arguments.link != LINK:
             self.options += ["--link-bandwidth", f"{arguments.link / 1e9}GB/s"]
         self.profile = self.folder / "profile.json"
         sluice(arguments, "profile", *MODEL, *self.options, "--save", self.profile)
-        # The link carries 2 bytes of each parameter; here as many as this model's, in the time that the preset takes.
-        link = 2 * PARAMETERS / arguments.link
-        per_second = link / (2 * billions * 1e9 / LINK)
-        _, host, device = PAPER[billions]
+        per_second = 1 / of_the_paper(arguments.link, billions)
+        host, device = updates or PAPER[billions][1:]
         parts = {"passes": passes * per_second, "host": host / nodes * per_second, "device": device / ranks * per_second}
         self.profile.write_text(json.dumps(scaled(json.loads(self.profile.read_text()), parts)))
 

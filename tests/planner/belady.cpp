@@ -1,0 +1,49 @@
+// Belady's rule over tensors: where an op needs room, what is needed last leaves. Nothing is fetched ahead, so ops wait.
+#include <algorithm>
+
+#include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/leaving_tiers.hpp"
+#include "sluice/planners/schedule/pack.hpp"
+#include "sluice/planners/schedule/paged_step.hpp"
+
+namespace sluice {
+namespace {
+
+// The op that uses the tensor next, after `touched`. Behind its last use comes the first one of the next step.
+OpIndex next_use(const Graph& graph, const std::vector<Use>& uses, OpIndex touched) {
+  const auto next = std::ranges::upper_bound(uses, touched, {}, &Use::op);
+  return next != uses.end() ? next->op : graph.op_count() + uses.front().op;
+}
+
+Result<Plan> plan_belady(const PlanRequest& request) {
+  SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("belady", request.machine));
+  const Graph& graph = request.graph;
+  const Liveness liveness = analyze_liveness(graph);
+  std::vector<std::vector<TensorId>> operands;
+  for (const Op& op : graph.ops()) operands.push_back(distinct_operands(op));
+  const PagedOps ops{graph, liveness, {operands.begin(), operands.end()}};
+  const auto last_first = [&](TensorId id, OpIndex touched) -> std::int64_t {  // the least leaves first
+    return -next_use(graph, liveness.uses[id], touched);
+  };
+  const PagingRule rule{.rank = last_first, .leaves = Cause::kNeededLast};
+  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
+    const auto schedules = schedule_paged(ops, capacities[kFastTier], rule);
+    if (!schedules) return std::nullopt;
+    PlanBuilder builder(graph, request.machine);
+    add_tensor_schedules(builder, graph, liveness, *schedules, SlowRooms(slow, graph.op_count(), capacities));
+    return builder;
+  };
+  SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request, request.budgets, build));
+  return pack_with_more_capacity(request, std::move(packed), build).plan;
+}
+
+}  // namespace
+
+PlannerEntry belady_planner() {
+  return {.name = "belady",
+          .summary = "fetch when an op needs it, evict what is needed last: Belady's rule over tensors",
+          .plan = plan_belady,
+          .traits = {.moves = true, .whole_step = true, .all_tensors = true, .any_graph = true, .several_tiers = true}};
+}
+
+}  // namespace sluice
