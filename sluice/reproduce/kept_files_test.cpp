@@ -77,8 +77,8 @@ TEST(KeptFilesTest, ScriptsOfCommandsAreThere) {
   }
 }
 
-// Rows may be missing: their result is not kept yet, or has no row of that planner. A key that no such document has is a
-// mistake in the item.
+// Rows may be missing: their result is not kept yet, or has no row of that planner. A key that no such document has is
+// a mistake in the item.
 TEST(KeptFilesTest, EveryAddressLeadsToANumberOrSaysWhyNot) {
   const std::vector<EvaluatedItem> items = evaluated_items();
   std::cout << count_text(count_verdicts(items)) << "\n";
