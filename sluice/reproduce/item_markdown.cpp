@@ -14,7 +14,8 @@ constexpr std::string_view kHead = R"(# The papers' figures and tables, beside o
 Written by `sluice reproduce all`; [reproduce.md](../reproduce.md) says how rows and verdicts come about. *Published* is
 what the paper's authors measured on their machine, *ours* what this repository keeps from a small one. Verdicts are
 computed: within a tenth of what is published ours *matches* (or *agrees*, where neither more nor less is better), else
-it is *ahead*, *behind* or *differs*. *Emulated*: a slower memory, link or processor was imitated. *Simulated*: nothing was run.
+it is *ahead*, *behind* or *differs*. *Emulated*: a slower memory, link or processor was imitated. *Simulated*: nothing
+was run.
 )";
 
 std::string escape_cell(const std::string& text) {

@@ -14,7 +14,8 @@ using ::testing::HasSubstr;
 const char* const kThree = R"({"results": [
   {"name": "here", "how": "executed", "minutes": 1, "measures": ["code/a.cpp"], "command": ["true"]},
   {"name": "missing", "how": "executed", "minutes": 2, "measures": ["code/a.cpp"], "command": ["true"]},
-  {"name": "rare", "how": "executed", "minutes": 300, "measures": ["code/a.cpp"], "command": ["true"], "only_if_asked": "takes hours"}]})";
+  {"name": "rare", "how": "executed", "minutes": 300, "measures": ["code/a.cpp"], "command": ["true"],
+   "only_if_asked": "takes hours"}]})";
 
 class MakingTest : public ::testing::Test {
  protected:
