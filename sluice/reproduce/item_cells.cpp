@@ -8,9 +8,16 @@
 namespace sluice {
 namespace {
 
+std::string with_unit(const std::string& digits, const std::string& unit) {
+  if (unit.empty()) return digits;
+  return unit == "x" ? digits + unit : fmt::format("{} {}", digits, unit);
+}
+
+// As many digits as the item's file has.
 std::string published_text(const PaperRow& row) {
-  if (row.published.low == row.published.high) return figure_text(row.published.low, row.unit);
-  return fmt::format("{} to {}", figure_text(row.published.low, ""), figure_text(row.published.high, row.unit));
+  const Published& published = row.published;
+  const std::string high = with_unit(fmt::format("{}", published.high), row.unit);
+  return published.low == published.high ? high : fmt::format("{} to {}", published.low, high);
 }
 
 // "row 3", "rows 1, 3 to 5"
@@ -19,7 +26,9 @@ std::string rows_text(const std::vector<std::size_t>& rows) {
   for (std::size_t i = 0; i < rows.size();) {
     std::size_t last = i;
     while (last + 1 < rows.size() && rows[last + 1] == rows[last] + 1) ++last;
-    parts.push_back(last == i ? fmt::format("{}", rows[i]) : fmt::format("{} to {}", rows[i], rows[last]));
+    const bool is_pair = last == i + 1;
+    parts.push_back(last == i ? fmt::format("{}", rows[i])
+                              : fmt::format("{}{}{}", rows[i], is_pair ? ", " : " to ", rows[last]));
     i = last + 1;
   }
   return fmt::format("{} {}", rows.size() == 1 ? "row" : "rows", fmt::join(parts, ", "));
@@ -31,9 +40,7 @@ bool is_number_column(const std::string& title) { return title == "#" || title =
 
 std::string figure_text(double figure, const std::string& unit) {
   const std::string digits = std::abs(figure) >= 1000 ? fmt::format("{:.0f}", figure) : fmt::format("{:#.3g}", figure);
-  std::string text = digits.ends_with('.') ? digits.substr(0, digits.size() - 1) : digits;
-  if (!unit.empty()) text += unit == "x" ? unit : " " + unit;
-  return text;
+  return with_unit(digits.ends_with('.') ? digits.substr(0, digits.size() - 1) : digits, unit);
 }
 
 const std::vector<std::string>& item_columns() {

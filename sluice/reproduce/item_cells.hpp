@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// Three digits that count and the unit: "1.70x", "23.5 %", "12800 ms".
+// Ours, in three digits that count: "1.70x", "23.5 %", "12800 ms".
 std::string figure_text(double figure, const std::string& unit);
 
 const std::vector<std::string>& item_columns();  // #, what, model, batch, setting, published, ours, how, verdict

@@ -26,7 +26,7 @@ td.figure { text-align: right; white-space: nowrap; font-variant-numeric: tabula
 .ahead, .matches, .agrees { color: var(--good); font-weight: 600; }
 .behind, .differs { color: var(--bad); font-weight: 600; }
 .quiet, ul { color: var(--quiet); }
-nav a { margin-right: 1rem; }
+nav a { display: inline-block; margin-right: 1rem; }
 a { color: inherit; }
 @media print { body { max-width: none; padding: 0; font-size: 11px; } nav { display: none; }
   .table { overflow: visible; } h3, tr { break-inside: avoid; } h3 { break-after: avoid; } }
