@@ -114,7 +114,7 @@ TEST(EvaluationTest, SaysHowOursWasMadeAndWhatIsMissing) {
   EXPECT_FALSE(items[3].rows[0].ours.has_value());
   EXPECT_EQ(item_json(items[3])["rows"][0]["ours"], nlohmann::json());
   EXPECT_THAT(item_text(items[0]),
-              AllOf(HasSubstr("2 (scaled)"), HasSubstr("2.00x"), HasSubstr("3.00x"), HasSubstr("Scaled: 2 for 32.")));
+              AllOf(HasSubstr("2 (scaled)"), HasSubstr("  2x  "), HasSubstr("3.00x"), HasSubstr("Scaled: 2 for 32\n")));
 }
 
 TEST(EvaluationTest, PagesLeaveNothingToTheirLanguages) {

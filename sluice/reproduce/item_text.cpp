@@ -13,11 +13,10 @@ namespace {
 std::string table_of(const EvaluatedItem& item) {
   std::vector<TableColumn> columns;
   for (const std::string& title : item_columns()) {
-    const bool is_figure = title == "published" || title == "ours";
-    columns.push_back({title, is_figure ? Align::kRight : Align::kLeft, 0});
+    columns.push_back({title, is_number_column(title) ? Align::kRight : Align::kLeft, 0});
   }
   TextTable table(columns);
-  for (const EvaluatedRow& row : item.rows) table.add_row(item_cells(row));
+  for (std::size_t i = 0; i < item.rows.size(); ++i) table.add_row(item_cells(item, i));
   return table.text();
 }
 

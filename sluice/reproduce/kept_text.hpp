@@ -1,5 +1,5 @@
-// The .txt of a kept result: the commands as a person would type them, what made it (made_record.hpp), the note, and what
-// the command printed. Folders of this machine are left out of all of it.
+// The .txt of a kept result: the commands as a person would type them, what made it (made_record.hpp), the note, and
+// what the command printed. Folders of this machine are left out of all of it.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
-// Makes kept results, one after the other, each whole or not at all. A command writes into docs/results/.making, and what
-// it has written gets its names when it has ended well; the old .txt is removed first and the new one comes last, so that
-// whatever stops us in between leaves a result that is missing, never one with another one's commit.
+// Makes kept results, one after the other, each whole or not at all. A command writes into docs/results/.making, and
+// what it has written gets its names when it has ended well; the old .txt is removed first and the new one comes last,
+// so that whatever stops us in between leaves a result that is missing, never one with another one's commit.
 //
-// One process at a time makes results in a checkout: others are refused. Errors: kIo where docs/results or the folder for
-// scratch files cannot be written.
+// One process at a time makes results in a checkout: others are refused. Errors: kIo where docs/results or the folder
+// for scratch files cannot be written.
 #pragma once
 
 #include <filesystem>

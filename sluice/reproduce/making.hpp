@@ -1,5 +1,5 @@
-// Which kept results have to be made, and making them one after the other: what is finished stays, so the same command goes
-// on where it was interrupted; what fails is noted and passed over.
+// Which kept results have to be made, and making them one after the other: what is finished stays, so the same command
+// goes on where it was interrupted; what fails is noted and passed over.
 #pragma once
 
 #include <functional>
@@ -35,8 +35,8 @@ struct MakingOutcome {
   bool interrupted = false;
 };
 
-// How far making is: expected seconds, of which the running one has had at most its own. The time left is at the pace of
-// these against the clock.
+// How far making is: expected seconds, of which the running one has had at most its own. The time left is at the pace
+// of these against the clock.
 struct MakingProgress {
   double done_seconds = 0, all_seconds = 0;
   std::size_t number = 0, count = 0;  // of the running one, from 1

@@ -39,8 +39,8 @@ const json kWaits =
 // A checkout with these kept results.
 class Checkout : public TestRepository {
  public:
-  explicit Checkout(const json& results) {
-    write("benchmarks/kept/tiny.json", json{{"results", results}}.dump());
+  Checkout(std::initializer_list<json> results) {
+    write("benchmarks/kept/tiny.json", json{{"results", std::vector<json>(results)}}.dump());
     write("code/measured.cpp", "one");
     write("code/other.cpp", "one");
     commit();
@@ -61,7 +61,8 @@ class Checkout : public TestRepository {
     const std::string file = (root() / "list.json").string();
     const CommandResult listed = reproduce({"list", "--json", file});
     EXPECT_EQ(listed.exit_code, 0) << listed.errors;
-    for (const json& each : json::parse(read_text(file))["kept"]) {
+    const json document = json::parse(read_text(file));
+    for (const json& each : document["kept"]) {
       if (each["name"] == name) return each["state"].get<std::string>() + " " + each["why"].get<std::string>();
     }
     return "not listed";
@@ -96,7 +97,7 @@ std::string item(const std::string& kept, const std::string& address) {
 }
 
 TEST(ReproduceTest, MakesWhatIsMissingAndSaysWhatMadeIt) {
-  const Checkout checkout({kModels});
+  const Checkout checkout{kModels};
   EXPECT_EQ(checkout.state("a_models"), "missing no a_models.txt");
   const CommandResult made = checkout.reproduce({"a_models"});
   ASSERT_EQ(made.exit_code, 0) << made.errors;
@@ -114,7 +115,7 @@ TEST(ReproduceTest, MakesWhatIsMissingAndSaysWhatMadeIt) {
 }
 
 TEST(ReproduceTest, WhatMeasuresChangedCodeIsStale) {
-  const Checkout checkout({kModels});
+  const Checkout checkout{kModels};
   ASSERT_EQ(checkout.reproduce({"all"}).exit_code, 0);
   const std::string commit = checkout.git("rev-parse --short HEAD");
   checkout.write("code/other.cpp", "two");
@@ -130,7 +131,7 @@ TEST(ReproduceTest, WhatMeasuresChangedCodeIsStale) {
 }
 
 TEST(ReproduceTest, OldResultsGoByTheirCommit) {
-  const Checkout checkout({kModels});
+  const Checkout checkout{kModels};
   const std::string commit = checkout.git("rev-parse --short HEAD");
   checkout.write("docs/results/a_models.json", "{}");
   checkout.write("docs/results/a_models.txt", "$ sluice models\ncommit " + commit + "\nprinted\n");
@@ -144,7 +145,7 @@ TEST(ReproduceTest, OldResultsGoByTheirCommit) {
 }
 
 TEST(ReproduceTest, WithoutGitNobodyCanTell) {
-  const Checkout checkout({kModels});
+  const Checkout checkout{kModels};
   fs::remove_all(checkout.root() / ".git");
   ASSERT_EQ(checkout.reproduce({"all"}).exit_code, 0);
   EXPECT_THAT(checkout.state("a_models"),
@@ -152,7 +153,7 @@ TEST(ReproduceTest, WithoutGitNobodyCanTell) {
 }
 
 TEST(ReproduceTest, GoesOnWhereItWasKilled) {
-  const Checkout checkout({kModels, kWaits, shell_entry("c_last", "echo '{}' > $out")});
+  const Checkout checkout{kModels, kWaits, shell_entry("c_last", "echo '{}' > $out")};
   const std::string output = (checkout.root() / "output").string();
   const pid_t process = start_sluice(checkout.command({"all"}), output, (checkout.root() / "errors").string());
   ASSERT_TRUE(checkout.waits_for("started"));
@@ -177,7 +178,7 @@ TEST(ReproduceTest, GoesOnWhereItWasKilled) {
 }
 
 TEST(ReproduceTest, InterruptionEndsItCleanly) {
-  const Checkout checkout({kModels, kWaits});
+  const Checkout checkout{kModels, kWaits};
   const std::string output = (checkout.root() / "output").string(), errors = (checkout.root() / "errors").string();
   const pid_t process = start_sluice(checkout.command({"all"}), output, errors);
   ASSERT_TRUE(checkout.waits_for("started"));
@@ -191,8 +192,8 @@ TEST(ReproduceTest, InterruptionEndsItCleanly) {
 }
 
 TEST(ReproduceTest, FailuresAreNamedAndPassedOver) {
-  const Checkout checkout({shell_entry("a_fails", "echo half > $out; echo why it failed >&2; exit 3"),
-                           shell_entry("b_lies", "echo '{' > $out"), entry("c_missing", {"no-such-program"}), kModels});
+  const Checkout checkout{shell_entry("a_fails", "echo half > $out; echo why it failed >&2; exit 3"),
+                          shell_entry("b_lies", "echo '{' > $out"), entry("c_missing", {"no-such-program"}), kModels};
   const CommandResult result = checkout.reproduce({"all", "--json", (checkout.root() / "out.json").string()});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.output, AllOf(HasSubstr("failed a_fails: "), HasSubstr("ended with 3: why it failed"),
@@ -210,7 +211,7 @@ TEST(ReproduceTest, WhatTheMachineLacksIsSkipped) {
   json needs = shell_entry("a_needs", "true"), rare = shell_entry("b_rare", "true");
   needs["needs"] = {{"a unicorn", {"false"}}};
   rare["only_if_asked"] = "takes hours";
-  const Checkout checkout({needs, rare});
+  const Checkout checkout{needs, rare};
   const CommandResult all = checkout.reproduce({"all"});
   EXPECT_EQ(all.exit_code, 0) << all.errors;
   EXPECT_THAT(all.output, AllOf(HasSubstr("skipped a_needs: this machine lacks a unicorn"),
@@ -219,8 +220,8 @@ TEST(ReproduceTest, WhatTheMachineLacksIsSkipped) {
 }
 
 TEST(ReproduceTest, ShowsOursBesideThePublishedNumber) {
-  const Checkout checkout({entry("step", {"$sluice", "simulate", "resnet20", "--batch", "4", "--threads", "1", "--fast",
-                                          "60%", "--spill-dir", "$spill", "--json", "$out"})});
+  const Checkout checkout{entry("step", {"$sluice", "simulate", "resnet20", "--batch", "4", "--threads", "1", "--fast",
+                                         "60%", "--spill-dir", "$spill", "--json", "$out"})};
   checkout.write("benchmarks/papers/a.json", item("step", "step#/predicted_ms"));
   EXPECT_THAT(checkout.reproduce({"redl", "--no-run"}).output, HasSubstr("step is not kept yet"));
   const CommandResult result = checkout.reproduce({"redl-figure-3"});
@@ -232,7 +233,7 @@ TEST(ReproduceTest, ShowsOursBesideThePublishedNumber) {
 }
 
 TEST(ReproduceTest, WrongFilesFoldersAndWordsAreNamed) {
-  const Checkout checkout({kModels});
+  const Checkout checkout{kModels};
   EXPECT_THAT(checkout.reproduce({"a_model"}).errors,
               HasSubstr("\"a_model\" is no paper, item or kept result (like it: a_models)"));
   EXPECT_EQ(checkout.reproduce({"list", "all"}).exit_code, 2);
@@ -244,7 +245,7 @@ TEST(ReproduceTest, WrongFilesFoldersAndWordsAreNamed) {
 }
 
 TEST(ReproduceTest, AFolderThatCannotBeWrittenIsNamed) {
-  const Checkout checkout({kModels});
+  const Checkout checkout{kModels};
   checkout.write("docs/results", "a file");
   const CommandResult result = checkout.reproduce({"all"});
   EXPECT_EQ(result.exit_code, 1);
@@ -255,7 +256,9 @@ TEST(ReproduceTest, EveryPlannerIsASetOfMeasuredCode) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_sluice({"planners", "--json", folder.file("planners.json")}).exit_code, 0);
   const json sets = json::parse(read_text(SLUICE_SOURCE_FOLDER "/benchmarks/measured_code.json"), nullptr, true, true);
-  for (const json& planner : json::parse(read_text(folder.file("planners.json")))["planners"]) {
+  const json listed = json::parse(read_text(folder.file("planners.json")));
+  ASSERT_GT(listed["planners"].size(), 10U);
+  for (const json& planner : listed["planners"]) {
     const std::string name = planner["name"];
     EXPECT_TRUE(sets.contains(name)) << name << " is missing in benchmarks/measured_code.json";
   }

@@ -7,8 +7,9 @@
 //   *key=value          every element that meets the conditions
 //   ?*                  every element that has what the rest of the path asks for
 //
-// A step into an object is always a key, whatever is in it. Paths come from people's files: any text is either an address
-// or an error, and any address gives numbers or says at which step it went wrong. Cost: one walk over what it reads.
+// A step into an object is always a key, whatever is in it. Paths come from people's files: any text is either an
+// address or an error, and any address gives numbers or says at which step it went wrong. Cost: one walk over what it
+// reads.
 #pragma once
 
 #include <nlohmann/json.hpp>

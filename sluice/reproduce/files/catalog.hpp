@@ -1,5 +1,6 @@
 // Everything that `sluice reproduce` finds in a checkout: benchmarks/kept/*.json, benchmarks/papers/*.json and
-// benchmarks/measured_code.json. The errors of all files come together, a line each, so that they can be mended at once.
+// benchmarks/measured_code.json. The errors of all files come together, a line each, so that they can be mended at
+// once.
 #pragma once
 
 #include <filesystem>

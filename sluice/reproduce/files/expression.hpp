@@ -3,8 +3,8 @@
 //   "KEPT#/path" | 1.5 | {"divide": [a, b]} | {"geometric_mean": "KEPT#/rows/*/slowdown"} | ...
 //
 // add, multiply, mean, geometric_mean, max, min and count take a list of expressions or one, whose lists are joined;
-// subtract and divide take two numbers, percent one, which it gives times 100. What cannot be computed (no such place, a
-// division by zero, a mean of nothing) is an error that says why, never a number.
+// subtract and divide take two numbers, percent one, which it gives times 100. What cannot be computed (no such place,
+// a division by zero, a mean of nothing) is an error that says why, never a number.
 #pragma once
 
 #include <functional>

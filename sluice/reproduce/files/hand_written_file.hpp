@@ -1,6 +1,6 @@
-// Reads the JSON files that people write for `sluice reproduce`: comments (`//`) are allowed, and what JSON leaves open is
-// an error here, because a mistyped field would be passed over in silence: a key that stands twice, a field that nobody
-// knows. Errors are kBadInput (kIo where the file cannot be read) and name the file and the place.
+// Reads the JSON files that people write for `sluice reproduce`: comments (`//`) are allowed, and what JSON leaves open
+// is an error here, because a mistyped field would be passed over in silence: a key that stands twice, a field that
+// nobody knows. Errors are kBadInput (kIo where the file cannot be read) and name the file and the place.
 #pragma once
 
 #include <filesystem>

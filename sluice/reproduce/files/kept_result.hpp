@@ -2,8 +2,8 @@
 // shows the file). Words of commands may hold places that are put in when it is made:
 //
 //   $sluice   this command           $out      the JSON file to write         $picture  an SVG file to write
-//   $root     the checkout           $spill    a folder for large files       $folder   of $out; all files in it are kept
-//   $name     the result's name
+//   $root     the checkout           $spill    a folder for large files       $name     the result's name
+//   $folder   the folder of $out; all files in it are kept
 #pragma once
 
 #include <filesystem>

@@ -1,7 +1,7 @@
-// Which code a kept result measures: benchmarks/measured_code.json names sets of paths, one for what executes, one for what
-// simulates, one for each planner and policy, so that no entry has to list them. By default a result measures the sets
-// `executed` or `simulated` (or both), the sets of the planners that its command names, and the program that it runs,
-// where that is of this repository.
+// Which code a kept result measures: benchmarks/measured_code.json names sets of paths, one for what executes, one for
+// what simulates, one for each planner and policy, so that no entry has to list them. By default a result measures the
+// sets `executed` or `simulated` (or both), the sets of the planners that its command names, and the program that it
+// runs, where that is of this repository.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// A figure or table of a paper, as benchmarks/papers/PAPER_ITEM.json says it: what was published, and where our numbers for
-// it stand (docs/reproduce.md shows the file). Nothing in it says how ours turned out.
+// A figure or table of a paper, as benchmarks/papers/PAPER_ITEM.json says it: what was published, and where our numbers
+// for it stand (docs/reproduce.md shows the file). Nothing in it says how ours turned out.
 #pragma once
 
 #include <filesystem>

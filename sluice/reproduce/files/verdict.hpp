@@ -1,5 +1,5 @@
-// How our figure stands to the published one, computed and never written by hand. Within a tenth of what is published they
-// match. A published range is met inside it and within a tenth of its ends.
+// How our figure stands to the published one, computed and never written by hand. Within a tenth of what is published
+// they match. A published range is met inside it and within a tenth of its ends.
 #pragma once
 
 #include <string_view>
