@@ -1,15 +1,17 @@
 #!/usr/bin/python3
-"""HOME's table 2: the largest batch of each model in a budget, by planner, and its predicted throughput.
+"""The largest batch of each model in a budget, by planner, and its predicted throughput: HOME's table 2, Sentinel's table V.
 
-    largest_batches.py [MODEL...] [--fast SIZE] [--planners P,...] [--binary BINARY] [--json OUT] [--help]
+    largest_batches.py [MODEL...] [--of PAPER] [--fast SIZE] [--planners P,...] [--binary BINARY] [--json OUT] [--help]
 
-    largest_batches.py --json largest.json           the paper's six models in 11 GiB: some minutes
+    largest_batches.py --json largest.json           HOME's six models in 11 GiB: some minutes
+    largest_batches.py --of sentinel                 Sentinel's five in 15.75 GiB
     largest_batches.py plain20 --planners fast-only,home
 
 Each cell is one `sluice max-batch`: bisection on verified plans; op times are measured at three small batches and scaled.
-Nothing large is run: figures are predicted. Images are as large as make a convolution's input as large as on CIFAR-10.
-Shown are batches, each over the one with everything in fast memory, and geometric means over the models that every
-planner can train.
+Nothing large is run: figures are predicted. HOME's images are as large as make a convolution's input as large as on
+CIFAR-10. For Sentinel's table searches are cut short: what fits hardly depends on how well it is planned. Shown are
+batches, each over the one with everything in fast memory, and geometric means over the models that every planner can
+train.
 """
 
 import argparse
@@ -21,9 +23,16 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MODELS = {"mobilenet_v1": ["--image-size", "64"], "plain20": [], "squeezenet1_1": ["--image-size", "128"],
-          "vgg16": ["--image-size", "32"], "resnet50": ["--image-size", "128"], "inception_v3": []}
-PLANNERS = "fast-only,vdnn,superneurons,capuchin,home,sentinel,joint"
+PAPERS = {
+    "home": {"fast": "11GiB", "planners": "fast-only,vdnn,superneurons,capuchin,home,sentinel,joint",
+             "settings": ["--classes", "10", "--keep-norm-outputs"],
+             "models": {"mobilenet_v1": ["--image-size", "64"], "plain20": [], "squeezenet1_1": ["--image-size", "128"],
+                        "vgg16": ["--image-size", "32"], "resnet50": ["--image-size", "128"], "inception_v3": []}},
+    "sentinel": {"fast": "15.75GiB", "settings": ["--keep-norm-outputs"],
+                 "planners": "fast-only,sentinel:additions=none,sentinel,vdnn,swapadvisor:seconds=1,autotm-sync:seconds=5,"
+                             "capuchin",
+                 "models": {"lstm": [], "mobilenet_v1": ["--image-size", "32", "--classes", "100"], "dcgan": [],
+                            "bert_large": [], "resnet200": ["--image-size", "32", "--classes", "10"]}}}
 NOTHING = "fast-only"
 
 
@@ -31,23 +40,28 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      usage=argparse.SUPPRESS)
     parser.add_argument("models", nargs="*", metavar="MODEL")
-    parser.add_argument("--fast", default="11GiB", help="(default %(default)s)")
+    parser.add_argument("--of", choices=PAPERS, default="home", help="whose models, budget and planners (default %(default)s)")
+    parser.add_argument("--fast", help="(default: the paper's)")
     parser.add_argument("--slow", default="pcie3:512GiB", help="(default %(default)s)")
-    parser.add_argument("--planners", default=PLANNERS, help="(default %(default)s)")
+    parser.add_argument("--planners", help="(default: the paper's)")
     parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
     parser.add_argument("--json", help="write the results to this file too")
     options = parser.parse_args()
-    options.models = options.models or list(MODELS)
-    unknown = [model for model in options.models if model not in MODELS]
+    paper = PAPERS[options.of]
+    options.fast = options.fast or paper["fast"]
+    options.planners = options.planners or paper["planners"]
+    options.models = options.models or list(paper["models"])
+    unknown = [model for model in options.models if model not in paper["models"]]
     if unknown:
-        parser.error(f"unknown model {unknown[0]}; known: {', '.join(MODELS)}")
+        parser.error(f"unknown model {unknown[0]}; known: {', '.join(paper['models'])}")
     return options
 
 
 def largest_batch(options, model, planner, folder):
     """What max-batch says, or why it says nothing."""
+    paper = PAPERS[options.of]
     answer = os.path.join(folder, "answer.json")
-    command = [options.binary, "max-batch", model, *MODELS[model], "--classes", "10", "--keep-norm-outputs", "--slow",
+    command = [options.binary, "max-batch", model, *paper["models"][model], *paper["settings"], "--slow",
                options.slow, "--fast", options.fast, "--planner", planner, "--json", answer]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -76,6 +90,12 @@ def table(rows, planners, models):
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
 
 
+def keep(options, rows):
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"fast": options.fast, "slow": options.slow, "rows": rows}, file, indent=1)
+
+
 def main():
     options = arguments()
     planners = options.planners.split(",")
@@ -84,15 +104,13 @@ def main():
         for model in options.models:
             for planner in planners:
                 rows.append(largest_batch(options, model, planner, folder))
+                keep(options, rows)
                 print(f"{model} {planner}: {rows[-1]['batch']} {rows[-1]['reason'] or ''}".rstrip(), file=sys.stderr)
     print(f"largest batches in {options.fast}, predicted")
     print(table(rows, planners, options.models))
     errors = [abs(row["scaling_error"]) for row in rows if row["batch"]]
     if errors:
         print(f"op times scaled from small batches: the smaller ones miss the largest by up to {100 * max(errors):.0f} %")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"fast": options.fast, "slow": options.slow, "rows": rows}, file, indent=1)
 
 
 if __name__ == "__main__":

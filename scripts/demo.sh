@@ -30,33 +30,9 @@ while (($#)); do
   shift
 done
 
-# Shows ninja's progress lines ("FINISHED TOTAL RULE") as a count with the time left, one line a tenth. The few steps
-# before the real work (looking for new files) are not worth a line.
-show_progress() {
-  local finished total rest shown=0 start=$SECONDS
-  while read -r finished total rest; do
-    if [[ ! $finished =~ ^[0-9]+$ || ! $total =~ ^[0-9]+$ ]]; then
-      printf '%s %s %s\n' "$finished" "$total" "$rest"
-    elif ((total >= 10 && finished * 10 / total > shown)); then
-      shown=$((finished * 10 / total))
-      printf '      %d of %d files, about %d s left\n' "$finished" "$total" \
-        $(((SECONDS - start) * (total - finished) / finished))
-    fi
-  done
-}
+scripts/build.sh
 
-echo "[1/3] Packages"
-scripts/install_packages.sh build | sed 's/^/      /'
-
-echo "[2/3] Building (a few minutes the first time)"
-mkdir -p build
-if ! cmake --preset release -DSLUICE_BUILD_TESTS=OFF >build/demo.configure.log 2>&1; then
-  cat build/demo.configure.log
-  exit 1
-fi
-NINJA_STATUS='%f %t ' cmake --build --preset release | show_progress
-
-echo "[3/3] Training $model, batch $batch: all in fast memory, paging on demand, Sentinel's plan and ours; $steps steps each"
+echo "Training $model, batch $batch: all in fast memory, paging on demand, Sentinel's plan and ours; $steps steps each"
 result=build/demo.json
 build/release/tools/sluice compare "$model" --batch "$batch" --fast "$fast" --spill-dir "$spill" \
   --planners fast-only,on-demand,sentinel,joint --steps $((steps + 2)) --starts 1 --json "$result"

@@ -9,8 +9,12 @@ set -euo pipefail
 # ocl-icd-opencl-dev: libdnnl-dev's CMake package looks for OpenCL, but only recommends it.
 build=(g++ cmake ninja-build pkg-config libdnnl-dev ocl-icd-opencl-dev liburing-dev libnuma-dev libfmt-dev libspdlog-dev
   nlohmann-json3-dev libcli11-dev libxxhash-dev coinor-libcbc-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenmpi-dev)
-# qemu, busybox, cpio: tests/numa boots a machine with several memory nodes.
-test=(libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin)
+# The report page's charts. A Node from elsewhere, with its own npm, does as well, and Debian's npm cannot be installed beside it.
+command -v npm >/dev/null || build+=(nodejs npm)
+# qemu, busybox, cpio: tests/numa boots a machine with several memory nodes. chromium, selenium: tests/page. zsh, fish, groff,
+# mandoc: tests/cli has them read completions and the manual page.
+test=(libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin
+  chromium chromium-driver python3-selenium poppler-utils zsh fish groff-base mandoc)
 rivals=(python3-torch python3-torchvision python3-onnx python3-numpy libtcmalloc-minimal4 libopenblas0-openmp)
 
 case ${1:-build} in

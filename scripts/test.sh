@@ -9,7 +9,7 @@
 #   tests     every test of that build: unit, CLI, end to end, install, include directions
 #   format    layout against .clang-format
 #   names     names against .clang-tidy, in the files that changed (scripts/check_tidy.sh reads all of them)
-#   docs      runs the examples of the README and docs/
+#   docs      holds the README's tables against the kept results, and runs the examples of the README and docs/
 #   asan      files and JSON, memory, access, plan, exec, train and experiment tests under the address and undefined-behaviour sanitizers
 #   tsan      the tests of the transfer lanes and of access counting under the thread sanitizer
 #   numa      memory nodes as tiers, in a small virtual machine; skipped, with the reason, without QEMU or network
@@ -65,7 +65,12 @@ stage_packages() { scripts/install_packages.sh test; count $?; }
 stage_build() { build release; count $?; }
 stage_format() { scripts/check_format.sh; count $?; }
 stage_names() { scripts/check_tidy.sh --changed; count $?; }
-stage_docs() { scripts/check_docs.sh; count $?; }
+stage_docs() {
+  scripts/write_results.py --check
+  count $?
+  scripts/check_docs.sh
+  count $?
+}
 
 # run_shard BUILD FILTER LOGS PROGRAM SHARD: one process of run_shards, writing LOGS/PROGRAM.SHARD.
 run_shard() {

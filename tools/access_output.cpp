@@ -41,11 +41,13 @@ void AccessArguments::add_to(CLI::App& command) {
   command
       .add_option("--tlb-reach", tlb_reach,
                   "With --accesses: bytes that the TLB covers (default: this processor's, for each thread)")
+      ->type_name("SIZE")
       ->needs(accesses);
   command
       .add_option("--largest-chunk", largest_chunk,
                   "With --accesses: track large tensors in chunks of this size, 4KiB the most exact (default: the "
                   "smallest for which the counted step takes at most about five normal ones)")
+      ->type_name("SIZE")
       ->needs(accesses);
   command
       .add_flag("--hardware-sampling", hardware_sampling,

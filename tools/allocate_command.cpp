@@ -12,6 +12,7 @@
 #include "sluice/memory/offsets/offset_minimizer.hpp"
 #include "sluice/memory/offsets/offset_search.hpp"
 #include "sluice/report/charts/box_chart.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
@@ -153,8 +154,8 @@ Result<int> run_allocate(const AllocateArguments& arguments) {
     SLUICE_RETURN_IF_ERROR(write_file(arguments.svg, draw(problem, allocation.assignment, arguments.problem)));
   }
   if (!arguments.json.empty()) {
-    SLUICE_ASSIGN(const nlohmann::json document, allocation_json(problem, allocation));
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
+    SLUICE_ASSIGN(nlohmann::json document, allocation_json(problem, allocation));
+    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "allocate", std::move(document)));
   }
   if (allocation.interrupted) return kExitInterrupted;
   return allocation.fits() ? kExitOk : kExitFailed;
@@ -168,13 +169,16 @@ void add_allocate_command(CLI::App& app, Action& action) {
   command->add_option("problem", arguments->problem, "CSV file with the columns id, lower, upper, size")
       ->required()
       ->check(CLI::ExistingFile);
-  command->add_option("--capacity", arguments->capacity, "Fit into so many bytes (default: as low as possible)");
+  command->add_option("--capacity", arguments->capacity, "Fit into so many bytes (default: as low as possible)")
+      ->type_name("SIZE");
   command->add_flag("--minimize", arguments->minimize, "As low as possible, also when a capacity is given");
   command->add_option("--time-limit", arguments->time_limit, "Seconds to search at most")
+      ->type_name("SECONDS")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--output", arguments->output, "Write the offsets to this CSV file instead of the terminal");
-  command->add_option("--svg", arguments->svg, "Draw where each item lies, and when");
+  command->add_option("--output", arguments->output, "Write the offsets to this CSV file instead of the terminal")
+      ->type_name("FILE");
+  command->add_option("--svg", arguments->svg, "Draw where each item lies, and when")->type_name("FILE");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice allocate items.csv --capacity 1MiB --output offsets.csv --svg offsets.svg");
   command->callback([arguments, &action] { action = [arguments] { return run_allocate(*arguments); }; });

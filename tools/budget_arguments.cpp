@@ -52,9 +52,11 @@ Result<double> parse_percentage(const std::string& argument, const std::string& 
 }
 
 void BudgetArguments::add_to(CLI::App& command) {
-  command.add_option("--fast", fast,
-                     "Budget of the fast tier: 512MiB, 2GiB, or 20% of what everything takes (default: all it takes); "
-                     "auto:5% finds the least that is predicted to cost at most 5% of the time");
+  command
+      .add_option("--fast", fast,
+                  "Budget of the fast tier: 512MiB, 2GiB, or 20% of what everything takes (default: all it takes); "
+                  "auto:5% finds the least that is predicted to cost at most 5% of the time")
+      ->type_name("SIZE");
   command.add_flag("--smallest-feasible", smallest_feasible,
                    "Where the planner cannot do with that budget, take the smallest it can, and say so");
 }

@@ -12,8 +12,10 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/characterization_charts.hpp"
 #include "sluice/report/characterization_json.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
+#include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
@@ -56,8 +58,9 @@ std::vector<PageMigrationCase> simulate_pages(const Graph& graph, const Findings
 Result<AccessProfile> count_accesses(Workload& workload, Machine& machine, const MachineArguments& arguments,
                                      const std::optional<MemorySize>& fast) {
   ProfileCache cache = arguments.open_cache(machine);
-  SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
-  fmt::print(stderr, "sluice: counting main-memory accesses in one step (--no-accesses leaves them out)\n");
+  SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, Probe::kUseCache));
+  print_note("counting main-memory accesses in one step (--no-accesses leaves them out)");
+  const WaitingLine waiting("counting accesses");
   return measure_access_profile(workload, machine, {fast, true}, {}, cache);
 }
 
@@ -91,10 +94,10 @@ Status write_json(const std::string& path, const Workload& workload, const Machi
   document["page_migration"] = page_migration_json(found.page_migration);
   document["notes"] = workload.notes;
   if (found.accesses) document["accesses"] = access_method_json(*found.accesses);
-  if (found.published.empty()) return write_json_file(path, document);
+  if (found.published.empty()) return write_document(path, "characterize", std::move(document));
   document["published"] = published_json(found.published);
   document["differences"] = found.differences;
-  return write_json_file(path, document);
+  return write_document(path, "characterize", std::move(document));
 }
 
 Status write_pictures(const std::filesystem::path& folder, const Graph& graph, const Findings& found) {
@@ -144,14 +147,16 @@ void add_characterize_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CharacterizeArguments>();
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
-  command->add_option(
-      "--fast", arguments->fast,
-      "Fast budget: 512MiB, 2GiB, or a share of what everything takes (default: 20% to simulate page migration, "
-      "all to count accesses)");
+  command
+      ->add_option(
+          "--fast", arguments->fast,
+          "Fast budget: 512MiB, 2GiB, or a share of what everything takes (default: 20% to simulate page migration, "
+          "all to count accesses)")
+      ->type_name("SIZE");
   command->add_flag("--no-accesses", arguments->no_accesses,
                     "Only what the graph says: do not run a step to count accesses");
   add_json_option(*command, arguments->json);
-  command->add_option("--svg", arguments->svg, "Also draw pictures into this folder");
+  command->add_option("--svg", arguments->svg, "Also draw pictures into this folder")->type_name("FOLDER");
   command->footer(
       "Example: sluice characterize resnet32 --batch 128\n"
       "         sluice characterize resnet50 --batch 16 --no-accesses --svg pictures\n"

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "sluice/base/result.hpp"
+#include "tools/exit_codes.hpp"
 
 namespace CLI {
 class App;  // of CLI11, whose header takes two seconds to compile
@@ -12,15 +13,8 @@ class App;  // of CLI11, whose header takes two seconds to compile
 
 namespace sluice {
 
-// What a subcommand found, as an exit code: 0 for yes, 1 for a check that failed, 130 when interrupted.
+// What a subcommand found, as an exit code.
 using Action = std::function<Result<int>()>;
-
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;
-inline constexpr int kExitBadInput = 2;
-inline constexpr int kExitInterrupted = 130;
-
-int exit_code_of(ErrorCode code);
 
 void add_machine_command(CLI::App& app, Action& action);
 void add_models_command(CLI::App& app, Action& action);
@@ -36,8 +30,10 @@ void add_simulate_command(CLI::App& app, Action& action);
 void add_train_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
 void add_sweep_command(CLI::App& app, Action& action);
+void add_report_command(CLI::App& app, Action& action);
 void add_allocate_command(CLI::App& app, Action& action);
 void add_reproduce_command(CLI::App& app, Action& action);
+void add_doctor_command(CLI::App& app, Action& action);
 void add_worker_command(CLI::App& app, Action& action);     // hidden: see sluice/experiment/worker.hpp
 void add_gradients_command(CLI::App& app, Action& action);  // hidden: see sluice/experiment/gradient_dump.hpp
 

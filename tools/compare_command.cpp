@@ -11,6 +11,7 @@
 #include "sluice/report/comparison_json.hpp"
 #include "sluice/report/comparison_text.hpp"
 #include "sluice/report/describe_graph.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
@@ -56,8 +57,11 @@ Result<int> run_compare(CompareArguments arguments) {
   if (arguments.profile.times.empty()) {
     arguments.comparison.measure_again = [&]() -> Result<Profile> {
       ProfileCache cache = arguments.machine.open_cache(prepared.machine);
+      ProgressLine measuring("measuring ops again");
       SLUICE_ASSIGN(Profile again,
-                    measure_profile(*prepared.workload.compiled, prepared.machine, cache, {}, KnownTimes::kReplace));
+                    measure_profile(
+                        *prepared.workload.compiled, prepared.machine, cache,
+                        [&](int done, int total) { measuring.update(done, total); }, KnownTimes::kReplace));
       again.encodings = prepared.profile.encodings;
       SLUICE_RETURN_IF_ERROR(measure_choices_again(prepared, cache, again));
       return again;
@@ -78,14 +82,14 @@ Result<int> run_compare(CompareArguments arguments) {
   const ComparisonHeading heading{prepared.workload.graph(), prepared.machine, arguments.budget.fast};
   fmt::print("{}", comparison_text(heading, result));
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, comparison_json(heading, result)));
+    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "compare", comparison_json(heading, result)));
   }
   if (!arguments.svg_times.empty()) {
     SLUICE_RETURN_IF_ERROR(
         write_file(arguments.svg_times, breakdown_picture(breakdowns_of(result), describe_graph(heading.graph))));
   }
   const bool same = result.same_bits();
-  if (!same) fmt::print(stderr, "sluice: results differ from fast-only's: this is a bug, please report it\n");
+  if (!same) print_error("results differ from fast-only's: this is a bug, please report it");
   return same ? kExitOk : kExitFailed;
 }
 
@@ -101,6 +105,7 @@ void add_compare_command(CLI::App& app, Action& action) {
   command
       ->add_option("--planners", comparison.planners,
                    "Which planners or policies, separated by commas (fast-only is always added)")
+      ->type_name("PLANNER")
       ->delimiter(',')
       ->required();
   command->add_option(
@@ -115,9 +120,13 @@ void add_compare_command(CLI::App& app, Action& action) {
   add_trials_option(*command, comparison.trials);
   add_data_options(*command, comparison.session);
   add_learning_rate_option(*command, arguments->learning_rate);
-  command->add_option("--schedule", arguments->schedule, "As for sluice train")->capture_default_str();
-  command->add_option("--svg-times", arguments->svg_times,
-                      "Write a picture of where the time of each planner's step goes, simulated and executed");
+  command->add_option("--schedule", arguments->schedule, "As for sluice train")
+      ->type_name("SCHEDULE")
+      ->capture_default_str();
+  command
+      ->add_option("--svg-times", arguments->svg_times,
+                   "Write a picture of where the time of each planner's step goes, simulated and executed")
+      ->type_name("FILE");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice compare resnet50 --batch 16 --fast 20% --planners on-demand,sentinel --steps 12");
   command->callback([arguments, &action] { action = [arguments] { return run_compare(*arguments); }; });

@@ -7,6 +7,7 @@
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/report/explanation.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
@@ -34,8 +35,9 @@ Result<int> run_explain(const ExplainArguments& arguments) {
     list.push_back(explanation_json(each));
   }
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(
-        arguments.json, {{"run", run_record(model.machine)}, {"planner", model.plan.planner}, {"found", list}}));
+    SLUICE_RETURN_IF_ERROR(
+        write_document(arguments.json, "explain",
+                       {{"run", run_record(model.machine)}, {"planner", model.plan.planner}, {"found", list}}));
   }
   return kExitOk;
 }
@@ -46,7 +48,9 @@ void add_explain_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("explain", "Tell the life of a tensor or an op in a plan");
   auto arguments = std::make_shared<ExplainArguments>();
   command->add_option("plan", arguments->plan, "Plan file")->required()->check(CLI::ExistingFile);
-  command->add_option("name", arguments->name, "Tensor or op, as the plan file names it")->required();
+  command->add_option("name", arguments->name, "Tensor or op, as the plan file names it")
+      ->type_name("NAME")
+      ->required();
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   add_json_option(*command, arguments->json);

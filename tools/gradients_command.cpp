@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "sluice/experiment/gradient_dump.hpp"
+#include "sluice/report/json_document.hpp"
+#include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
@@ -17,7 +19,13 @@ struct GradientsArguments {
   SessionOptions session;
   std::optional<double> learning_rate;
   GradientDumpOptions dump;
+  std::string json;
 };
+
+Status dump(Workload& workload, const GradientsArguments& arguments) {
+  const WaitingLine waiting("computing gradients");
+  return dump_gradients(workload, arguments.session, arguments.dump);
+}
 
 Result<int> run_gradients(GradientsArguments arguments) {
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
@@ -33,8 +41,13 @@ Result<int> run_gradients(GradientsArguments arguments) {
   print_notes(workload.notes);
   SLUICE_ASSIGN(const double rate, base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
   arguments.dump.learning_rate = rate;
-  SLUICE_RETURN_IF_ERROR(dump_gradients(workload, arguments.session, arguments.dump));
+  SLUICE_RETURN_IF_ERROR(dump(workload, arguments));
   fmt::print("written to {}\n", arguments.dump.folder.string());
+  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "gradients",
+                                        {{"model", workload.graph().name},
+                                         {"folder", arguments.dump.folder.string()},
+                                         {"learning_rate", rate},
+                                         {"notes", workload.notes}}));
   return kExitOk;
 }
 
@@ -51,9 +64,11 @@ void add_gradients_command(CLI::App& app, Action& action) {
   command
       ->add_option("-o,--output", arguments->dump.folder,
                    "Folder (sluice/experiment/gradient_dump.hpp says what is in it)")
+      ->type_name("FOLDER")
       ->required();
   command->add_option("--parameters", arguments->dump.parameters, "Start from the parameter files of this folder")
       ->check(CLI::ExistingDirectory);
+  add_json_option(*command, arguments->json);
   command->footer("Example: sluice gradients resnet50 --batch 2 --output gradients");
   command->callback([arguments, &action] { action = [arguments] { return run_gradients(*arguments); }; });
 }

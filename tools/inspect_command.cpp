@@ -10,9 +10,11 @@
 #include "sluice/graph/summary.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/planning.hpp"
+#include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
@@ -102,6 +104,7 @@ Result<Bytes> smallest_budget(const Graph& graph, const Machine& machine) {
   PlanRequest request{graph, no_times, machine, {}};
   for (const Tier& tier : machine.tiers) request.budgets.push_back(align_down(tier.capacity, kTensorAlignment));
   request.budgets[kFastTier] = fast_only_bytes(graph);
+  const WaitingLine waiting("looking for the smallest budget");
   return smallest_feasible_bytes(kLeastPlanner, request);
 }
 
@@ -179,7 +182,9 @@ Result<int> run_inspect(InspectArguments arguments) {
   for (const std::string& note : workload.notes) fmt::print("note: {}\n", note);
   fmt::print("\n{}\n{}", kinds_table(forward), ops_table(forward, arguments.ops));
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, findings_json(forward, found, workload.notes)));
+    nlohmann::json document = findings_json(forward, found, workload.notes);
+    document["run"] = run_record(machine);
+    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "inspect", std::move(document)));
   }
   return kExitOk;
 }

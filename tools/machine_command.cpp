@@ -6,6 +6,7 @@
 
 #include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/experiment/machine_json.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "tools/commands.hpp"
@@ -76,7 +77,7 @@ void print_gpu() {
 Result<int> run_machine(const MachineCommandArguments& arguments) {
   SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
   ProfileCache cache = arguments.machine.open_cache(machine);
-  SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kMeasure));
+  SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, Probe::kMeasure));
   fmt::print("{}, {} threads{}\n\n{}\n{}", machine.cpu, machine.threads, is_emulated(machine) ? " (emulated)" : "",
              tier_table(machine), link_table(machine));
   if (!machine.processors.empty()) fmt::print("\nprocessors: {}\n", describe_processors(machine));
@@ -84,7 +85,7 @@ Result<int> run_machine(const MachineCommandArguments& arguments) {
   if (!arguments.json.empty()) {
     nlohmann::json document = machine_to_json(machine);
     document["run"] = run_record(machine);
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
+    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "machine", std::move(document)));
   }
   return kExitOk;
 }

@@ -1,33 +1,17 @@
 // sluice: plans and runs neural-network training inside a fast-memory budget.
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 
 #include "sluice/report/run_record.hpp"
 #include "tools/commands.hpp"
+#include "tools/help/help_commands.hpp"
+#include "tools/help/help_format.hpp"
+#include "tools/terminal/messages.hpp"
+#include "tools/terminal/output_settings.hpp"
 
 namespace sluice {
-
-int exit_code_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kBadInput:
-    case ErrorCode::kInfeasible:
-    case ErrorCode::kUnsupported:
-    case ErrorCode::kMismatch:
-      return kExitBadInput;
-    case ErrorCode::kIo:
-    case ErrorCode::kOutOfSpace:
-      return kExitFailed;
-    case ErrorCode::kInterrupted:
-      return kExitInterrupted;
-  }
-  return kExitFailed;
-}
-
 namespace {
 
 void add_commands(CLI::App& app, Action& action) {
@@ -45,8 +29,12 @@ void add_commands(CLI::App& app, Action& action) {
   add_train_command(app, action);
   add_compare_command(app, action);
   add_sweep_command(app, action);
+  add_report_command(app, action);
   add_allocate_command(app, action);
   add_reproduce_command(app, action);
+  add_doctor_command(app, action);
+  add_completion_command(app, action);
+  add_man_command(app, action);
   add_worker_command(app, action);
   add_gradients_command(app, action);
 }
@@ -59,34 +47,32 @@ std::string explain(const CLI::App& app, const CLI::ParseError& wrong, int argc,
   return mistyped ? fmt::format("unknown command '{}'", argv[1]) : wrong.what();
 }
 
-// Standard output is for results alone.
-void log_to_standard_error() {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("sluice"));
-  spdlog::set_pattern("sluice: %l: %v");
-}
-
 int run(int argc, char** argv) {
-  log_to_standard_error();
+  begin_output();
   CLI::App app(
       "Decides where every tensor of a training step lives when fast memory is too small, and runs it that way.",
       "sluice");
   app.set_version_flag("--version", fmt::format("sluice {}", kVersion));
   app.require_subcommand(1);
-  app.footer("Each command explains itself: sluice COMMAND --help");
+  app.footer(help_footer());
+  format_help(app);
   Action action;
   add_commands(app, action);
+  OutputSettings output;
+  add_output_options(app, output);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& wrong) {
-    fmt::print(stderr, "sluice: {}\nsluice: see sluice --help, or sluice COMMAND --help\n",
-               explain(app, wrong, argc, argv));
+    print_error(explain(app, wrong, argc, argv));
+    print_error("see sluice --help, or sluice COMMAND --help");
     return kExitBadInput;
   }
-  const Result<int> done = action();
+  const Status settled = settle_output(app, output);
+  const Result<int> done = settled.ok() ? action() : settled.error();
   if (done.ok()) return *done;
-  fmt::print(stderr, "sluice: {}\n", done.error().message);
+  print_error(done.error().message);
   return exit_code_of(done.error().code);
 }
 
@@ -97,7 +83,7 @@ int main(int argc, char** argv) {
   try {
     return sluice::run(argc, argv);
   } catch (const std::exception& failure) {
-    fmt::print(stderr, "sluice: {}\n", failure.what());
+    sluice::print_error(failure.what());
     return sluice::kExitFailed;
   }
 }

@@ -9,6 +9,7 @@
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/exec/measure/profiler.hpp"
 #include "sluice/experiment/max_batch.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/interrupt.hpp"
@@ -85,8 +86,10 @@ nlohmann::json trials_json(const MaxBatch& found) {
 Result<Seconds> run_steps(Workload& workload, const Machine& machine, const Plan& plan, int steps) {
   SLUICE_ASSIGN(const auto session, Session::create(workload, machine, plan, {}));
   std::vector<double> seconds;
+  ProgressLine progress("step");
   for (int step = 0; step < steps + 2; ++step) {
     SLUICE_ASSIGN(const StepOutcome outcome, session->run_step(step, 0.01F));
+    progress.update(step + 1, steps + 2);
     if (step >= 2) seconds.push_back(outcome.trace.step_seconds);
   }
   return spread_of(seconds).median;
@@ -114,7 +117,7 @@ Result<Question> prepare_question(const MaxBatchArguments& arguments) {
   search.workload.shape.batch = batch_size(forward.graph);
   SLUICE_ASSIGN(search.machine, arguments.machine.machine());
   ProfileCache cache = arguments.machine.open_cache(search.machine);
-  SLUICE_RETURN_IF_ERROR(probe_machine(search.machine, cache, Probe::kUseCache));
+  SLUICE_RETURN_IF_ERROR(probe_with_progress(search.machine, cache, Probe::kUseCache));
   SLUICE_ASSIGN(std::vector<Measured> measured, measure_sizes(arguments, search.workload, search.machine));
   BatchTimes times = times_of(measured);
   Bytes& capacity = search.machine.tiers.front().capacity;
@@ -144,13 +147,14 @@ struct Answer {
   double samples_per_second(Seconds step) const { return static_cast<double>(batch) / step; }
 };
 
-Result<Answer> plan_largest(const Question& question, std::int64_t batch) {
+Result<Answer> plan_largest(const Question& question, const PlannerArguments& planner, std::int64_t batch) {
   WorkloadOptions options = question.search.workload;
   options.shape.batch = batch;
   SLUICE_ASSIGN(Workload workload, build_workload(options));
   const Profile profile = question.times.at(workload.graph(), batch, question.search.machine);
+  const AttendedPlanning attended(planner);
   SLUICE_ASSIGN(Plan plan, plan_workload(workload, question.search.machine, profile, question.search.planner,
-                                         {.size = MemorySize{question.search.fast}}));
+                                         {.size = MemorySize{question.search.fast}}, nullptr, attended.watch()));
   return Answer{batch, std::move(workload), std::move(plan)};
 }
 
@@ -205,7 +209,7 @@ Result<int> run_max_batch(const MaxBatchArguments& arguments) {
                  fmt::format("{} cannot train a single sample in {}: {}", arguments.planner.name,
                              format_bytes(question.search.fast), found.trials.back().reason)};
   }
-  SLUICE_ASSIGN(Answer answer, plan_largest(question, found.batch));
+  SLUICE_ASSIGN(Answer answer, plan_largest(question, arguments.planner, found.batch));
   print_answer(question, answer);
   nlohmann::json document = answer_json(question, found, answer);
   if (arguments.run) {
@@ -213,7 +217,7 @@ Result<int> run_max_batch(const MaxBatchArguments& arguments) {
     document["measured_ms"] = seconds * 1e3;
   }
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
+    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "max-batch", std::move(document)));
   }
   return kExitOk;
 }
@@ -226,7 +230,9 @@ void add_max_batch_command(CLI::App& app, Action& action) {
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   arguments->planner.add_to(*command);
-  command->add_option("--fast", arguments->fast, "Budget of the fast tier, such as 11GiB")->required();
+  command->add_option("--fast", arguments->fast, "Budget of the fast tier, such as 11GiB")
+      ->type_name("SIZE")
+      ->required();
   command->add_flag("--run", arguments->run, "Confirm by a few steps, where this machine has the memory");
   command->add_option("--steps", arguments->steps, "With --run: steps, behind two of warm-up")->capture_default_str();
   add_json_option(*command, arguments->json);

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "sluice/models/model.hpp"
-#include "sluice/report/run_record.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/text_table.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
@@ -84,7 +84,7 @@ Result<int> run_models(const std::string& json_path) {
   fmt::print("The figures are the defaults; an option marked - is not one of that model's.\n");
   nlohmann::json list = nlohmann::json::array();
   for (const ModelEntry& entry : models()) list.push_back(to_json(entry));
-  if (!json_path.empty()) SLUICE_RETURN_IF_ERROR(write_json_file(json_path, {{"models", list}}));
+  SLUICE_RETURN_IF_ERROR(write_document(json_path, "models", {{"models", list}}));
   return kExitOk;
 }
 

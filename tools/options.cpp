@@ -9,6 +9,7 @@
 
 #include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/exec/measure/choice_profiler.hpp"
+#include "sluice/exec/probe/probe.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/graph/loss_scale.hpp"
 #include "sluice/plan/op_choices.hpp"
@@ -19,11 +20,13 @@
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/network_times.hpp"
 #include "sluice/profile/profile_file.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/train/estimated_profile.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/precision.hpp"
 #include "sluice/train/processor_choices.hpp"
 #include "sluice/train/progress.hpp"
+#include "tools/terminal/output_settings.hpp"
 
 namespace sluice {
 namespace {
@@ -70,7 +73,7 @@ Status check_above_zero(std::string_view option, const std::optional<std::int64_
 }  // namespace
 
 void WorkloadArguments::add_to(CLI::App& command) {
-  command.add_option("model", model, "Built-in model (sluice models lists them)");
+  command.add_option("model", model, "Built-in model (sluice models lists them)")->type_name("MODEL");
   command.add_option("--onnx", onnx, "Instead of a built-in model: this ONNX file, with its weights")
       ->check(CLI::ExistingFile);
   add_settings_to(command);
@@ -96,6 +99,7 @@ void WorkloadArguments::add_model_options(CLI::App& command) {
       ->group(kGroup);
   command
       .add_option("--loss", loss, "Of an ONNX file: cross-entropy, next-token or masked-token; auto goes by its inputs")
+      ->type_name("auto|cross-entropy|next-token|masked-token")
       ->capture_default_str()
       ->group(kGroup);
 }
@@ -103,9 +107,9 @@ void WorkloadArguments::add_model_options(CLI::App& command) {
 void WorkloadArguments::add_optimizer_options(CLI::App& command) {
   constexpr const char* kGroup = "Optimizer";
   const auto add = [&](const char* name, auto& value, const char* help) {
-    command.add_option(name, value, help)->capture_default_str()->group(kGroup);
+    return command.add_option(name, value, help)->capture_default_str()->group(kGroup);
   };
-  add("--optimizer", optimizer, "sgd, adam or adamw");
+  add("--optimizer", optimizer, "What updates parameters")->type_name("sgd|adam|adamw");
   add("--momentum", update.momentum, "Of SGD; Adam's beta 1");
   add("--beta2", update.beta2, "Of Adam");
   add("--epsilon", update.epsilon, "Of Adam");
@@ -116,7 +120,8 @@ void WorkloadArguments::add_optimizer_options(CLI::App& command) {
       "Processes that train together, each with batches of its own (to train: mpirun -n RANKS sluice train)");
   add("--precision", precision,
       "fp32, bf16 for activations, or bf16-masters for parameters and gradients too, beside fp32 masters (where the "
-      "CPU computes in it); fp16-masters stores them in fp16, computes in fp32 and scales losses");
+      "CPU computes in it); fp16-masters stores them in fp16, computes in fp32 and scales losses")
+      ->type_name("fp32|bf16|bf16-masters|fp16-masters");
   add("--loss-scale", update.loss_scale,
       "Of fp16, at first: gradients are so many times as large; halved when they overflow, doubled after 2,000 steps");
   add("--finer-slices", finer_slices,
@@ -210,25 +215,35 @@ void MachineArguments::add_to(CLI::App& command) {
                               "Again for each further one, nearest first (default: file; with --gpu host, which is "
                               "pinned memory)",
                               fmt::join(slow_tier_names(), ", ")))
+      ->type_name(fmt::format("{}", fmt::join(slow_tier_names(), "|")))
       ->allow_extra_args(false);
   command.add_flag("--gpu", gpu, "Compute on the NVIDIA GPU: its memory is the fast tier");
-  command.add_option("--spill-dir", spill_dir, "Where the file tier lies: a folder, or a FILE.spill kept between runs");
-  command.add_option("--link-bandwidth", link_bandwidth,
-                     "Throttle all links to this, such as 1GB/s (emulates slower ones)");
-  command.add_option("--network", network,
-                     "Predict steps of several ranks with a network of this bandwidth, such as 12.5GB/s (simulated)");
-  command.add_option("--processors", processors,
-                     "Set cores aside for several processors that compute at once, the main one first, such as "
-                     "device:1,host:1 (emulated); NAME:THREADS:TIER+TIER says which memory each may use in place");
+  command.add_option("--spill-dir", spill_dir, "Where the file tier lies: a folder, or a FILE.spill kept between runs")
+      ->type_name("FOLDER");
+  command
+      .add_option("--link-bandwidth", link_bandwidth,
+                  "Throttle all links to this, such as 1GB/s (emulates slower ones)")
+      ->type_name("BANDWIDTH");
+  command
+      .add_option("--network", network,
+                  "Predict steps of several ranks with a network of this bandwidth, such as 12.5GB/s (simulated)")
+      ->type_name("BANDWIDTH");
+  command
+      .add_option("--processors", processors,
+                  "Set cores aside for several processors that compute at once, the main one first, such as "
+                  "device:1,host:1 (emulated); NAME:THREADS:TIER+TIER says which memory each may use in place")
+      ->type_name("PROCESSORS");
   command
       .add_option("--on", on, "Give a phase's ops to a processor, such as host:update. Again for each further phase")
+      ->type_name("ASSIGNMENT")
       ->allow_extra_args(false);
   command
       .add_option("--choices-of", choices_of,
                   "Run every op by the kernel and on the processor that this plan has for it, whatever the planner: "
                   "fast-only then computes that plan's bits")
       ->check(CLI::ExistingFile);
-  command.add_option("--cache-dir", cache_dir, "Where measured op times are kept (default: ~/.cache/sluice)");
+  command.add_option("--cache-dir", cache_dir, "Where measured op times are kept (default: ~/.cache/sluice)")
+      ->type_name("FOLDER");
 }
 
 Result<int> MachineArguments::thread_count() const {
@@ -283,10 +298,6 @@ ProfileCache MachineArguments::open_cache(const Machine& machine) const {
                             cache_dir.empty() ? ProfileCache::default_folder() : std::filesystem::path(cache_dir));
 }
 
-void print_notes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) fmt::print(stderr, "sluice: note: {}\n", note);
-}
-
 void ProfileArguments::add_to(CLI::App& command) {
   command.add_option("--profile", times, "Op times from this file (sluice profile --save) instead of measuring")
       ->check(CLI::ExistingFile);
@@ -298,6 +309,16 @@ void ProfileArguments::add_to(CLI::App& command) {
 }
 
 namespace {
+
+Result<Workload> build_with_progress(const WorkloadOptions& options) {
+  const WaitingLine waiting(fmt::format("preparing {}", options.model.empty() ? options.onnx.string() : options.model));
+  return build_workload(options);
+}
+
+Result<Plan> read_with_progress(const std::string& path) {
+  const WaitingLine waiting(fmt::format("reading {}", path));
+  return read_plan(path);
+}
 
 Result<std::vector<OpChoice>> asked_choices(const Graph& graph, const Machine& on, const MachineArguments& machine) {
   if (!machine.on.empty() && !machine.choices_of.empty()) {
@@ -317,6 +338,11 @@ Result<std::vector<OpChoice>> asked_choices(const Graph& graph, const Machine& o
 
 }  // namespace
 
+Status probe_with_progress(Machine& machine, ProfileCache& cache, Probe probe) {
+  const WaitingLine waiting("measuring tiers and links", {.usual = usual_probe_seconds(machine)});
+  return probe_machine(machine, cache, probe);
+}
+
 Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const MachineArguments& machine) {
   SLUICE_ASSIGN(const int threads, machine.thread_count());
   SLUICE_ASSIGN(WorkloadOptions options, workload.options(threads));
@@ -326,7 +352,7 @@ Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const Mach
   }
   if (!processors.empty()) options.backend = processors.front().backend;
   if (machine.gpu) options.backend = "cuda";
-  SLUICE_ASSIGN(Workload built, build_workload(options));
+  SLUICE_ASSIGN(Workload built, build_with_progress(options));
   SLUICE_ASSIGN(Machine on, machine.machine(fast_only_bytes(built.graph())));
   SLUICE_ASSIGN(built.choices, asked_choices(built.graph(), on, machine));
   print_notes(built.notes);
@@ -388,7 +414,7 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   }
   ProfileCache cache = arguments.open_cache(prepared.machine);
   print_notes(cache.notes());
-  SLUICE_RETURN_IF_ERROR(probe_machine(prepared.machine, cache, probe));
+  SLUICE_RETURN_IF_ERROR(probe_with_progress(prepared.machine, cache, probe));
   if (!profile.accesses.empty()) {
     SLUICE_ASSIGN(prepared.accesses,
                   read_access_profile(profile.accesses, prepared.workload.graph(), prepared.machine));
@@ -409,7 +435,7 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
 
 Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
                                         const MachineArguments& machine) {
-  SLUICE_ASSIGN(Plan read, read_plan(plan));
+  SLUICE_ASSIGN(Plan read, read_with_progress(plan));
   SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, machine));
   return PlannedModel{std::move(model), std::move(read)};
 }
@@ -419,6 +445,7 @@ Status add_encodings(Prepared& prepared, const MachineArguments& machine, const 
   const bool wanted = prepared.machine.tiers.size() > 1 && std::ranges::any_of(planners, wants_encodings);
   if (!wanted) return {};
   ProfileCache cache = machine.open_cache(prepared.machine);
+  const WaitingLine waiting("measuring what encoding tensors saves");
   return add_encodings(prepared.workload, prepared.machine, fast, session, cache, prepared.profile);
 }
 
@@ -454,11 +481,19 @@ Status check_planner_names(const std::vector<std::string>& names) {
 }
 
 void add_json_option(CLI::App& command, std::string& path) {
-  command.add_option("--json", path, "Also write the result to this file as JSON");
+  command
+      .add_option(
+          "--json", path,
+          fmt::format("Also write the result to this file as JSON (docs/json.md); {}: to standard output, and the text "
+                      "for people to standard error",
+                      kStandardOutput))
+      ->type_name("FILE")
+      ->group(kOutputGroup);
 }
 
 void add_learning_rate_option(CLI::App& command, std::optional<double>& rate) {
-  command.add_option("--lr", rate, "Base learning rate (default: 0.02 for sgd, 0.001 for adam and adamw)");
+  command.add_option("--lr", rate, "Base learning rate (default: 0.02 for sgd, 0.001 for adam and adamw)")
+      ->type_name("RATE");
 }
 
 Result<double> base_learning_rate(const std::optional<double>& asked, const std::string& optimizer) {
@@ -471,6 +506,7 @@ void add_data_options(CLI::App& command, SessionOptions& session) {
   command
       .add_option("--data", session.data,
                   "synthetic, cifar10:DIRECTORY, cifar100:DIRECTORY, mnist:DIRECTORY or tokens:FILE_OR_FOLDER")
+      ->type_name("DATA")
       ->capture_default_str();
   command.add_option("--seed", session.seed, "Of initial parameters, data, its order and dropout")
       ->capture_default_str();

@@ -11,6 +11,7 @@
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
 #include "sluice/train/workload.hpp"
+#include "tools/terminal/messages.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;       // of CLI11, whose header takes two seconds to compile
@@ -78,6 +79,9 @@ struct ModelOnMachine {
   Workload workload;
   Machine machine;
 };
+// Measures or remembers what tiers and links do, with a line of progress.
+Status probe_with_progress(Machine& machine, ProfileCache& cache, Probe probe);
+
 // Prints the workload's notes.
 Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const MachineArguments& machine);
 
@@ -109,9 +113,6 @@ Status add_implementations(Prepared& prepared, const MachineArguments& machine,
                            const std::vector<std::string>& planners);
 
 Status measure_choices(Prepared& prepared, const MachineArguments& machine);  // in any case
-
-// One line each on standard error.
-void print_notes(const std::vector<std::string>& notes);
 
 // kBadInput with the known names where one is neither a planner nor a policy.
 Status check_planner_names(const std::vector<std::string>& names);

@@ -10,10 +10,13 @@
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/convergence.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/sim/noise.hpp"
 #include "sluice/train/policy_run.hpp"
+#include "sluice/train/progress.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
@@ -52,6 +55,12 @@ Result<AttendedPlan> attended_plan(const PlanArguments& arguments, const Prepare
   return AttendedPlan{std::move(**plan), seconds, attended.rounds()};
 }
 
+void certify_both(const Graph& graph, const Prepared& prepared, Plan& plan) {
+  const WaitingLine waiting("proving how good the plan is", {.at_most = 2 * kBoundSeconds});
+  certify(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
+  certify_any_order(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
+}
+
 // `file`: empty where nobody wants one.
 Status draw_convergence(const std::string& file, const Graph& graph, const Plan& plan,
                         const std::vector<SearchRound>& rounds) {
@@ -83,8 +92,7 @@ Result<int> run_plan(const PlanArguments& arguments) {
   SLUICE_ASSIGN(AttendedPlan attended, attended_plan(arguments, prepared, fast));
   Plan& plan = attended.plan;
   const Graph& graph = prepared.workload.graph();
-  certify(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
-  certify_any_order(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
+  certify_both(graph, prepared, plan);
   const Seconds baseline = predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile);
   fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
   const Noise noise;
@@ -106,7 +114,7 @@ Result<int> run_plan(const PlanArguments& arguments) {
     if (worth) summary["worth"] = worth_json(graph, plan, *worth);
     summary["planning_ms"] = attended.seconds * 1e3;
     summary["convergence"] = convergence_json(attended.rounds);
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, summary));
+    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "plan", std::move(summary)));
   }
   SLUICE_RETURN_IF_ERROR(draw_convergence(arguments.svg_convergence, graph, plan, attended.rounds));
   return kExitOk;
@@ -126,10 +134,12 @@ void add_plan_command(CLI::App& app, Action& action) {
       "--estimate", arguments->profile.estimate,
       "Measure nothing, on a machine whose memories are as large as asked (simulated): op times are those of "
       "--profile, or guesses from bytes, which tell whether a model fits and not how fast it is");
-  command->add_option("-o,--output", arguments->output, "Write the plan to this file");
-  command->add_option("--svg-convergence", arguments->svg_convergence,
-                      "Write a picture of how the search converged: worst, average and best of each round (home, "
-                      "swapadvisor)");
+  command->add_option("-o,--output", arguments->output, "Write the plan to this file")->type_name("FILE");
+  command
+      ->add_option("--svg-convergence", arguments->svg_convergence,
+                   "Write a picture of how the search converged: worst, average and best of each round (home, "
+                   "swapadvisor)")
+      ->type_name("FILE");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice plan resnet50 --batch 16 --fast 20% -o plan.json");
   command->callback([arguments, &action] { action = [arguments] { return run_plan(*arguments); }; });

@@ -1,7 +1,6 @@
-// How plans look on the terminal and in JSON results.
+// How plans look on the terminal; report/step/plan_summary.hpp has the same as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -14,12 +13,6 @@
 
 namespace sluice {
 
-struct PlanTraffic {
-  Bytes in = 0;  // per step, towards the fast tier
-  Bytes out = 0;
-};
-PlanTraffic plan_traffic(const Graph& graph, const Plan& plan);
-
 // Budgets, arenas, migrations and the prediction, one fact a line. `baseline`: the predicted step with everything in
 // fast memory, where it is known.
 std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan,
@@ -27,13 +20,8 @@ std::string describe_plan(const Graph& graph, const Machine& machine, const Plan
 
 // "what more would be worth, ..." and a fact a line; nothing where more is worth nothing.
 std::string describe_worth(const Graph& graph, const Plan& plan, const Worth& worth);
-nlohmann::json worth_json(const Graph& graph, const Plan& plan, const Worth& worth);
 
 // "when each op varies by ..." and what the step takes then.
 std::string describe_noise(const Noise& noise, const NoisyStep& step);
-nlohmann::json noise_json(const Noise& noise, const NoisyStep& step);
-
-nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan,
-                                 std::optional<Seconds> baseline = std::nullopt);
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 #include "tools/planner_arguments.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -14,13 +15,17 @@
 namespace sluice {
 
 void PlannerArguments::add_to(CLI::App& command) {
-  command.add_option("--planner", name, planner_help())->capture_default_str();
-  command.add_option("--planning-time", most_seconds,
-                     "Seconds to look for a better plan at most (default: until the search ends); Ctrl-C also ends it "
-                     "with the best plan so far");
-  command.add_option("--program", program,
-                     "Also write the integer program that the planner solves to this file, in MPS, for other solvers "
-                     "(autotm-static, autotm-sync, autotm-async, checkmate)");
+  command.add_option("--planner", name, planner_help())->type_name("PLANNER")->capture_default_str();
+  command
+      .add_option("--planning-time", most_seconds,
+                  "Seconds to look for a better plan at most (default: until the search ends); Ctrl-C also ends it "
+                  "with the best plan so far")
+      ->type_name("SECONDS");
+  command
+      .add_option("--program", program,
+                  "Also write the integer program that the planner solves to this file, in MPS, for other solvers "
+                  "(autotm-static, autotm-sync, autotm-async, checkmate)")
+      ->type_name("FILE");
 }
 
 Status PlannerArguments::check() const {
@@ -35,9 +40,10 @@ struct AttendedPlanning::State {
   ProgressLine progress{"planning"};
   Clock::time_point start = Clock::now();
   std::optional<Seconds> most_seconds;
-  std::optional<Seconds> cut_short;  // after so many seconds
-  std::string program;               // the file, or none
-  std::optional<Status> written;     // nothing: there was no program
+  std::optional<Seconds> cut_short;   // after so many seconds
+  std::optional<Seconds> best_shown;  // that was shown last
+  std::string program;                // the file, or none
+  std::optional<Status> written;      // nothing: there was no program
   std::vector<SearchRound> rounds;
 
   Seconds elapsed() const { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -50,6 +56,11 @@ struct AttendedPlanning::State {
 
   void show(double done, const std::optional<Seconds>& best) {
     constexpr double kWhole = 100;
+    if (best && (!best_shown || *best < *best_shown)) {
+      spdlog::debug("planning, {:.0f} % of the search: a plan of {} a step, the best so far", kWhole * done,
+                    format_seconds(*best));
+      best_shown = best;
+    }
     const std::string detail = best ? fmt::format("best so far {} a step", format_seconds(*best)) : "no plan yet";
     progress.update(static_cast<std::int64_t>(kWhole * done), static_cast<std::int64_t>(kWhole), detail);
   }

@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/planner_table.hpp"
-#include "sluice/report/run_record.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
@@ -22,9 +22,7 @@ Result<int> run_planners(const PlannersArguments& arguments) {
   if (!arguments.markdown) {
     fmt::print("\nWhat the columns mean: docs/planners.md. Settings and additions of each: sluice plan --help\n");
   }
-  if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, {{"planners", planner_table_json()}}));
-  }
+  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "planners", {{"planners", planner_table_json()}}));
   return kExitOk;
 }
 

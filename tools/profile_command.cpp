@@ -7,6 +7,7 @@
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/profile_file.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/progress.hpp"
 #include "tools/access_output.hpp"
@@ -51,12 +52,14 @@ Result<PlacementEffort> add_placements(const ProfileCommandArguments& arguments,
 
 Status count_zeros(const ProfileCommandArguments& arguments, Prepared& prepared) {
   ProfileCache cache = arguments.machine.open_cache(prepared.machine);
+  const WaitingLine waiting("measuring what encoding tensors saves");
   return add_encodings(prepared.workload, prepared.machine, {}, {}, cache, prepared.profile);
 }
 
 Result<AccessProfile> count_accesses(const ProfileCommandArguments& arguments, Prepared& prepared) {
   SLUICE_ASSIGN(const AccessOptions options, arguments.accesses.options());
   ProfileCache cache = arguments.machine.open_cache(prepared.machine);
+  const WaitingLine waiting("counting accesses");
   return measure_access_profile(prepared.workload, prepared.machine, {}, options, cache);
 }
 
@@ -96,7 +99,7 @@ Result<int> run_profile(const ProfileCommandArguments& arguments) {
     if (arguments.implementations) document["implementations"] = implementations_json(graph, prepared.profile);
     if (prepared.profile.encodings) document["encodings"] = encodings_json(graph, *prepared.profile.encodings);
     if (accesses) document["accesses"] = accesses_json(graph, *accesses);
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
+    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "profile", std::move(document)));
   }
   return kExitOk;
 }
@@ -117,9 +120,11 @@ void add_profile_command(CLI::App& app, Action& action) {
   command->add_flag("--implementations", arguments->implementations,
                     "Also time ops by each of the kernels that they could run by");
   arguments->accesses.add_to(*command);
-  command->add_option(
-      "--save", arguments->save,
-      "Write the profile to this file, to plan with: --profile FILE, and with access counts --accesses FILE");
+  command
+      ->add_option(
+          "--save", arguments->save,
+          "Write the profile to this file, to plan with: --profile FILE, and with access counts --accesses FILE")
+      ->type_name("FILE");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice profile resnet50 --batch 16");
   command->callback([arguments, &action] { action = [arguments] { return run_profile(*arguments); }; });

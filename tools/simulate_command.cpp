@@ -11,7 +11,9 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/report/breakdown_text.hpp"
 #include "sluice/report/chrome_trace.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
@@ -100,13 +102,10 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
     nlohmann::json document =
         plan_summary_json(graph, prepared.machine, plan,
                           predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile));
-    document["predicted_ms"] = timeline.step_seconds * 1e3;
-    document["stall_ms"] = timeline.stall_seconds * 1e3;
-    document["locality"] = locality_json(locality);
-    document["parts_ms"] = parts ? breakdown_json(*parts) : nlohmann::json();
+    document.update(prediction_json(prediction));
     if (policy) document["policy"] = policy_timeline_json(*policy);
     if (dtr) document["policy"] = dtr_step_json(*dtr);
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
+    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "simulate", std::move(document)));
   }
   if (!arguments.trace.empty()) {
     const std::vector<TracedStep> steps{{0, timeline}};
@@ -128,7 +127,8 @@ void add_simulate_command(CLI::App& app, Action& action) {
   arguments->profile.add_to(*command);
   command->add_option("--plan", arguments->plan, "Simulate this plan file instead of asking a planner")
       ->check(CLI::ExistingFile);
-  command->add_option("--trace", arguments->trace, "Write the predicted step as a Chrome/Perfetto trace");
+  command->add_option("--trace", arguments->trace, "Write the predicted step as a Chrome/Perfetto trace")
+      ->type_name("FILE");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice simulate resnet50 --batch 16 --fast 20% --link-bandwidth 1GB/s");
   command->callback([arguments, &action] { action = [arguments] { return run_simulate(*arguments); }; });

@@ -108,40 +108,50 @@ Result<SweepRequest> SweepArguments::request() const {
 
 void SweepArguments::add_to(CLI::App& command) {
   command.add_option("models", models, "Built-in models (sluice models lists them), each NAME or NAME:BATCH")
+      ->type_name("MODEL")
       ->required();
   workload.add_settings_to(command);
   machine.add_to(command);
   command
       .add_option("--planners", planners,
                   "Which planners or policies, separated by commas (fast-only is always compared with)")
+      ->type_name("PLANNER")
       ->delimiter(',')
       ->capture_default_str();
   command
       .add_option("--fast", fast,
                   "Budgets of the fast tier, separated by commas: 20%,40% of what everything takes, or 512MiB "
                   "(default: from 5% to 100%)")
+      ->type_name("SIZE")
       ->delimiter(',');
   command
       .add_option("--no-loss", no_loss,
                   "Instead: the smallest budget whose predicted step is at most this much longer than fast-only's "
                   "(1% when nothing follows)")
+      ->type_name("SHARE")
       ->expected(0, 1)
       ->default_str("1%");
-  CLI::Option* const priced = command.add_option(
-      "--price", price,
-      "Also what a GB of fast and of slow memory costs, fast=16.61,slow=7.85: shows what each budget "
-      "costs and brings, and the cheapest that is fast enough");
+  CLI::Option* const priced =
+      command
+          .add_option("--price", price,
+                      "Also what a GB of fast and of slow memory costs, fast=16.61,slow=7.85: shows what each budget "
+                      "costs and brings, and the cheapest that is fast enough")
+          ->type_name("PRICES");
   command.add_option("--within", within, "With --price: how much slower than fast-only is fast enough")
+      ->type_name("SHARE")
       ->capture_default_str()
       ->needs(priced);
   command.add_flag("--run", run, "Also run every point beside fast-only, step by step in turn, and show the error");
   command.add_option("--steps", steps, "With --run: steps a point; the first two are warm-up")->capture_default_str();
   add_learning_rate_option(command, learning_rate);
   add_json_option(command, json);
-  command.add_option("--svg", svg,
-                     "Also draw the curves into this file; with --price, performance per price beside them");
-  command.add_option("--svg-traffic", svg_traffic,
-                     "Also draw how much of what ops read and write lies in fast memory, and how much is moved");
+  command
+      .add_option("--svg", svg, "Also draw the curves into this file; with --price, performance per price beside them")
+      ->type_name("FILE");
+  command
+      .add_option("--svg-traffic", svg_traffic,
+                  "Also draw how much of what ops read and write lies in fast memory, and how much is moved")
+      ->type_name("FILE");
 }
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #include "benchmarks/papers/sweep_claims.hpp"
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/experiment/sweep.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/sweep/sweep_charts.hpp"
 #include "sluice/report/sweep/sweep_json.hpp"
@@ -94,7 +95,10 @@ class Sweep {
     SweptModel& swept = models_.back();
     for (const std::string& planner : request_.planners) {
       SLUICE_RETURN_IF_ERROR(begin_point(planner));
-      swept.no_loss.push_back(sweep.find_no_loss(planner, *request_.no_loss));
+      swept.no_loss.push_back(sweep.find_no_loss(planner, *request_.no_loss, [&](int tried, int at_most) {
+        progress_.update(done_, total_,
+                         fmt::format("{} {}: budget {} of at most {}", models_.back().model, planner, tried, at_most));
+      }));
       SLUICE_RETURN_IF_ERROR(end_point());
       SweepPoint* const found = &swept.no_loss.back().point;
       SLUICE_RETURN_IF_ERROR(measure(sweep, {&found, 1}));
@@ -123,23 +127,26 @@ class Sweep {
     return keep();
   }
 
-  Status keep(bool complete = false) const {
-    if (arguments_.json.empty()) return {};
-    return write_json_file(arguments_.json, {{"run", record_},
-                                             {"complete", complete},
-                                             {"measured_steps", arguments_.run ? arguments_.steps : 0},
-                                             {"warmup_steps", arguments_.run ? kWarmupRounds : 0},
-                                             {"models", sweep_json(models_)},
-                                             {"claims", claims_json(models_)}});
+  // A file holds what is finished so far; standard output gets the document once.
+  Status keep() const { return arguments_.json == kStandardOutput ? Status{} : write(false); }
+
+  Status write(bool complete) const {
+    return write_document(arguments_.json, "sweep",
+                          {{"run", record_},
+                           {"complete", complete},
+                           {"measured_steps", arguments_.run ? arguments_.steps : 0},
+                           {"warmup_steps", arguments_.run ? kWarmupRounds : 0},
+                           {"models", sweep_json(models_)},
+                           {"claims", claims_json(models_)}});
   }
 
   Result<int> finish(bool complete) {
     if (request_.no_loss) fmt::print("{}\n", describe_no_loss(models_));
     fmt::print("predicted: {}\n{}", provenance_text(emulated_), describe_claims(models_));
-    SLUICE_RETURN_IF_ERROR(keep(complete));
+    SLUICE_RETURN_IF_ERROR(write(complete));
     SLUICE_RETURN_IF_ERROR(write_picture(arguments_.svg, draw_sweep(models_, emulated_)));
     SLUICE_RETURN_IF_ERROR(write_picture(arguments_.svg_traffic, draw_sweep_traffic(models_, emulated_)));
-    if (!complete) fmt::print(stderr, "sluice: interrupted; what was finished is above and in the files asked for\n");
+    if (!complete) print_error("interrupted; what was finished is above and in the files asked for");
     return complete ? kExitOk : kExitInterrupted;
   }
 

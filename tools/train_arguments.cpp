@@ -117,15 +117,21 @@ void TrainArguments::add_to(CLI::App& command) {
   profile.add_to(command);
   command.add_option("--plan", plan, "Obey this plan file instead of asking a planner")->check(CLI::ExistingFile);
   add_trials_option(command, trials);
-  command.add_option("--replan-beyond", replan_beyond,
-                     "Plan again meanwhile when ops or a link are slower or faster than predicted by more than this "
-                     "(default: 25%)");
+  command
+      .add_option("--replan-beyond", replan_beyond,
+                  "Plan again meanwhile when ops or a link are slower or faster than predicted by more than this "
+                  "(default: 25%)")
+      ->type_name("SHARE");
   command.add_flag("--no-replan", no_replan, "Keep the plan whatever the machine does");
-  command.add_option("--save-plan", save_plan,
-                     "Write the plan of the run, after trials the one kept and else the last, to this file");
-  command.add_option("--sequences", sequences,
-                     "Draw the tokens in a sequence anew for every step from these: 20,25,40, or 16-64:16 for 16, 32, "
-                     "48, 64; each has its own plan");
+  command
+      .add_option("--save-plan", save_plan,
+                  "Write the plan of the run, after trials the one kept and else the last, to this file")
+      ->type_name("FILE");
+  command
+      .add_option("--sequences", sequences,
+                  "Draw the tokens in a sequence anew for every step from these: 20,25,40, or 16-64:16 for 16, 32, "
+                  "48, 64; each has its own plan")
+      ->type_name("LENGTHS");
   command.add_option("--steps", steps, "Train up to this step, counted from the start")->capture_default_str();
   add_data_options(command, session);
   command.add_option("--validate-every", validate_every,
@@ -136,16 +142,22 @@ void TrainArguments::add_to(CLI::App& command) {
   command.add_flag("--no-validation", no_validation, "Leave that out");
   add_learning_rate_option(command, learning_rate);
   command.add_option("--schedule", schedule, "constant, step:30,60[:0.1], cosine:100; warmup:5+ before any")
+      ->type_name("SCHEDULE")
       ->capture_default_str();
-  command.add_option("--checkpoint", checkpoint, "Write checkpoints to this file (at the end, and on Ctrl-C)");
+  command.add_option("--checkpoint", checkpoint, "Write checkpoints to this file (at the end, and on Ctrl-C)")
+      ->type_name("FILE");
   command.add_option("--checkpoint-every", checkpoint_every, "and after every so many steps");
   command.add_option("--resume", resume, "Go on from this checkpoint")->check(CLI::ExistingFile);
-  command.add_option("--export-onnx", export_onnx,
-                     "Write a copy of the --onnx file with the trained parameters to this file");
-  command.add_option(
-      "--losses", losses,
-      "Write one JSON line for every step to this file: its loss, its time, and how busy processors and links were");
-  command.add_option("--trace", trace, "Write the last five steps as a Chrome/Perfetto trace");
+  command
+      .add_option("--export-onnx", export_onnx,
+                  "Write a copy of the --onnx file with the trained parameters to this file")
+      ->type_name("FILE");
+  command
+      .add_option(
+          "--losses", losses,
+          "Write one JSON line for every step to this file: its loss, its time, and how busy processors and links were")
+      ->type_name("FILE");
+  command.add_option("--trace", trace, "Write the last five steps as a Chrome/Perfetto trace")->type_name("FILE");
   add_json_option(command, json);
 }
 

@@ -11,9 +11,11 @@
 #include "sluice/profile/network_times.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/chrome_trace.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/replans.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/step/overlap.hpp"
+#include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/report/trial_record.hpp"
 #include "sluice/sim/locality.hpp"
@@ -131,6 +133,21 @@ std::optional<Overlap> step_overlap(const StepTimes& step, const Session& sessio
   return overlap_of(machine, session.program(), step, *parts);
 }
 
+Result<std::unique_ptr<Session>> open_session(Run& run, const SessionOptions& options) {
+  const WaitingLine waiting("preparing memory and kernels");
+  return Session::create(run.workload, run.machine, run.plan, options);
+}
+
+Result<std::int64_t> load_checkpoint(Session& session, const std::string& path) {
+  const WaitingLine waiting(fmt::format("reading {}", path));
+  return session.load_checkpoint(path);
+}
+
+Result<std::string> hash_parameters(Session& session) {
+  const WaitingLine waiting("hashing parameters");
+  return session.hash_parameters();
+}
+
 // What a budget below Sentinel's lower bound did cost; nothing for one that is not.
 std::string below_bound_item(const StepLog& log, const Run& run) {
   if (log.empty() || !run.baseline || !bound_applies(run.plan)) return {};
@@ -186,7 +203,7 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const Sess
   if (last.overlap) document["overlap"] = overlap_json(*last.overlap);
   if (run.trials) document["trials"] = trials_json(*run.trials);
   if (run.replans) document["replans"] = replans_json(run.machine, *run.replans);
-  return write_json_file(arguments.json, document);
+  return write_document(arguments.json, "train", std::move(document));
 }
 
 Status make_run(const TrainArguments& arguments, Run& run) {
@@ -206,12 +223,11 @@ Result<int> train(const TrainArguments& arguments) {
   std::fflush(stdout);
   SessionOptions session_options = arguments.session;
   session_options.validate = arguments.validates();
-  SLUICE_ASSIGN(const std::unique_ptr<Session> session,
-                Session::create(run.workload, run.machine, run.plan, session_options));
+  SLUICE_ASSIGN(const std::unique_ptr<Session> session, open_session(run, session_options));
   print_notes(session->notes());
   std::int64_t first_step = 0;
   if (!arguments.resume.empty()) {
-    SLUICE_ASSIGN(first_step, session->load_checkpoint(arguments.resume));
+    SLUICE_ASSIGN(first_step, load_checkpoint(*session, arguments.resume));
     if (arguments.session.ranks != nullptr)
       SLUICE_RETURN_IF_ERROR(check_same_step(*arguments.session.ranks, first_step));
   }
@@ -220,7 +236,7 @@ Result<int> train(const TrainArguments& arguments) {
   log.note_overlaps([&](const StepTimes& step) { return step_overlap(step, *session, run.machine); });
   TrainSummary summary;
   SLUICE_RETURN_IF_ERROR(run_steps(arguments, options, *session, run, log, summary));
-  SLUICE_ASSIGN(summary.parameter_hash, session->hash_parameters());
+  SLUICE_ASSIGN(summary.parameter_hash, hash_parameters(*session));
   if (!arguments.export_onnx.empty()) {
     SLUICE_RETURN_IF_ERROR(write_onnx_workload(run.workload.options, arguments.export_onnx, session->parameters()));
   }
@@ -242,7 +258,7 @@ Result<int> run_train(TrainArguments arguments) {
   SLUICE_ASSIGN(const std::unique_ptr<Ranks> ranks, open_mpi_ranks());
   Result<int> done = settle_and_train(ranks.get(), arguments);
   if (done.ok() || ranks == nullptr) return done;
-  fmt::print(stderr, "sluice: rank {} of {}: {}\n", ranks->rank(), ranks->count(), done.error().message);
+  print_error(fmt::format("rank {} of {}: {}", ranks->rank(), ranks->count(), done.error().message));
   end_all_ranks(exit_code_of(done.error().code));
   return done;
 }

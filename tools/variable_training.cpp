@@ -4,7 +4,9 @@
 
 #include "sluice/exec/measure/profiler.hpp"
 #include "sluice/memory/process_memory.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/progress.hpp"
 #include "sluice/train/variant_training.hpp"
@@ -87,7 +89,7 @@ Status report(const TrainArguments& arguments, const VariantTraining& training, 
                              {"variants", variants_json(training)},
                              {"variant_costs", costs_json(training.costs())}};
   add_to_json(document, log, summary);
-  return write_json_file(arguments.json, document);
+  return write_document(arguments.json, "train", std::move(document));
 }
 
 // The run's settings but for what measures and reports.
@@ -128,7 +130,7 @@ Result<int> train_sequences(const TrainArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(check_takes_sequences(options, settings.reference.size));
   ProfileCache cache = arguments.machine.open_cache(machine);
   print_notes(cache.notes());
-  SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
+  SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, Probe::kUseCache));
   settings.profile = [&](Workload& workload) {
     ProgressLine progress("measuring ops");
     return measure_profile(*workload.compiled, machine, cache,

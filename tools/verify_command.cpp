@@ -7,7 +7,9 @@
 #include "sluice/base/time_of.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/program/program.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
+#include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
@@ -26,7 +28,10 @@ Result<int> run_verify(const VerifyArguments& arguments) {
   const Plan& plan = model.plan;
   const Graph& graph = model.workload.graph();
   std::vector<Violation> violations;
-  const Seconds verifying = time_of([&] { violations = verify_plan(graph, model.machine, plan); });
+  const Seconds verifying = time_of([&] {
+    const WaitingLine waiting("verifying");
+    violations = verify_plan(graph, model.machine, plan);
+  });
   Seconds lowering = 0;
   nlohmann::json list = nlohmann::json::array();
   for (const Violation& violation : violations) {
@@ -41,11 +46,12 @@ Result<int> run_verify(const VerifyArguments& arguments) {
                format_seconds(lowering));
   }
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, {{"run", run_record(model.machine)},
-                                                            {"safe", violations.empty()},
-                                                            {"verify_seconds", verifying},
-                                                            {"lower_seconds", lowering},
-                                                            {"violations", list}}));
+    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "verify",
+                                          {{"run", run_record(model.machine)},
+                                           {"safe", violations.empty()},
+                                           {"verify_seconds", verifying},
+                                           {"lower_seconds", lowering},
+                                           {"violations", list}}));
   }
   return violations.empty() ? kExitOk : kExitFailed;
 }

@@ -20,12 +20,16 @@ constexpr BytesPerSecond kCxlRead = 20 * kGB, kCxlWrite = 16 * kGB;
 constexpr Seconds kCxlLatency = 250e-9;
 constexpr Seconds kCxlInterference = 20e-12;
 
-// Optane, six modules on a socket, as in memory/presets.cpp. The processors make the copies: one of two cores is at it
-// while a link is busy.
+// Optane, six modules on a socket, as in memory/presets.cpp.
 constexpr BytesPerSecond kOptaneRead = 39.4 * kGB, kOptaneWrite = 13.9 * kGB;
 constexpr BytesPerSecond kOptaneIn = 29 * kGB, kOptaneOut = 12 * kGB;
 constexpr Seconds kOptaneLatency = 305e-9;
-constexpr double kOneOfTwoCores = 0.5;
+
+// The slow memory of ReDL's testbed, as in memory/presets.cpp.
+constexpr BytesPerSecond kPmbd = 19 * kGB;
+constexpr Seconds kPmbdLatency = 200e-9;
+
+constexpr double kOneOfTwoCores = 0.5;  // makes the copies to memory that ops use in place
 
 // PCIe 3.0 x16 as in memory/presets.cpp, beside compute as fast as a GPU's would be.
 constexpr BytesPerSecond kPcie = 12 * kGB;
@@ -99,20 +103,31 @@ Machine with_cxl() {
   return machine;
 }
 
-Machine with_optane() {
+// Memory that ops use in place. The processors make the copies: one of two cores is at it while a link is busy.
+Machine with_memory_in_place(Tier tier, BytesPerSecond in_bandwidth, BytesPerSecond out_bandwidth) {
   Machine machine = host();
-  machine.tiers.push_back({.name = "optane",
-                           .kind = TierKind::kEmulated,
-                           .capacity = kPlenty,
-                           .read_bandwidth = kOptaneRead,
-                           .write_bandwidth = kOptaneWrite,
-                           .granule = 256,
-                           .latency = kOptaneLatency,
-                           .provenance = Provenance::kEmulated});
-  const Link in{.from = 1, .bandwidth = kOptaneIn, .shared_bandwidth = kOptaneIn / 2, .latency = kOptaneLatency};
-  add_links(machine, in, kOptaneOut);
+  const Link in{.from = 1, .bandwidth = in_bandwidth, .shared_bandwidth = in_bandwidth / 2, .latency = tier.latency};
+  tier.kind = TierKind::kEmulated;
+  tier.capacity = kPlenty;
+  tier.provenance = Provenance::kEmulated;
+  machine.tiers.push_back(std::move(tier));
+  add_links(machine, in, out_bandwidth);
   for (Link& link : machine.links) link.interference = kOneOfTwoCores / link.bandwidth;
   return machine;
+}
+
+Machine with_optane() {
+  return with_memory_in_place({.name = "optane",
+                               .read_bandwidth = kOptaneRead,
+                               .write_bandwidth = kOptaneWrite,
+                               .granule = 256,
+                               .latency = kOptaneLatency},
+                              kOptaneIn, kOptaneOut);
+}
+
+Machine with_pmbd() {
+  return with_memory_in_place(
+      {.name = "pmbd", .read_bandwidth = kPmbd, .write_bandwidth = kPmbd, .latency = kPmbdLatency}, kPmbd, kPmbd);
 }
 
 Machine with_pcie() {
@@ -144,7 +159,8 @@ std::vector<KeptMachine> kept_machines(Bytes whole) {
           {"CXL memory", with_cxl()},
           {"PCIe, a GPU's compute", with_pcie(), kGpuSpeed},
           {"a quarter in CXL, then disk", with_cxl_and_disk(align_up(whole / 4, kTensorAlignment))},
-          {"Optane memory", with_optane()}};
+          {"Optane memory", with_optane()},
+          {"PMBD", with_pmbd()}};
 }
 
 }  // namespace sluice

@@ -129,5 +129,23 @@ TEST(PlannerRows, ShowTheDistanceToAnIntegerProgramsAnswer) {
   EXPECT_THAT(text, ContainsRegex("solved again +1 of 1"));
 }
 
+// A policy has steps instead of a plan: figures like a planner's, but no bound. One that cannot use the tier says so.
+TEST(PlannerRows, HavePoliciesBesidePlanners) {
+  const KeptProblem problem = small_problem();
+  constexpr std::size_t kPcieMachine = 4, kOptaneMachine = 6, kPmbdMachine = 7;
+  const std::vector<PlannerRow> rows =
+      rows_of(problem, {{"memory-mode", "sentinel"}, {kPcieMachine, kOptaneMachine, kPmbdMachine}, {40}});
+  ASSERT_EQ(rows.size(), 6U);
+  EXPECT_THAT(rows[0].failure, HasSubstr("memory-mode"));
+  for (const std::size_t policy : {2U, 4U}) {
+    SCOPED_TRACE(rows[policy].machine);
+    EXPECT_EQ(rows[policy].failure, "");
+    EXPECT_EQ(rows[policy].budget, rows[policy].asked);
+    EXPECT_GT(rows[policy].slowdown, rows[policy + 1].slowdown) << "sentinel knows what comes next";
+    EXPECT_EQ(rows[policy].bound, 0);
+    EXPECT_GT(rows[policy + 1].bound, 0);
+  }
+}
+
 }  // namespace
 }  // namespace sluice

@@ -3,17 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <utility>
 
+#include "benchmarks/planners/contest.hpp"
 #include "sluice/base/json_reader.hpp"
-#include "sluice/plan/plan_graph.hpp"
-#include "sluice/planners/bound/any_order_bound.hpp"
-#include "sluice/planners/keep_what_fits.hpp"
-#include "sluice/planners/planner.hpp"
 #include "sluice/report/text_table.hpp"
 
 namespace sluice {
@@ -22,103 +17,6 @@ namespace {
 // A last digit of a linear program, rounded otherwise by another processor, may decide between two plans that are about as
 // good under noise and differ by a per cent or two without.
 constexpr double kNoWorse = 1.025;
-
-// Of the planner's own figures; 0 where it has no such figure.
-double number_in(const Plan& plan, std::string_view name) {
-  const auto found = std::ranges::find(plan.planner_config, name, [](const auto& field) { return field.first; });
-  return found == plan.planner_config.end() ? 0 : std::stod(found->second);
-}
-
-// A problem on a machine.
-class Contest {
- public:
-  Contest(const KeptProblem& problem, KeptMachine machine, Bytes whole)
-      : problem_(problem), machine_(std::move(machine)), whole_(whole), profile_(problem.profile) {
-    for (Seconds& seconds : profile_.op_seconds) seconds /= machine_.compute_speed;
-    profile_.compute_fingerprint = machine_.machine.compute_fingerprint();
-    const Result<Plan> plan = make_plan(kBaselinePlanner, request(8 * whole));
-    baseline_ = plan.ok() ? plan->predicted_step_seconds : 0;
-  }
-
-  PlannerRow row(const std::string& planner, int percent) {
-    PlannerRow row{.problem = fmt::format("{} b{}", problem_.model, problem_.batch),
-                   .machine = machine_.name,
-                   .planner = planner,
-                   .percent = percent,
-                   .asked = align_down(whole_ * percent / 100, kTensorAlignment)};
-    row.budget = row.asked;
-    const auto begin = std::chrono::steady_clock::now();
-    Result<Plan> plan = make_plan(planner, request(row.budget));
-    row.planning = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) plan = at_smallest(planner, row);
-    if (!plan.ok()) {
-      row.failure = plan.error().message;
-      return row;
-    }
-    fill(row, *plan);
-    return row;
-  }
-
- private:
-  PlanRequest request(Bytes fast) const {
-    PlanRequest asked{problem_.graph, profile_, machine_.machine, {}};
-    for (const Tier& tier : machine_.machine.tiers) asked.budgets.push_back(tier.capacity);
-    asked.budgets[kFastTier] = fast;
-    asked.schedule = keep_what_fits(problem_.graph, profile_, fast);
-    return asked;
-  }
-
-  Result<Plan> at_smallest(const std::string& planner, PlannerRow& row) const {
-    SLUICE_ASSIGN(row.budget, smallest_feasible_bytes(planner, request(row.budget)));
-    return make_plan(planner, request(row.budget));
-  }
-
-  void fill(PlannerRow& row, Plan& plan) {
-    row.slowdown = plan.predicted_step_seconds / baseline_;
-    row.order_bound = bound_of(plan) / baseline_;
-    row.bound = lowest_in(plan.budgets) / baseline_;
-    row.expected = number_in(plan, "expected_seconds") / baseline_;
-    row.proved = number_in(plan, "expected_seconds_at_least") / baseline_;
-    row.solved = static_cast<int>(number_in(plan, "solved"));
-    const PlanGraph step(problem_.graph, plan);
-    for (const Migration& each : plan.migrations) row.moved += step.graph().tensor(each.tensor).bytes;
-  }
-
-  // Of the same order of ops in the same budget it is the same.
-  Seconds bound_of(Plan& plan) {
-    const auto known = std::ranges::find_if(bounds_, [&](const KnownBound& each) {
-      return each.budget == plan.budgets[kFastTier] && each.schedule == plan.schedule;
-    });
-    if (known != bounds_.end()) return known->seconds;
-    certify(problem_.graph, profile_, machine_.machine, plan, kBoundSeconds);
-    bounds_.push_back({plan.budgets[kFastTier], plan.schedule, plan.order_bound_seconds});
-    return plan.order_bound_seconds;
-  }
-
-  // Of any plan.
-  Seconds lowest_in(const std::vector<Bytes>& budgets) {
-    const auto [known, is_new] = lowest_.try_emplace(budgets[kFastTier]);
-    if (is_new) {
-      const CostModel costs(problem_.graph, profile_, machine_.machine);
-      known->second = any_order_bound(problem_.graph, costs, machine_.machine, budgets, false, kBoundSeconds).seconds;
-    }
-    return known->second;
-  }
-
-  struct KnownBound {
-    Bytes budget = 0;
-    std::vector<OpIndex> schedule;
-    Seconds seconds = 0;
-  };
-
-  const KeptProblem& problem_;
-  KeptMachine machine_;
-  Bytes whole_;
-  Profile profile_;
-  Seconds baseline_ = 0;
-  std::vector<KnownBound> bounds_;
-  std::map<Bytes, Seconds> lowest_;  // by fast budget
-};
 
 }  // namespace
 

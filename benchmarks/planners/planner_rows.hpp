@@ -20,7 +20,7 @@ struct RowsWanted {
 };
 
 struct PlannerRow {
-  std::string problem, machine, planner;  // "resnet50 b16"
+  std::string problem, machine, planner;  // "resnet50 b16"; planners may be policies too
   int percent = 0;
   Bytes asked = 0;         // that share
   Bytes budget = 0;        // more, where that does not do for any plan of the planner
@@ -28,11 +28,11 @@ struct PlannerRow {
   double bound = 0;        // the same of the certified bound of any order; 0: there is none
   double order_bound = 0;  // likewise of the plan's order of ops
   Bytes moved = 0;         // a step, both ways
-  Seconds planning = 0;
-  double expected = 0;  // over fast-only's step, what the planner's integer program comes to; 0: it solves none
-  double proved = 0;    // no answer of that program comes to less
-  int solved = 0;       // how often it was solved until the plan packed
-  std::string failure;  // why there is no plan
+  Seconds planning = 0;    // a policy plans nothing
+  double expected = 0;     // over fast-only's step, what the planner's integer program comes to; 0: it solves none
+  double proved = 0;       // no answer of that program comes to less
+  int solved = 0;          // how often it was solved until the plan packed
+  std::string failure;     // why there is no plan
 
   double gap() const { return bound > 0 ? slowdown / bound - 1 : 0; }
   double order_gap() const { return order_bound > 0 ? slowdown / order_bound - 1 : 0; }

@@ -1,6 +1,7 @@
 #include "sluice/experiment/machine_probe.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include "sluice/exec/probe/probe.hpp"
@@ -89,7 +90,12 @@ bool recall(Machine& machine, const std::string& question, const ProfileCache& c
 
 Status probe_machine(Machine& machine, ProfileCache& cache, Probe probe) {
   const std::string question = question_of(machine);
-  if (probe == Probe::kUseCache && recall(machine, question, cache)) return {};
+  if (probe == Probe::kUseCache && recall(machine, question, cache)) {
+    spdlog::debug("figures of {} links are from {}", machine.links.size(), cache.path().string());
+    return {};
+  }
+  spdlog::debug("measuring {} tiers and {} links, about {:.0f} s", machine.tiers.size(), machine.links.size(),
+                usual_probe_seconds(machine));
   SLUICE_RETURN_IF_ERROR(measure_links(machine));
   remember(machine, question, cache);
   static_cast<void>(cache.save());  // a cache that cannot be written costs time next time, nothing else

@@ -15,6 +15,7 @@
 
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
+#include "sluice/base/terminal.hpp"
 #include "sluice/experiment/machine_json.hpp"
 #include "sluice/experiment/worker.hpp"
 #include "sluice/experiment/workload_json.hpp"
@@ -69,7 +70,8 @@ Status WorkerProcess::spawn(const std::filesystem::path& program) {
   posix_spawn_file_actions_adddup2(&actions, answer_pipe[1], STDOUT_FILENO);
   std::string name = "sluice";
   std::string command = "worker";
-  std::array<char*, 3> arguments{name.data(), command.data(), nullptr};
+  std::string quiet = "--quiet";
+  std::array<char*, 4> arguments{name.data(), command.data(), terminal().quiet ? quiet.data() : nullptr, nullptr};
   const int failure = ::posix_spawn(&process_, program.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   ::close(request_pipe[0]);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/format_version.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
 #include "sluice/plan/plan_graph.hpp"
@@ -174,18 +175,6 @@ Status read_entries(const JsonReader& document, const char* key, Result<T> (*rea
     entries.push_back(std::move(entry));
   }
   return {};
-}
-
-// The version.
-Result<int> check_format(const JsonReader& document) {
-  std::string format;
-  int version = 0;
-  SLUICE_RETURN_IF_ERROR(document.read("format", format));
-  if (format != kFormatName) return document.error("format", fmt::format("expected \"{}\"", kFormatName));
-  SLUICE_RETURN_IF_ERROR(document.read("version", version));
-  if (version >= kOldestPlanFormatVersion && version <= kPlanFormatVersion) return version;
-  return document.error("version", fmt::format("this build reads versions {} to {}, and the plan has {}: plan again",
-                                               kOldestPlanFormatVersion, kPlanFormatVersion, version));
 }
 
 Result<PolicySetting> read_setting(const JsonReader& object) {
@@ -362,7 +351,8 @@ json plan_to_json(const Graph& given, const Plan& plan) {
 Result<Plan> plan_from_json(const json& document) {
   const JsonReader reader(document);
   Plan plan;
-  SLUICE_ASSIGN(const int version, check_format(reader));
+  SLUICE_ASSIGN(const int version, read_format(reader, kFormatName, "a plan file",
+                                               {kOldestPlanFormatVersion, kPlanFormatVersion, "plan again"}));
   SLUICE_RETURN_IF_ERROR(read_heading(reader, version, plan));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "ops", read_op, plan.ops));
   SLUICE_RETURN_IF_ERROR(read_entries(reader, "residencies", read_residency, plan.residencies));

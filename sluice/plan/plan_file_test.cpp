@@ -298,8 +298,9 @@ TEST_F(PlanFileTest, NamesThePlaceOfAWrongValue) {
             "/residencies/0/offset: expected a number within range, found 18446744073709551615");
   EXPECT_EQ(with("/ops/2/operand_tiers/1", nullptr), "/ops/2/operand_tiers/1: expected a whole number, found null");
   EXPECT_EQ(with("/planner_config/0", {"one"}), "/planner_config/0: expected [key, value], found [\"one\"]");
-  EXPECT_EQ(with("/format", "another"), "/format: expected \"sluice-plan\"");
-  EXPECT_THAT(with("/version", 9), HasSubstr("/version: this build reads versions 1 to 8, and the plan has 9"));
+  EXPECT_EQ(with("/format", "another"), "/format: not a plan file: expected \"sluice-plan\", found \"another\"");
+  EXPECT_THAT(with("/version", 9),
+              HasSubstr("/version: found 9, and this sluice reads 1 to 8: the file is of a newer sluice; plan again"));
   EXPECT_THAT(with("/version", 1), "no error") << "before small tensors could share pages";
   EXPECT_EQ(error_of(json::array()), "/: expected an object, found []");
 }

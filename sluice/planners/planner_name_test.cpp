@@ -58,8 +58,9 @@ TEST(PlannerName, NumbersAreSetByName) {
 
 TEST(PlannerName, WordsAreSetByName) {
   EXPECT_EQ(choose_planner("sentinel")->settings, choose_planner("sentinel:migration=all")->settings);
-  EXPECT_EQ(choose_planner("sentinel:migration=direct")->settings, (std::vector<double>{0}));
-  EXPECT_EQ(choose_planner("sentinel:migration=intervals:additions=none")->settings, (std::vector<double>{1}));
+  EXPECT_EQ(choose_planner("sentinel:migration=direct")->settings, (std::vector<double>{0, 0}));
+  EXPECT_EQ(choose_planner("sentinel:migration=intervals:additions=none:interval=8")->settings,
+            (std::vector<double>{1, 8}));
   for (const char* text : {"sentinel:migration=directly", "sentinel:migration=", "sentinel:migration=0",
                            "sentinel:migration", "sentinel:migrations=direct"}) {
     const auto refused = choose_planner(text);

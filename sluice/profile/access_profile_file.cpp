@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/format_version.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
 #include "sluice/graph/liveness.hpp"
@@ -16,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kAccessFormatVersion = 1;
+constexpr KnownVersions kKnown{kAccessFormatVersion, kAccessFormatVersion, "count accesses again"};
 
 json touches_to_json(const AccessProfile& profile) {
   json ops = json::array();
@@ -76,11 +78,21 @@ std::optional<JsonReader> counts_in(const JsonReader& document) {
 }
 
 Status read_heading(const JsonReader& document, AccessProfile& profile) {
-  int version = 0;
-  SLUICE_RETURN_IF_ERROR(document.read("version", version));
-  if (version != kAccessFormatVersion) return document.error("version", "another format version");
   SLUICE_RETURN_IF_ERROR(document.read("graph_fingerprint", profile.graph_fingerprint));
   return document.read("compute_fingerprint", profile.compute_fingerprint);
+}
+
+Status named(const std::filesystem::path& path, const Status& status) {
+  if (status.ok()) return status;
+  return Error{status.error().code, fmt::format("access profile '{}': {}", path.string(), status.error().message)};
+}
+
+// The result of a command has a version of its own.
+Status check_document(const JsonReader& document) {
+  std::string format;
+  if (document.has("format")) SLUICE_RETURN_IF_ERROR(document.read("format", format));
+  if (format != kDocumentFormat) return {};
+  return check_version(document, {kDocumentVersion, kDocumentVersion, "run sluice profile again"});
 }
 
 Status in_file(const std::filesystem::path& path, const Status& status) {
@@ -122,6 +134,7 @@ Status write_access_profile(const std::filesystem::path& path, const AccessProfi
 Result<AccessProfile> read_access_profile(const std::filesystem::path& path, const Graph& graph,
                                           const Machine& machine) {
   SLUICE_ASSIGN(const json whole, read_json_file(path));
+  SLUICE_RETURN_IF_ERROR(named(path, check_document(JsonReader(whole))));
   const std::optional<JsonReader> document = counts_in(JsonReader(whole));
   if (!document) {
     return Error{ErrorCode::kBadInput,
@@ -130,6 +143,7 @@ Result<AccessProfile> read_access_profile(const std::filesystem::path& path, con
                              path.string())};
   }
   AccessProfile profile;
+  SLUICE_RETURN_IF_ERROR(named(path, check_version(*document, kKnown)));
   SLUICE_RETURN_IF_ERROR(in_file(path, read_heading(*document, profile)));
   SLUICE_RETURN_IF_ERROR(check_origin(path, profile.graph_fingerprint, graph.fingerprint(), "model, batch or setting"));
   SLUICE_RETURN_IF_ERROR(check_origin(path, profile.compute_fingerprint, machine.compute_fingerprint(), "machine"));

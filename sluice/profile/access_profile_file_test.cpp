@@ -93,7 +93,7 @@ TEST(AccessProfileFile, RefusesDamage) {
   };
   const std::vector<Damage> damages = {
       {[](json& file) { file = "text"; }, "holds no access counts"},
-      {[](json& file) { file["version"] = 99; }, "/version: another format version"},
+      {[](json& file) { file["version"] = 99; }, "/version: found 99, and this sluice reads 1"},
       {[](json& file) { file.erase("ops"); }, "/ops: missing"},
       {[](json& file) { file["ops"].erase(0); }, "/ops: "},
       {[](json& file) {

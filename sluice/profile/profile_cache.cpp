@@ -1,6 +1,7 @@
 #include "sluice/profile/profile_cache.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <nlohmann/json.hpp>
 
@@ -12,9 +13,6 @@
 
 namespace sluice {
 namespace {
-
-// 1 had no times on cold operands, 2 had delays in those of placements, 3 had one encoder's speed for all.
-constexpr int kCacheFormatVersion = 4;
 
 std::string placement_key(const std::string& signature, const Tier& slow) { return signature + " @" + tier_key(slow); }
 
@@ -48,11 +46,17 @@ Status read_json(const JsonReader& reader, LinkMeasurement& link) {
 
 std::filesystem::path ProfileCache::default_folder() { return cache_folder(); }
 
-ProfileCache ProfileCache::open(const std::string& machine_fingerprint, std::filesystem::path folder) {
+std::filesystem::path ProfileCache::path_for(const std::string& machine_fingerprint,
+                                             const std::filesystem::path& folder) {
   // Hashed, because a fingerprint may be any text and a file name may not.
-  const std::string name = Hasher().add(std::string_view(machine_fingerprint)).hex();
-  ProfileCache cache(std::move(folder) / ("profile-" + name + ".json"));
+  return folder / fmt::format("profile-{}.json", Hasher().add(std::string_view(machine_fingerprint)).hex());
+}
+
+ProfileCache ProfileCache::open(const std::string& machine_fingerprint, std::filesystem::path folder) {
+  ProfileCache cache(path_for(machine_fingerprint, folder));
   cache.merge_file();
+  spdlog::debug("profile cache {}: times of {} ops, {} figures of links", cache.path_.string(), cache.ops_.size(),
+                cache.links_.size());
   return cache;
 }
 

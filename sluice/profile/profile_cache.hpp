@@ -23,6 +23,9 @@
 
 namespace sluice {
 
+// 1 had no times on cold operands, 2 had delays in those of placements, 3 had one encoder's speed for all.
+inline constexpr int kCacheFormatVersion = 4;
+
 struct LinkMeasurement {
   BytesPerSecond bandwidth = 0;
   Seconds latency = 0;
@@ -39,6 +42,7 @@ class ProfileCache {
   // `machine_fingerprint` is Machine::compute_fingerprint().
   static ProfileCache open(const std::string& machine_fingerprint, std::filesystem::path folder = default_folder());
   static std::filesystem::path default_folder();
+  static std::filesystem::path path_for(const std::string& machine_fingerprint, const std::filesystem::path& folder);
 
   std::optional<OpMeasurement> find_op(const std::string& signature) const;
   void put_op(const std::string& signature, const OpMeasurement& measurement);
@@ -58,6 +62,7 @@ class ProfileCache {
   Status save();
 
   const std::filesystem::path& path() const { return path_; }
+  std::size_t op_count() const { return ops_.size(); }
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/format_version.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
 
@@ -68,18 +69,6 @@ Status read_choices(const JsonReader& document, const Graph& graph, Profile& pro
     SLUICE_RETURN_IF_ERROR(read_times_of_choice(each, graph.ops().size(), profile));
   }
   return {};
-}
-
-Status check_format(const JsonReader& document) {
-  std::string format;
-  if (!document.has("format") || !document.read("format", format).ok() || format != kFormatName) {
-    return Error{ErrorCode::kBadInput, fmt::format("not a saved profile: \"format\" is not \"{}\"", kFormatName)};
-  }
-  int version = 0;
-  SLUICE_RETURN_IF_ERROR(document.read("version", version));
-  if (version == kProfileFormatVersion) return {};
-  return Error{ErrorCode::kBadInput, fmt::format("its format version is {}, this sluice reads {}: save it again",
-                                                 version, kProfileFormatVersion)};
 }
 
 Status check_machine(const JsonReader& document, const Machine& machine) {
@@ -189,7 +178,10 @@ json profile_to_json(const Graph& graph, const Machine& machine, const Profile& 
 
 Result<Profile> profile_from_json(const json& document, const Graph& graph, const Machine& machine) {
   const JsonReader reader(document);
-  SLUICE_RETURN_IF_ERROR(check_format(reader));
+  SLUICE_RETURN_IF_ERROR(read_format(reader, kFormatName, "a saved profile",
+                                     {kProfileFormatVersion, kProfileFormatVersion,
+                                      "save one again (sluice profile "
+                                      "--save)"}));
   // The machine first: it decides about layouts, so that a graph made elsewhere is another one.
   SLUICE_RETURN_IF_ERROR(check_machine(reader, machine));
   SLUICE_RETURN_IF_ERROR(check_graph(reader, graph));

@@ -143,7 +143,7 @@ TEST_F(ProfileFileTest, RefusesAnotherMachineOrThreadCount) {
 TEST_F(ProfileFileTest, RefusesAnotherFormatOrVersion) {
   nlohmann::json document = saved();
   document["version"] = 7;
-  EXPECT_NE(refusal(document).message.find("version is 7, this sluice reads 2"), std::string::npos);
+  EXPECT_NE(refusal(document).message.find("found 7, and this sluice reads 2"), std::string::npos);
   document["format"] = "sluice-plan";
   EXPECT_NE(refusal(document).message.find("not a saved profile"), std::string::npos);
   EXPECT_EQ(refusal(nlohmann::json::array()).code, ErrorCode::kBadInput);

@@ -21,7 +21,8 @@ class CatalogReader {
     for (const auto& file : json_files_of(folder / "papers")) add_item(file);
     if (std::filesystem::exists(folder / "measured_code.json")) add_code(folder / "measured_code.json");
     for (const auto& [name, result] : catalog_.kept) {
-      if (const auto paths = measured_paths(result, catalog_.code); !paths.ok()) wrong_.push_back(paths.error().message);
+      if (const auto paths = measured_paths(result, catalog_.code); !paths.ok())
+        wrong_.push_back(paths.error().message);
     }
     if (!wrong_.empty()) return bad_input(fmt::format("{}", fmt::join(wrong_, "\n")));
     return std::move(catalog_);

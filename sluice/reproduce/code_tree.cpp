@@ -76,7 +76,8 @@ Status check_top(const std::filesystem::path& root) {
   const Result<std::string> top = Git(root)({"rev-parse", "--show-toplevel"});
   std::error_code missing;
   if (top.ok() && std::filesystem::equivalent(without_newline(*top), root, missing)) return {};
-  return Error{ErrorCode::kUnsupported, fmt::format("{} is not the top of a git repository, or git is missing", root.string())};
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("{} is not the top of a git repository, or git is missing", root.string())};
 }
 
 }  // namespace
@@ -91,7 +92,8 @@ std::string CodeTree::hash_of(const std::string& path) const {
   };
   if (const auto itself = blobs.find(path); itself != blobs.end()) add(*itself);
   const std::string folder = path.ends_with('/') ? path : path + "/";
-  for (auto file = blobs.lower_bound(folder); file != blobs.end() && file->first.starts_with(folder); ++file) add(*file);
+  for (auto file = blobs.lower_bound(folder); file != blobs.end() && file->first.starts_with(folder); ++file)
+    add(*file);
   return any ? hasher.hex().substr(0, kShownDigits) : "";
 }
 
@@ -124,7 +126,8 @@ Result<CodeTree> tree_of_working_files(const std::filesystem::path& root) {
   return code;
 }
 
-std::vector<std::string> changed_paths(const CodeTree& before, const CodeTree& now, const std::vector<std::string>& paths) {
+std::vector<std::string> changed_paths(const CodeTree& before, const CodeTree& now,
+                                       const std::vector<std::string>& paths) {
   std::vector<std::string> changed;
   for (const std::string& path : paths) {
     if (before.hash_of(path) != now.hash_of(path)) changed.push_back(path);

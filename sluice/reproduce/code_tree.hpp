@@ -28,6 +28,7 @@ Result<CodeTree> tree_of_commit(const std::filesystem::path& root, const std::st
 Result<CodeTree> tree_of_working_files(const std::filesystem::path& root);
 
 // Which of the paths differ.
-std::vector<std::string> changed_paths(const CodeTree& before, const CodeTree& now, const std::vector<std::string>& paths);
+std::vector<std::string> changed_paths(const CodeTree& before, const CodeTree& now,
+                                       const std::vector<std::string>& paths);
 
 }  // namespace sluice

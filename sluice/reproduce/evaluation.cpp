@@ -24,7 +24,8 @@ bool says_emulated(const json& value) {
   return value.is_structured() && std::ranges::any_of(value, says_emulated);
 }
 
-std::string how_of(const std::set<std::string>& kept, bool simulated, const Catalog& catalog, KeptDocuments& documents) {
+std::string how_of(const std::set<std::string>& kept, bool simulated, const Catalog& catalog,
+                   KeptDocuments& documents) {
   bool executes = false, simulates = false, emulates = false;
   for (const std::string& name : kept) {
     const KeptResult* result = catalog.find_kept(name);
@@ -78,7 +79,8 @@ Result<const json*> KeptDocuments::find(const std::string& name) {
   return document;
 }
 
-EvaluatedItem evaluate_item(const PaperItem& item, const Catalog& catalog, KeptDocuments& documents, KeptStates& states) {
+EvaluatedItem evaluate_item(const PaperItem& item, const Catalog& catalog, KeptDocuments& documents,
+                            KeptStates& states) {
   EvaluatedItem evaluated{&item, {}};
   for (const PaperRow& row : item.rows) evaluated.rows.push_back(evaluate_row(row, catalog, documents, states));
   return evaluated;

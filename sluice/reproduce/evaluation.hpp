@@ -18,8 +18,8 @@ struct EvaluatedRow {
   std::optional<double> ours;
   std::string missing;  // why there is no `ours`, where one was asked for
   std::optional<Verdict> verdict;
-  std::string how;        // "executed", "executed, emulated", "simulated"; from the kept results, never from the item
-  bool stale = false;     // it reads a result that is
+  std::string how;     // "executed", "executed, emulated", "simulated"; from the kept results, never from the item
+  bool stale = false;  // it reads a result that is
 
   std::string verdict_text() const;  // with " (stale)"; "missing: why"; "not addressed"
 };
@@ -40,7 +40,8 @@ class KeptDocuments {
   std::map<std::string, Result<nlohmann::json>> read_;
 };
 
-EvaluatedItem evaluate_item(const PaperItem& item, const Catalog& catalog, KeptDocuments& documents, KeptStates& states);
+EvaluatedItem evaluate_item(const PaperItem& item, const Catalog& catalog, KeptDocuments& documents,
+                            KeptStates& states);
 
 // How many rows have each verdict, and how many have none.
 struct VerdictCount {

@@ -100,7 +100,8 @@ Result<AddressedNumber> compute(const Expression::Operation& operation, const Fi
 }
 
 Result<std::vector<AddressedNumber>> numbers_of(const Expression& expression, const FindDocument& find) {
-  if (const auto* number = std::get_if<double>(&expression.value)) return std::vector<AddressedNumber>{{*number, false}};
+  if (const auto* number = std::get_if<double>(&expression.value))
+    return std::vector<AddressedNumber>{{*number, false}};
   if (const auto* address = std::get_if<Address>(&expression.value)) {
     SLUICE_ASSIGN(const nlohmann::json* document, find(address->kept));
     return numbers_at(*document, *address);

@@ -47,7 +47,8 @@ Result<json> parse_hand_written(std::string_view text) {
   const auto on_event = [&](int, json::parse_event_t event, json& parsed) { return watch(event, parsed); };
   try {
     json document = json::parse(text, on_event, /*allow_exceptions=*/true, /*ignore_comments=*/true);
-    if (!watch.twice().empty()) return bad_input(fmt::format("the key \"{}\" stands twice in one object", watch.twice()));
+    if (!watch.twice().empty())
+      return bad_input(fmt::format("the key \"{}\" stands twice in one object", watch.twice()));
     return document;
   } catch (const json::exception& error) {
     return bad_input(reason_of(error));

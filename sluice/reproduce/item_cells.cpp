@@ -66,15 +66,16 @@ std::vector<std::string> item_notes(const EvaluatedItem& item) {
 }
 
 std::string count_text(const VerdictCount& count) {
-  std::string text = fmt::format("{} items, {} of them not addressed; {} rows", count.items, count.items_not_addressed,
-                                 count.rows);
+  std::string text =
+      fmt::format("{} items, {} of them not addressed; {} rows", count.items, count.items_not_addressed, count.rows);
   std::string_view between = ": ";
   for (const auto& [verdict, rows] : count.verdicts) {
     text += fmt::format("{}{} {}", between, rows, to_string(verdict));
     between = ", ";
   }
   if (count.missing > 0) text += fmt::format("{}{} missing", between, count.missing);
-  if (count.not_addressed > 0) text += fmt::format("{}{} not addressed", count.missing > 0 ? ", " : between, count.not_addressed);
+  if (count.not_addressed > 0)
+    text += fmt::format("{}{} not addressed", count.missing > 0 ? ", " : between, count.not_addressed);
   return text + ".";
 }
 

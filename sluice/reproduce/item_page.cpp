@@ -108,8 +108,9 @@ std::string papers_page(const std::vector<EvaluatedItem>& items) {
       "<h1>The papers' figures and tables, beside ours</h1>\n<p>{}</p>\n",
       kStyle, count_text(count));
   if (const std::string stale = stale_text(count); !stale.empty()) text += fmt::format("<p>{}</p>\n", stale);
-  text += "<p>Verdicts are computed: within a tenth of what is published ours matches (or agrees, where neither more nor "
-          "less is better). Emulated: a slower memory, link or processor was imitated. Simulated: nothing was run.</p>\n";
+  text +=
+      "<p>Verdicts are computed: within a tenth of what is published ours matches (or agrees, where neither more nor "
+      "less is better). Emulated: a slower memory, link or processor was imitated. Simulated: nothing was run.</p>\n";
   text += contents_of(items);
   std::string paper;
   for (const EvaluatedItem& each : items) {

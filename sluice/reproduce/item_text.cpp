@@ -34,8 +34,12 @@ std::string item_text(const EvaluatedItem& evaluated) {
 
 nlohmann::json item_json(const EvaluatedItem& evaluated) {
   const PaperItem& item = *evaluated.item;
-  nlohmann::json document = {{"id", item.id}, {"paper", item.paper}, {"item", item.item},
-                             {"title", item.title}, {"kept", item.kept}, {"notes", item.notes},
+  nlohmann::json document = {{"id", item.id},
+                             {"paper", item.paper},
+                             {"item", item.item},
+                             {"title", item.title},
+                             {"kept", item.kept},
+                             {"notes", item.notes},
                              {"rows", nlohmann::json::array()}};
   if (!item.addressed()) document["not_addressed"] = item.not_addressed;
   for (const EvaluatedRow& each : evaluated.rows) {

@@ -77,8 +77,7 @@ std::string_view to_string(HowMade how) {
 }
 
 bool KeptResult::writes(std::string_view place) const {
-  return std::ranges::any_of(command,
-                             [&](const std::string& word) { return word.find(place) != std::string::npos; });
+  return std::ranges::any_of(command, [&](const std::string& word) { return word.find(place) != std::string::npos; });
 }
 
 Status read_json(const JsonReader& reader, KeptResult& result) {

@@ -144,8 +144,9 @@ std::string text_in(int descriptor) {
 Result<int> run_program(const ProgramRun& run, const std::function<bool()>& goes_on) {
   const OpenFile output(open_to_write(run.output)), errors(open_to_write(run.errors));
   if (output.get() < 0 || errors.get() < 0) {
-    return Error{ErrorCode::kIo, fmt::format("cannot write {}: {}",
-                                             (output.get() < 0 ? run.output : run.errors).string(), std::strerror(errno))};
+    return Error{ErrorCode::kIo,
+                 fmt::format("cannot write {}: {}", (output.get() < 0 ? run.output : run.errors).string(),
+                             std::strerror(errno))};
   }
   return run_into(run, output.get(), errors.get(), goes_on);
 }

@@ -23,7 +23,8 @@ struct ProgramRun {
 // The exit status, 128 + signal when killed. `goes_on` is asked up to a hundred times a second, four times where the
 // program takes long; when it says no, the program is interrupted, killed if that does not end it within twenty seconds,
 // and the result is kInterrupted.
-Result<int> run_program(const ProgramRun& run, const std::function<bool()>& goes_on = [] { return true; });
+Result<int> run_program(
+    const ProgramRun& run, const std::function<bool()>& goes_on = [] { return true; });
 
 // What the program prints; kBadInput with its last words where it fails.
 Result<std::string> output_of_program(const ProgramRun& run);

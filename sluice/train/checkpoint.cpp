@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/format_version.hpp"
 #include "sluice/base/hash.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
@@ -94,6 +95,13 @@ Result<OpenCheckpoint> open_checkpoint(const std::filesystem::path& path) {
   return opened;
 }
 
+// Before anything else: another version may differ in everything but its header.
+Status check_known(const OpenCheckpoint& opened, const std::filesystem::path& path) {
+  const Status known = check_version(JsonReader(opened.header), {kCheckpointVersion, kCheckpointVersion,
+                                                                 "train again, or go on from one of this version"});
+  return known.ok() ? known : damaged(path, known.error().message);
+}
+
 Status check_contents(OpenCheckpoint& opened, const std::filesystem::path& path) {
   std::error_code failure;
   const auto file_bytes = std::filesystem::file_size(path, failure);
@@ -148,7 +156,6 @@ Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path&
     identity.settings = identity.undelayed->settings;
     identity.graph_fingerprint = identity.undelayed->graph_fingerprint;
   }
-  SLUICE_RETURN_IF_ERROR(check_field(opened, path, "version", kCheckpointVersion));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "model", identity.model));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "settings", identity.settings));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "batch", identity.batch));
@@ -199,6 +206,7 @@ Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdent
 Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity,
                                      ParameterAccess& access) {
   SLUICE_ASSIGN(OpenCheckpoint opened, open_checkpoint(path));
+  SLUICE_RETURN_IF_ERROR(check_known(opened, path));
   SLUICE_RETURN_IF_ERROR(check_contents(opened, path));
   SLUICE_RETURN_IF_ERROR(check_identity(opened, path, identity, access.graph()));
   SLUICE_ASSIGN(const std::int64_t next_step, next_step_of(opened, path));

@@ -1,6 +1,7 @@
 #include "sluice/train/planning.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
@@ -124,10 +125,13 @@ Result<Plan> plan_workload(const Workload& workload, const Machine& machine, con
   if (names_policy(planner)) return plan_for_policy(workload, machine, profile, planner, fast);
   SLUICE_ASSIGN(BudgetedRequest asked, resolved_request(workload, machine, profile, planner, fast, accesses));
   asked.request.watch = std::move(watch);
+  spdlog::debug("{} plans {} in {} of fast memory", planner, workload.graph().name,
+                format_bytes(asked.request.budgets[kFastTier]));
   Result<Plan> plan = make_plan(planner, asked.request);
   if (!plan.ok() && !fast.raise_to_feasible) return with_advice(plan.error(), workload, asked);
   if (plan.ok() || plan.error().code != ErrorCode::kInfeasible) return plan;
   SLUICE_RETURN_IF_ERROR(raise_budget(planner, asked));
+  spdlog::debug("{} cannot do with that: it plans in {}", planner, format_bytes(asked.request.budgets[kFastTier]));
   SLUICE_ASSIGN(Plan raised, make_plan(planner, asked.request));
   return with_raise(asked, std::move(raised));
 }

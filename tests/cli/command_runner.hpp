@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -24,6 +25,15 @@ CommandResult interrupt_sluice(const std::vector<std::string>& arguments, const 
 // The same in two parts, for tests that do something meanwhile: both files get what it prints.
 pid_t start_sluice(const std::vector<std::string>& arguments, const std::string& output, const std::string& errors);
 CommandResult collect_sluice(pid_t process, const std::string& output, const std::string& errors);
+
+// Any program, found as the shell finds it.
+CommandResult run_program(const std::vector<std::string>& words);
+bool is_installed(const std::string& program);
+
+// The built `sluice` on a terminal of 120 columns: `output` is all that it shows, errors too. `environment` is set on top of
+// the test's own.
+using Environment = std::vector<std::pair<std::string, std::string>>;
+CommandResult run_in_terminal(const std::vector<std::string>& arguments, const Environment& environment);
 
 class TemporaryFolder {
  public:

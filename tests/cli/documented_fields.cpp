@@ -41,7 +41,10 @@ Node tree_of(const std::vector<DocumentedField>& fields) {
   return root;
 }
 
+bool may_be_absent(const std::string& type) { return type.ends_with(" or absent"); }
+
 bool fits(const json& value, const std::string& type) {
+  if (may_be_absent(type)) return fits(value, type.substr(0, type.size() - 10));
   if (type.ends_with(" or null")) return value.is_null() || fits(value, type.substr(0, type.size() - 8));
   if (type == "array") return value.is_array();
   if (type == "boolean") return value.is_boolean();
@@ -66,7 +69,7 @@ class Check {
     for (const auto& [key, below] : node.below) {
       if (value.contains(key)) {
         look(value.at(key), below, path + "." + key);
-      } else {
+      } else if (!may_be_absent(below.type)) {
         faults.push_back(path + "." + key + " is missing");
       }
     }
@@ -83,18 +86,58 @@ class Check {
 
 }  // namespace
 
-std::vector<DocumentedField> read_fields(const std::string& page) {
+std::string DocumentedField::name() const {
+  std::string name;
+  for (const std::string& part : path) name += (name.empty() || part == "[]" ? "" : ".") + part;
+  return name;
+}
+
+std::vector<DocumentedField> read_fields(const std::string& page, const std::string& of) {
+  const std::string begin = of.empty() ? "<!-- fields -->" : "<!-- fields of " + of + " -->";
   std::vector<DocumentedField> fields;
   std::ifstream file(page);
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("<!--")) inside = line == "<!-- fields -->";
+    if (line.starts_with("<!--")) inside = line == begin;
     if (!inside || !line.starts_with("| `")) continue;
     const std::size_t name_end = line.find('`', 3);
     const std::size_t type = line.find("| ", name_end) + 2;
     fields.push_back({split_path(line.substr(3, name_end - 3)), line.substr(type, line.find(" |", type) - type)});
   }
   return fields;
+}
+
+std::vector<std::string> read_tables(const std::string& page) {
+  const std::string begin = "<!-- fields of ";
+  std::vector<std::string> tables;
+  std::ifstream file(page);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(begin)) tables.push_back(line.substr(begin.size(), line.find(" -->") - begin.size()));
+  }
+  return tables;
+}
+
+namespace {
+
+void collect_names(const json& value, const std::string& path, std::set<std::string>& names) {
+  if (value.is_array()) {
+    for (const json& each : value) collect_names(each, path + "[]", names);
+    return;
+  }
+  if (!value.is_object()) return;
+  for (const auto& [key, below] : value.items()) {
+    const std::string name = path.empty() ? key : path + "." + key;
+    names.insert(name);
+    collect_names(below, name, names);
+  }
+}
+
+}  // namespace
+
+std::set<std::string> field_names(const json& document) {
+  std::set<std::string> names;
+  collect_names(document, "", names);
+  return names;
 }
 
 std::vector<std::string> check_fields(const json& document, const std::vector<DocumentedField>& fields,

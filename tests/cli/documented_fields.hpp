@@ -1,9 +1,11 @@
 // The fields of a JSON document as a page of docs/ lists them, so that the page and the program cannot part.
 //
 // The page has a table between "<!-- fields -->" and "<!-- end of fields -->": | `a[].b` | number or null | what |
+// A page about several documents has tables of each: "<!-- fields of plan -->". A field "or absent" need not be there.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,10 +13,19 @@ namespace sluice {
 
 struct DocumentedField {
   std::vector<std::string> path;  // keys; "[]" stands for every element of an array
-  std::string type;               // array, boolean, integer, number, object or string, perhaps " or null"
+  std::string type;               // array, boolean, integer, number, object or string, perhaps " or null", " or absent"
+
+  std::string name() const;  // "a[].b"
 };
 
-std::vector<DocumentedField> read_fields(const std::string& page);
+// `of`: whose table it is; empty for the one of a page about one document.
+std::vector<DocumentedField> read_fields(const std::string& page, const std::string& of = "");
+
+// Whose tables the page has.
+std::vector<std::string> read_tables(const std::string& page);
+
+// The names of all fields that a document has.
+std::set<std::string> field_names(const nlohmann::json& document);
 
 // One line for each field that is missing, of another type, or not on the page. A value is looked into only where the
 // page lists fields below it; an object that holds `stands_alone` is left out.

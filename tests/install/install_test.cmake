@@ -21,6 +21,13 @@ if(NOT output MATCHES "resnet20: [0-9]+ ops, [1-9][0-9]* migrations")
 endif()
 
 run("running the installed command" ${WORK}/prefix/bin/sluice --version)
+foreach(file share/bash-completion/completions/sluice share/zsh/site-functions/_sluice
+        share/fish/vendor_completions.d/sluice.fish share/man/man1/sluice.1)
+  file(READ ${WORK}/prefix/${file} text)
+  if(NOT text MATCHES "allocate")
+    message(FATAL_ERROR "${file} says nothing of the commands")
+  endif()
+endforeach()
 file(GLOB_RECURSE test_only ${WORK}/prefix/*testing*)
 if(test_only)
   message(FATAL_ERROR "test-only files were installed: ${test_only}")

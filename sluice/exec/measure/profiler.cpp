@@ -144,6 +144,8 @@ Result<Profile> measure_profile(CompiledGraph& compiled, const Machine& machine,
     if (known == KnownTimes::kReplace || !cache.find_op(signatures.back())) wanted[signatures.back()];
   }
   const auto measured = static_cast<int>(wanted.size());
+  spdlog::debug("op times of {}: {} distinct ops to measure, the rest from {}", graph.name, measured,
+                cache.path().string());
   if (measured > 0) {
     StepMeasurement measurement(compiled, signatures, std::move(wanted));
     SLUICE_RETURN_IF_ERROR(measurement.measure(machine.threads, on_progress));

@@ -110,6 +110,18 @@ Status measure_fast_memory(Machine& machine) {
 
 }  // namespace
 
+Seconds usual_probe_seconds(const Machine& machine) {
+  constexpr Seconds kMemory = 0.5, kOfFile = 9, kOfCopies = 1.5;  // the windows of probe_*.cpp, and what is around them
+  Seconds seconds = kMemory;
+  for (const Tier& tier : machine.tiers) seconds += tier.kind == TierKind::kNuma ? kMemory : 0;
+  for (LinkId id = 0; id < static_cast<LinkId>(machine.links.size()); ++id) {
+    const auto back = machine.link_back(id);
+    if ((back && *back < id) || joins_slow_tiers(machine.link(id))) continue;
+    seconds += touches(machine, machine.link(id), TierKind::kFile) ? kOfFile : kOfCopies;
+  }
+  return seconds;
+}
+
 Status measure_links(Machine& machine) {
   SLUICE_RETURN_IF_ERROR(measure_fast_memory(machine));
   SLUICE_RETURN_IF_ERROR(measure_numa_tiers(machine));

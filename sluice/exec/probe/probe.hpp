@@ -19,4 +19,7 @@ namespace sluice {
 
 Status measure_links(Machine& machine);
 
+// About how long that takes on an idle machine: by its tiers and links.
+Seconds usual_probe_seconds(const Machine& machine);
+
 }  // namespace sluice

@@ -122,6 +122,11 @@ Result<std::unique_ptr<Ranks>> open_mpi_ranks() {
   return MpiRanks::create(*mpi);
 }
 
+Status find_mpi() {
+  SLUICE_RETURN_IF_ERROR(open_mpi());
+  return {};
+}
+
 void end_all_ranks(int exit_code) {
   if (ranks_started() <= 1) return;
   const Result<const OpenMpi*> mpi = open_mpi();

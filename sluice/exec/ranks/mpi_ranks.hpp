@@ -15,6 +15,9 @@ namespace sluice {
 // it may call MPI. kUnsupported: this build or this machine has no Open MPI, or MPI lacks what several threads need.
 Result<std::unique_ptr<Ranks>> open_mpi_ranks();
 
+// Whether Open MPI could be opened here; kUnsupported with what the loader says.
+Status find_mpi();
+
 // Ends the processes of all ranks, this one too; returns where there is one rank.
 void end_all_ranks(int exit_code);
 

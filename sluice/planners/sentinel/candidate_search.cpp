@@ -16,9 +16,10 @@ IntervalEstimate estimate_candidate(const CandidateBuilder& builder, const Inter
 
 // Lengths to turn into plans: those equation 1 allows, the best by equation 2 and then ever shorter ones. When the
 // budget is too small for equation 1 altogether, single layers: room then decides when prefetches start (case 2).
-// Where the equations decide alone, only the first. Direct migration knows no longer ones.
+// Where the equations decide alone, only the first. Direct migration knows no longer ones, and who names a length gets it.
 std::vector<int> CandidateSearch::promising_lengths() {
   if (migration_of(builder_.request()) == SentinelMigration::kDirect) return {1};
+  if (const int named = interval_length_of(builder_.request())) return {named};
   std::vector<std::pair<Seconds, int>> allowed;
   const int spans = static_cast<int>(builder_.liveness().spans.size());
   for (int length = 1; length <= std::max(1, spans / 2); ++length) {
@@ -56,6 +57,7 @@ bool CandidateSearch::good_enough() const {
 
 ScheduleOptions CandidateSearch::plain_options() const {
   return {.migration = migration_of(builder_.request()),
+          .interval_length = std::max(1, interval_length_of(builder_.request())),
           .staying = has(SentinelAddition::kStaying),
           .lending = has(SentinelAddition::kLending),
           .ahead = ahead_};

@@ -14,7 +14,7 @@
 //   6. prefetch windows from before that, as far as the inward lane needs it to carry everything in time (`ahead`).
 // A later step never makes an earlier one fail. Steps 3, 4 and 6 may find no room at all; then an op waits.
 //
-// Where nothing is reserved for short-lived tensors (sentinel_migration.hpp), step 1 has operands only, and steps 2 to 4
+// Where nothing is reserved for short-lived tensors (sentinel_settings.hpp), step 1 has operands only, and steps 2 to 4
 // serve all others first.
 #pragma once
 

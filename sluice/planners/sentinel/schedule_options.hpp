@@ -8,7 +8,7 @@
 #include "sluice/planners/schedule/gaps.hpp"
 #include "sluice/planners/schedule/intervals.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
-#include "sluice/planners/sentinel/sentinel_migration.hpp"
+#include "sluice/planners/sentinel/sentinel_settings.hpp"
 
 namespace sluice {
 

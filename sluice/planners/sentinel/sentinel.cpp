@@ -42,9 +42,8 @@ void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan&
   const IntervalCut cut = cut_into_intervals(builder.liveness(), options.interval_length);
   const IntervalEstimate estimated = estimate_candidate(builder, cut);
   const bool hottest = options.order == PrefetchOrder::kHottestFirst;
-  const PlannerSetting& migration = sentinel_migration_setting();
   plan.planner_config = {
-      {"migration", std::string(migration.words[static_cast<std::size_t>(options.migration)])},
+      {"migration", std::string(name_of(options.migration))},
       {"interval_length", fmt::format("{}", options.interval_length)},
       {"intervals", fmt::format("{}", cut.intervals.size())},
       {"prefetch_order", hottest ? "hottest-first" : "soonest-first"},
@@ -148,7 +147,7 @@ PlannerEntry sentinel_planner() {
           .search = search_sentinel,
           .keeps_short_lived_fast = true,
           .additions = sentinel_additions(),
-          .settings = {sentinel_migration_setting()}};
+          .settings = sentinel_settings()};
 }
 
 }  // namespace sluice

@@ -184,6 +184,22 @@ TEST(SentinelGpu, EachPartOfItGains) {
   }
 }
 
+// Figure 5: whoever names a length gets it, allowed by equation 1 or not, and what is longer than the step is one interval.
+TEST(SentinelGpu, TakesTheIntervalThatIsNamed) {
+  const PlanningProblem problem(merged_model("resnet32", 16, 32), "optane", 1e10);
+  for (const std::string& planner : {kPublished, std::string("sentinel")}) {
+    for (const char* length : {"1", "3", "16", "1000"}) {
+      SCOPED_TRACE(planner + ":interval=" + length);
+      const Plan plan = make_plan(planner + ":interval=" + length, problem.request(0.3)).value();
+      EXPECT_EQ(says(plan, "interval_length"), length);
+      EXPECT_EQ(says(plan, "intervals") == "1", length == std::string("1000"));
+    }
+  }
+  const Plan chosen = make_plan(kPublished, problem.request(0.3)).value();
+  const Plan named = make_plan(kPublished + ":interval=0", problem.request(0.3)).value();
+  EXPECT_EQ(says(named, "interval_length"), says(chosen, "interval_length")) << "0 leaves it to the equations";
+}
+
 // The pool holds room that nobody uses; where short-lived tensors would not have moved anyway, it only costs.
 TEST(SentinelGpu, LosesByItsPoolWhatLendingGivesBack) {
   const PlanningProblem problem(merged_model("resnet50", 32, 32), "pcie3", 1e9);

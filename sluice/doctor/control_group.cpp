@@ -1,0 +1,90 @@
+#include "sluice/doctor/control_group.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Bytes kNoLimit = Bytes{1} << 60;  // version 1 writes its largest number where there is none
+
+std::string first_line(const fs::path& file) {
+  std::string line;
+  std::ifstream opened(file);
+  std::getline(opened, line);
+  return line;
+}
+
+template <typename T>
+void keep_least(std::optional<T>& least, T value) {
+  least = least ? std::min(*least, value) : value;
+}
+
+// "max", a number of bytes, or nothing where there is no such file.
+void add_memory(const fs::path& file, std::optional<Bytes>& least) {
+  const std::string text = first_line(file);
+  if (text.empty() || text == "max") return;
+  const Bytes bytes = std::atoll(text.c_str());
+  if (bytes < kNoLimit) keep_least(least, bytes);
+}
+
+// "150000 100000": of every 100 ms, 150 ms of processor time.
+void add_quota(double quota, double period, std::optional<double>& least) {
+  if (quota > 0 && period > 0) keep_least(least, quota / period);
+}
+
+void add_group(const fs::path& folder, GroupLimits& limits) {
+  add_memory(folder / "memory.max", limits.memory);
+  add_memory(folder / "memory.limit_in_bytes", limits.memory);
+  const std::string both = first_line(folder / "cpu.max");
+  if (!both.empty() && both.find(' ') != std::string::npos) {
+    add_quota(std::atof(both.c_str()), std::atof(both.c_str() + both.find(' ')), limits.processors);
+  }
+  add_quota(std::atof(first_line(folder / "cpu.cfs_quota_us").c_str()),
+            std::atof(first_line(folder / "cpu.cfs_period_us").c_str()), limits.processors);
+}
+
+// "cpu,cpuacct" has "cpu".
+bool has(const std::string& controllers, const std::string& name) {
+  return fmt::format(",{},", controllers).find(fmt::format(",{},", name)) != std::string::npos;
+}
+
+// The group and those above it, up to where its controller is mounted.
+void add_groups(const fs::path& mounted, const std::string& group, GroupLimits& limits) {
+  fs::path inside = fs::path(group).relative_path();
+  while (true) {
+    add_group(mounted / inside, limits);
+    if (inside.empty()) return;
+    inside = inside.parent_path();
+  }
+}
+
+}  // namespace
+
+GroupLimits read_group_limits(const fs::path& root) {
+  GroupLimits limits;
+  const fs::path mounted = root / "sys/fs/cgroup";
+  std::ifstream file(root / "proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {  // "4:memory:/group", or "0::/group" of version 2
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (controllers.empty()) {
+      add_groups(mounted, line.substr(second + 1), limits);
+    } else if (has(controllers, "memory") || has(controllers, "cpu")) {
+      for (const std::string& name : {controllers, std::string(has(controllers, "cpu") ? "cpu" : "memory")}) {
+        add_groups(mounted / name, line.substr(second + 1), limits);
+      }
+    }
+  }
+  return limits;
+}
+
+}  // namespace sluice

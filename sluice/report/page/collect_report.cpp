@@ -1,0 +1,213 @@
+#include "sluice/report/page/collect_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/experiment/machine_json.hpp"
+#include "sluice/experiment/step_prediction.hpp"
+#include "sluice/experiment/sweep.hpp"
+#include "sluice/planners/bound/any_order_bound.hpp"
+#include "sluice/planners/bound/certified_bound.hpp"
+#include "sluice/program/program.hpp"
+#include "sluice/report/comparison_json.hpp"
+#include "sluice/report/describe_graph.hpp"
+#include "sluice/report/json_document.hpp"
+#include "sluice/report/page/memory_over_step.hpp"
+#include "sluice/report/page/slot_times.hpp"
+#include "sluice/report/page/tensor_lives.hpp"
+#include "sluice/report/page/timeline_bars.hpp"
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/step/plan_summary.hpp"
+#include "sluice/report/sweep/sweep_json.hpp"
+#include "sluice/train/policy_run.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLargestShown = 25;
+constexpr Bytes kMore = kGiB;  // what the report asks about
+
+class ReportCollector {
+ public:
+  ReportCollector(const Workload& workload, const Machine& machine, const Profile& profile,
+                  const AccessProfile* accesses, const ReportRequest& request, const ReportProgress& progress,
+                  const std::function<bool()>& stop)
+      : workload_(workload),
+        machine_(machine),
+        profile_(profile),
+        accesses_(accesses),
+        request_(request),
+        progress_(progress),
+        stop_(stop),
+        sweep_(workload, machine, profile) {
+    const auto planners = static_cast<std::int64_t>(request.planners.size());
+    const auto curves = planners - std::ranges::count(request.planners, kBaselinePlanner);
+    total_ = 2 + (request.run ? 1 : planners) + curves * static_cast<std::int64_t>(request.shares.size());
+  }
+
+  Result<json> collect() {
+    begin("planning by " + request_.planner);
+    SLUICE_RETURN_IF_ERROR(add_plan());
+    add_machine();
+    SLUICE_RETURN_IF_ERROR(add_comparison());
+    add_more_memory();
+    add_curve();
+    document_["complete"] = !stop_();
+    return stamped_document("report", std::move(document_));
+  }
+
+ private:
+  const Graph& graph() const { return workload_.graph(); }
+
+  void begin(const std::string& what) { progress_(what, done_++, total_); }
+
+  Status add_plan() {
+    SLUICE_ASSIGN(plan_, plan_workload(workload_, machine_, profile_, request_.planner, request_.fast, accesses_));
+    if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before there was a plan to report on"};
+    certify(graph(), profile_, machine_, plan_, kBoundSeconds);
+    certify_any_order(graph(), profile_, machine_, plan_, kBoundSeconds);
+    SLUICE_ASSIGN(const Program program, lower_plan(graph(), machine_, plan_));
+    SLUICE_ASSIGN(const StepPrediction prediction, predict_step(graph(), machine_, profile_, plan_, program));
+    baseline_ = predicted_baseline_seconds(workload_, machine_, profile_);
+    document_["plan"] = plan_summary_json(graph(), machine_, plan_, baseline_);
+    const auto worth = worth_by_prices(graph(), profile_, machine_, plan_);
+    if (worth) document_["plan"]["worth"] = worth_json(graph(), plan_, *worth);
+    document_["step"] = prediction_json(prediction);
+    document_["step"]["fast_only_ms"] = baseline_ * 1e3;
+    const std::vector<double> slots = slot_times_ms(prediction.timeline);
+    document_["memory"] = memory_over_step_json(graph(), machine_, plan_, slots);
+    document_["timeline"] = timeline_json(graph(), machine_, plan_, program, prediction.timeline);
+    document_["tensors"] = tensor_lives_json(graph(), machine_, plan_, slots);
+    document_["largest"] = largest_tensors_json(document_["tensors"], kLargestShown);
+    return {};
+  }
+
+  void add_machine() {
+    document_["title"] = describe_graph(graph());
+    document_["emulated"] = emulation_note(machine_);
+    document_["run"] = run_record(machine_);
+    document_["machine"] = machine_to_json(machine_);
+    document_["how_measured"] = request_.how_measured;
+    document_["commands"] = json::array();
+    for (const ReportCommand& each : request_.commands) {
+      document_["commands"].push_back({{"what", each.what}, {"command", each.command}});
+    }
+  }
+
+  Status add_comparison() {
+    if (!request_.run) {
+      predict_planners();
+      return {};
+    }
+    ComparisonOptions options = request_.comparison;
+    options.planners = request_.planners;
+    options.fast = request_.fast;
+    const auto show = [&](std::string_view what, std::int64_t round, std::int64_t rounds) {
+      progress_(fmt::format("running planners: {} {}/{}", what, round, rounds), done_, total_);
+    };
+    SLUICE_ASSIGN(const ComparisonResult result, compare_planners(workload_, machine_, profile_, options, show, stop_));
+    ++done_;
+    document_["comparison"] = comparison_json({graph(), machine_, request_.fast_text}, result);
+    document_["comparison"]["executed"] = true;
+    return {};
+  }
+
+  // The fields of a comparison, as far as they can be predicted.
+  void predict_planners() {
+    json rows = json::array();
+    for (const std::string& planner : request_.planners) {
+      begin("planning by " + planner);
+      if (stop_()) break;
+      const Result<json> row = predicted_row(planner);
+      rows.push_back(row.ok() ? *row : json{{"planner", planner}, {"infeasible", row.error().message}});
+    }
+    document_["comparison"] = {{"executed", false}, {"results", rows}};
+  }
+
+  Result<json> predicted_row(const std::string& planner) {
+    const bool same = planner == request_.planner;
+    Plan plan = plan_;
+    if (!same) {
+      SLUICE_ASSIGN(plan, plan_of(planner));
+      if (!plan.policy) certify(graph(), profile_, machine_, plan, kBoundSeconds);
+    }
+    SLUICE_ASSIGN(const Program program, lower_plan(graph(), machine_, plan));
+    SLUICE_ASSIGN(const StepPrediction prediction, predict_step(graph(), machine_, profile_, plan, program));
+    const PlanTraffic traffic = plan_traffic(graph(), plan);
+    return json{{"planner", planner},
+                {"predicted_ms", prediction.step_seconds() * 1e3},
+                {"predicted_slowdown", prediction.step_seconds() / baseline_},
+                {"stall_ms", prediction.timeline.stall_seconds * 1e3},
+                {"order_bound_ms", plan.order_bound_seconds * 1e3},
+                {"lower_bound_ms", plan.lower_bound_seconds * 1e3},
+                {"bytes_in", traffic.in},
+                {"bytes_out", traffic.out},
+                {"fast_budget_bytes", usable_fast_bytes(plan)},
+                {"fast_arena_bytes", fast_arena_bytes(plan)},
+                {"predicted_parts_ms", prediction.parts ? breakdown_json(*prediction.parts) : json()}};
+  }
+
+  Result<Plan> plan_of(const std::string& planner) {
+    return plan_workload(workload_, machine_, profile_, planner, request_.fast, accesses_);
+  }
+
+  void add_curve() {
+    SweptModel swept = sweep_.begin(graph().name);
+    for (const double share : request_.shares) {
+      for (const std::string& planner : request_.planners) {
+        if (planner == kBaselinePlanner) continue;  // it needs everything
+        begin(fmt::format("step time with {:.0f} % of the memory, {}", 100 * share, planner));
+        if (stop_()) break;
+        const auto budget = static_cast<Bytes>(share * static_cast<double>(swept.whole));
+        swept.points.push_back(sweep_.predict(planner, budget, planner == request_.planner));
+      }
+    }
+    document_["sweep"] = {{"run", document_["run"]}, {"models", sweep_json({&swept, 1})}};
+  }
+
+  // What the next size of memory chip or card would buy.
+  void add_more_memory() {
+    begin(fmt::format("what {} more would buy", format_bytes(kMore)));
+    const Bytes budget = plan_.budgets.at(kFastTier);
+    const Bytes everything = sweep_.begin(graph().name).whole;
+    json more{{"from_bytes", budget}, {"more_bytes", kMore}, {"to_bytes", std::min(budget + kMore, everything)}};
+    if (stop_()) return;
+    sweep_.predict(request_.planner, budget);
+    const SweepPoint point = sweep_.predict(request_.planner, std::min(budget + kMore, everything));
+    more["now_ms"] = plan_.predicted_step_seconds * 1e3;
+    if (point.feasible()) {
+      const double then = std::min(point.step_seconds, plan_.predicted_step_seconds) * 1e3;
+      more["predicted_ms"] = then;
+      more["saves_ms"] = more["now_ms"].get<double>() - then;
+    } else {
+      more["infeasible"] = point.failure;
+    }
+    document_["more_memory"] = more;
+  }
+
+  const Workload& workload_;
+  const Machine& machine_;
+  const Profile& profile_;
+  const AccessProfile* accesses_;
+  const ReportRequest& request_;
+  const ReportProgress& progress_;
+  const std::function<bool()>& stop_;
+  BudgetSweep sweep_;
+  Plan plan_;
+  Seconds baseline_ = 0;
+  std::int64_t done_ = 0, total_ = 0;
+  json document_;
+};
+
+}  // namespace
+
+Result<json> collect_report(const Workload& workload, const Machine& machine, const Profile& profile,
+                            const AccessProfile* accesses, const ReportRequest& request, const ReportProgress& progress,
+                            const std::function<bool()>& stop) {
+  return ReportCollector(workload, machine, profile, accesses, request, progress, stop).collect();
+}
+
+}  // namespace sluice

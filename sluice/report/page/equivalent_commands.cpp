@@ -1,0 +1,60 @@
+#include "sluice/report/page/equivalent_commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace sluice {
+namespace {
+
+// A word as a POSIX shell reads it back.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:%@";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char each : word) text += each == '\'' ? std::string("'\\''") : std::string(1, each);
+  return text + "'";
+}
+
+std::string joined(std::span<const std::string> words) {
+  std::string text = "sluice";
+  for (const std::string& word : words) text.append(" ").append(quoted(word));
+  return text;
+}
+
+// What other commands take as well: model, machine, budget.
+std::vector<std::string> shared_arguments(std::span<const std::string> arguments) {
+  constexpr std::array<std::string_view, 8> kWithValue{"-o",      "--output",   "--json",  "--planner",
+                                                       "--curve", "--planners", "--steps", "--starts"};
+  std::vector<std::string> shared;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const std::string_view name = std::string_view(word).substr(0, word.find('='));
+    const bool own = std::ranges::find(kWithValue, name) != kWithValue.end();
+    if (own && name.size() == word.size()) ++i;  // its value is the next word
+    if (!own && word != "--run") shared.push_back(word);
+  }
+  return shared;
+}
+
+}  // namespace
+
+std::vector<ReportCommand> equivalent_commands(std::span<const std::string> arguments, const std::string& planner,
+                                               const std::string& planners) {
+  const std::vector<std::string> shared = shared_arguments(arguments);
+  const auto with = [&](const char* command, std::vector<std::string> more) {
+    std::vector<std::string> words{command};
+    words.insert(words.end(), shared.begin(), shared.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return joined(words);
+  };
+  return {{"This report", joined(arguments)},
+          {"Its plan as a file", with("plan", {"--planner", planner, "-o", "plan.json"})},
+          {"Its timeline for Perfetto", with("simulate", {"--planner", planner, "--trace", "trace.json"})},
+          {"Train under this plan", with("train", {"--planner", planner, "--steps", "100"})},
+          {"Run the planners beside each other", with("compare", {"--planners", planners})}};
+}
+
+}  // namespace sluice

@@ -1,0 +1,59 @@
+#include "sluice/report/page/memory_over_step.hpp"
+
+#include <algorithm>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/plan/plan_graph.hpp"
+#include "sluice/report/step/held_by_role.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+
+// Lines of the roles that are there at all, with a point wherever anything changes.
+void add_lines(const std::vector<BytesByRole>& held, std::span<const double> slots, json& object) {
+  std::vector<std::size_t> changes;
+  for (std::size_t slot = 0; slot < held.size(); ++slot) {
+    if (slot == 0 || held[slot] != held[slot - 1]) changes.push_back(slot);
+  }
+  object["roles"] = json::array();
+  object["ms"] = json::array();
+  object["bytes"] = json::array();
+  for (const std::size_t slot : changes) object["ms"].push_back(slots[slot]);
+  for (std::size_t role = 0; role < BytesByRole{}.size(); ++role) {
+    const auto holds = [&](const BytesByRole& bytes) { return bytes[role] > 0; };
+    if (std::ranges::none_of(held, holds)) continue;
+    json line = json::array();
+    for (const std::size_t slot : changes) line.push_back(held[slot][role]);
+    object["roles"].push_back(to_string(static_cast<Role>(role)));
+    object["bytes"].push_back(std::move(line));
+  }
+}
+
+}  // namespace
+
+json memory_over_step_json(const Graph& graph, const Machine& machine, const Plan& plan,
+                           std::span<const double> slots) {
+  const PlanGraph step(graph, plan);
+  json tiers = json::array();
+  for (TierId tier = 0; tier < static_cast<TierId>(plan.arena_bytes.size()); ++tier) {
+    const std::vector<BytesByRole> held = held_by_role(tier, step.graph(), plan);
+    const auto fullest = std::ranges::max_element(held, {}, sum_of_roles);
+    if (fullest == held.end() || sum_of_roles(*fullest) == 0) continue;
+    const auto slot = static_cast<std::size_t>(fullest - held.begin());
+    json object{{"tier", machine.tier(tier).name},
+                {"emulated", machine.tier(tier).emulated()},
+                {"budget_bytes", plan.budgets.at(as_index(tier))},
+                {"arena_bytes", plan.arena_bytes.at(as_index(tier))},
+                {"peak",
+                 {{"bytes", sum_of_roles(*fullest)},
+                  {"ms", slots[slot]},
+                  {"op", step.graph().op(static_cast<OpIndex>(slot)).name}}}};
+    add_lines(held, slots, object);
+    tiers.push_back(std::move(object));
+  }
+  return tiers;
+}
+
+}  // namespace sluice

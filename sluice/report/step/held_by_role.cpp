@@ -1,0 +1,30 @@
+#include "sluice/report/step/held_by_role.hpp"
+
+#include <numeric>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/plan/rooms.hpp"
+
+namespace sluice {
+
+std::vector<BytesByRole> held_by_role(TierId tier, const Graph& step, const Plan& plan) {
+  const std::vector<Room> rooms = residency_rooms(step, plan);
+  // What comes before an op runs, less what went behind the op before; then the sums of all that.
+  std::vector<BytesByRole> held(step.ops().size() + 1);
+  for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency& each = plan.residencies[static_cast<ResidencyIndex>(i)];
+    if (each.tier != tier) continue;
+    const auto role = static_cast<std::size_t>(step.tensor(each.tensor).role);
+    held[as_index(each.ops.begin)][role] += rooms[i].bytes;
+    held[as_index(each.ops.end)][role] -= rooms[i].bytes;
+  }
+  for (std::size_t slot = 1; slot < held.size(); ++slot) {
+    for (std::size_t role = 0; role < held[slot].size(); ++role) held[slot][role] += held[slot - 1][role];
+  }
+  held.pop_back();  // the step's end
+  return held;
+}
+
+Bytes sum_of_roles(const BytesByRole& bytes) { return std::accumulate(bytes.begin(), bytes.end(), Bytes{0}); }
+
+}  // namespace sluice

@@ -1,0 +1,106 @@
+#include "sluice/report/step/plan_summary.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "sluice/data/input_tensors.hpp"
+#include "sluice/plan/op_choices.hpp"
+#include "sluice/plan/plan_graph.hpp"
+#include "sluice/plan/rooms.hpp"
+#include "sluice/planners/planner.hpp"
+#include "sluice/report/run_record.hpp"
+#include "sluice/report/step/tier_contents.hpp"
+#include "sluice/train/policy_run.hpp"
+
+namespace sluice {
+
+PlanTraffic plan_traffic(const Graph& graph, const Plan& plan) {
+  PlanTraffic traffic;
+  const std::vector<Room> rooms = residency_rooms(PlanGraph(graph, plan).graph(), plan);
+  for (const Migration& migration : plan.migrations) {
+    const Bytes bytes = rooms.at(static_cast<std::size_t>(migration.from)).bytes;
+    const TierId from = plan.residencies.at(static_cast<std::size_t>(migration.from)).tier;
+    const TierId to = plan.residencies.at(static_cast<std::size_t>(migration.to)).tier;
+    (to < from ? traffic.in : traffic.out) += bytes;
+  }
+  return traffic;
+}
+
+ScheduleCounts count_schedule(const Graph& graph, const Plan& plan) {
+  ScheduleCounts counts;
+  if (plan.schedule.empty()) return counts;
+  std::set<OpIndex> ran;
+  OpIndex furthest = -1;
+  for (const OpIndex op : plan.schedule) {
+    const bool first = ran.insert(op).second;
+    (first ? counts.later : counts.again) += !first || op < furthest ? 1 : 0;
+    furthest = std::max(furthest, op);
+  }
+  counts.left_out = graph.op_count() - static_cast<std::int64_t>(ran.size());
+  return counts;
+}
+
+std::optional<Loss> predicted_loss(const Plan& plan, std::optional<Seconds> baseline) {
+  if (!baseline) return std::nullopt;
+  return Loss{plan.predicted_step_seconds / *baseline - 1, "predicted"};
+}
+
+nlohmann::json noise_json(const Noise& noise, const NoisyStep& step) {
+  return {{"op", noise.op},           {"compute", noise.compute},       {"link", noise.link},
+          {"samples", noise.samples}, {"median_ms", step.median * 1e3}, {"percentile_90_ms", step.percentile_90 * 1e3}};
+}
+
+nlohmann::json worth_json(const Graph& graph, const Plan& plan, const Worth& worth) {
+  const PlanGraph step(graph, plan);
+  nlohmann::json names = nlohmann::json::array();
+  for (const OpIndex op : worth.dearest) names.push_back(step.graph().op(op).name);
+  return {{"ms_per_mib", worth.per_mib * 1e3},
+          {"ms_for_links_a_tenth_faster", worth.per_tenth_of_speed * 1e3},
+          {"dearest_ops", names},
+          {"dearest_share", worth.dearest_share}};
+}
+
+nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan,
+                                 std::optional<Seconds> baseline) {
+  const PlanTraffic traffic = plan_traffic(graph, plan);
+  nlohmann::json document{{"run", run_record(machine)},
+                          {"model", graph.name},
+                          {"batch", batch_size(graph)},
+                          {"planner", plan.planner},
+                          {"planner_config", plan.planner_config},
+                          {"fast_only_bytes", fast_only_bytes(graph)},
+                          {"budgets", plan.budgets},
+                          {"asked_budget_bytes", plan.raised_from.value_or(plan.budgets.at(0))},
+                          {"arena_bytes", plan.arena_bytes},
+                          {"contents", contents_json(machine, tier_contents(graph, plan))},
+                          {"fast_arena_bytes", fast_arena_bytes(plan)},
+                          {"migrations", plan.migrations.size()},
+                          {"ops_by_other_kernels", count_choices(plan).other_kernels},
+                          {"ops_on_other_processors", count_choices(plan).other_processors},
+                          {"bytes_in", traffic.in},
+                          {"bytes_out", traffic.out},
+                          {"predicted_ms", plan.predicted_step_seconds * 1e3},
+                          {"lower_bound_ms", plan.lower_bound_seconds * 1e3},
+                          {"order_bound_ms", plan.order_bound_seconds * 1e3},
+                          {"certified", plan.any_order_prices.has_value() || plan.prices.has_value()}};
+  const ScheduleCounts counts = count_schedule(graph, plan);
+  document["ops_left_out"] = counts.left_out;
+  document["ops_later"] = counts.later;
+  document["ops_again"] = counts.again;
+  const auto loss = predicted_loss(plan, baseline);
+  if (loss) document["predicted_loss"] = loss->share;
+  if (!bound_applies(plan)) return document;
+  const FastMemoryBound bound = bound_of(graph);
+  document["fast_memory_bound"] = bound_json(graph, bound);
+  document["below_fast_memory_bound"] = plan.budgets.at(0) < bound.bytes();
+  return document;
+}
+
+nlohmann::json prediction_json(const StepPrediction& prediction) {
+  return {{"predicted_ms", prediction.timeline.step_seconds * 1e3},
+          {"stall_ms", prediction.timeline.stall_seconds * 1e3},
+          {"locality", locality_json(prediction.locality)},
+          {"parts_ms", prediction.parts ? breakdown_json(*prediction.parts) : nlohmann::json()}};
+}
+
+}  // namespace sluice
