@@ -10,8 +10,9 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(HelpTest, EverySubcommandShowsAnExample) {
-  for (const std::string name : {"machine", "models", "planners", "max-batch", "characterize", "profile", "plan",
-                                 "verify", "simulate", "train", "compare", "sweep", "allocate", "explain", "reproduce"}) {
+  for (const std::string name :
+       {"machine", "models", "planners", "max-batch", "characterize", "profile", "plan", "verify", "simulate", "train",
+        "compare", "sweep", "allocate", "explain", "reproduce"}) {
     const CommandResult result = run_sluice({name, "--help"});
     EXPECT_EQ(result.exit_code, 0) << name;
     EXPECT_THAT(result.output, HasSubstr("Example: sluice " + name));
