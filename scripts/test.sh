@@ -70,6 +70,9 @@ stage_docs() {
   count $?
   scripts/check_docs.sh
   count $?
+  scripts/check_tutorial.sh
+  local status=$?
+  if ((status != 77)); then count "$status"; fi
 }
 
 # run_shard BUILD FILTER LOGS PROGRAM SHARD: one process of run_shards, writing LOGS/PROGRAM.SHARD.

@@ -52,8 +52,7 @@ TEST(ExamplePlanner, IsTheFileThatThePageShows) {
   const std::string file = text_of_file(root + "/tests/planner/belady.cpp");
   const std::string page = text_of_file(root + "/docs/researchers.md");
   ASSERT_FALSE(file.empty() || page.empty());
-  EXPECT_NE(page.find("```cpp\n" + file + "```\n"), std::string::npos)
-      << "copy tests/planner/belady.cpp into the page";
+  EXPECT_NE(page.find("```cpp\n" + file + "```\n"), std::string::npos) << "copy tests/planner/belady.cpp into the page";
 }
 
 }  // namespace
