@@ -28,7 +28,13 @@ class Browser:
     def __init__(self, driver_path, width=1200, height=900):
         options = webdriver.ChromeOptions()
         # Without a sandbox: Chromium refuses to have one as root, and the pages are our own.
-        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--window-size={width},{height}", "--hide-scrollbars"]:
+        for argument in [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            f"--window-size={width},{height}",
+            "--hide-scrollbars",
+        ]:
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service(driver_path), options=options)
@@ -52,7 +58,9 @@ class Browser:
         self.driver.get_log("browser")
         self.driver.get(f"file://{path}")
         try:
-            WebDriverWait(self.driver, 30, 0.05).until(lambda _: self.run("return document.documentElement.dataset.charts") == "drawn")
+            WebDriverWait(self.driver, 30, 0.05).until(
+                lambda _: self.run("return document.documentElement.dataset.charts") == "drawn"
+            )
         except TimeoutException:
             raise AssertionError(f"{path}: the charts were not drawn; the console says {self.console()}") from None
         self.frames()
@@ -65,7 +73,9 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def size(self, width, height, density=1, mobile=False):
-        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=density, mobile=mobile)
+        self.cdp(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=density, mobile=mobile
+        )
         self.frames()
 
     def usual_size(self):
@@ -73,7 +83,10 @@ class Browser:
         self.frames()
 
     def dark(self, on):
-        self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if on else "light"}])
+        self.cdp(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if on else "light"}],
+        )
         self.frames()
 
     def print_to(self, path):
@@ -120,8 +133,11 @@ class Browser:
     def plot_box(self, chart):
         """The plotting area in the window, once it is in view: left, top, width, height."""
         self.run("document.querySelector(`#${arguments[0]} .plot`).scrollIntoView({ block: 'center' })", chart)
-        return self.run("const { left, top, width, height } = document.querySelector(`#${arguments[0]} .u-over`).getBoundingClientRect();"
-                        "return [left, top, width, height]", chart)
+        return self.run(
+            "const { left, top, width, height } = document.querySelector(`#${arguments[0]} .u-over`).getBoundingClientRect();"
+            "return [left, top, width, height]",
+            chart,
+        )
 
     def mouse(self, kind, x, y, **more):
         self.cdp("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
@@ -134,7 +150,9 @@ class Browser:
         return self.tip()
 
     def tip(self):
-        return self.run("const tip = document.getElementById('tip'); return tip.hidden ? [] : [...tip.children].map((line) => line.textContent)")
+        return self.run(
+            "const tip = document.getElementById('tip'); return tip.hidden ? [] : [...tip.children].map((line) => line.textContent)"
+        )
 
     def click(self, chart, left, top):
         box = self.plot_box(chart)

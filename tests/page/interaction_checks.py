@@ -71,7 +71,9 @@ class InteractionChecks:
         for chart in charts:
             before[chart] = self.browser.picture(chart)
         self.hover_bar(bar)
-        self.assertEqual(self.browser.run("return document.documentElement.dataset.highlighted"), str(self.bars["tensors"][bar][0]))
+        self.assertEqual(
+            self.browser.run("return document.documentElement.dataset.highlighted"), str(self.bars["tensors"][bar][0])
+        )
         for chart in charts:
             with self.subTest(chart):
                 self.assertNotEqual(self.browser.picture(chart), before[chart])
@@ -110,7 +112,9 @@ class InteractionChecks:
 
     def test_buttons_zoom_and_pan(self):
         def press(label):
-            self.browser.run("document.querySelector(`#chart-timeline button[aria-label='${arguments[0]}']`).click()", label)
+            self.browser.run(
+                "document.querySelector(`#chart-timeline button[aria-label='${arguments[0]}']`).click()", label
+            )
             self.browser.frames()
             return self.browser.seen()
 
@@ -131,7 +135,9 @@ class InteractionChecks:
         width = self.browser.plot_box("chart-timeline")[2]
         self.browser.drag("chart-timeline", -200)
         after = self.browser.seen()
-        self.assertAlmostEqual(after[0] - before[0], 200 / width * (before[1] - before[0]), delta=0.02 * (before[1] - before[0]))
+        self.assertAlmostEqual(
+            after[0] - before[0], 200 / width * (before[1] - before[0]), delta=0.02 * (before[1] - before[0])
+        )
         self.assertAlmostEqual(after[1] - after[0], before[1] - before[0], delta=1e-6 * self.length)
         self.assertNotEqual(self.browser.picture("chart-timeline"), picture)
         self.assertEqual(self.browser.seen("chart-memory-0"), after)
@@ -171,7 +177,9 @@ class InteractionChecks:
         tensors = self.bars["tensors"][1]
         chosen = lambda: self.browser.run("return document.documentElement.dataset.highlighted")  # noqa: E731
         self.assertEqual(chosen(), " ".join(map(str, tensors)))
-        rows = self.browser.run("return [...document.querySelectorAll('.pinned li button')].map((one) => one.textContent)")
+        rows = self.browser.run(
+            "return [...document.querySelectorAll('.pinned li button')].map((one) => one.textContent)"
+        )
         self.assertEqual(len(rows), len(tensors))
         self.browser.run("document.querySelectorAll('.pinned li button')[1].click()")
         self.browser.run("document.activeElement.blur()")
@@ -187,7 +195,10 @@ class InteractionChecks:
         self.assertEqual(self.pinned(), self.bars["name"][1:2])
         self.browser.mouse("mouseMoved", 2, 2)
         self.browser.frames()
-        self.assertEqual(self.browser.run("return document.documentElement.dataset.highlighted"), " ".join(map(str, self.bars["tensors"][1])))
+        self.assertEqual(
+            self.browser.run("return document.documentElement.dataset.highlighted"),
+            " ".join(map(str, self.bars["tensors"][1])),
+        )
         self.browser.click("chart-timeline", self.place_of(1)[0], LANE_TOP - 8)
         self.assertEqual(self.pinned(), [])
         self.browser.drag("chart-timeline", -50)
@@ -209,10 +220,14 @@ class InteractionChecks:
                     if not self.browser.hover(chart, left, top):
                         continue
                     with self.subTest(f"{chart} at {left}, {top}"):
-                        tip = self.browser.run("const { left, top, right, bottom } = document.getElementById('tip').getBoundingClientRect();"
-                                               "return [left, top, right, bottom, innerWidth, innerHeight]")
+                        tip = self.browser.run(
+                            "const { left, top, right, bottom } = document.getElementById('tip').getBoundingClientRect();"
+                            "return [left, top, right, bottom, innerWidth, innerHeight]"
+                        )
                         x, y = box[0] + left, box[1] + top
-                        self.assertFalse(tip[0] <= x <= tip[2] and tip[1] <= y <= tip[3], "the tooltip covers the pointer")
+                        self.assertFalse(
+                            tip[0] <= x <= tip[2] and tip[1] <= y <= tip[3], "the tooltip covers the pointer"
+                        )
                         self.assertTrue(tip[0] >= 0 and tip[1] >= 0 and tip[2] <= tip[4] and tip[3] <= tip[5], tip)
 
     def test_a_finger_names_pins_and_pans(self):
@@ -227,53 +242,6 @@ class InteractionChecks:
         self.browser.touch("chart-timeline", *[(width / 2 - 30 * step, LANE_TOP + BAR / 2) for step in range(6)])
         self.assertGreater(self.browser.seen()[0], low)
 
-    def test_memory_says_what_is_there_at_an_instant(self):
-        memory = self.document["memory"][0]
-        at = 0.4 * self.length
-        instant = max(i for i, ms in enumerate(memory["ms"]) if ms <= at)
-        lines = self.browser.hover("chart-memory-0", 0.4 * self.browser.plot_box("chart-memory-0")[2], 50)
-        total = sum(row[instant] for row in memory["bytes"])
-        self.assertIn("in dram", lines[0])
-        self.assertAlmostEqual(bytes_of(lines[0]), total, delta=0.02 * total)
-        parameter = next(line for line in lines if line.startswith("parameter"))
-        self.assertAlmostEqual(bytes_of(parameter.removeprefix("parameter ")), memory["bytes"][0][instant], delta=0.006 * total)
-
-    def test_planners_say_their_numbers_fastest_first_and_name_what_is_infeasible(self):
-        self.browser.focus("#chart-planners")
-        names = []
-        for _ in self.document["comparison"]["results"]:
-            self.browser.keys(RIGHT)
-            names.append(self.browser.data("chart-planners", "item"))
-        feasible = [row for row in self.document["comparison"]["results"] if "step_ms" in row]
-        ordered = sorted(feasible, key=lambda row: row["step_ms"]["median"])
-        self.assertEqual(names, [row["planner"].replace("_", " ") for row in ordered] + ["redl"])
-        self.assertEqual(self.browser.tip()[1], "infeasible: needs 2.1 GiB of fast memory, the budget is 1.2 GiB")
-        self.browser.keys(HOME)
-        lines = self.browser.tip()
-        self.assertIn(f"measured: median {ordered[0]['step_ms']['median']:.3g} ms", lines)
-        self.assertIn(f"certified bound {ordered[0]['scaled_bound_ms']:.3g} ms", lines)
-
-    def test_the_curve_names_planner_budget_bound_and_knee(self):
-        points = self.document["sweep"]["models"][0]["points"]
-        self.browser.focus("#chart-curve")
-        self.browser.keys(HOME, RIGHT, RIGHT, RIGHT)
-        lines = self.browser.tip()
-        self.assertTrue(lines[0].startswith("joint in ") and lines[0].endswith("(30 %)"), lines)
-        self.assertIn(f"{points[3]['predicted_slowdown']:.3f} ×", lines[1])
-        self.assertTrue(any(line.startswith("bound ") for line in lines))
-        self.assertTrue(any(line.startswith("the knee") for line in lines))
-        self.browser.keys(DOWN)
-        self.assertTrue(self.browser.tip()[0].startswith("sentinel in "))
-        self.browser.keys(LEFT, LEFT, LEFT)
-        self.assertTrue(any(line.startswith("infeasible") for line in self.browser.tip()), self.browser.tip())
-
-    def test_the_breakdown_says_the_steps_parts(self):
-        self.browser.focus("#chart-breakdown")
-        self.browser.keys(HOME)
-        parts = self.document["step"]["parts_ms"]
-        self.assertTrue(self.browser.tip()[0].startswith("this step: "))
-        self.assertTrue(any(line.startswith(f"computation {parts['computation']:.3g} ms") for line in self.browser.tip()), self.browser.tip())
-
     def test_panning_5000_bars_is_cheap(self):
         self.assertGreaterEqual(len(self.bars["lane"]), 5000)
         for closer in (1, 6):
@@ -284,13 +252,12 @@ class InteractionChecks:
             x = lambda step: box[0] + box[2] / 2 + 3 * (step % 50)  # noqa: E731
             self.browser.mouse("mousePressed", x(0), y, button="left", buttons=1, clickCount=1)
             before = self.browser.seen()
-            median, most, idle = self.browser.cost_of_events(lambda step: self.browser.mouse("mouseMoved", x(step + 1), y, button="left", buttons=1), 120)
+            median, most, idle = self.browser.cost_of_events(
+                lambda step: self.browser.mouse("mouseMoved", x(step + 1), y, button="left", buttons=1), 120
+            )
             self.assertNotEqual(self.browser.seen(), before)
             self.browser.mouse("mouseReleased", x(120), y, button="left", clickCount=1)
-            print(f"a pan event with a view of 1/{1.5 ** closer:.1f} of the step: median {median:.1f} ms, most {most:.1f} ms; nothing: {idle:.1f} ms")
+            print(
+                f"a pan event with a view of 1/{1.5 ** closer:.1f} of the step: median {median:.1f} ms, most {most:.1f} ms; nothing: {idle:.1f} ms"
+            )
             self.assertLessEqual(median, MS_OF_A_PAN)
-
-
-def bytes_of(text):
-    number, unit = text.split()[:2]
-    return float(number) * 1024 ** ["B", "KiB", "MiB", "GiB"].index(unit)
