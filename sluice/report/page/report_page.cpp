@@ -8,11 +8,16 @@
 namespace sluice {
 namespace {
 
-// Nothing in a script element may look like its end.
+// Nothing in a script element may look like markup.
 std::string embedded(const nlohmann::json& document) {
-  std::string text = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  for (std::size_t at = text.find("</"); at != std::string::npos; at = text.find("</", at + 3))
-    text.insert(at + 1, "\\");
+  std::string text;
+  for (const char each : document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) {
+    if (each == '<') {
+      text += "\\u003c";
+    } else {
+      text += each;
+    }
+  }
   return text;
 }
 

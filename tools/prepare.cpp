@@ -1,0 +1,178 @@
+// From arguments to what planners are asked with: the model built, the machine probed, op times known.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sluice/exec/measure/choice_profiler.hpp"
+#include "sluice/exec/probe/probe.hpp"
+#include "sluice/experiment/encoding_profiling.hpp"
+#include "sluice/plan/op_choices.hpp"
+#include "sluice/plan/plan_file.hpp"
+#include "sluice/profile/access_profile_file.hpp"
+#include "sluice/profile/network_times.hpp"
+#include "sluice/profile/profile_file.hpp"
+#include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/processor_choices.hpp"
+#include "sluice/train/progress.hpp"
+#include "tools/options.hpp"
+
+namespace sluice {
+namespace {
+
+Result<Workload> build_with_progress(const WorkloadOptions& options) {
+  const WaitingLine waiting(fmt::format("preparing {}", options.model.empty() ? options.onnx.string() : options.model));
+  return build_workload(options);
+}
+
+Result<Plan> read_with_progress(const std::string& path) {
+  const WaitingLine waiting(fmt::format("reading {}", path));
+  return read_plan(path);
+}
+
+Result<std::vector<OpChoice>> asked_choices(const Graph& graph, const Machine& on, const MachineArguments& machine) {
+  if (!machine.on.empty() && !machine.choices_of.empty()) {
+    return bad_input("--on and --choices-of exclude each other: both say where ops run");
+  }
+  if (!machine.on.empty()) return choose_processors(graph, on, machine.on);
+  if (machine.choices_of.empty()) return std::vector<OpChoice>();
+  SLUICE_ASSIGN(const Plan plan, read_plan(machine.choices_of));
+  if (plan.graph_fingerprint != graph.fingerprint()) {
+    return bad_input(fmt::format("--choices-of {}: that plan is for another graph, {} with other options perhaps",
+                                 machine.choices_of, plan.graph_name));
+  }
+  SLUICE_ASSIGN(std::vector<OpChoice> choices, choices_by_op(plan, graph));
+  SLUICE_RETURN_IF_ERROR(check_choices(graph, static_cast<ProcessorId>(on.processor_count()), choices));
+  return choices;
+}
+
+}  // namespace
+
+Status probe_with_progress(Machine& machine, ProfileCache& cache, Probe probe) {
+  const WaitingLine waiting("measuring tiers and links", {.usual = usual_probe_seconds(machine)});
+  return probe_machine(machine, cache, probe);
+}
+
+Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const MachineArguments& machine) {
+  SLUICE_ASSIGN(const int threads, machine.thread_count());
+  SLUICE_ASSIGN(WorkloadOptions options, workload.options(threads));
+  SLUICE_ASSIGN(const std::vector<ProcessorRequest> processors, machine.processor_requests());
+  for (std::size_t other = 1; other < processors.size(); ++other) {
+    options.other_processors.push_back({processors[other].threads, processors[other].backend});
+  }
+  if (!processors.empty()) options.backend = processors.front().backend;
+  if (machine.gpu) options.backend = "cuda";
+  SLUICE_ASSIGN(Workload built, build_with_progress(options));
+  SLUICE_ASSIGN(Machine on, machine.machine(fast_only_bytes(built.graph())));
+  SLUICE_ASSIGN(built.choices, asked_choices(built.graph(), on, machine));
+  print_notes(built.notes);
+  return ModelOnMachine{std::move(built), std::move(on)};
+}
+
+namespace {
+
+Status add_network(const MachineArguments& arguments, Prepared& prepared) {
+  if (arguments.network.empty()) return {};
+  if (prepared.workload.options.optimizer.ranks == 1) return bad_input("--network is between several --ranks");
+  SLUICE_ASSIGN(const BytesPerSecond bandwidth, parse_bandwidth(arguments.network));
+  print_notes(
+      {fmt::format("{} ranks, {} a step over a network of {} (simulated)", prepared.workload.options.optimizer.ranks,
+                   format_bytes(bytes_to_ranks(prepared.workload.graph())), format_bandwidth(bandwidth))});
+  add_network_seconds(prepared.workload.graph(), bandwidth, prepared.profile);
+  return {};
+}
+
+// As large as anybody asks, where nobody has said how large.
+Status make_tiers_endless(const MachineArguments& arguments, Machine& machine) {
+  constexpr Bytes kAnySize = Bytes{1} << 50;
+  for (std::size_t tier = 0; tier < machine.tiers.size(); ++tier) {
+    if (tier > 0 && tier <= arguments.slow.size()) {
+      SLUICE_ASSIGN(const SlowTierRequest asked, parse_slow_tier(arguments.slow[tier - 1]));
+      if (asked.capacity) continue;
+    }
+    machine.tiers[tier].capacity = std::max(machine.tiers[tier].capacity, kAnySize);
+  }
+  return {};
+}
+
+Status estimate(const MachineArguments& arguments, const ProfileArguments& profile, Prepared& prepared) {
+  SLUICE_RETURN_IF_ERROR(make_tiers_endless(arguments, prepared.machine));
+  for (const Link& link : prepared.machine.links) {
+    if (link.bandwidth > 0) continue;
+    return bad_input(
+        fmt::format("--estimate measures no links, and nothing says how fast {} to {} is: add "
+                    "--link-bandwidth, or take --slow pcie3",
+                    prepared.machine.tier(link.from).name, prepared.machine.tier(link.to).name));
+  }
+  if (profile.times.empty()) {
+    prepared.profile = estimated_profile(prepared.workload.graph(), prepared.machine);
+  } else {
+    SLUICE_ASSIGN(prepared.profile, read_profile(profile.times, prepared.workload.graph(), prepared.machine));
+  }
+  return add_network(arguments, prepared);
+}
+
+}  // namespace
+
+Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, Probe probe,
+                         const ProfileArguments& profile) {
+  SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, arguments));
+  Prepared prepared{std::move(model), {}, {}};
+  if (profile.estimate) {
+    SLUICE_RETURN_IF_ERROR(estimate(arguments, profile, prepared));
+    return prepared;
+  }
+  ProfileCache cache = arguments.open_cache(prepared.machine);
+  print_notes(cache.notes());
+  SLUICE_RETURN_IF_ERROR(probe_with_progress(prepared.machine, cache, probe));
+  if (!profile.accesses.empty()) {
+    SLUICE_ASSIGN(prepared.accesses,
+                  read_access_profile(profile.accesses, prepared.workload.graph(), prepared.machine));
+  }
+  if (!profile.times.empty()) {
+    SLUICE_ASSIGN(prepared.profile, read_profile(profile.times, prepared.workload.graph(), prepared.machine));
+    SLUICE_RETURN_IF_ERROR(add_network(arguments, prepared));
+    return prepared;
+  }
+  ProgressLine progress("measuring ops");
+  SLUICE_ASSIGN(prepared.profile, measure_profile(*prepared.workload.compiled, prepared.machine, cache,
+                                                  [&](int measured, int total) { progress.update(measured, total); }));
+  SLUICE_RETURN_IF_ERROR(measure_processors(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
+                                            [&](int measured, int total) { progress.update(measured, total); }));
+  SLUICE_RETURN_IF_ERROR(add_network(arguments, prepared));
+  return prepared;
+}
+
+Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
+                                        const MachineArguments& machine) {
+  SLUICE_ASSIGN(Plan read, read_with_progress(plan));
+  SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, machine));
+  return PlannedModel{std::move(model), std::move(read)};
+}
+
+Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
+                     const FastBudget& fast, const SessionOptions& session) {
+  const bool wanted = prepared.machine.tiers.size() > 1 && std::ranges::any_of(planners, wants_encodings);
+  if (!wanted) return {};
+  ProfileCache cache = machine.open_cache(prepared.machine);
+  const WaitingLine waiting("measuring what encoding tensors saves");
+  return add_encodings(prepared.workload, prepared.machine, fast, session, cache, prepared.profile);
+}
+
+Status add_implementations(Prepared& prepared, const MachineArguments& machine,
+                           const std::vector<std::string>& planners) {
+  const bool chosen =
+      std::ranges::any_of(prepared.workload.choices, [](const OpChoice& each) { return each.implementation != 0; });
+  const bool chooses = std::ranges::any_of(
+      planners, [](const std::string& name) { return chooses_implementations(std::string_view(name)); });
+  const bool known = has_implementation_times(prepared.profile);
+  return (chosen || chooses) && !known ? measure_choices(prepared, machine) : Status();
+}
+
+Status measure_choices(Prepared& prepared, const MachineArguments& machine) {
+  ProfileCache cache = machine.open_cache(prepared.machine);
+  ProgressLine progress("measuring kernels");
+  return measure_implementations(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
+                                 [&](int measured, int total) { progress.update(measured, total); });
+}
+
+}  // namespace sluice
