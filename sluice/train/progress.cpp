@@ -27,7 +27,7 @@ std::size_t terminal_columns() {
 }
 
 void show(const std::string& line, bool terminal) {
-  fmt::print(stderr, "{}{}{}", terminal ? kClearLine : "", line, terminal ? "" : "\n");
+  fmt::print(stderr, "{}{}{}", terminal ? kClearLine : "sluice: ", line, terminal ? "" : "\n");
   std::fflush(stderr);
 }
 
