@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""One table for each group of kept comparisons of joint with sentinel (results.sh joint_NAME, joint40_NAME and so on).
+"""One table for each group of kept comparisons of joint with sentinel (`sluice reproduce joint_NAME`, joint40_NAME and so on).
 
     joint_summary.py [FILE.json...] [--json FILE]
 

@@ -22,9 +22,9 @@ struct DoctorArguments {
   std::string json;
 };
 
-Style style_of(Verdict verdict) {
-  if (verdict == Verdict::kOk) return Style::kGood;
-  return verdict == Verdict::kNote ? Style::kNote : Style::kBad;
+Style style_of(Severity verdict) {
+  if (verdict == Severity::kOk) return Style::kGood;
+  return verdict == Severity::kNote ? Style::kNote : Style::kBad;
 }
 
 std::string checks_text(const std::vector<Check>& checks) {
@@ -43,8 +43,8 @@ std::string checks_text(const std::vector<Check>& checks) {
 std::string conclusion(const std::vector<Check>& checks) {
   std::ptrdiff_t notes = 0, problems = 0;
   for (const Check& check : checks) {
-    notes += check.verdict == Verdict::kNote ? 1 : 0;
-    problems += check.verdict == Verdict::kProblem ? 1 : 0;
+    notes += check.verdict == Severity::kNote ? 1 : 0;
+    problems += check.verdict == Severity::kProblem ? 1 : 0;
   }
   return fmt::format("\n{} checks, {} notes, {} problems: {}\n", checks.size(), notes, problems,
                      problems == 0 ? "nothing prevents training here" : "solve the problems first");

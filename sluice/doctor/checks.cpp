@@ -14,30 +14,30 @@ Check check_uring(const UringSupport& uring) {
   const std::string name = "io_uring";
   if (!uring.available) {
     return {
-        name, Verdict::kNote, fmt::format("not available: {}", uring.reason),
+        name, Severity::kNote, fmt::format("not available: {}", uring.reason),
         "allow it (sysctl kernel.io_uring_disabled=0; in a container, a seccomp profile that lets it through): without "
         "it a thread waits for each transfer to or from the file tier"};
   }
   if (!uring.deferred) {
-    return {name, Verdict::kNote, "available, without deferred completions",
+    return {name, Severity::kNote, "available, without deferred completions",
             "a kernel from 6.1 spends less processor time on transfers"};
   }
-  return {name, Verdict::kOk, "available, with deferred completions", ""};
+  return {name, Severity::kOk, "available, with deferred completions", ""};
 }
 
 Check check_registering(const UringSupport& uring) {
   const std::string name = "registered buffers";
-  if (uring.registered) return {name, Verdict::kOk, fmt::format("{} could be pinned", format_bytes(uring.tried)), ""};
+  if (uring.registered) return {name, Severity::kOk, fmt::format("{} could be pinned", format_bytes(uring.tried)), ""};
   return {
-      name, Verdict::kNote, fmt::format("{} could not be pinned", format_bytes(uring.tried)),
+      name, Severity::kNote, fmt::format("{} could not be pinned", format_bytes(uring.tried)),
       "raise ulimit -l (memlock in /etc/security/limits.conf) to the fast budget: transfers then take less processor "
       "time"};
 }
 
 Check check_huge_pages(const std::string& setting) {
   const std::string name = "huge pages";
-  if (setting == "always" || setting == "madvise") return {name, Verdict::kOk, setting, ""};
-  return {name, Verdict::kNote, setting.empty() ? "this kernel has no transparent huge pages" : setting,
+  if (setting == "always" || setting == "madvise") return {name, Severity::kOk, setting, ""};
+  return {name, Severity::kNote, setting.empty() ? "this kernel has no transparent huge pages" : setting,
           setting.empty() ? ""
                           : "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: arenas then take fewer page "
                             "faults"};
@@ -50,42 +50,42 @@ Check check_cores(const ProcessorFacts& processors, const LimitFacts& limits) {
       limits.group_processors ? fmt::format(", {:.2g} by the control group's quota", *limits.group_processors) : "");
   if (limits.group_processors && *limits.group_processors < processors.allowed) {
     const int threads = std::max(1, static_cast<int>(std::floor(*limits.group_processors)));
-    return {name, Verdict::kNote, found,
+    return {name, Severity::kNote, found,
             fmt::format("give --threads {}: more threads than the quota wait for each other at every op", threads)};
   }
-  return {name, Verdict::kOk, found, ""};
+  return {name, Severity::kOk, found, ""};
 }
 
 Check check_omp(const ProcessorFacts& processors) {
   const std::string name = "OMP_NUM_THREADS";
-  if (processors.omp_threads.empty()) return {name, Verdict::kOk, "not set", ""};
-  return {name, Verdict::kNote, processors.omp_threads,
+  if (processors.omp_threads.empty()) return {name, Severity::kOk, "not set", ""};
+  return {name, Severity::kNote, processors.omp_threads,
           "unset it: sluice goes by --threads, and other programs' figures "
           "beside it are then of another number of threads"};
 }
 
 Check check_load(const ProcessorFacts& processors) {
   const std::string found = fmt::format("{:.1f} of {} processors are busy", processors.busy, processors.online);
-  if (processors.busy < 0.25) return {"load", Verdict::kOk, found, ""};
-  return {"load", Verdict::kNote, found, "wait until they are idle before measuring: op times and plans are of now"};
+  if (processors.busy < 0.25) return {"load", Severity::kOk, found, ""};
+  return {"load", Severity::kNote, found, "wait until they are idle before measuring: op times and plans are of now"};
 }
 
 }  // namespace
 
-std::string_view to_string(Verdict verdict) {
+std::string_view to_string(Severity verdict) {
   switch (verdict) {
-    case Verdict::kOk:
+    case Severity::kOk:
       return "ok";
-    case Verdict::kNote:
+    case Severity::kNote:
       return "note";
-    case Verdict::kProblem:
+    case Severity::kProblem:
       return "problem";
   }
   return "";
 }
 
 std::vector<Check> check_kernel(const KernelFacts& kernel) {
-  std::vector<Check> checks{{"kernel", Verdict::kOk, kernel.release, ""}, check_uring(kernel.uring)};
+  std::vector<Check> checks{{"kernel", Severity::kOk, kernel.release, ""}, check_uring(kernel.uring)};
   if (kernel.uring.available) checks.push_back(check_registering(kernel.uring));
   checks.push_back(check_huge_pages(kernel.huge_pages));
   return checks;
@@ -94,16 +94,16 @@ std::vector<Check> check_kernel(const KernelFacts& kernel) {
 std::vector<Check> check_memory(const MemoryFacts& memory, const LimitFacts& limits) {
   constexpr Bytes kLeast = 256 * kMiB;  // of which the command itself takes 60 MiB
   const Bytes usable = std::min(memory.available, limits.group_memory.value_or(memory.available));
-  Check check{"memory", Verdict::kOk,
+  Check check{"memory", Severity::kOk,
               fmt::format("{} available of {}; by the control group {}", format_bytes(memory.available),
                           format_bytes(memory.total), limit_text(limits.group_memory)),
               ""};
   if (usable < kLeast) {
-    check.verdict = Verdict::kProblem;
+    check.verdict = Severity::kProblem;
     check.advice = fmt::format("end other programs, or raise the limit: {} are hardly enough for the command itself",
                                format_bytes(usable));
   } else if (limits.group_memory && *limits.group_memory < memory.available) {
-    check.verdict = Verdict::kNote;
+    check.verdict = Severity::kNote;
     check.advice = fmt::format("keep --fast well below {}: beyond it the kernel ends the run", format_bytes(usable));
   }
   return {check};
@@ -112,8 +112,8 @@ std::vector<Check> check_memory(const MemoryFacts& memory, const LimitFacts& lim
 std::vector<Check> check_processors(const ProcessorFacts& processors, const LimitFacts& limits) {
   std::vector<Check> checks{check_cores(processors, limits), check_omp(processors), check_load(processors)};
   checks.push_back(processors.nodes == 1
-                       ? Check{"memory nodes", Verdict::kOk, "1", ""}
-                       : Check{"memory nodes", Verdict::kNote, fmt::format("{}", processors.nodes),
+                       ? Check{"memory nodes", Severity::kOk, "1", ""}
+                       : Check{"memory nodes", Severity::kNote, fmt::format("{}", processors.nodes),
                                "try --slow numa:NODE: another node's memory as the slow tier (docs/tiers.md)"});
   return checks;
 }
@@ -129,7 +129,7 @@ std::vector<Check> check_host(const HostFacts& facts) {
 }
 
 bool can_train(const std::vector<Check>& checks) {
-  return std::ranges::none_of(checks, [](const Check& check) { return check.verdict == Verdict::kProblem; });
+  return std::ranges::none_of(checks, [](const Check& check) { return check.verdict == Severity::kProblem; });
 }
 
 }  // namespace sluice

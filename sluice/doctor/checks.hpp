@@ -10,12 +10,12 @@
 
 namespace sluice {
 
-enum class Verdict { kOk, kNote, kProblem };
-std::string_view to_string(Verdict verdict);
+enum class Severity { kOk, kNote, kProblem };
+std::string_view to_string(Severity verdict);
 
 struct Check {
   std::string name;  // "spill folder"
-  Verdict verdict = Verdict::kOk;
+  Severity verdict = Severity::kOk;
   std::string found;
   std::string advice;  // what to do; empty where nothing is to be done
 };

@@ -8,18 +8,18 @@ namespace sluice {
 namespace {
 
 Check check_onednn(const OneDnnFacts& onednn) {
-  Check check{"oneDNN", Verdict::kOk,
+  Check check{"oneDNN", Severity::kOk,
               fmt::format("{}, up to {}{}", onednn.version, onednn.instructions,
                           onednn.amx      ? " (AMX)"
                           : onednn.avx512 ? " (AVX-512)"
                                           : ""),
               ""};
   if (!onednn.allowed.empty()) {
-    check.verdict = Verdict::kNote;
+    check.verdict = Severity::kNote;
     check.found += fmt::format("; ONEDNN_MAX_CPU_ISA is {}", onednn.allowed);
     check.advice = "unset it unless you compare instruction sets";
   } else if (!onednn.avx2) {
-    check.verdict = Verdict::kNote;
+    check.verdict = Severity::kNote;
     check.advice = "expect slow steps: this processor, or the hypervisor, shows no AVX2";
   }
   return check;
@@ -44,18 +44,18 @@ std::string describe_cache(const CacheInventory& cache) {
 Check check_cache(const CacheInventory& cache) {
   const std::string name = "profile cache";
   if (!cache.writable) {
-    return {name, Verdict::kNote, fmt::format("{} cannot be written", cache.folder.string()),
+    return {name, Severity::kNote, fmt::format("{} cannot be written", cache.folder.string()),
             "set XDG_CACHE_HOME or give --cache-dir: else every run measures anew"};
   }
-  if (!cache.exists) return {name, Verdict::kOk, fmt::format("{}: none yet", cache.folder.string()), ""};
-  Check check{name, Verdict::kOk, describe_cache(cache), ""};
+  if (!cache.exists) return {name, Severity::kOk, fmt::format("{}: none yet", cache.folder.string()), ""};
+  Check check{name, Severity::kOk, describe_cache(cache), ""};
   const auto useless = [](const CachedProfile& each) { return each.stale() || !each.of_this_machine; };
   if (count(cache, useless) > 0) {
     std::string files;
     for (const CachedProfile& each : cache.profiles) {
       if (useless(each)) files += fmt::format(" {}", each.path.filename().string());
     }
-    check.verdict = Verdict::kNote;
+    check.verdict = Severity::kNote;
     check.advice = fmt::format("remove what no run here reads:{}", files);
   }
   return check;
@@ -67,24 +67,24 @@ Check check_age(const CacheInventory& cache) {
   for (const CachedProfile& each : cache.profiles) {
     if (each.of_this_machine && !each.stale()) oldest = std::max(oldest, each.days);
   }
-  Check check{"age of op times", Verdict::kOk, fmt::format("at most {:.1f} days", oldest), ""};
+  Check check{"age of op times", Severity::kOk, fmt::format("at most {:.1f} days", oldest), ""};
   if (oldest <= kOldDays) return check;
-  check.verdict = Verdict::kNote;
+  check.verdict = Severity::kNote;
   check.advice = "measure again if kernel, firmware or clock have changed: remove this machine's file from the cache";
   return check;
 }
 
 Check check_gpu(const HostFacts& facts) {
-  if (!facts.gpu) return {"GPU", Verdict::kOk, fmt::format("none ({})", facts.no_gpu), ""};
-  return {"GPU", Verdict::kOk,
+  if (!facts.gpu) return {"GPU", Severity::kOk, fmt::format("none ({})", facts.no_gpu), ""};
+  return {"GPU", Severity::kOk,
           fmt::format("{}, {} of {} free, driver for CUDA {}", facts.gpu->name, format_bytes(facts.gpu->free),
                       format_bytes(facts.gpu->capacity), facts.gpu->driver),
           "add --gpu to compute there"};
 }
 
 Check check_mpi(bool found) {
-  if (found) return {"MPI", Verdict::kOk, "Open MPI found", ""};
-  return {"MPI", Verdict::kNote, "no Open MPI", "install openmpi-bin to train with several processes"};
+  if (found) return {"MPI", Severity::kOk, "Open MPI found", ""};
+  return {"MPI", Severity::kNote, "no Open MPI", "install openmpi-bin to train with several processes"};
 }
 
 }  // namespace

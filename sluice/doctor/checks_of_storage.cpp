@@ -15,51 +15,51 @@ std::string class_of(BytesPerSecond rate) {
 
 Check check_room(const StorageFacts& storage) {
   constexpr Bytes kLittle = 2 * kGiB;
-  Check check{"spill folder", Verdict::kOk, fmt::format("{}: {} free", storage.path, format_bytes(storage.free)), ""};
+  Check check{"spill folder", Severity::kOk, fmt::format("{}: {} free", storage.path, format_bytes(storage.free)), ""};
   if (!storage.failure.empty()) {
-    return {check.name, Verdict::kProblem, storage.failure, "name a folder on a local disk with --spill-dir"};
+    return {check.name, Severity::kProblem, storage.failure, "name a folder on a local disk with --spill-dir"};
   }
   if (storage.in_memory) {
-    check.verdict = Verdict::kNote;
+    check.verdict = Severity::kNote;
     check.found += ", on tmpfs, which is memory";
     check.advice = "name a folder on a disk with --spill-dir: here nothing is saved";
   } else if (storage.free < kLittle) {
-    check.verdict = Verdict::kNote;
+    check.verdict = Severity::kNote;
     check.advice = "free some, or name another folder with --spill-dir: ResNet-50 with batch 16 spills 1 GiB";
   }
   return check;
 }
 
 Check check_direct(const StorageFacts& storage) {
-  if (storage.direct) return {"O_DIRECT", Verdict::kOk, "in force there", ""};
+  if (storage.direct) return {"O_DIRECT", Severity::kOk, "in force there", ""};
   return {
-      "O_DIRECT", Verdict::kNote, "refused by the file system there",
+      "O_DIRECT", Severity::kNote, "refused by the file system there",
       "choose a folder on ext4 or xfs with --spill-dir: through the page cache transfers cost processor time and memory"};
 }
 
 Check check_speed(const StorageFacts& storage) {
   const BytesPerSecond slower = std::min(storage.read, storage.write);
-  Check check{"spill speed", Verdict::kOk,
+  Check check{"spill speed", Severity::kOk,
               fmt::format("{} read, {} written, one request at a time: {}", format_bandwidth(storage.read),
                           format_bandwidth(storage.write), class_of(slower)),
               ""};
   if (slower < 200e6) {
-    check.verdict = Verdict::kNote;
+    check.verdict = Severity::kNote;
     check.advice = "expect to wait for it, or choose another disk; sluice machine measures what it sustains";
   }
   return check;
 }
 
 Check check_file_size(const Bytes limit) {
-  return {"file size limit", Verdict::kNote, format_bytes(limit),
+  return {"file size limit", Severity::kNote, format_bytes(limit),
           "raise ulimit -f where the slow tier is to be larger"};
 }
 
 Check check_open_files(const std::int64_t limit) {
   constexpr std::int64_t kFew = 256;
-  Check check{"open files", Verdict::kOk, fmt::format("{} at once", limit), ""};
+  Check check{"open files", Severity::kOk, fmt::format("{} at once", limit), ""};
   if (limit >= kFew) return check;
-  check.verdict = Verdict::kNote;
+  check.verdict = Severity::kNote;
   check.advice = "raise ulimit -n to 1024: sluice compare has pipes to a process of each planner";
   return check;
 }

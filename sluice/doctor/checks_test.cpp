@@ -35,17 +35,17 @@ Check check_of(const std::string& name, const Change& change) {
   change(facts);
   const std::vector<Check> checks = check_host(facts);
   const auto found = std::ranges::find(checks, name, &Check::name);
-  return found == checks.end() ? Check{"no check " + name, Verdict::kProblem, "", ""} : *found;
+  return found == checks.end() ? Check{"no check " + name, Severity::kProblem, "", ""} : *found;
 }
 
-void expect_verdict(const Check& check, Verdict verdict, const std::string& advice) {
+void expect_verdict(const Check& check, Severity verdict, const std::string& advice) {
   EXPECT_EQ(check.verdict, verdict) << check.name << ": " << check.found;
   EXPECT_THAT(check.advice, HasSubstr(advice)) << check.name;
 }
 
 TEST(DoctorChecks, AHealthyMachineHasNothingToDo) {
   for (const Check& check : check_host(healthy())) {
-    EXPECT_EQ(check.verdict, Verdict::kOk) << check.name << ": " << check.found;
+    EXPECT_EQ(check.verdict, Severity::kOk) << check.name << ": " << check.found;
     EXPECT_EQ(check.advice, "") << check.name;
   }
   EXPECT_TRUE(can_train(check_host(healthy())));
@@ -56,46 +56,46 @@ TEST(DoctorChecks, WhatPreventsTrainingIsAProblem) {
   facts.storage.failure = "Permission denied";
   EXPECT_FALSE(can_train(check_host(facts)));
   expect_verdict(check_of("spill folder", [](HostFacts& f) { f.storage.failure = "Permission denied"; }),
-                 Verdict::kProblem, "--spill-dir");
-  expect_verdict(check_of("memory", [](HostFacts& f) { f.limits.group_memory = 100 * kMiB; }), Verdict::kProblem,
+                 Severity::kProblem, "--spill-dir");
+  expect_verdict(check_of("memory", [](HostFacts& f) { f.limits.group_memory = 100 * kMiB; }), Severity::kProblem,
                  "raise the limit");
 }
 
 TEST(DoctorChecks, WhatSlowsIsANoteAndSaysWhatToDo) {
-  expect_verdict(check_of("io_uring", [](HostFacts& f) { f.kernel.uring.deferred = false; }), Verdict::kNote, "6.1");
+  expect_verdict(check_of("io_uring", [](HostFacts& f) { f.kernel.uring.deferred = false; }), Severity::kNote, "6.1");
   expect_verdict(check_of("io_uring", [](HostFacts& f) { f.kernel.uring = {.reason = "Operation not permitted"}; }),
-                 Verdict::kNote, "seccomp");
+                 Severity::kNote, "seccomp");
   expect_verdict(check_of("registered buffers", [](HostFacts& f) { f.kernel.uring.registered = false; }),
-                 Verdict::kNote, "ulimit -l");
-  expect_verdict(check_of("huge pages", [](HostFacts& f) { f.kernel.huge_pages = "never"; }), Verdict::kNote,
+                 Severity::kNote, "ulimit -l");
+  expect_verdict(check_of("huge pages", [](HostFacts& f) { f.kernel.huge_pages = "never"; }), Severity::kNote,
                  "madvise");
-  expect_verdict(check_of("memory", [](HostFacts& f) { f.limits.group_memory = 4 * kGiB; }), Verdict::kNote,
+  expect_verdict(check_of("memory", [](HostFacts& f) { f.limits.group_memory = 4 * kGiB; }), Severity::kNote,
                  "4.00 GiB");
-  expect_verdict(check_of("processors", [](HostFacts& f) { f.limits.group_processors = 2.5; }), Verdict::kNote,
+  expect_verdict(check_of("processors", [](HostFacts& f) { f.limits.group_processors = 2.5; }), Severity::kNote,
                  "--threads 2");
-  expect_verdict(check_of("OMP_NUM_THREADS", [](HostFacts& f) { f.processors.omp_threads = "8"; }), Verdict::kNote,
+  expect_verdict(check_of("OMP_NUM_THREADS", [](HostFacts& f) { f.processors.omp_threads = "8"; }), Severity::kNote,
                  "unset it");
-  expect_verdict(check_of("load", [](HostFacts& f) { f.processors.busy = 1.5; }), Verdict::kNote, "idle");
-  expect_verdict(check_of("memory nodes", [](HostFacts& f) { f.processors.nodes = 2; }), Verdict::kNote, "numa:NODE");
-  expect_verdict(check_of("MPI", [](HostFacts& f) { f.mpi = false; }), Verdict::kNote, "openmpi-bin");
-  expect_verdict(check_of("oneDNN", [](HostFacts& f) { f.onednn.allowed = "AVX2"; }), Verdict::kNote, "unset it");
-  expect_verdict(check_of("oneDNN", [](HostFacts& f) { f.onednn.avx2 = false; }), Verdict::kNote, "AVX2");
+  expect_verdict(check_of("load", [](HostFacts& f) { f.processors.busy = 1.5; }), Severity::kNote, "idle");
+  expect_verdict(check_of("memory nodes", [](HostFacts& f) { f.processors.nodes = 2; }), Severity::kNote, "numa:NODE");
+  expect_verdict(check_of("MPI", [](HostFacts& f) { f.mpi = false; }), Severity::kNote, "openmpi-bin");
+  expect_verdict(check_of("oneDNN", [](HostFacts& f) { f.onednn.allowed = "AVX2"; }), Severity::kNote, "unset it");
+  expect_verdict(check_of("oneDNN", [](HostFacts& f) { f.onednn.avx2 = false; }), Severity::kNote, "AVX2");
 }
 
 TEST(DoctorChecks, TheSpillFolderIsJudgedByWhatItIs) {
-  expect_verdict(check_of("spill folder", [](HostFacts& f) { f.storage.in_memory = true; }), Verdict::kNote,
+  expect_verdict(check_of("spill folder", [](HostFacts& f) { f.storage.in_memory = true; }), Severity::kNote,
                  "on a disk");
-  expect_verdict(check_of("spill folder", [](HostFacts& f) { f.storage.free = kGiB; }), Verdict::kNote, "free some");
-  expect_verdict(check_of("O_DIRECT", [](HostFacts& f) { f.storage.direct = false; }), Verdict::kNote, "ext4");
+  expect_verdict(check_of("spill folder", [](HostFacts& f) { f.storage.free = kGiB; }), Severity::kNote, "free some");
+  expect_verdict(check_of("O_DIRECT", [](HostFacts& f) { f.storage.direct = false; }), Severity::kNote, "ext4");
   const auto of_rate = [](BytesPerSecond rate) {
     return check_of("spill speed", [&](HostFacts& f) { f.storage.write = rate; });
   };
   EXPECT_THAT(of_rate(1e9).found, HasSubstr("NVMe"));
   EXPECT_THAT(of_rate(4e8).found, HasSubstr("SATA"));
-  expect_verdict(of_rate(1e8), Verdict::kNote, "another disk");
-  expect_verdict(check_of("file size limit", [](HostFacts& f) { f.limits.file_size = kGiB; }), Verdict::kNote,
+  expect_verdict(of_rate(1e8), Severity::kNote, "another disk");
+  expect_verdict(check_of("file size limit", [](HostFacts& f) { f.limits.file_size = kGiB; }), Severity::kNote,
                  "ulimit -f");
-  expect_verdict(check_of("open files", [](HostFacts& f) { f.limits.open_files = 64; }), Verdict::kNote, "ulimit -n");
+  expect_verdict(check_of("open files", [](HostFacts& f) { f.limits.open_files = 64; }), Severity::kNote, "ulimit -n");
 }
 
 TEST(DoctorChecks, CachesThatNobodyReadsAreNamed) {
@@ -103,11 +103,11 @@ TEST(DoctorChecks, CachesThatNobodyReadsAreNamed) {
     f.cache.profiles.push_back({.path = "/cache/profile-b.json", .version = kCacheFormatVersion});
     f.cache.profiles.push_back({.path = "/cache/profile-c.json", .version = 1, .of_this_machine = true});
   });
-  expect_verdict(foreign, Verdict::kNote, "remove what no run here reads: profile-b.json profile-c.json");
+  expect_verdict(foreign, Severity::kNote, "remove what no run here reads: profile-b.json profile-c.json");
   EXPECT_THAT(foreign.found, HasSubstr("3 profiles: 1 of this machine (0 op times), 1 of others, 1 stale"));
-  expect_verdict(check_of("profile cache", [](HostFacts& f) { f.cache.writable = false; }), Verdict::kNote,
+  expect_verdict(check_of("profile cache", [](HostFacts& f) { f.cache.writable = false; }), Severity::kNote,
                  "XDG_CACHE_HOME");
-  expect_verdict(check_of("age of op times", [](HostFacts& f) { f.cache.profiles[0].days = 90; }), Verdict::kNote,
+  expect_verdict(check_of("age of op times", [](HostFacts& f) { f.cache.profiles[0].days = 90; }), Severity::kNote,
                  "measure again");
   EXPECT_THAT(check_of("profile cache", [](HostFacts& f) { f.cache.exists = false; }).found, HasSubstr("none yet"));
 }

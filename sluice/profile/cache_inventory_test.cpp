@@ -40,7 +40,9 @@ TEST_F(CacheInventoryTest, ProfilesAreOfThisMachineOrOfAnother) {
     EXPECT_FALSE(each.stale());
     EXPECT_LT(each.days, 1);
     own += each.of_this_machine ? each.ops : 0;
-    if (!each.of_this_machine) EXPECT_EQ(each.ops, 0U);
+    if (!each.of_this_machine) {
+      EXPECT_EQ(each.ops, 0U);
+    }
   }
   EXPECT_EQ(own, 1U);
   EXPECT_GT(inventory.bytes, inventory.profiles[0].bytes + inventory.profiles[1].bytes);

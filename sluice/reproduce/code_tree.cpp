@@ -72,6 +72,15 @@ class ScratchFolder {
   bool made_ = false;
 };
 
+// With its time: files that are not older than the index are those that git reads again, because a change within the
+// same second does not show in a file's time. Without an index git reads every file, which takes longer.
+void copy_index(const std::filesystem::path& index, const std::filesystem::path& copy) {
+  std::error_code failure;
+  std::filesystem::copy_file(index, copy, failure);
+  if (failure) return;
+  std::filesystem::last_write_time(copy, std::filesystem::last_write_time(index, failure), failure);
+}
+
 Status check_top(const std::filesystem::path& root) {
   const Result<std::string> top = Git(root)({"rev-parse", "--show-toplevel"});
   std::error_code missing;
@@ -113,8 +122,7 @@ Result<CodeTree> tree_of_working_files(const std::filesystem::path& root) {
   SLUICE_ASSIGN(const std::string objects, git({"rev-parse", "--path-format=absolute", "--git-path", "objects"}));
   const ScratchFolder scratch;
   if (!scratch.made()) return Error{ErrorCode::kIo, "cannot make a folder for temporary files"};
-  std::error_code no_index;  // git then reads every file, which takes longer
-  std::filesystem::copy_file(without_newline(index), scratch / "index", no_index);
+  copy_index(without_newline(index), scratch / "index");
   std::filesystem::create_directory(scratch / "objects");
   git.set("GIT_INDEX_FILE", scratch / "index");
   git.set("GIT_OBJECT_DIRECTORY", scratch / "objects");

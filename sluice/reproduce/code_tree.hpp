@@ -1,8 +1,9 @@
-// The code at a moment, as git knows it: every file of a commit, or of the working tree as it is now, with its content's
-// hash. A path's hash covers all files under it but tests; comments count, because nobody can tell them from code here.
+// The code at a moment, as git knows it: every file of a commit, or of the working tree as it is now, with its
+// content's hash. A path's hash covers all files under it but tests; comments count, because nobody can tell them from
+// code here.
 //
-// Cost: a git command or two for a commit, four for the working tree, 0.1 s each. Nothing of the repository is changed: the
-// working tree is read into an index and an object folder of their own.
+// Cost: a git command or two for a commit, four for the working tree, 0.1 s each. Nothing of the repository is changed:
+// the working tree is read into an index and an object folder of their own.
 #pragma once
 
 #include <filesystem>

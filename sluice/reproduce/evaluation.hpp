@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/reproduce/catalog.hpp"
+#include "sluice/reproduce/files/catalog.hpp"
 #include "sluice/reproduce/kept_state.hpp"
 
 namespace sluice {

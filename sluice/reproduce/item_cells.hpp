@@ -8,13 +8,15 @@
 
 namespace sluice {
 
-// Three digits that count and the unit: "1.70x", "23.5 %", "12800 ms".
+// Ours, in three digits that count: "1.70x", "23.5 %", "12800 ms".
 std::string figure_text(double figure, const std::string& unit);
 
-const std::vector<std::string>& item_columns();  // what, model, batch, setting, published, ours, how, verdict
-std::vector<std::string> item_cells(const EvaluatedRow& row);
+const std::vector<std::string>& item_columns();  // #, what, model, batch, setting, published, ours, how, verdict
+bool is_number_column(const std::string& title);
+std::vector<std::string> item_cells(const EvaluatedItem& item, std::size_t index);
 
-// The item's notes, where batches are scaled, how published numbers are known, and reasons why rows have none of ours.
+// The item's notes, where batches are scaled, how published numbers are known, and reasons why rows have none of ours;
+// with the numbers of the rows that each is about.
 std::vector<std::string> item_notes(const EvaluatedItem& item);
 
 // "12 rows of 3 items: 5 ahead, 4 match, ..."; a line, and one more where rows are stale.

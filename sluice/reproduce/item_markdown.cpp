@@ -11,10 +11,11 @@ namespace {
 
 constexpr std::string_view kHead = R"(# The papers' figures and tables, beside ours
 
-Written by `sluice reproduce all`; [reproduce.md](../reproduce.md) says how rows and verdicts come about. *Published* is what
-the paper's authors measured on their machine, *ours* what this repository keeps from a small one. Verdicts are computed:
-within a tenth of what is published ours *matches* (or *agrees*, where neither more nor less is better), else it is *ahead*,
-*behind* or *differs*. *Emulated*: a slower memory, link or processor was imitated. *Simulated*: nothing was run.
+Written by `sluice reproduce all`; [reproduce.md](../reproduce.md) says how rows and verdicts come about. *Published* is
+what the paper's authors measured on their machine, *ours* what this repository keeps from a small one. Verdicts are
+computed: within a tenth of what is published ours *matches* (or *agrees*, where neither more nor less is better), else
+it is *ahead*, *behind* or *differs*. *Emulated*: a slower memory, link or processor was imitated. *Simulated*: nothing
+was run.
 )";
 
 std::string escape_cell(const std::string& text) {
@@ -28,7 +29,7 @@ std::string escape_cell(const std::string& text) {
 
 std::string table_row(const std::vector<std::string>& cells) {
   std::string row = "|";
-  for (const std::string& cell : cells) row += " " + escape_cell(cell) + " |";
+  for (const std::string& cell : cells) row += fmt::format(" {} |", escape_cell(cell));
   return row + "\n";
 }
 
@@ -37,10 +38,13 @@ std::string markdown_of(const EvaluatedItem& evaluated) {
   std::string text = fmt::format("\n### {}, {}\n\n{}. `sluice reproduce {}`\n\n", item.paper, item.item,
                                  escape_cell(item.title), item.id);
   if (!item.addressed()) return text + fmt::format("Not addressed: {}\n", escape_cell(item.not_addressed));
-  text += table_row(item_columns()) + "|---|---|---|---|---:|---:|---|---|\n";
-  for (const EvaluatedRow& row : evaluated.rows) text += table_row(item_cells(row));
+  text += table_row(item_columns());
+  for (const std::string& title : item_columns()) text += is_number_column(title) ? "|---:" : "|---";
+  text += "|\n";
+  for (std::size_t i = 0; i < evaluated.rows.size(); ++i) text += table_row(item_cells(evaluated, i));
   text += "\n";
   for (const std::string& note : item_notes(evaluated)) text += fmt::format("* {}\n", escape_cell(note));
+  text += fmt::format("* Ours from: `{}`\n", fmt::join(item.kept, "`, `"));
   return text;
 }
 

@@ -16,8 +16,8 @@ constexpr std::string_view kStyle = R"(
   --bad: #9a2a00; --quiet: #595959; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --paper: #16181b; --line: #44484d; --head: #23262a;
   --good: #7fd18f; --bad: #ffab87; --quiet: #a8a8a8; } }
-body { color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 78rem;
-  padding: 1rem; }
+body { color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif; margin: 0 auto;
+  max-width: 78rem; padding: 1rem; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; }
 th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left; vertical-align: top; }
@@ -26,10 +26,10 @@ td.figure { text-align: right; white-space: nowrap; font-variant-numeric: tabula
 .ahead, .matches, .agrees { color: var(--good); font-weight: 600; }
 .behind, .differs { color: var(--bad); font-weight: 600; }
 .quiet, ul { color: var(--quiet); }
-nav a { margin-right: 1rem; }
+nav a { display: inline-block; margin-right: 1rem; }
 a { color: inherit; }
-@media print { body { max-width: none; padding: 0; font-size: 11px; } nav { display: none; } .table { overflow: visible; }
-  h3, tr { break-inside: avoid; } h3 { break-after: avoid; } }
+@media print { body { max-width: none; padding: 0; font-size: 11px; } nav { display: none; }
+  .table { overflow: visible; } h3, tr { break-inside: avoid; } h3 { break-after: avoid; } }
 )";
 
 std::string escape_html(const std::string& text) {
@@ -61,12 +61,13 @@ std::string table_head() {
   return head + "</tr></thead>\n";
 }
 
-std::string table_line(const EvaluatedRow& row) {
-  const std::vector<std::string> cells = item_cells(row);
+std::string table_line(const EvaluatedItem& item, std::size_t index) {
+  const EvaluatedRow& row = item.rows[index];
+  const std::vector<std::string> cells = item_cells(item, index);
   std::string line = "<tr>";
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string& title = item_columns()[i];
-    std::string_view kind = title == "published" || title == "ours" ? "figure" : "";
+    std::string_view kind = is_number_column(title) ? "figure" : "";
     if (title == "verdict") kind = row.verdict ? to_string(*row.verdict) : "quiet";
     line += kind.empty() ? "<td>" : fmt::format("<td class=\"{}\">", kind);
     line += escape_html(cells[i]) + "</td>";
@@ -81,10 +82,12 @@ std::string section_of(const EvaluatedItem& evaluated) {
   if (!item.addressed()) {
     return text + fmt::format("<p class=\"quiet\">Not addressed: {}</p>\n", escape_html(item.not_addressed));
   }
-  text += "<div class=\"table\" tabindex=\"0\"><table>\n" + table_head() + "<tbody>\n";
-  for (const EvaluatedRow& row : evaluated.rows) text += table_line(row);
+  text += fmt::format("<div class=\"table\" role=\"region\" aria-label=\"{}, {}\" tabindex=\"0\"><table>\n{}<tbody>\n",
+                      escape_html(item.paper), escape_html(item.item), table_head());
+  for (std::size_t i = 0; i < evaluated.rows.size(); ++i) text += table_line(evaluated, i);
   text += "</tbody></table></div>\n<ul>\n";
   for (const std::string& note : item_notes(evaluated)) text += fmt::format("<li>{}</li>\n", escape_html(note));
+  text += fmt::format("<li>Ours from: <code>{}</code></li>\n", fmt::join(item.kept, "</code>, <code>"));
   return text + "</ul>\n";
 }
 

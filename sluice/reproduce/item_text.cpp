@@ -13,11 +13,10 @@ namespace {
 std::string table_of(const EvaluatedItem& item) {
   std::vector<TableColumn> columns;
   for (const std::string& title : item_columns()) {
-    const bool is_figure = title == "published" || title == "ours";
-    columns.push_back({title, is_figure ? Align::kRight : Align::kLeft, 0});
+    columns.push_back({title, is_number_column(title) ? Align::kRight : Align::kLeft, 0});
   }
   TextTable table(columns);
-  for (const EvaluatedRow& row : item.rows) table.add_row(item_cells(row));
+  for (std::size_t i = 0; i < item.rows.size(); ++i) table.add_row(item_cells(item, i));
   return table.text();
 }
 
@@ -27,7 +26,7 @@ std::string item_text(const EvaluatedItem& evaluated) {
   const PaperItem& item = *evaluated.item;
   std::string text = fmt::format("{}, {}: {}\n", item.paper, item.item, item.title);
   if (!item.addressed()) return text + format_item("not addressed: " + item.not_addressed) + "\n";
-  text += "\n" + table_of(evaluated) + "\n";
+  text += fmt::format("\n{}\n", table_of(evaluated));
   for (const std::string& note : item_notes(evaluated)) text += format_item(note) + "\n";
   return text;
 }

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "sluice/base/result.hpp"
-#include "sluice/reproduce/catalog.hpp"
 #include "sluice/reproduce/code_tree.hpp"
+#include "sluice/reproduce/files/catalog.hpp"
 
 namespace sluice {
 

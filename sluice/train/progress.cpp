@@ -129,13 +129,14 @@ std::string progress_bar(const ProgressState& state, std::size_t columns, bool u
       state.total > 0 ? std::clamp(static_cast<double>(state.done) / static_cast<double>(state.total), 0.0, 1.0) : 0;
   std::string rest = fmt::format("  {:3.0f} %  {}/{}", std::floor(100 * share), state.done, state.total);
   if (state.left) rest += fmt::format("  {} left", format_clock(*state.left));
-  if (!state.detail.empty()) rest += fmt::format("  {}", state.detail);
-  if (state.what.size() + kWidth + 4 + rest.size() >= columns) {  // no room for a bar: the figures say the same
-    return cut(fmt::format("{}{}", state.what, rest), columns);
+  const std::string detail = state.detail.empty() ? "" : fmt::format("  {}", state.detail);
+  const std::size_t width = state.what.size() + kWidth + 4 + rest.size();
+  if (width >= columns) {  // no room for a bar: the figures say the same
+    return cut(fmt::format("{}{}{}", state.what, rest, detail), columns);
   }
   const auto full = static_cast<std::size_t>(share * static_cast<double>(kWidth));
-  return fmt::format("{}  [{}{}]{}", state.what, repeated(unicode ? "\u2588" : "#", full),
-                     repeated(unicode ? "\u2591" : ".", kWidth - full), rest);
+  return fmt::format("{}  [{}{}]{}{}", state.what, repeated(unicode ? "\u2588" : "#", full),
+                     repeated(unicode ? "\u2591" : ".", kWidth - full), rest, cut(detail, columns - width));
 }
 
 }  // namespace sluice

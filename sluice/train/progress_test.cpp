@@ -54,6 +54,8 @@ TEST(Progress, ALineNeverFillsTheTerminal) {
   for (std::size_t columns = 2; columns < 90; ++columns) {
     EXPECT_LT(progress_bar(kHalf, columns, false).size(), columns) << columns;
   }
+  EXPECT_EQ(progress_bar(kHalf, 65, false), "measuring ops  [##########..........]   50 %  5/10  0:07 left  c")
+      << "what is going on now is worth least";
   EXPECT_EQ(progress_bar(kHalf, 50, false), "measuring ops   50 %  5/10  0:07 left  conv1");
 }
 

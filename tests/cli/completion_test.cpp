@@ -61,8 +61,8 @@ TEST_F(CompletionTest, BashOffersWordsAndNames) {
   EXPECT_THAT(bash("sluice train --optimizer ''"), ElementsAre("sgd", "adam", "adamw"));
   EXPECT_THAT(bash("sluice train --precision = bf"), ElementsAre("bf16", "bf16-masters"));
   EXPECT_THAT(bash("sluice train --precision ="), ElementsAre("fp32", "bf16", "bf16-masters", "fp16-masters"));
-  EXPECT_THAT(bash("sluice train resnet5"), ElementsAre("resnet50"));
-  EXPECT_THAT(bash("sluice train --batch 4 resnet5"), ElementsAre("resnet50")) << "4 is a value, no argument";
+  EXPECT_THAT(bash("sluice train densenet12"), ElementsAre("densenet121"));
+  EXPECT_THAT(bash("sluice train --batch 4 densenet12"), ElementsAre("densenet121")) << "4 is a value, no argument";
   EXPECT_THAT(bash("sluice plan resnet50 --planner autotm-s"), ElementsAre("autotm-static", "autotm-sync"));
   EXPECT_THAT(bash("sluice compare resnet50 --planners sentinel,join"), ElementsAre("sentinel,joint"));
   EXPECT_THAT(bash("sluice sweep resnet50 resnet3"), IsSupersetOf({"resnet32"}));
@@ -75,7 +75,8 @@ TEST_F(CompletionTest, BashOffersFilesWhereOneIsExpected) {
   std::filesystem::create_directory(folder_.file("spill"));
   EXPECT_THAT(bash("sluice train resnet20 --plan on"), ElementsAre("one.json"));
   EXPECT_THAT(bash("sluice verify on"), ElementsAre("one.json"));
-  EXPECT_THAT(bash("sluice verify one.json resnet5"), ElementsAre("resnet50")) << "the second argument is a model";
+  EXPECT_THAT(bash("sluice verify one.json densenet12"), ElementsAre("densenet121"))
+      << "the second argument is a model";
   EXPECT_THAT(bash("sluice train --spill-dir ''"), ElementsAre("spill")) << "folders alone";
   EXPECT_THAT(bash("sluice train --batch ''"), ElementsAre("")) << "nobody knows which";
 }

@@ -41,7 +41,9 @@ TEST_F(DoctorTest, ChecksEverythingInThreeSeconds) {
     names.push_back(each["name"]);
     EXPECT_NE(each["found"], "") << each;
     const bool to_do = each["verdict"] != "ok";
-    if (to_do && each["name"] != "huge pages") EXPECT_TRUE(each["advice"].is_string()) << each;
+    if (to_do && each["name"] != "huge pages") {
+      EXPECT_TRUE(each["advice"].is_string()) << each;
+    }
   }
   EXPECT_THAT(names, IsSupersetOf({"kernel", "io_uring", "registered buffers", "huge pages", "memory", "processors",
                                    "OMP_NUM_THREADS", "load", "memory nodes", "spill folder", "O_DIRECT", "oneDNN",

@@ -28,7 +28,13 @@ class Browser:
     def __init__(self, driver_path, width=1200, height=900):
         options = webdriver.ChromeOptions()
         # Without a sandbox: Chromium refuses to have one as root, and the pages are our own.
-        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--window-size={width},{height}", "--hide-scrollbars"]:
+        for argument in [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            f"--window-size={width},{height}",
+            "--hide-scrollbars",
+        ]:
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service(driver_path), options=options)
@@ -52,7 +58,9 @@ class Browser:
         self.driver.get_log("browser")
         self.driver.get(f"file://{path}")
         try:
-            WebDriverWait(self.driver, 30, 0.05).until(lambda _: self.run("return document.documentElement.dataset.charts") == "drawn")
+            WebDriverWait(self.driver, 30, 0.05).until(
+                lambda _: self.run("return document.documentElement.dataset.charts") == "drawn"
+            )
         except TimeoutException:
             raise AssertionError(f"{path}: the charts were not drawn; the console says {self.console()}") from None
         self.frames()
@@ -65,7 +73,9 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def size(self, width, height, density=1, mobile=False):
-        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=density, mobile=mobile)
+        self.cdp(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=density, mobile=mobile
+        )
         self.frames()
 
     def usual_size(self):
@@ -73,7 +83,10 @@ class Browser:
         self.frames()
 
     def dark(self, on):
-        self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if on else "light"}])
+        self.cdp(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if on else "light"}],
+        )
         self.frames()
 
     def print_to(self, path):
@@ -105,6 +118,7 @@ class Browser:
     def focus(self, selector):
         self.run("document.querySelector(arguments[0]).focus()", selector)
         self.run("document.querySelector(arguments[0]).scrollIntoView({ block: 'center' })", selector)
+        self.frames()
 
     def keys(self, *keys, shift=False):
         chain = ActionChains(self.driver)
@@ -119,8 +133,11 @@ class Browser:
     def plot_box(self, chart):
         """The plotting area in the window, once it is in view: left, top, width, height."""
         self.run("document.querySelector(`#${arguments[0]} .plot`).scrollIntoView({ block: 'center' })", chart)
-        return self.run("const { left, top, width, height } = document.querySelector(`#${arguments[0]} .u-over`).getBoundingClientRect();"
-                        "return [left, top, width, height]", chart)
+        return self.run(
+            "const { left, top, width, height } = document.querySelector(`#${arguments[0]} .u-over`).getBoundingClientRect();"
+            "return [left, top, width, height]",
+            chart,
+        )
 
     def mouse(self, kind, x, y, **more):
         self.cdp("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
@@ -133,7 +150,16 @@ class Browser:
         return self.tip()
 
     def tip(self):
-        return self.run("const tip = document.getElementById('tip'); return tip.hidden ? [] : [...tip.children].map((line) => line.textContent)")
+        return self.run(
+            "const tip = document.getElementById('tip'); return tip.hidden ? [] : [...tip.children].map((line) => line.textContent)"
+        )
+
+    def click(self, chart, left, top):
+        box = self.plot_box(chart)
+        self.mouse("mouseMoved", box[0] + left, box[1] + top)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.mouse(kind, box[0] + left, box[1] + top, button="left", clickCount=1)
+        self.frames()
 
     def drag(self, chart, pixels):
         box = self.plot_box(chart)
@@ -142,6 +168,18 @@ class Browser:
         self.mouse("mouseMoved", x + pixels / 2, y, button="left", buttons=1)
         self.mouse("mouseMoved", x + pixels, y, button="left", buttons=1)
         self.mouse("mouseReleased", x + pixels, y, button="left", clickCount=1)
+        self.frames()
+
+    def touch(self, chart, *places):
+        """A finger down at the first place of the plot, moved along the others, and lifted."""
+        box = self.plot_box(chart)
+        self.frames()
+        points = [{"x": box[0] + left, "y": box[1] + top} for left, top in places]
+        self.cdp("Input.dispatchTouchEvent", type="touchStart", touchPoints=points[:1])
+        for point in points[1:]:
+            self.cdp("Input.dispatchTouchEvent", type="touchMove", touchPoints=[point])
+        self.cdp("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        time.sleep(0.4)  # a tap is known as one when no second follows
         self.frames()
 
     def wheel(self, chart, delta):

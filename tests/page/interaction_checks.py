@@ -20,12 +20,19 @@ class InteractionChecks:
     def first_of(self, kind):
         return self.bars["kind"].index(self.document["timeline"]["kinds"].index(kind))
 
-    def hover_bar(self, bar):
+    def place_of(self, bar):
+        """The middle of what is seen of a bar, from the plot's corner."""
         begin, end = self.bars["begin_ms"][bar], self.bars["end_ms"][bar]
         low, high = self.browser.seen()
         width = self.browser.plot_box("chart-timeline")[2]
         left = ((max(begin, low) + min(end, high)) / 2 - low) / (high - low) * width
-        return self.browser.hover("chart-timeline", left, LANE_TOP + LANE_PITCH * self.bars["lane"][bar] + BAR / 2)
+        return left, LANE_TOP + LANE_PITCH * self.bars["lane"][bar] + BAR / 2
+
+    def hover_bar(self, bar):
+        return self.browser.hover("chart-timeline", *self.place_of(bar))
+
+    def pinned(self):
+        return self.browser.run("return [...document.querySelectorAll('.pinned strong')].map((one) => one.textContent)")
 
     def zoomed_in(self):
         self.browser.focus("#chart-timeline")
@@ -64,7 +71,9 @@ class InteractionChecks:
         for chart in charts:
             before[chart] = self.browser.picture(chart)
         self.hover_bar(bar)
-        self.assertEqual(self.browser.run("return document.documentElement.dataset.highlighted"), str(self.bars["tensors"][bar][0]))
+        self.assertEqual(
+            self.browser.run("return document.documentElement.dataset.highlighted"), str(self.bars["tensors"][bar][0])
+        )
         for chart in charts:
             with self.subTest(chart):
                 self.assertNotEqual(self.browser.picture(chart), before[chart])
@@ -103,7 +112,9 @@ class InteractionChecks:
 
     def test_buttons_zoom_and_pan(self):
         def press(label):
-            self.browser.run("document.querySelector(`#chart-timeline button[aria-label='${arguments[0]}']`).click()", label)
+            self.browser.run(
+                "document.querySelector(`#chart-timeline button[aria-label='${arguments[0]}']`).click()", label
+            )
             self.browser.frames()
             return self.browser.seen()
 
@@ -124,7 +135,9 @@ class InteractionChecks:
         width = self.browser.plot_box("chart-timeline")[2]
         self.browser.drag("chart-timeline", -200)
         after = self.browser.seen()
-        self.assertAlmostEqual(after[0] - before[0], 200 / width * (before[1] - before[0]), delta=0.02 * (before[1] - before[0]))
+        self.assertAlmostEqual(
+            after[0] - before[0], 200 / width * (before[1] - before[0]), delta=0.02 * (before[1] - before[0])
+        )
         self.assertAlmostEqual(after[1] - after[0], before[1] - before[0], delta=1e-6 * self.length)
         self.assertNotEqual(self.browser.picture("chart-timeline"), picture)
         self.assertEqual(self.browser.seen("chart-memory-0"), after)
@@ -164,7 +177,9 @@ class InteractionChecks:
         tensors = self.bars["tensors"][1]
         chosen = lambda: self.browser.run("return document.documentElement.dataset.highlighted")  # noqa: E731
         self.assertEqual(chosen(), " ".join(map(str, tensors)))
-        rows = self.browser.run("return [...document.querySelectorAll('.pinned li button')].map((one) => one.textContent)")
+        rows = self.browser.run(
+            "return [...document.querySelectorAll('.pinned li button')].map((one) => one.textContent)"
+        )
         self.assertEqual(len(rows), len(tensors))
         self.browser.run("document.querySelectorAll('.pinned li button')[1].click()")
         self.browser.run("document.activeElement.blur()")
@@ -174,7 +189,30 @@ class InteractionChecks:
         self.assertEqual(chosen(), "")
         self.assertEqual(self.browser.run("return document.querySelectorAll('.pinned').length"), 0)
 
+    def test_a_click_pins_and_one_beside_the_bars_clears(self):
+        self.zoomed_in()
+        self.browser.click("chart-timeline", *self.place_of(1))
+        self.assertEqual(self.pinned(), self.bars["name"][1:2])
+        self.browser.mouse("mouseMoved", 2, 2)
+        self.browser.frames()
+        self.assertEqual(
+            self.browser.run("return document.documentElement.dataset.highlighted"),
+            " ".join(map(str, self.bars["tensors"][1])),
+        )
+        self.browser.click("chart-timeline", self.place_of(1)[0], LANE_TOP - 8)
+        self.assertEqual(self.pinned(), [])
+        self.browser.drag("chart-timeline", -50)
+        self.assertEqual(self.pinned(), [])
+
     def test_tooltips_stay_in_the_window_and_off_the_pointer(self):
+        self.look_at_tooltips()
+
+    def test_tooltips_do_so_on_a_small_screen(self):
+        self.browser.size(360, 500)
+        self.addCleanup(self.browser.usual_size)
+        self.look_at_tooltips()
+
+    def look_at_tooltips(self):
         for chart in self.browser.charts():
             box = self.browser.plot_box(chart)
             for left in (2, box[2] / 2, box[2] - 2):
@@ -182,58 +220,27 @@ class InteractionChecks:
                     if not self.browser.hover(chart, left, top):
                         continue
                     with self.subTest(f"{chart} at {left}, {top}"):
-                        tip = self.browser.run("const { left, top, right, bottom } = document.getElementById('tip').getBoundingClientRect();"
-                                               "return [left, top, right, bottom, innerWidth, innerHeight]")
+                        tip = self.browser.run(
+                            "const { left, top, right, bottom } = document.getElementById('tip').getBoundingClientRect();"
+                            "return [left, top, right, bottom, innerWidth, innerHeight]"
+                        )
                         x, y = box[0] + left, box[1] + top
-                        self.assertFalse(tip[0] <= x <= tip[2] and tip[1] <= y <= tip[3], "the tooltip covers the pointer")
+                        self.assertFalse(
+                            tip[0] <= x <= tip[2] and tip[1] <= y <= tip[3], "the tooltip covers the pointer"
+                        )
                         self.assertTrue(tip[0] >= 0 and tip[1] >= 0 and tip[2] <= tip[4] and tip[3] <= tip[5], tip)
 
-    def test_memory_says_what_is_there_at_an_instant(self):
-        memory = self.document["memory"][0]
-        at = 0.4 * self.length
-        instant = max(i for i, ms in enumerate(memory["ms"]) if ms <= at)
-        lines = self.browser.hover("chart-memory-0", 0.4 * self.browser.plot_box("chart-memory-0")[2], 50)
-        total = sum(row[instant] for row in memory["bytes"])
-        self.assertIn("in dram", lines[0])
-        self.assertAlmostEqual(bytes_of(lines[0]), total, delta=0.02 * total)
-        parameter = next(line for line in lines if line.startswith("parameter"))
-        self.assertAlmostEqual(bytes_of(parameter.removeprefix("parameter ")), memory["bytes"][0][instant], delta=0.006 * total)
-
-    def test_planners_say_their_numbers_fastest_first_and_name_what_is_infeasible(self):
-        self.browser.focus("#chart-planners")
-        names = []
-        for _ in self.document["comparison"]["results"]:
-            self.browser.keys(RIGHT)
-            names.append(self.browser.data("chart-planners", "item"))
-        feasible = [row for row in self.document["comparison"]["results"] if "step_ms" in row]
-        ordered = sorted(feasible, key=lambda row: row["step_ms"]["median"])
-        self.assertEqual(names, [row["planner"].replace("_", " ") for row in ordered] + ["redl"])
-        self.assertEqual(self.browser.tip()[1], "infeasible: needs 2.1 GiB of fast memory, the budget is 1.2 GiB")
-        self.browser.keys(HOME)
-        lines = self.browser.tip()
-        self.assertIn(f"measured: median {ordered[0]['step_ms']['median']:.3g} ms", lines)
-        self.assertIn(f"certified bound {ordered[0]['scaled_bound_ms']:.3g} ms", lines)
-
-    def test_the_curve_names_planner_budget_bound_and_knee(self):
-        points = self.document["sweep"]["models"][0]["points"]
-        self.browser.focus("#chart-curve")
-        self.browser.keys(HOME, RIGHT, RIGHT, RIGHT)
-        lines = self.browser.tip()
-        self.assertTrue(lines[0].startswith("joint in ") and lines[0].endswith("(30 %)"), lines)
-        self.assertIn(f"{points[3]['predicted_slowdown']:.3f} ×", lines[1])
-        self.assertTrue(any(line.startswith("bound ") for line in lines))
-        self.assertTrue(any(line.startswith("the knee") for line in lines))
-        self.browser.keys(DOWN)
-        self.assertTrue(self.browser.tip()[0].startswith("sentinel in "))
-        self.browser.keys(LEFT, LEFT, LEFT)
-        self.assertTrue(any(line.startswith("infeasible") for line in self.browser.tip()), self.browser.tip())
-
-    def test_the_breakdown_says_the_steps_parts(self):
-        self.browser.focus("#chart-breakdown")
-        self.browser.keys(HOME)
-        parts = self.document["step"]["parts_ms"]
-        self.assertTrue(self.browser.tip()[0].startswith("this step: "))
-        self.assertTrue(any(line.startswith(f"computation {parts['computation']:.3g} ms") for line in self.browser.tip()), self.browser.tip())
+    def test_a_finger_names_pins_and_pans(self):
+        self.browser.cdp("Emulation.setTouchEmulationEnabled", enabled=True)
+        self.addCleanup(self.browser.cdp, "Emulation.setTouchEmulationEnabled", enabled=False)
+        self.zoomed_in()
+        self.browser.keys(ESCAPE)
+        low, width = self.browser.seen()[0], self.browser.plot_box("chart-timeline")[2]
+        self.browser.touch("chart-timeline", self.place_of(1))
+        self.assertEqual(self.browser.tip()[:1], self.bars["name"][1:2])
+        self.assertEqual(self.pinned(), self.bars["name"][1:2])
+        self.browser.touch("chart-timeline", *[(width / 2 - 30 * step, LANE_TOP + BAR / 2) for step in range(6)])
+        self.assertGreater(self.browser.seen()[0], low)
 
     def test_panning_5000_bars_is_cheap(self):
         self.assertGreaterEqual(len(self.bars["lane"]), 5000)
@@ -245,13 +252,12 @@ class InteractionChecks:
             x = lambda step: box[0] + box[2] / 2 + 3 * (step % 50)  # noqa: E731
             self.browser.mouse("mousePressed", x(0), y, button="left", buttons=1, clickCount=1)
             before = self.browser.seen()
-            median, most, idle = self.browser.cost_of_events(lambda step: self.browser.mouse("mouseMoved", x(step + 1), y, button="left", buttons=1), 120)
+            median, most, idle = self.browser.cost_of_events(
+                lambda step: self.browser.mouse("mouseMoved", x(step + 1), y, button="left", buttons=1), 120
+            )
             self.assertNotEqual(self.browser.seen(), before)
             self.browser.mouse("mouseReleased", x(120), y, button="left", clickCount=1)
-            print(f"a pan event with a view of 1/{1.5 ** closer:.1f} of the step: median {median:.1f} ms, most {most:.1f} ms; nothing: {idle:.1f} ms")
+            print(
+                f"a pan event with a view of 1/{1.5 ** closer:.1f} of the step: median {median:.1f} ms, most {most:.1f} ms; nothing: {idle:.1f} ms"
+            )
             self.assertLessEqual(median, MS_OF_A_PAN)
-
-
-def bytes_of(text):
-    number, unit = text.split()[:2]
-    return float(number) * 1024 ** ["B", "KiB", "MiB", "GiB"].index(unit)

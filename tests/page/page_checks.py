@@ -5,11 +5,18 @@ import re
 
 MIB = 1 << 20
 # Pairs of the style's colours that text is written in and on.
-TEXT_ON = [("text", "page"), ("muted", "page"), ("accent", "page"), ("text", "panel"), ("text", "notice"), ("text", "marked")]
+TEXT_ON = [
+    ("text", "page"),
+    ("muted", "page"),
+    ("accent", "page"),
+    ("text", "panel"),
+    ("text", "notice"),
+    ("text", "marked"),
+]
 
 
 def luminance(colour):
-    parts = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -45,7 +52,9 @@ class PageChecks:
             self.assertIn("Permission is hereby granted, free of charge", page.read())
 
     def test_first_paint_is_soon(self):
-        paint = self.browser.run("return performance.getEntriesByName('first-contentful-paint').map((entry) => entry.startTime)")
+        paint = self.browser.run(
+            "return performance.getEntriesByName('first-contentful-paint').map((entry) => entry.startTime)"
+        )
         self.assertTrue(paint, "nothing was painted")
         self.assertLessEqual(paint[0], 1000)
 
@@ -95,16 +104,23 @@ class PageChecks:
             self.browser.dark(dark)
             for text, ground in TEXT_ON:
                 with self.subTest(f"{text} on {ground}, dark: {dark}"):
-                    colours = [self.browser.run("return getComputedStyle(document.documentElement).getPropertyValue(`--${arguments[0]}`).trim()", name)
-                               for name in (text, ground)]
+                    colours = [
+                        self.browser.run(
+                            "return getComputedStyle(document.documentElement).getPropertyValue(`--${arguments[0]}`).trim()",
+                            name,
+                        )
+                        for name in (text, ground)
+                    ]
                     self.assertGreaterEqual(contrast(*colours), 4.5)
 
     def test_fits_a_small_screen(self):
         self.browser.size(360, 740, density=2, mobile=True)
         self.browser.open(self.path)
         self.browser.run("for (const details of document.querySelectorAll('details')) details.open = true")
-        wide = self.browser.run("return [...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > 361"
-                                " && !one.closest('.scroll, pre, .heard')).map((one) => one.outerHTML.slice(0, 100))")
+        wide = self.browser.run(
+            "return [...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > 361"
+            " && !one.closest('.scroll, pre, .heard')).map((one) => one.outerHTML.slice(0, 100))"
+        )
         self.assertEqual(wide, [])
         self.assertLessEqual(self.browser.run("return document.scrollingElement.scrollWidth"), 360)
         for chart in self.browser.charts():
@@ -115,18 +131,23 @@ class PageChecks:
             self.browser.size(1000, 800, density=density)
             self.browser.open(self.path)
             for chart in self.browser.charts():
-                widths = self.browser.run("const canvas = document.querySelector(`#${arguments[0]} canvas:not(.sample)`);"
-                                          "return [canvas.width, canvas.getBoundingClientRect().width]", chart)
+                widths = self.browser.run(
+                    "const canvas = document.querySelector(`#${arguments[0]} canvas:not(.sample)`);"
+                    "return [canvas.width, canvas.getBoundingClientRect().width]",
+                    chart,
+                )
                 self.assertAlmostEqual(widths[0] / widths[1], density, delta=0.02)
 
     def test_prints_in_light_colours_with_all_unfolded(self):
         self.browser.dark(True)
         before = self.browser.run("return document.querySelectorAll('details[open]').length")
-        self.browser.run("addEventListener('beforeprint', () => setTimeout(() => 0));"
-                         "window.printed = null;"
-                         "addEventListener('beforeprint', () => { window.printed = {"
-                         "  closed: document.querySelectorAll('details:not([open])').length,"
-                         "  page: getComputedStyle(document.documentElement).getPropertyValue('--page').trim() }; })")
+        self.browser.run(
+            "addEventListener('beforeprint', () => setTimeout(() => 0));"
+            "window.printed = null;"
+            "addEventListener('beforeprint', () => { window.printed = {"
+            "  closed: document.querySelectorAll('details:not([open])').length,"
+            "  page: getComputedStyle(document.documentElement).getPropertyValue('--page').trim() }; })"
+        )
         pdf = self.browser.print_to(os.path.splitext(self.path)[0] + ".pdf")
         self.assertTrue(pdf.startswith(b"%PDF"))
         self.assertGreater(len(pdf), 20000)
@@ -139,5 +160,7 @@ class PageChecks:
         document = json.loads(self.browser.run("return document.getElementById('report-data').textContent"))
         self.assertEqual(document["format"], "sluice-json")
         self.assertEqual(int(self.browser.data("chart-timeline", "points")), len(document["timeline"]["bars"]["lane"]))
-        for row in self.browser.run("return [...document.querySelectorAll('tr[data-tensor]')].map((row) => [row.dataset.tensor, row.textContent])"):
+        for row in self.browser.run(
+            "return [...document.querySelectorAll('tr[data-tensor]')].map((row) => [row.dataset.tensor, row.textContent])"
+        ):
             self.assertIn(document["tensors"][int(row[0])]["name"], row[1])

@@ -20,30 +20,56 @@ def read_assets(path):
 
 
 def section(name, title, caption, charts, table=""):
-    figures = "".join(f'<figure class="chart" id="{chart}" tabindex="0" role="img" aria-label="{html.escape(label)}"></figure>'
-                      for chart, label in charts)
+    figures = "".join(
+        f'<figure class="chart" id="{chart}" tabindex="0" role="img" aria-label="{html.escape(label)}"></figure>'
+        for chart, label in charts
+    )
     return f'<section id="{name}"><h2>{title}</h2><p class="caption">{caption}</p>{figures}{table}</section>'
 
 
 def largest_table(document):
-    rows = "".join(f'<tr data-tensor="{i}"><td>{html.escape(document["tensors"][i]["name"])}</td><td>{document["tensors"][i]["role"]}</td>'
-                   f'<td class="number">{document["tensors"][i]["bytes"]}</td><td>{html.escape(document["tensors"][i]["story"])}</td></tr>'
-                   for i in document["largest"])
-    return ('<div class="scroll" tabindex="0"><table><thead><tr><th>tensor</th><th>role</th><th class="number">bytes</th><th>what happened</th></tr></thead>'
-            f"<tbody>{rows}</tbody></table></div>")
+    rows = "".join(
+        f'<tr data-tensor="{i}"><td>{html.escape(document["tensors"][i]["name"])}</td><td>{document["tensors"][i]["role"]}</td>'
+        f'<td class="number">{document["tensors"][i]["bytes"]}</td><td>{html.escape(document["tensors"][i]["story"])}</td></tr>'
+        for i in document["largest"]
+    )
+    return (
+        '<div class="scroll" tabindex="0"><table><thead><tr><th>tensor</th><th>role</th><th class="number">bytes</th><th>what happened</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
 
 
 def make_page(document, style, scripts):
-    memory = [(f"chart-memory-{i}", f"Memory in {tier['tier']} over the step") for i, tier in enumerate(document["memory"])]
+    memory = [
+        (f"chart-memory-{i}", f"Memory in {tier['tier']} over the step") for i, tier in enumerate(document["memory"])
+    ]
     body = [
         section("memory", "Memory over the step", "What each tier holds, by role.", memory),
-        section("timeline", "Timeline", "One lane a processor and transfer direction.", [("chart-timeline", "Timeline of the step")]),
-        section("planners", "Planners", "Step time of each planner.", [("chart-planners", "Planners compared")],
-                "<details><summary>The numbers</summary><p>A table.</p></details>"),
-        section("curve", "Step time over fast memory", "One curve a planner.", [("chart-curve", "Step time over fast memory")]),
+        section(
+            "timeline",
+            "Timeline",
+            "One lane a processor and transfer direction.",
+            [("chart-timeline", "Timeline of the step")],
+        ),
+        section(
+            "planners",
+            "Planners",
+            "Step time of each planner.",
+            [("chart-planners", "Planners compared")],
+            "<details><summary>The numbers</summary><p>A table.</p></details>",
+        ),
+        section(
+            "curve",
+            "Step time over fast memory",
+            "One curve a planner.",
+            [("chart-curve", "Step time over fast memory")],
+        ),
         section("breakdown", "Where the time goes", "Parts of the step.", [("chart-breakdown", "Time breakdown")]),
         section("tensors", "Largest tensors", "And what happened to each.", [], largest_table(document)),
     ]
     data = json.dumps(document).replace("</", "<\\/")
-    return (HEAD.format(title=html.escape(document["title"]), subtitle=html.escape(document["subtitle"]), style=style) + "\n".join(body)
-            + TAIL.format(data=data, scripts=scripts))
+    return (
+        HEAD.format(title=html.escape(document["title"]), subtitle=html.escape(document["subtitle"]), style=style)
+        + "\n".join(body)
+        + TAIL.format(data=data, scripts=scripts)
+    )

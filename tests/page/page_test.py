@@ -29,6 +29,7 @@ except ImportError:
 
 import fixture  # noqa: E402
 import interaction_checks  # noqa: E402
+import number_checks  # noqa: E402
 import page_checks  # noqa: E402
 import page_maker  # noqa: E402
 import real_pages  # noqa: E402
@@ -78,6 +79,14 @@ class Interaction(interaction_checks.InteractionChecks, InBrowser):
         cls.path = write_page("interaction", cls.document)
 
 
+class Numbers(number_checks.NumberChecks, InBrowser):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.document = fixture.make_document(seed=5, bars=300)
+        cls.path = write_page("numbers", cls.document)
+
+
 class Sparse(InBrowser):
     """Documents that lack parts: what is there is drawn, nothing fails."""
 
@@ -87,7 +96,9 @@ class Sparse(InBrowser):
             del document[part]
         self.browser.open(write_page("sparse", document))
         self.assertEqual(self.browser.console(), [])
-        return self.browser.run("return [...document.querySelectorAll('figure.chart')].filter((one) => one.dataset.points).map((one) => one.id)")
+        return self.browser.run(
+            "return [...document.querySelectorAll('figure.chart')].filter((one) => one.dataset.points).map((one) => one.id)"
+        )
 
     def test_without_comparison(self):
         self.assertNotIn("chart-planners", self.open_without("comparison"))
@@ -116,8 +127,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--assets", required=True, help="the assets' source that the build has written")
     parser.add_argument("--work", required=True, help="folder for pages")
-    parser.add_argument("--command", default="", help="the sluice command; without it there are no tests of its own pages")
-    parser.add_argument("--pages", nargs="*", default=[], help="pages that are tested like these: reports of large models")
+    parser.add_argument(
+        "--command", default="", help="the sluice command; without it there are no tests of its own pages"
+    )
+    parser.add_argument(
+        "--pages", nargs="*", default=[], help="pages that are tested like these: reports of large models"
+    )
     arguments, others = parser.parse_known_args(namespace=SETTINGS)
     arguments.driver = shutil.which("chromedriver")
     if not arguments.driver or not (shutil.which("chromium") or shutil.which("google-chrome")):

@@ -7,8 +7,23 @@ import page_checks
 
 CHARTS = ["chart-memory-0", "chart-memory-1", "chart-timeline", "chart-planners", "chart-curve", "chart-breakdown"]
 LANE_TOP, LANE_PITCH, BAR = 18, 46, 22  # sluice/report/page/web/timeline_drawing.js
-SMALL = ["resnet20", "--batch", "2", "--threads", "1", "--fast", "60%", "--slow", "optane", "--planner", "sentinel",
-         "--planners", "on-demand,joint", "--curve", "40%,60%,80%,100%"]
+SMALL = [
+    "resnet20",
+    "--batch",
+    "2",
+    "--threads",
+    "1",
+    "--fast",
+    "60%",
+    "--slow",
+    "optane",
+    "--planner",
+    "sentinel",
+    "--planners",
+    "on-demand,joint",
+    "--curve",
+    "40%,60%,80%,100%",
+]
 
 
 class RealPageChecks(page_checks.PageChecks):
@@ -22,19 +37,30 @@ class RealPageChecks(page_checks.PageChecks):
         bars = timeline["bars"]
         width = self.browser.plot_box("chart-timeline")[2]
         for lane in range(len(timeline["lanes"])):
-            longest = max((bar for bar in range(len(bars["lane"])) if bars["lane"][bar] == lane),
-                          key=lambda bar: bars["end_ms"][bar] - bars["begin_ms"][bar], default=None)
+            longest = max(
+                (bar for bar in range(len(bars["lane"])) if bars["lane"][bar] == lane),
+                key=lambda bar: bars["end_ms"][bar] - bars["begin_ms"][bar],
+                default=None,
+            )
             if longest is None:
                 continue
             middle = (bars["begin_ms"][longest] + bars["end_ms"][longest]) / 2
-            lines = self.browser.hover("chart-timeline", middle / timeline["step_ms"] * width, LANE_TOP + LANE_PITCH * lane + BAR / 2)
+            lines = self.browser.hover(
+                "chart-timeline", middle / timeline["step_ms"] * width, LANE_TOP + LANE_PITCH * lane + BAR / 2
+            )
             self.assertEqual(lines[0], bars["name"][longest])
-            self.assertEqual(self.browser.run("return document.documentElement.dataset.highlighted"), " ".join(map(str, bars["tensors"][longest])))
+            self.assertEqual(
+                self.browser.run("return document.documentElement.dataset.highlighted"),
+                " ".join(map(str, bars["tensors"][longest])),
+            )
 
     def test_what_is_emulated_is_said_beside_every_chart(self):
         emulated = self.document()["emulated"]
         for chart in self.browser.charts():
-            said = self.browser.run("return [...document.querySelectorAll(`#${arguments[0]} .emulated`)].map((one) => one.textContent)", chart)
+            said = self.browser.run(
+                "return [...document.querySelectorAll(`#${arguments[0]} .emulated`)].map((one) => one.textContent)",
+                chart,
+            )
             self.assertEqual(said, [emulated] if emulated else [])
 
     def test_zoom_and_pan_change_what_is_drawn(self):
@@ -49,7 +75,10 @@ class RealPageChecks(page_checks.PageChecks):
 
 def write_report(settings):
     path = os.path.join(settings.work, "report.html")
-    subprocess.run([settings.command, "report", *SMALL, "--cache-dir", os.path.join(settings.work, "cache"), "-o", path], check=True)
+    subprocess.run(
+        [settings.command, "report", *SMALL, "--cache-dir", os.path.join(settings.work, "cache"), "-o", path],
+        check=True,
+    )
     return path
 
 

@@ -36,9 +36,16 @@ def main():
         if arguments.keys:
             browser.focus(f"#{arguments.keys[0]}")
             browser.keys(*(NAMED.get(key, key) for key in arguments.keys[1:]))
-        box = browser.run("const box = document.querySelector(arguments[0]).getBoundingClientRect();"
-                          "return { x: box.x + scrollX - 12, y: box.y + scrollY - 12, width: box.width + 24, height: box.height + 24, scale: 1 }", arguments.only)
-        picture = browser.cdp("Page.captureScreenshot", captureBeyondViewport=arguments.only == "body", format="png", clip=box)
+        browser.run("document.querySelector(arguments[0]).scrollIntoView()", arguments.only)
+        browser.frames()
+        box = browser.run(
+            "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+            "return { x: box.x + scrollX - 12, y: box.y + scrollY - 12, width: box.width + 24, height: box.height + 24, scale: 1 }",
+            arguments.only,
+        )
+        picture = browser.cdp(
+            "Page.captureScreenshot", captureBeyondViewport=arguments.only == "body", format="png", clip=box
+        )
         with open(arguments.out, "wb") as file:
             file.write(base64.b64decode(picture["data"]))
     finally:

@@ -9,7 +9,7 @@ function indexBars(timeline) {
     const before = lane.reach.length ? lane.reach[lane.reach.length - 1] : 0;
     place[bar] = lane.bars.length;
     lane.bars.push(bar);
-    lane.reach.push(Math.max(before, bars.end_ms[bar]));  // the latest end so far: ascending, although bars may overlap
+    lane.reach.push(Math.max(before, bars.end_ms[bar])); // the latest end so far: ascending, although bars may overlap
     for (const tensor of bars.tensors[bar]) {
       if (!ofTensor.has(tensor)) ofTensor.set(tensor, []);
       ofTensor.get(tensor).push(bar);

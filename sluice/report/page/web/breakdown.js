@@ -25,10 +25,19 @@ function drawBreakdown() {
   const parts = stackedParts(rows).sort((a, b) => PART_ORDER.indexOf(a) - PART_ORDER.indexOf(b));
   const frame = openFrame("chart-breakdown", {
     make: (made, width) => {
-      fillLegend(made.legend, [...parts, OVERLAPPED].map((part, i) => ({ sample: fillSample(lookOf(part, i)), text: partText(part) })));
-      made.items = rowItems(made, rows.length, (row) => breakdownLines(rows[row], parts), (row) => sumOf(rows[row]));
+      fillLegend(
+        made.legend,
+        [...parts, OVERLAPPED].map((part, i) => ({ sample: fillSample(lookOf(part, i)), text: partText(part) })),
+      );
+      made.items = rowItems(
+        made,
+        rows.length,
+        (row) => breakdownLines(rows[row], parts),
+        (row) => sumOf(rows[row]),
+      );
       return rowPlot(made, width, {
-        names: rows.map((row) => row.name), top: 1.04 * Math.max(1e-6, ...rows.map(sumOf)),
+        names: rows.map((row) => row.name),
+        top: 1.04 * Math.max(1e-6, ...rows.map(sumOf)),
         draw: (plot, middleOf) => rows.forEach((row, i) => drawParts(plot, row, parts, middleOf(i))),
       });
     },

@@ -18,15 +18,19 @@ function polygon(path, x, y, radius, corners, turned = 0) {
   path.closePath();
 }
 
-// The points of a model as aligned columns by budget, one for each planner, and the bound's. What keeps all in fast memory
-// whatever the budget is a line of its own.
+// The points of a model as aligned columns by budget, one for each planner, and the bound's. What keeps all in fast
+// memory whatever the budget is a line of its own.
 function curveOf(model) {
-  const planners = [...new Set(model.points.map((point) => point.planner))].filter((planner) => planner !== "fast-only");
+  const planners = [...new Set(model.points.map((point) => point.planner))].filter(
+    (planner) => planner !== "fast-only",
+  );
   const budgets = [...new Set(model.points.map((point) => point.budget_bytes))].sort((a, b) => a - b);
   const at = new Map(model.points.map((point) => [`${point.planner} ${point.budget_bytes}`, point]));
   const pointsOf = (planner) => budgets.map((budget) => at.get(`${planner} ${budget}`));
   const bound = budgets.map((budget) => {
-    const bounds = model.points.filter((point) => point.budget_bytes === budget && point.bound_slowdown > 0).map((point) => point.bound_slowdown);
+    const bounds = model.points
+      .filter((point) => point.budget_bytes === budget && point.bound_slowdown > 0)
+      .map((point) => point.bound_slowdown);
     return bounds.length ? Math.min(...bounds) * model.fast_only_predicted_ms : null;
   });
   return { model, planners, budgets, columns: planners.map(pointsOf), bound };
@@ -34,7 +38,9 @@ function curveOf(model) {
 
 function drawCurve() {
   const curve = curveOf(report.sweep.models[0]);
-  const items = curve.columns.flatMap((column, planner) => column.flatMap((point) => (point ? [{ point, planner }] : [])));
+  const items = curve.columns.flatMap((column, planner) =>
+    column.flatMap((point) => (point ? [{ point, planner }] : [])),
+  );
   const frame = openFrame("chart-curve", {
     make: (made, width) => {
       curveLegend(made, curve);
@@ -49,23 +55,46 @@ function plannerColour(planner) {
   return theme.series[[0, 4, 2, 5, 1, 3, 6, 7][planner % 8]];
 }
 
+function curveAxes(width, whole) {
+  const shares = width < 480 ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.2, 0.4, 0.6, 0.8, 1];
+  return [
+    axisOptions({
+      label: "fast memory, share of what the step takes",
+      size: 44 * theme.scale,
+      splits: () => shares.map((share) => share * whole),
+      values: (plot, splits) => splits.map((bytes) => `${Math.round((100 * bytes) / whole)} %\n${bytesText(bytes)}`),
+    }),
+    axisOptions({ label: "step, ms", size: 52 * theme.scale }),
+  ];
+}
+
+function curveSeries(curve) {
+  const line = (stroke, width, dash) => ({
+    stroke,
+    width: width * theme.scale,
+    dash: dash.map((on) => on * theme.scale),
+    spanGaps: true,
+    points: { show: false },
+  });
+  const lines = curve.planners.map((_, i) => line(plannerColour(i), 2, DASHES[i % DASHES.length]));
+  return [{}, ...lines, line(theme.text, 1.5, [6, 4])];
+}
+
 function curvePlot(frame, width, curve) {
-  const ms = curve.columns.map((column) => column.map((point) => (point && !point.infeasible ? point.predicted_ms : null)));
+  const ms = curve.columns.map((column) =>
+    column.map((point) => (point && !point.infeasible ? point.predicted_ms : null)),
+  );
   const top = 1.1 * Math.max(1e-6, curve.model.fast_only_predicted_ms, ...ms.flat().map((value) => value || 0));
   const whole = curve.model.fast_only_bytes;
   const end = Math.max(curve.budgets[curve.budgets.length - 1], whole) * 1.03;
-  const lines = curve.planners.map((_, i) => ({
-    stroke: plannerColour(i), width: 2 * theme.scale, dash: DASHES[i % DASHES.length].map((on) => on * theme.scale), spanGaps: true, points: { show: false },
-  }));
   return makePlot(frame, {
-    width, height: width < 480 ? 280 : 340, data: [curve.budgets, ...ms, curve.bound], padding: [8, 18, 0, 0],
+    width,
+    height: width < 480 ? 280 : 340,
+    data: [curve.budgets, ...ms, curve.bound],
+    padding: [8, 18, 0, 0],
     scales: { x: { time: false, range: () => [0, end] }, y: { range: () => [0, top] } },
-    axes: [axisOptions({
-      label: "fast memory, share of what the step takes", size: 44 * theme.scale,
-      splits: () => (width < 480 ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.2, 0.4, 0.6, 0.8, 1]).map((share) => share * whole),
-      values: (plot, splits) => splits.map((bytes) => `${Math.round((100 * bytes) / whole)} %\n${bytesText(bytes)}`),
-    }), axisOptions({ label: "step, ms", size: 52 * theme.scale })],
-    series: [{}, ...lines, { stroke: theme.text, width: 1.5 * theme.scale, dash: [6 * theme.scale, 4 * theme.scale], spanGaps: true, points: { show: false } }],
+    axes: curveAxes(width, whole),
+    series: curveSeries(curve),
     hooks: { draw: [(plot) => drawCurveMarks(plot, curve)] },
   });
 }
@@ -74,7 +103,11 @@ function drawCurveMarks(plot, curve) {
   const { ctx } = plot;
   ctx.save();
   ctx.setLineDash([]);
-  namedLevel(plot, curve.model.fast_only_predicted_ms, "all in fast memory", { dash: [1, 3], colour: theme.muted, at: px(12) });
+  namedLevel(plot, curve.model.fast_only_predicted_ms, "all in fast memory", {
+    dash: [1, 3],
+    colour: theme.muted,
+    at: px(12),
+  });
   curve.columns.forEach((column, planner) => {
     for (const point of column) {
       if (!point) continue;
@@ -83,7 +116,7 @@ function drawCurveMarks(plot, curve) {
       else drawMark(ctx, planner, x, plot.valToPos(point.predicted_ms, "y", true), point.knee);
     }
   });
-  drawKneeNames(plot, curve);
+  drawKneeName(plot, curve);
   ctx.restore();
 }
 
@@ -112,28 +145,44 @@ function drawCross(ctx, x, y, colour) {
   ctx.stroke();
 }
 
-// The first planner's knee by name: others are ringed, and said by their tooltips.
-function drawKneeNames(plot, curve) {
-  const knee = curve.model.points.find((point) => point.knee);
+// The knee of the planner whose plan is shown, or the first, by name: others are ringed, and said by their tooltips.
+function drawKneeName(plot, curve) {
+  const knees = curve.model.points.filter((point) => point.knee);
+  const knee = knees.find((point) => point.planner === report.plan.planner) || knees[0];
   if (!knee) return;
-  plate(plot, `knee of ${words(knee.planner)}: ${bytesText(knee.budget_bytes)}`, plot.valToPos(knee.budget_bytes, "x", true) + px(14),
-    plot.valToPos(knee.predicted_ms, "y", true) - px(16));
+  plate(
+    plot,
+    `knee of ${words(knee.planner)}: ${bytesText(knee.budget_bytes)}`,
+    plot.valToPos(knee.budget_bytes, "x", true) + px(14),
+    plot.valToPos(knee.predicted_ms, "y", true) - px(16),
+  );
 }
 
 function curveLegend(frame, curve) {
   const entries = curve.planners.map((planner, i) => ({
-    sample: lineSample(plannerColour(i), DASHES[i % DASHES.length], (context, x, y) => drawMark(context, i, x, y, false)), text: words(planner),
+    sample: lineSample(plannerColour(i), DASHES[i % DASHES.length], (context, x, y) =>
+      drawMark(context, i, x, y, false),
+    ),
+    text: words(planner),
   }));
-  if (curve.bound.some((ms) => ms !== null)) entries.push({ sample: lineSample(theme.text, [6, 4]), text: "bound: in this memory no plan is faster" });
-  if (curve.model.points.some((point) => point.knee)) entries.push({ sample: sampleOf((context, width, height) => {
-    context.strokeStyle = theme.text;
-    context.lineWidth = px(1.5);
-    context.beginPath();
-    context.arc(width / 2, height / 2, px(5), 0, 2 * Math.PI);
-    context.stroke();
-  }), text: "knee" });
+  if (curve.bound.some((ms) => ms !== null))
+    entries.push({ sample: lineSample(theme.text, [6, 4]), text: "bound: in this memory no plan is faster" });
+  if (curve.model.points.some((point) => point.knee))
+    entries.push({
+      sample: sampleOf((context, width, height) => {
+        context.strokeStyle = theme.text;
+        context.lineWidth = px(1.5);
+        context.beginPath();
+        context.arc(width / 2, height / 2, px(5), 0, 2 * Math.PI);
+        context.stroke();
+      }),
+      text: "knee",
+    });
   if (curve.model.points.some((point) => point.infeasible)) {
-    entries.push({ sample: sampleOf((context, width, height) => drawCross(context, width / 2, height / 2, theme.text)), text: "infeasible" });
+    entries.push({
+      sample: sampleOf((context, width, height) => drawCross(context, width / 2, height / 2, theme.text)),
+      text: "infeasible",
+    });
   }
   fillLegend(frame.legend, entries);
 }
@@ -144,8 +193,12 @@ function curveLines(curve, { point }) {
     const least = point.smallest_feasible_bytes;
     return [where, `infeasible: ${point.infeasible}`, ...(least ? [`fits from ${bytesText(least)}`] : [])];
   }
-  const lines = [where, `step ${msText(point.predicted_ms)}, ${point.predicted_slowdown.toFixed(3)} × all in fast memory`];
-  if (point.bound_slowdown > 0) lines.push(`bound ${msText(point.bound_slowdown * curve.model.fast_only_predicted_ms)}`);
+  const lines = [
+    where,
+    `step ${msText(point.predicted_ms)}, ${point.predicted_slowdown.toFixed(3)} × all in fast memory`,
+  ];
+  if (point.bound_slowdown > 0)
+    lines.push(`bound ${msText(point.bound_slowdown * curve.model.fast_only_predicted_ms)}`);
   if (point.knee) lines.push("the knee: more memory brings less from here");
   return lines;
 }
@@ -169,7 +222,9 @@ function curveItems(frame, curve, items) {
     step(item, key) {
       if (item < 0 || (key !== "ArrowUp" && key !== "ArrowDown")) return stepThrough(item, key, items.length);
       const wanted = items[item].planner + (key === "ArrowUp" ? -1 : 1);
-      const next = items.findIndex((other) => other.planner === wanted && other.point.budget_bytes >= items[item].point.budget_bytes);
+      const next = items.findIndex(
+        (other) => other.planner === wanted && other.point.budget_bytes >= items[item].point.budget_bytes,
+      );
       return next < 0 ? item : next;
     },
   };

@@ -1,11 +1,11 @@
-// A chart's place on the page: legend and buttons above, the plot, what is pinned below. It is drawn anew when its width
-// or the colours change, and refreshed, once a frame of the screen, when the range or the highlight does.
+// A chart's place on the page: legend and buttons above, the plot, what is pinned below. It is drawn anew when its
+// width or the colours change, and refreshed, once a frame of the screen, when the range or the highlight does.
 //
 // make(frame, width) draws into frame.host and returns the uPlot; it sets frame.items, what the cursor can be on.
 const frames = [];
-const waiting = new Set();  // to be refreshed: those in view with the next frame, others when they come into view
+const waiting = new Set(); // to be refreshed: those in view with the next frame, others when they come into view
 let refreshAsked = false;
-const onPaper = 680;  // CSS pixels of a chart's width in print
+const onPaper = 680; // CSS pixels of a chart's width in print
 
 function openFrame(id, { make, time = false, label }) {
   const figure = document.getElementById(id);
@@ -14,7 +14,20 @@ function openFrame(id, { make, time = false, label }) {
   const tools = element("div", { class: "tools", role: "group", "aria-label": "View" });
   const host = element("div", { class: "plot" });
   const below = element("div", { class: "below" });
-  const frame = { figure, legend, tools, host, below, make, time, plot: null, items: null, current: -1, width: 0, inView: true };
+  const frame = {
+    figure,
+    legend,
+    tools,
+    host,
+    below,
+    make,
+    time,
+    plot: null,
+    items: null,
+    current: -1,
+    width: 0,
+    inView: true,
+  };
   const top = element("div", { class: "above" }, [legend, tools]);
   if (report.emulated) top.prepend(element("span", { class: "emulated", text: report.emulated }));
   figure.replaceChildren(top, host, below);
@@ -34,10 +47,13 @@ function watchFrame(frame) {
   new ResizeObserver(() => {
     if (!theme.printing && frame.host.clientWidth !== frame.width) drawFrame(frame);
   }).observe(frame.host);
-  new IntersectionObserver(([entry]) => {
-    frame.inView = entry.isIntersecting;
-    if (frame.inView && waiting.has(frame)) refreshSoon(frame);
-  }, { rootMargin: "100px" }).observe(frame.host);
+  new IntersectionObserver(
+    ([entry]) => {
+      frame.inView = entry.isIntersecting;
+      if (frame.inView && waiting.has(frame)) refreshSoon(frame);
+    },
+    { rootMargin: "100px" },
+  ).observe(frame.host);
 }
 
 function drawFrame(frame) {

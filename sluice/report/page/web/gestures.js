@@ -42,18 +42,29 @@ function connectDrag(frame) {
     pan((frame.dragging.x - event.clientX) * msPerPixel(frame));
     frame.dragging.x = event.clientX;
   });
-  for (const end of ["pointerup", "pointercancel"]) host.addEventListener(end, () => { frame.dragging = null; });
+  for (const end of ["pointerup", "pointercancel"])
+    host.addEventListener(end, () => {
+      frame.dragging = null;
+    });
 }
 
 function connectWheel(frame) {
-  frame.host.addEventListener("wheel", (event) => {
-    const chosen = document.activeElement === frame.figure || event.ctrlKey;
-    const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
-    if (!chosen && !sideways) return;
-    event.preventDefault();
-    if (sideways) pan(event.deltaX * msPerPixel(frame));
-    else zoom(ZOOM ** (Math.sign(event.deltaY) * Math.min(1, Math.abs(event.deltaY) / 100)), instantAt(frame, event.clientX));
-  }, { passive: false });
+  frame.host.addEventListener(
+    "wheel",
+    (event) => {
+      const chosen = document.activeElement === frame.figure || event.ctrlKey;
+      const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+      if (!chosen && !sideways) return;
+      event.preventDefault();
+      if (sideways) pan(event.deltaX * msPerPixel(frame));
+      else
+        zoom(
+          ZOOM ** (Math.sign(event.deltaY) * Math.min(1, Math.abs(event.deltaY) / 100)),
+          instantAt(frame, event.clientX),
+        );
+    },
+    { passive: false },
+  );
 }
 
 function zoomByKey(frame, event) {
@@ -76,7 +87,8 @@ function addTimeTools(frame) {
   const seen = element("output", { class: "seen" });
   const tell = () => {
     const span = range.to - range.from;
-    seen.textContent = span >= range.length * 0.9999 ? "" : `${instantText(range.from, span)} – ${instantText(range.to, span)}`;
+    seen.textContent =
+      span >= range.length * 0.9999 ? "" : `${instantText(range.from, span)} – ${instantText(range.to, span)}`;
   };
   frame.tools.append(
     seen,

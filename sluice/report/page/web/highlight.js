@@ -1,4 +1,5 @@
-// Which tensors are highlighted: everywhere at once, in charts and tables. What is pinned stays when the pointer leaves.
+// Which tensors are highlighted: everywhere at once, in charts and tables. What is pinned stays when the pointer has
+// left.
 const highlight = { hovered: [], pinned: [], watchers: [] };
 
 function highlightedTensors() {

@@ -3,7 +3,12 @@ function sampleOf(draw) {
   const width = 22;
   const height = 12;
   const ratio = uPlot.pxRatio * theme.scale;
-  const canvas = element("canvas", { width: width * ratio, height: height * ratio, class: "sample", "aria-hidden": "true" });
+  const canvas = element("canvas", {
+    width: width * ratio,
+    height: height * ratio,
+    class: "sample",
+    "aria-hidden": "true",
+  });
   draw(canvas.getContext("2d"), canvas.width, canvas.height);
   return canvas;
 }

@@ -1,14 +1,31 @@
-// How a kind or role looks: a colour that colour-blind readers can tell from the others (Okabe and Ito's), and a pattern,
-// so that colour is never the only sign.
+// How a kind or role looks: a colour that colour-blind readers can tell from the others (Okabe and Ito's), and a
+// pattern, so that colour is never the only sign.
 const PATTERNS = ["plain", "rising", "dots", "falling", "cross", "level", "upright", "grid"];
 
 // [series colour, pattern]. What is not named takes what is left, in its order.
 const LOOKS = {
-  parameter: [0, 0], optimizer_state: [5, 1], gradient: [4, 2], activation: [1, 0], activation_gradient: [2, 3],
-  workspace: [7, 4], input: [3, 5], buffer: [6, 6], output: [7, 7],
-  forward: [2, 0], backward: [1, 1], update: [3, 2], stall: [7, 4], prefetch: [0, 0], eviction: [4, 3],
-  recomputation: [5, 6], "made again": [5, 6],
-  computation: [2, 0], exposed_transfer: [4, 3], processor_wait: [0, 5], other: [7, 4], overlapped_transfer: [0, 1],
+  parameter: [0, 0],
+  optimizer_state: [5, 1],
+  gradient: [4, 2],
+  activation: [1, 0],
+  activation_gradient: [2, 3],
+  workspace: [7, 4],
+  input: [3, 5],
+  buffer: [6, 6],
+  output: [7, 7],
+  forward: [2, 0],
+  backward: [1, 1],
+  update: [3, 2],
+  stall: [7, 4],
+  prefetch: [0, 0],
+  eviction: [4, 3],
+  recomputation: [5, 6],
+  "made again": [5, 6],
+  computation: [2, 0],
+  exposed_transfer: [4, 3],
+  processor_wait: [0, 5],
+  other: [7, 4],
+  overlapped_transfer: [0, 1],
 };
 const tiles = new Map();
 
@@ -26,10 +43,21 @@ function inkOn(colour) {
 }
 
 function drawTile(context, pattern, size) {
-  const line = (x1, y1, x2, y2) => { context.moveTo(x1 * size, y1 * size); context.lineTo(x2 * size, y2 * size); };
+  const line = (x1, y1, x2, y2) => {
+    context.moveTo(x1 * size, y1 * size);
+    context.lineTo(x2 * size, y2 * size);
+  };
   context.beginPath();
-  if (pattern === "rising" || pattern === "cross") { line(-0.5, 0.5, 0.5, -0.5); line(0, 1, 1, 0); line(0.5, 1.5, 1.5, 0.5); }
-  if (pattern === "falling" || pattern === "cross") { line(-0.5, 0.5, 0.5, 1.5); line(0, 0, 1, 1); line(0.5, -0.5, 1.5, 0.5); }
+  if (pattern === "rising" || pattern === "cross") {
+    line(-0.5, 0.5, 0.5, -0.5);
+    line(0, 1, 1, 0);
+    line(0.5, 1.5, 1.5, 0.5);
+  }
+  if (pattern === "falling" || pattern === "cross") {
+    line(-0.5, 0.5, 0.5, 1.5);
+    line(0, 0, 1, 1);
+    line(0.5, -0.5, 1.5, 0.5);
+  }
   if (pattern === "level" || pattern === "grid") line(0, 0.5, 1, 0.5);
   if (pattern === "upright" || pattern === "grid") line(0.5, 0, 0.5, 1);
   context.stroke();

@@ -1,4 +1,5 @@
-// Memory of one tier over the step: roles stacked, the budget as a line, the peak marked, highlighted tensors in their place.
+// Memory of one tier over the step: roles stacked, the budget as a line, the peak marked, highlighted tensors in their
+// place.
 function stackRoles(memory, length) {
   const ms = [...memory.ms, length];
   const stacked = [];
@@ -13,7 +14,9 @@ function stackRoles(memory, length) {
 // The budget is in view unless it is far above all that is there.
 function memoryTop(memory) {
   const peak = Math.max(memory.peak.bytes, 1);
-  return memory.budget_bytes > 0 && memory.budget_bytes < 2 * peak ? 1.12 * Math.max(peak, memory.budget_bytes) : 1.2 * peak;
+  return memory.budget_bytes > 0 && memory.budget_bytes < 2 * peak
+    ? 1.12 * Math.max(peak, memory.budget_bytes)
+    : 1.2 * peak;
 }
 
 function drawMemory(memory, index) {
@@ -37,26 +40,38 @@ function memoryPlot(frame, width, memory, layers, looks) {
   const top = memoryTop(memory);
   const upperFirst = layers.stacked.map((_, i) => i).reverse();
   return makePlot(frame, {
-    width, height: width < 480 ? 220 : 260, synced: true,
+    width,
+    height: width < 480 ? 220 : 260,
+    synced: true,
     data: [layers.ms, ...upperFirst.map((i) => layers.stacked[i])],
     scales: { x: timeScale(), y: { range: () => [0, top] } },
     axes: [timeAxis(), bytesAxis()],
-    series: [{}, ...upperFirst.map((i) => ({
-      paths: uPlot.paths.stepped({ align: 1 }), points: { show: false }, width: theme.scale * 0.75, stroke: i === layers.stacked.length - 1 ? theme.text : null,
-      fill: (plot) => fillOf(plot.ctx, looks[i]),
-    }))],
-    hooks: { draw: [(plot) => {
-      drawBudget(plot, memory, top);
-      drawPeak(plot, memory, top);
-      drawTensorsInMemory(plot, memory, layers);
-    }] },
+    series: [
+      {},
+      ...upperFirst.map((i) => ({
+        paths: uPlot.paths.stepped({ align: 1 }),
+        points: { show: false },
+        width: theme.scale * 0.75,
+        stroke: i === layers.stacked.length - 1 ? theme.text : null,
+        fill: (plot) => fillOf(plot.ctx, looks[i]),
+      })),
+    ],
+    hooks: {
+      draw: [
+        (plot) => {
+          drawBudget(plot, memory, top);
+          drawPeak(plot, memory, top);
+          drawTensorsInMemory(plot, memory, layers);
+        },
+      ],
+    },
   });
 }
 
 function drawBudget(plot, memory, top) {
   if (!memory.budget_bytes) return;
   const name = `budget ${bytesText(memory.budget_bytes)}`;
-  const right = memory.peak.ms < range.from + 0.45 * (range.to - range.from);  // the peak's name is at the left
+  const right = memory.peak.ms < range.from + 0.45 * (range.to - range.from); // the peak's name is at the left
   if (memory.budget_bytes <= top) namedLevel(plot, memory.budget_bytes, name, { right });
   else plate(plot, `${name}, above the chart ↑`, plot.bbox.left + px(8), plot.bbox.top + px(16));
 }
@@ -85,7 +100,8 @@ function drawPeak(plot, memory, top) {
 }
 
 function memoryLegend(frame, memory, looks) {
-  const entries = memory.roles.map((role, i) => ({ sample: fillSample(looks[i]), text: words(role) }))
+  const entries = memory.roles
+    .map((role, i) => ({ sample: fillSample(looks[i]), text: words(role) }))
     .filter((_, i) => memory.bytes[i].some((bytes) => bytes > 0));
   if (memory.budget_bytes) entries.push({ sample: lineSample(theme.text, [6, 4]), text: "budget" });
   fillLegend(frame.legend, entries.reverse());
@@ -94,12 +110,15 @@ function memoryLegend(frame, memory, looks) {
 function memoryLines(memory, layers, i) {
   const total = layers.total[i];
   const share = memory.budget_bytes ? ` of ${bytesText(memory.budget_bytes)}` : "";
-  const lines = [`${bytesText(total)}${share} in ${memory.tier}${memory.emulated ? " (emulated)" : ""}`,
-    `from ${msText(layers.ms[i])} to ${msText(layers.ms[i + 1])}`];
+  const lines = [
+    `${bytesText(total)}${share} in ${memory.tier}${memory.emulated ? " (emulated)" : ""}`,
+    `from ${msText(layers.ms[i])} to ${msText(layers.ms[i + 1])}`,
+  ];
   for (let role = memory.roles.length - 1; role >= 0; --role) {
     if (memory.bytes[role][i]) lines.push(`${words(memory.roles[role])} ${bytesText(memory.bytes[role][i])}`);
   }
-  if (memory.peak.bytes && total >= memory.peak.bytes) lines.push(`the peak${memory.peak.op ? `, while ${memory.peak.op} runs` : ""}`);
+  if (memory.peak.bytes && total >= memory.peak.bytes)
+    lines.push(`the peak${memory.peak.op ? `, while ${memory.peak.op} runs` : ""}`);
   return lines;
 }
 
@@ -111,7 +130,13 @@ function memoryItems(frame, memory, layers) {
     find: (left) => Math.max(0, Math.min(last, lowerBound(layers.ms, frame.plot.posToVal(left, "x") + 1e-9) - 1)),
     at(i) {
       const left = x(layers.ms[i]);
-      return { left, top: frame.plot.valToPos(layers.total[i], "y"), width: x(layers.ms[i + 1]) - left, height: 2, lines: memoryLines(memory, layers, i) };
+      return {
+        left,
+        top: frame.plot.valToPos(layers.total[i], "y"),
+        width: x(layers.ms[i + 1]) - left,
+        height: 2,
+        lines: memoryLines(memory, layers, i),
+      };
     },
     step(i, key) {
       if (key === "Home") return 0;

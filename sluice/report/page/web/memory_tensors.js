@@ -1,10 +1,13 @@
 // Highlighted tensors in a memory chart: a strip along the top while they are in the tier, and their bytes within their
 // role's layer, as tall as they are.
 function staysIn(memory) {
-  const tier = report.machine.tiers.findIndex((one) => one.name === memory.tier);  // tiers that hold nothing have no chart
+  // By name: tiers that hold nothing have no chart.
+  const tier = report.machine.tiers.findIndex((one) => one.name === memory.tier);
   return highlightedTensors().flatMap((index) => {
     const tensor = report.tensors[index];
-    return tensor.places.filter((place) => place[0] === tier).map(([, from, to]) => ({ role: tensor.role, bytes: tensor.bytes, from, to }));
+    return tensor.places
+      .filter((place) => place[0] === tier)
+      .map(([, from, to]) => ({ role: tensor.role, bytes: tensor.bytes, from, to }));
   });
 }
 
@@ -28,7 +31,16 @@ function drawTensorsInMemory(plot, memory, layers) {
   ctx.fillStyle = theme.text;
   for (const role of new Set(stays.map((stay) => stay.role))) {
     const order = memory.roles.indexOf(role);
-    if (order >= 0) drawInLayer(plot, layers, order, bytesByInterval(stays.filter((stay) => stay.role === role), layers.ms));
+    if (order >= 0)
+      drawInLayer(
+        plot,
+        layers,
+        order,
+        bytesByInterval(
+          stays.filter((stay) => stay.role === role),
+          layers.ms,
+        ),
+      );
   }
   for (const { from, to } of stays) {
     const left = plot.valToPos(from, "x", true);

@@ -14,7 +14,11 @@ function showPinned(frame, index, bar) {
     frame.figure.focus({ preventScroll: true });
   });
   const lines = barLines(index, bar).filter((line) => !line.startsWith("•"));
-  const heading = element("p", {}, [element("strong", { text: lines[0] }), element("span", { text: `: ${lines.slice(1, 5).join("; ")} ` }), clear]);
+  const heading = element("p", {}, [
+    element("strong", { text: lines[0] }),
+    element("span", { text: `: ${lines.slice(1, 5).join("; ")} ` }),
+    clear,
+  ]);
   frame.below.append(element("div", { class: "pinned" }, [heading, element("ul", {}, tensors)]));
   say(`${lines[0]} is pinned. Its tensors are listed below the chart.`);
 }

@@ -2,10 +2,17 @@
 // bound of its own order, and the certified bound, below which no plan can be. What is infeasible is named.
 function plannerRows() {
   const { executed, results } = report.comparison;
-  const rows = results.filter((row) => !row.infeasible).map((row) => {
-    const measured = row.step_ms;
-    return { ...row, measured, ms: measured ? measured.median : row.predicted_ms, end: measured ? measured.max : row.predicted_ms };
-  });
+  const rows = results
+    .filter((row) => !row.infeasible)
+    .map((row) => {
+      const measured = row.step_ms;
+      return {
+        ...row,
+        measured,
+        ms: measured ? measured.median : row.predicted_ms,
+        end: measured ? measured.max : row.predicted_ms,
+      };
+    });
   rows.sort((a, b) => a.ms - b.ms);
   const bound = Math.max(0, ...rows.map((row) => (executed ? row.scaled_bound_ms : row.lower_bound_ms) || 0));
   return { rows: [...rows, ...results.filter((row) => row.infeasible)], feasible: rows.length, bound };
@@ -17,7 +24,12 @@ function drawPlanners() {
   const frame = openFrame("chart-planners", {
     make: (made, width) => {
       plannerLegend(made, rows, bound);
-      made.items = rowItems(made, rows.length, (row) => plannerLines(rows[row], bound), (row) => rows[row].end || 0);
+      made.items = rowItems(
+        made,
+        rows.length,
+        (row) => plannerLines(rows[row], bound),
+        (row) => rows[row].end || 0,
+      );
       return plannerPlot(made, width, rows, feasible, bound);
     },
   });
@@ -25,11 +37,19 @@ function drawPlanners() {
 }
 
 function plannerPlot(frame, width, rows, feasible, bound) {
-  const longest = Math.max(1e-6, bound, ...rows.slice(0, feasible).map((row) => Math.max(row.end, row.predicted_ms || 0)));
+  const longest = Math.max(
+    1e-6,
+    bound,
+    ...rows.slice(0, feasible).map((row) => Math.max(row.end, row.predicted_ms || 0)),
+  );
   return rowPlot(frame, width, {
-    names: rows.map((row) => words(row.planner)), top: longest * (width < 480 ? 1.5 : 1.2), above: bound ? 20 : 0,
+    names: rows.map((row) => words(row.planner)),
+    top: longest * (width < 480 ? 1.5 : 1.2),
+    above: bound ? 20 : 0,
     draw: (plot, middleOf) => {
-      rows.forEach((row, i) => (row.infeasible ? drawInfeasible(plot, row, middleOf(i)) : drawPlanner(plot, row, middleOf(i))));
+      rows.forEach((row, i) =>
+        row.infeasible ? drawInfeasible(plot, row, middleOf(i)) : drawPlanner(plot, row, middleOf(i)),
+      );
       if (bound) namedLevel(plot, bound, `certified bound ${msText(bound)}`, { upright: true });
       rows.slice(0, feasible).forEach((row, i) => drawPlannerValue(plot, row, middleOf(i)));
     },
@@ -56,7 +76,12 @@ function drawPlanner(plot, row, middle) {
 function drawPlannerValue(plot, row, middle) {
   const slower = row.slowdown || row.predicted_slowdown;
   const end = Math.max(row.end, row.predicted_ms || 0, row.order_bound_ms || 0);
-  plate(plot, msText(row.ms) + (slower ? `, ${slower.toFixed(2)}×` : ""), plot.valToPos(end, "x", true) + px(8), middle);
+  plate(
+    plot,
+    msText(row.ms) + (slower ? `, ${slower.toFixed(2)}×` : ""),
+    plot.valToPos(end, "x", true) + px(8),
+    middle,
+  );
 }
 
 function drawWhisker(ctx, x, spread, middle) {
@@ -101,13 +126,32 @@ function drawInfeasible(plot, row, middle) {
 function plannerLegend(frame, rows, bound) {
   const measured = rows.some((row) => row.measured);
   const tick = (context, x, y) => context.fillRect(x - px(1), y - px(6), px(2), px(12));
-  const entries = [{ sample: fillSample(lookOf(measured ? "parameter" : "overlapped_transfer", 0)), text: measured ? "measured step, median" : "simulated step" }];
+  const entries = [
+    {
+      sample: fillSample(lookOf(measured ? "parameter" : "overlapped_transfer", 0)),
+      text: measured ? "measured step, median" : "simulated step",
+    },
+  ];
   if (measured) entries.push({ sample: lineSample(theme.text, []), text: "fastest to slowest step, box: middle half" });
-  if (measured) entries.push({ sample: sampleOf((context, width, height) => { context.strokeStyle = theme.text; drawDiamond(context, width / 2, height / 2); }), text: "predicted" });
+  if (measured)
+    entries.push({
+      sample: sampleOf((context, width, height) => {
+        context.strokeStyle = theme.text;
+        drawDiamond(context, width / 2, height / 2);
+      }),
+      text: "predicted",
+    });
   if (rows.some((row) => row.order_bound_ms > 0)) {
-    entries.push({ sample: sampleOf((context, width, height) => { context.fillStyle = theme.text; tick(context, width / 2, height / 2); }), text: "bound of its own order" });
+    entries.push({
+      sample: sampleOf((context, width, height) => {
+        context.fillStyle = theme.text;
+        tick(context, width / 2, height / 2);
+      }),
+      text: "bound of its own order",
+    });
   }
-  if (bound) entries.push({ sample: lineSample(theme.text, [6, 4]), text: "certified bound: in this memory no plan is faster" });
+  if (bound)
+    entries.push({ sample: lineSample(theme.text, [6, 4]), text: "certified bound: in this memory no plan is faster" });
   fillLegend(frame.legend, entries);
 }
 
@@ -116,8 +160,11 @@ function plannerLines(row, bound) {
   const lines = [words(row.planner)];
   const spread = row.measured;
   if (spread) {
-    lines.push(`measured: median ${msText(spread.median)}`, `middle half ${msText(spread.q1)} to ${msText(spread.q3)}`,
-      `all ${msText(spread.min)} to ${msText(spread.max)}`);
+    lines.push(
+      `measured: median ${msText(spread.median)}`,
+      `middle half ${msText(spread.q1)} to ${msText(spread.q3)}`,
+      `all ${msText(spread.min)} to ${msText(spread.max)}`,
+    );
   }
   if (row.predicted_ms) lines.push(`predicted ${msText(row.predicted_ms)}`);
   const slower = row.slowdown || row.predicted_slowdown;

@@ -6,14 +6,25 @@ function plotFont(size = 12) {
 function axisOptions(more) {
   const k = theme.scale;
   return {
-    stroke: theme.text, font: plotFont(), labelFont: plotFont(), gap: 5 * k, space: 44 * k, labelGap: 2 * k, labelSize: 18 * k,
-    grid: { stroke: theme.line, width: k }, ticks: { stroke: theme.line, width: k, size: 5 * k }, ...more,
+    stroke: theme.text,
+    font: plotFont(),
+    labelFont: plotFont(),
+    gap: 5 * k,
+    space: 44 * k,
+    labelGap: 2 * k,
+    labelSize: 18 * k,
+    grid: { stroke: theme.line, width: k },
+    ticks: { stroke: theme.line, width: k, size: 5 * k },
+    ...more,
   };
 }
 
 function timeAxis() {
   return axisOptions({
-    side: 2, label: "ms", size: 28 * theme.scale, space: 70 * theme.scale,
+    side: 2,
+    label: "ms",
+    size: 28 * theme.scale,
+    space: 70 * theme.scale,
     values: (plot, splits) => splits.map((at) => Number(at.toPrecision(10)).toString()),
   });
 }
@@ -23,33 +34,52 @@ function timeScale() {
 }
 
 // Axes of bytes: ticks at powers of two.
-const BYTES_AXIS = 66;  // CSS pixels of its width
+const BYTES_AXIS = 66; // CSS pixels of its width
 const BYTE_STEPS = Array.from({ length: 50 }, (_, power) => 2 ** power);
 
 function bytesAxis(more) {
   return axisOptions({
-    size: BYTES_AXIS * theme.scale, incrs: BYTE_STEPS, space: 34 * theme.scale, values: (plot, splits) => splits.map(bytesText), ...more,
+    size: BYTES_AXIS * theme.scale,
+    incrs: BYTE_STEPS,
+    space: 34 * theme.scale,
+    values: (plot, splits) => splits.map(bytesText),
+    ...more,
   });
 }
 
 function makePlot(frame, { width, height, data, synced = false, padding = [8, 10, 0, 0], ...options }) {
   const k = theme.scale;
-  const still = () => null;  // the library's own gestures are replaced by the page's
+  const still = () => null; // the library's own gestures are replaced by the page's
   frame.figure.dataset.height = height;
-  return new uPlot({
-    width: width * k, height: height * k, legend: { show: false }, padding: padding.map((side) => side * k),
-    cursor: {
-      x: synced, y: false, points: { show: false }, drag: { x: false, y: false, setScale: false },
-      bind: { dblclick: still, mousedown: still, mouseup: still },
-      ...(synced ? { sync: { key: "step", scales: ["x", null], setSeries: false } } : {}),
+  return new uPlot(
+    {
+      width: width * k,
+      height: height * k,
+      legend: { show: false },
+      padding: padding.map((side) => side * k),
+      cursor: {
+        x: synced,
+        y: false,
+        points: { show: false },
+        drag: { x: false, y: false, setScale: false, click: still },
+        bind: { dblclick: still, mousedown: still, mouseup: still },
+        ...(synced ? { sync: { key: "step", scales: ["x", null], setSeries: false } } : {}),
+      },
+      ...options,
     },
-    ...options,
-  }, data, frame.host);
+    data,
+    frame.host,
+  );
 }
 
-// A dashed line across the plot, upright or level, with a seam of the page's colour, so that it is seen over bars, and its
-// name on a plate.
-function namedLevel(plot, value, name, { dash = [6, 4], colour = theme.text, upright = false, right = false, at = 0 } = {}) {
+// A dashed line across the plot, upright or level, with a seam of the page's colour, so that it is seen over bars, and
+// its name on a plate.
+function namedLevel(
+  plot,
+  value,
+  name,
+  { dash = [6, 4], colour = theme.text, upright = false, right = false, at = 0 } = {},
+) {
   const { ctx, bbox } = plot;
   const where = Math.round(plot.valToPos(value, upright ? "x" : "y", true)) + 0.5;
   const stroke = (style, width, pattern) => {
@@ -67,7 +97,8 @@ function namedLevel(plot, value, name, { dash = [6, 4], colour = theme.text, upr
   ctx.restore();
   if (!name) return;
   if (upright) plate(plot, name, where, bbox.top + px(8) + at, "center");
-  else plate(plot, name, right ? bbox.left + bbox.width - px(8) : bbox.left + px(8), where + at, right ? "right" : "left");
+  else
+    plate(plot, name, right ? bbox.left + bbox.width - px(8) : bbox.left + px(8), where + at, right ? "right" : "left");
 }
 
 // Text on a plate of the page's colour, kept within the plot: legible over anything.

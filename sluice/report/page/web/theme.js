@@ -5,7 +5,8 @@ const theme = { scale: 1, printing: false };
 
 function readTheme() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["page", "panel", "text", "muted", "line", "accent"]) theme[name] = style.getPropertyValue(`--${name}`).trim();
+  for (const name of ["page", "panel", "text", "muted", "line", "accent"])
+    theme[name] = style.getPropertyValue(`--${name}`).trim();
   theme.series = Array.from({ length: 8 }, (_, i) => style.getPropertyValue(`--series-${i}`).trim());
   theme.scale = theme.printing ? Math.max(1, 2.5 / uPlot.pxRatio) : 1;
   tiles.clear();

@@ -1,6 +1,7 @@
 // The timeline: a lane for each processor and each direction of a link.
-const TIMELINE_HINT = "Drag to pan. Click, then turn the wheel to zoom (or hold Ctrl). Keys: arrows from bar to bar, + and − zoom, "
-  + "Shift with ← or → pans, 0 shows all, Enter pins a bar and lists its tensors, Escape clears.";
+const TIMELINE_HINT =
+  "Drag to pan. Click, then turn the wheel to zoom (or hold Ctrl). Keys: arrows from bar to bar, + and − zoom, " +
+  "Shift with ← or → pans, 0 shows all, Enter pins a bar and lists its tensors, Escape clears.";
 
 function drawTimelineChart() {
   const { timeline } = report;
@@ -9,7 +10,10 @@ function drawTimelineChart() {
   const frame = openFrame("chart-timeline", {
     time: true,
     make: (made, width) => {
-      fillLegend(made.legend, timeline.kinds.map((kind, i) => ({ sample: fillSample(looks()[i]), text: words(kind) })));
+      fillLegend(
+        made.legend,
+        timeline.kinds.map((kind, i) => ({ sample: fillSample(looks()[i]), text: words(kind) })),
+      );
       made.items = timelineItems(made, index);
       return timelinePlot(made, width, index, looks());
     },
@@ -27,8 +31,14 @@ function drawTimelineChart() {
 function timelinePlot(frame, width, index, looks) {
   const height = tierTop(index.lanes.length, report.memory.length) - TIER.label + 60;
   return makePlot(frame, {
-    width, height, synced: true, padding: [8, 10, 0, width < 480 ? 10 : BYTES_AXIS],  // wide: in line with the memory charts
-    data: [[0, range.length], [0, 1]],
+    width,
+    height,
+    synced: true,
+    padding: [8, 10, 0, width < 480 ? 10 : BYTES_AXIS], // wide: in line with the memory charts
+    data: [
+      [0, range.length],
+      [0, 1],
+    ],
     scales: { x: timeScale(), y: { range: () => [0, 1] } },
     axes: [timeAxis(), { show: false }],
     series: [{}, { show: false }],
@@ -44,8 +54,11 @@ function tensorText(tensor) {
 function barLines(index, bar) {
   const lane = index.lanes[index.lane[bar]];
   const [begin, end] = [index.begin_ms[bar], index.end_ms[bar]];
-  const lines = [index.name[bar], `${words(report.timeline.kinds[index.kind[bar]])} on ${lane.name}${lane.emulated ? " (emulated)" : ""}`,
-    `${instantText(begin, end - begin)} to ${instantText(end, end - begin)}: ${msText(end - begin)}`];
+  const lines = [
+    index.name[bar],
+    `${words(report.timeline.kinds[index.kind[bar]])} on ${lane.name}${lane.emulated ? " (emulated)" : ""}`,
+    `${instantText(begin, end - begin)} to ${instantText(end, end - begin)}: ${msText(end - begin)}`,
+  ];
   if (index.bytes[bar]) lines.push(`${bytesText(index.bytes[bar])} moved`);
   if (index.cause[bar]) lines.push(index.cause[bar]);
   const tensors = index.tensors[bar];
@@ -96,7 +109,13 @@ function timelineItems(frame, index) {
     },
     at(bar) {
       const left = x(index.begin_ms[bar]);
-      return { left, top: laneTop(index.lane[bar]), width: x(index.end_ms[bar]) - left, height: LANE.bar, lines: barLines(index, bar) };
+      return {
+        left,
+        top: laneTop(index.lane[bar]),
+        width: x(index.end_ms[bar]) - left,
+        height: LANE.bar,
+        lines: barLines(index, bar),
+      };
     },
     step: (bar, key) => stepBar(index, bar, key),
     instant: (bar) => (index.begin_ms[bar] + index.end_ms[bar]) / 2,

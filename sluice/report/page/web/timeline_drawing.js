@@ -1,6 +1,6 @@
-// Draws the lanes of the timeline: only bars in view; those under a pixel together, as the kind that takes most of it, the
-// paler the less of the pixel is busy.
-const LANE = { label: 16, bar: 22, gap: 8 };  // CSS pixels
+// Draws the lanes of the timeline: only bars in view; those under a pixel together, as the kind that takes most of it,
+// the paler the less of the pixel is busy.
+const LANE = { label: 16, bar: 22, gap: 8 }; // CSS pixels
 const TIER = { label: 16, bar: 8, gap: 6 };
 
 const lanePitch = LANE.label + LANE.bar + LANE.gap;
@@ -16,7 +16,7 @@ function tierTop(lanes, tier) {
 
 // What is under a pixel wide, gathered by columns of pixels: how much of each column each kind takes.
 function columnsOf(kinds, byKind) {
-  const shares = new Map();  // of this column and the next
+  const shares = new Map(); // of this column and the next
   const put = (column, kind, share) => {
     if (!shares.has(column)) shares.set(column, new Array(kinds).fill(0));
     shares.get(column)[kind] += share;
@@ -70,7 +70,9 @@ function drawLane(plot, index, lane, top, looks, chosen) {
       ctx.fillRect(left, top, width > px(3) ? width - px(1) : width, height);
     }
     ctx.globalAlpha = 1;
-    if (!dim) for (const [left, width, bar] of bars) if (bar >= 0) drawBarName(ctx, looks[kind], index.name[bar], left, top, width);
+    if (!dim)
+      for (const [left, width, bar] of bars)
+        if (bar >= 0) drawBarName(ctx, looks[kind], index.name[bar], left, top, width);
   });
 }
 
@@ -97,7 +99,14 @@ function drawChosen(plot, index, looks, chosen) {
     const look = looks[index.kind[bar]];
     ctx.fillStyle = fillOf(ctx, look);
     ctx.fillRect(left, top, width, px(LANE.bar));
-    drawBarName(ctx, look, index.name[bar], Math.max(left, bbox.left), top, Math.min(width, bbox.left + bbox.width - left));
+    drawBarName(
+      ctx,
+      look,
+      index.name[bar],
+      Math.max(left, bbox.left),
+      top,
+      Math.min(width, bbox.left + bbox.width - left),
+    );
     ctx.strokeStyle = ctx.fillStyle = theme.text;
     ctx.strokeRect(left, top, width, px(LANE.bar));
     const middle = left + width / 2;
@@ -134,7 +143,9 @@ function drawLaneNames(plot, lanes) {
   lanes.forEach((lane, i) => name(lane.name, laneTop(i), lane.emulated));
   ctx.font = canvasFont(12);
   ctx.fillStyle = theme.muted;
-  report.memory.forEach((memory, tier) => name(`highlighted tensors in ${memory.tier}`, tierTop(lanes.length, tier), memory.emulated));
+  report.memory.forEach((memory, tier) =>
+    name(`highlighted tensors in ${memory.tier}`, tierTop(lanes.length, tier), memory.emulated),
+  );
 }
 
 function drawTimeline(plot, index, looks) {
