@@ -8,6 +8,7 @@
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
+#include "sluice/planners/planner_name.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/network_times.hpp"
 #include "sluice/profile/profile_file.hpp"
