@@ -137,10 +137,11 @@ def agreement():
 
 
 def comparison_output():
-    """What `sluice compare` printed, without the command and the commit above it."""
+    """The table that `sluice compare` printed, and what it says of the machine above it."""
     lines = (RESULTS / "demo_resnet50.txt").read_text().splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("resnet50,"))
-    return ["```text"] + lines[begin:] + ["```"]
+    end = lines.index("", lines.index("", begin) + 1)
+    return ["```text"] + lines[begin:end] + ["```"]
 
 
 TABLES = {"joint": joint_table, "pytorch": pytorch_table, "short of memory": ways_table("chen_sqrt"),
