@@ -28,5 +28,6 @@ if ! cmake --preset release -DSLUICE_BUILD_TESTS=OFF >build/configure.log 2>&1; 
   cat build/configure.log
   exit 1
 fi
+grep "Report page: no charts" build/configure.log | sed 's/^-- /      /' || true
 NINJA_STATUS='%f %t ' cmake --build --preset release --target sluice_command | show_progress
 echo "Built: build/release/tools/sluice"

@@ -85,8 +85,8 @@ Result<ReportRequest> report_request(const ReportArguments& arguments, const Fas
   request.comparison.starts = arguments.starts;
   request.comparison.accesses = prepared.access_counts();
   SLUICE_ASSIGN(request.comparison.learning_rate, base_learning_rate({}, arguments.workload.optimizer));
-  request.commands =
-      equivalent_commands(typed_arguments(), arguments.planner, fmt::format("{}", fmt::join(request.planners, ",")));
+  request.commands = equivalent_commands(typed_arguments(), arguments.budget.fast, arguments.planner,
+                                         fmt::format("{}", fmt::join(request.planners, ",")));
   return request;
 }
 
@@ -95,9 +95,17 @@ Status check(const ReportArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(check_planner_names(all_planners(arguments)));
   SLUICE_RETURN_IF_ERROR(arguments.budget.check());
   for (const std::string& each : arguments.curve) SLUICE_RETURN_IF_ERROR(parse_percentage("--curve", each));
-  if (arguments.starts < 1) return bad_input(fmt::format("--starts must be at least 1, got {}", arguments.starts));
-  const Result<AtomicFile> page = AtomicFile::create(arguments.output);  // known before minutes of work
-  return page.ok() ? Status{} : page.error();
+  if (arguments.output == kStandardOutput)
+    return bad_input("-o - : the page goes into a file; --json - is for programs");
+  ComparisonOptions rounds = {
+      .planners = all_planners(arguments), .steps = arguments.steps, .starts = arguments.starts};
+  if (arguments.run) SLUICE_RETURN_IF_ERROR(check_rounds(rounds));
+  for (const std::string& file : {arguments.output, arguments.json}) {  // known before minutes of work
+    if (file.empty() || file == kStandardOutput) continue;
+    const Result<AtomicFile> written = AtomicFile::create(file);
+    if (!written.ok()) return written.error();
+  }
+  return {};
 }
 
 Result<int> run_report(ReportArguments arguments) {
@@ -107,7 +115,10 @@ Result<int> run_report(ReportArguments arguments) {
                                            arguments.run ? Probe::kMeasure : Probe::kUseCache, arguments.profile));
   const std::vector<std::string> planners = all_planners(arguments);
   SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments.machine, planners));
-  SLUICE_ASSIGN(const FastBudget fast, budget_for(prepared, arguments.budget, arguments.machine, planners));
+  // A budget that is to be found is that of the plan that is shown.
+  std::vector<std::string> shown_first{arguments.planner};
+  shown_first.insert(shown_first.end(), planners.begin(), planners.end());
+  SLUICE_ASSIGN(const FastBudget fast, budget_for(prepared, arguments.budget, arguments.machine, shown_first));
   SLUICE_ASSIGN(const ReportRequest request, report_request(arguments, fast, prepared));
   const InterruptGuard guard;
   ProgressLine progress("report");
@@ -122,6 +133,10 @@ Result<int> run_report(ReportArguments arguments) {
   SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "report", document));
   fmt::print("{}\nwritten to {}; it opens in any browser, offline\n", document["title"].get<std::string>(),
              arguments.output);
+  if (document["comparison"].value("same_bits", true) == false) {
+    print_error("results differ from fast-only's: this is a bug, please report it");
+    return kExitFailed;
+  }
   if (document["complete"] == true) return kExitOk;
   print_error("interrupted; what was finished is in the report, which says so");
   return kExitInterrupted;

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "sluice/base/atomic_file.hpp"
-#include "sluice/report/run_record.hpp"
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/reproduce/evaluation.hpp"
 #include "sluice/reproduce/files/catalog.hpp"
@@ -38,6 +38,7 @@ struct ReproduceArguments {
 Status check(const ReproduceArguments& arguments) {
   if (arguments.lists() && arguments.ids.size() > 1) return bad_input("list stands alone: it shows everything");
   if (arguments.no_run && arguments.again) return bad_input("--no-run and --again exclude each other");
+  if (arguments.no_run && arguments.dry_run) return bad_input("--no-run and --dry-run exclude each other");
   return {};
 }
 
@@ -45,7 +46,7 @@ Status check(const ReproduceArguments& arguments) {
 std::filesystem::path spill_folder(const ReproduceArguments& arguments, const Catalog& catalog) {
   const char* variable = std::getenv("SLUICE_SPILL");
   if (!arguments.spill.empty()) return std::filesystem::absolute(arguments.spill);
-  return variable != nullptr && *variable != '\0' ? std::filesystem::path(variable) : catalog.root / "build";
+  return variable != nullptr && *variable != '\0' ? std::filesystem::absolute(variable) : catalog.root / "build";
 }
 
 MakingOutcome make_with_progress(const std::vector<KeptTask>& tasks, KeptMaker& maker) {
@@ -143,7 +144,7 @@ Result<int> run_list(const ReproduceArguments& arguments, const Catalog& catalog
   nlohmann::json ids = nlohmann::json::array();
   for (const PaperItem& item : catalog.items) ids.push_back(item.id);
   SLUICE_RETURN_IF_ERROR(
-      write_json_file(arguments.json, {{"items", ids}, {"kept", kept_states_json(catalog, states)}}));
+      write_document(arguments.json, "reproduce", {{"items", ids}, {"kept", kept_states_json(catalog, states)}}));
   return kExitOk;
 }
 
@@ -164,7 +165,7 @@ Result<int> run_reproduce(const ReproduceArguments& arguments) {
   }
   SLUICE_ASSIGN(nlohmann::json document, show(catalog, selection));
   document.update(outcome_json(outcome));
-  if (!arguments.json.empty()) SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, document));
+  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "reproduce", document));
   return outcome.failed.empty() ? kExitOk : kExitFailed;
 }
 
@@ -180,8 +181,10 @@ void add_reproduce_command(CLI::App& app, Action& action) {
       ->required();
   command->add_option("--root", arguments->root, "The checkout (default: found upwards from the current folder)")
       ->check(CLI::ExistingDirectory);
-  command->add_option("--spill-dir", arguments->spill,
-                      "For large files (default: $SLUICE_SPILL, or build/ of the checkout)");
+  command
+      ->add_option("--spill-dir", arguments->spill,
+                   "For large files (default: $SLUICE_SPILL, or build/ of the checkout)")
+      ->type_name("FOLDER");
   command->add_flag("--no-run", arguments->no_run, "Make nothing: show what is kept");
   command->add_flag("--again", arguments->again, "Make what is kept and not stale, too");
   command->add_flag("--dry-run", arguments->dry_run, "Only show what would be made, and how long that takes");

@@ -100,12 +100,14 @@ KernelFacts read_kernel() {
           .uring = find_uring(kBuffer)};
 }
 
-// One for each number of threads that a run here may have.
+// One for each number of threads that a run here may have, and for each backend of its other processors
+// (exec/measure/choice_profiler.hpp).
 std::vector<std::string> fingerprints_here() {
   std::vector<std::string> fingerprints;
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   for (int threads = 1; threads <= cores; ++threads) {
     fingerprints.push_back(host_machine(threads).compute_fingerprint());
+    fingerprints.push_back(fingerprints.back() + "-reference");
   }
   return fingerprints;
 }

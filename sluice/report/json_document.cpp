@@ -47,7 +47,9 @@ nlohmann::json stamped_document(std::string_view command, nlohmann::json documen
 Status write_document(const std::string& path, std::string_view command, nlohmann::json document) {
   if (path.empty()) return {};
   document = stamped_document(command, std::move(document));
-  return path == kStandardOutput ? write_to_output(document.dump(2) + "\n") : write_json_file(path, document);
+  return path == kStandardOutput
+             ? write_to_output(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n")
+             : write_json_file(path, document);
 }
 
 Status keep_output_for_documents(bool silent) {

@@ -55,7 +55,7 @@ nlohmann::json run_record(const Machine& machine) {
 }
 
 Status write_json_file(const std::string& path, const nlohmann::json& document) {
-  return write_file(path, document.dump(2) + "\n");
+  return write_file(path, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace sluice

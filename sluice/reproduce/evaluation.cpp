@@ -47,7 +47,9 @@ EvaluatedRow evaluate_row(const PaperRow& row, const Catalog& catalog, KeptDocum
   if (!row.not_addressed.empty()) return evaluated;
   const std::set<std::string> kept = row.ours.kept();
   for (const std::string& name : kept) {
-    if (states.of(name).kind == KeptState::Kind::kStale) evaluated.stale = true;
+    const KeptState::Kind kind = states.of(name).kind;
+    if (kind == KeptState::Kind::kStale) evaluated.stale = true;
+    if (kind == KeptState::Kind::kUnknown) evaluated.age_unknown = true;
   }
   const auto ours = evaluate(row.ours, [&](const std::string& name) { return documents.find(name); });
   if (!ours.ok()) {
@@ -63,7 +65,8 @@ EvaluatedRow evaluate_row(const PaperRow& row, const Catalog& catalog, KeptDocum
 }  // namespace
 
 std::string EvaluatedRow::verdict_text() const {
-  if (verdict) return fmt::format("{}{}", to_string(*verdict), stale ? " (stale)" : "");
+  if (verdict)
+    return fmt::format("{}{}", to_string(*verdict), stale ? " (stale)" : age_unknown ? " (age unknown)" : "");
   return missing.empty() ? "not addressed" : "missing: " + missing;
 }
 

@@ -20,6 +20,7 @@ struct EvaluatedRow {
   std::optional<Verdict> verdict;
   std::string how;     // "executed", "executed, emulated", "simulated"; from the kept results, never from the item
   bool stale = false;  // it reads a result that is
+  bool age_unknown = false;  // nobody can tell whether it does
 
   std::string verdict_text() const;  // with " (stale)"; "missing: why"; "not addressed"
 };

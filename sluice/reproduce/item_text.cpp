@@ -60,7 +60,8 @@ nlohmann::json item_json(const EvaluatedItem& evaluated) {
                                 {"missing", each.missing},
                                 {"how", each.how},
                                 {"verdict", each.verdict ? nlohmann::json(to_string(*each.verdict)) : nlohmann::json()},
-                                {"stale", each.stale}});
+                                {"stale", each.stale},
+                                {"age_unknown", each.age_unknown}});
   }
   return document;
 }

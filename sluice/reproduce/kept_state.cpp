@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "sluice/reproduce/kept_text.hpp"
 #include "sluice/reproduce/made_record.hpp"
 
 namespace sluice {
@@ -26,6 +27,21 @@ std::string text_of_file(const std::filesystem::path& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
+}
+
+// The commands that a kept text begins with: what went before, and the one whose output it holds.
+std::vector<std::string> shown_commands(const std::string& text) {
+  std::vector<std::string> commands;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line) && line.starts_with("$ ");) commands.push_back(line.substr(2));
+  return commands;
+}
+
+std::vector<std::string> shown_commands(const KeptResult& result) {
+  std::vector<std::string> commands;
+  for (const CommandWords& before : result.before) commands.push_back(shown_command(before, result.name));
+  commands.push_back(shown_command(result.command, result.name));
+  return commands;
 }
 
 KeptState compare_hashes(const MadeRecord& made, const CodeTree& now, const std::vector<std::string>& paths) {
@@ -75,6 +91,9 @@ KeptState KeptStates::of(const std::string& name) {
 KeptState KeptStates::compare(const KeptResult& result, const std::string& text) {
   const std::optional<MadeRecord> made = read_made_record(text);
   if (!made) return {Kind::kUnknown, result.name + ".txt names no commit"};
+  if (!made->code.empty() && shown_commands(text) != shown_commands(result)) {
+    return {Kind::kStale, fmt::format("since {}: its command changed", made->commit)};
+  }
   const std::set<std::string> measured = *measured_paths(result, catalog_.code);  // read_catalog() has tried all
   const std::vector<std::string> paths(measured.begin(), measured.end());
   if (!made->code.empty()) return compare_hashes(*made, *now_, paths);

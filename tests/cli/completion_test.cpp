@@ -57,6 +57,13 @@ TEST_F(CompletionTest, BashOffersCommandsAndOptions) {
   EXPECT_THAT(bash("sluice -"), IsSupersetOf({"--version", "--help", "-q"}));
 }
 
+// Words as bash splits them at ':' and '='.
+TEST_F(CompletionTest, BashGoesOnBehindValuesThatItSplits) {
+  EXPECT_THAT(bash("sluice plan --fast auto : 5% resnet3"), ElementsAre("resnet34", "resnet32"));
+  EXPECT_THAT(bash("sluice train --slow numa : 1 : 8GiB resnet20 --checkpoint-"), ElementsAre("--checkpoint-every"));
+  EXPECT_THAT(bash("sluice compare resnet20 --planners sentinel : additions = none,join"), ElementsAre("none,joint"));
+}
+
 TEST_F(CompletionTest, BashOffersWordsAndNames) {
   EXPECT_THAT(bash("sluice train --optimizer ''"), ElementsAre("sgd", "adam", "adamw"));
   EXPECT_THAT(bash("sluice train --precision = bf"), ElementsAre("bf16", "bf16-masters"));

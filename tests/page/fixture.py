@@ -210,7 +210,7 @@ def make_document(seed=1, bars=5000):
         "machine": {"tiers": [{"name": name} for name in TIERS]},
         "commands": [{"what": "this page", "command": "tests/page/fixture.py"}],
         "how_measured": ["It was not."],
-        "plan": {},
+        "plan": {"planner": "joint"},
         "step": {"step_ms": length, "parts_ms": parts(length, 0.07)},
         "memory": [memory_of(step, length, 0, "dram", 0, False), memory_of(step, length, FILE, "file", 64 * GIB, True)],
         "timeline": {

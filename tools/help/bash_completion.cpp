@@ -33,20 +33,36 @@ _sluice_entry() {{
 {0}  esac
 }}
 
+# Bash splits words at ':' and '=', which values have inside. Puts them together again, but for --option=value.
+_sluice_join() {{
+  local each
+  words=()
+  for each in "$@"; do
+    if ((${{#words[@]}})) && [[ $each == : || $each == '=' && ${{words[-1]}} != -* || ${{words[-1]}} == *: || ${{words[-1]}} == *?= ]]; then
+      words[-1]+=$each
+    else
+      words+=("$each")
+    fi
+  done
+}}
+
 _sluice() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
+  local words
+  _sluice_join "${{COMP_WORDS[@]:0:COMP_CWORD+1}}"
+  local last=$((${{#words[@]}} - 1))
+  local word=${{words[last]}} before=${{words[last-1]}}
   local command= position=0 i options valued value_of
   COMPREPLY=()
   # --option=value comes as three words.
-  if [[ $word == '=' ]]; then word=; elif [[ $before == '=' ]]; then before=${{COMP_WORDS[COMP_CWORD-2]}}; fi
+  if [[ $word == '=' ]]; then word=; elif [[ $before == '=' ]]; then before=${{words[last-2]}}; fi
   _sluice_entry ''
-  for ((i = 1; i < COMP_CWORD; ++i)); do
-    if [[ ${{COMP_WORDS[i]}} == -* ]]; then
-      [[ ' '$valued' ' == *" ${{COMP_WORDS[i]}} "* ]] || continue
+  for ((i = 1; i < last; ++i)); do
+    if [[ ${{words[i]}} == -* ]]; then
+      [[ ' '$valued' ' == *" ${{words[i]}} "* ]] || continue
       i=$((i + 1))
-      [[ ${{COMP_WORDS[i]}} == '=' ]] && i=$((i + 1))
+      [[ ${{words[i]}} == '=' ]] && i=$((i + 1))
     elif [[ -z $command ]]; then
-      command=${{COMP_WORDS[i]}}
+      command=${{words[i]}}
       _sluice_entry "$command"
     else
       position=$((position + 1))
@@ -69,6 +85,9 @@ _sluice() {{
     folder) _sluice_paths "$word" -d ;;
     *) _sluice_words "$word" "${{value_of%% *}}" "${{value_of#* }}" ;;
   esac
+  # Only what is behind the last of those signs is replaced.
+  local kept=${{word%"${{word##*[:=]}}"}}
+  COMPREPLY=("${{COMPREPLY[@]#"$kept"}}")
 }}
 complete -F _sluice sluice
 )";

@@ -19,7 +19,7 @@ void log_to_standard_error(spdlog::level::level_enum level, bool colour, bool is
                                                                            : spdlog::color_mode::never);
   auto log = std::make_shared<spdlog::logger>("sluice", std::move(sink));
   log->set_level(level);
-  log->set_pattern(fmt::format("{}sluice: %^%l:%$ %v", is_terminal ? "\r\033[K" : ""));
+  log->set_pattern(fmt::format("{}sluice: %^%l:%$ %v", is_terminal && colour ? "\r\033[K" : ""));
   spdlog::set_default_logger(std::move(log));
 }
 

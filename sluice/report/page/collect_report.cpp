@@ -7,6 +7,7 @@
 #include "sluice/experiment/machine_json.hpp"
 #include "sluice/experiment/step_prediction.hpp"
 #include "sluice/experiment/sweep.hpp"
+#include "sluice/memory/processors.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/program/program.hpp"
@@ -65,7 +66,7 @@ class ReportCollector {
   void begin(const std::string& what) { progress_(what, done_++, total_); }
 
   Status add_plan() {
-    SLUICE_ASSIGN(plan_, plan_workload(workload_, machine_, profile_, request_.planner, request_.fast, accesses_));
+    SLUICE_ASSIGN(plan_, plan_of(request_.planner));
     if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before there was a plan to report on"};
     certify(graph(), profile_, machine_, plan_, kBoundSeconds);
     certify_any_order(graph(), profile_, machine_, plan_, kBoundSeconds);
@@ -108,10 +109,20 @@ class ReportCollector {
     const auto show = [&](std::string_view what, std::int64_t round, std::int64_t rounds) {
       progress_(fmt::format("running planners: {} {}/{}", what, round, rounds), done_, total_);
     };
-    SLUICE_ASSIGN(const ComparisonResult result, compare_planners(workload_, machine_, profile_, options, show, stop_));
+    const Result<ComparisonResult> result = compare_planners(workload_, machine_, profile_, options, show, stop_);
     ++done_;
-    document_["comparison"] = comparison_json({graph(), machine_, request_.fast_text}, result);
+    if (!result.ok()) return not_run(result.error());
+    document_["comparison"] = comparison_json({graph(), machine_, request_.fast_text}, *result);
     document_["comparison"]["executed"] = true;
+    document_["comparison"]["same_bits"] = result->same_bits();
+    return {};
+  }
+
+  // What is planned stays: planners are predicted where the baseline cannot run here, and left out after an interruption.
+  Status not_run(const Error& why) {
+    if (why.code != ErrorCode::kInterrupted && why.code != ErrorCode::kInfeasible) return why;
+    predict_planners();
+    document_["comparison"]["not_run"] = why.message;
     return {};
   }
 
@@ -136,22 +147,43 @@ class ReportCollector {
     }
     SLUICE_ASSIGN(const Program program, lower_plan(graph(), machine_, plan));
     SLUICE_ASSIGN(const StepPrediction prediction, predict_step(graph(), machine_, profile_, plan, program));
-    const PlanTraffic traffic = plan_traffic(graph(), plan);
+    const MovedBytes moved = moved_in(prediction);
+    const Seconds stall =
+        prediction.policy ? prediction.policy->steady().stall_seconds : prediction.timeline.stall_seconds;
     return json{{"planner", planner},
                 {"predicted_ms", prediction.step_seconds() * 1e3},
                 {"predicted_slowdown", prediction.step_seconds() / baseline_},
-                {"stall_ms", prediction.timeline.stall_seconds * 1e3},
+                {"stall_ms", stall * 1e3},
                 {"order_bound_ms", plan.order_bound_seconds * 1e3},
                 {"lower_bound_ms", plan.lower_bound_seconds * 1e3},
-                {"bytes_in", traffic.in},
-                {"bytes_out", traffic.out},
+                {"bytes_in", moved.in},
+                {"bytes_out", moved.out},
                 {"fast_budget_bytes", usable_fast_bytes(plan)},
                 {"fast_arena_bytes", fast_arena_bytes(plan)},
                 {"predicted_parts_ms", prediction.parts ? breakdown_json(*prediction.parts) : json()}};
   }
 
+  // To and from the fast tier, as `sluice compare` counts them; of a policy in balance.
+  struct MovedBytes {
+    Bytes in = 0, out = 0;
+  };
+  MovedBytes moved_in(const StepPrediction& prediction) const {
+    if (prediction.policy) {
+      const PolicyStep step = prediction.policy->steady();
+      return {step.bytes_in(), step.bytes_out()};
+    }
+    MovedBytes moved;
+    for (std::size_t link = 0; link < machine_.links.size(); ++link) {
+      const Link& each = machine_.links[link];
+      if (joins_slow_tiers(each)) continue;
+      (each.to == kFastTier ? moved.in : moved.out) += prediction.timeline.link_bytes[link];
+    }
+    return moved;
+  }
+
   Result<Plan> plan_of(const std::string& planner) {
-    return plan_workload(workload_, machine_, profile_, planner, request_.fast, accesses_);
+    const auto watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = stop_});
+    return plan_workload(workload_, machine_, profile_, planner, request_.fast, accesses_, watch);
   }
 
   void add_curve() {
@@ -165,7 +197,7 @@ class ReportCollector {
         swept.points.push_back(sweep_.predict(planner, budget, planner == request_.planner));
       }
     }
-    document_["sweep"] = {{"run", document_["run"]}, {"models", sweep_json({&swept, 1})}};
+    if (!swept.points.empty()) document_["sweep"] = {{"run", document_["run"]}, {"models", sweep_json({&swept, 1})}};
   }
 
   // What the next size of memory chip or card would buy.
@@ -175,8 +207,10 @@ class ReportCollector {
     const Bytes everything = sweep_.begin(graph().name).whole;
     json more{{"from_bytes", budget}, {"more_bytes", kMore}, {"to_bytes", std::min(budget + kMore, everything)}};
     if (stop_()) return;
-    sweep_.predict(request_.planner, budget);
-    const SweepPoint point = sweep_.predict(request_.planner, std::min(budget + kMore, everything));
+    Machine larger = machine_;
+    larger.tiers[kFastTier].capacity += kMore;
+    const SweepPoint point =
+        BudgetSweep(workload_, larger, profile_).predict(request_.planner, std::min(budget + kMore, everything));
     more["now_ms"] = plan_.predicted_step_seconds * 1e3;
     if (point.feasible()) {
       const double then = std::min(point.step_seconds, plan_.predicted_step_seconds) * 1e3;

@@ -25,7 +25,7 @@ std::string joined(std::span<const std::string> words) {
 }
 
 // What other commands take as well: model, machine, budget.
-std::vector<std::string> shared_arguments(std::span<const std::string> arguments) {
+std::vector<std::string> shared_arguments(std::span<const std::string> arguments, const std::string& fast) {
   constexpr std::array<std::string_view, 8> kWithValue{"-o",      "--output",   "--json",  "--planner",
                                                        "--curve", "--planners", "--steps", "--starts"};
   std::vector<std::string> shared;
@@ -34,16 +34,19 @@ std::vector<std::string> shared_arguments(std::span<const std::string> arguments
     const std::string_view name = std::string_view(word).substr(0, word.find('='));
     const bool own = std::ranges::find(kWithValue, name) != kWithValue.end();
     if (own && name.size() == word.size()) ++i;  // its value is the next word
-    if (!own && word != "--run") shared.push_back(word);
+    const bool page = word.starts_with("-o");    // -oFILE
+    if (!own && !page && word != "--run") shared.push_back(word);
   }
+  const auto is_budget = [](const std::string& word) { return word == "--fast" || word.starts_with("--fast="); };
+  if (std::ranges::none_of(shared, is_budget)) shared.insert(shared.end(), {"--fast", fast});
   return shared;
 }
 
 }  // namespace
 
-std::vector<ReportCommand> equivalent_commands(std::span<const std::string> arguments, const std::string& planner,
-                                               const std::string& planners) {
-  const std::vector<std::string> shared = shared_arguments(arguments);
+std::vector<ReportCommand> equivalent_commands(std::span<const std::string> arguments, const std::string& fast,
+                                               const std::string& planner, const std::string& planners) {
+  const std::vector<std::string> shared = shared_arguments(arguments, fast);
   const auto with = [&](const char* command, std::vector<std::string> more) {
     std::vector<std::string> words{command};
     words.insert(words.end(), shared.begin(), shared.end());

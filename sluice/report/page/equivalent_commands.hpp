@@ -9,9 +9,9 @@
 
 namespace sluice {
 
-// `arguments`: those of the report, from "report" on. What only `sluice report` knows is left out of the others, and
-// words are quoted where a shell would read them otherwise.
-std::vector<ReportCommand> equivalent_commands(std::span<const std::string> arguments, const std::string& planner,
-                                               const std::string& planners);
+// `arguments`: those of the report, from "report" on. What only `sluice report` knows is left out of the others, its own
+// default for --fast is added, and words are quoted where a shell would read them otherwise.
+std::vector<ReportCommand> equivalent_commands(std::span<const std::string> arguments, const std::string& fast,
+                                               const std::string& planner, const std::string& planners);
 
 }  // namespace sluice

@@ -11,6 +11,13 @@ namespace {
 
 using nlohmann::json;
 
+// Which of the moments at which something changes began last before the slot, or with it.
+std::int64_t moment_of(const std::vector<BytesByRole>& held, std::size_t slot) {
+  std::int64_t moment = 0;
+  for (std::size_t i = 1; i <= slot; ++i) moment += held[i] != held[i - 1] ? 1 : 0;
+  return moment;
+}
+
 // Lines of the roles that are there at all, with a point wherever anything changes.
 void add_lines(const std::vector<BytesByRole>& held, std::span<const double> slots, json& object) {
   std::vector<std::size_t> changes;
@@ -48,6 +55,7 @@ json memory_over_step_json(const Graph& graph, const Machine& machine, const Pla
                 {"arena_bytes", plan.arena_bytes.at(as_index(tier))},
                 {"peak",
                  {{"bytes", sum_of_roles(*fullest)},
+                  {"moment", moment_of(held, slot)},
                   {"ms", slots[slot]},
                   {"op", step.graph().op(static_cast<OpIndex>(slot)).name}}}};
     add_lines(held, slots, object);

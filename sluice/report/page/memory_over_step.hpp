@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// [{"tier", "emulated", "budget_bytes", "arena_bytes", "peak": {"bytes", "ms", "op"}, "roles": [...], "ms": [...],
+// [{"tier", "emulated", "budget_bytes", "arena_bytes", "peak": {"bytes", "moment", "ms", "op"}, "roles": [...], "ms": [...],
 //   "bytes": [[...] of each role]}], of tiers that hold anything. bytes[r][i] holds from ms[i] until ms[i + 1].
 // `slots`: slot_times_ms() of the plan's step.
 nlohmann::json memory_over_step_json(const Graph& graph, const Machine& machine, const Plan& plan,

@@ -68,15 +68,17 @@ std::string breakdown_section(const ShownNumbers& numbers) {
   std::vector<TableColumn> columns{{"planner"}};
   for (const auto& [key, title] : kParts) columns.push_back({std::string(title), Align::kRight});
   HtmlTable table(columns);
+  const bool executed = numbers.at("/comparison/executed") == true;
   for (std::size_t i = 0; i < numbers.at("/comparison/results").size(); ++i) {
     const std::string row = entry("/comparison/results", i);
     const std::string parts = parts_of(numbers, row);
     if (!numbers.has(parts)) continue;
-    std::vector<std::string> cells{code(numbers.text(row + "/planner"))};
+    const bool predicted = executed && !numbers.has(row + "/measured_parts_ms");
+    std::vector<std::string> cells{code(numbers.text(row + "/planner")) + (predicted ? " (predicted)" : "")};
     for (const auto& [key, title] : kParts) cells.push_back(numbers.milliseconds(fmt::format("{}/{}", parts, key)));
     table.add_row(std::move(cells));
   }
-  const std::string how = numbers.at("/comparison/executed") == true ? "Measured." : "Simulated.";
+  const std::string how = executed ? "Measured, but for this step, which is predicted." : "Simulated.";
   return page_section("breakdown", "Where the time goes" + note_of_emulation(numbers),
                       caption(how + " The first five add up to the step; hidden transfers are within them.") +
                           chart_place("breakdown", "Parts of the step's time, a bar for each planner") +

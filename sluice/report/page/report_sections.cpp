@@ -15,10 +15,7 @@ constexpr std::size_t kWaitsShown = 10;
 
 // "parameters 97.5 MiB", for each role at the fullest moment.
 std::string roles_at_peak(const ShownNumbers& numbers, const std::string& tier) {
-  const json& moments = numbers.at(tier + "/ms");
-  const auto peak = std::ranges::find(moments, numbers.at(tier + "/peak/ms"));
-  auto moment = static_cast<std::size_t>(peak - moments.begin());
-  if (peak == moments.end()) moment = 0;
+  const auto moment = numbers.at(tier + "/peak/moment").get<std::size_t>();
   std::string html;
   for (std::size_t role = 0; role < numbers.at(tier + "/roles").size(); ++role) {
     const std::string at = fmt::format("{}/bytes/{}/{}", tier, role, moment);
@@ -48,7 +45,8 @@ std::string summary_section(const ShownNumbers& numbers) {
   table.add_row({"Predicted step", numbers.milliseconds("/plan/predicted_ms")});
   table.add_row({"Predicted step with everything in fast memory", numbers.milliseconds("/step/fast_only_ms")});
   table.add_row({"Predicted loss", numbers.percent("/plan/predicted_loss")});
-  table.add_row({"No plan in this memory takes less than", numbers.milliseconds("/plan/lower_bound_ms")});
+  table.add_row(
+      {"With these kernels no plan in this memory takes less than", numbers.milliseconds("/plan/lower_bound_ms")});
   table.add_row({"Nor, by moving tensors in this order, than", numbers.milliseconds("/plan/order_bound_ms")});
   table.add_row({"Moved into fast memory a step", numbers.bytes("/plan/bytes_in")});
   table.add_row({"Moved out of it a step", numbers.bytes("/plan/bytes_out")});
@@ -72,7 +70,8 @@ std::string memory_section(const ShownNumbers& numbers) {
     const std::string tier = entry("/memory", i);
     const std::string name =
         numbers.text(tier + "/tier") + (numbers.at(tier + "/emulated") == true ? " (emulated)" : "");
-    charts += chart_place(fmt::format("memory-{}", i), fmt::format("Bytes in {} over the step, by role", name));
+    charts += chart_place(fmt::format("memory-{}", i), fmt::format("Bytes in {} over the step, by role",
+                                                                   numbers.at(tier + "/tier").get<std::string>()));
     table.add_row({name, numbers.bytes(tier + "/budget_bytes"), numbers.bytes(tier + "/arena_bytes"),
                    numbers.bytes(tier + "/peak/bytes"), numbers.milliseconds(tier + "/peak/ms"),
                    code(numbers.text(tier + "/peak/op")), roles_at_peak(numbers, tier)});
@@ -137,8 +136,10 @@ std::string planners_section(const ShownNumbers& numbers) {
                    numbers.ratio(row + "/predicted_slowdown"), numbers.milliseconds(row + "/order_bound_ms"),
                    numbers.bytes(row + "/bytes_in"), numbers.bytes(row + "/bytes_out"), ""});
   }
-  const std::string how = executed ? "Run step by step in turn, a process each: medians and quartiles."
-                                   : "Simulated from measured op times; add --run to run them.";
+  std::string how = executed ? "Run step by step in turn, a process each: medians and quartiles."
+                             : "Simulated from measured op times; add --run to run them.";
+  if (numbers.has("/comparison/not_run")) how = "Simulated, not run: " + numbers.text("/comparison/not_run");
+  if (numbers.at("/comparison/same_bits") == false) how += " RESULTS DIFFER from fast-only's: this is a bug.";
   return page_section("planners", "Planners in the same memory" + note_of_emulation(numbers),
                       caption(how) + chart_place("planners", "Step time by planner, with the certified bound") +
                           folded_table("The numbers", table));

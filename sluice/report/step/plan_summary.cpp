@@ -21,7 +21,8 @@ PlanTraffic plan_traffic(const Graph& graph, const Plan& plan) {
     const Bytes bytes = rooms.at(static_cast<std::size_t>(migration.from)).bytes;
     const TierId from = plan.residencies.at(static_cast<std::size_t>(migration.from)).tier;
     const TierId to = plan.residencies.at(static_cast<std::size_t>(migration.to)).tier;
-    (to < from ? traffic.in : traffic.out) += bytes;
+    if (to == kFastTier) traffic.in += bytes;
+    if (from == kFastTier) traffic.out += bytes;
   }
   return traffic;
 }

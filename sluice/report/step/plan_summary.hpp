@@ -15,8 +15,8 @@
 namespace sluice {
 
 struct PlanTraffic {
-  Bytes in = 0;  // per step, towards the fast tier
-  Bytes out = 0;
+  Bytes in = 0;   // per step, towards the fast tier
+  Bytes out = 0;  // away from it; what moves between slow tiers is neither
 };
 PlanTraffic plan_traffic(const Graph& graph, const Plan& plan);
 

@@ -1,7 +1,7 @@
 // Where the time of a step goes: parts that add up to it, stacked; below them, thin, the transfers that took no time
 // because ops ran meanwhile. This step first, then each planner's whose parts are known.
 function breakdownRows() {
-  const rows = report.step.parts_ms ? [{ name: "this step", parts: report.step.parts_ms }] : [];
+  const rows = report.step.parts_ms ? [{ name: "this step", parts: report.step.parts_ms, measured: false }] : [];
   for (const row of report.comparison ? report.comparison.results : []) {
     const parts = row.measured_parts_ms || row.predicted_parts_ms;
     if (parts) rows.push({ name: words(row.planner), parts, measured: Boolean(row.measured_parts_ms) });

@@ -41,6 +41,7 @@ function drawCurve() {
   const items = curve.columns.flatMap((column, planner) =>
     column.flatMap((point) => (point ? [{ point, planner }] : [])),
   );
+  if (!items.length) return;
   const frame = openFrame("chart-curve", {
     make: (made, width) => {
       curveLegend(made, curve);
@@ -166,7 +167,7 @@ function curveLegend(frame, curve) {
     text: words(planner),
   }));
   if (curve.bound.some((ms) => ms !== null))
-    entries.push({ sample: lineSample(theme.text, [6, 4]), text: "bound: in this memory no plan is faster" });
+    entries.push({ sample: lineSample(theme.text, [6, 4]), text: "bound: with these kernels no plan in this memory is faster" });
   if (curve.model.points.some((point) => point.knee))
     entries.push({
       sample: sampleOf((context, width, height) => {
