@@ -65,7 +65,8 @@ void expect_same(const json& part, json whole, const std::vector<std::string>& b
 
 TEST_F(ReportTest, ItsPartsAreWhatOtherCommandsWrite) {
   const json plan = written_in(*made_, "plan", {"--fast", "60%", "--planner", "sentinel"});
-  expect_same(document_["plan"], plan, {"run", "under_noise", "planning_ms", "convergence", "budgets"});
+  expect_same(document_["plan"], plan,
+              {"format", "version", "command", "run", "under_noise", "planning_ms", "convergence", "budgets"});
   EXPECT_EQ(document_["plan"]["budgets"][0], plan["budgets"][0]) << "of the disk it is what is free at the moment";
   const json step = written_in(*made_, "simulate", {"--fast", "60%", "--planner", "sentinel"});
   for (const char* key : {"predicted_ms", "stall_ms", "locality", "parts_ms"})
