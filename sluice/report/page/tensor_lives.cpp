@@ -118,7 +118,7 @@ json tensor_lives_json(const Graph& graph, const Machine& machine, const Plan& p
 json largest_tensors_json(const json& lives, std::size_t most) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < lives.size(); ++i) {
-    if (!lives[i]["places"].empty()) order.push_back(i);
+    if (!lives[i]["places"].empty() && lives[i]["role"] != "workspace") order.push_back(i);
   }
   std::ranges::stable_sort(order, std::ranges::greater{},
                            [&](std::size_t i) { return lives[i]["bytes"].get<Bytes>(); });

@@ -20,7 +20,7 @@ nlohmann::json tensor_lives_json(const Graph& graph, const Machine& machine, con
                                  std::span<const double> slots);
 
 // Indexes into what tensor_lives_json() makes, of the `most` tensors with most bytes, largest first; of those that are
-// nowhere in the step none.
+// nowhere in the step none, and no scratch of a single op.
 nlohmann::json largest_tensors_json(const nlohmann::json& lives, std::size_t most);
 
 }  // namespace sluice
