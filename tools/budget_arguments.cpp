@@ -23,7 +23,7 @@ Result<MemorySize> find_budget(const Prepared& prepared, const std::vector<std::
     return bad_input(fmt::format("--fast {} is for a planner that can do with less than everything; {} cannot", kAuto,
                                  kBaselinePlanner));
   }
-  BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile);
+  BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile, prepared.access_counts());
   ProgressLine progress("finding the budget");
   const NoLossPoint found =
       sweep.find_no_loss(*planner, allowed, [&](int tried, int at_most) { progress.update(tried, at_most, *planner); });

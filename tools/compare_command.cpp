@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "sluice/base/atomic_file.hpp"
-#include "sluice/exec/measure/choice_profiler.hpp"
 #include "sluice/experiment/comparison.hpp"
 #include "sluice/report/comparison_json.hpp"
 #include "sluice/report/comparison_text.hpp"
@@ -34,14 +33,6 @@ struct CompareArguments {
   ComparisonOptions comparison;
 };
 
-// What is known of other choices, in the same moment as the rest: else the moments would be compared, not the choices.
-Status measure_choices_again(const Prepared& prepared, ProfileCache& cache, Profile& again) {
-  CompiledGraph& compiled = *prepared.workload.compiled;
-  SLUICE_RETURN_IF_ERROR(measure_processors(compiled, prepared.machine, cache, again));
-  if (!has_implementation_times(prepared.profile)) return {};
-  return measure_implementations(compiled, prepared.machine, cache, again, {}, KnownTimes::kReplace);
-}
-
 Result<int> run_compare(CompareArguments arguments) {
   SLUICE_RETURN_IF_ERROR(check_planner_names(arguments.comparison.planners));
   SLUICE_RETURN_IF_ERROR(check_trials(arguments.comparison.trials));
@@ -54,19 +45,7 @@ Result<int> run_compare(CompareArguments arguments) {
   SLUICE_ASSIGN(arguments.comparison.fast, budget_for(prepared, arguments.budget, arguments.machine,
                                                       arguments.comparison.planners, arguments.comparison.session));
   arguments.comparison.accesses = prepared.access_counts();
-  if (arguments.profile.times.empty()) {
-    arguments.comparison.measure_again = [&]() -> Result<Profile> {
-      ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-      ProgressLine measuring("measuring ops again");
-      SLUICE_ASSIGN(Profile again,
-                    measure_profile(
-                        *prepared.workload.compiled, prepared.machine, cache,
-                        [&](int done, int total) { measuring.update(done, total); }, KnownTimes::kReplace));
-      again.encodings = prepared.profile.encodings;
-      SLUICE_RETURN_IF_ERROR(measure_choices_again(prepared, cache, again));
-      return again;
-    };
-  }
+  arguments.comparison.measure_again = measuring_again(prepared, arguments.machine, arguments.profile);
   const InterruptGuard guard;
   std::string doing;
   std::optional<ProgressLine> progress;  // of what is being done

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -113,6 +114,11 @@ Status add_implementations(Prepared& prepared, const MachineArguments& machine,
                            const std::vector<std::string>& planners);
 
 Status measure_choices(Prepared& prepared, const MachineArguments& machine);  // in any case
+
+// Measures all op times again, for comparisons whose baseline is not as fast as these say. Empty where the times were
+// given: those are kept. Both outlive it.
+std::function<Result<Profile>()> measuring_again(const Prepared& prepared, const MachineArguments& machine,
+                                                 const ProfileArguments& profile);
 
 // kBadInput with the known names where one is neither a planner nor a policy.
 Status check_planner_names(const std::vector<std::string>& names);

@@ -176,4 +176,31 @@ Status measure_choices(Prepared& prepared, const MachineArguments& machine) {
                                  [&](int measured, int total) { progress.update(measured, total); });
 }
 
+namespace {
+
+// What is known of other choices, in the same moment as the rest: else the moments would be compared, not the choices.
+Status measure_choices_again(const Prepared& prepared, ProfileCache& cache, Profile& again) {
+  CompiledGraph& compiled = *prepared.workload.compiled;
+  SLUICE_RETURN_IF_ERROR(measure_processors(compiled, prepared.machine, cache, again));
+  if (!has_implementation_times(prepared.profile)) return {};
+  return measure_implementations(compiled, prepared.machine, cache, again, {}, KnownTimes::kReplace);
+}
+
+}  // namespace
+
+std::function<Result<Profile>()> measuring_again(const Prepared& prepared, const MachineArguments& machine,
+                                                 const ProfileArguments& profile) {
+  if (!profile.times.empty()) return {};
+  return [&prepared, &machine]() -> Result<Profile> {
+    ProfileCache cache = machine.open_cache(prepared.machine);
+    ProgressLine progress("measuring ops again");
+    const auto show = [&](int done, int total) { progress.update(done, total); };
+    SLUICE_ASSIGN(Profile again,
+                  measure_profile(*prepared.workload.compiled, prepared.machine, cache, show, KnownTimes::kReplace));
+    again.encodings = prepared.profile.encodings;
+    SLUICE_RETURN_IF_ERROR(measure_choices_again(prepared, cache, again));
+    return again;
+  };
+}
+
 }  // namespace sluice

@@ -119,7 +119,8 @@ Result<int> run_report(ReportArguments arguments) {
   std::vector<std::string> shown_first{arguments.planner};
   shown_first.insert(shown_first.end(), planners.begin(), planners.end());
   SLUICE_ASSIGN(const FastBudget fast, budget_for(prepared, arguments.budget, arguments.machine, shown_first));
-  SLUICE_ASSIGN(const ReportRequest request, report_request(arguments, fast, prepared));
+  SLUICE_ASSIGN(ReportRequest request, report_request(arguments, fast, prepared));
+  request.comparison.measure_again = measuring_again(prepared, arguments.machine, arguments.profile);
   const InterruptGuard guard;
   ProgressLine progress("report");
   SLUICE_ASSIGN(

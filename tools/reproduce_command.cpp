@@ -15,6 +15,7 @@
 #include "sluice/reproduce/files/catalog.hpp"
 #include "sluice/reproduce/item_cells.hpp"
 #include "sluice/reproduce/item_text.hpp"
+#include "sluice/reproduce/kept_needs.hpp"
 #include "sluice/reproduce/making.hpp"
 #include "sluice/reproduce/selection.hpp"
 #include "sluice/reproduce/state_list.hpp"
@@ -79,14 +80,15 @@ void print_tasks(const std::vector<KeptTask>& tasks) {
 Result<MakingOutcome> make_selected(const ReproduceArguments& arguments, const Catalog& catalog,
                                     const Selection& selection) {
   KeptStates states(catalog);
-  SLUICE_ASSIGN(KeptMaker maker, KeptMaker::start(catalog, std::filesystem::read_symlink("/proc/self/exe"),
-                                                  spill_folder(arguments, catalog)));
-  const auto lacks = [&](const KeptResult& result) { return maker.lacks(result); };
+  const std::filesystem::path spill = spill_folder(arguments, catalog);
+  KeptNeeds needs(catalog.root, spill);
+  const auto lacks = [&](const KeptResult& result) { return needs.lacks(result); };
   const std::vector<KeptTask> tasks = tasks_of(selection, catalog, states, arguments.again, lacks);
   if (arguments.dry_run) {
     print_tasks(tasks);
     return MakingOutcome{};
   }
+  SLUICE_ASSIGN(KeptMaker maker, KeptMaker::start(catalog, std::filesystem::read_symlink("/proc/self/exe"), spill));
   return make_with_progress(tasks, maker);
 }
 
@@ -139,12 +141,13 @@ Result<Catalog> find_catalog(const ReproduceArguments& arguments) {
 
 Result<int> run_list(const ReproduceArguments& arguments, const Catalog& catalog) {
   KeptStates states(catalog);
-  fmt::print("{}", state_list_text(catalog, states));
+  KeptNeeds needs(catalog.root, spill_folder(arguments, catalog));
+  fmt::print("{}", state_list_text(catalog, states, [&](const KeptResult& result) { return needs.lacks(result); }));
   if (arguments.json.empty()) return kExitOk;
-  nlohmann::json ids = nlohmann::json::array();
-  for (const PaperItem& item : catalog.items) ids.push_back(item.id);
+  nlohmann::json items = nlohmann::json::array();
+  for (const PaperItem& item : catalog.items) items.push_back(item_json({&item, {}}));
   SLUICE_RETURN_IF_ERROR(
-      write_document(arguments.json, "reproduce", {{"items", ids}, {"kept", kept_states_json(catalog, states)}}));
+      write_document(arguments.json, "reproduce", {{"items", items}, {"kept", kept_states_json(catalog, states)}}));
   return kExitOk;
 }
 

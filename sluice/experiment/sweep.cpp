@@ -72,10 +72,12 @@ MeasuredPoint measured_point(const ComparisonRow& row, const ComparisonRow& base
 
 }  // namespace
 
-BudgetSweep::BudgetSweep(const Workload& workload, const Machine& machine, const Profile& profile)
+BudgetSweep::BudgetSweep(const Workload& workload, const Machine& machine, const Profile& profile,
+                         const AccessProfile* accesses)
     : workload_(workload),
       machine_(machine),
       profile_(profile),
+      accesses_(accesses),
       whole_(fast_only_bytes(workload.graph())),
       baseline_seconds_(predicted_baseline_seconds(workload, machine, profile)) {}
 
@@ -128,7 +130,8 @@ BudgetSweep::PlannedPoint BudgetSweep::predict_own(std::string_view planner, Byt
                                 format_bytes(point.budget), format_bytes(known->second));
     return {std::move(point), std::nullopt};
   }
-  Result<Plan> plan = plan_workload(workload_, machine_, profile_, planner, {MemorySize{point.budget}, false});
+  Result<Plan> plan =
+      plan_workload(workload_, machine_, profile_, planner, {MemorySize{point.budget}, false}, accesses_);
   if (!plan.ok()) {
     fail(point, plan.error());
     return {std::move(point), std::nullopt};

@@ -14,8 +14,9 @@ namespace sluice {
 
 class BudgetSweep {
  public:
-  // All outlive the sweep.
-  BudgetSweep(const Workload& workload, const Machine& machine, const Profile& profile);
+  // All outlive the sweep. `accesses`: what was counted, for planners that weigh by it; none: every use counts once.
+  BudgetSweep(const Workload& workload, const Machine& machine, const Profile& profile,
+              const AccessProfile* accesses = nullptr);
 
   // Nothing swept yet: names and what everything takes.
   SweptModel begin(std::string_view model) const;
@@ -54,6 +55,7 @@ class BudgetSweep {
   const Workload& workload_;
   const Machine& machine_;
   const Profile& profile_;
+  const AccessProfile* accesses_;
   Bytes whole_;
   Seconds baseline_seconds_;
   std::map<std::string, Bytes, std::less<>> smallest_;                  // feasible budget by planner, where known

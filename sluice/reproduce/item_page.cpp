@@ -1,9 +1,7 @@
 // The HTML page of item_text.hpp.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
+#include "sluice/base/markup.hpp"
 #include "sluice/reproduce/item_cells.hpp"
 #include "sluice/reproduce/item_text.hpp"
 
@@ -32,29 +30,6 @@ a { color: inherit; }
   .table { overflow: visible; } h3, tr { break-inside: avoid; } h3 { break-after: avoid; } }
 )";
 
-std::string escape_html(const std::string& text) {
-  std::string escaped;
-  for (const char each : text) {
-    switch (each) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += each;
-    }
-  }
-  return escaped;
-}
-
 std::string table_head() {
   std::string head = "<thead><tr>";
   for (const std::string& title : item_columns()) head += fmt::format("<th scope=\"col\">{}</th>", title);
@@ -70,23 +45,24 @@ std::string table_line(const EvaluatedItem& item, std::size_t index) {
     std::string_view kind = is_number_column(title) ? "figure" : "";
     if (title == "verdict") kind = row.verdict ? to_string(*row.verdict) : "quiet";
     line += kind.empty() ? "<td>" : fmt::format("<td class=\"{}\">", kind);
-    line += escape_html(cells[i]) + "</td>";
+    line += escape_markup(cells[i]) + "</td>";
   }
   return line + "</tr>\n";
 }
 
 std::string section_of(const EvaluatedItem& evaluated) {
   const PaperItem& item = *evaluated.item;
-  std::string text = fmt::format("<h3 id=\"{}\">{}, {}</h3>\n<p>{}. <code>sluice reproduce {}</code></p>\n", item.id,
-                                 escape_html(item.paper), escape_html(item.item), escape_html(item.title), item.id);
+  std::string text =
+      fmt::format("<h3 id=\"{}\">{}, {}</h3>\n<p>{}. <code>sluice reproduce {}</code></p>\n", item.id,
+                  escape_markup(item.paper), escape_markup(item.item), escape_markup(item.title), item.id);
   if (!item.addressed()) {
-    return text + fmt::format("<p class=\"quiet\">Not addressed: {}</p>\n", escape_html(item.not_addressed));
+    return text + fmt::format("<p class=\"quiet\">Not addressed: {}</p>\n", escape_markup(item.not_addressed));
   }
   text += fmt::format("<div class=\"table\" role=\"region\" aria-label=\"{}, {}\" tabindex=\"0\"><table>\n{}<tbody>\n",
-                      escape_html(item.paper), escape_html(item.item), table_head());
+                      escape_markup(item.paper), escape_markup(item.item), table_head());
   for (std::size_t i = 0; i < evaluated.rows.size(); ++i) text += table_line(evaluated, i);
   text += "</tbody></table></div>\n<ul>\n";
-  for (const std::string& note : item_notes(evaluated)) text += fmt::format("<li>{}</li>\n", escape_html(note));
+  for (const std::string& note : item_notes(evaluated)) text += fmt::format("<li>{}</li>\n", escape_markup(note));
   text += fmt::format("<li>Ours from: <code>{}</code></li>\n", fmt::join(item.kept, "</code>, <code>"));
   return text + "</ul>\n";
 }
@@ -94,8 +70,8 @@ std::string section_of(const EvaluatedItem& evaluated) {
 std::string contents_of(const std::vector<EvaluatedItem>& items) {
   std::string text = "<nav>\n";
   for (const EvaluatedItem& each : items) {
-    text += fmt::format("<a href=\"#{}\">{}, {}</a>\n", each.item->id, escape_html(each.item->paper),
-                        escape_html(each.item->item));
+    text += fmt::format("<a href=\"#{}\">{}, {}</a>\n", each.item->id, escape_markup(each.item->paper),
+                        escape_markup(each.item->item));
   }
   return text + "</nav>\n";
 }
@@ -117,7 +93,7 @@ std::string papers_page(const std::vector<EvaluatedItem>& items) {
   text += contents_of(items);
   std::string paper;
   for (const EvaluatedItem& each : items) {
-    if (each.item->paper != paper) text += fmt::format("<h2>{}</h2>\n", escape_html(each.item->paper));
+    if (each.item->paper != paper) text += fmt::format("<h2>{}</h2>\n", escape_markup(each.item->paper));
     paper = each.item->paper;
     text += section_of(each);
   }

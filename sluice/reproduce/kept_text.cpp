@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "sluice/base/shell_word.hpp"
+
 namespace sluice {
 namespace {
 
@@ -20,14 +22,6 @@ Places shown_places(const std::string& name) {
           .name = name};
 }
 
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char each : word) text += each == '\'' ? "'\\''" : std::string(1, each);
-  return text + "'";
-}
-
 void replace_all(std::string& text, const std::string& what, std::string_view by) {
   if (what.empty()) return;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
@@ -42,7 +36,7 @@ std::string shown_command(const CommandWords& words, const std::string& name) {
   std::string text;
   for (const std::string& word : words) {
     if (!text.empty()) text += ' ';
-    text += quoted(fill_places(word, places));
+    text += shell_word(fill_places(word, places));
   }
   return text;
 }

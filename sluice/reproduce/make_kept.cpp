@@ -101,7 +101,6 @@ KeptMaker::KeptMaker(KeptMaker&& other) noexcept
     : catalog_(other.catalog_),
       sluice_(std::move(other.sluice_)),
       spill_(std::move(other.spill_)),
-      checked_(std::move(other.checked_)),
       lock_(std::exchange(other.lock_, -1)) {}
 
 KeptMaker::~KeptMaker() {
@@ -118,18 +117,6 @@ CommandWords KeptMaker::filled(const KeptResult& result, const CommandWords& wor
   CommandWords full;
   for (const std::string& word : words) full.push_back(fill_places(word, places));
   return full;
-}
-
-std::string KeptMaker::lacks(const KeptResult& result) {
-  for (const KeptNeed& need : result.needs) {
-    auto [found, is_new] = checked_.emplace(need.what, false);
-    if (is_new) {
-      const Result<int> status = run_program({filled(result, need.check), catalog_->root, {}, {}, {}});
-      found->second = status.ok() && *status == 0;
-    }
-    if (!found->second) return need.what;
-  }
-  return "";
 }
 
 Status KeptMaker::run(const KeptResult& result, const CommandWords& words, const fs::path& output,

@@ -8,7 +8,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
 
 #include "sluice/base/result.hpp"
@@ -24,9 +23,6 @@ class KeptMaker {
   KeptMaker& operator=(KeptMaker&&) = delete;
   ~KeptMaker();
 
-  // What the result needs and this machine has not; empty where there is nothing. Every check runs once.
-  std::string lacks(const KeptResult& result);
-
   // kInterrupted when `goes_on` says no: nothing is kept of it then. Other errors say what its command said last.
   Status make(const KeptResult& result, const std::function<bool()>& goes_on);
 
@@ -40,7 +36,6 @@ class KeptMaker {
 
   const Catalog* catalog_ = nullptr;
   std::filesystem::path sluice_, spill_;
-  std::map<std::string, bool> checked_;
   int lock_ = -1;  // of docs/results
 };
 

@@ -20,7 +20,7 @@ struct KeptTask {
   std::string skipped;  // why it is not made, although it should be
 };
 
-// What is missing or stale of a selection; `again`: everything. `lacks` says what the machine has not (make_kept.hpp).
+// What is missing or stale of a selection; `again`: everything. `lacks` says what the machine has not (kept_needs.hpp).
 std::vector<KeptTask> tasks_of(const Selection& selection, const Catalog& catalog, KeptStates& states, bool again,
                                const std::function<std::string(const KeptResult&)>& lacks);
 

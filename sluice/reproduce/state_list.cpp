@@ -30,36 +30,39 @@ std::string item_table(const Catalog& catalog, KeptStates& states) {
   return table.text();
 }
 
-std::string state_words(const KeptResult& result, const KeptState& state) {
+using Lacks = std::function<std::string(const KeptResult&)>;
+
+std::string state_words(const KeptResult& result, const KeptState& state, const std::string& lacking) {
   std::string words(to_string(state.kind));
   if (!state.why.empty() && state.kind != Kind::kMissing)
     words += (state.kind == Kind::kStale ? " " : ": ") + state.why;
   if (!result.only_if_asked.empty()) words += "; only if asked: " + result.only_if_asked;
+  if (!lacking.empty()) words += "; this machine lacks " + lacking;
   return words;
 }
 
-std::string kept_table(const Catalog& catalog, KeptStates& states) {
+std::string kept_table(const Catalog& catalog, KeptStates& states, const Lacks& lacks) {
   TextTable table({{"kept result"}, {"how"}, {"minutes", Align::kRight}, {"state"}});
   for (const auto& [name, result] : catalog.kept) {
     table.add_row({name, std::string(to_string(result.how)), fmt::format("{:g}", result.minutes),
-                   state_words(result, states.of(name))});
+                   state_words(result, states.of(name), lacks(result))});
   }
   return table.text();
 }
 
 }  // namespace
 
-std::string state_list_text(const Catalog& catalog, KeptStates& states) {
+std::string state_list_text(const Catalog& catalog, KeptStates& states, const Lacks& lacks) {
   std::map<Kind, int> count;
   double minutes = 0;
   for (const auto& [name, result] : catalog.kept) {
     const Kind kind = states.of(name).kind;
     ++count[kind];
     const bool to_make = (kind == Kind::kStale || kind == Kind::kMissing) && result.only_if_asked.empty();
-    if (to_make) minutes += result.minutes;
+    if (to_make && lacks(result).empty()) minutes += result.minutes;
   }
   std::string text = catalog.items.empty() ? "" : item_table(catalog, states) + "\n";
-  text += kept_table(catalog, states) + "\n";
+  text += kept_table(catalog, states, lacks) + "\n";
   for (const auto& [kind, results] : count) text += fmt::format("{} {}, ", results, to_string(kind));
   return text + fmt::format("sluice reproduce all would take about {:.0f} minutes.\n", minutes);
 }

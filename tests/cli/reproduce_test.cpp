@@ -6,10 +6,12 @@
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "sluice/testing/git_repository.hpp"
 #include "tests/cli/command_runner.hpp"
+#include "tests/cli/documented_fields.hpp"
 
 namespace sluice {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 namespace fs = std::filesystem;
@@ -216,6 +219,8 @@ TEST(ReproduceTest, WhatTheMachineLacksIsSkipped) {
   EXPECT_EQ(all.exit_code, 0) << all.errors;
   EXPECT_THAT(all.output, AllOf(HasSubstr("skipped a_needs: this machine lacks a unicorn"),
                                 HasSubstr("skipped b_rare: only if asked for by its name: takes hours")));
+  const std::string listed = checkout.reproduce({"list"}).output;
+  EXPECT_THAT(listed, AllOf(HasSubstr("this machine lacks a unicorn"), HasSubstr("would take about 0 minutes")));
   EXPECT_THAT(checkout.reproduce({"b_rare"}).output, HasSubstr("made b_rare"));
 }
 
@@ -230,6 +235,32 @@ TEST(ReproduceTest, ShowsOursBesideThePublishedNumber) {
               AllOf(HasSubstr("made step"), HasSubstr("simulated"), HasSubstr("1.00x"), HasSubstr("matches")));
   checkout.write("code/measured.cpp", "two");
   EXPECT_THAT(checkout.reproduce({"redl-figure-3", "--no-run"}).output, HasSubstr("matches (stale)"));
+}
+
+TEST(ReproduceTest, DocumentsItsFields) {
+  const Checkout checkout{kModels};
+  checkout.write("benchmarks/papers/a.json", item("a_models", "a_models#/version"));
+  const std::vector<DocumentedField> fields = read_fields(SLUICE_SOURCE_FOLDER "/docs/reproduce.md");
+  ASSERT_FALSE(fields.empty());
+  std::set<std::string> seen;
+  for (const std::string word : {"list", "redl"}) {
+    const CommandResult result = checkout.reproduce({word, "--json", "-"});
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    const json document = json::parse(result.output);
+    EXPECT_THAT(check_fields(document, fields, "not_addressed"), IsEmpty()) << word;
+    seen.merge(field_names(document));
+  }
+  for (const DocumentedField& field : fields) {
+    if (field.name() == "items[].not_addressed") continue;
+    EXPECT_TRUE(seen.contains(field.name())) << field.name();
+  }
+}
+
+TEST(ReproduceTest, ADryRunChangesNothing) {
+  const Checkout checkout{kModels};
+  EXPECT_THAT(checkout.reproduce({"all", "--dry-run"}).output, HasSubstr("would make (0.01 minutes) a_models"));
+  EXPECT_FALSE(checkout.has("docs"));
+  EXPECT_FALSE(checkout.has("scratch"));
 }
 
 TEST(ReproduceTest, WrongFilesFoldersAndWordsAreNamed) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sluice/base/markup.hpp"
+
 namespace sluice {
 namespace {
 
@@ -53,7 +55,7 @@ std::string ChartDrawing::finish() const {
 void ChartDrawing::label(double x, double y, std::string_view anchor, std::string_view text, std::string_view style) {
   svg_ += fmt::format(R"(<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)"
                       "\n",
-                      style, x, y, anchor, escape_xml(text));
+                      style, x, y, anchor, escape_markup(text));
 }
 
 void ChartDrawing::line(double x1, double y1, double x2, double y2, std::string_view style) {
@@ -66,13 +68,13 @@ void ChartDrawing::bar(double x, double y, double width, double height, std::siz
   svg_ +=
       fmt::format(R"(<rect class="s{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"><title>{}</title></rect>)"
                   "\n",
-                  colour, x, y, width, height, escape_xml(tooltip));
+                  colour, x, y, width, height, escape_markup(tooltip));
 }
 
 void ChartDrawing::area(const std::string& points, std::size_t colour, std::string_view tooltip) {
   svg_ += fmt::format(R"(<polygon class="s{}" points="{}"><title>{}</title></polygon>)"
                       "\n",
-                      colour, points, escape_xml(tooltip));
+                      colour, points, escape_markup(tooltip));
 }
 
 void ChartDrawing::path(const std::string& points, std::size_t colour, LineStyle style) {
@@ -86,7 +88,7 @@ void ChartDrawing::dot(double x, double y, std::size_t colour, LineStyle style, 
   svg_ += fmt::format(R"(<circle class="{}{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>)"
                       "\n",
                       style == LineStyle::kDashed ? "hollow c" : "s", colour, x, y,
-                      style == LineStyle::kDotted ? 2 : 3.5, escape_xml(tooltip));
+                      style == LineStyle::kDotted ? 2 : 3.5, escape_markup(tooltip));
 }
 
 void ChartDrawing::ring(double x, double y, std::size_t colour) {
@@ -142,31 +144,5 @@ void ChartDrawing::x_ticks(double values, double width) {
 }
 
 void ChartDrawing::level(double value) { line(frame_.left, y_of(value), frame_.right, y_of(value), "line"); }
-
-std::string escape_xml(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&apos;";
-        break;
-      default:
-        escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return escaped;
-}
 
 }  // namespace sluice

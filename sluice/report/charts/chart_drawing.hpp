@@ -79,7 +79,4 @@ class ChartDrawing {
 
 double width_of_label(std::string_view text);  // as labels are laid out: the usual width of its characters
 
-// For XML text and attributes: & < > " ' become entities, control characters that XML forbids become spaces.
-std::string escape_xml(std::string_view text);
-
 }  // namespace sluice

@@ -40,8 +40,6 @@ TEST(SvgChartTest, IsWellFormedXml) {
 }
 
 TEST(SvgChartTest, EscapesText) {
-  EXPECT_EQ(escape_xml("a<b>&\"c'\x01"), "a&lt;b&gt;&amp;&quot;c&apos; ");
-  EXPECT_EQ(escape_xml("µ ≤"), "µ ≤");
   const std::string svg = draw_bars(bars());
   EXPECT_THAT(svg, HasSubstr("Tensors &amp; lifetimes"));
   EXPECT_THAT(svg, HasSubstr(">&gt;64<"));

@@ -43,7 +43,7 @@ class ReportCollector {
         request_(request),
         progress_(progress),
         stop_(stop),
-        sweep_(workload, machine, profile) {
+        sweep_(workload, machine, profile, accesses) {
     const auto planners = static_cast<std::int64_t>(request.planners.size());
     const auto curves = planners - std::ranges::count(request.planners, kBaselinePlanner);
     total_ = 2 + (request.run ? 1 : planners) + curves * static_cast<std::int64_t>(request.shares.size());
@@ -209,8 +209,8 @@ class ReportCollector {
     if (stop_()) return;
     Machine larger = machine_;
     larger.tiers[kFastTier].capacity += kMore;
-    const SweepPoint point =
-        BudgetSweep(workload_, larger, profile_).predict(request_.planner, std::min(budget + kMore, everything));
+    const SweepPoint point = BudgetSweep(workload_, larger, profile_, accesses_)
+                                 .predict(request_.planner, std::min(budget + kMore, everything));
     more["now_ms"] = plan_.predicted_step_seconds * 1e3;
     if (point.feasible()) {
       const double then = std::min(point.step_seconds, plan_.predicted_step_seconds) * 1e3;

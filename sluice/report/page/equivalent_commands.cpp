@@ -6,21 +6,14 @@
 #include <array>
 #include <string_view>
 
+#include "sluice/base/shell_word.hpp"
+
 namespace sluice {
 namespace {
 
-// A word as a POSIX shell reads it back.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:%@";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char each : word) text += each == '\'' ? std::string("'\\''") : std::string(1, each);
-  return text + "'";
-}
-
 std::string joined(std::span<const std::string> words) {
   std::string text = "sluice";
-  for (const std::string& word : words) text.append(" ").append(quoted(word));
+  for (const std::string& word : words) text.append(" ").append(shell_word(word));
   return text;
 }
 

@@ -2,34 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "sluice/base/markup.hpp"
 #include "sluice/base/units.hpp"
 
 namespace sluice {
 
 using nlohmann::json;
-
-std::string html_text(std::string_view text) {
-  std::string escaped;
-  for (const char each : text) {
-    switch (each) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += each;
-    }
-  }
-  return escaped;
-}
 
 void HtmlTable::add_row(std::vector<std::string> cells, std::string attributes) {
   rows_.push_back({std::move(cells), std::move(attributes)});
@@ -39,7 +17,7 @@ std::string HtmlTable::html() const {
   const auto side = [](const TableColumn& column) { return column.align == Align::kRight ? " class=\"number\"" : ""; };
   std::string html = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>";
   for (const TableColumn& column : columns_) {
-    html += fmt::format("<th scope=\"col\"{}>{}</th>", side(column), html_text(column.title));
+    html += fmt::format("<th scope=\"col\"{}>{}</th>", side(column), escape_markup(column.title));
   }
   html += "</tr></thead><tbody>\n";
   for (const Row& row : rows_) {
@@ -64,7 +42,8 @@ template <typename Format>
 std::string ShownNumbers::number(const std::string& pointer, Format format) const {
   const json& value = at(pointer);
   if (!value.is_number()) return "–";
-  return fmt::format("<data value=\"{}\" data-at=\"{}\">{}</data>", value.dump(), html_text(pointer), format(value));
+  return fmt::format("<data value=\"{}\" data-at=\"{}\">{}</data>", value.dump(), escape_markup(pointer),
+                     format(value));
 }
 
 std::string ShownNumbers::bytes(const std::string& pointer) const {
@@ -89,7 +68,7 @@ std::string ShownNumbers::percent(const std::string& pointer) const {
 
 std::string ShownNumbers::text(const std::string& pointer) const {
   const json& value = at(pointer);
-  return value.is_string() ? html_text(value.get<std::string>()) : "";
+  return value.is_string() ? escape_markup(value.get<std::string>()) : "";
 }
 
 }  // namespace sluice

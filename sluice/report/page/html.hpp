@@ -7,14 +7,11 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sluice/report/text_table.hpp"
 
 namespace sluice {
-
-std::string html_text(std::string_view text);  // with & < > " escaped
 
 class HtmlTable {
  public:

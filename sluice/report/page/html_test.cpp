@@ -9,8 +9,6 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-TEST(HtmlText, EscapesWhatMarkupReads) { EXPECT_EQ(html_text("<b a=\"1\">&"), "&lt;b a=&quot;1&quot;&gt;&amp;"); }
-
 TEST(HtmlTable, HasRowsWithAttributesAndNumbersToTheRight) {
   HtmlTable table({{"name"}, {"bytes", Align::kRight}});
   table.add_row({"x", "1"}, "data-tensor=\"3\"");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sluice/base/markup.hpp"
 #include "sluice/report/page/assets.hpp"
 #include "sluice/report/page/report_sections.hpp"
 
@@ -33,7 +34,7 @@ std::string notices(const ShownNumbers& numbers) {
   }
   if (page_scripts().empty()) {
     html += fmt::format("<p class=\"notice\" role=\"note\">There are no charts: {}. The tables are complete.</p>\n",
-                        html_text(why_no_charts()));
+                        escape_markup(why_no_charts()));
   }
   return html;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sluice/base/markup.hpp"
+
 namespace sluice {
 
 std::string page_section(std::string_view id, std::string_view title, const std::string& content) {
@@ -15,7 +17,7 @@ std::string caption(const std::string& html) { return fmt::format("<p class=\"ca
 std::string chart_place(std::string_view id, std::string_view label) {
   return fmt::format(
       "<figure class=\"chart\" id=\"chart-{}\" tabindex=\"0\" role=\"img\" aria-label=\"{}\"></figure>\n", id,
-      html_text(label));
+      escape_markup(label));
 }
 
 std::string folded_table(std::string_view summary, const HtmlTable& table) {

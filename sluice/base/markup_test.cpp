@@ -1,0 +1,15 @@
+#include "sluice/base/markup.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+TEST(MarkupTest, WhatMarkupReadsIsEscaped) {
+  EXPECT_EQ(escape_markup("<b a=\"1\">&it's\x01"), "&lt;b a=&quot;1&quot;&gt;&amp;it&apos;s ");
+}
+
+TEST(MarkupTest, OtherLettersStay) { EXPECT_EQ(escape_markup("µ ≤"), "µ ≤"); }
+
+}  // namespace
+}  // namespace sluice
