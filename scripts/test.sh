@@ -75,17 +75,20 @@ stage_docs() {
   if ((status != 77)); then count "$status"; fi
 }
 
+# program_of BUILD NAME: the test program of a library, or of tests/NAME.
+program_of() { ls "$1/sluice/sluice_$2_test" "$1/tests/$2/sluice_$2_test" 2>/dev/null; }
+
 # run_shard BUILD FILTER LOGS PROGRAM SHARD: one process of run_shards, writing LOGS/PROGRAM.SHARD.
 run_shard() {
   # shellcheck disable=SC2086
-  GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$5 timeout 1200 $before_program "$1/sluice/sluice_$4_test" \
+  GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$5 timeout 1200 $before_program "$(program_of "$1" "$4")" \
     --gtest_filter="$2" >"$3/$4.$5" 2>&1
   echo "exit status $?" >>"$3/$4.$5"
 }
-export -f run_shard
+export -f run_shard program_of
 export shards=4 before_program=""
 
-# run_shards BUILD FILTER PROGRAM...: runs test programs of libraries, each in a few processes, and adds their totals to
+# run_shards BUILD FILTER PROGRAM...: runs test programs, each in a few processes, and adds their totals to
 # ours. CTest starts one process a test, which takes 70 ms, and under a sanitizer half a second.
 run_shards() {
   local build=$1 filter=$2 logs log count broken status=0
@@ -111,14 +114,25 @@ run_shards() {
 stage_tests() {
   local programs
   mapfile -t programs < <(printf '%s\n' build/release/sluice/sluice_*_test | sed 's/.*sluice_\(.*\)_test$/\1/')
-  run_shards build/release '*' "${programs[@]}"
+  run_shards build/release '*' "${programs[@]}" cli
   local status=$?
-  run_ctest build/release -LE "^($(IFS='|' && echo "${programs[*]}")|numa)\$" && return $status
+  run_ctest build/release -LE "^($(IFS='|' && echo "${programs[*]}")|cli|numa)\$" && return $status
+}
+
+# Begins beside the stage before, whose examples leave much of the processor idle.
+asan_build=""
+begin_asan_build() {
+  (
+    renice -n 10 -p "$BASHPID" >/dev/null
+    # shellcheck disable=SC2086
+    build asan-ubsan $(printf 'sluice_%s_test ' $sanitized) >build/asan-ubsan.log 2>&1
+  ) &
+  asan_build=$!
 }
 
 stage_asan() {
-  # shellcheck disable=SC2086
-  build asan-ubsan $(printf 'sluice_%s_test ' $sanitized) || { count 1; return 1; }
+  [[ -n $asan_build ]] || begin_asan_build
+  wait "$asan_build" || { tail -n 60 build/asan-ubsan.log; count 1; return 1; }
   # shellcheck disable=SC2086
   run_shards build/asan-ubsan '*' $sanitized
 }
@@ -156,6 +170,7 @@ times=()
 for stage in "${stages[@]}"; do
   echo "== $stage"
   start=$SECONDS
+  if [[ $stage == docs && " ${stages[*]} " == *" asan "* ]]; then begin_asan_build; fi
   if "stage_$stage"; then verdict=ok; else verdict=FAILED; fi
   times+=("$(printf '%-9s %5d s  %s' "$stage" $((SECONDS - start)) "$verdict")")
 done

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 """Times training steps in PyTorch, the rival, the way a careful user would run it on CPU.
 
-    pytorch_step.py MODEL [--batch B] [--threads T] [--mode plain|checkpoint|disk] [--layout auto|nhwc|nchw]
-                    [--steps N] [--spill FILE] [--dropout P] [--core KERNELS]
+    pytorch_step.py MODEL [--batch B] [--threads T] [--mode plain|checkpoint|disk|offload] [--layout auto|nhwc|nchw]
+                    [--steps N] [--spill FILE] [--dropout P] [--core KERNELS] [--fast BUDGET]
     pytorch_step.py MODEL ... --serve
 
 The step: forward, the model's loss, backward, SGD with momentum 0.9, fp32, on one synthetic batch. Layout auto runs
 two steps in each memory format and takes the faster (language models have one only).
-Modes: plain; checkpoint recomputes every block in the backward pass; disk keeps saved tensors in a file.
+Modes: plain; checkpoint recomputes every block in the backward pass; disk keeps saved tensors in a file;
+offload is no rival: sluice.offload, from the package in build/release/python, with --fast.
 Prints one JSON line per step with "step_seconds" and "loss", and one at the end with "peak_rss_bytes" and
 "parameter_hash". With --serve each line is the answer to a request on standard input, {"command": "step"} or
 {"command": "finish"}: the protocol of `sluice worker` (sluice/experiment/worker.hpp), so that both sides can be run step by
@@ -19,6 +20,7 @@ this processor (openblas_core.py); the first JSON line says what was used.
 """
 
 import argparse
+import contextlib
 import glob
 import hashlib
 import json
@@ -30,6 +32,7 @@ import time
 
 from openblas_core import describe, fastest_core
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TUNED = "SLUICE_RIVAL_TUNED"
 LEARNING_RATE = 0.01
 
@@ -73,11 +76,12 @@ def arguments():
     parser.add_argument("model")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--mode", choices=["plain", "checkpoint", "disk"], default="plain")
+    parser.add_argument("--mode", choices=["plain", "checkpoint", "disk", "offload"], default="plain")
     parser.add_argument("--layout", choices=["auto", "nhwc", "nchw"], default="auto")
     parser.add_argument("--dropout", type=float, help="default: the model's")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--spill", default="pytorch.spill", help="the file of mode disk, unlinked at once")
+    parser.add_argument("--fast", default="1GiB", help="the budget of mode offload (default %(default)s)")
     parser.add_argument("--core", help="which of OpenBLAS' kernels, such as SkylakeX (default: the fastest, measured)")
     parser.add_argument("--serve", action="store_true", help="run steps on request from standard input")
     return parser.parse_args()
@@ -103,6 +107,11 @@ class Trainer:
         layout = torch.channels_last if options.layout == "nhwc" else torch.contiguous_format
         self.model = twin.build(sizes).to(memory_format=layout)
         self.disk = SavedOnDisk(options.spill, self.model.parameters()) if options.mode == "disk" else None
+        self.budget = contextlib.nullcontext()
+        if options.mode == "offload":
+            sys.path.insert(0, os.path.join(ROOT, "build/release/python"))
+            import sluice
+            self.budget = sluice.Offload(options.fast, os.path.dirname(os.path.abspath(options.spill)))
         self.inputs = tuple(tensor.to(memory_format=layout) if tensor.dim() == 4 else tensor
                             for tensor in twin.inputs(sizes, torch.Generator().manual_seed(0)))
         self.optimizers = [
@@ -126,8 +135,9 @@ class Trainer:
         total = 0.0
         for stage, optimizer in zip(self.stages, self.optimizers):
             self.model.zero_grad(set_to_none=True)
-            loss = self.loss(stage)
-            loss.backward()
+            with self.budget:
+                loss = self.loss(stage)
+                loss.backward()
             optimizer.step()
             total += loss.item()
             del loss

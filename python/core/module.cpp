@@ -1,0 +1,10 @@
+// The part of the Python package that is C++: sluice._core. Python's side of it is python/sluice.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "python/core/store_binding.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "Sluice's engines, as the Python package uses them.";
+  sluice::bind_saved_store(module);
+}

@@ -1,0 +1,10 @@
+// SavedStore (sluice/offload/saved_store.hpp) for Python.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace sluice {
+
+void bind_saved_store(pybind11::module_& module);
+
+}  // namespace sluice

@@ -1,0 +1,31 @@
+"""Builds the C++ part with the project's CMake; everything else is in pyproject.toml.
+
+What the build needs has to be there (scripts/install_packages.sh test); nothing is fetched. $SLUICE_BUILD names a build
+folder to reuse.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class CMakeBuild(build_ext):
+    def build_extension(self, extension):
+        build = os.environ.get("SLUICE_BUILD") or os.path.join(os.path.abspath(self.build_temp), "cmake")
+        configure = ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
+        if not os.path.exists(os.path.join(build, "CMakeCache.txt")):
+            configure += ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_UNITY_BUILD=ON", "-DSLUICE_BUILD_TESTS=OFF"]
+        subprocess.run(configure, check=True)
+        subprocess.run(["cmake", "--build", build, "--target", "sluice_python"], check=True)
+        target = self.get_ext_fullpath(extension.name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy(os.path.join(build, "python/sluice", os.path.basename(target)), target)
+
+
+setup(ext_modules=[Extension("sluice._core", sources=[])], cmdclass={"build_ext": CMakeBuild})
