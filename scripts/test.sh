@@ -11,7 +11,7 @@
 #   names     names against .clang-tidy, in the files that changed (scripts/check_tidy.sh reads all of them)
 #   docs      holds the README's tables against the kept results, and runs the examples of the README and docs/
 #   asan      files and JSON, memory, access, plan, exec, train and experiment tests under the address and undefined-behaviour sanitizers
-#   tsan      the tests of the transfer lanes and of access counting under the thread sanitizer
+#   tsan      the tests of the transfer lanes, of saved tensors and of access counting under the thread sanitizer
 #   numa      memory nodes as tiers, in a small virtual machine; skipped, with the reason, without QEMU or network
 #
 # A stage that fails does not stop the later ones. Ends with the time of each stage and `N passed, N failed`: the sum of
@@ -20,10 +20,10 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly all_stages=(packages build tests format names docs asan tsan numa)
-readonly sanitized="base memory access plan verify program exec data train experiment"
+readonly sanitized="base memory access plan verify program exec offload data train experiment"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
-readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue"
+readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SavedStore"
 jobs=$(nproc)
 passed=0 failed=0
 
@@ -138,14 +138,14 @@ stage_asan() {
 }
 
 stage_tsan() {
-  build tsan sluice_exec_test sluice_access_test || { count 1; return 1; }
+  build tsan sluice_exec_test sluice_access_test sluice_offload_test || { count 1; return 1; }
   # Without fixed addresses GCC 12's thread sanitizer refuses to start on kernels that randomise more bits than it knows.
   local -x before_program
   before_program="setarch $(uname -m) -R"
   $before_program true 2>/dev/null || before_program=""
   # Steps on several processors have random schedules, too.
   run_shards build/tsan "$(for suite in $tsan_suites; do printf '%s.*:*/%s.*:' "$suite" "$suite"; done)-*UnderRandomSchedules*" \
-    exec access
+    exec access offload
 }
 
 # Fetches a kernel to boot, unpacked and not installed; CTest shows what it skips as "Skipped".

@@ -56,7 +56,14 @@ std::optional<double> number_of(std::string_view text) {
   return number;
 }
 
+std::string words_of(const json& list) {
+  std::vector<std::string> words;
+  for (const json& each : list) words.push_back(each.is_string() ? each.get<std::string>() : each.dump());
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
 bool has_value(const json& value, const std::string& text) {
+  if (value.is_array()) return words_of(value) == text;
   if (value.is_string()) return value.get_ref<const std::string&>() == text;
   if (value.is_boolean()) return text == (value.get<bool>() ? "true" : "false");
   return value.is_number() && number_of(text) == value.get<double>();

@@ -2,7 +2,7 @@
 // also choose among elements:
 //
 //   key=value           the one element of a list of objects whose `key` is `value`; key=value&other=value where one
-//                       condition is not enough
+//                       condition is not enough; of a value that is a list, its elements with commas between them
 //   *                   every element: the address is then a list of numbers
 //   *key=value          every element that meets the conditions
 //   ?*                  every element that has what the rest of the path asks for

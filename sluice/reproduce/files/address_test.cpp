@@ -17,8 +17,8 @@ const nlohmann::json& sample() {
   static const nlohmann::json document = *parse_json(R"({
     "step": 2.5, "a/b": {"~": 7}, "none": null, "flag": true, "word": "x",
     "results": [
-      {"planner": "sentinel", "slowdown": 1.5, "round_ms": [10, 20, 30]},
-      {"planner": "sentinel:additions=none", "slowdown": 2.5},
+      {"planner": "sentinel", "slowdown": 1.5, "round_ms": [10, 20, 30], "slow": []},
+      {"planner": "sentinel:additions=none", "slowdown": 2.5, "slow": ["a", "b"]},
       {"planner": "slow-only", "infeasible": "why"}],
     "curve": [
       {"ranks": 1, "way": "a", "seconds": 4, "simulated": true},
@@ -52,6 +52,8 @@ TEST(AddressTest, ChoosesElementsByWhatTheyHold) {
   EXPECT_THAT(*at("/curve/ranks=2&way=b/seconds"), ElementsAre(5));
   EXPECT_THAT(*at("/curve/*ranks=2/seconds"), ElementsAre(3, 5));
   EXPECT_THAT(*at("/curve/simulated=false/seconds"), ElementsAre(5));
+  EXPECT_THAT(*at("/results/slow=a,b/slowdown"), ElementsAre(2.5));
+  EXPECT_THAT(*at("/results/slow=/slowdown"), ElementsAre(1.5));
 }
 
 TEST(AddressTest, StarsAreListsAndQuestionedOnesSkip) {
