@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "sluice/offload/page_arena.hpp"
 #include "sluice/offload/saved_store.hpp"
 
 namespace sluice {
@@ -12,85 +13,81 @@ namespace {
 namespace py = pybind11;
 
 // Addresses come from Python as numbers: what torch calls data_ptr().
-const std::byte* address(std::uintptr_t number) { return reinterpret_cast<const std::byte*>(number); }
+std::byte* address(std::uintptr_t number) { return reinterpret_cast<std::byte*>(number); }
 
-template <typename T>
-T value_or_throw(Result<T> result) {
-  if (!result.ok()) throw std::runtime_error(result.error().message);
-  return std::move(result).value();
+template <typename Outcome>
+void throw_if_error(const Outcome& outcome) {
+  if (!outcome.ok()) throw std::runtime_error(outcome.error().message);
 }
 
-// Memory that a tensor of another framework looks at; free again when the last one is gone.
-class Brought {
+std::shared_ptr<SavedStore> open_store(const std::string& path, Bytes file_bytes) {
+  auto store = SavedStore::open({path, file_bytes});
+  throw_if_error(store);
+  return std::move(store).value();
+}
+
+// Memory that tensors of another framework look at; free again when the last of them is gone.
+class Pages {
  public:
-  Brought(std::shared_ptr<SavedStore> store, SavedStore::Id id, std::byte* data, Bytes bytes)
-      : store_(std::move(store)), id_(id), data_(data), bytes_(bytes) {}
-  ~Brought() { store_->forget(id_); }
-  Brought(const Brought&) = delete;
-  Brought& operator=(const Brought&) = delete;
+  Pages(std::shared_ptr<PageArena> arena, std::byte* data, Bytes bytes)
+      : arena_(std::move(arena)), data_(data), bytes_(bytes) {}
+  ~Pages() { arena_->give(data_, bytes_); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
 
   py::buffer_info buffer() const {
     return {data_, 1, py::format_descriptor<unsigned char>::format(), static_cast<py::ssize_t>(bytes_)};
   }
 
  private:
-  std::shared_ptr<SavedStore> store_;
-  SavedStore::Id id_;
+  std::shared_ptr<PageArena> arena_;
   std::byte* data_;
   Bytes bytes_;
 };
 
-std::shared_ptr<SavedStore> open_store(const std::string& path, Bytes file_bytes, Bytes arena_bytes) {
-  return value_or_throw(SavedStore::open({path, file_bytes, arena_bytes}));
+std::shared_ptr<PageArena> map_arena(Bytes bytes) {
+  auto arena = PageArena::map(bytes);
+  throw_if_error(arena);
+  return std::move(arena).value();
 }
 
-std::unique_ptr<Brought> take(const std::shared_ptr<SavedStore>& store, SavedStore::Id id, Bytes bytes) {
-  std::byte* data = nullptr;
-  {
-    const py::gil_scoped_release others_run;
-    data = value_or_throw(store->take(id));
-  }
-  return std::make_unique<Brought>(store, id, data, bytes);
-}
-
-void wait_left(SavedStore& store, SavedStore::Id id) {
-  const py::gil_scoped_release others_run;
-  const Status status = store.wait_left(id);
-  if (!status.ok()) throw std::runtime_error(status.error().message);
-}
-
-void read_into(SavedStore& store, SavedStore::Id id, const py::buffer& into) {
-  const py::buffer_info info = into.request(/*writable=*/true);
-  const py::gil_scoped_release others_run;
-  const std::span<std::byte> bytes(static_cast<std::byte*>(info.ptr),
-                                   static_cast<std::size_t>(info.size * info.itemsize));
-  const Status status = store.read(id, bytes);
-  if (!status.ok()) throw std::runtime_error(status.error().message);
+std::unique_ptr<Pages> take_pages(const std::shared_ptr<PageArena>& arena, Bytes bytes) {
+  std::byte* const data = arena->take(bytes);
+  return data == nullptr ? nullptr : std::make_unique<Pages>(arena, data, bytes);
 }
 
 }  // namespace
 
+void bind_page_arena(py::module_& module) {
+  py::class_<Pages>(module, "Pages", py::buffer_protocol(), "A writable buffer; its memory is free again with it.")
+      .def_buffer([](const Pages& pages) { return pages.buffer(); });
+  py::class_<PageArena, std::shared_ptr<PageArena>>(module, "PageArena", "Memory of a fixed size, in whole pages.")
+      .def(py::init(&map_arena), py::arg("bytes"))
+      .def("take", &take_pages, py::arg("bytes"), "Pages, or None where there is no room.");
+}
+
 void bind_saved_store(py::module_& module) {
-  py::class_<Brought>(module, "Brought", py::buffer_protocol(), "Bytes that are back, as a writable buffer.")
-      .def_buffer([](const Brought& brought) { return brought.buffer(); });
-  py::class_<SavedStore, std::shared_ptr<SavedStore>>(
+  using Store = SavedStore;
+  using Id = SavedStore::Id;
+  const py::call_guard<py::gil_scoped_release> others_run;
+  py::class_<Store, std::shared_ptr<Store>>(
       module, "SavedStore", "Keeps bytes in a file for a while; they leave and come back in the background.")
-      .def(py::init(&open_store), py::arg("path"), py::arg("file_bytes"), py::arg("arena_bytes"))
+      .def(py::init(&open_store), py::arg("path"), py::arg("file_bytes"))
       .def(
-          "leave",
-          [](SavedStore& store, std::uintptr_t from, Bytes bytes) { return store.leave(address(from), bytes); },
-          py::arg("address"), py::arg("bytes"),
-          "Begin to move bytes away. Returns their id, or None where the file is full.")
-      .def("left", &SavedStore::left, py::arg("id"), "Whether the memory they were in may be freed.")
-      .def("wait_left", &wait_left, py::arg("id"))
-      .def("bring", &SavedStore::bring, py::arg("id"), "Begin to bring them back. False where there is no room.")
-      .def("here", &SavedStore::here, py::arg("id"))
-      .def("take", &take, py::arg("id"), py::arg("bytes"),
-           "Wait until they are back; the store forgets them with the buffer.")
-      .def("read", &read_into, py::arg("id"), py::arg("into"), "Read them into a writable buffer.")
-      .def("forget", &SavedStore::forget, py::arg("id"), py::call_guard<py::gil_scoped_release>())
-      .def_property_readonly("staging_bytes", &SavedStore::staging_bytes)
-      .def_property_readonly("notes", &SavedStore::notes);
+          "leave", [](Store& store, std::uintptr_t from, Bytes bytes) { return store.leave(address(from), bytes); },
+          py::arg("address"), py::arg("bytes"), "Begin to move away. Returns an id, or None where the file is full.")
+      .def("left", &Store::left, py::arg("id"), "Whether the memory they were in may be freed.")
+      .def(
+          "wait_left", [](Store& store, Id id) { throw_if_error(store.wait_left(id)); }, py::arg("id"), others_run)
+      .def(
+          "bring", [](Store& store, Id id, std::uintptr_t into) { store.bring(id, address(into)); }, py::arg("id"),
+          py::arg("address"), "Begin to bring them back, into whole pages of the caller's.")
+      .def("here", &Store::here, py::arg("id"))
+      .def(
+          "wait_here", [](Store& store, Id id) { throw_if_error(store.wait_here(id)); }, py::arg("id"), others_run)
+      .def("forget", &Store::forget, py::arg("id"), others_run)
+      .def_property_readonly("notes", &Store::notes)
+      .def_property_readonly_static("staging_bytes", [](const py::object&) { return Store::staging_bytes(); });
 }
 
 }  // namespace sluice

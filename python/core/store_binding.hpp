@@ -1,10 +1,11 @@
-// SavedStore (sluice/offload/saved_store.hpp) for Python.
+// SavedStore and PageArena (sluice/offload) for Python.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 namespace sluice {
 
+void bind_page_arena(pybind11::module_& module);
 void bind_saved_store(pybind11::module_& module);
 
 }  // namespace sluice

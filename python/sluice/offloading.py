@@ -23,8 +23,8 @@ from sluice.sizes import parse_share, parse_size
 
 SMALLEST = 64 << 10  # bytes; what is smaller stays
 SMALLEST_PART = 1 / 4  # of a storage; a view of less is one of a data set, perhaps, and stays
-STAGING = 32 << 20  # bytes of the store, for what is on its way out
 ARENA_SHARE = 0.25  # of the budget, for what has come back
+PAGE = 4096  # bytes; what comes back is read into whole ones
 
 
 @dataclass
@@ -35,7 +35,7 @@ class OffloadReport:
     left: int = 0
     kept_peak: int = 0  # of saved tensors in PyTorch's memory at once
     waited_for: int = 0  # tensors that were not back when they were asked for
-    read_again: int = 0  # tensors for which the arena had no room
+    beside_arena: int = 0  # tensors for which the arena had no room
     as_planned: bool = False
     notes: list[str] = field(default_factory=list)
 
@@ -43,18 +43,17 @@ class OffloadReport:
 class _Entry:
     """A storage that autograd has saved, once or more often."""
 
-    __slots__ = ("alias", "nbytes", "version", "handles", "id", "brought", "leaving", "broken", "asked", "counted")
+    __slots__ = ("alias", "shift", "nbytes", "version", "handles", "id", "leaving", "coming", "back", "broken", "counted")
 
     def __init__(self, alias, nbytes, version):
-        self.alias = alias  # a tensor on the storage, None when it has left
+        self.alias = alias  # a tensor on the storage, or on what has come back; None while it is away
+        self.shift = 0  # bytes: where it begins in alias' storage
         self.nbytes = nbytes
         self.version = version
         self.handles = 0
         self.id = None  # in the store
-        self.brought = None  # the buffer that has come back
-        self.leaving = False
+        self.leaving = self.coming = self.back = False
         self.broken = False  # it was changed in place while it left
-        self.asked = False  # to come back
         self.counted = True  # in the budget
 
 
@@ -80,7 +79,9 @@ class Offload:
         import torch  # only who offloads needs it
         from torch.multiprocessing.reductions import StorageWeakRef
 
-        self._torch, self._weak_reference = torch, StorageWeakRef
+        from sluice import _core
+
+        self._torch, self._weak_reference, self._core = torch, StorageWeakRef, _core
         self._share = parse_share(fast)
         self._budget = None if self._share is not None else parse_size(fast)
         if not os.path.isdir(to):
@@ -88,7 +89,7 @@ class Offload:
         self._folder = to
         self._file_bytes = None if file is None else parse_size(file)
         self._lock = threading.RLock()
-        self._store = None
+        self._store = self._arena = None
         self._parameters: set[int] | None = None
         self._known: dict[int, tuple] = {}  # by storage: a weak reference, the entry
         self._before: list[int] = []  # sizes that the step before saved, in order
@@ -148,7 +149,7 @@ class Offload:
         """Of the budget, what saved tensors may take in PyTorch's memory."""
         if self._budget is None:
             return 1 << 62
-        return max(0, int(self._budget * (1 - ARENA_SHARE)) - STAGING)
+        return max(0, int(self._budget * (1 - ARENA_SHARE)) - self._core.SavedStore.staging_bytes)
 
     # -- hooks
 
@@ -196,15 +197,16 @@ class Offload:
         with self._lock:
             entry = packed.entry
             self._settle(entry)
-            if entry.alias is not None and entry.alias._version != entry.version:
-                entry.broken = True
-            if entry.broken:
+            if entry.coming or entry.alias is None:
+                self._wait_for(entry)
+            if entry.broken or entry.alias._version != entry.version:
                 raise RuntimeError(
                     "a tensor that is needed for gradients was changed in place after autograd had saved it"
                 )
-            base = self._base_of(entry, packed.dtype)
             self._bring_next()
-            return base.as_strided(packed.size, packed.stride, packed.offset)
+            base = self._torch.empty(0, dtype=packed.dtype).set_(_storage(entry.alias))
+            shift = entry.shift // base.element_size()
+            return base.as_strided(packed.size, packed.stride, packed.offset + shift)
 
     # -- leaving
 
@@ -223,7 +225,7 @@ class Offload:
         while self._next_oldest < len(self._order):
             entry = self._order[self._next_oldest]
             self._next_oldest += 1
-            if entry.alias is None or entry.handles == 0:
+            if entry.alias is None or entry.back or entry.handles == 0:
                 continue
             entry.id = self._open_store().leave(_storage(entry.alias).data_ptr(), entry.nbytes)
             if entry.id is None:  # the file is full
@@ -257,38 +259,34 @@ class Offload:
 
     # -- coming back
 
-    def _base_of(self, entry, dtype):
-        if entry.alias is not None:
-            return self._typed(entry.alias, dtype)
-        if entry.brought is None:
-            if not entry.asked and not self._store.bring(entry.id):
-                entry.brought = self._read_again(entry)
-            else:
-                self._report.waited_for += not self._store.here(entry.id)
-                entry.brought, entry.id = self._store.take(entry.id, entry.nbytes), None
-        return self._torch.frombuffer(entry.brought, dtype=dtype)
+    def _bring(self, entry, pages) -> None:
+        """Into pages of the arena, or PyTorch's own memory where it has no room."""
+        if pages is not None:
+            entry.alias = self._torch.frombuffer(pages, dtype=self._torch.uint8)
+        else:
+            self._report.beside_arena += 1
+            entry.alias = self._torch.empty(entry.nbytes + 2 * PAGE, dtype=self._torch.uint8)
+        entry.shift = -entry.alias.data_ptr() % PAGE
+        entry.version, entry.coming, entry.back = entry.alias._version, True, True
+        self._store.bring(entry.id, entry.alias.data_ptr() + entry.shift)
 
-    def _typed(self, alias, dtype):
-        if alias.dtype == dtype:
-            return alias
-        return self._torch.empty(0, dtype=dtype).set_(_storage(alias))
-
-    def _read_again(self, entry):
-        self._report.read_again += 1
-        buffer = bytearray(entry.nbytes)
-        self._store.read(entry.id, buffer)
+    def _wait_for(self, entry) -> None:
+        if not entry.coming:
+            self._bring(entry, self._arena.take(entry.nbytes))
+        self._report.waited_for += not self._store.here(entry.id)
+        self._store.wait_here(entry.id)
         self._store.forget(entry.id)
-        entry.id = None
-        return buffer
+        entry.id, entry.coming = None, False
 
     def _bring_next(self) -> None:
         """What was saved last, of what is away, is asked for next."""
         while self._next_back >= 0:
             each = self._order[self._next_back]
-            if each.id is not None and not each.asked and not each.leaving and each.handles > 0:
-                if not self._store.bring(each.id):
+            if each.alias is None and each.handles > 0:
+                pages = self._arena.take(each.nbytes)
+                if pages is None:
                     return
-                each.asked = True
+                self._bring(each, pages)
             self._next_back -= 1
 
     def _release(self, entry) -> None:
@@ -298,21 +296,20 @@ class Offload:
                 return
             if entry.leaving:
                 self._going -= entry.nbytes
-            if entry.alias is not None and entry.counted:
+            if entry.alias is not None and entry.counted and not entry.back:
                 self._kept -= entry.nbytes
             if entry.id is not None:
                 self._store.forget(entry.id)
-            entry.alias = entry.brought = entry.id = None
-            entry.leaving = False
+            entry.alias = entry.id = None
+            entry.leaving = entry.coming = False
 
     def _open_store(self):
         if self._store is None:
-            from sluice._core import SavedStore
-
             room = self._file_bytes
             if room is None:
                 room = min(max(8 * self._budget, 1 << 30), int(0.8 * shutil.disk_usage(self._folder).free))
-            self._store = SavedStore(self._folder, room, max(SMALLEST, int(self._budget * ARENA_SHARE)))
+            self._store = self._core.SavedStore(self._folder, room)
+            self._arena = self._core.PageArena(max(SMALLEST, int(self._budget * ARENA_SHARE)))
         return self._store
 
 

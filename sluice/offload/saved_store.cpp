@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
-#include "sluice/exec/transfer/engine_factory.hpp"
+#include "sluice/exec/transfer/copy_engine.hpp"
+#include "sluice/exec/transfer/uring_engine.hpp"
 
 namespace sluice {
 namespace {
@@ -14,52 +16,51 @@ namespace {
 constexpr Bytes kChunk = 4 * kMiB;  // one request of the ring
 constexpr std::size_t kChunks = 8;  // of staging memory
 constexpr Bytes kStaging = kChunk * static_cast<Bytes>(kChunks);
-constexpr LinkId kToFile = 0, kFromFile = 1;
 
-Machine machine_of(const SavedStore::Config& config) {
-  Machine machine;
-  Tier memory;
-  memory.name = "memory";
-  memory.capacity = kStaging + align_up(config.arena_bytes, kTensorAlignment);
-  Tier file;
-  file.name = "file";
-  file.kind = TierKind::kFile;
-  file.path = config.path;
-  file.capacity = align_up(config.file_bytes, kTensorAlignment);
-  machine.tiers = {memory, file};
-  machine.links.resize(2);
-  machine.links[kToFile].from = machine.links[kFromFile].to = 0;
-  machine.links[kToFile].to = machine.links[kFromFile].from = 1;
-  return machine;
+// io_uring; where it is not allowed, the lane waits for each piece of file I/O instead.
+Result<std::unique_ptr<TransferEngine>> engine_of(UringEngine::Config config, const SpillFile& file,
+                                                  std::vector<std::string>& notes) {
+  config.descriptor = file.descriptor();
+  config.tier = "file";
+  auto ring = UringEngine::create(config);
+  if (ring.ok()) return std::unique_ptr<TransferEngine>(std::move(ring).value());
+  if (ring.error().code != ErrorCode::kUnsupported) return ring.error();
+  notes.push_back(ring.error().message + "; reads and writes block their lane instead");
+  const bool to_file = config.direction == UringEngine::Direction::kToFile;
+  auto move = [&file, to_file, arena = config.arena](Bytes from, Bytes to, Bytes bytes) {
+    const auto size = static_cast<std::size_t>(bytes);
+    return to_file ? file.write(to, {arena + from, size}) : file.read(from, {reinterpret_cast<std::byte*>(to), size});
+  };
+  return std::unique_ptr<TransferEngine>(std::make_unique<CopyEngine>(std::move(move), std::vector<std::string>()));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<SavedStore>> SavedStore::open(const Config& config) {
-  if (config.file_bytes <= 0 || config.arena_bytes <= 0) {
-    return bad_input(fmt::format("a store of {} with {} of memory: both have to be above 0",
-                                 format_bytes(config.file_bytes), format_bytes(config.arena_bytes)));
-  }
-  Machine machine = machine_of(config);
-  const std::vector<Bytes> sizes{machine.tiers[0].capacity, machine.tiers[1].capacity};
-  SLUICE_ASSIGN(TierStorages storages, TierStorages::open(machine, sizes));
-  std::unique_ptr<SavedStore> store(new SavedStore(std::move(machine), std::move(storages)));
+  if (config.file_bytes <= 0) return bad_input(fmt::format("a file of {} bytes keeps nothing", config.file_bytes));
+  SLUICE_ASSIGN(SpillFile file, SpillFile::open(config.path, config.file_bytes));
+  SLUICE_ASSIGN(Arena staging, Arena::map(kStaging, "staging"));
+  std::unique_ptr<SavedStore> store(new SavedStore(std::move(staging), std::move(file)));
   SLUICE_RETURN_IF_ERROR(store->start());
   return store;
 }
 
-SavedStore::SavedStore(Machine machine, TierStorages storages)
-    : machine_(std::move(machine)),
-      storages_(std::move(storages)),
-      file_(machine_.tiers[1].capacity),
-      arena_(machine_.tiers[0].capacity - kStaging) {
+SavedStore::SavedStore(Arena staging, SpillFile file)
+    : staging_(std::move(staging)), file_(std::move(file)), room_(file_.bytes()) {
   for (std::size_t slot = 0; slot < kChunks; ++slot) free_slots_.push_back(slot);
 }
 
 Status SavedStore::start() {
-  SLUICE_ASSIGN(writer_, make_engine(machine_, kToFile, storages_));
-  SLUICE_ASSIGN(reader_, make_engine(machine_, kFromFile, storages_));
-  notes_ = storages_.notes();
+  notes_ = file_.notes();
+  UringEngine::Config out, in;
+  out.direction = UringEngine::Direction::kToFile;
+  out.arena = staging_.data();
+  out.arena_bytes = staging_.bytes();
+  in.direction = UringEngine::Direction::kFromFile;  // to addresses, anywhere
+  in.arena_bytes = std::numeric_limits<Bytes>::max();
+  in.registers = false;
+  SLUICE_ASSIGN(writer_, engine_of(out, file_, notes_));
+  SLUICE_ASSIGN(reader_, engine_of(in, file_, notes_));
   for (const TransferEngine* engine : {writer_.get(), reader_.get()}) {
     for (const std::string& note : engine->notes()) notes_.push_back(note);
   }
@@ -81,15 +82,13 @@ SavedStore::~SavedStore() {
   if (read_thread_.joinable()) read_thread_.join();
 }
 
-Bytes SavedStore::staging_bytes() const { return kStaging; }
-
-std::byte* SavedStore::arena_at(Bytes offset) const { return storages_.base(0) + kStaging + offset; }
+Bytes SavedStore::staging_bytes() { return kStaging; }
 
 std::optional<SavedStore::Id> SavedStore::leave(const std::byte* from, Bytes bytes) {
   SLUICE_CHECK(bytes > 0, "something leaves");
   const std::scoped_lock lock(mutex_);
-  const Bytes whole = align_up(bytes, kTensorAlignment);
-  const std::optional<Bytes> begin = file_.take(whole);
+  const Bytes whole = whole_pages(bytes);
+  const std::optional<Bytes> begin = room_.take(whole);
   if (!begin) return std::nullopt;
   Entry entry;
   entry.from = from;
@@ -114,20 +113,16 @@ Status SavedStore::wait_left(Id id) {
   return entry.status;
 }
 
-bool SavedStore::bring(Id id) {
+void SavedStore::bring(Id id, std::byte* into) {
   const std::scoped_lock lock(mutex_);
   Entry& entry = entries_.at(id);
-  if (entry.wanted) return true;
-  const std::optional<Bytes> begin = arena_.take(entry.file.length());
-  if (!begin) return false;
-  entry.arena = {*begin, *begin + entry.file.length()};
-  entry.wanted = true;
-  if (written(entry)) want(entry, id);
-  return true;
+  SLUICE_CHECK(entry.into == nullptr, "bytes come back once");
+  SLUICE_CHECK(reinterpret_cast<std::uintptr_t>(into) % kTensorAlignment == 0, "into whole pages");
+  entry.into = into;
+  if (written(entry)) ask(id);
 }
 
-void SavedStore::want(Entry& entry, Id id) {
-  entry.reading = true;
+void SavedStore::ask(Id id) {
   coming_.push_back(id);
   reader_->wake();
 }
@@ -137,23 +132,12 @@ bool SavedStore::here(Id id) const {
   return entries_.at(id).here;
 }
 
-Result<std::byte*> SavedStore::take(Id id) {
+Status SavedStore::wait_here(Id id) {
   std::unique_lock lock(mutex_);
   const Entry& entry = entries_.at(id);
-  SLUICE_CHECK(entry.wanted, "bytes are brought before they are taken");
+  SLUICE_CHECK(entry.into != nullptr, "nobody has asked for these bytes");
   changed_.wait(lock, [&] { return entry.here || !entry.status.ok(); });
-  if (!entry.status.ok()) return entry.status.error();
-  return arena_at(entry.arena.begin);
-}
-
-Status SavedStore::read(Id id, std::span<std::byte> into) {
-  std::unique_lock lock(mutex_);
-  const Entry& entry = entries_.at(id);
-  changed_.wait(lock, [&] { return written(entry) || !entry.status.ok(); });
-  if (!entry.status.ok()) return entry.status;
-  const Bytes begin = entry.file.begin;
-  lock.unlock();
-  return storages_.file(1)->read(begin, into);
+  return entry.status;
 }
 
 void SavedStore::forget(Id id) {
@@ -161,17 +145,16 @@ void SavedStore::forget(Id id) {
   Entry& entry = entries_.at(id);
   entry.forgotten = true;
   std::erase(leaving_, id);
-  if (std::erase(coming_, id) > 0) entry.reading = false;
-  changed_.wait(lock, [&] { return !entry.copying; });
+  std::erase(coming_, id);
+  changed_.wait(lock, [&] { return !entry.copying && !entry.reading; });
   drop_if_idle(id);
 }
 
-// Ranges are free again when nothing is on its way to or from them: else a late write would end in another one's bytes.
+// A range is free again when nothing is on its way to it: else a late write would end in another one's bytes.
 void SavedStore::drop_if_idle(Id id) {
   const Entry& entry = entries_.at(id);
-  if (!entry.forgotten || entry.copying || entry.chunks > 0 || entry.reading) return;
-  arena_.give(entry.arena);
-  file_.give(entry.file);
+  if (!entry.forgotten || entry.chunks > 0) return;
+  room_.give(entry.file);
   entries_.erase(id);
 }
 
@@ -198,11 +181,11 @@ bool SavedStore::copy_next(std::unique_lock<std::mutex>& lock) {
   const std::size_t slot = free_slots_.back();
   free_slots_.pop_back();
   const Bytes offset = entry.copied, bytes = std::min(kChunk, entry.bytes - offset);
-  const Bytes whole = align_up(bytes, kTensorAlignment);
+  const Bytes whole = whole_pages(bytes);
   entry.copying = true;
   ++entry.chunks;
   lock.unlock();
-  std::byte* const staged = storages_.base(0) + static_cast<Bytes>(slot) * kChunk;
+  std::byte* const staged = staging_.data() + static_cast<Bytes>(slot) * kChunk;
   std::memcpy(staged, entry.from + offset, static_cast<std::size_t>(bytes));
   std::memset(staged + bytes, 0, static_cast<std::size_t>(whole - bytes));
   const TransferIndex transfer = next_write_++;
@@ -226,8 +209,8 @@ void SavedStore::chunk_written(const FinishedTransfer& finished) {
   if (!finished.status.ok() && entry.status.ok()) entry.status = finished.status;
   if (entry.forgotten) {
     drop_if_idle(id);
-  } else if (written(entry) && entry.wanted && entry.status.ok()) {
-    want(entry, id);
+  } else if (written(entry) && entry.into != nullptr && entry.status.ok()) {
+    ask(id);
   }
 }
 
@@ -250,9 +233,10 @@ void SavedStore::submit_reads() {
   while (!coming_.empty()) {
     const Id id = coming_.front();
     coming_.pop_front();
-    const Entry& entry = entries_.at(id);
+    Entry& entry = entries_.at(id);
+    entry.reading = true;
     reads_[next_read_] = id;
-    reader_->submit(next_read_++, entry.file.begin, kStaging + entry.arena.begin, entry.file.length());
+    reader_->submit(next_read_++, entry.file.begin, reinterpret_cast<Bytes>(entry.into), entry.file.length());
   }
 }
 
@@ -264,7 +248,6 @@ void SavedStore::read_finished(const FinishedTransfer& finished) {
   entry.reading = false;
   entry.here = finished.status.ok();
   if (!finished.status.ok() && entry.status.ok()) entry.status = finished.status;
-  if (entry.forgotten) drop_if_idle(id);
 }
 
 }  // namespace sluice

@@ -2,13 +2,14 @@
 //
 // Bytes leave and come back in the background, a lane each (exec/transfer's engines), first come, first served. They leave
 // through staging memory, because a framework's tensors begin anywhere and files past the page cache take whole pages;
-// so their memory can be given back as soon as it is copied, before anything is written. They come back into the
-// store's own arena. Staging memory and arena are of fixed size and belong to the store from the beginning.
+// so their memory can be given back as soon as it is copied, before anything is written. They come back into memory of
+// the caller's, in whole pages, without a copy.
 //
-//   leave()  ->  left()  ->  bring()  ->  take()  ->  forget()
+//   leave()  ->  left()  ->  bring()  ->  here()  ->  forget()
 //
-// Threads: every function from any thread; only the waits named so block. A read that was asked for before its bytes
-// are written follows the write. Errors of the disk belong to the bytes they befell: take() and wait_left() return them.
+// Threads: every function from any thread; only the waits named so block, and forget() as it says. Bytes that are asked
+// for before they are written are read behind that. Errors of the disk belong to the bytes they befell: wait_left() and
+// wait_here() return them.
 #pragma once
 
 #include <condition_variable>
@@ -19,15 +20,15 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/exec/transfer/tier_storage.hpp"
 #include "sluice/exec/transfer/transfer_engine.hpp"
+#include "sluice/memory/arena.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/memory/spill_file.hpp"
 #include "sluice/offload/free_ranges.hpp"
 
 namespace sluice {
@@ -37,9 +38,8 @@ class SavedStore {
   using Id = std::int64_t;
 
   struct Config {
-    std::string path;       // as of SpillFile
-    Bytes file_bytes = 0;   // all that may be away at once
-    Bytes arena_bytes = 0;  // all that may be back at once
+    std::string path;      // as of SpillFile
+    Bytes file_bytes = 0;  // all that may be away at once
   };
 
   static Result<std::unique_ptr<SavedStore>> open(const Config& config);
@@ -52,19 +52,16 @@ class SavedStore {
   bool left(Id id) const;
   Status wait_left(Id id);
 
-  // They begin to come back. False where the arena has no room for them.
-  bool bring(Id id);
+  // They begin to come back. `into`: whole_pages(bytes) from the beginning of a page on, the caller's until forget().
+  void bring(Id id, std::byte* into);
   bool here(Id id) const;
-  // Waits until they are back; bring() was called. The memory is the caller's until forget().
-  Result<std::byte*> take(Id id);
+  Status wait_here(Id id);
 
-  // Waits until they are written, and reads them into somebody else's memory: for when the arena is full.
-  Status read(Id id, std::span<std::byte> into);
-
-  // Waits where the bytes are just being copied: `from` may be freed afterwards, whatever had been begun.
+  // Waits where the bytes are just being copied or read: the caller's memory may be freed afterwards.
   void forget(Id id);
 
-  Bytes staging_bytes() const;
+  static Bytes whole_pages(Bytes bytes) { return align_up(bytes, kTensorAlignment); }
+  static Bytes staging_bytes();
   std::vector<std::string> notes() const { return notes_; }
 
  private:
@@ -72,11 +69,12 @@ class SavedStore {
     const std::byte* from = nullptr;
     Bytes bytes = 0;
     Interval<Bytes> file;
-    Interval<Bytes> arena;
-    Bytes copied = 0;      // into staging memory
-    bool copying = false;  // right now
-    int chunks = 0;        // on their way to the file
-    bool wanted = false, reading = false, here = false, forgotten = false;
+    std::byte* into = nullptr;  // where they come back; nullptr: nobody has asked
+    Bytes copied = 0;           // into staging memory
+    bool copying = false;       // right now
+    int chunks = 0;             // on their way to the file
+    bool reading = false;       // with the engine
+    bool here = false, forgotten = false;
     Status status;
   };
   struct Chunk {
@@ -84,7 +82,7 @@ class SavedStore {
     std::size_t slot = 0;
   };
 
-  SavedStore(Machine machine, TierStorages storages);
+  SavedStore(Arena staging, SpillFile file);
   Status start();
   void write_lane();
   bool copy_next(std::unique_lock<std::mutex>& lock);
@@ -92,20 +90,19 @@ class SavedStore {
   void read_lane();
   void submit_reads();
   void read_finished(const FinishedTransfer& finished);
-  void want(Entry& entry, Id id);
+  void ask(Id id);
   bool written(const Entry& entry) const { return entry.copied == entry.bytes && entry.chunks == 0; }
   void drop_if_idle(Id id);
-  std::byte* arena_at(Bytes offset) const;
 
-  const Machine machine_;
-  TierStorages storages_;
+  const Arena staging_;
+  const SpillFile file_;
   std::unique_ptr<TransferEngine> writer_, reader_;
   std::vector<std::string> notes_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Id, Entry> entries_;
-  FreeRanges file_, arena_;
+  FreeRanges room_;                  // in the file
   std::deque<Id> leaving_, coming_;  // not yet copied to the end, not yet submitted
   std::vector<std::size_t> free_slots_;
   std::map<TransferIndex, Chunk> chunks_;

@@ -33,8 +33,9 @@ class UringEngine final : public TransferEngine {
 
   struct Config {
     Direction direction = Direction::kFromFile;
-    std::byte* arena = nullptr;
+    std::byte* arena = nullptr;  // nullptr: offsets are addresses
     Bytes arena_bytes = 0;
+    bool registers = true;  // the arena's pages; else the kernel pins those of each request
     int descriptor = -1;
     std::string tier;  // the file tier's name, for messages
     Bytes request_bytes = 4 * kMiB;
