@@ -96,6 +96,7 @@ class Offload:
         self._outlived: set[int] = set()  # of these, who was there behind the step: batches, data sets
         self._hooks = None
         self.last = OffloadReport()
+        self._order: list[_Entry] = []
         self._begin()
 
     # -- steps
@@ -119,11 +120,12 @@ class Offload:
             self._end(failed=exception[0] is not None)
 
     def _begin(self) -> None:
-        self._order: list[_Entry] = []
+        self._order = [entry for entry in self._order if entry.handles > 0]  # of graphs that are kept from step to step
         self._sizes: list[int] = []
         self._references: list = []  # weak ones, to the storages
-        self._kept = 0  # bytes of saved tensors in PyTorch's memory, those about to leave too
-        self._going = 0  # of these, about to leave
+        # Bytes of saved tensors in PyTorch's memory, those about to leave too; of these, about to leave.
+        self._kept = sum(entry.nbytes for entry in self._order if entry.alias is not None and not entry.back)
+        self._going = sum(entry.nbytes for entry in self._order if entry.leaving)
         self._left = 0
         self._planned = bool(self._before) and self._budget is not None
         ours = sum(size for index, size in enumerate(self._before) if index not in self._outlived)

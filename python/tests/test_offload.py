@@ -159,6 +159,24 @@ class OffloadTest(unittest.TestCase):
                 ours = gradient()
             self.assertTrue(torch.equal(plain, ours), depth)
 
+    def test_a_graph_that_outlives_its_step(self):
+        budget = self.budget("40MiB")
+        x = torch.randn(1 << 20, requires_grad=True)
+
+        def loss():
+            y = x
+            for _ in range(8):
+                y = torch.sin(y * 1.1)
+            return y.sum()
+
+        plain = torch.autograd.grad(loss(), x)[0]
+        with budget:
+            first = loss()
+        with budget:
+            second = loss()
+            self.assertTrue(torch.equal(torch.autograd.grad(second, x)[0], plain))
+        self.assertTrue(torch.equal(torch.autograd.grad(first, x)[0], plain))
+
     def test_gradients_of_gradients(self):
         x = torch.randn(1 << 19, requires_grad=True)
 

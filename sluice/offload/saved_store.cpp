@@ -143,10 +143,11 @@ Status SavedStore::wait_here(Id id) {
 void SavedStore::forget(Id id) {
   std::unique_lock lock(mutex_);
   Entry& entry = entries_.at(id);
-  entry.forgotten = true;
+  entry.into = nullptr;  // nobody asks for it any more
   std::erase(leaving_, id);
   std::erase(coming_, id);
   changed_.wait(lock, [&] { return !entry.copying && !entry.reading; });
+  entry.forgotten = true;  // not before: then it may be gone at any moment
   drop_if_idle(id);
 }
 
