@@ -14,7 +14,7 @@ function(sluice_precompiled_set SET)
   set(target sluice_precompiled_${SET})
   add_library(${target} OBJECT EXCLUDE_FROM_ALL ${source})
   target_compile_features(${target} PRIVATE cxx_std_20)
-  target_link_libraries(${target} PRIVATE fmt::fmt nlohmann_json::nlohmann_json ${ARG_LINK})
+  target_link_libraries(${target} PRIVATE fmt::fmt ${ARG_LINK})
   target_compile_options(${target} PRIVATE ${ARG_OPTIONS})
   if(ARG_PROGRAM)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
@@ -32,8 +32,7 @@ function(sluice_precompile TARGET SET)
 endfunction()
 
 set(standard <algorithm> <array> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory> <numeric>
-             <optional> <set> <span> <string> <string_view> <utility> <variant> <vector> <fmt/format.h>
-             <nlohmann/json.hpp>)
+             <optional> <set> <span> <string> <string_view> <utility> <variant> <vector> <fmt/format.h>)
 sluice_precompiled_set(library ${standard})
 sluice_precompiled_set(parallel_library ${standard} LINK OpenMP::OpenMP_CXX)
 sluice_precompiled_set(kernels ${standard} <dnnl.hpp> LINK DNNL::dnnl OpenMP::OpenMP_CXX OPTIONS ${SLUICE_KERNEL_OPTIONS})
