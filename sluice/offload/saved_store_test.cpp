@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -21,7 +22,10 @@ std::unique_ptr<SavedStore> store_of(Bytes file_bytes) {
 std::vector<std::byte> pattern(Bytes bytes, int number) {
   std::mt19937_64 random(static_cast<std::uint64_t>(number));
   std::vector<std::byte> data(static_cast<std::size_t>(bytes));
-  for (std::byte& each : data) each = static_cast<std::byte>(random());
+  for (std::size_t begin = 0; begin < data.size(); begin += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random();
+    std::memcpy(&data[begin], &word, std::min(sizeof word, data.size() - begin));
+  }
   return data;
 }
 
