@@ -110,6 +110,15 @@ class OffloadTest(unittest.TestCase):
         else:
             self.assertTrue(torch.equal(x.grad, 8 * x.detach()))
 
+    def test_tensors_larger_than_the_arena(self):
+        x = torch.randn(1 << 22, requires_grad=True)
+        budget = self.budget("36MiB")
+        with budget:
+            (ours,) = torch.autograd.grad((torch.sin(x * 2) * x).sum(), x)
+        (plain,) = torch.autograd.grad((torch.sin(x * 2) * x).sum(), x)
+        self.assertTrue(torch.equal(plain, ours))
+        self.assertGreater(budget.last.beside_arena, 0)
+
     def test_a_graph_that_is_kept(self):
         budget = self.budget("40MiB")
         x = torch.randn(1 << 20, requires_grad=True)
