@@ -6,6 +6,5 @@
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "Sluice's engines, as the Python package uses them.";
-  sluice::bind_page_arena(module);
   sluice::bind_saved_store(module);
 }

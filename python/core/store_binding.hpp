@@ -1,11 +1,10 @@
-// SavedStore and PageArena (sluice/offload) for Python.
+// SavedStore (sluice/offload) for Python.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 namespace sluice {
 
-void bind_page_arena(pybind11::module_& module);
 void bind_saved_store(pybind11::module_& module);
 
 }  // namespace sluice

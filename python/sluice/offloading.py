@@ -1,12 +1,13 @@
 """``with sluice.offload(fast="1GiB", to="/fast/disk"):`` around the steps of any eager PyTorch model.
 
-Autograd saves tensors in the forward pass and asks for them in the backward pass, mostly in the opposite order. What is
-saved first waits longest, so it leaves first: to a file, in the background. In the backward pass it comes back before it
-is asked for. Nothing of the model is captured, and the values are those that were saved, so gradients keep their bits.
+Autograd saves tensors in the forward pass and asks for them in the backward pass, mostly in the opposite order. They leave
+for a file in the background, and come back before they are asked for. Nothing of the model is captured, and the values
+are those that were saved, so gradients keep their bits.
 
-The first step is measured: what it keeps leaves only when the budget is full. From the second on, a step whose saved
-tensors are those of the step before knows how much has to leave, and begins with the first tensor. Where a step differs,
-the rest of it is treated as a first one.
+PyTorch's memory comes from a pool of ours, so what all tensors take is known at every moment. A step of a kind that was not
+seen before reacts: what was saved first leaves when the budget is full. It is remembered as a path (paths.py), and a
+step that takes the same path follows a plan. Where a step leaves its path it goes on by another one that began the same
+way, or reacts.
 
 Threads: hooks of one step may run in several threads; they take turns.
 """
@@ -19,12 +20,11 @@ import shutil
 import threading
 from dataclasses import dataclass, field
 
+from sluice.paths import Path, Plan, Saved
 from sluice.sizes import parse_share, parse_size
 
-SMALLEST = 64 << 10  # bytes; what is smaller stays
 SMALLEST_PART = 1 / 4  # of a storage; a view of less is one of a data set, perhaps, and stays
-ARENA_SHARE = 0.25  # of the budget, for what has come back
-PAGE = 4096  # bytes; what comes back is read into whole ones
+UNLIMITED = 1 << 62
 
 
 @dataclass
@@ -33,9 +33,9 @@ class OffloadReport:
 
     saved: int = 0  # by autograd, each storage once, without parameters
     left: int = 0
-    kept_peak: int = 0  # of saved tensors in PyTorch's memory at once
+    budget: int | None = None  # None: the step had no limit, to measure what it takes
+    peak: int = 0  # the most that all tensors took beyond what was there when the step began
     waited_for: int = 0  # tensors that were not back when they were asked for
-    beside_arena: int = 0  # tensors for which the arena had no room
     as_planned: bool = False
     notes: list[str] = field(default_factory=list)
 
@@ -43,18 +43,18 @@ class OffloadReport:
 class _Entry:
     """A storage that autograd has saved, once or more often."""
 
-    __slots__ = ("alias", "shift", "nbytes", "version", "handles", "id", "leaving", "coming", "back", "broken", "counted")
+    __slots__ = ("index", "alias", "nbytes", "version", "reference", "handles", "id", "place", "broken")
 
-    def __init__(self, alias, nbytes, version):
-        self.alias = alias  # a tensor on the storage, or on what has come back; None while it is away
-        self.shift = 0  # bytes: where it begins in alias' storage
+    def __init__(self, index, tensor, nbytes, reference):
+        self.index = index  # in the step's path; None where the step is over
+        self.alias = tensor  # a tensor on the storage, or on what has come back; None while it is away
         self.nbytes = nbytes
-        self.version = version
+        self.version = tensor._version
+        self.reference = reference  # a weak one, to the storage
         self.handles = 0
         self.id = None  # in the store
-        self.leaving = self.coming = self.back = False
+        self.place = "here"  # leaving, freeing (others still hold it), away, coming, back
         self.broken = False  # it was changed in place while it left
-        self.counted = True  # in the budget
 
 
 class _Handle:
@@ -73,35 +73,44 @@ class _Handle:
 
 
 class Offload:
-    """A budget for what autograd saves; enter it around each step. See :func:`offload`."""
+    """A budget for the tensors of a step; enter it around each step. See :func:`offload`."""
 
     def __init__(self, fast: str | int, to: str, file: str | int | None = None):
         import torch  # only who offloads needs it
         from torch.multiprocessing.reductions import StorageWeakRef
 
         from sluice import _core
+        try:
+            from sluice import _torch
+        except ImportError as missing:
+            raise ImportError("sluice was built without PyTorch's headers (libtorch-dev): no offload") from missing
 
-        self._torch, self._weak_reference, self._core = torch, StorageWeakRef, _core
+        _torch.install()
+        self._torch, self._weak_reference, self._core, self._memory = torch, StorageWeakRef, _core, _torch
         self._share = parse_share(fast)
-        self._budget = None if self._share is not None else parse_size(fast)
+        self._set_budget(None if self._share is not None else parse_size(fast))
         if not os.path.isdir(to):
             raise FileNotFoundError(f"{to}: no such folder, and saved tensors are to go there")
         self._folder = to
         self._file_bytes = None if file is None else parse_size(file)
-        self._lock = threading.RLock()
-        self._store = self._arena = None
         self._parameters: set[int] | None = None
-        self._known: dict[int, tuple] = {}  # by storage: a weak reference, the entry
-        self._before: list[int] = []  # sizes that the step before saved, in order
-        self._outlived: set[int] = set()  # of these, who was there behind the step: batches, data sets
-        self._hooks = None
+        self._paths: dict[int, tuple[Path, Plan]] = {}  # by each of its prefixes
+        self._expected: tuple[Path, Plan] | None = None
         self.last = OffloadReport()
+        self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._store = self._hooks = None
+        self._known: dict[int, _Entry] = {}  # by storage
         self._order: list[_Entry] = []
-        self._begin()
 
     # -- steps
 
     def __enter__(self) -> Offload:
+        if self._process != os.getpid():
+            self._forget_all()  # it is the parent's: its lanes do not run here
         if self._hooks is not None:
             raise RuntimeError("sluice.offload: this budget is in use already; steps do not nest")
         if self._parameters is None:
@@ -121,189 +130,250 @@ class Offload:
 
     def _begin(self) -> None:
         self._order = [entry for entry in self._order if entry.handles > 0]  # of graphs that are kept from step to step
-        self._sizes: list[int] = []
-        self._references: list = []  # weak ones, to the storages
-        # Bytes of saved tensors in PyTorch's memory, those about to leave too; of these, about to leave.
-        self._kept = sum(entry.nbytes for entry in self._order if entry.alias is not None and not entry.back)
-        self._going = sum(entry.nbytes for entry in self._order if entry.leaving)
-        self._left = 0
-        self._planned = bool(self._before) and self._budget is not None
-        ours = sum(size for index, size in enumerate(self._before) if index not in self._outlived)
-        self._to_leave = max(0, ours - self._kept_budget()) if self._planned else 0
-        self._next_oldest = 0
-        self._next_back = -1
-        self._report = OffloadReport(as_planned=self._planned)
+        kept = sum(entry.nbytes for entry in self._order if entry.alias is not None)
+        self._fixed = self._memory.used() - kept
+        self._limit = UNLIMITED if self._budget is None else self._budget
+        self._memory.set_limit(min(UNLIMITED, self._fixed + self._limit))
+        self._path = Path()
+        self._absent = 0
+        self._going: list[_Entry] = []  # leaving or freeing, oldest first
+        for entry in self._order:
+            entry.index = None
+            if entry.place in ("leaving", "freeing"):
+                self._going.append(entry)
+        self._growth = (self._budget or 0) // 8  # a guess, then the most so far
+        self._resident = 0
+        self._next_oldest, self._next_bring = 0, 0
+        self._report = OffloadReport(budget=self._budget)
+        self._memory.begin_peaks()
+        self._event("begin", None)
 
     def _end(self, failed: bool) -> None:
-        self._report.as_planned &= self._sizes == self._before
-        self._report.saved, self._report.left = sum(self._sizes), self._left
+        self._close_interval()
+        path, report = self._path, self._report
+        report.as_planned = self._expected is not None and self._expected[0].prefixes == path.prefixes
+        report.saved = sum(each.nbytes for each in path.saved)
+        report.peak = max(path.most)
+        if self._budget is not None and self._resident > self._budget:  # holes that no tensor fitted into
+            self._between += self._resident - max(self._budget, report.peak)
+            report.peak = self._resident
         if self._store is not None:
-            self._report.notes = list(self._store.notes)
-        self.last = self._report
-        if not failed and self._sizes:
-            self._before = self._sizes
-            self._outlived = {index for index, reference in enumerate(self._references) if not reference.expired()}
-            if self._budget is None:
-                self._budget = max(1, int(self._share * self._report.kept_peak))
-        self._known = {key: known for key, known in self._known.items() if not known[0].expired()}
+            report.notes += self._store.notes
+        self.last = report
+        for each, entry in zip(path.saved, self._made):
+            each.outlived = not entry.reference.expired()
+        if self._budget is None and not failed and path.saved:
+            self._set_budget(max(1, int(self._share * path.peak())))
+        if not failed and self._budget is not None and (not report.as_planned or report.peak > self._budget):
+            self._remember(path)
+        self._known = {key: entry for key, entry in self._known.items() if not entry.reference.expired()}
 
-    def _kept_budget(self) -> int:
-        """Of the budget, what saved tensors may take in PyTorch's memory."""
-        if self._budget is None:
-            return 1 << 62
-        return max(0, int(self._budget * (1 - ARENA_SHARE)) - self._core.SavedStore.staging_bytes)
+    def _remember(self, path: Path) -> None:
+        self._expected = (path, path.plan(self._budget - self._between))
+        for prefix in path.prefixes:
+            self._paths[prefix] = self._expected
+
+    def _set_budget(self, budget: int | None) -> None:
+        self._budget = budget
+        self._between = (budget or 0) // 16  # bytes of holes between tensors: a guess, then the most so far
+
+    # -- events
+
+    def _event(self, kind: str, entry: _Entry | None) -> None:
+        path = self._path
+        if kind == "begin":
+            self._made: list[_Entry] = []
+        else:
+            self._close_interval()
+        what = (kind,) if entry is None else (kind, entry.index, entry.nbytes)
+        number = path.happen(what, self._memory.used() - self._fixed, self._absent)
+        expected = self._expected
+        if expected is not None and (
+            number >= len(expected[0].prefixes) or expected[0].prefixes[number] != path.prefixes[number]
+        ):
+            self._expected = self._paths.get(path.prefixes[number])
+            self._next_bring = 0
+
+    def _close_interval(self) -> None:
+        path = self._path
+        used, resident = self._memory.peaks()
+        path.most[-1] = max(path.most[-1], used - self._fixed)
+        self._growth = max(self._growth, path.growth(-1))
+        self._resident = max(self._resident, resident - self._fixed)
+        self._memory.begin_peaks()
+
+    def _room(self) -> int:
+        """Bytes that may be taken now, if the computation up to the next event is to have what it takes."""
+        expected, now = self._expected, len(self._path.used) - 1
+        growth = self._growth if expected is None else expected[0].growth(now)
+        return self._limit - self._between - growth - (self._memory.used() - self._fixed)
 
     # -- hooks
 
     def _pack(self, tensor):
         storage = _storage(tensor)
-        nbytes = storage.nbytes()
+        nbytes, address = storage.nbytes(), storage.data_ptr()
         stays = (
-            nbytes < SMALLEST
+            nbytes < self._memory.smallest
             or tensor.numel() * tensor.element_size() < SMALLEST_PART * nbytes
-            or tensor.device.type != "cpu"
             or tensor.layout != self._torch.strided
-            or storage.data_ptr() in self._parameters
+            or address in self._parameters
+            or not self._memory.owns(address)
         )
         if stays:
             return tensor
         with self._lock:
-            handle = _Handle(self, self._entry_of(tensor, storage, nbytes), tensor)
+            entry = self._entry_of(tensor, storage, nbytes)
+            handle = _Handle(self, entry, tensor)
+            self._event("save", entry)
+            if self._expected is not None and entry.index in self._expected[1].leaves and entry.place == "here":
+                self._leave(entry)
             self._make_room()
             return handle
 
     def _entry_of(self, tensor, storage, nbytes):
         reference = self._weak_reference(storage)
         known = self._known.get(reference.cdata)
-        if known is not None and not known[0].expired():
-            entry = known[1]
-            if entry.version == tensor._version and entry.handles > 0:
-                return entry
-        entry = _Entry(tensor, nbytes, tensor._version)
-        self._known[reference.cdata] = (reference, entry)
-        index = len(self._sizes)
-        self._sizes.append(nbytes)
-        self._references.append(reference)
-        self._planned = self._planned and index < len(self._before) and self._before[index] == nbytes
-        entry.counted = not (self._planned and index in self._outlived)
-        if entry.counted:
-            self._order.append(entry)
-            self._next_back = len(self._order) - 1
-            self._kept += nbytes
-            self._report.kept_peak = max(self._report.kept_peak, self._kept)
+        if known is not None and not known.reference.expired():
+            if known.version == tensor._version and known.handles > 0:
+                return known
+        entry = _Entry(len(self._made), tensor, nbytes, reference)
+        self._known[reference.cdata] = entry
+        self._made.append(entry)
+        self._order.append(entry)
+        self._path.saved.append(Saved(nbytes, len(self._path.used)))
         return entry
 
     def _unpack(self, packed):
         if not isinstance(packed, _Handle):
             return packed
+        if self._process != os.getpid():
+            raise RuntimeError("a tensor was saved in another process, and gradients need it in this one")
         with self._lock:
             entry = packed.entry
-            self._settle(entry)
-            if entry.coming or entry.alias is None:
+            if entry.index is not None:
+                saved = self._path.saved[entry.index]
+                saved.asked = len(self._path.used) if saved.asked is None else saved.asked
+            self._event("ask", entry)
+            if entry.place in ("away", "coming"):
+                self._wait_for(entry)
+            elif entry.place == "leaving":
+                self._keep(entry)
+            elif entry.place == "freeing":
+                self._gone(entry)
                 self._wait_for(entry)
             if entry.broken or entry.alias._version != entry.version:
                 raise RuntimeError(
                     "a tensor that is needed for gradients was changed in place after autograd had saved it"
                 )
-            self._bring_next()
             base = self._torch.empty(0, dtype=packed.dtype).set_(_storage(entry.alias))
-            shift = entry.shift // base.element_size()
-            return base.as_strided(packed.size, packed.stride, packed.offset + shift)
+            self._make_room()
+            self._bring_next()
+            return base.as_strided(packed.size, packed.stride, packed.offset)
 
     # -- leaving
 
     def _make_room(self) -> None:
-        budget = self._kept_budget()
         self._drop_what_left()
-        while self._kept - self._going > budget or (self._planned and self._left < self._to_leave):
-            if not self._let_oldest_leave():
-                break
-        while self._kept > budget and self._going > 0:  # slower than they are made: the step waits
-            oldest = next(each for each in self._order if each.leaving)
+        while self._room() < 0:
+            leaving = sum(entry.nbytes for entry in self._going if entry.place == "leaving")
+            if leaving + self._room() < 0 and self._let_oldest_leave():
+                continue
+            oldest = next((entry for entry in self._going if entry.place == "leaving"), None)
+            if oldest is None:
+                return  # computing alone takes more than the budget
             self._store.wait_left(oldest.id)
             self._drop_what_left()
 
     def _let_oldest_leave(self) -> bool:
         while self._next_oldest < len(self._order):
             entry = self._order[self._next_oldest]
+            if entry.place == "here" and entry.handles > 0:
+                return self._leave(entry)
             self._next_oldest += 1
-            if entry.alias is None or entry.back or entry.handles == 0:
-                continue
-            entry.id = self._open_store().leave(_storage(entry.alias).data_ptr(), entry.nbytes)
-            if entry.id is None:  # the file is full
-                self._next_oldest -= 1
-                return False
-            entry.leaving = True
-            self._going += entry.nbytes
-            self._left += entry.nbytes
-            return True
         return False
 
+    def _leave(self, entry) -> bool:
+        entry.id = self._open_store().leave(_storage(entry.alias).data_ptr(), entry.nbytes)
+        if entry.id is None:
+            note = "the file is full: tensors stayed in memory, beyond the budget where need be; give it more room (file=)"
+            if note not in self._report.notes:
+                self._report.notes.append(note)
+            return False
+        entry.place = "leaving"
+        self._going.append(entry)
+        self._report.left += entry.nbytes
+        return True
+
     def _drop_what_left(self) -> None:
-        for entry in self._order:
-            if entry.leaving and self._store.left(entry.id):
+        for entry in self._going:
+            if entry.place == "leaving" and self._store.left(entry.id):
+                entry.broken |= entry.alias._version != entry.version
+                entry.alias, entry.place = None, "freeing"
+            if entry.place == "freeing" and entry.reference.expired():
                 self._gone(entry)
+        self._going = [entry for entry in self._going if entry.place in ("leaving", "freeing")]
 
     def _gone(self, entry) -> None:
-        entry.broken |= entry.alias._version != entry.version
-        entry.leaving, entry.alias = False, None
-        self._going -= entry.nbytes
-        self._kept -= entry.nbytes
+        entry.place = "away"
+        self._absent += entry.nbytes
 
-    def _settle(self, entry) -> None:
-        """Asked for while it leaves: it stays after all."""
-        if not entry.leaving:
-            return
-        self._store.forget(entry.id)
-        entry.id, entry.leaving = None, False
-        self._going -= entry.nbytes
-        self._left -= entry.nbytes
+    def _keep(self, entry) -> None:
+        """Asked for while it leaves: it stays after all, and is forgotten with its last handle."""
+        entry.place = "back"
+        self._going.remove(entry)
 
     # -- coming back
 
-    def _bring(self, entry, pages) -> None:
-        """Into pages of the arena, or PyTorch's own memory where it has no room."""
-        if pages is not None:
-            entry.alias = self._torch.frombuffer(pages, dtype=self._torch.uint8)
-        else:
-            self._report.beside_arena += 1
-            entry.alias = self._torch.empty(entry.nbytes + 2 * PAGE, dtype=self._torch.uint8)
-        entry.shift = -entry.alias.data_ptr() % PAGE
-        entry.version, entry.coming, entry.back = entry.alias._version, True, True
-        self._store.bring(entry.id, entry.alias.data_ptr() + entry.shift)
+    def _bring(self, entry) -> None:
+        entry.alias = self._torch.empty(entry.nbytes, dtype=self._torch.uint8)
+        entry.version, entry.place = entry.alias._version, "coming"
+        self._absent -= entry.nbytes
+        self._store.bring(entry.id, entry.alias.data_ptr())
 
     def _wait_for(self, entry) -> None:
-        if not entry.coming:
-            self._bring(entry, self._arena.take(entry.nbytes))
+        if entry.place == "away":
+            self._bring(entry)
         self._report.waited_for += not self._store.here(entry.id)
         self._store.wait_here(entry.id)
-        self._store.forget(entry.id)
-        entry.id, entry.coming = None, False
+        entry.place = "back"
 
     def _bring_next(self) -> None:
-        """What was saved last, of what is away, is asked for next."""
-        while self._next_back >= 0:
-            each = self._order[self._next_back]
-            if each.alias is None and each.handles > 0:
-                pages = self._arena.take(each.nbytes)
-                if pages is None:
-                    return
-                self._bring(each, pages)
-            self._next_back -= 1
+        for entry in self._coming_next():
+            if entry.nbytes > self._room():
+                return
+            self._bring(entry)
+
+    def _coming_next(self):
+        """Who is away and may come back now, in the order in which they are asked for."""
+        now = len(self._path.used) - 1
+        if self._expected is None:  # what was saved last is asked for next
+            yield from (entry for entry in reversed(self._order) if entry.place == "away" and entry.handles > 0)
+            return
+        brings = self._expected[1].brings
+        while self._next_bring < len(brings) and brings[self._next_bring][1] <= now:
+            entry = self._made[brings[self._next_bring][0]]
+            if entry.place == "away" and entry.handles > 0:
+                yield entry
+            if entry.place in ("leaving", "freeing"):
+                return
+            self._next_bring += 1
 
     def _release(self, entry) -> None:
+        if self._process != os.getpid():
+            return
         with self._lock:
             entry.handles -= 1
             if entry.handles > 0:
                 return
-            if entry.leaving:
-                self._going -= entry.nbytes
-            if entry.alias is not None and entry.counted and not entry.back:
-                self._kept -= entry.nbytes
             if entry.id is not None:
                 self._store.forget(entry.id)
+            if entry.place == "away":
+                self._absent -= entry.nbytes
+            if entry in self._going:
+                self._going.remove(entry)
             entry.alias = entry.id = None
-            entry.leaving = entry.coming = False
+            entry.place = "released"
 
     def _open_store(self):
         if self._store is None:
@@ -311,7 +381,6 @@ class Offload:
             if room is None:
                 room = min(max(8 * self._budget, 1 << 30), int(0.8 * shutil.disk_usage(self._folder).free))
             self._store = self._core.SavedStore(self._folder, room)
-            self._arena = self._core.PageArena(max(SMALLEST, int(self._budget * ARENA_SHARE)))
         return self._store
 
 
@@ -324,10 +393,11 @@ _budgets: dict[tuple, Offload] = {}
 
 
 def offload(fast: str | int, to: str, file: str | int | None = None) -> Offload:
-    """A budget for what PyTorch saves for the backward pass, to enter around each step.
+    """A budget for the tensors that a step makes, to enter around each step.
 
     Args:
-        fast: bytes that saved tensors may take in memory ("1GiB"), or a share ("40%") of what the first step took.
+        fast: bytes that tensors may take beyond what was there when the step began ("1GiB"), or a share ("40%") of
+            what the first step took.
         to: a folder on a fast disk.
         file: how large the file there may be; eight times the budget by default.
 

@@ -3,23 +3,47 @@
 #include <iterator>
 
 #include "sluice/base/check.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice {
-
-FreeRanges::FreeRanges(Bytes capacity) : free_bytes_(capacity) {
-  if (capacity > 0) ranges_.emplace(0, capacity);
-}
 
 std::optional<Bytes> FreeRanges::take(Bytes bytes) {
   for (auto range = ranges_.begin(); range != ranges_.end(); ++range) {
     const auto [begin, end] = *range;
     if (end - begin < bytes) continue;
-    ranges_.erase(range);
-    if (begin + bytes < end) ranges_.emplace(begin + bytes, end);
-    free_bytes_ -= bytes;
+    cut(range, {begin, begin + bytes});
     return begin;
   }
   return std::nullopt;
+}
+
+void FreeRanges::take(Interval<Bytes> part) {
+  const auto next = ranges_.upper_bound(part.begin);
+  SLUICE_CHECK(next != ranges_.begin() && std::prev(next)->second >= part.end, "what is taken is free");
+  cut(std::prev(next), part);
+}
+
+void FreeRanges::cut(Range range, Interval<Bytes> part) {
+  const auto [begin, end] = *range;
+  ranges_.erase(range);
+  if (begin < part.begin) ranges_.emplace(begin, part.begin);
+  if (part.end < end) ranges_.emplace(part.end, end);
+  free_bytes_ -= part.length();
+}
+
+Bytes FreeRanges::free_from(Bytes begin) const {
+  const auto range = ranges_.find(begin);
+  return range == ranges_.end() ? 0 : range->second - begin;
+}
+
+std::optional<Interval<Bytes>> FreeRanges::largest_within(Bytes unit) const {
+  Interval<Bytes> largest;
+  for (const auto& [begin, end] : ranges_) {
+    const Interval<Bytes> whole{align_up(begin, unit), end / unit * unit};
+    if (whole.length() > largest.length()) largest = whole;
+  }
+  if (largest.empty()) return std::nullopt;
+  return largest;
 }
 
 void FreeRanges::give(Interval<Bytes> range) {

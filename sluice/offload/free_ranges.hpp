@@ -12,14 +12,24 @@ namespace sluice {
 
 class FreeRanges {
  public:
-  explicit FreeRanges(Bytes capacity);
+  FreeRanges() = default;  // none
+  explicit FreeRanges(Bytes capacity) { give({0, capacity}); }
 
   std::optional<Bytes> take(Bytes bytes);  // where it begins; nothing where no range is large enough
+  void take(Interval<Bytes> part);         // of a free range
   void give(Interval<Bytes> range);        // that was taken
   Bytes free_bytes() const { return free_bytes_; }
+  Bytes free_from(Bytes begin) const;  // bytes of the range that begins there; 0: none does
+  const std::map<Bytes, Bytes>& ranges() const { return ranges_; }  // end by begin
+
+  // The longest part of a range that begins and ends with multiples of `unit`. Linear in the ranges.
+  std::optional<Interval<Bytes>> largest_within(Bytes unit) const;
 
  private:
-  std::map<Bytes, Bytes> ranges_;  // end by begin
+  using Range = std::map<Bytes, Bytes>::iterator;
+  void cut(Range range, Interval<Bytes> part);
+
+  std::map<Bytes, Bytes> ranges_;
   Bytes free_bytes_ = 0;
 };
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "sluice/testing/mixing_graph.hpp"
 
 namespace sluice {
@@ -59,7 +61,6 @@ TEST_F(ProfilerTest, MeasuresEveryOp) {
   const auto measured = cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)));
   for (const Timing& timing : {measured->warm, measured->cold}) {
     EXPECT_GE(timing.samples, 5);
-    EXPECT_LT(timing.min, 4e-3);
     EXPECT_LE(timing.min, timing.median);
     EXPECT_LE(timing.median, timing.max);
   }
@@ -67,6 +68,22 @@ TEST_F(ProfilerTest, MeasuresEveryOp) {
   EXPECT_EQ(measured->cold.median, profile->cold_seconds[2]);
   EXPECT_EQ(profile->distinct_ops, 2);
   EXPECT_EQ(profile->measured_ops, 2);
+}
+
+// Whatever is done between the samples (caches made cold, the inputs filled) is not the op's time.
+TEST_F(ProfilerTest, MeasuresNothingBesideTheOp) {
+  constexpr Seconds kOp = 2e-3;
+  Seconds longest = 0;
+  for (int attempt = 0; attempt < 10; ++attempt) {  // what else runs here only ever makes a sample longer
+    testing::MixingGraph compiled(three_small_ops(), {.op_seconds = kOp, .failing_op = {}});
+    ProfileCache cache = open_cache();
+    ASSERT_TRUE(measure_profile(compiled, machine_, cache).ok());
+    const auto measured = cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)));
+    longest = std::max(measured->warm.min, measured->cold.min);
+    if (longest < 2 * kOp) break;
+    std::filesystem::remove_all(folder_);
+  }
+  EXPECT_LT(longest, 2 * kOp);
 }
 
 TEST_F(ProfilerTest, ASecondRunMeasuresNothing) {

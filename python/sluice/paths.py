@@ -1,0 +1,82 @@
+"""What one step did with the tensors that it saved, and a plan for the next step that does the same.
+
+An event is the begin of the step, or a tensor that autograd saves or asks for. Between two of them the framework computes;
+how much more memory that takes for a while is known only afterwards. All sizes are bytes, all memory is beyond what
+was there when the step began.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Saved:
+    """A storage that autograd saved."""
+
+    nbytes: int
+    made: int  # event
+    asked: int | None = None  # event, the first
+    outlived: bool = False  # it was there behind the step: a batch, a data set
+
+
+@dataclass
+class Plan:
+    leaves: set[int]  # which of the saved storages
+    brings: list[tuple[int, int]]  # (storage, event from which on there is room for it), as they are asked for
+
+
+@dataclass
+class Path:
+    """The events of one step, in order."""
+
+    prefixes: list[int] = field(default_factory=list)  # what happened up to an event and with it, as one number
+    used: list[int] = field(default_factory=list)  # at the event
+    absent: list[int] = field(default_factory=list)  # saved bytes that were not in memory then
+    most: list[int] = field(default_factory=list)  # used from the event to the next one
+    saved: list[Saved] = field(default_factory=list)
+
+    def happen(self, what: tuple, used: int, absent: int) -> int:
+        """The event's number."""
+        self.prefixes.append(hash((self.prefixes[-1] if self.prefixes else 0, what)))
+        self.used.append(used)
+        self.absent.append(absent)
+        self.most.append(used)
+        return len(self.used) - 1
+
+    def growth(self, event: int) -> int:
+        """What computing takes beyond what is there at the event."""
+        return self.most[event] - self.used[event]
+
+    def peak(self) -> int:
+        """With everything in memory."""
+        return max((most + absent for most, absent in zip(self.most, self.absent)), default=0)
+
+    def plan(self, budget: int) -> Plan:
+        """What is saved first waits longest, so it leaves; what is asked for comes back as early as there is room."""
+        needed = [most + absent - budget for most, absent in zip(self.most, self.absent)]  # to be absent
+        missing, leaves = max(needed, default=0), set()
+        for index, each in enumerate(self.saved):
+            if missing <= 0:
+                break
+            if each.outlived or each.asked is None:
+                continue
+            leaves.add(index)
+            missing -= each.nbytes
+        return Plan(leaves, self._brings(leaves, needed))
+
+    def _brings(self, leaves: set[int], needed: list[int]) -> list[tuple[int, int]]:
+        order = sorted(leaves, key=lambda index: self.saved[index].asked)
+        still_away = [0] * (len(order) + 1)  # bytes, from this one on
+        for position in range(len(order) - 1, -1, -1):
+            still_away[position] = still_away[position + 1] + self.saved[order[position]].nbytes
+        first = min((each.asked for each in self.saved if each.asked is not None), default=0)
+        brings = []
+        for position, index in enumerate(order):
+            each = self.saved[index]
+            event, earliest = each.asked, max(first, each.made + 1)
+            # With this one back, and those before it, what is still away has to do at each event up to its own.
+            while event > earliest and still_away[position + 1] >= needed[event - 1]:
+                event -= 1
+            brings.append((index, event))
+        return brings
