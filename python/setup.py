@@ -4,6 +4,7 @@ What the build needs has to be there (scripts/install_packages.sh test); nothing
 folder to reuse.
 """
 
+import glob
 import os
 import shutil
 import subprocess
@@ -23,9 +24,10 @@ class CMakeBuild(build_ext):
             configure += ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_UNITY_BUILD=ON", "-DSLUICE_BUILD_TESTS=OFF"]
         subprocess.run(configure, check=True)
         subprocess.run(["cmake", "--build", build, "--target", "sluice_python"], check=True)
-        target = self.get_ext_fullpath(extension.name)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        shutil.copy(os.path.join(build, "python/sluice", os.path.basename(target)), target)
+        folder = os.path.dirname(self.get_ext_fullpath(extension.name))
+        os.makedirs(folder, exist_ok=True)
+        for built in glob.glob(os.path.join(build, "python/sluice", "*.so")):  # sluice._torch where there is PyTorch
+            shutil.copy(built, folder)
 
 
 setup(ext_modules=[Extension("sluice._core", sources=[])], cmdclass={"build_ext": CMakeBuild})

@@ -36,7 +36,8 @@ void bind_saved_store(py::module_& module) {
       .def(py::init(&open_store), py::arg("path"), py::arg("file_bytes"))
       .def(
           "leave", [](Store& store, std::uintptr_t from, Bytes bytes) { return store.leave(address(from), bytes); },
-          py::arg("address"), py::arg("bytes"), "Begin to move away, from whole pages. Returns an id, or None where the file is full.")
+          py::arg("address"), py::arg("bytes"),
+          "Begin to move away, from whole pages. Returns an id, or None where the file is full.")
       .def("left", &Store::left, py::arg("id"), "Whether the memory they were in may be freed.")
       .def(
           "wait_left", [](Store& store, Id id) { throw_if_error(store.wait_left(id)); }, py::arg("id"), others_run)

@@ -4,8 +4,8 @@
 // The allocator lives as long as the process: tensors may be freed at any moment, and PyTorch keeps the pointer.
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <pybind11/pybind11.h>
 #include <pthread.h>
+#include <pybind11/pybind11.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -70,13 +70,18 @@ PYBIND11_MODULE(_torch, module) {
   module.doc() = "PyTorch's memory, of Sluice's.";
   module.def("install", &install, "From now on tensors of 64 KiB and more are in the pool. Once a process.");
   module.def("owns", &owns, py::arg("address"), "Whether a storage that begins there is in the pool.");
-  module.def("set_limit", [](Bytes bytes) { pool->set_limit(bytes); }, py::arg("resident"),
-             "Bytes beyond which nothing is kept for later tensors.");
-  module.def("used", [] { return pool->used(); }, "Bytes of tensors, in whole pages.");
-  module.def("resident", [] { return pool->resident(); }, "Bytes of tensors, and of memory kept for later ones.");
-  module.def("peaks", [] { return std::pair(pool->peak_used(), pool->peak_resident()); },
-             "The most that used() and resident() were since begin_peaks().");
+  module.def(
+      "set_limit", [](Bytes bytes) { pool->set_limit(bytes); }, py::arg("resident"),
+      "Bytes beyond which nothing is kept for later tensors.");
+  module.def(
+      "used", [] { return pool->used(); }, "Bytes of tensors, in whole pages.");
+  module.def(
+      "resident", [] { return pool->resident(); }, "Bytes of tensors, and of memory kept for later ones.");
+  module.def(
+      "peaks", [] { return std::pair(pool->peak_used(), pool->peak_resident()); },
+      "The most that used() and resident() were since begin_peaks().");
   module.def("begin_peaks", [] { pool->begin_peaks(); });
-  module.def("grown", [] { return pool->grown(); }, "Bytes of fresh memory since the beginning.");
+  module.def(
+      "grown", [] { return pool->grown(); }, "Bytes of fresh memory since the beginning.");
   module.attr("smallest") = kSmallest;
 }

@@ -28,8 +28,9 @@ Result<std::unique_ptr<PagePool>> PagePool::reserve(Bytes addresses) {
   const Bytes skipped = align_up(address, kHugePage) - address;
   (void)::munmap(begin, static_cast<std::size_t>(skipped));
   auto* const data = static_cast<std::byte*>(begin) + skipped;
-  return std::make_unique<PagePool>(Arena::adopt(
-      data, mapped - kHugePage, [](std::byte* pages, Bytes bytes) { (void)::munmap(pages, static_cast<std::size_t>(bytes)); }));
+  return std::make_unique<PagePool>(Arena::adopt(data, mapped - kHugePage, [](std::byte* pages, Bytes bytes) {
+    (void)::munmap(pages, static_cast<std::size_t>(bytes));
+  }));
 }
 
 std::byte* PagePool::take(Bytes bytes) {

@@ -40,7 +40,7 @@ class PagePool {
   Bytes peak_used() const;  // since begin_peaks()
   Bytes peak_resident() const;
   void begin_peaks();
-  Bytes grown() const;     // fresh memory since the beginning: each page of it was zeroed by the kernel
+  Bytes grown() const;  // fresh memory since the beginning: each page of it was zeroed by the kernel
 
   // For fork(): between the two, nobody else is inside.
   void lock() { mutex_.lock(); }
@@ -56,8 +56,8 @@ class PagePool {
 
   const Arena arena_;
   mutable std::mutex mutex_;
-  FreeRanges cold_;  // not resident; begins and ends with huge pages
-  FreeRanges warm_;  // resident and free
+  FreeRanges cold_;                         // not resident; begins and ends with huge pages
+  FreeRanges warm_;                         // resident and free
   std::unordered_map<Bytes, Bytes> taken_;  // bytes by where they begin
   Bytes limit_;
   Bytes used_ = 0, peak_used_ = 0, peak_resident_ = 0, grown_ = 0;
