@@ -14,11 +14,10 @@
 #include "sluice/access/disturbances.hpp"
 #include "sluice/access/page_tracker.hpp"
 #include "sluice/access/tlb.hpp"
+#include "sluice/base/clock.hpp"
 
 namespace sluice {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostBuffers = 1 << 16;  // in one profile
 

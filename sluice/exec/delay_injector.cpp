@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "sluice/base/clock.hpp"
+
 namespace sluice {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr Seconds kQuantum = 1e-3;
-
-Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Seconds>(Clock::now() - start).count(); }
 
 }  // namespace
 

@@ -18,6 +18,7 @@
 #include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/random/random_schedule.hpp"
 #include "sluice/testing/random/random_step.hpp"
+#include "sluice/testing/start_bytes.hpp"
 
 namespace sluice {
 namespace {
@@ -74,14 +75,6 @@ struct RandomRun {
   Program program;
 };
 
-std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(random_bits(1, static_cast<std::uint64_t>(id), i));
-  }
-  return bytes;
-}
-
 // The plan of `seed` for some steps, beside the same graph with nothing ever moved.
 void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = make_engine, Steps steps = Steps::kAsGiven) {
   RandomRun run(seed, steps);
@@ -92,7 +85,7 @@ void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = make_en
   testing::MixingGraph plain(graph);
   GraphRunner runner(plain);
   for (const TensorId id : run.tensors_with(is_persistent)) {
-    const std::vector<std::byte> bytes = start_bytes(graph.tensor(id), id);
+    const std::vector<std::byte> bytes = testing::start_bytes(graph.tensor(id), id);
     ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
     std::memcpy(runner.data(id), bytes.data(), bytes.size());
   }

@@ -19,8 +19,6 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kHugePage = 2 * kMiB;
-
 std::byte* map_pages(Bytes bytes, int protection) {
   void* address = ::mmap(nullptr, static_cast<std::size_t>(bytes), protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);

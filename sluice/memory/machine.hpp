@@ -22,6 +22,7 @@ inline constexpr TierId kFastTier = 0;
 
 // Every arena offset is a multiple of this: a page, and what O_DIRECT needs.
 inline constexpr Bytes kTensorAlignment = 4 * kKiB;
+inline constexpr Bytes kHugePage = 2 * kMiB;  // the kernel's
 
 enum class Provenance { kGiven, kMeasured, kEmulated, kFirmware };
 

@@ -23,8 +23,6 @@ namespace sluice {
 
 class PagePool {
  public:
-  static constexpr Bytes kHugePage = 2 * kMiB;
-
   // kOutOfSpace where the system allows no such reservation.
   static Result<std::unique_ptr<PagePool>> reserve(Bytes addresses);
   explicit PagePool(Arena arena) : arena_(std::move(arena)), cold_(arena_.bytes()), limit_(arena_.bytes()) {}

@@ -16,7 +16,7 @@
 namespace sluice {
 namespace {
 
-std::string config_of(const Plan& plan, const std::string& key) {
+std::string config_value(const Plan& plan, const std::string& key) {
   for (const auto& [name, value] : plan.planner_config) {
     if (name == key) return value;
   }
@@ -100,7 +100,7 @@ TEST(SentinelAsPublished, TheEquationsAloneChooseTheInterval) {
       goal = figures.goal_seconds;
       best = length;
     }
-    EXPECT_EQ(std::stoi(config_of(*plan, "interval_length")), best);
+    EXPECT_EQ(std::stoi(config_value(*plan, "interval_length")), best);
     EXPECT_GT(best, 1) << "or this shows little";
   }
 }
@@ -108,7 +108,7 @@ TEST(SentinelAsPublished, TheEquationsAloneChooseTheInterval) {
 // Ops for which a tensor that is not needed in this interval or the next is in fast memory without having to be.
 int idle_stays(const PlanningProblem& problem, const Plan& plan) {
   const Liveness liveness = analyze_liveness(problem.graph);
-  const IntervalCut cut = cut_into_intervals(liveness, std::stoi(config_of(plan, "interval_length")));
+  const IntervalCut cut = cut_into_intervals(liveness, std::stoi(config_value(plan, "interval_length")));
   int stays = 0;
   for (const MovingUnit& unit : find_moving_units(problem.graph, liveness)) {
     if (!unit.may_move || unit.moved_bytes < kSmallTensorBytes) continue;
@@ -145,7 +145,7 @@ std::map<Cause, int> causes_of(const Plan& plan) {
 // Prefetches that begin before the interval before the one that needs them.
 int early_prefetches(const PlanningProblem& problem, const Plan& plan) {
   const IntervalCut cut =
-      cut_into_intervals(analyze_liveness(problem.graph), std::stoi(config_of(plan, "interval_length")));
+      cut_into_intervals(analyze_liveness(problem.graph), std::stoi(config_value(plan, "interval_length")));
   int early = 0;
   for (const Migration& migration : plan.migrations) {
     if (plan.residencies[migration.to].tier != kFastTier || migration.needed_by >= problem.graph.op_count()) continue;
@@ -176,8 +176,8 @@ TEST(SentinelAsPublished, LeavesPrefetchesOutOnlyByTrial) {
                                 100e9);  // copies so fast that nothing is late
   const auto plan = make_plan("sentinel:additions=none", problem.request(0.4));
   ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(config_of(*plan, "prefetches_left_out"), "0");
-  EXPECT_NE(config_of(*plan, "prefetches"), "0");
+  EXPECT_EQ(config_value(*plan, "prefetches_left_out"), "0");
+  EXPECT_NE(config_value(*plan, "prefetches"), "0");
 }
 
 TEST(RedlAsPublished, TheFirstPeriodFromTheMedianThatKeepsTheConstraintsIsTaken) {
@@ -192,13 +192,13 @@ TEST(RedlAsPublished, TheFirstPeriodFromTheMedianThatKeepsTheConstraintsIsTaken)
     return figures.space_ok && figures.exposed_seconds == 0;
   };
   const int median = static_cast<int>(liveness.spans.size()) / 2;
-  const int period = std::stoi(config_of(*plan, "period_layers"));
+  const int period = std::stoi(config_value(*plan, "period_layers"));
   EXPECT_TRUE(keeps_both(period));
   EXPECT_NE(period, median) << "or this shows little";
   for (int distance = 0; distance < std::abs(period - median); ++distance) {
     EXPECT_FALSE(keeps_both(median + distance) || keeps_both(median - distance)) << distance;
   }
-  EXPECT_EQ(config_of(*plan, "search_steps"), "1");
+  EXPECT_EQ(config_value(*plan, "search_steps"), "1");
 }
 
 TEST(RedlAsPublished, OneTierATensorLosesMoreThanOneAStretch) {
@@ -206,7 +206,7 @@ TEST(RedlAsPublished, OneTierATensorLosesMoreThanOneAStretch) {
   const auto lost = [&](const std::string& planner) {
     const auto plan = make_plan(planner, problem.request(0.2));
     EXPECT_TRUE(plan.ok());
-    return std::stod(config_of(*plan, "placement_lost_seconds"));
+    return std::stod(config_value(*plan, "placement_lost_seconds"));
   };
   EXPECT_GT(lost("redl:additions=prices+search"), lost("redl"));
 }

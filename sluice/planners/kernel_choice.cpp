@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kKernelsPlacedBy = "sentinel";
 // Of the fast budget, for an op's operands and workspace. The first holds any op that can run at all.
-constexpr double kShares[] = {1, 0.8, 0.6, 0.4, 0.25, 0.15, 0};
+constexpr double kBudgetShares[] = {1, 0.8, 0.6, 0.4, 0.25, 0.15, 0};
 // Of the time in which a byte leaves for the nearest slow tier and comes back: what a byte of workspace costs. Not
 // every byte drives another one out, and not every transfer is waited for.
 constexpr double kPrices[] = {0.06, 0.12, 0.25, 0.5, 1};
@@ -57,7 +57,7 @@ class KernelSearch {
   void consider_rules(const SlowTier& slow) {
     const Implementations implementations(given_);
     const auto budget = static_cast<double>(given_.budgets[kFastTier]);
-    for (const double share : kShares) {
+    for (const double share : kBudgetShares) {
       consider(implementations.fastest_within(static_cast<Bytes>(share * budget)),
                fmt::format("the fastest within {:.0f} % of the fast budget", 100 * share));
     }

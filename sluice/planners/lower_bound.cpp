@@ -51,7 +51,7 @@ Seconds longest_compute(const Graph& graph, const CostModel& costs) {
 }
 
 // Of sums that the simulator makes in another order.
-constexpr double kBelowRounding = 1 - 1e-12;
+constexpr double kBoundBelowRounding = 1 - 1e-12;
 
 Seconds exact_bound(const Graph& graph, const CostModel& costs, const Machine& machine, std::span<const Bytes> budgets,
                     bool encoded) {
@@ -84,7 +84,7 @@ Seconds exact_bound(const Graph& graph, const CostModel& costs, const Machine& m
 
 Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
                          std::span<const Bytes> budgets, bool encoded) {
-  return kBelowRounding * exact_bound(graph, costs, machine, budgets, encoded);
+  return kBoundBelowRounding * exact_bound(graph, costs, machine, budgets, encoded);
 }
 
 }  // namespace sluice

@@ -12,7 +12,7 @@ namespace {
 constexpr char kBeforeSettings = ':';
 constexpr std::string_view kAdditions = "additions";
 constexpr char kBetweenAdditions = '+';
-constexpr std::string_view kNone = "none";
+constexpr std::string_view kNoAdditions = "none";
 
 std::string_view name_in(std::string_view text) { return text.substr(0, text.find(kBeforeSettings)); }
 
@@ -58,7 +58,7 @@ Error bad_setting(std::string_view text, const PlannerEntry& entry) {
 // "choice+staying" as a set; nothing when one of them is not among the planner's additions.
 std::optional<AdditionSet> parse_additions(std::string_view list, const PlannerEntry& entry) {
   AdditionSet chosen = AdditionSet::none();
-  if (list == kNone) return chosen;
+  if (list == kNoAdditions) return chosen;
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(kBetweenAdditions, begin), list.size());
     const auto known = std::ranges::find(entry.additions, list.substr(begin, end - begin), &PlannerAddition::name);
@@ -129,7 +129,7 @@ std::string names_of_additions(AdditionSet set, std::span<const PlannerAddition>
   for (std::size_t i = 0; i < known.size(); ++i) {
     if (set.has(i)) names.push_back(known[i].name);
   }
-  return names.empty() ? std::string(kNone)
+  return names.empty() ? std::string(kNoAdditions)
                        : fmt::format("{}", fmt::join(names, std::string_view(&kBetweenAdditions, 1)));
 }
 

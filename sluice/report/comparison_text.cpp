@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-std::string milliseconds(Seconds seconds) { return fmt::format("{:.1f}", seconds * 1e3); }
+std::string tenths_of_milliseconds(Seconds seconds) { return fmt::format("{:.1f}", seconds * 1e3); }
 std::string mebibytes(Bytes bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / static_cast<double>(kMiB));
 }
@@ -34,15 +34,15 @@ std::string bits_cell(const ComparisonRow& row) {
 
 std::vector<std::string> cells_of(const ComparisonRow& row) {
   return {row.planner,
-          milliseconds(row.step_seconds.median),
+          tenths_of_milliseconds(row.step_seconds.median),
           fmt::format("{:.1f}-{:.1f}", row.step_seconds.q1 * 1e3, row.step_seconds.q3 * 1e3),
           fmt::format("{:.3f}x", row.slowdown.median),
           fmt::format("{:.3f}-{:.3f}", row.slowdown.q1, row.slowdown.q3),
           fmt::format("{:.3f}x", row.predicted_slowdown),
           fmt::format("{:+.1f}%", 100 * row.ratio_error()),
           fmt::format("{:+.1f}%", 100 * row.prediction_error()),
-          milliseconds(row.bound_seconds),
-          milliseconds(row.stall_seconds),
+          tenths_of_milliseconds(row.bound_seconds),
+          tenths_of_milliseconds(row.stall_seconds),
           mebibytes(row.bytes_in),
           mebibytes(row.bytes_out),
           locality_cell(row),

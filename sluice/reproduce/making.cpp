@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "sluice/base/clock.hpp"
+
 namespace sluice {
 namespace {
 
 using Kind = KeptState::Kind;
-using Clock = std::chrono::steady_clock;
-
 constexpr double kSecondsOfMinute = 60;
 
 bool is_asked(const Selection& selection, const std::string& name) {
@@ -25,8 +25,6 @@ std::string why_skipped(const KeptResult& result, const Selection& selection,
   const std::string missing = lacks(result);
   return missing.empty() ? "" : "this machine lacks " + missing;
 }
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 std::string short_time(double seconds) {
   return seconds < kSecondsOfMinute ? fmt::format("{:.1f} s", seconds)

@@ -17,7 +17,7 @@ using cuda::check;
 constexpr Bytes kCopied = 256 * kMiB;
 constexpr Bytes kSmallCopy = kTensorAlignment;
 constexpr int kCopies = 4;
-constexpr int kRounds = 5;
+constexpr int kGpuRounds = 5;
 
 double middle(const std::vector<double>& values) { return spread_of(values).median; }
 
@@ -112,7 +112,7 @@ std::array<DirectionFigures, 2> measure_directions(const Arena& device, const Ar
   };
   std::array<std::vector<double>, 2> alone, shared, latency, lost;
   constexpr double kMoved = kCopies * static_cast<double>(kCopied);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kGpuRounds; ++round) {
     for (std::size_t direction = 0; direction < 2; ++direction) {
       put(direction, kSmallCopy, 1);
       latency[direction].push_back(streams[direction].wait());
@@ -164,7 +164,7 @@ Status measure_gpu_memory(Tier& tier) {
   try {
     const CopyStream stream;
     std::vector<double> moved;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kGpuRounds; ++round) {
       stream.put(device.data() + kCopied, device.data(), kCopied, kCopies);
       moved.push_back(2 * kCopies * static_cast<double>(kCopied) / stream.wait());
     }

@@ -8,12 +8,12 @@
 #include <cstring>
 #include <filesystem>
 
-#include "sluice/base/random.hpp"
 #include "sluice/plan/own_pages.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/random_plan.hpp"
+#include "sluice/testing/start_bytes.hpp"
 
 namespace sluice {
 namespace {
@@ -40,10 +40,7 @@ struct RandomStep {
   }
 
   void start_values(TensorId id) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(compiled.graph().tensor(id).bytes));
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      bytes[i] = static_cast<std::byte>(random_bits(1, static_cast<std::uint64_t>(id), i));
-    }
+    const std::vector<std::byte> bytes = testing::start_bytes(compiled.graph().tensor(id), id);
     ASSERT_TRUE(executor->write_tensor(id, bytes).ok());
   }
 

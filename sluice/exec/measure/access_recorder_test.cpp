@@ -17,8 +17,8 @@ constexpr Bytes kRecorderReach = 64 * kPage;
 using Touch = std::pair<TensorId, bool>;  // tensor, write
 
 // Tensor 2 lies where tensor 0 was, which is dead by then.
-struct Fixture {
-  Fixture() {
+struct RecordedStep {
+  RecordedStep() {
     for (const Bytes pages : {20, 40, 20}) {
       Tensor tensor;
       tensor.name = "t" + std::to_string(graph.tensor_count());
@@ -72,7 +72,7 @@ struct Fixture {
 TensorTouches touches(TensorId tensor, std::int64_t reads, std::int64_t writes) { return {tensor, reads, writes}; }
 
 TEST(AccessRecorder, CountsEveryOperandOfEveryOp) {
-  const Fixture fixture;
+  const RecordedStep fixture;
   auto recorder = AccessRecorder::create(fixture.graph, fixture.program, kRecorderReach, kPage, 1);
   ASSERT_TRUE(recorder.ok()) << recorder.error().message;
   AccessRecorder& counted = **recorder;
@@ -89,7 +89,7 @@ TEST(AccessRecorder, CountsEveryOperandOfEveryOp) {
 }
 
 TEST(AccessRecorder, CountsWhatTheTlbCouldNotKeep) {
-  const Fixture fixture;
+  const RecordedStep fixture;
   auto recorder = AccessRecorder::create(fixture.graph, fixture.program, 16 * kPage, kPage, 1);
   ASSERT_TRUE(recorder.ok()) << recorder.error().message;
   fixture.run(**recorder, 1, {{0, false}, {1, true}});
@@ -101,7 +101,7 @@ TEST(AccessRecorder, CountsWhatTheTlbCouldNotKeep) {
 }
 
 TEST(AccessRecorder, LeavesMemoryOpenBetweenOps) {
-  const Fixture fixture;
+  const RecordedStep fixture;
   auto recorder = AccessRecorder::create(fixture.graph, fixture.program, kRecorderReach, kPage, 1);
   ASSERT_TRUE(recorder.ok());
   fixture.run(**recorder, 1, {});
@@ -111,7 +111,7 @@ TEST(AccessRecorder, LeavesMemoryOpenBetweenOps) {
 }
 
 TEST(AccessRecorder, APageThatOperandsShareCountsForEach) {
-  Fixture fixture;
+  RecordedStep fixture;
   for (Tensor* tensor : {&fixture.graph.tensor(0), &fixture.graph.tensor(1)}) {
     tensor->shape = {256};
     tensor->bytes = 1024;
@@ -140,7 +140,7 @@ class GivenSamples : public SampleSource {
 };
 
 TEST(SamplingRecorder, GivesSamplesToTheOperandsThatHoldThem) {
-  const Fixture fixture;
+  const RecordedStep fixture;
   const auto address = [&](TensorId tensor, Bytes offset) {
     return reinterpret_cast<std::uintptr_t>(fixture.data(tensor) + offset);
   };

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kBlock = 256 * kKiB;
+constexpr Bytes kFlushBlock = 256 * kKiB;
 
 bool has_clflushopt() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
@@ -29,8 +29,8 @@ void flush_from_caches(const std::byte* data, Bytes bytes, int threads) {
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp for schedule(static)
-    for (Bytes begin = 0; begin < bytes; begin += kBlock) {
-      for_each_line(data + begin, std::min(kBlock, bytes - begin), at_once ? flush_line_at_once : flush_line);
+    for (Bytes begin = 0; begin < bytes; begin += kFlushBlock) {
+      for_each_line(data + begin, std::min(kFlushBlock, bytes - begin), at_once ? flush_line_at_once : flush_line);
     }
     _mm_mfence();
   }

@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kNowhere = -1;
+constexpr Bytes kNoPlace = -1;
 
 Bytes room_of(const Graph& graph, const Op& op) {
   Bytes room = 0;
@@ -65,7 +65,7 @@ Result<ScratchRing> ScratchRing::make_on_gpu(const Graph& graph, Bytes smallest_
 }
 
 ScratchRing::ScratchRing(const Graph& graph, Arena arena, bool on_gpu)
-    : graph_(&graph), arena_(std::move(arena)), on_gpu_(on_gpu), position_(graph.tensors().size(), kNowhere) {}
+    : graph_(&graph), arena_(std::move(arena)), on_gpu_(on_gpu), position_(graph.tensors().size(), kNoPlace) {}
 
 Status ScratchRing::lie_in(const Tier& tier) const {
   return tier.kind == TierKind::kNuma ? bind_to_node(arena_, tier.name, tier.node) : Status();

@@ -7,12 +7,11 @@
 #include <cstring>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/clock.hpp"
 #include "sluice/exec/transfer/tier_storage.hpp"
 
 namespace sluice {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 class RematerializingExecutor final : public DtrExecutor, private DtrDriver {
  public:

@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/base/random.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
+#include "sluice/testing/start_bytes.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {
@@ -34,14 +34,6 @@ Bytes bytes_of_all(const Graph& graph) {
   return bytes;
 }
 
-std::vector<std::byte> first_bytes(const Tensor& tensor, TensorId id) {
-  std::vector<std::byte> bytes(as_index(tensor.bytes));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(random_bits(1, static_cast<std::uint64_t>(id), i));
-  }
-  return bytes;
-}
-
 // Runs both side by side; false where the budget does not do. `again`: counts what was made again.
 bool same_bits_in(Bytes budget, const Graph& graph, double& again) {
   testing::MixingGraph compiled(graph);
@@ -51,7 +43,7 @@ bool same_bits_in(Bytes budget, const Graph& graph, double& again) {
   if (!executor.ok()) return false;
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (!is_persistent(graph.tensor(id).role)) continue;
-    const std::vector<std::byte> bytes = first_bytes(graph.tensor(id), id);
+    const std::vector<std::byte> bytes = testing::start_bytes(graph.tensor(id), id);
     EXPECT_TRUE((*executor)->write_tensor(id, bytes).ok());
     std::memcpy(runner.data(id), bytes.data(), bytes.size());
   }

@@ -9,12 +9,12 @@ namespace sluice {
 namespace {
 
 constexpr Bytes kWindow = 64 * kMiB;       // of one direction
-constexpr Bytes kPiece = 256 * kKiB;       // what a thread takes at a time: about 10 us
+constexpr Bytes kCopyPiece = 256 * kKiB;   // what a thread takes at a time: about 10 us
 constexpr Bytes kStreamingMultiple = 256;  // of streaming_copy()
 
 // Copies the next piece of the window; no two threads are ever within a window of each other.
 void copy_piece(std::atomic<Bytes>& place, std::byte* to, const std::byte* from, Bytes bytes) {
-  const Bytes at = place.fetch_add(kPiece) % kWindow;
+  const Bytes at = place.fetch_add(kCopyPiece) % kWindow;
   streaming_copy(to + at, from + at, static_cast<std::size_t>(align_up(bytes, kStreamingMultiple)));
 }
 
@@ -61,14 +61,14 @@ void PageCopies::copy_out(Bytes bytes) {
 }
 
 void PageCopies::copy_now(Bytes in, Bytes out) {
-  const Bytes pieces_in = (in + kPiece - 1) / kPiece;
-  const Bytes pieces_out = (out + kPiece - 1) / kPiece;
+  const Bytes pieces_in = (in + kCopyPiece - 1) / kCopyPiece;
+  const Bytes pieces_out = (out + kCopyPiece - 1) / kCopyPiece;
 #pragma omp parallel for num_threads(compute_threads_) schedule(dynamic)
   for (Bytes piece = 0; piece < pieces_in + pieces_out; ++piece) {
     if (piece < pieces_in) {
-      copy_in(std::min(kPiece, in - piece * kPiece));
+      copy_in(std::min(kCopyPiece, in - piece * kCopyPiece));
     } else {
-      copy_out(std::min(kPiece, out - (piece - pieces_in) * kPiece));
+      copy_out(std::min(kCopyPiece, out - (piece - pieces_in) * kCopyPiece));
     }
   }
 }
@@ -97,7 +97,7 @@ void PageCopies::work() {
     if (over_) return;
     const bool out = waiting_in_ == 0 || (outward && waiting_out_ > 0);
     Bytes& waiting = out ? waiting_out_ : waiting_in_;
-    const Bytes bytes = std::min(waiting, kPiece);
+    const Bytes bytes = std::min(waiting, kCopyPiece);
     waiting -= bytes;
     ++busy_;
     lock.unlock();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "sluice/base/clock.hpp"
 #include "sluice/exec/delay_injector.hpp"
 #include "sluice/exec/policy/policy_copies.hpp"
 #include "sluice/policies/charge.hpp"
@@ -14,10 +15,6 @@
 
 namespace sluice {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-Seconds seconds_since(Clock::time_point begin) { return std::chrono::duration<Seconds>(Clock::now() - begin).count(); }
 
 // The policy between the executor of the program and its caller.
 class ObservingExecutor final : public PolicyExecutor, private OpObserver {

@@ -8,13 +8,13 @@
 #include <chrono>
 #include <cstring>
 
-#include "sluice/base/random.hpp"
 #include "sluice/exec/policy/policy_copies.hpp"
 #include "sluice/policies/charge.hpp"
 #include "sluice/policies/step_accesses.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 #include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/start_bytes.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice {
@@ -60,14 +60,6 @@ Result<std::unique_ptr<PolicyExecutor>> make(CompiledGraph& compiled, const Mach
   return PolicyExecutor::create(compiled, machine, std::move(program), budgets, request);
 }
 
-std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(random_bits(1, static_cast<std::uint64_t>(id), i));
-  }
-  return bytes;
-}
-
 TEST(PolicyExecutor, GivesTheBitsOfThePlainStep) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     for (const PolicyEntry& entry : policies()) {
@@ -80,7 +72,7 @@ TEST(PolicyExecutor, GivesTheBitsOfThePlainStep) {
       const auto persistent = [&](TensorId id) { return is_persistent(plain.graph().tensor(id).role); };
       for (TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
         if (!persistent(id)) continue;
-        const std::vector<std::byte> bytes = start_bytes(plain.graph().tensor(id), id);
+        const std::vector<std::byte> bytes = testing::start_bytes(plain.graph().tensor(id), id);
         ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
         std::memcpy(runner.data(id), bytes.data(), bytes.size());
       }

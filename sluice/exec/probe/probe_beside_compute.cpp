@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kBesideRounds = 5;
 constexpr Seconds kPatience = 3;  // no round begins later: on a busy machine barriers take for ever
 
 // A lane at work, from construction to destruction: copies a range over and over, as fast as its engine does.
@@ -136,7 +136,7 @@ Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Ti
   LaneRounds inward, outward;
   Seconds alone = load.seconds();
   const auto begin = Clock::now();
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kBesideRounds; ++round) {
     if (round > 0 && Clock::now() - begin > to_duration(kPatience)) break;
     alone = std::min(alone, load.seconds());
     const Beside in = copies.run_beside(load, kInward);

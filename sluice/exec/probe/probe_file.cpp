@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 
+#include "sluice/base/clock.hpp"
 #include "sluice/exec/probe/compute_load.hpp"
 #include "sluice/exec/probe/probe_storage.hpp"
 #include "sluice/exec/transfer/deadline.hpp"
@@ -26,7 +27,7 @@ constexpr std::array<Requests, 6> kRequests{
 constexpr Seconds kTrial = 0.1;
 constexpr Seconds kSearch = 0.7;  // a slow disk gets fewer combinations tried, not a longer wait
 constexpr double kAsGood = 0.93;  // of the best bandwidth
-constexpr Seconds kWindow = 0.5;
+constexpr Seconds kFileWindow = 0.5;
 constexpr std::size_t kSteadyWindows = 3;
 constexpr double kSteady = 0.1;  // the windows' rates differ by no more
 constexpr int kMostWindows = 8;
@@ -43,8 +44,6 @@ struct FileWindow {
 
   BytesPerSecond rate(std::size_t stream) const { return moved[stream] / seconds; }
 };
-
-Seconds seconds_since(Clock::time_point begin) { return std::chrono::duration<Seconds>(Clock::now() - begin).count(); }
 
 // What compute loses for every byte and for every request, from what it loses for a large transfer of so many requests
 // and for a small one of one.
@@ -155,7 +154,7 @@ class FileProbe {
     SLUICE_ASSIGN(const Streams streams, start(links, kTransferBytes, requests_));
     std::deque<FileWindow> windows;
     for (int window = 0; window < most && !steady(windows); ++window) {
-      SLUICE_ASSIGN(const FileWindow latest, run_beside(streams, kWindow));
+      SLUICE_ASSIGN(const FileWindow latest, run_beside(streams, kFileWindow));
       windows.push_back(latest);
       if (windows.size() > kSteadyWindows) windows.pop_front();
     }
@@ -181,7 +180,7 @@ class FileProbe {
   Result<FileLinkFigures> measure_link(std::size_t link, BytesPerSecond together) {
     SLUICE_RETURN_IF_ERROR(run_alone());
     SLUICE_ASSIGN(const FileWindow large, run_steadily({link}, kMostWindowsAlone));
-    SLUICE_ASSIGN(const FileWindow small, run_transfers(link, fitting(kSmallTransfer), kWindow));
+    SLUICE_ASSIGN(const FileWindow small, run_transfers(link, fitting(kSmallTransfer), kFileWindow));
     SLUICE_ASSIGN(const FileWindow tiny, run_transfers(link, kTensorAlignment, kTrial));
     SLUICE_RETURN_IF_ERROR(run_alone());
     const Bytes bytes = fitting(kTransferBytes);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Bytes kFileBytes = kGiB;
 constexpr Bytes kMemoryBytes = 128 * kMiB;  // beyond the caches
-constexpr Bytes kPiece = 4 * kMiB;
+constexpr Bytes kWritePiece = 4 * kMiB;
 
 }  // namespace
 
@@ -41,9 +41,9 @@ StreamRoom ProbeStorage::room(int part, int parts) const {
 
 // Blocks that were only preallocated read as zeros without the disk, and cost more to write the first time.
 Status ProbeStorage::write_file_once() const {
-  const std::vector<std::byte> content(static_cast<std::size_t>(kPiece), std::byte{0x5a});
-  for (Bytes at = 0; at < in_file_; at += kPiece) {
-    const auto bytes = static_cast<std::size_t>(std::min(kPiece, in_file_ - at));
+  const std::vector<std::byte> content(static_cast<std::size_t>(kWritePiece), std::byte{0x5a});
+  for (Bytes at = 0; at < in_file_; at += kWritePiece) {
+    const auto bytes = static_cast<std::size_t>(std::min(kWritePiece, in_file_ - at));
     SLUICE_RETURN_IF_ERROR(storages_.write(file_tier_, at, std::span(content).first(bytes)));
   }
   return {};

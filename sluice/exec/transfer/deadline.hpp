@@ -5,11 +5,11 @@
 #include <chrono>
 #include <optional>
 
+#include "sluice/base/clock.hpp"
 #include "sluice/base/units.hpp"
 
 namespace sluice {
 
-using Clock = std::chrono::steady_clock;
 using Deadline = std::optional<Clock::time_point>;
 
 inline Clock::duration to_duration(Seconds seconds) {

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-std::int64_t ops_of(const Graph& graph, OpKind kind) { return std::ranges::count(graph.ops(), kind, &Op::kind); }
+std::int64_t count_ops(const Graph& graph, OpKind kind) { return std::ranges::count(graph.ops(), kind, &Op::kind); }
 
 std::int64_t updates_of(const Graph& graph) {
   return std::ranges::count_if(graph.ops(), [](const Op& op) { return is_update(op.kind); });
@@ -22,7 +22,7 @@ std::int64_t updates_of(const Graph& graph) {
 // Every update comes behind a factor that all of its loss's gradients were counted in.
 void expect_clipped(const Graph& graph) {
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
-  EXPECT_EQ(ops_of(graph, OpKind::kSquaredSum), updates_of(graph));
+  EXPECT_EQ(count_ops(graph, OpKind::kSquaredSum), updates_of(graph));
   std::vector<TensorId> counted;  // gradients, by now
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::kSquaredSum) counted.push_back(op.inputs[0]);
@@ -41,7 +41,7 @@ TEST(ClipGradients, CountsEveryGradientBeforeTheFirstUpdate) {
   const Graph plain = build_training_model("resnet20", {.batch = 2, .image_size = 8}).value();
   const Graph clipped = clip_gradients(plain, 0.5F);
   expect_clipped(clipped);
-  EXPECT_EQ(ops_of(clipped, OpKind::kClipFactor), 1);
+  EXPECT_EQ(count_ops(clipped, OpKind::kClipFactor), 1);
   EXPECT_EQ(updates_of(clipped), updates_of(plain));
   const auto first = std::ranges::find_if(clipped.ops(), [](const Op& op) { return is_update(op.kind); });
   EXPECT_EQ((first - 1)->kind, OpKind::kClipFactor);
@@ -51,7 +51,7 @@ TEST(ClipGradients, HasANormForEachLossWhoseUpdateIsReadInTheStep) {
   const Graph clipped =
       clip_gradients(build_training_model("dcgan", {.batch = 2, .image_size = 16, .width = 4}).value(), 0.5F);
   expect_clipped(clipped);
-  EXPECT_EQ(ops_of(clipped, OpKind::kClipFactor), 2);
+  EXPECT_EQ(count_ops(clipped, OpKind::kClipFactor), 2);
 }
 
 }  // namespace

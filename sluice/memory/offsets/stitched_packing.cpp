@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "sluice/base/check.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 using Time = std::int32_t;
 
 constexpr Time kForEver = std::numeric_limits<Time>::max();
-constexpr Bytes kHugePage = 2 * kMiB;
-
 // Free memory, and when it ceases to be.
 struct Piece {
   Interval<Bytes> bytes;

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kPage = kTensorAlignment;
+constexpr Bytes kStitchedPage = kTensorAlignment;
 
 std::vector<Interval<Bytes>> memory_of(const StitchedPacking& packing, const std::vector<OffsetItem>& items,
                                        std::size_t i) {
@@ -53,7 +53,7 @@ std::vector<OffsetItem> passing(std::uint64_t seed) {
   for (std::int32_t i = 0; i < 120; ++i) {
     const auto begin = random.between<std::int32_t>(0, 99);
     const auto end = std::min<std::int32_t>(100, begin + random.between<std::int32_t>(1, 40));
-    items.push_back({.bytes = kPage * random.between<Bytes>(1, 40), .live = {{begin, end}}});
+    items.push_back({.bytes = kStitchedPage * random.between<Bytes>(1, 40), .live = {{begin, end}}});
   }
   return items;
 }
@@ -64,7 +64,7 @@ TEST(StitchedPacking, LosesNothingWhereAllComeAndGoOnce) {
     SCOPED_TRACE(seed);
     const std::vector<OffsetItem> items = passing(seed);
     const Bytes memory = max_live_bytes(items);
-    const StitchedPacking packing = pack_stitched(items, memory, memory + kPage);
+    const StitchedPacking packing = pack_stitched(items, memory, memory + kStitchedPage);
     ASSERT_EQ(packing.missing, 0);
     expect_sound(items, packing, memory);
     stitched += packing.stitches.size();
@@ -75,13 +75,13 @@ TEST(StitchedPacking, LosesNothingWhereAllComeAndGoOnce) {
 // Every second page of eight becomes free, and four, four and three pages in a row want to lie there.
 TEST(StitchedPacking, UsesAStitchAgain) {
   std::vector<OffsetItem> items;
-  for (std::int32_t i = 0; i < 8; ++i) items.push_back({.bytes = kPage, .live = {{0, i % 2 == 0 ? 10 : 90}}});
-  items.push_back({.bytes = 4 * kPage, .live = {{10, 20}}});
-  items.push_back({.bytes = 4 * kPage, .live = {{20, 30}}});
-  items.push_back({.bytes = 3 * kPage, .live = {{30, 100}}});
-  const StitchedPacking packing = pack_stitched(items, 8 * kPage, 8 * kPage);
+  for (std::int32_t i = 0; i < 8; ++i) items.push_back({.bytes = kStitchedPage, .live = {{0, i % 2 == 0 ? 10 : 90}}});
+  items.push_back({.bytes = 4 * kStitchedPage, .live = {{10, 20}}});
+  items.push_back({.bytes = 4 * kStitchedPage, .live = {{20, 30}}});
+  items.push_back({.bytes = 3 * kStitchedPage, .live = {{30, 100}}});
+  const StitchedPacking packing = pack_stitched(items, 8 * kStitchedPage, 8 * kStitchedPage);
   ASSERT_EQ(packing.missing, 0);
-  expect_sound(items, packing, 8 * kPage);
+  expect_sound(items, packing, 8 * kStitchedPage);
   ASSERT_EQ(packing.stitches.size(), 1U);
   for (std::size_t i = 8; i < items.size(); ++i) EXPECT_EQ(packing.addresses[i], packing.stitches.front().address);
 }
@@ -90,7 +90,7 @@ TEST(StitchedPacking, SaysWhatIsMissing) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     const std::vector<OffsetItem> items = passing(seed);
-    EXPECT_GT(pack_stitched(items, max_live_bytes(items) - kPage, kGiB).missing, 0);
+    EXPECT_GT(pack_stitched(items, max_live_bytes(items) - kStitchedPage, kGiB).missing, 0);
   }
 }
 
@@ -104,12 +104,12 @@ TEST(StitchedPacking, WhatReturnsFindsItsPlace) {
     for (int i = 0; i < 20; ++i) {
       const auto away = random.between<std::int32_t>(1, 50);
       const auto back = random.between<std::int32_t>(away + 1, 99);
-      items.push_back({.bytes = kPage * random.between<Bytes>(1, 20), .live = {{0, away}, {back, 100}}});
+      items.push_back({.bytes = kStitchedPage * random.between<Bytes>(1, 20), .live = {{0, away}, {back, 100}}});
     }
     items.push_back({.bytes = 640, .live = {{0, 100}}, .alignment = 64});
     items.push_back({.bytes = 64, .live = {{3, 20}}, .alignment = 64});
     items.push_back({.bytes = 64, .live = {}, .alignment = 64});
-    const Bytes memory = align_up(max_live_bytes(items), kPage) * 26 / 25 / kPage * kPage;
+    const Bytes memory = align_up(max_live_bytes(items), kStitchedPage) * 26 / 25 / kStitchedPage * kStitchedPage;
     const StitchedPacking packing = pack_stitched(items, memory, memory);
     if (packing.missing > 0) continue;
     ++full;
@@ -129,9 +129,9 @@ TEST(StitchedPacking, TakesWhatCeasesFirstBeforeItGivesUp) {
     for (int i = 0; i < 40; ++i) {
       const auto away = random.between<std::int32_t>(1, 50);
       const auto back = random.between<std::int32_t>(away + 1, 99);
-      items.push_back({.bytes = 25 * kPage * random.between<Bytes>(1, 40), .live = {{0, away}, {back, 100}}});
+      items.push_back({.bytes = 25 * kStitchedPage * random.between<Bytes>(1, 40), .live = {{0, away}, {back, 100}}});
     }
-    const Bytes memory = align_up(max_live_bytes(items) / 50 * 51, kPage);
+    const Bytes memory = align_up(max_live_bytes(items) / 50 * 51, kStitchedPage);
     const StitchedPacking packing = pack_stitched(items, memory, memory);
     if (packing.missing > 0) continue;
     ++full;
@@ -141,24 +141,25 @@ TEST(StitchedPacking, TakesWhatCeasesFirstBeforeItGivesUp) {
 }
 
 TEST(StitchedPacking, TakesOnePieceWhereThereIsOne) {
-  const std::vector<OffsetItem> items{{.bytes = 4 * kPage, .live = {{0, 4}}},
-                                      {.bytes = 2 * kPage, .live = {{0, 9}}},
-                                      {.bytes = 4 * kPage, .live = {{4, 9}}}};
-  const StitchedPacking packing = pack_stitched(items, 8 * kPage, 8 * kPage);
+  const std::vector<OffsetItem> items{{.bytes = 4 * kStitchedPage, .live = {{0, 4}}},
+                                      {.bytes = 2 * kStitchedPage, .live = {{0, 9}}},
+                                      {.bytes = 4 * kStitchedPage, .live = {{4, 9}}}};
+  const StitchedPacking packing = pack_stitched(items, 8 * kStitchedPage, 8 * kStitchedPage);
   EXPECT_EQ(packing.missing, 0);
   EXPECT_TRUE(packing.stitches.empty());
 }
 
 // The free page between the two, and the page behind them.
 TEST(StitchedPacking, StitchesWhatIsFreeAround) {
-  const std::vector<OffsetItem> items{{.bytes = 2 * kPage, .live = {{0, 4}}},
-                                      {.bytes = kPage, .live = {{1, 9}}},
-                                      {.bytes = 3 * kPage, .live = {{4, 9}}}};
-  const StitchedPacking packing = pack_stitched(items, 4 * kPage, 16 * kPage);
+  const std::vector<OffsetItem> items{{.bytes = 2 * kStitchedPage, .live = {{0, 4}}},
+                                      {.bytes = kStitchedPage, .live = {{1, 9}}},
+                                      {.bytes = 3 * kStitchedPage, .live = {{4, 9}}}};
+  const StitchedPacking packing = pack_stitched(items, 4 * kStitchedPage, 16 * kStitchedPage);
   EXPECT_EQ(packing.missing, 0);
   ASSERT_EQ(packing.stitches.size(), 1U);
-  EXPECT_EQ(packing.addresses[2], 16 * kPage);
-  EXPECT_EQ(packing.stitches[0].memory, (std::vector<Interval<Bytes>>{{0, 2 * kPage}, {3 * kPage, 4 * kPage}}));
+  EXPECT_EQ(packing.addresses[2], 16 * kStitchedPage);
+  EXPECT_EQ(packing.stitches[0].memory,
+            (std::vector<Interval<Bytes>>{{0, 2 * kStitchedPage}, {3 * kStitchedPage, 4 * kStitchedPage}}));
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 namespace sluice {
 namespace {
 
-using Kind = WeightExpression::Kind;
+using WeightKind = WeightExpression::Kind;
 
-Weights make(Kind kind, Shape shape, std::vector<Weights> parts, std::int64_t axis = 0, std::int64_t begin = 0,
+Weights make(WeightKind kind, Shape shape, std::vector<Weights> parts, std::int64_t axis = 0, std::int64_t begin = 0,
              std::vector<std::int64_t> axes = {}) {
   auto made = std::make_shared<WeightExpression>();
   made->kind = kind;
@@ -39,7 +39,8 @@ bool is_identity(const std::vector<std::int64_t>& axes) {
 
 // `b` continues `a` where both are slices of one thing: the slice of both, else null.
 Weights merged(const Weights& a, const Weights& b, std::int64_t axis) {
-  const bool slices = a->kind == Kind::kSlice && b->kind == Kind::kSlice && a->axis == axis && b->axis == axis;
+  const bool slices =
+      a->kind == WeightKind::kSlice && b->kind == WeightKind::kSlice && a->axis == axis && b->axis == axis;
   if (!slices || a->begin + a->shape[as_index(axis)] != b->begin) return nullptr;
   if (a->parts[0]->text() != b->parts[0]->text()) return nullptr;
   return sliced_weights(a->parts[0], axis, a->begin, b->begin + b->shape[as_index(axis)]);
@@ -66,26 +67,26 @@ std::string WeightExpression::text() const {
   for (const Weights& part : parts) operands.push_back(part->text());
   const std::string inner = fmt::format("{}", fmt::join(operands, ","));
   switch (kind) {
-    case Kind::kInitializer:
+    case WeightKind::kInitializer:
       return name;
-    case Kind::kLiteral:
+    case WeightKind::kLiteral:
       return fmt::format("literal({}@{})", to_string(shape), static_cast<const void*>(values.data()));
-    case Kind::kTranspose:
+    case WeightKind::kTranspose:
       return fmt::format("transpose({},{})", inner, fmt::join(axes, "/"));
-    case Kind::kReshape:
+    case WeightKind::kReshape:
       return fmt::format("reshape({},{})", inner, fmt::join(shape, "/"));
-    case Kind::kSlice:
+    case WeightKind::kSlice:
       return fmt::format("slice({},{},{}:{})", inner, axis, begin, begin + shape[as_index(axis)]);
-    case Kind::kConcat:
+    case WeightKind::kConcat:
       return fmt::format("join({},{})", inner, axis);
-    case Kind::kSum:
+    case WeightKind::kSum:
       return fmt::format("sum({})", inner);
   }
   return {};
 }
 
 void WeightExpression::collect_initializers(std::set<std::string>& names) const {
-  if (kind == Kind::kInitializer) names.insert(name);
+  if (kind == WeightKind::kInitializer) names.insert(name);
   for (const Weights& part : parts) part->collect_initializers(names);
 }
 
@@ -98,7 +99,7 @@ Weights initializer_weights(std::string name, Shape shape) {
 
 Weights literal_weights(std::vector<float> values, Shape shape) {
   auto made = std::make_shared<WeightExpression>();
-  made->kind = Kind::kLiteral;
+  made->kind = WeightKind::kLiteral;
   made->shape = std::move(shape);
   made->values = std::move(values);
   return made;
@@ -106,38 +107,38 @@ Weights literal_weights(std::vector<float> values, Shape shape) {
 
 Weights transposed_weights(const Weights& x, std::vector<std::int64_t> axes) {
   if (x == nullptr) return nullptr;
-  if (x->kind == Kind::kTranspose) {
+  if (x->kind == WeightKind::kTranspose) {
     for (std::int64_t& axis : axes) axis = x->axes[as_index(axis)];
     return transposed_weights(x->parts[0], std::move(axes));
   }
   if (is_identity(axes)) return x;
   Shape shape;
   for (const std::int64_t axis : axes) shape.push_back(x->shape[as_index(axis)]);
-  return make(Kind::kTranspose, std::move(shape), {x}, 0, 0, std::move(axes));
+  return make(WeightKind::kTranspose, std::move(shape), {x}, 0, 0, std::move(axes));
 }
 
 Weights reshaped_weights(const Weights& x, Shape shape) {
   if (x == nullptr || x->shape == shape) return x;
-  if (x->kind == Kind::kReshape) return reshaped_weights(x->parts[0], std::move(shape));
-  return make(Kind::kReshape, std::move(shape), {x});
+  if (x->kind == WeightKind::kReshape) return reshaped_weights(x->parts[0], std::move(shape));
+  return make(WeightKind::kReshape, std::move(shape), {x});
 }
 
 Weights sliced_weights(const Weights& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {
   if (x == nullptr || (begin == 0 && end == x->shape[as_index(axis)])) return x;
-  if (x->kind == Kind::kSlice && x->axis == axis) {
+  if (x->kind == WeightKind::kSlice && x->axis == axis) {
     return sliced_weights(x->parts[0], axis, x->begin + begin, x->begin + end);
   }
-  if (x->kind == Kind::kConcat && x->axis == axis) return slice_of_join(*x, begin, end);
+  if (x->kind == WeightKind::kConcat && x->axis == axis) return slice_of_join(*x, begin, end);
   Shape shape = x->shape;
   shape[as_index(axis)] = end - begin;
-  return make(Kind::kSlice, std::move(shape), {x}, axis, begin);
+  return make(WeightKind::kSlice, std::move(shape), {x}, axis, begin);
 }
 
 Weights joined_weights(const std::vector<Weights>& parts, std::int64_t axis) {
   std::vector<Weights> flat;
   for (const Weights& part : parts) {
     if (part == nullptr) return nullptr;
-    const bool nested = part->kind == Kind::kConcat && part->axis == axis;
+    const bool nested = part->kind == WeightKind::kConcat && part->axis == axis;
     for (const Weights& piece : nested ? part->parts : std::vector<Weights>{part}) {
       const Weights both = flat.empty() ? nullptr : merged(flat.back(), piece, axis);
       if (both != nullptr) {
@@ -151,11 +152,11 @@ Weights joined_weights(const std::vector<Weights>& parts, std::int64_t axis) {
   Shape shape = flat.front()->shape;
   shape[as_index(axis)] = 0;
   for (const Weights& piece : flat) shape[as_index(axis)] += piece->shape[as_index(axis)];
-  return make(Kind::kConcat, std::move(shape), std::move(flat), axis);
+  return make(WeightKind::kConcat, std::move(shape), std::move(flat), axis);
 }
 
 Weights summed_weights(const Weights& a, const Weights& b) {
-  return a == nullptr ? nullptr : make(Kind::kSum, a->shape, {a, b});
+  return a == nullptr ? nullptr : make(WeightKind::kSum, a->shape, {a, b});
 }
 
 }  // namespace sluice

@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 using ::testing::ElementsAre;
-using Kind = WeightExpression::Kind;
+using WeightKind = WeightExpression::Kind;
 
 // Initializers whose element i is i (plus 100 for "b").
 Status read_ramp(const std::string& name, std::int64_t first, std::span<float> values) {
@@ -30,7 +30,7 @@ TEST(WeightExpression, PiecesThatFitTogetherAreTheWhole) {
       joined_weights({sliced_weights(w, 0, 0, 2), sliced_weights(w, 0, 2, 3), sliced_weights(w, 0, 3, 6)}, 0);
   EXPECT_EQ(joined->text(), "w");
   const Weights swapped = joined_weights({sliced_weights(w, 0, 3, 6), sliced_weights(w, 0, 0, 3)}, 0);
-  EXPECT_EQ(swapped->kind, Kind::kConcat);
+  EXPECT_EQ(swapped->kind, WeightKind::kConcat);
   const Weights back = joined_weights({sliced_weights(swapped, 0, 3, 6), sliced_weights(swapped, 0, 0, 3)}, 0);
   EXPECT_EQ(back->text(), "w");
 }

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-using Kind = WeightExpression::Kind;
+using WeightKind = WeightExpression::Kind;
 using Values = std::vector<float>;
 
 // A part of a tensor along one axis: rows of `length` elements, every `stride` elements from `begin`.
@@ -53,17 +53,17 @@ Result<Values> joined_value(const WeightExpression& x, const ReadInitializer& re
 }
 
 Result<Values> whole_value(const WeightExpression& x, const ReadInitializer& read) {
-  if (x.kind == Kind::kConcat) return joined_value(x, read);
-  if (x.kind == Kind::kLiteral) return x.values;
+  if (x.kind == WeightKind::kConcat) return joined_value(x, read);
+  if (x.kind == WeightKind::kLiteral) return x.values;
   Values result(static_cast<std::size_t>(element_count(x.shape)));
-  if (x.kind == Kind::kInitializer) {
+  if (x.kind == WeightKind::kInitializer) {
     SLUICE_RETURN_IF_ERROR(read(x.name, 0, result));
     return result;
   }
   SLUICE_ASSIGN(Values operand, whole_value(*x.parts[0], read));
-  if (x.kind == Kind::kReshape) return operand;
-  if (x.kind == Kind::kTranspose) return transpose_elements(operand, x.parts[0]->shape, x.axes);
-  if (x.kind == Kind::kSlice) {
+  if (x.kind == WeightKind::kReshape) return operand;
+  if (x.kind == WeightKind::kTranspose) return transpose_elements(operand, x.parts[0]->shape, x.axes);
+  if (x.kind == WeightKind::kSlice) {
     take_rows(rows_of(x.parts[0]->shape, x.shape, x.axis, x.begin), operand, result);
     return result;
   }
@@ -112,8 +112,8 @@ void write_back_sum(const WeightExpression& x, const Values& values, Initializer
 Status evaluate_weights(const WeightExpression& expression, const ReadInitializer& read, std::int64_t first,
                         std::span<float> values) {
   const WeightExpression* x = &expression;
-  while (x->kind == Kind::kReshape) x = x->parts[0].get();
-  if (x->kind == Kind::kInitializer) return read(x->name, first, values);
+  while (x->kind == WeightKind::kReshape) x = x->parts[0].get();
+  if (x->kind == WeightKind::kInitializer) return read(x->name, first, values);
   SLUICE_ASSIGN(const Values whole, whole_value(*x, read));
   const auto begin = static_cast<std::size_t>(first);
   if (first < 0 || begin > whole.size() || values.size() > whole.size() - begin) {
@@ -125,24 +125,24 @@ Status evaluate_weights(const WeightExpression& expression, const ReadInitialize
 
 void write_back_weights(const WeightExpression& expression, Values values, InitializerValues& initializers) {
   switch (expression.kind) {
-    case Kind::kInitializer:
+    case WeightKind::kInitializer:
       initializers[expression.name] = std::move(values);
       return;
-    case Kind::kLiteral:
+    case WeightKind::kLiteral:
       return;
-    case Kind::kTranspose:
+    case WeightKind::kTranspose:
       return write_back_weights(*expression.parts[0],
                                 transpose_elements(values, expression.shape, inverse(expression.axes)), initializers);
-    case Kind::kReshape:
+    case WeightKind::kReshape:
       return write_back_weights(*expression.parts[0], std::move(values), initializers);
-    case Kind::kSlice: {
+    case WeightKind::kSlice: {
       Values whole = current_value(*expression.parts[0], initializers);
       put_rows(rows_of(expression.parts[0]->shape, expression.shape, expression.axis, expression.begin), values, whole);
       return write_back_weights(*expression.parts[0], std::move(whole), initializers);
     }
-    case Kind::kConcat:
+    case WeightKind::kConcat:
       return write_back_join(expression, values, initializers);
-    case Kind::kSum:
+    case WeightKind::kSum:
       return write_back_sum(expression, values, initializers);
   }
 }

@@ -22,8 +22,8 @@
 namespace sluice {
 namespace {
 
-constexpr int kMostRounds = 12;   // of solving anew; the paper needed 6 at most
-constexpr double kShrink = 0.98;  // of the limits of ops that overflow
+constexpr int kMostRounds = 12;        // of solving anew; the paper needed 6 at most
+constexpr double kLimitShrink = 0.98;  // of the limits of ops that overflow
 
 // In the order of additions().
 enum class AutoTmAddition { kKernels };
@@ -187,7 +187,7 @@ class AutoTm {
     for (std::size_t op = 0; op < overflows.size(); ++op) {
       if (!overflows[op]) continue;
       problem_.limits[op] =
-          align_down(static_cast<Bytes>(kShrink * static_cast<double>(problem_.limits[op])), kTensorAlignment);
+          align_down(static_cast<Bytes>(kLimitShrink * static_cast<double>(problem_.limits[op])), kTensorAlignment);
     }
     return {};
   }

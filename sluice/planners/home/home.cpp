@@ -17,8 +17,8 @@ namespace sluice {
 namespace {
 
 constexpr int kMostSearches = 6;
-constexpr double kShrink = 0.96;   // of the capacities of the search before
-constexpr int kMostOfADraft = 30;  // particles, and iterations
+constexpr double kCapacityShrink = 0.96;  // of the capacities of the search before
+constexpr int kMostOfADraft = 30;         // particles, and iterations
 
 // In the order of home_settings().
 enum class HomeSetting { kParticles, kIterations, kPatience, kThreads, kSeed };
@@ -94,7 +94,8 @@ Result<Plan> plan_home(const PlanRequest& request) {
       return plan;
     }
     if (plan.error().code != ErrorCode::kInfeasible) return plan;
-    for (Bytes* each : {&capacity, &slow_capacity}) *each = static_cast<Bytes>(kShrink * static_cast<double>(*each));
+    for (Bytes* each : {&capacity, &slow_capacity})
+      *each = static_cast<Bytes>(kCapacityShrink * static_cast<double>(*each));
   }
   wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kSwap);
   return plan_actions(request, wanted);

@@ -17,8 +17,8 @@ using enum FeatureMapAction;
 constexpr Seconds kOp = 1e-3;  // of each op; a map of 1 MiB takes 1.05 ms each way
 
 // Four layers forward, each makes a map that only the next one and its own backward layer read.
-struct FourLayers {
-  explicit FourLayers(const std::vector<std::string>& uses = {"wr....r.", ".wr..r..", "..wrr..."})
+struct FourMaps {
+  explicit FourMaps(const std::vector<std::string>& uses = {"wr....r.", ".wr..r..", "..wrr..."})
       : graph(testing::step_of_uses(uses, kMiB)) {
     for (OpIndex op = 0; op < graph.op_count(); ++op) {
       graph.op(op).phase = op < 4 ? Phase::kForward : Phase::kBackward;
@@ -43,7 +43,7 @@ struct FourLayers {
 };
 
 TEST(HomeEvaluator, CountsWhatIsKeptAndWhatIsMadeAgain) {
-  FourLayers step;
+  FourMaps step;
   ASSERT_EQ(step.maps.size(), 3U);
   EXPECT_NEAR(step.cost({kKeep, kKeep, kKeep}, 3).seconds, 8 * kOp, 1e-9);
   EXPECT_FALSE(step.cost({kKeep, kKeep, kKeep}, 2).feasible);
@@ -55,7 +55,7 @@ TEST(HomeEvaluator, CountsWhatIsKeptAndWhatIsMadeAgain) {
 }
 
 TEST(HomeEvaluator, HidesCopiesBehindOtherLayersAndWaitsForRoom) {
-  FourLayers step;
+  FourMaps step;
   const Seconds copy = static_cast<Seconds>(kMiB) / 1e9;
   // Out from 2 ms on, back from 5 ms on: 6 ms is when it is read.
   EXPECT_NEAR(step.cost({kSwap, kKeep, kKeep}, 3).seconds, 8 * kOp + (copy - kOp), 1e-9);
@@ -66,7 +66,7 @@ TEST(HomeEvaluator, HidesCopiesBehindOtherLayersAndWaitsForRoom) {
 }
 
 TEST(HomeEvaluator, WhatIsSwappedMustHaveRoomInSlowMemory) {
-  FourLayers step;
+  FourMaps step;
   EXPECT_TRUE(step.cost({kSwap, kSwap, kKeep}, 3, 2 * kMiB).feasible);
   const PolicyCost lacking = step.cost({kSwap, kSwap, kSwap}, 3, 2 * kMiB);
   EXPECT_FALSE(lacking.feasible);
@@ -76,7 +76,7 @@ TEST(HomeEvaluator, WhatIsSwappedMustHaveRoomInSlowMemory) {
 
 // In room for one, the first map cannot come while op 5 reads the second.
 TEST(HomeEvaluator, FetchesWhenReadWhereThereIsNoRoomAhead) {
-  FourLayers step({"wr....r.", "..w..r.."});
+  FourMaps step({"wr....r.", "..w..r.."});
   const PolicyCost tight = step.cost({kSwap, kKeep}, 1), wide = step.cost({kSwap, kKeep}, 2);
   ASSERT_TRUE(tight.feasible);
   EXPECT_GT(tight.seconds, wide.seconds);
@@ -84,7 +84,7 @@ TEST(HomeEvaluator, FetchesWhenReadWhereThereIsNoRoomAhead) {
 
 // The first tensor is the step's input, which only makes the second one.
 TEST(HomeEvaluator, AnInputStaysForWhatIsMadeOfItAgain) {
-  FourLayers step({"wr......", ".w....r.", "..w..r.."});
+  FourMaps step({"wr......", ".w....r.", "..w..r.."});
   step.graph.tensor(0).role = Role::kInput;
   ASSERT_EQ(step.maps.size(), 2U);
   EXPECT_TRUE(step.cost({kRecompute, kKeep}, 2).feasible);
@@ -95,7 +95,7 @@ TEST(HomeEvaluator, AnInputStaysForWhatIsMadeOfItAgain) {
 
 // On so few maps the swarm finds what trying every policy finds.
 TEST(HomeSwarm, FindsTheBestOfAllPoliciesOfASmallStep) {
-  FourLayers step;
+  FourMaps step;
   const PlanRequest request{step.graph, step.profile, step.machine, {kGiB, kGiB}};
   for (const Bytes capacity : {3 * kMiB, 2 * kMiB}) {
     const PolicyEvaluator evaluator(request, step.maps, testing::kSlowOfTests, capacity, kGiB);

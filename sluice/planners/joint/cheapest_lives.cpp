@@ -13,7 +13,7 @@ namespace {
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
 // Uses that find the unit in one place, and what they pay for it.
-struct Stretch {
+struct LifeStretch {
   std::optional<std::size_t> gap;  // before it, among the unit's
   OpIndex first = 0;
   OpIndex last = 0;
@@ -39,7 +39,7 @@ struct Forced {
 
 class UnitLives {
  public:
-  UnitLives(const Payments& payments, std::vector<Stretch> stretches, double bytes, bool persistent, bool may_leave,
+  UnitLives(const Payments& payments, std::vector<LifeStretch> stretches, double bytes, bool persistent, bool may_leave,
             OpIndex op_count)
       : payments_(payments),
         stretches_(std::move(stretches)),
@@ -58,7 +58,7 @@ class UnitLives {
     return fast.pays <= slow.pays ? fast : slow;
   }
 
-  const std::vector<Stretch>& stretches() const { return stretches_; }
+  const std::vector<LifeStretch>& stretches() const { return stretches_; }
 
  private:
   using Origins = std::array<Place, kPlaces>;
@@ -85,7 +85,7 @@ class UnitLives {
   }
 
   Paid used(const Paid& paid, std::size_t i, const std::optional<Forced>& forced, Origins& origins) const {
-    const Stretch& stretch = stretches_[i];
+    const LifeStretch& stretch = stretches_[i];
     const bool is_forced = forced && forced->stretch == i;
     Paid next{paid[kFastAlone] + stretch.in_fast, paid[kFastWithCopy] + stretch.in_fast, paid[kSlow] + stretch.in_slow};
     if (stretch.writes) {
@@ -120,7 +120,7 @@ class UnitLives {
   }
 
   const Payments& payments_;
-  std::vector<Stretch> stretches_;
+  std::vector<LifeStretch> stretches_;
   double bytes_;
   bool persistent_;
   bool may_leave_;
@@ -139,13 +139,13 @@ class StretchFinder {
         payments_(payments),
         in_place_weight_(in_place_weight) {}
 
-  std::vector<Stretch> run(bool usable) const {
-    std::vector<Stretch> stretches{{.gap = first_gap()}};
+  std::vector<LifeStretch> run(bool usable) const {
+    std::vector<LifeStretch> stretches{{.gap = first_gap()}};
     for (std::size_t i = 0; i < gaps_.size(); ++i) {
       if (!gaps_[i].birth && !gaps_[i].wraps) stretches.push_back({.gap = i});
     }
     for (std::size_t i = 0; i < stretches.size(); ++i) {
-      Stretch& stretch = stretches[i];
+      LifeStretch& stretch = stretches[i];
       stretch.first = i == 0 ? unit_.uses.front().op : gaps_[*stretch.gap].next_use;
       stretch.last = i + 1 == stretches.size() ? unit_.uses.back().op : gaps_[*stretches[i + 1].gap].previous_use;
       stretch.may_be_slow = usable && stretch.gap && gaps_[*stretch.gap].may_leave;
@@ -161,7 +161,7 @@ class StretchFinder {
     return std::nullopt;
   }
 
-  void add_payments(Stretch& stretch) const {
+  void add_payments(LifeStretch& stretch) const {
     for (const Use& use : unit_.uses) {
       const bool within = use.op >= stretch.first && use.op <= stretch.last;
       stretch.writes = stretch.writes || (within && use.writes);
@@ -188,7 +188,7 @@ class StretchFinder {
 void add_choices(const UnitLives& lives, std::span<const Gap> gaps, std::vector<InPlaceChoice>& choices) {
   const Life best = lives.cheapest({});
   for (std::size_t i = 0; i < lives.stretches().size(); ++i) {
-    const Stretch& stretch = lives.stretches()[i];
+    const LifeStretch& stretch = lives.stretches()[i];
     if (!stretch.may_be_slow) continue;
     const Life other = lives.cheapest(Forced{i, !best.slow[i]});
     choices.push_back({key_of(gaps[*stretch.gap]), best.slow[i], other.pays - best.pays});

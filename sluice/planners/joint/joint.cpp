@@ -40,7 +40,7 @@ namespace {
 constexpr double kAboutAsFast = 1.01;    // of the estimated time of the graph's own order: what is worth a draft
 constexpr std::size_t kMostOrders = 4;   // beside the graph's own
 constexpr std::size_t kMostPlanned = 3;  // drafts that are planned with care
-constexpr double kNothing = 1e-6;        // lost by a plan beside which no other is sought, of the compute time
+constexpr double kNothingLost = 1e-6;    // lost by a plan beside which no other is sought, of the compute time
 constexpr double kKeepsUp = 1.01;        // of the time of the moves by prices: what sentinel may take to be asked again
 constexpr double kWorthMoves = 1.1;      // of the fastest plan so far: what home's may take for its order to be planned
 constexpr double kPaysToMakeAgain = 0.99;  // of the bound of the graph's own order, to try it in other orders
@@ -124,7 +124,7 @@ class JointSearch {
     if (sentinel.ok()) {
       remember(*sentinel);
       const CostModel costs(request_.graph, request_.profile, request_.machine);
-      if (sentinel->seconds <= (1 + kNothing) * compute_without_repetitions(request_.graph, costs)) return sentinel;
+      if (sentinel->seconds <= (1 + kNothingLost) * compute_without_repetitions(request_.graph, costs)) return sentinel;
     }
     report(kSentinelDone);
     std::optional<TimedPlan> swarm = in_place_ ? std::nullopt : if_any(plan_by_swarm(request_));

@@ -21,7 +21,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kPatience = 5;            // rounds without gain, when each costs steps of training
+constexpr int kTrainingPatience = 5;    // rounds without gain, when each costs steps of training
 constexpr int kSimulatedPatience = 12;  // when it costs milliseconds
 constexpr double kGoal = 1.0005;        // of what the ops take alone: nothing left to hide
 
@@ -259,7 +259,7 @@ Result<std::unique_ptr<Redl>> start_redl(const PlanRequest& request, int patienc
 }
 
 Result<std::unique_ptr<PlanSearch>> search_redl(const PlanRequest& request) {
-  SLUICE_ASSIGN(std::unique_ptr<Redl> search, start_redl(request, kPatience));
+  SLUICE_ASSIGN(std::unique_ptr<Redl> search, start_redl(request, kTrainingPatience));
   return std::unique_ptr<PlanSearch>(std::move(search));
 }
 

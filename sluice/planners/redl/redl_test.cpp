@@ -12,17 +12,17 @@
 namespace sluice {
 namespace {
 
-struct Case {
+struct RedlCase {
   const char* model;
   std::int64_t batch, image;
   const char* slow;
   BytesPerSecond link;
 };
 
-class Redl : public ::testing::TestWithParam<Case> {};
+class Redl : public ::testing::TestWithParam<RedlCase> {};
 
 TEST_P(Redl, BeatsOnDemandAndRespectsTheBound) {
-  const Case& tested = GetParam();
+  const RedlCase& tested = GetParam();
   const PlanningProblem problem(merged_model(tested.model, tested.batch, tested.image), tested.slow, tested.link, 4e9);
   for (const double share : {0.25, 0.6}) {
     SCOPED_TRACE(share);
@@ -37,9 +37,10 @@ TEST_P(Redl, BeatsOnDemandAndRespectsTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Redl,
-                         ::testing::Values(Case{"resnet20", 16, 32, "file", 2e9},
-                                           Case{"resnet20", 16, 32, "optane", 2e9}, Case{"vgg11", 2, 64, "pcie3", 2e9},
-                                           Case{"resnet50", 2, 64, "pmbd", 1e9}),
+                         ::testing::Values(RedlCase{"resnet20", 16, 32, "file", 2e9},
+                                           RedlCase{"resnet20", 16, 32, "optane", 2e9},
+                                           RedlCase{"vgg11", 2, 64, "pcie3", 2e9},
+                                           RedlCase{"resnet50", 2, 64, "pmbd", 1e9}),
                          [](const auto& tested) { return std::string(tested.param.model) + "_" + tested.param.slow; });
 
 TEST(RedlPlanner, IsWithinATenthOfFastOnlyOnPmbdAtAFifthOfTheMemory) {

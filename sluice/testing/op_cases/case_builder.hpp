@@ -9,6 +9,10 @@
 
 namespace sluice {
 
+// Of a convolution or a pooling: padded at the bottom and at the right.
+inline const Window kBehindOnly{
+    .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_bottom = 1, .pad_right = 1};
+
 class CaseBuilder {
  public:
   explicit CaseBuilder(std::string name) {

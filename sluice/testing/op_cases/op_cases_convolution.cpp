@@ -85,7 +85,6 @@ const Window kDilated{.kernel_h = 3,
                       .pad_left = 2,
                       .pad_bottom = 2,
                       .pad_right = 2};
-const Window kBehindOnly{.kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_bottom = 1, .pad_right = 1};
 const Window kUneven{.kernel_h = 4, .kernel_w = 2, .stride_h = 2, .stride_w = 1, .pad_top = 2, .pad_bottom = 1};
 
 const std::vector<ConvolutionShape> kConvolutions = {

@@ -55,7 +55,6 @@ OpCase clipped_max_pool_case(const Shape& shape) {
   return builder.finish();
 }
 
-const Window kBehindOnly{.kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_bottom = 1, .pad_right = 1};
 const Window kFlat{.kernel_h = 1, .kernel_w = 3, .stride_h = 1, .stride_w = 2, .pad_left = 1};
 
 }  // namespace

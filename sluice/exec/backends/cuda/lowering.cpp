@@ -12,14 +12,14 @@
 namespace sluice::cuda {
 namespace {
 
-constexpr TensorId kNowhere = -1;
+constexpr TensorId kNotOnDevice = -1;
 
 Bytes padded(Bytes workspace) { return workspace == 0 ? 0 : workspace + kWorkspaceAlignment; }
 
 class Lowering {
  public:
   Lowering(const Context& context, const Graph& logical)
-      : context_(context), logical_(logical), homes_(logical.tensors().size(), kNowhere) {
+      : context_(context), logical_(logical), homes_(logical.tensors().size(), kNotOnDevice) {
     // An op and its scratch should leave room for transfers beside them at a budget of a fifth of the peak.
     constexpr Bytes kShare = 16;
     scratch_ = measure_footprint(logical).peak / kShare;
@@ -43,7 +43,7 @@ class Lowering {
  private:
   TensorId storage_of(TensorId logical) {
     TensorId& home = homes_[as_index(logical)];
-    if (home == kNowhere) home = result_.graph.add_tensor(with_bytes(logical_.tensor(logical)));
+    if (home == kNotOnDevice) home = result_.graph.add_tensor(with_bytes(logical_.tensor(logical)));
     return home;
   }
 

@@ -4,7 +4,7 @@ namespace sluice {
 namespace {
 
 // Which part of the layer an op computes: `count` output features from `begin`, of `total`.
-struct DenseSpace {
+struct ReferenceDenseSpace {
   std::size_t rows;
   std::size_t in;
   std::size_t total;
@@ -12,7 +12,7 @@ struct DenseSpace {
   std::size_t count;
 };
 
-DenseSpace dense_space(const Attributes& attributes, const Shape& x, const Shape& w, const Shape& y) {
+ReferenceDenseSpace dense_space(const Attributes& attributes, const Shape& x, const Shape& w, const Shape& y) {
   const auto in = static_cast<std::size_t>(w[1]);
   const auto count = static_cast<std::size_t>(w[0]);
   const auto rows = static_cast<std::size_t>(element_count(x)) / in;
@@ -24,7 +24,7 @@ void dense(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto w = call.input<float>(1);
   const auto y = call.output<float>(0);
-  const DenseSpace space =
+  const ReferenceDenseSpace space =
       dense_space(call.attributes(), call.input_shape(0), call.input_shape(1), call.output_shape(0));
   const bool has_bias = call.input_count() - (call.attributes().partial ? 1 : 0) == 3;
   for (std::size_t n = 0; n < space.rows; ++n)
@@ -39,7 +39,7 @@ void dense_backward_data(const ReferenceCall& call) {
   const auto dy = call.input<float>(0);
   const auto w = call.input<float>(1);
   const auto dx = call.output<float>(0);
-  const DenseSpace space =
+  const ReferenceDenseSpace space =
       dense_space(call.attributes(), call.output_shape(0), call.input_shape(1), call.input_shape(0));
   for (std::size_t n = 0; n < space.rows; ++n)
     for (std::size_t i = 0; i < space.in; ++i) {
@@ -55,7 +55,7 @@ void dense_backward_weights(const ReferenceCall& call) {
   const auto dy = call.input<float>(1);
   const auto dw = call.output<float>(0);
   const bool accumulate = call.attributes().accumulate;
-  const DenseSpace space =
+  const ReferenceDenseSpace space =
       dense_space(call.attributes(), call.input_shape(0), call.output_shape(0), call.input_shape(1));
   for (std::size_t o = 0; o < space.count; ++o) {
     const auto gradient = [&](std::size_t n) { return double{dy[n * space.total + space.begin + o]}; };

@@ -9,7 +9,7 @@ namespace {
 
 // How a local response norm divides: y = x / scale^beta, scale = bias + alpha / size * sum of squares of the channels
 // from (size - 1) / 2 before to size / 2 behind.
-struct ResponseNorm {
+struct ReferenceResponseNorm {
   std::span<const float> x;
   const Shape& shape;
   const Attributes& attributes;
@@ -89,7 +89,7 @@ void layer_norm_backward(const ReferenceCall& call) {
 
 void local_response_norm(const ReferenceCall& call) {
   const auto y = call.output<float>(0);
-  const ResponseNorm norm{call.input<float>(0), call.input_shape(0), call.attributes()};
+  const ReferenceResponseNorm norm{call.input<float>(0), call.input_shape(0), call.attributes()};
   norm.for_each([&](std::int64_t n, std::int64_t c, std::int64_t pixel) {
     const std::size_t i = norm.offset(n, c, pixel);
     y[i] = static_cast<float>(norm.x[i] / std::pow(norm.scale(n, c, pixel), call.attributes().beta));
@@ -100,7 +100,7 @@ void local_response_norm(const ReferenceCall& call) {
 void local_response_norm_backward(const ReferenceCall& call) {
   const auto dy = call.input<float>(1);
   const auto dx = call.output<float>(0);
-  const ResponseNorm norm{call.input<float>(0), call.input_shape(0), call.attributes()};
+  const ReferenceResponseNorm norm{call.input<float>(0), call.input_shape(0), call.attributes()};
   const double beta = call.attributes().beta;
   std::vector<double> sums(dx.size(), 0.0);
   norm.for_each([&](std::int64_t n, std::int64_t c, std::int64_t pixel) {

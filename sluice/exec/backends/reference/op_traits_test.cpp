@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kTraitsSeed = 20241107;
 constexpr std::byte kGarbage{0x5a};
-const StepContext kContext{.step = 3, .learning_rate = 0.1F, .seed = kTraitsSeed};
+const StepContext kTraitsContext{.step = 3, .learning_rate = 0.1F, .seed = kTraitsSeed};
 
 using StoredOperand = std::vector<std::byte>;
 using Buffers = std::vector<StoredOperand>;
@@ -41,7 +41,7 @@ Buffers run(const Graph& graph, const Op& op, Buffers& inputs, const InPlace* sh
                        : same != op.inputs.end() ? inputs[static_cast<std::size_t>(same - op.inputs.begin())].data()
                                                  : outputs[o].data());
   }
-  run_reference_kernel(ReferenceCall(graph, op, pointers, kContext));
+  run_reference_kernel(ReferenceCall(graph, op, pointers, kTraitsContext));
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     std::memcpy(outputs[o].data(), pointers[inputs.size() + o], outputs[o].size());
   }

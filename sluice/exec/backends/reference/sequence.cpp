@@ -29,10 +29,10 @@ struct Gates {
 };
 
 // Where the gates of hidden feature k of sample n lie: [N, 4 (in, forget, cell, out), K].
-struct CellSpace {
+struct ReferenceCellSpace {
   std::size_t batch, hidden;
 
-  explicit CellSpace(const Shape& gates)
+  explicit ReferenceCellSpace(const Shape& gates)
       : batch(static_cast<std::size_t>(gates[0])), hidden(static_cast<std::size_t>(gates[1] / 4)) {}
 
   std::size_t gate(std::size_t n, std::size_t which, std::size_t k) const { return (n * 4 + which) * hidden + k; }
@@ -77,7 +77,7 @@ void lstm_cell(const ReferenceCall& call) {
   const auto h = call.output<float>(0);
   const auto c = call.output<float>(1);
   const auto gates = call.output<float>(2);
-  const CellSpace space(call.input_shape(0));
+  const ReferenceCellSpace space(call.input_shape(0));
   const bool state = call.attributes().state;
   const auto before = [&](std::size_t n, std::size_t which, std::size_t k) {
     double sum = gates_x[space.gate(n, which, k)];
@@ -105,7 +105,7 @@ void lstm_cell_backward(const ReferenceCall& call) {
   const auto gates = call.input<float>(1);
   const auto c = call.input<float>(2);
   const auto dgates = call.output<float>(0);
-  const CellSpace space(call.input_shape(1));
+  const ReferenceCellSpace space(call.input_shape(1));
   const bool state = call.attributes().state;
   const std::size_t carry = state ? 5 : 3;  // where dc is, if there is one
   for (std::size_t n = 0; n < space.batch; ++n)

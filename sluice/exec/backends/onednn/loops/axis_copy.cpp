@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kPart = 2048 * kLanes;  // elements that one thread takes at a time
+constexpr std::int64_t kThreadPart = 2048 * kLanes;  // elements that one thread takes at a time
 
 std::int64_t blocks_of(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
 
@@ -122,13 +122,13 @@ void AxisCopy::run(const void* from, void* to, Activation activation, bool strea
 template <typename T>
 void AxisCopy::run_as(const T* from, T* to, Activation activation, bool stream) const {
   if (!lanes_.empty()) return move_lanes(from, to, activation);
-  const std::int64_t parts = (count_ + kPart - 1) / kPart;
+  const std::int64_t parts = (count_ + kThreadPart - 1) / kThreadPart;
 #pragma omp for schedule(static) nowait
   for (std::int64_t job = 0; job < outer_ * parts; ++job) {
     const std::int64_t row = job / parts;
-    const std::int64_t begin = job % parts * kPart;
+    const std::int64_t begin = job % parts * kThreadPart;
     copy_part(from + row * from_pitch_ + from_offset_ + begin, to + row * to_pitch_ + to_offset_ + begin,
-              std::min(kPart, count_ - begin), activation, stream);
+              std::min(kThreadPart, count_ - begin), activation, stream);
   }
 }
 

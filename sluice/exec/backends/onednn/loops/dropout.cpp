@@ -13,8 +13,8 @@ namespace {
 
 // The draws of a part come first: a word serves four elements, and read as 16-bit numbers in memory's order the words
 // are the elements' own draws.
-constexpr std::int64_t kPart = 1024;
-constexpr std::int64_t kWords = kPart / static_cast<std::int64_t>(DropoutDraws::kBlock);
+constexpr std::int64_t kDropoutPart = 1024;
+constexpr std::int64_t kWords = kDropoutPart / static_cast<std::int64_t>(DropoutDraws::kBlock);
 static_assert(std::endian::native == std::endian::little);
 
 // `first` is a multiple of DropoutDraws::kBlock.
@@ -23,14 +23,14 @@ SLUICE_FORCE_INLINE void drop(const DropoutDraws& draws, const T* x, std::int64_
   const DropoutDraws mine = draws;
   const float scale = mine.scale();
   const std::uint32_t threshold = mine.threshold();
-  for (std::int64_t part = first; part < end; part += kPart) {
+  for (std::int64_t part = first; part < end; part += kDropoutPart) {
     std::uint64_t words[kWords];
-    std::uint16_t bits[kPart];
+    std::uint16_t bits[kDropoutPart];
     const auto block = static_cast<std::uint64_t>(part) / DropoutDraws::kBlock;
 #pragma omp simd
     for (std::int64_t i = 0; i < kWords; ++i) words[i] = mine.bits(block + static_cast<std::uint64_t>(i));
     std::memcpy(bits, words, sizeof(words));
-    const std::int64_t count = std::min(kPart, end - part);
+    const std::int64_t count = std::min(kDropoutPart, end - part);
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {
       const float kept = load(x + part, i) * scale;

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSeed = 11;
+constexpr std::uint64_t kStepSeed = 11;
 
 float rounded(float value, float /*format*/) { return value; }
 BFloat16 rounded(float value, BFloat16 /*format*/) { return to_bf16(value); }
@@ -31,10 +31,10 @@ struct Parameter {
   explicit Parameter(std::int64_t count) : elements(count) {
     const auto size = static_cast<std::size_t>(count);
     for (std::size_t i = 0; i < size; ++i) {
-      w.push_back(random_normal(kSeed, 0, i));
-      gradient.push_back(rounded(1000 * random_normal(kSeed, 1, i), Gradient{}));
-      moment1.push_back(0.1F * random_normal(kSeed, 2, i));
-      moment2.push_back(0.01F * random_uniform(kSeed, 3, i));
+      w.push_back(random_normal(kStepSeed, 0, i));
+      gradient.push_back(rounded(1000 * random_normal(kStepSeed, 1, i), Gradient{}));
+      moment1.push_back(0.1F * random_normal(kStepSeed, 2, i));
+      moment2.push_back(0.01F * random_uniform(kStepSeed, 3, i));
     }
     half_room.resize(size + 32);
   }

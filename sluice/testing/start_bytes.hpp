@@ -1,0 +1,21 @@
+// What a tensor holds before the first step of a test: bytes that only it has.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sluice/base/random.hpp"
+#include "sluice/graph/tensor.hpp"
+
+namespace sluice::testing {
+
+inline std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(random_bits(1, static_cast<std::uint64_t>(id), i));
+  }
+  return bytes;
+}
+
+}  // namespace sluice::testing
