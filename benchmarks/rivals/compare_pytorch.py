@@ -2,7 +2,8 @@
 """Runs Sluice and PyTorch step by step in turn and compares time and memory.
 
     compare_pytorch.py [MODEL[:BATCH]...] [--threads T] [--rounds N] [--sluice PLANNER[@BUDGET],...]
-                       [--rivals plain,checkpoint,disk,offload@BUDGET] [--dropout P] [--json OUT]
+                       [--rivals plain,checkpoint,disk,offload@BUDGET] [--optimizer sgd|adamw] [--dropout P]
+                       [--json OUT]
 
 Without a model: the nine of the README's table, one after the other, and the geometric means at the end.
 Each contestant is a process of its own, so that its peak resident size is its own. A round is one step of each, in an
@@ -13,7 +14,7 @@ has the caches to itself: what a user sees.
 
 The contestants of Sluice are named planner@budget, such as fast-only, sentinel@20%. The rivals: PyTorch plain (the
 faster of its two memory formats), with every block checkpointed, and with its saved tensors in a file
-(benchmarks/rivals/pytorch_step.py). offload@1GiB is PyTorch under sluice.offload. Dropout is 0 on both sides unless asked for.
+(benchmarks/rivals/pytorch_step.py). offload@1GiB is PyTorch under sluice.offload. AdamW is for rivals only. Dropout is 0 on both sides unless asked for.
 Exit status 77 when PyTorch is not installed, and a line that says how to.
 """
 
@@ -49,6 +50,7 @@ def arguments():
     parser.add_argument("--dropout", type=float, default=0.0, help="of models that have it (default 0)")
     parser.add_argument("--sluice", default="fast-only", help="planners and budgets (default %(default)s)")
     parser.add_argument("--rivals", default="plain", help="of plain, checkpoint, disk (default %(default)s)")
+    parser.add_argument("--optimizer", choices=["sgd", "adamw"], default="sgd")
     parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
     parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"), help="where both sides spill to")
     parser.add_argument("--json", help="write the results to this file too")
@@ -63,6 +65,8 @@ def arguments():
         options.workloads.append((model, int(batch or BATCHES[model])))
     if options.rounds < 1 or options.alone < 1 or options.threads < 1 or any(batch < 1 for _, batch in options.workloads):
         parser.error("batches, --rounds, --alone and --threads must be at least 1")
+    if options.optimizer != "sgd" and options.sluice:
+        parser.error("--optimizer adamw is for PyTorch's contestants: give --sluice ''")
     unknown = {name.partition("@")[0] for name in options.rivals} - {"plain", "checkpoint", "disk", "offload"}
     if unknown:
         parser.error(f"unknown rival {', '.join(sorted(unknown))}; known: plain, checkpoint, disk, offload@BUDGET")
@@ -80,7 +84,7 @@ def pytorch_contestant(options, workload, name):
     mode, _, budget = name.partition("@")
     return Contestant(f"pytorch {name}",
                       [PYTHON, os.path.join(HERE, "pytorch_step.py"), workload[0], "--batch", str(workload[1]),
-                       "--threads", str(options.threads), "--mode", mode, "--serve", *(["--fast", budget] if budget else []),
+                       "--threads", str(options.threads), "--mode", mode, "--serve", "--optimizer", options.optimizer, *(["--fast", budget] if budget else []),
                        *(["--dropout", str(options.dropout)] if workload[0] in SEQUENCES else []),
                        *(["--core", options.openblas["core"]] if options.openblas["core"] else []), "--spill", os.path.join(options.spill_dir, f"pytorch-{os.getpid()}.spill")])
 

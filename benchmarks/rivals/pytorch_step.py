@@ -2,13 +2,14 @@
 """Times training steps in PyTorch, the rival, the way a careful user would run it on CPU.
 
     pytorch_step.py MODEL [--batch B] [--threads T] [--mode plain|checkpoint|disk|offload] [--layout auto|nhwc|nchw]
-                    [--steps N] [--spill FILE] [--dropout P] [--core KERNELS] [--fast BUDGET]
+                    [--steps N] [--spill FILE] [--dropout P] [--core KERNELS] [--fast BUDGET] [--optimizer sgd|adamw]
     pytorch_step.py MODEL ... --serve
 
-The step: forward, the model's loss, backward, SGD with momentum 0.9, fp32, on one synthetic batch. Layout auto runs
+The step: forward, the model's loss, backward, SGD with momentum 0.9 or AdamW, fp32, on one synthetic batch. Layout auto runs
 two steps in each memory format and takes the faster (language models have one only).
 Modes: plain; checkpoint recomputes every block in the backward pass; disk keeps saved tensors in a file;
-offload is no rival: sluice.offload, from the package in build/release/python, with --fast.
+offload is no rival: sluice.offload, from the package in build/release/python, with --fast. With AdamW its state is on the
+disk too, and parameters are updated in the backward pass (sluice.offload_optimizer).
 Prints one JSON line per step with "step_seconds" and "loss", and one at the end with "peak_rss_bytes" and
 "parameter_hash". With --serve each line is the answer to a request on standard input, {"command": "step"} or
 {"command": "finish"}: the protocol of `sluice worker` (sluice/experiment/worker.hpp), so that both sides can be run step by
@@ -82,6 +83,7 @@ def arguments():
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--spill", default="pytorch.spill", help="the file of mode disk, unlinked at once")
     parser.add_argument("--fast", default="1GiB", help="the budget of mode offload (default %(default)s)")
+    parser.add_argument("--optimizer", choices=["sgd", "adamw"], default="sgd")
     parser.add_argument("--core", help="which of OpenBLAS' kernels, such as SkylakeX (default: the fastest, measured)")
     parser.add_argument("--serve", action="store_true", help="run steps on request from standard input")
     return parser.parse_args()
@@ -111,13 +113,21 @@ class Trainer:
         if options.mode == "offload":
             sys.path.insert(0, os.path.join(ROOT, "build/release/python"))
             import sluice
-            self.budget = sluice.Offload(options.fast, os.path.dirname(os.path.abspath(options.spill)))
+            folder = os.path.dirname(os.path.abspath(options.spill))
+            self.budget = sluice.Offload(options.fast, folder)
         self.inputs = tuple(tensor.to(memory_format=layout) if tensor.dim() == 4 else tensor
                             for tensor in twin.inputs(sizes, torch.Generator().manual_seed(0)))
-        self.optimizers = [
-            torch.optim.SGD([parameter for name, parameter in self.model.named_parameters()
-                             if name.startswith(stage.trained_prefix) and parameter.requires_grad],
-                            lr=LEARNING_RATE, momentum=0.9, weight_decay=1e-4) for stage in self.stages]
+        self.optimizers = [self.optimizer(options.optimizer, stage) for stage in self.stages]
+        if options.mode == "offload" and options.optimizer == "adamw":
+            for optimizer in self.optimizers:
+                sluice.offload_optimizer(optimizer, folder, during_backward=True)
+
+    def optimizer(self, name, stage):
+        trained = [parameter for each, parameter in self.model.named_parameters()
+                   if each.startswith(stage.trained_prefix) and parameter.requires_grad]
+        if name == "adamw":
+            return self.torch.optim.AdamW(trained, lr=1e-4, weight_decay=0.01)
+        return self.torch.optim.SGD(trained, lr=LEARNING_RATE, momentum=0.9, weight_decay=1e-4)
 
     def run(self, hidden):
         for block in self.model:

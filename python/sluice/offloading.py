@@ -20,11 +20,13 @@ import shutil
 import threading
 from dataclasses import dataclass, field
 
+from sluice.memory import pool, storage_of
 from sluice.paths import Path, Plan, Saved
 from sluice.sizes import parse_share, parse_size
 
 SMALLEST_PART = 1 / 4  # of a storage; a view of less is one of a data set, perhaps, and stays
 UNLIMITED = 1 << 62
+CHANGED = "a tensor that is needed for gradients was changed in place after autograd had saved it"
 
 
 @dataclass
@@ -72,6 +74,15 @@ class _Handle:
         self.owner._release(self.entry)
 
 
+class _Kept:
+    """A tensor that stays. PyTorch checks no versions of what hooks give back, so it is done here."""
+
+    __slots__ = ("tensor", "version")
+
+    def __init__(self, tensor):
+        self.tensor, self.version = tensor, tensor._version
+
+
 class Offload:
     """A budget for the tensors of a step; enter it around each step. See :func:`offload`."""
 
@@ -80,13 +91,8 @@ class Offload:
         from torch.multiprocessing.reductions import StorageWeakRef
 
         from sluice import _core
-        try:
-            from sluice import _torch
-        except ImportError as missing:
-            raise ImportError("sluice was built without PyTorch's headers (libtorch-dev): no offload") from missing
 
-        _torch.install()
-        self._torch, self._weak_reference, self._core, self._memory = torch, StorageWeakRef, _core, _torch
+        self._torch, self._weak_reference, self._core, self._memory = torch, StorageWeakRef, _core, pool()
         self._share = parse_share(fast)
         self._set_budget(None if self._share is not None else parse_size(fast))
         if not os.path.isdir(to):
@@ -115,7 +121,7 @@ class Offload:
             raise RuntimeError("sluice.offload: this budget is in use already; steps do not nest")
         if self._parameters is None:
             self._parameters = {
-                _storage(each).data_ptr() for each in gc.get_objects() if issubclass(type(each), self._torch.nn.Parameter)
+                storage_of(each).data_ptr() for each in gc.get_objects() if issubclass(type(each), self._torch.nn.Parameter)
             }
         self._begin()
         self._hooks = self._torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
@@ -211,7 +217,7 @@ class Offload:
     # -- hooks
 
     def _pack(self, tensor):
-        storage = _storage(tensor)
+        storage = storage_of(tensor)
         nbytes, address = storage.nbytes(), storage.data_ptr()
         stays = (
             nbytes < self._memory.smallest
@@ -221,7 +227,7 @@ class Offload:
             or not self._memory.owns(address)
         )
         if stays:
-            return tensor
+            return _Kept(tensor)
         with self._lock:
             entry = self._entry_of(tensor, storage, nbytes)
             handle = _Handle(self, entry, tensor)
@@ -245,8 +251,10 @@ class Offload:
         return entry
 
     def _unpack(self, packed):
-        if not isinstance(packed, _Handle):
-            return packed
+        if isinstance(packed, _Kept):
+            if packed.tensor._version != packed.version:
+                raise RuntimeError(CHANGED)
+            return packed.tensor
         if self._process != os.getpid():
             raise RuntimeError("a tensor was saved in another process, and gradients need it in this one")
         with self._lock:
@@ -263,10 +271,8 @@ class Offload:
                 self._gone(entry)
                 self._wait_for(entry)
             if entry.broken or entry.alias._version != entry.version:
-                raise RuntimeError(
-                    "a tensor that is needed for gradients was changed in place after autograd had saved it"
-                )
-            base = self._torch.empty(0, dtype=packed.dtype).set_(_storage(entry.alias))
+                raise RuntimeError(CHANGED)
+            base = self._torch.empty(0, dtype=packed.dtype).set_(storage_of(entry.alias))
             self._make_room()
             self._bring_next()
             return base.as_strided(packed.size, packed.stride, packed.offset)
@@ -294,7 +300,7 @@ class Offload:
         return False
 
     def _leave(self, entry) -> bool:
-        entry.id = self._open_store().leave(_storage(entry.alias).data_ptr(), entry.nbytes)
+        entry.id = self._open_store().leave(storage_of(entry.alias).data_ptr(), entry.nbytes)
         if entry.id is None:
             note = "the file is full: tensors stayed in memory, beyond the budget where need be; give it more room (file=)"
             if note not in self._report.notes:
@@ -382,11 +388,6 @@ class Offload:
                 room = min(max(8 * self._budget, 1 << 30), int(0.8 * shutil.disk_usage(self._folder).free))
             self._store = self._core.SavedStore(self._folder, room)
         return self._store
-
-
-def _storage(tensor):
-    """Without a type; PyTorch 1.13 has another name for it than 2."""
-    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()._storage
 
 
 _budgets: dict[tuple, Offload] = {}

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-constexpr float kRate = 0.05F;
+constexpr float kAccumulatedRate = 0.05F;
 
 // Without momentum and decay: a step changes a parameter by -rate times its gradient.
 OptimizerOptions plain_steps(int accumulate) { return {.momentum = 0, .weight_decay = 0, .accumulate = accumulate}; }
@@ -24,7 +24,7 @@ Trained after_steps(const WorkloadOptions& options, const std::vector<std::int64
   const Plan plan = *test_plan(workload, machine, "fast-only", "100%");
   const auto session = Session::create(workload, machine, plan, {}).value();
   Trained result;
-  for (const std::int64_t step : steps) result.loss = session->run_step(step, kRate).value().loss;
+  for (const std::int64_t step : steps) result.loss = session->run_step(step, kAccumulatedRate).value().loss;
   for (const TensorId id : persistent_tensors(session->graph())) {
     if (session->graph().tensor(id).role != Role::kParameter) continue;
     const auto values = session->parameters().read(id).value();

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr float kRate = 1e-3F;
+constexpr float kOnFileRate = 1e-3F;
 constexpr std::int64_t kSteps = 4, kSavedAt = 2;
 
 Workload gpt2(OptimizerOptions optimizer, Precision precision = Precision::kBF16Masters) {
@@ -64,8 +64,8 @@ TEST(StatesOnFile, GiveTheBitsOfEverythingInFastMemory) {
       Workload workload = gpt2(way, precision);
       const FiledStep step(workload, 0.75);
       const Plan fast = *test_plan(workload, step.machine, "fast-only", "100%");
-      EXPECT_TRUE(train(workload, step.machine, step.plan, kSteps, kRate) ==
-                  train(workload, step.machine, fast, kSteps, kRate));
+      EXPECT_TRUE(train(workload, step.machine, step.plan, kSteps, kOnFileRate) ==
+                  train(workload, step.machine, fast, kSteps, kOnFileRate));
     }
   }
 }
@@ -79,7 +79,7 @@ TEST(StatesOnFile, GiveThemToEveryRank) {
       Workload workload = gpt2({.clip_norm = 1, .ranks = 2});
       const FiledStep step(workload, 0.75);
       const Plan plan = filed ? step.plan : *test_plan(workload, step.machine, "fast-only", "100%");
-      TrainedRun run = train(workload, step.machine, plan, kSteps, kRate, {.ranks = &each});
+      TrainedRun run = train(workload, step.machine, plan, kSteps, kOnFileRate, {.ranks = &each});
       const std::scoped_lock lock(mutex);
       all.push_back(std::move(run));
     });
@@ -97,8 +97,8 @@ TEST(StatesOnFile, GiveThemWhereTheKernelMovesPartOfARequest) {
                                  ++shortened;
                                  return result / 2 + 100;  // not a block's end
                                })};
-  EXPECT_TRUE(train(workload, step.machine, step.plan, kSteps, kRate, options) ==
-              train(workload, step.machine, step.plan, kSteps, kRate));
+  EXPECT_TRUE(train(workload, step.machine, step.plan, kSteps, kOnFileRate, options) ==
+              train(workload, step.machine, step.plan, kSteps, kOnFileRate));
   EXPECT_GT(shortened, 10);
 }
 
@@ -125,7 +125,7 @@ std::unique_ptr<Session> start(Workload& workload, const FiledStep& step, const 
 TEST_P(FaultOfTheFile, InMidStepEndsItAndTheCheckpointGoesOn) {
   Workload workload = gpt2({});
   const FiledStep step(workload, 0.55);
-  const std::string expected = train(workload, step.machine, step.plan, kSteps, kRate).parameter_hash;
+  const std::string expected = train(workload, step.machine, step.plan, kSteps, kOnFileRate).parameter_hash;
   const TemporaryFolder folder;
   const std::string checkpoint = folder.file("run.ckpt");
   std::atomic<int> requests = 0, fails_at = 1 << 30;
@@ -135,20 +135,20 @@ TEST_P(FaultOfTheFile, InMidStepEndsItAndTheCheckpointGoesOn) {
   };
   {
     const auto session = start(workload, step, checkpoint, {.engines = testing::alter_file_requests(fault)});
-    for (std::int64_t at = 0; at < kSavedAt; ++at) ASSERT_TRUE(session->run_step(at, kRate).ok());
+    for (std::int64_t at = 0; at < kSavedAt; ++at) ASSERT_TRUE(session->run_step(at, kOnFileRate).ok());
     ASSERT_TRUE(session->save_checkpoint(checkpoint, kSavedAt).ok());
     const std::string saved = read_text(checkpoint);
     fails_at = requests + requests / static_cast<int>(kSavedAt) / 2;  // half a step's
-    const auto failed = session->run_step(kSavedAt, kRate);
+    const auto failed = session->run_step(kSavedAt, kOnFileRate);
     ASSERT_FALSE(failed.ok());
     EXPECT_EQ(failed.error().code, GetParam().code);
     EXPECT_THAT(failed.error().message, HasSubstr("of tier 'file': " + GetParam().message));
-    EXPECT_FALSE(session->run_step(kSavedAt, kRate).ok());
+    EXPECT_FALSE(session->run_step(kSavedAt, kOnFileRate).ok());
     EXPECT_FALSE(session->save_checkpoint(checkpoint, kSavedAt).ok()) << "of a step half done";
     EXPECT_EQ(read_text(checkpoint), saved);
   }
   const auto session = start(workload, step, checkpoint);
-  for (std::int64_t at = kSavedAt; at < kSteps; ++at) ASSERT_TRUE(session->run_step(at, kRate).ok());
+  for (std::int64_t at = kSavedAt; at < kSteps; ++at) ASSERT_TRUE(session->run_step(at, kOnFileRate).ok());
   EXPECT_EQ(session->hash_parameters().value(), expected);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "nothing half written stays";
 }
