@@ -30,11 +30,10 @@ endif()
 # Loops of kernels become vector code only without errno and floating-point exceptions, which nobody reads. Results stay.
 set(SLUICE_KERNEL_OPTIONS -fno-math-errno -fno-trapping-math)
 
-# Tests and the command do no work of their own that is worth a long compilation: all of it is in the libraries. Under the
-# sanitizers these see it.
+# Tests and the command do no work of their own that is worth a long compilation: all of it is in the libraries.
 set(SLUICE_PROGRAM_OPTIONS "$<$<CONFIG:Release>:-O1>")
 if(SLUICE_SANITIZE)
-  set(SLUICE_PROGRAM_OPTIONS -O0 -fno-sanitize=undefined)
+  set(SLUICE_PROGRAM_OPTIONS -O0)
 endif()
 
 # Where files are compiled together (CMAKE_UNITY_BUILD), reading their headers is most of the time: 24 at once take two
