@@ -50,6 +50,23 @@ def train(budget, steps: int = 4, sizes=(16,)):
     return losses, [each.detach().clone() for each in model.parameters()]
 
 
+class SlowStore:
+    """A store on a disk so slow that bytes have left only for those who wait for it."""
+
+    def __init__(self, store):
+        self._store, self._waited_for = store, set()
+
+    def left(self, number):
+        return number in self._waited_for
+
+    def wait_left(self, number):
+        self._store.wait_left(number)
+        self._waited_for.add(number)
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+
 @unittest.skipIf(torch is None, "PyTorch is not installed")
 class OffloadTest(unittest.TestCase):
     def setUp(self):
@@ -87,6 +104,24 @@ class OffloadTest(unittest.TestCase):
         train(budget, steps=3)
         self.assertGreater(budget.last.left, 0)
         self.assertLessEqual(budget.last.peak, 24 << 20)
+
+    def test_a_step_waits_for_a_slow_disk_and_the_budget_holds(self):
+        budget = self.budget("32MiB")
+        budget._store = SlowStore(budget._open_store())
+        x = torch.randn(1 << 20, requires_grad=True)
+
+        def gradient():
+            y = x
+            for _ in range(24):
+                y = torch.sin(y * 1.1)
+            return torch.autograd.grad(y.sum(), x)[0]
+
+        plain = gradient()
+        for _ in range(3):
+            with budget:
+                self.assertTrue(torch.equal(gradient(), plain))
+        self.assertTrue(budget.last.as_planned)
+        self.assertLessEqual(budget.last.peak, 32 << 20)
 
     def test_a_share_of_the_first_step(self):
         budget = self.budget("60%")
