@@ -50,6 +50,13 @@ def train(budget, steps: int = 4, sizes=(16,)):
     return losses, [each.detach().clone() for each in model.parameters()]
 
 
+def chain(x, depth: int):
+    """As many tensors for the backward pass as it is deep."""
+    for _ in range(depth):
+        x = torch.sin(x * 1.1)
+    return x
+
+
 class SlowStore:
     """A store on a disk so slow that bytes have left only for those who wait for it."""
 
@@ -111,10 +118,7 @@ class OffloadTest(unittest.TestCase):
         x = torch.randn(1 << 20, requires_grad=True)
 
         def gradient():
-            y = x
-            for _ in range(24):
-                y = torch.sin(y * 1.1)
-            return torch.autograd.grad(y.sum(), x)[0]
+            return torch.autograd.grad(chain(x, 24).sum(), x)[0]
 
         plain = gradient()
         for _ in range(3):
@@ -162,10 +166,7 @@ class OffloadTest(unittest.TestCase):
         budget = self.budget("16MiB")
         x = torch.randn(1 << 20, requires_grad=True)
         with budget:
-            y = x
-            for _ in range(12):
-                y = torch.sin(y * 1.1)
-            loss = y.sum()
+            loss = chain(x, 12).sum()
             (first,) = torch.autograd.grad(loss, x, retain_graph=True)
             (second,) = torch.autograd.grad(loss, x)
         self.assertTrue(torch.equal(first, second))
@@ -197,10 +198,7 @@ class OffloadTest(unittest.TestCase):
         x = torch.randn(1 << 20, requires_grad=True)
         for depth in (4, 4, 9, 5, 5, 1, 12):
             def gradient():
-                y = x
-                for _ in range(depth):
-                    y = torch.sin(y * 1.5)
-                return torch.autograd.grad(y.sum(), x)[0]
+                return torch.autograd.grad(chain(x, depth).sum(), x)[0]
 
             plain = gradient()
             with budget:
@@ -212,10 +210,7 @@ class OffloadTest(unittest.TestCase):
         x = torch.randn(1 << 20, requires_grad=True)
 
         def loss():
-            y = x
-            for _ in range(8):
-                y = torch.sin(y * 1.1)
-            return y.sum()
+            return chain(x, 8).sum()
 
         plain = torch.autograd.grad(loss(), x)[0]
         with budget:
@@ -251,10 +246,7 @@ class OffloadTest(unittest.TestCase):
         planned = []
         for depth in (4, 9, 4, 9, 4):
             with budget:
-                y = x
-                for _ in range(depth):
-                    y = torch.sin(y * 1.5)
-                y.sum().backward()
+                chain(x, depth).sum().backward()
             planned.append(budget.last.as_planned)
         self.assertEqual(planned, [False, False, True, True, True])
 
@@ -263,9 +255,7 @@ class OffloadTest(unittest.TestCase):
 
         def gradient(number, into):
             x = torch.full((1 << 20,), 0.1 * number, requires_grad=True)
-            y = x
-            for _ in range(8):
-                y = torch.sin(y * 1.1)
+            y = chain(x, 8)
             into[number] = torch.autograd.grad(y.sum(), x)[0]
 
         def offloaded(number):
@@ -287,9 +277,7 @@ class OffloadTest(unittest.TestCase):
         x = torch.randn(1 << 20, requires_grad=True)
 
         def gradient(fork):
-            y = x
-            for _ in range(8):
-                y = torch.sin(y * 1.1)
+            y = chain(x, 8)
             child = os.fork() if fork else None
             if child == 0:  # a worker: it makes tensors of its own, and lets go of what it has inherited
                 y = torch.ones(1 << 20) * 2
@@ -308,9 +296,7 @@ class OffloadTest(unittest.TestCase):
         budget = self.budget("16MiB")
         x = torch.randn(1 << 20, requires_grad=True)
         with budget:
-            y = x
-            for _ in range(8):
-                y = torch.sin(y * 1.1)
+            y = chain(x, 8)
             child = os.fork()
             if child == 0:
                 try:
@@ -325,9 +311,7 @@ class OffloadTest(unittest.TestCase):
         x = torch.randn(1 << 20, requires_grad=True)
         with self.assertRaisesRegex(RuntimeError, "no room for the spill file"):
             with budget:
-                y = x
-                for _ in range(8):
-                    y = torch.sin(y * 1.1)
+                y = chain(x, 8)
 
     def test_a_file_that_is_full_costs_memory_and_says_so(self):
         budget = sluice.Offload("16MiB", self.folder.name, file="8MiB")
