@@ -23,7 +23,7 @@ readonly all_stages=(packages build tests format names docs asan tsan numa)
 readonly sanitized="base memory access plan verify program exec offload data train experiment"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
-readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SavedStore"
+readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SavedStoreTest PagePoolTest"
 jobs=$(nproc)
 passed=0 failed=0
 
@@ -97,6 +97,10 @@ run_shards() {
   for program in "$@"; do
     for ((shard = 0; shard < shards; ++shard)); do echo "$program $shard"; done
   done | xargs -P "$jobs" -L 1 bash -c 'run_shard "$0" "$1" "$2" $3 $4' "$build" "$filter" "$logs"
+  for program in "$@"; do
+    grep -qE '^\[  PASSED  \] [1-9]|^\[  FAILED  \]' "$logs/$program".* && continue
+    echo "== $program of $build ran no test" && status=1 failed=$((failed + 1))
+  done
   for log in "$logs"/*; do
     count=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\{0,1\}\.$/\1/p' "$log")
     passed=$((passed + ${count:-0}))  # none where the process died
