@@ -1,5 +1,7 @@
 #include "sluice/train/parameters.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sluice/base/hash.hpp"
@@ -44,6 +46,14 @@ std::vector<Slice> slices_of(const Graph& graph, const std::string& name) {
     if (each.starts_with(name + "[")) slices.push_back({std::stoll(each.substr(name.size() + 1)), id});
   }
   std::ranges::sort(slices, {}, &Slice::begin);
+  return slices;
+}
+
+// Of the master copy, where there is one.
+Result<std::vector<Slice>> slices_of_whole(const Graph& graph, const std::string& name) {
+  std::vector<Slice> slices = slices_of(graph, master_name(name));
+  if (slices.empty()) slices = slices_of(graph, name);
+  if (slices.empty()) return Error{ErrorCode::kBadInput, graph.name + " has no parameter '" + name + "'"};
   return slices;
 }
 
@@ -154,15 +164,26 @@ bool needs_given_values(const Graph& graph) {
 }
 
 Result<std::vector<float>> read_whole(ParameterAccess& access, const std::string& name) {
-  std::vector<Slice> slices = slices_of(access.graph(), master_name(name));
-  if (slices.empty()) slices = slices_of(access.graph(), name);
-  if (slices.empty()) return Error{ErrorCode::kBadInput, access.graph().name + " has no parameter '" + name + "'"};
+  SLUICE_ASSIGN(const std::vector<Slice> slices, slices_of_whole(access.graph(), name));
   std::vector<float> whole;
   for (const Slice& slice : slices) {
     SLUICE_ASSIGN(const std::span<const float> part, access.read(slice.tensor));
     whole.insert(whole.end(), part.begin(), part.end());
   }
   return whole;
+}
+
+Status write_whole(ParameterAccess& access, const std::string& name, std::span<const float> values) {
+  SLUICE_ASSIGN(const std::vector<Slice> slices, slices_of_whole(access.graph(), name));
+  for (const Slice& slice : slices) {
+    const std::span<float> part = access.stage(slice.tensor);
+    if (part.size() > values.size()) break;
+    std::ranges::copy(values.first(part.size()), part.begin());
+    values = values.subspan(part.size());
+    SLUICE_RETURN_IF_ERROR(access.write(slice.tensor));
+  }
+  if (values.empty()) return {};
+  return Error{ErrorCode::kMismatch, fmt::format("'{}' of {} has another number of values", name, access.graph().name)};
 }
 
 Result<std::string> parameter_hash(ParameterAccess& access) {

@@ -44,14 +44,21 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machi
                                                  const SessionOptions& options, const ParkedTensors* earlier) {
   const Graph& graph = workload.graph();
   std::unique_ptr<Session> session(new Session(workload, machine, plan, options));
-  SLUICE_ASSIGN(session->data_, open_data_source(options.data, input_tensors(graph), options.seed));
+  session->input_ = options.input;
+  if (options.input == nullptr) {
+    SLUICE_ASSIGN(session->data_, open_data_source(options.data, input_tensors(graph), options.seed));
+    session->input_ = session->data_.get();
+  }
   const int ranks = options.ranks == nullptr ? 1 : options.ranks->count();
   if (ranks != workload.options.optimizer.ranks && !options.alone) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("a step of {} ranks runs under mpirun -n {} sluice train",
                              workload.options.optimizer.ranks, workload.options.optimizer.ranks)};
   }
-  if (ranks > 1) session->own_data_ = std::make_unique<OwnBatches>(*session->data_, *options.ranks);
+  if (ranks > 1) {
+    session->own_data_ = std::make_unique<OwnBatches>(*session->input_, *options.ranks);
+    session->input_ = session->own_data_.get();
+  }
   if (options.validate) {
     SLUICE_ASSIGN(session->evaluator_, Evaluator::create(workload, options.data, options.seed));
   }
@@ -125,8 +132,7 @@ Result<StepOutcome> Session::run_step(std::int64_t step, double learning_rate) {
     SLUICE_ASSIGN(before, read_loss_scale());
   }
   StepOutcome outcome;
-  InputSource* const data = own_data_ ? own_data_.get() : data_.get();
-  SLUICE_ASSIGN(outcome.trace, executor_->run_step({step, learning_rate, data, options_.ranks, options_.seed}));
+  SLUICE_ASSIGN(outcome.trace, executor_->run_step({step, learning_rate, input_, options_.ranks, options_.seed}));
   for (const TensorId loss : losses_) {
     SLUICE_ASSIGN(const std::span<const float> value, parameters_->read(loss));
     outcome.loss += value[0];

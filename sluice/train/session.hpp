@@ -29,6 +29,7 @@ namespace sluice {
 
 struct SessionOptions {
   std::string data = "synthetic";  // as open_data_source() reads it
+  InputSource* input = nullptr;    // instead of `data`; outlives the session
   std::uint64_t seed = 1;
   bool validate = false;  // validate() will be called: the split is opened at once, so that faults show early
   // Of a workload that has several: each has a session, and all make the same calls. Outlives it.
@@ -102,6 +103,7 @@ class Session : public Training {
   SessionOptions options_;
   Program program_;
   std::unique_ptr<CompiledGraph> rescheduled_;  // of a plan with a schedule
+  InputSource* input_ = nullptr;  // the options', or one of these
   std::unique_ptr<InputSource> data_;
   std::unique_ptr<InputSource> own_data_;  // of this rank, where there are several
   std::unique_ptr<Evaluator> evaluator_;

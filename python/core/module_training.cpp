@@ -1,0 +1,249 @@
+#include "python/core/module_training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sluice/exec/measure/profiler.hpp"
+#include "sluice/experiment/machine_probe.hpp"
+#include "sluice/memory/presets.hpp"
+#include "sluice/onnx/given_weights.hpp"
+#include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/planning.hpp"
+
+namespace sluice {
+namespace {
+
+// What the module has, and what the file alone has: constants.
+class InitialValues : public GivenValues {
+ public:
+  InitialValues(const ImportedModel& model, const ModuleValues& module) : sources_(model.sources), module_(module) {}
+
+  // Of the file, so that it need not stay in memory.
+  Status keep_constants(const ImportedModel& model) {
+    for (const auto& [parameter, weights] : sources_) {
+      std::set<std::string> names;
+      weights->collect_initializers(names);
+      for (const std::string& name : names) {
+        if (module_.contains(name)) continue;
+        const TensorSource& source = *model.initializers->find(name);
+        std::vector<float>& values = constants_[name];
+        values.resize(static_cast<std::size_t>(source.count));
+        SLUICE_RETURN_IF_ERROR(read_floats(source, 0, values));
+      }
+    }
+    return {};
+  }
+
+  std::span<const float> whole(const std::string& initializer) const {
+    const auto found = module_.find(initializer);
+    return found != module_.end() ? found->second : std::span<const float>(constants_.at(initializer));
+  }
+
+  Status read(const std::string& source, std::int64_t first, std::span<float> values) const override {
+    const ReadInitializer part = [&](const std::string& name, std::int64_t from, std::span<float> into) {
+      const std::span<const float> all = whole(name);
+      SLUICE_CHECK(static_cast<std::size_t>(from) + into.size() <= all.size(), "a module's values are all there");
+      std::ranges::copy(all.subspan(static_cast<std::size_t>(from), into.size()), into.begin());
+      return Status();
+    };
+    return evaluate_weights(*sources_.at(source), part, first, values);
+  }
+
+ private:
+  ParameterSources sources_;
+  ModuleValues module_;
+  InitializerValues constants_;
+};
+
+// Whether the graph has parts of an initializer alone, or its sum with another: then the rest has to be remembered.
+bool is_partial(const WeightExpression& weights) {
+  if (weights.kind == WeightExpression::Kind::kSlice || weights.kind == WeightExpression::Kind::kSum) return true;
+  return std::ranges::any_of(weights.parts, [](const Weights& part) { return is_partial(*part); });
+}
+
+Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
+  if (!options.fast) {
+    return plan_workload(workload, machine, estimated_profile(workload.graph(), machine), kBaselinePlanner, {});
+  }
+  ProfileCache cache = ProfileCache::open(machine.compute_fingerprint());
+  SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
+  SLUICE_ASSIGN(const Profile profile, measure_profile(*workload.compiled, machine, cache));
+  return plan_workload(workload, machine, profile, options.planner, {.size = options.fast});
+}
+
+Result<Machine> machine_for(const ModuleTrainingOptions& options) {
+  MachineOptions machine{.threads = options.threads, .spill_path = options.folder};
+  if (!options.fast) machine.slow.clear();
+  return make_machine(machine);
+}
+
+}  // namespace
+
+struct ModuleTraining::Prepared {
+  Workload workload;
+  Machine machine;
+  Plan plan;
+};
+
+class ModuleTraining::GivenBatch : public InputSource {
+ public:
+  void give(std::span<const std::span<const std::byte>> batch) { batch_ = batch; }
+
+  Status fill(std::int64_t /*batch*/, std::span<const std::span<std::byte>> tensors) override {
+    for (std::size_t each = 0; each < tensors.size(); ++each) std::ranges::copy(batch_[each], tensors[each].begin());
+    return {};
+  }
+
+ private:
+  std::span<const std::span<const std::byte>> batch_;
+};
+
+ModuleTraining::ModuleTraining(const ModuleTrainingOptions& options)
+    : options_(options), batch_(std::make_unique<GivenBatch>()) {}
+
+ModuleTraining::~ModuleTraining() = default;
+
+Result<std::unique_ptr<ModuleTraining>> ModuleTraining::create(const ModuleTrainingOptions& options,
+                                                               const ModuleValues& values) {
+  std::unique_ptr<ModuleTraining> training(new ModuleTraining(options));
+  SLUICE_RETURN_IF_ERROR(training->prepare(0, &values));
+  const auto& [samples, prepared] = *training->by_samples_.begin();
+  training->samples_ = samples;
+  SLUICE_RETURN_IF_ERROR(training->start(*prepared, nullptr));
+  return training;
+}
+
+// `samples` 0: as in the file. `values`: of the module, for the first graph.
+Status ModuleTraining::prepare(std::int64_t samples, const ModuleValues* values) {
+  ForwardModel forward;
+  {
+    SLUICE_ASSIGN(ImportedModel model, import_model(options_.onnx, {.batch = samples, .loss = options_.loss}));
+    if (values != nullptr) {
+      auto initial = std::make_shared<InitialValues>(model, *values);
+      SLUICE_RETURN_IF_ERROR(initial->keep_constants(model));
+      for (const auto& [parameter, weights] : model.sources) {
+        std::set<std::string> names;
+        if (is_partial(*weights)) weights->collect_initializers(names);
+        for (const std::string& name : names) {
+          const std::span<const float> whole = initial->whole(name);
+          kept_[name].assign(whole.begin(), whole.end());
+        }
+      }
+      forward.values = std::move(initial);
+      sources_ = model.sources;
+      notes_ = model.notes;
+    }
+    forward.graph = std::move(model.forward);
+  }
+  auto prepared = std::make_unique<Prepared>();
+  WorkloadOptions workload{.onnx = options_.onnx, .onnx_loss = options_.loss, .optimizer = options_.optimizer};
+  workload.shape.batch = samples;
+  workload.threads = options_.threads;
+  SLUICE_ASSIGN(prepared->workload, build_workload(std::move(forward), workload));
+  SLUICE_ASSIGN(prepared->machine, machine_for(options_));
+  SLUICE_ASSIGN(prepared->plan, plan_in(options_, prepared->workload, prepared->machine));
+  by_samples_[batch_size(prepared->workload.graph())] = std::move(prepared);
+  return {};
+}
+
+Status ModuleTraining::start(Prepared& prepared, const ParkedTensors* earlier) {
+  SessionOptions session{.input = batch_.get(), .seed = options_.seed};
+  SLUICE_ASSIGN(session_, Session::create(prepared.workload, prepared.machine, prepared.plan, session, earlier));
+  return {};
+}
+
+std::vector<InputTensor> ModuleTraining::inputs() const { return input_tensors(session_->graph()); }
+
+Status ModuleTraining::change_batch(std::int64_t samples) {
+  if (samples == samples_) return {};
+  if (!by_samples_.contains(samples)) SLUICE_RETURN_IF_ERROR(prepare(samples, nullptr));
+  Prepared& next = *by_samples_.at(samples);
+  SLUICE_ASSIGN(const ParkedTensors parked,
+                ParkedTensors::park(session_->parameters(), scratch_folder(next.machine)));
+  session_.reset();
+  samples_ = samples;
+  return start(next, &parked);
+}
+
+Result<StepOutcome> ModuleTraining::step(std::span<const std::span<const std::byte>> batch, double learning_rate) {
+  const std::vector<InputTensor> wanted = inputs();
+  SLUICE_CHECK(batch.size() == wanted.size(), "a batch has all tensors");
+  for (std::size_t each = 0; each < batch.size(); ++each) {
+    if (static_cast<std::int64_t>(batch[each].size()) == 4 * wanted[each].elements()) continue;
+    return Error{ErrorCode::kBadInput, fmt::format("'{}' has {} elements of 4 bytes; got {} bytes", wanted[each].name,
+                                                   wanted[each].elements(), batch[each].size())};
+  }
+  batch_->give(batch);
+  return session_->run_step(steps_++, learning_rate);
+}
+
+std::vector<std::string> ModuleTraining::changing() const {
+  std::set<std::string> names;
+  for (const auto& [parameter, weights] : sources_) weights->collect_initializers(names);
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> ModuleTraining::parameters_of(const std::string& initializer) const {
+  std::vector<std::string> found;
+  for (const auto& [parameter, weights] : sources_) {
+    std::set<std::string> names;
+    weights->collect_initializers(names);
+    if (names.contains(initializer)) found.push_back(parameter);
+  }
+  return found;
+}
+
+// The initializer, and the others that lie in parameters with it.
+Result<InitializerValues> ModuleTraining::current(const std::string& initializer) {
+  InitializerValues values;
+  const std::vector<std::string> parameters = parameters_of(initializer);
+  for (const std::string& parameter : parameters) {
+    std::set<std::string> names;
+    sources_.at(parameter)->collect_initializers(names);
+    for (const std::string& name : names) {
+      if (const auto kept = kept_.find(name); kept != kept_.end()) values[name] = kept->second;
+    }
+  }
+  for (const std::string& parameter : parameters) {
+    SLUICE_ASSIGN(std::vector<float> trained, read_whole(session_->parameters(), parameter));
+    write_back_weights(*sources_.at(parameter), std::move(trained), values);
+  }
+  session_->parameters().release();
+  return values;
+}
+
+Status ModuleTraining::read(const std::string& initializer, std::span<float> values) {
+  SLUICE_ASSIGN(const InitializerValues now, current(initializer));
+  const auto found = now.find(initializer);
+  if (found == now.end() || found->second.size() != values.size()) {
+    return bad_input(fmt::format("'{}' is not trained, or has another shape", initializer));
+  }
+  std::ranges::copy(found->second, values.begin());
+  return {};
+}
+
+Status ModuleTraining::write(const std::string& initializer, std::span<const float> values) {
+  SLUICE_ASSIGN(InitializerValues now, current(initializer));
+  now[initializer].assign(values.begin(), values.end());
+  if (const auto kept = kept_.find(initializer); kept != kept_.end()) kept->second = now[initializer];
+  const ReadInitializer part = [&](const std::string& name, std::int64_t first, std::span<float> into) {
+    std::copy_n(now.at(name).begin() + first, into.size(), into.begin());
+    return Status();
+  };
+  for (const std::string& parameter : parameters_of(initializer)) {
+    const WeightExpression& weights = *sources_.at(parameter);
+    std::vector<float> whole(static_cast<std::size_t>(element_count(weights.shape)));
+    SLUICE_RETURN_IF_ERROR(evaluate_weights(weights, part, 0, whole));
+    SLUICE_RETURN_IF_ERROR(write_whole(session_->parameters(), parameter, whole));
+  }
+  session_->parameters().release();
+  return {};
+}
+
+Bytes ModuleTraining::fast_bytes() const { return session_->plan().budgets.at(kFastTier); }
+
+Seconds ModuleTraining::predicted_seconds() const { return session_->plan().predicted_step_seconds; }
+
+}  // namespace sluice

@@ -1,0 +1,79 @@
+// A PyTorch module, exported as an ONNX file, trained by Sluice's kernels under a plan.
+//
+// Initial values come from the module's own memory, batches from the caller's. Values are known by the names of the
+// file's initializers, which are those of the module's parameters and buffers; how they lie in the graph (transposed,
+// joined, sliced) is undone here. A batch of another size has a graph and a plan of its own; between the two, all values
+// wait on disk. One caller at a time.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sluice/onnx/convert/weight_expression.hpp"
+#include "sluice/train/session.hpp"
+
+namespace sluice {
+
+struct ModuleTrainingOptions {
+  std::filesystem::path onnx;
+  OnnxLoss loss = OnnxLoss::kAuto;
+  OptimizerOptions optimizer;
+  int threads = 1;
+  std::string planner;             // with `fast`
+  std::optional<MemorySize> fast;  // nothing: all that the step takes
+  std::string folder;              // for what does not fit; empty: the usual one
+  std::uint64_t seed = 1;          // of dropout
+};
+
+// By initializer; read during create() alone.
+using ModuleValues = std::map<std::string, std::span<const float>>;
+
+class ModuleTraining {
+ public:
+  // For the batch of the file. Errors: those of the importer, of planning and of a session.
+  static Result<std::unique_ptr<ModuleTraining>> create(const ModuleTrainingOptions& options,
+                                                        const ModuleValues& values);
+  ~ModuleTraining();
+
+  // What a step takes, in this order: row-major fp32 or i32 by their contents, as step() wants them.
+  std::vector<InputTensor> inputs() const;
+  // From the next step on, batches have `samples`.
+  Status change_batch(std::int64_t samples);
+  Result<StepOutcome> step(std::span<const std::span<const std::byte>> batch, double learning_rate);
+
+  // Initializers that steps change, ascending.
+  std::vector<std::string> changing() const;
+  Status read(const std::string& initializer, std::span<float> values);
+  Status write(const std::string& initializer, std::span<const float> values);
+
+  const std::vector<std::string>& notes() const { return notes_; }
+  Bytes fast_bytes() const;  // the plan's budget
+  Seconds predicted_seconds() const;
+
+ private:
+  struct Prepared;
+  class GivenBatch;
+
+  explicit ModuleTraining(const ModuleTrainingOptions& options);
+  Status prepare(std::int64_t samples, const ModuleValues* values);
+  Result<InitializerValues> current(const std::string& initializer);
+  std::vector<std::string> parameters_of(const std::string& initializer) const;
+  Status start(Prepared& prepared, const ParkedTensors* earlier);
+
+  ModuleTrainingOptions options_;
+  std::map<std::string, Weights> sources_;  // by parameter of the graph
+  InitializerValues kept_;                  // as far as the graph has parts of them, or their sum with another
+  std::map<std::int64_t, std::unique_ptr<Prepared>> by_samples_;
+  std::unique_ptr<GivenBatch> batch_;
+  std::unique_ptr<Session> session_;
+  std::int64_t samples_ = 0, steps_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace sluice

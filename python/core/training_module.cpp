@@ -1,0 +1,103 @@
+// sluice._train: what sluice.Trainer does in C++. Tensors come from Python as addresses and element counts.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "python/core/module_training.hpp"
+#include "sluice/train/onnx_workload.hpp"
+
+namespace {
+
+namespace py = pybind11;
+using namespace sluice;
+
+using Memory = std::pair<std::uintptr_t, std::int64_t>;  // fp32 or i32: address, elements
+
+template <typename T>
+std::span<T> elements(const Memory& memory) {
+  return {reinterpret_cast<T*>(memory.first), static_cast<std::size_t>(memory.second)};
+}
+
+template <typename T>
+T value_or_throw(Result<T> result) {
+  if (!result.ok()) throw std::runtime_error(result.error().message);
+  return std::move(result).value();
+}
+
+void throw_if_error(const Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.error().message);
+}
+
+OptimizerOptions optimizer_options(const py::dict& values) {
+  OptimizerOptions options;
+  options.optimizer = value_or_throw(parse_optimizer(values["name"].cast<std::string>()));
+  options.momentum = values["momentum"].cast<double>();
+  options.beta2 = values["beta2"].cast<double>();
+  options.epsilon = values["epsilon"].cast<float>();
+  options.weight_decay = values["weight_decay"].cast<double>();
+  options.clip_norm = values["clip_norm"].cast<float>();
+  return options;
+}
+
+std::unique_ptr<ModuleTraining> open(const std::string& onnx, const std::map<std::string, Memory>& values,
+                                     const py::dict& optimizer, const std::string& loss, int threads,
+                                     const std::optional<std::string>& fast, const std::string& planner,
+                                     const std::string& folder, std::uint64_t seed) {
+  ModuleTrainingOptions options{.onnx = onnx, .optimizer = optimizer_options(optimizer)};
+  options.loss = value_or_throw(parse_onnx_loss(loss));
+  options.threads = threads;
+  options.planner = planner;
+  options.folder = folder;
+  options.seed = seed;
+  if (fast) options.fast = value_or_throw(parse_memory_size(*fast));
+  ModuleValues whole;
+  for (const auto& [name, memory] : values) whole[name] = elements<const float>(memory);
+  const py::gil_scoped_release others_run;
+  return value_or_throw(ModuleTraining::create(options, whole));
+}
+
+float step(ModuleTraining& training, const std::vector<Memory>& batch, double learning_rate) {
+  std::vector<std::span<const std::byte>> tensors;
+  for (const Memory& each : batch) tensors.push_back(std::as_bytes(elements<const float>(each)));
+  const py::gil_scoped_release others_run;
+  return value_or_throw(training.step(tensors, learning_rate)).loss;
+}
+
+py::list inputs(const ModuleTraining& training) {
+  py::list list;
+  for (const InputTensor& each : training.inputs()) {
+    list.append(py::make_tuple(each.name, std::string(content_name(each.content)), each.shape, each.bound));
+  }
+  return list;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_train, module) {
+  module.doc() = "Modules trained by Sluice's kernels, as sluice.Trainer uses them.";
+  const py::call_guard<py::gil_scoped_release> others_run;
+  py::class_<ModuleTraining>(module, "ModuleTraining")
+      .def(py::init(&open), py::arg("onnx"), py::arg("values"), py::arg("optimizer"), py::arg("loss"),
+           py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"), py::arg("seed"))
+      .def("inputs", &inputs, "(name, content, shape, bound) of each tensor of a batch.")
+      .def(
+          "change_batch",
+          [](ModuleTraining& training, std::int64_t samples) { throw_if_error(training.change_batch(samples)); },
+          py::arg("samples"), others_run)
+      .def("step", &step, py::arg("batch"), py::arg("learning_rate"), "The loss.")
+      .def("changing", &ModuleTraining::changing, "The initializers that steps change.")
+      .def(
+          "read",
+          [](ModuleTraining& training, const std::string& name, const Memory& into) {
+            throw_if_error(training.read(name, elements<float>(into)));
+          },
+          py::arg("name"), py::arg("into"), others_run)
+      .def(
+          "write",
+          [](ModuleTraining& training, const std::string& name, const Memory& from) {
+            throw_if_error(training.write(name, elements<const float>(from)));
+          },
+          py::arg("name"), py::arg("values"), others_run)
+      .def_property_readonly("notes", &ModuleTraining::notes)
+      .def_property_readonly("fast_bytes", &ModuleTraining::fast_bytes)
+      .def_property_readonly("predicted_seconds", &ModuleTraining::predicted_seconds);
+}
