@@ -14,7 +14,8 @@ has the caches to itself: what a user sees.
 
 The contestants of Sluice are named planner@budget, such as fast-only, sentinel@20%. The rivals: PyTorch plain (the
 faster of its two memory formats), with every block checkpointed, and with its saved tensors in a file
-(benchmarks/rivals/pytorch_step.py). offload@1GiB is PyTorch under sluice.offload. AdamW is for rivals only. Dropout is 0 on both sides unless asked for.
+(benchmarks/rivals/pytorch_step.py). offload@1GiB is PyTorch under sluice.offload, pool plain PyTorch in its memory, trainer sluice.Trainer. AdamW is for these
+only. Dropout is 0 on both sides unless asked for.
 Exit status 77 when PyTorch is not installed, and a line that says how to.
 """
 
@@ -36,7 +37,8 @@ PYTHON = "/usr/bin/python3"  # Debian's, for Debian's python3-torch
 
 # The sizes of the published comparison.
 BATCHES = {"resnet50": 16, "vgg16": 8, "inception_v3": 8, "densenet121": 16, "mobilenet_v2": 32, "squeezenet1_1": 32,
-           "lstm": 20, "bert_base": 8, "gpt2_small": 4, "resnet32": 128, "dcgan": 128}
+           "lstm": 20, "bert_base": 8, "gpt2_small": 4, "resnet32": 128, "dcgan": 128, "resnet18": 32, "efficientnet_b0": 16,
+           "vit_b_16": 8, "depth_drawn": 32, "early_exits": 32}
 TABLE = list(BATCHES)[:9]
 
 
@@ -67,9 +69,9 @@ def arguments():
         parser.error("batches, --rounds, --alone and --threads must be at least 1")
     if options.optimizer != "sgd" and options.sluice:
         parser.error("--optimizer adamw is for PyTorch's contestants: give --sluice ''")
-    unknown = {name.partition("@")[0] for name in options.rivals} - {"plain", "checkpoint", "disk", "offload"}
+    unknown = {name.partition("@")[0] for name in options.rivals} - {"plain", "pool", "checkpoint", "disk", "offload", "trainer"}
     if unknown:
-        parser.error(f"unknown rival {', '.join(sorted(unknown))}; known: plain, checkpoint, disk, offload@BUDGET")
+        parser.error(f"unknown rival {', '.join(sorted(unknown))}; known: plain, checkpoint, disk, pool, offload@BUDGET, trainer[@BUDGET]")
     return options
 
 

@@ -1,15 +1,17 @@
 #!/usr/bin/python3
 """Times training steps in PyTorch, the rival, the way a careful user would run it on CPU.
 
-    pytorch_step.py MODEL [--batch B] [--threads T] [--mode plain|checkpoint|disk|offload] [--layout auto|nhwc|nchw]
+    pytorch_step.py MODEL [--batch B] [--threads T] [--mode plain|pool|checkpoint|disk|offload|trainer] [--layout auto|nhwc|nchw]
                     [--steps N] [--spill FILE] [--dropout P] [--core KERNELS] [--fast BUDGET] [--optimizer sgd|adamw]
     pytorch_step.py MODEL ... --serve
 
-The step: forward, the model's loss, backward, SGD with momentum 0.9 or AdamW, fp32, on one synthetic batch. Layout auto runs
-two steps in each memory format and takes the faster (language models have one only).
-Modes: plain; checkpoint recomputes every block in the backward pass; disk keeps saved tensors in a file;
-offload is no rival: sluice.offload, from the package in build/release/python, with --fast. With AdamW its state is on the
-disk too, and parameters are updated in the backward pass (sluice.offload_optimizer).
+The step: forward, the model's loss, backward, SGD with momentum 0.9 or AdamW, fp32, on one synthetic batch (networks whose
+steps differ: a fresh one each step). Layout auto runs two steps in each memory format and takes the faster (language models
+have one only).
+Modes: plain; checkpoint recomputes every block in the backward pass; disk keeps saved tensors in a file. The others are no
+rivals, but Sluice's package in build/release/python: pool is plain with tensors in its memory; offload is sluice.offload with
+--fast, and with AdamW sluice.offload_optimizer, which updates in the backward pass; trainer is sluice.Trainer, with --fast or
+all the memory it takes.
 Prints one JSON line per step with "step_seconds" and "loss", and one at the end with "peak_rss_bytes" and
 "parameter_hash". With --serve each line is the answer to a request on standard input, {"command": "step"} or
 {"command": "finish"}: the protocol of `sluice worker` (sluice/experiment/worker.hpp), so that both sides can be run step by
@@ -77,12 +79,12 @@ def arguments():
     parser.add_argument("model")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--mode", choices=["plain", "checkpoint", "disk", "offload"], default="plain")
+    parser.add_argument("--mode", choices=["plain", "pool", "checkpoint", "disk", "offload", "trainer"], default="plain")
     parser.add_argument("--layout", choices=["auto", "nhwc", "nchw"], default="auto")
     parser.add_argument("--dropout", type=float, help="default: the model's")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--spill", default="pytorch.spill", help="the file of mode disk, unlinked at once")
-    parser.add_argument("--fast", default="1GiB", help="the budget of mode offload (default %(default)s)")
+    parser.add_argument("--fast", help="the budget of modes offload and trainer")
     parser.add_argument("--optimizer", choices=["sgd", "adamw"], default="sgd")
     parser.add_argument("--core", help="which of OpenBLAS' kernels, such as SkylakeX (default: the fastest, measured)")
     parser.add_argument("--serve", action="store_true", help="run steps on request from standard input")
@@ -110,17 +112,47 @@ class Trainer:
         self.model = twin.build(sizes).to(memory_format=layout)
         self.disk = SavedOnDisk(options.spill, self.model.parameters()) if options.mode == "disk" else None
         self.budget = contextlib.nullcontext()
-        if options.mode == "offload":
-            sys.path.insert(0, os.path.join(ROOT, "build/release/python"))
-            import sluice
-            folder = os.path.dirname(os.path.abspath(options.spill))
-            self.budget = sluice.Offload(options.fast, folder)
-        self.inputs = tuple(tensor.to(memory_format=layout) if tensor.dim() == 4 else tensor
-                            for tensor in twin.inputs(sizes, torch.Generator().manual_seed(0)))
+        self.draw = lambda step: tuple(tensor.to(memory_format=layout) if tensor.dim() == 4 else tensor
+                                       for tensor in twin.inputs(sizes, torch.Generator().manual_seed(step)))
+        self.fresh = twin.fresh
+        self.steps = 0
+        self.inputs = self.draw(0)
         self.optimizers = [self.optimizer(options.optimizer, stage) for stage in self.stages]
-        if options.mode == "offload" and options.optimizer == "adamw":
-            for optimizer in self.optimizers:
+        self.trainer = None
+        if options.mode in ("pool", "offload", "trainer"):
+            self.use_sluice(options)
+
+    def use_sluice(self, options):
+        sys.path.insert(0, os.path.join(ROOT, "build/release/python"))
+        import sluice
+        from sluice.memory import pool
+
+        folder = os.path.dirname(os.path.abspath(options.spill))
+        if options.mode == "pool":
+            pool()
+        elif options.mode == "offload":
+            self.budget = sluice.Offload(options.fast, folder)
+            for optimizer in self.optimizers if options.optimizer == "adamw" else []:
                 sluice.offload_optimizer(optimizer, folder, during_backward=True)
+        else:
+            loss = "masked-token" if len(self.inputs) == 3 else "auto"
+            self.trainer = sluice.Trainer(self.module(), self.optimizers[0], loss=loss, fast=options.fast)
+
+    def module(self):
+        """The model as a module of as many arguments as it reads."""
+        if len(self.inputs) == 2:
+            return self.model
+        model = self.model
+
+        class OfTwo(self.torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.model = model
+
+            def forward(self, tokens, segments):
+                return self.model((tokens, segments))
+
+        return OfTwo()
 
     def optimizer(self, name, stage):
         trained = [parameter for each, parameter in self.model.named_parameters()
@@ -141,7 +173,14 @@ class Trainer:
         return stage.loss(self.run if self.checkpoint else self.model, self.inputs)
 
     def step(self):
+        if self.fresh:
+            self.inputs = self.draw(self.steps)
+        self.steps += 1
         start = time.perf_counter()
+        if self.trainer:
+            inputs = self.inputs[:-1] if len(self.inputs) > 2 else self.inputs[0]
+            loss = self.trainer.step(inputs, self.inputs[-1])
+            return {"step_seconds": time.perf_counter() - start, "loss": loss}
         total = 0.0
         for stage, optimizer in zip(self.stages, self.optimizers):
             self.model.zero_grad(set_to_none=True)
@@ -154,17 +193,18 @@ class Trainer:
         return {"step_seconds": time.perf_counter() - start, "loss": total}
 
     def summary(self):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # of steps, not of looking at parameters
         digest = hashlib.sha256()
         for parameter in self.model.parameters():
             digest.update(parameter.detach().contiguous().numpy().tobytes())
-        return {"peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-                "parameter_hash": digest.hexdigest()[:32]}
+        return {"peak_rss_bytes": peak, "parameter_hash": digest.hexdigest()[:32]}
 
 
 def faster_layout(options):
     """Two steps in each memory format, each in a process of its own, so that this one's peak memory is its own."""
     from torch_models import MODELS
-    if options.model in MODELS and not MODELS[options.model].defaults.image_size:
+    language = options.model in MODELS and not MODELS[options.model].defaults.image_size
+    if language or options.mode == "trainer":
         return "nchw"
     seconds = {}
     for layout in ("nhwc", "nchw"):

@@ -75,7 +75,7 @@ Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workl
 
 Result<Machine> machine_for(const ModuleTrainingOptions& options) {
   MachineOptions machine{.threads = options.threads, .spill_path = options.folder};
-  if (!options.fast) machine.slow.clear();
+  if (!options.fast || options.folder.empty()) machine.slow.clear();
   return make_machine(machine);
 }
 
@@ -108,14 +108,13 @@ ModuleTraining::~ModuleTraining() = default;
 Result<std::unique_ptr<ModuleTraining>> ModuleTraining::create(const ModuleTrainingOptions& options,
                                                                const ModuleValues& values) {
   std::unique_ptr<ModuleTraining> training(new ModuleTraining(options));
-  SLUICE_RETURN_IF_ERROR(training->prepare(0, &values));
-  const auto& [samples, prepared] = *training->by_samples_.begin();
-  training->samples_ = samples;
-  SLUICE_RETURN_IF_ERROR(training->start(*prepared, nullptr));
+  SLUICE_RETURN_IF_ERROR(training->prepare(options.samples, &values));
+  training->samples_ = options.samples;
+  SLUICE_RETURN_IF_ERROR(training->start(*training->by_samples_.at(options.samples), nullptr));
   return training;
 }
 
-// `samples` 0: as in the file. `values`: of the module, for the first graph.
+// `values`: of the module, for the first graph.
 Status ModuleTraining::prepare(std::int64_t samples, const ModuleValues* values) {
   ForwardModel forward;
   {
@@ -144,7 +143,7 @@ Status ModuleTraining::prepare(std::int64_t samples, const ModuleValues* values)
   SLUICE_ASSIGN(prepared->workload, build_workload(std::move(forward), workload));
   SLUICE_ASSIGN(prepared->machine, machine_for(options_));
   SLUICE_ASSIGN(prepared->plan, plan_in(options_, prepared->workload, prepared->machine));
-  by_samples_[batch_size(prepared->workload.graph())] = std::move(prepared);
+  by_samples_[samples] = std::move(prepared);
   return {};
 }
 
@@ -195,27 +194,29 @@ std::vector<std::string> ModuleTraining::parameters_of(const std::string& initia
   return found;
 }
 
-// The initializer, and the others that lie in parameters with it.
-Result<InitializerValues> ModuleTraining::current(const std::string& initializer) {
+// The initializer, and the others that lie in parameters with it. Of the state, what is not in the graph is zero.
+Result<InitializerValues> ModuleTraining::current(const std::string& initializer, const std::string& state) {
   InitializerValues values;
   const std::vector<std::string> parameters = parameters_of(initializer);
   for (const std::string& parameter : parameters) {
     std::set<std::string> names;
     sources_.at(parameter)->collect_initializers(names);
     for (const std::string& name : names) {
-      if (const auto kept = kept_.find(name); kept != kept_.end()) values[name] = kept->second;
+      const auto kept = kept_.find(name);
+      if (kept == kept_.end()) continue;
+      values[name] = state.empty() ? kept->second : std::vector<float>(kept->second.size());
     }
   }
   for (const std::string& parameter : parameters) {
-    SLUICE_ASSIGN(std::vector<float> trained, read_whole(session_->parameters(), parameter));
+    SLUICE_ASSIGN(std::vector<float> trained, read_whole(session_->parameters(), parameter + state));
     write_back_weights(*sources_.at(parameter), std::move(trained), values);
   }
   session_->parameters().release();
   return values;
 }
 
-Status ModuleTraining::read(const std::string& initializer, std::span<float> values) {
-  SLUICE_ASSIGN(const InitializerValues now, current(initializer));
+Status ModuleTraining::read(const std::string& initializer, const std::string& state, std::span<float> values) {
+  SLUICE_ASSIGN(const InitializerValues now, current(initializer, state));
   const auto found = now.find(initializer);
   if (found == now.end() || found->second.size() != values.size()) {
     return bad_input(fmt::format("'{}' is not trained, or has another shape", initializer));
@@ -224,10 +225,11 @@ Status ModuleTraining::read(const std::string& initializer, std::span<float> val
   return {};
 }
 
-Status ModuleTraining::write(const std::string& initializer, std::span<const float> values) {
-  SLUICE_ASSIGN(InitializerValues now, current(initializer));
+Status ModuleTraining::write(const std::string& initializer, const std::string& state,
+                             std::span<const float> values) {
+  SLUICE_ASSIGN(InitializerValues now, current(initializer, state));
   now[initializer].assign(values.begin(), values.end());
-  if (const auto kept = kept_.find(initializer); kept != kept_.end()) kept->second = now[initializer];
+  if (const auto kept = kept_.find(initializer); kept != kept_.end() && state.empty()) kept->second = now[initializer];
   const ReadInitializer part = [&](const std::string& name, std::int64_t first, std::span<float> into) {
     std::copy_n(now.at(name).begin() + first, into.size(), into.begin());
     return Status();
@@ -236,7 +238,7 @@ Status ModuleTraining::write(const std::string& initializer, std::span<const flo
     const WeightExpression& weights = *sources_.at(parameter);
     std::vector<float> whole(static_cast<std::size_t>(element_count(weights.shape)));
     SLUICE_RETURN_IF_ERROR(evaluate_weights(weights, part, 0, whole));
-    SLUICE_RETURN_IF_ERROR(write_whole(session_->parameters(), parameter, whole));
+    SLUICE_RETURN_IF_ERROR(write_whole(session_->parameters(), parameter + state, whole));
   }
   session_->parameters().release();
   return {};

@@ -25,9 +25,10 @@ struct ModuleTrainingOptions {
   OnnxLoss loss = OnnxLoss::kAuto;
   OptimizerOptions optimizer;
   int threads = 1;
+  std::int64_t samples = 1;        // of the first batches
   std::string planner;             // with `fast`
   std::optional<MemorySize> fast;  // nothing: all that the step takes
-  std::string folder;              // for what does not fit; empty: the usual one
+  std::string folder;              // for what does not fit; empty: that is computed again
   std::uint64_t seed = 1;          // of dropout
 };
 
@@ -36,7 +37,7 @@ using ModuleValues = std::map<std::string, std::span<const float>>;
 
 class ModuleTraining {
  public:
-  // For the batch of the file. Errors: those of the importer, of planning and of a session.
+  // Errors: those of the importer, of planning and of a session.
   static Result<std::unique_ptr<ModuleTraining>> create(const ModuleTrainingOptions& options,
                                                         const ModuleValues& values);
   ~ModuleTraining();
@@ -49,8 +50,13 @@ class ModuleTraining {
 
   // Initializers that steps change, ascending.
   std::vector<std::string> changing() const;
-  Status read(const std::string& initializer, std::span<float> values);
-  Status write(const std::string& initializer, std::span<const float> values);
+  // Its value, or with `state` (".momentum", ".moment1", ".moment2") what the optimizer keeps of it.
+  Status read(const std::string& initializer, const std::string& state, std::span<float> values);
+  Status write(const std::string& initializer, const std::string& state, std::span<const float> values);
+
+  // So many were run, and Adam counts from there.
+  std::int64_t steps() const { return steps_; }
+  void set_steps(std::int64_t steps) { steps_ = steps; }
 
   const std::vector<std::string>& notes() const { return notes_; }
   Bytes fast_bytes() const;  // the plan's budget
@@ -62,7 +68,7 @@ class ModuleTraining {
 
   explicit ModuleTraining(const ModuleTrainingOptions& options);
   Status prepare(std::int64_t samples, const ModuleValues* values);
-  Result<InitializerValues> current(const std::string& initializer);
+  Result<InitializerValues> current(const std::string& initializer, const std::string& state);
   std::vector<std::string> parameters_of(const std::string& initializer) const;
   Status start(Prepared& prepared, const ParkedTensors* earlier);
 

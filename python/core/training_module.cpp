@@ -3,6 +3,8 @@
 #include <pybind11/stl.h>
 
 #include "python/core/module_training.hpp"
+#include "sluice/memory/process_memory.hpp"
+#include "sluice/onnx/external_data.hpp"
 #include "sluice/train/onnx_workload.hpp"
 
 namespace {
@@ -41,12 +43,13 @@ OptimizerOptions optimizer_options(const py::dict& values) {
 std::unique_ptr<ModuleTraining> open(const std::string& onnx, const std::map<std::string, Memory>& values,
                                      const py::dict& optimizer, const std::string& loss, int threads,
                                      const std::optional<std::string>& fast, const std::string& planner,
-                                     const std::string& folder, std::uint64_t seed) {
+                                     const std::string& folder, std::int64_t samples, std::uint64_t seed) {
   ModuleTrainingOptions options{.onnx = onnx, .optimizer = optimizer_options(optimizer)};
   options.loss = value_or_throw(parse_onnx_loss(loss));
   options.threads = threads;
   options.planner = planner;
   options.folder = folder;
+  options.samples = samples;
   options.seed = seed;
   if (fast) options.fast = value_or_throw(parse_memory_size(*fast));
   ModuleValues whole;
@@ -75,9 +78,13 @@ py::list inputs(const ModuleTraining& training) {
 PYBIND11_MODULE(_train, module) {
   module.doc() = "Modules trained by Sluice's kernels, as sluice.Trainer uses them.";
   const py::call_guard<py::gil_scoped_release> others_run;
+  module.def(
+      "move_weights_beside", [](const std::string& path) { throw_if_error(move_weights_beside(path)); },
+      py::arg("path"), "Into a file beside the ONNX file.");
+  module.def("return_free_memory", &return_free_memory, "What was freed goes back to the system.");
   py::class_<ModuleTraining>(module, "ModuleTraining")
       .def(py::init(&open), py::arg("onnx"), py::arg("values"), py::arg("optimizer"), py::arg("loss"),
-           py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"), py::arg("seed"))
+           py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"), py::arg("samples"), py::arg("seed"))
       .def("inputs", &inputs, "(name, content, shape, bound) of each tensor of a batch.")
       .def(
           "change_batch",
@@ -87,16 +94,17 @@ PYBIND11_MODULE(_train, module) {
       .def("changing", &ModuleTraining::changing, "The initializers that steps change.")
       .def(
           "read",
-          [](ModuleTraining& training, const std::string& name, const Memory& into) {
-            throw_if_error(training.read(name, elements<float>(into)));
+          [](ModuleTraining& training, const std::string& name, const std::string& state, const Memory& into) {
+            throw_if_error(training.read(name, state, elements<float>(into)));
           },
-          py::arg("name"), py::arg("into"), others_run)
+          py::arg("name"), py::arg("state"), py::arg("into"), others_run)
       .def(
           "write",
-          [](ModuleTraining& training, const std::string& name, const Memory& from) {
-            throw_if_error(training.write(name, elements<const float>(from)));
+          [](ModuleTraining& training, const std::string& name, const std::string& state, const Memory& from) {
+            throw_if_error(training.write(name, state, elements<const float>(from)));
           },
-          py::arg("name"), py::arg("values"), others_run)
+          py::arg("name"), py::arg("state"), py::arg("values"), others_run)
+      .def_property("steps", &ModuleTraining::steps, &ModuleTraining::set_steps)
       .def_property_readonly("notes", &ModuleTraining::notes)
       .def_property_readonly("fast_bytes", &ModuleTraining::fast_bytes)
       .def_property_readonly("predicted_seconds", &ModuleTraining::predicted_seconds);

@@ -28,6 +28,8 @@ def forward_arguments(module, inputs) -> list[tuple[str, object]]:
 def _export(module, inputs, path: str) -> None:
     import torch
 
+    from sluice import _train
+
     torch.set_num_threads(1)  # the parent's other threads are not here
     arguments = forward_arguments(module, inputs)
     values = tuple(tensor for _, tensor in arguments)
@@ -40,10 +42,11 @@ def _export(module, inputs, path: str) -> None:
             module, values, path, input_names=[PREFIX + name for name, _ in arguments],
             dynamic_axes={PREFIX + name: {0: "N"} for name, tensor in arguments if tensor.dim() > 0}, opset_version=OPSET,
             training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)
+    _train.move_weights_beside(path)
 
 
 def capture(module, inputs, path: str) -> None:
-    """Writes the module's forward pass in training mode to `path`, as ``docs/onnx.md`` wants it.
+    """Writes the module's forward pass in training mode to `path`, its weights beside it.
 
     Args:
         inputs: what ``module(...)`` takes, of one batch: a tensor, a tuple of them, or a dict by argument.

@@ -106,6 +106,10 @@ class Mirror:
             each.fetched, each.version, each.address = True, tensor._version, tensor.data_ptr()
         return tensor
 
+    def name_of(self, tensor) -> str | None:
+        each = self._by_tensor.get(id(tensor))
+        return None if each is None else each.name
+
     def end(self) -> None:
         """The module is an ordinary one again, with its present values."""
         for each in self._by_tensor.values():

@@ -14,6 +14,7 @@ import tempfile
 
 from sluice.capturing import PREFIX, capture, forward_arguments
 from sluice.mirroring import Mirror
+from sluice.optimizer_state import OptimizerState
 from sluice.optimizer_settings import learning_rate, optimizer_settings
 
 LEFT_OUT = -100  # PyTorch's label of what does not count; Sluice's is -1
@@ -31,7 +32,7 @@ class Trainer:
         loss: "auto", "cross-entropy" (targets [N]), "next-token" or "masked-token" (targets [N, T]), or
             ``torch.nn.CrossEntropyLoss()``.
         fast: bytes that a step may take ("1GiB"), or a share ("40%") of what it takes at most; None: all it takes.
-        to: a folder on a fast disk for what does not fit.
+        to: a folder on a fast disk for what does not fit; without one, what does not fit is computed again.
         planner: which one plans the transfers.
         seed: of dropout.
 
@@ -53,7 +54,7 @@ class Trainer:
         self._settings = optimizer_settings(optimizer)
         self._fast = None if fast is None else str(fast)
         self._folder, self._planner, self._seed = to or "", planner, seed
-        self._training = self._mirror = None
+        self._training = self._mirror = self._state = None
         self._temporary: str | None = None
         _check_module(module, optimizer)
 
@@ -97,8 +98,9 @@ class Trainer:
     def close(self) -> None:
         """Gives the module its values and the memory back. The module goes on in PyTorch."""
         if self._mirror is not None:
+            self._state.end()
             self._mirror.end()
-        self._training = self._mirror = None
+        self._training = self._mirror = self._state = None
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
             self._temporary = None
@@ -137,18 +139,22 @@ class Trainer:
             }
             self._training = _train.ModuleTraining(
                 onnx=path, values=values, optimizer=self._settings, loss=self._loss, threads=torch.get_num_threads(),
-                fast=self._fast, planner=self._planner, folder=self._folder, seed=self._seed)
+                fast=self._fast, planner=self._planner, folder=self._folder,
+                samples=forward_arguments(self._module, inputs)[0][1].shape[0], seed=self._seed)
         except RuntimeError as problem:
             self.close()
             raise RuntimeError(f"{problem}\nwhat the trainer cannot take, sluice.offload can: it captures nothing") from None
         self._mirror = Mirror(
             self._module, set(self._training.changing()),
-            lambda name, tensor: self._training.read(name, (tensor.data_ptr(), tensor.numel())),
-            lambda name, tensor: self._training.write(name, (tensor.data_ptr(), tensor.numel())))
+            lambda name, tensor: self._training.read(name, "", (tensor.data_ptr(), tensor.numel())),
+            lambda name, tensor: self._training.write(name, "", (tensor.data_ptr(), tensor.numel())))
+        self._state = OptimizerState(self._optimizer, self._training, self._mirror.name_of)
         self._counters = [
             part.num_batches_tracked for part in self._module.modules()
             if getattr(part, "num_batches_tracked", None) is not None
         ]
+        self._mirror.release()
+        _train.return_free_memory()
 
     def _count_step(self) -> None:
         for counter in self._counters:

@@ -1,5 +1,6 @@
 #include "sluice/memory/process_memory.hpp"
 
+#include <dlfcn.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -39,7 +40,13 @@ std::atomic<Bytes> earlier_peak = 0;
 
 Bytes peak_resident_bytes() { return std::max(earlier_peak.load(), counted_peak()); }
 
-void return_free_memory() { ::malloc_trim(0); }
+void return_free_memory() {
+  // Where tcmalloc is there instead of the C library's: what it calls this.
+  using Release = void (*)();
+  static const auto of_tcmalloc = reinterpret_cast<Release>(::dlsym(RTLD_DEFAULT, "MallocExtension_ReleaseFreeMemory"));
+  if (of_tcmalloc != nullptr) of_tcmalloc();
+  ::malloc_trim(0);
+}
 
 void keep_peak_resident() { earlier_peak = peak_resident_bytes(); }
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <fstream>
+
+#include "sluice/onnx/model_file.hpp"
 
 namespace sluice {
 namespace {
@@ -61,6 +64,29 @@ Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int
                                  source.file.string(), available));
   }
   return source;
+}
+
+Status move_weights_beside(const std::filesystem::path& path) {
+  constexpr std::size_t kSmallest = 64 << 10;
+  SLUICE_ASSIGN(const std::shared_ptr<onnx::ModelProto> model, read_model(path));
+  const std::filesystem::path beside = path.string() + ".weights";
+  std::ofstream file(beside, std::ios::binary);
+  for (onnx::TensorProto& tensor : *model->mutable_graph()->mutable_initializer()) {
+    if (tensor.raw_data().size() < kSmallest) continue;
+    const auto add = [&](const char* key, const std::string& value) {
+      onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    };
+    add("location", beside.filename().string());
+    add("offset", std::to_string(file.tellp()));
+    add("length", std::to_string(tensor.raw_data().size()));
+    file.write(tensor.raw_data().data(), static_cast<std::streamsize>(tensor.raw_data().size()));
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    tensor.clear_raw_data();
+  }
+  if (!file.flush()) return Error{ErrorCode::kIo, fmt::format("cannot write {}: is the disk full?", beside.string())};
+  return write_model(path, *model);
 }
 
 }  // namespace sluice

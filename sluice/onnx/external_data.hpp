@@ -18,4 +18,8 @@ struct ExternalData {
 Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int64_t bytes,
                                         const std::filesystem::path& folder);
 
+// Takes initializers of 64 KiB and more out of the file at `path`, into one beside it, `path` + ".weights". Whoever reads
+// the model then reads weights as they are needed, and never holds all of them.
+Status move_weights_beside(const std::filesystem::path& path);
+
 }  // namespace sluice

@@ -15,15 +15,15 @@ by one, each checkpointed.
 The same layers as in sluice/models with the same dropout (sizes.dropout, 0 for image models unless asked), and the
 same parameters in the same order: graph_parameters(), graph_values(), graph_gradients() and set_graph_values() go by
 the order of the parameters (not buffers) in Sluice's forward graph, with a norm's weight and bias as one [2, C].
-Where torchvision has the network, it is torchvision's.
+Where torchvision has the network, it is torchvision's. Those of modules.py have no counterpart in Sluice.
 
 dcgan: model.generator and model.discriminator; a stage trains the parameters named by its trained_prefix (those of
 model.named_parameters() that begin with it) before the next stage's loss is computed; the step's loss is their sum.
 Clear the gradients before each stage: the second one leaves some in the discriminator.
 """
 
-from . import dcgan, language, residual, vision
+from . import dcgan, language, modules, residual, vision
 from .twin import (Sizes, Stage, Twin, graph_gradients, graph_parameters, graph_values,  # noqa: F401
                    set_graph_values)
 
-MODELS = {**residual.TWINS, **vision.TWINS, **language.TWINS, **dcgan.TWINS}
+MODELS = {**residual.TWINS, **vision.TWINS, **language.TWINS, **dcgan.TWINS, **modules.TWINS}

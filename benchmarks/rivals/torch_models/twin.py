@@ -35,6 +35,7 @@ class Twin:
     inputs: Callable[[Sizes, torch.Generator], Tuple[torch.Tensor, ...]]
     stages: Tuple[Stage, ...]
     defaults: Sizes
+    fresh: bool = False  # whether each step has a batch of its own
 
     def sizes(self, **given):
         """The defaults with what is given (and neither None nor 0; dropout: not None) in their place."""

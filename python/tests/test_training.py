@@ -1,0 +1,279 @@
+"""sluice.Trainer beside PyTorch: the same losses, values that are current whenever one looks, clear errors."""
+
+import copy
+import io
+import math
+import tempfile
+import unittest
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+import sluice
+
+
+def images(step, samples=4):
+    generator = torch.Generator().manual_seed(step)
+    return torch.randn(samples, 3, 16, 16, generator=generator), torch.randint(10, (samples,), generator=generator)
+
+
+def network():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(3, 16, 3, padding=1, bias=False), torch.nn.BatchNorm2d(16), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(), torch.nn.Linear(16 * 8 * 8, 10))
+
+
+def sgd(model, **more):
+    return torch.optim.SGD(model.parameters(), **{"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-3, **more})
+
+
+def plain_step(model, optimizer, x, y):
+    optimizer.zero_grad()
+    loss = torch.nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def deep_network():
+    torch.manual_seed(0)
+    blocks = [torch.nn.Sequential(torch.nn.Conv2d(16, 16, 3, padding=1), torch.nn.Dropout(0.1), torch.nn.ReLU()) for _ in range(8)]
+    return torch.nn.Sequential(torch.nn.Conv2d(3, 16, 1), *blocks, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 10))
+
+
+class Pair:
+    """A module under the trainer, and its twin in PyTorch."""
+
+    def __init__(self, test, make=sgd, model=None, **more):
+        self.test, self.model = test, model or network()
+        self.twin = copy.deepcopy(self.model)
+        self.optimizer, self.twins = make(self.model), make(self.twin)
+        self.trainer = sluice.Trainer(self.model, self.optimizer, **more)
+        test.addCleanup(self.trainer.close)
+
+    def step(self, x, y):
+        loss = self.trainer.step(x, y)
+        self.test.assertAlmostEqual(loss, plain_step(self.twin, self.twins, x, y), delta=1e-3 * max(1, abs(loss)))
+        return loss
+
+    def assert_same_values(self):
+        twins = self.twin.state_dict()
+        for name, value in self.model.state_dict().items():
+            self.test.assertTrue(torch.allclose(value, twins[name], rtol=1e-3, atol=1e-4), name)
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class TrainingTest(unittest.TestCase):
+    def test_trains_as_pytorch_does(self):
+        for make in (
+            sgd,
+            lambda model: torch.optim.SGD(model.parameters(), lr=0.05),
+            lambda model: torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.8, 0.95), weight_decay=1e-3),
+            lambda model: torch.optim.AdamW(model.parameters(), lr=1e-3),
+        ):
+            pair = Pair(self, make)
+            for step in range(4):
+                pair.step(*images(step))
+            pair.assert_same_values()
+
+    def test_a_batch_of_another_size(self):
+        pair = Pair(self)
+        for step, samples in enumerate((4, 4, 3, 4, 3)):
+            pair.step(*images(step, samples))
+        pair.assert_same_values()
+
+    def test_learning_rates_of_a_schedule(self):
+        pair = Pair(self)
+        schedules = [torch.optim.lr_scheduler.StepLR(each, 1, 0.1) for each in (pair.optimizer, pair.twins)]
+        for step in range(3):
+            pair.step(*images(step))
+            for schedule in schedules:
+                schedule.step()
+        pair.assert_same_values()
+
+    def test_parameters_are_what_they_are_now_wherever_one_looks(self):
+        pair = Pair(self)
+        first = pair.model[5].weight.clone()
+        pair.step(*images(0))
+        looks = (
+            lambda model: model[5].weight,
+            lambda model: model.state_dict()["5.weight"],
+            lambda model: dict(model.named_parameters())["5.weight"],
+            lambda model: copy.deepcopy(model)[5].weight,
+            lambda model: list(model.parameters())[-2],
+        )
+        for step, look in enumerate(looks, start=1):
+            now = look(pair.model).detach()
+            self.assertFalse(torch.equal(now, first))
+            self.assertTrue(torch.allclose(now, look(pair.twin), atol=1e-5))
+            pair.step(*images(step))
+
+    def test_a_module_can_be_evaluated_and_saved_between_steps(self):
+        pair = Pair(self)
+        pair.step(*images(0))
+        pair.model.eval(), pair.twin.eval()
+        with torch.no_grad():
+            self.assertTrue(torch.allclose(pair.model(images(9)[0]), pair.twin(images(9)[0]), atol=1e-3))
+        pair.model.train(), pair.twin.train()
+        saved = io.BytesIO()
+        torch.save(pair.model, saved)
+        saved.seek(0)
+        loaded = torch.load(saved)
+        self.assertTrue(torch.equal(loaded[5].weight, pair.model[5].weight))
+        pair.step(*images(1))
+
+    def test_what_is_changed_between_steps_is_trained_on(self):
+        pair = Pair(self)
+        pair.step(*images(0))
+        for model in (pair.model, pair.twin):
+            with torch.no_grad():
+                model[5].bias += 1
+                model[1].weight *= 0.5
+        pair.step(*images(1))
+        other = network().state_dict()
+        for model in (pair.model, pair.twin):
+            model.load_state_dict(other)
+        pair.step(*images(2))
+        pair.assert_same_values()
+
+    def test_parameters_that_nobody_looks_at_take_no_memory(self):
+        pair = Pair(self)
+        held = list(pair.model.parameters())
+        pair.step(*images(0))
+        self.assertTrue(all(torch.isnan(each).all() for each in held))
+        self.assertEqual(held[0].storage().nbytes(), 4)
+        pair.model.state_dict()
+        self.assertFalse(any(torch.isnan(each).any() for each in held))
+
+    def test_goes_on_in_pytorch_when_it_is_closed(self):
+        for make in (sgd, lambda model: torch.optim.AdamW(model.parameters(), lr=1e-3)):
+            pair = Pair(self, make)
+            for step in range(2):
+                pair.step(*images(step))
+            pair.trainer.close()
+            for step in range(2, 4):
+                ours = plain_step(pair.model, pair.optimizer, *images(step))
+                self.assertAlmostEqual(ours, plain_step(pair.twin, pair.twins, *images(step)), delta=1e-3)
+            self.assertIs(type(pair.model._parameters), type(pair.twin._parameters))
+
+    def test_goes_on_from_a_checkpoint(self):
+        for make in (sgd, lambda model: torch.optim.Adam(model.parameters(), lr=1e-3)):
+            pair = Pair(self, make)
+            for step in range(2):
+                pair.step(*images(step))
+            saved = copy.deepcopy({"model": pair.model.state_dict(), "optimizer": pair.optimizer.state_dict()})
+            expected = [pair.step(*images(step)) for step in range(2, 4)]
+            again = network()
+            optimizer = make(again)
+            again.load_state_dict(saved["model"])
+            optimizer.load_state_dict(saved["optimizer"])
+            with sluice.Trainer(again, optimizer) as trainer:
+                self.assertEqual([trainer.step(*images(step)) for step in range(2, 4)], expected)
+
+    def test_the_same_bits_in_less_memory(self):
+        results = []
+        with tempfile.TemporaryDirectory() as folder:
+            for more in ({}, {"fast": "60%", "to": folder}, {"fast": "95%"}):
+                model = deep_network()
+                with sluice.Trainer(model, sgd(model), **more) as trainer:
+                    losses = [trainer.step(*images(step, 16)) for step in range(3)]
+                    results.append((losses, trainer.fast_bytes, model.state_dict()))
+        for losses, fast_bytes, values in results[1:]:
+            self.assertEqual(losses, results[0][0])
+            self.assertLess(fast_bytes, results[0][1])
+            self.assertTrue(all(torch.equal(values[name], results[0][2][name]) for name in values))
+
+    def test_fits_batches(self):
+        model = network()
+        batches = [images(step) for step in range(3)]
+        seen = []
+        with sluice.Trainer(model, sgd(model)) as trainer:
+            means = trainer.fit(batches, epochs=2, on_step=lambda number, loss: seen.append(loss))
+        self.assertEqual(len(seen), 6)
+        self.assertAlmostEqual(means[1], sum(seen[3:]) / 3)
+        self.assertLess(means[1], means[0])
+
+    def test_a_language_model_with_labels_that_do_not_count(self):
+        class Words(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.words = torch.nn.Embedding(50, 16)
+                self.out = torch.nn.Linear(16, 50, bias=False)
+                self.out.weight = self.words.weight
+
+            def forward(self, ids):
+                return self.out(torch.relu(self.words(ids)))
+
+        torch.manual_seed(0)
+        model = Words()
+        twin = copy.deepcopy(model)
+        ids = torch.randint(50, (2, 8))
+        labels = torch.where(torch.rand(2, 8) < 0.5, ids, -100)
+        labels[0, 0] = 3
+        optimizer, twins = sgd(model), sgd(twin)
+        with sluice.Trainer(model, optimizer, loss=torch.nn.CrossEntropyLoss()) as trainer:
+            for _ in range(3):
+                loss = torch.nn.functional.cross_entropy(twin(ids).flatten(0, 1), labels.flatten())
+                self.assertAlmostEqual(trainer.step(ids, labels), loss.item(), places=4)
+                twins.zero_grad()
+                loss.backward()
+                twins.step()
+            self.assertTrue(torch.allclose(model.words.weight, twin.words.weight, atol=1e-5))
+
+    def test_capturing_leaves_the_module_alone(self):
+        model = network().eval()
+        before = copy.deepcopy(model.state_dict())
+        draws = torch.get_rng_state()
+        with sluice.Trainer(model, sgd(model, lr=0.0, weight_decay=0, momentum=0)) as trainer:
+            self.assertTrue(math.isfinite(trainer.step(*images(0))))
+        self.assertFalse(model.training)
+        self.assertTrue(torch.equal(draws, torch.get_rng_state()))
+        self.assertTrue(torch.equal(model[0].weight, before["0.weight"]))
+        self.assertEqual(int(model[1].num_batches_tracked), 1)
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class TrainingErrorsTest(unittest.TestCase):
+    def expect(self, kind, text, model, optimizer=None, x=None, y=None, **more):
+        with self.assertRaisesRegex(kind, text):
+            with sluice.Trainer(model, optimizer or sgd(model), **more) as trainer:
+                trainer.step(images(0)[0] if x is None else x, images(0)[1] if y is None else y)
+
+    def test_what_cannot_be_captured_is_named(self):
+        class Odd(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.out = torch.nn.Linear(3 * 16 * 16, 10)
+
+            def forward(self, x):
+                return self.out(torch.linalg.qr(x.flatten(1))[0] @ torch.ones(4, 768))
+
+        model = Odd()
+        self.expect(RuntimeError, "qr(.|\n)*sluice.offload", model)
+        self.assertFalse(torch.isnan(model.out.weight).any())
+
+    def test_settings_it_has_no_update_for(self):
+        model = network()
+        parts = [{"params": model[0].parameters()}, {"params": [*model[1].parameters(), *model[5].parameters()], "weight_decay": 0}]
+        self.expect(ValueError, "Adagrad", model, torch.optim.Adagrad(model.parameters()))
+        self.expect(ValueError, "nesterov", model, sgd(model, nesterov=True))
+        self.expect(ValueError, "different weight_decay", model, torch.optim.SGD(parts, lr=0.1, weight_decay=1e-3))
+        self.expect(ValueError, "MSELoss", model, loss=torch.nn.MSELoss())
+        self.expect(ValueError, "label smoothing", model, loss=torch.nn.CrossEntropyLoss(label_smoothing=0.1))
+        self.expect(ValueError, "unheard", model, loss="unheard")
+        model[0].weight.requires_grad_(False)
+        self.expect(ValueError, "0.weight is not trained", model)
+
+    def test_batches_that_do_not_fit(self):
+        self.expect(IndexError, "below 10", network(), y=torch.tensor([1, 2, 3, 10]))
+        self.expect(ValueError, "labels", network(), y=torch.tensor([1, 2, 3]))
+
+    def test_modules_of_another_type(self):
+        model = network().double()
+        self.expect(ValueError, "float64", model)
+
+    def test_a_budget_below_the_least(self):
+        self.expect(RuntimeError, "fast memory|smallest|at least", network(), fast="8KiB")
