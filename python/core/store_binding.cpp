@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "python/core/own_process.hpp"
 #include "sluice/offload/saved_store.hpp"
 
 namespace sluice {
@@ -22,7 +23,7 @@ void throw_if_error(const Outcome& outcome) {
 std::shared_ptr<SavedStore> open_store(const std::string& path, Bytes file_bytes) {
   auto store = SavedStore::open({path, file_bytes});
   throw_if_error(store);
-  return std::move(store).value();
+  return of_this_process(std::move(store).value());
 }
 
 }  // namespace

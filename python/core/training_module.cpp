@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "python/core/module_training.hpp"
+#include "python/core/own_process.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/onnx/external_data.hpp"
 #include "sluice/train/onnx_workload.hpp"
@@ -40,7 +41,7 @@ OptimizerOptions optimizer_options(const py::dict& values) {
   return options;
 }
 
-std::unique_ptr<ModuleTraining> open(const std::string& onnx, const std::map<std::string, Memory>& values,
+std::shared_ptr<ModuleTraining> open(const std::string& onnx, const std::map<std::string, Memory>& values,
                                      const py::dict& optimizer, const std::string& loss, int threads,
                                      const std::optional<std::string>& fast, const std::string& planner,
                                      const std::string& folder, std::int64_t samples, std::uint64_t seed) {
@@ -55,7 +56,7 @@ std::unique_ptr<ModuleTraining> open(const std::string& onnx, const std::map<std
   ModuleValues whole;
   for (const auto& [name, memory] : values) whole[name] = elements<const float>(memory);
   const py::gil_scoped_release others_run;
-  return value_or_throw(ModuleTraining::create(options, whole));
+  return of_this_process(value_or_throw(ModuleTraining::create(options, whole)));
 }
 
 float step(ModuleTraining& training, const std::vector<Memory>& batch, double learning_rate) {
@@ -82,7 +83,7 @@ PYBIND11_MODULE(_train, module) {
       "move_weights_beside", [](const std::string& path) { throw_if_error(move_weights_beside(path)); },
       py::arg("path"), "Into a file beside the ONNX file.");
   module.def("return_free_memory", &return_free_memory, "What was freed goes back to the system.");
-  py::class_<ModuleTraining>(module, "ModuleTraining")
+  py::class_<ModuleTraining, std::shared_ptr<ModuleTraining>>(module, "ModuleTraining")
       .def(py::init(&open), py::arg("onnx"), py::arg("values"), py::arg("optimizer"), py::arg("loss"),
            py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"), py::arg("samples"), py::arg("seed"))
       .def("inputs", &inputs, "(name, content, shape, bound) of each tensor of a batch.")

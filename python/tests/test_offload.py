@@ -1,5 +1,6 @@
 """sluice.offload against plain PyTorch: the same bits, less memory, clear errors."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -305,6 +306,22 @@ class OffloadTest(unittest.TestCase):
                     os._exit(0 if "another process" in str(error) else 2)
                 os._exit(1)
             self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_a_child_lets_go_of_the_parents_budget(self):
+        budget = sluice.Offload("16MiB", self.folder.name)
+        with budget:
+            chain(torch.randn(1 << 20, requires_grad=True), 8).sum().backward()
+        child = os.fork()
+        if child == 0:
+            threads = [threading.Thread(target=lambda: None) for _ in range(4)]  # where the parent's were
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+            del budget
+            gc.collect()
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_a_disk_without_room_is_an_error(self):
         budget = sluice.Offload("16MiB", self.folder.name, file="4000TiB")
