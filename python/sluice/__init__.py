@@ -1,11 +1,47 @@
 """Sluice: train networks that do not fit into fast memory.
 
 ``sluice.offload`` moves what PyTorch saves for the backward pass to a disk and back, behind the computation;
-``sluice.offload_optimizer`` what the optimizer keeps.
+``sluice.offload_optimizer`` what the optimizer keeps. ``sluice.plan``, ``simulate``, ``sweep``, ``max_batch``, ``report`` and
+``characterize`` say what training a model in little memory would take, and need no PyTorch.
 """
 
+from sluice.commands import (
+    characterize,
+    explain,
+    inspect,
+    machine,
+    max_batch,
+    models,
+    plan,
+    planners,
+    report,
+    simulate,
+    sweep,
+    verify,
+)
+from sluice.errors import SluiceError
 from sluice.offloading import Offload, offload
 from sluice.optimizing import offload_optimizer
+from sluice.rows import rows
 from sluice.sizes import parse_size
 
-__all__ = ["Offload", "offload", "offload_optimizer", "parse_size"]
+__all__ = [
+    "Offload",
+    "SluiceError",
+    "characterize",
+    "explain",
+    "inspect",
+    "machine",
+    "max_batch",
+    "models",
+    "offload",
+    "offload_optimizer",
+    "parse_size",
+    "plan",
+    "planners",
+    "report",
+    "rows",
+    "simulate",
+    "sweep",
+    "verify",
+]
