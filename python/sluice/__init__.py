@@ -5,21 +5,9 @@
 ``characterize`` say what training a model in little memory would take, and need no PyTorch.
 """
 
-from sluice.commands import (
-    characterize,
-    explain,
-    inspect,
-    machine,
-    max_batch,
-    models,
-    plan,
-    planners,
-    report,
-    simulate,
-    sweep,
-    verify,
-)
+from sluice.commands import characterize, max_batch, plan, report, simulate, sweep
 from sluice.errors import SluiceError
+from sluice.facts import explain, inspect, machine, models, planners, verify
 from sluice.offloading import Offload, offload
 from sluice.optimizing import offload_optimizer
 from sluice.rows import rows

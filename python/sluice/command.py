@@ -21,11 +21,12 @@ from typing import Any, Sequence
 from sluice.errors import SluiceError
 from sluice.finding import find_command
 from sluice.progress import Messages, columns
+from sluice.settings import File
 
 INTERRUPTED = 130  # exit status
 
 
-def run_command(words: Sequence[str], *, quiet: bool = False, json_file: str | None = None) -> dict[str, Any]:
+def run_command(words: Sequence[str], *, quiet: bool = False, json_file: File | None = None) -> dict[str, Any]:
     """The document of `sluice WORDS`.
 
     Args:

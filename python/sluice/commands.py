@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterable, Sequence, Union
 
-from sluice.captured import given_model, given_models
+from sluice.about_model import Document, about_model
+from sluice.captured import given_models
 from sluice.command import run_command
 from sluice.settings import File, Settings, Size, check_settings, option_words, together
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     Model = Union[str, File, torch.nn.Module]
-
-Document = dict[str, Any]
 
 
 def plan(
@@ -72,7 +71,7 @@ def plan(
         fast=fast, planner=planner, output=output, smallest_feasible=smallest_feasible, planning_time=planning_time,
         estimate=estimate, profile=profile, accesses=accesses, program=program, svg_convergence=svg_convergence,
     )
-    return _about_model("plan", model, inputs, options, settings, quiet, json)
+    return about_model("plan", model, inputs, options, settings, quiet, json)
 
 
 def simulate(
@@ -106,7 +105,7 @@ def simulate(
         fast=fast, planner=planner, plan=plan, trace=trace, smallest_feasible=smallest_feasible,
         planning_time=planning_time, profile=profile, accesses=accesses,
     )
-    return _about_model("simulate", model, inputs, options, settings, quiet, json)
+    return about_model("simulate", model, inputs, options, settings, quiet, json)
 
 
 def sweep(
@@ -179,7 +178,7 @@ def max_batch(
     options = dict(
         fast=fast, planner=planner, planning_time=planning_time, program=program, run=run, steps=steps
     )
-    return _about_model("max-batch", model, inputs, options, settings, quiet, json, with_batch=False)
+    return about_model("max-batch", model, inputs, options, settings, quiet, json, with_batch=False)
 
 
 def report(
@@ -217,7 +216,7 @@ def report(
         output=output, fast=fast, planner=planner, planners=together(planners), curve=together(curve), run=run,
         steps=steps, starts=starts, smallest_feasible=smallest_feasible, profile=profile, accesses=accesses,
     )
-    return _about_model("report", model, inputs, options, settings, quiet, json)
+    return about_model("report", model, inputs, options, settings, quiet, json)
 
 
 def characterize(
@@ -243,59 +242,4 @@ def characterize(
         `rows(result, "page_migration")`, "distances", "hot_and_cold" and the others theirs.
     """
     options = dict(fast=fast, no_accesses=not accesses, svg=svg)
-    return _about_model("characterize", model, inputs, options, settings, quiet, json)
-
-
-def inspect(
-    model: Model, *, ops: int | None = None, inputs: Any = None, quiet: bool = False, **settings: Unpack[Settings]
-) -> Document:
-    """What a model is made of (`ops` of its ops) and takes: `fast_only_bytes`, `smallest_fast_bytes`; measures nothing."""
-    return _about_model("inspect", model, inputs, {"ops": ops}, settings, quiet)
-
-
-def verify(
-    plan: File, model: Model, *, inputs: Any = None, quiet: bool = False, **settings: Unpack[Settings]
-) -> Document:
-    """Proves a plan file safe: `safe`, and `violations` where it is not, which is no error."""
-    return _about_model("verify", model, inputs, {}, settings, quiet, first=[str(plan)])
-
-
-def explain(
-    plan: File, name: str, model: Model, *, inputs: Any = None, quiet: bool = False, **settings: Unpack[Settings]
-) -> Document:
-    """Tells the life of a tensor or an op in a plan file: `rows(result)` has the events, in order."""
-    return _about_model("explain", model, inputs, {}, settings, quiet, first=[str(plan), name])
-
-
-def machine(*, quiet: bool = False, **settings: Unpack[Settings]) -> Document:
-    """Measures this machine's tiers and links: bytes, bytes a second, seconds; of the settings, those of machines."""
-    check_settings("machine", settings)
-    return run_command(["machine", *option_words(settings)], quiet=quiet)
-
-
-def models() -> Document:
-    """The built-in models, with their usual sizes."""
-    return run_command(["models"], quiet=True)
-
-
-def planners() -> Document:
-    """The planners, and what each decides."""
-    return run_command(["planners"], quiet=True)
-
-
-def _about_model(
-    command: str,
-    model: Model,
-    inputs: Any,
-    options: dict[str, Any],
-    settings: Settings,
-    quiet: bool,
-    json: File | None = None,
-    *,
-    first: Sequence[str] = (),
-    with_batch: bool = True,
-) -> Document:
-    check_settings(command.replace("-", "_"), settings)
-    with given_model(model, inputs, with_batch and "batch" not in settings) as words:
-        arguments = [command, *first, *words, *option_words({**options, **settings})]
-        return run_command(arguments, quiet=quiet, json_file=json)
+    return about_model("characterize", model, inputs, options, settings, quiet, json)

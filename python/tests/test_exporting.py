@@ -103,6 +103,7 @@ class ExportingTest(unittest.TestCase):
             lazy = torch.nn.LazyLinear(3)
         with self.assertRaisesRegex(sluice.SluiceError, "weight has no shape yet"):
             sluice.plan(lazy, inputs=torch.randn(4, 3))
+        lazy(torch.randn(4, 3))  # has shapes now: sluice.offload looks at all parameters there are
 
 
 if __name__ == "__main__":
