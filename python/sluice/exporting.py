@@ -51,6 +51,8 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -
                 opset_version=OPSET,
                 **keywords,
             )
+        except OSError:  # no room for the file
+            raise
         except Exception as why:
             raise _not_captured(module, why) from why
 
