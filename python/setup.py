@@ -23,11 +23,14 @@ class CMakeBuild(build_ext):
         if not os.path.exists(os.path.join(build, "CMakeCache.txt")):
             configure += ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_UNITY_BUILD=ON", "-DSLUICE_BUILD_TESTS=OFF"]
         subprocess.run(configure, check=True)
-        subprocess.run(["cmake", "--build", build, "--target", "sluice_python"], check=True)
+        subprocess.run(["cmake", "--build", build, "--target", "sluice_python", "sluice_command"], check=True)
         folder = os.path.dirname(self.get_ext_fullpath(extension.name))
         os.makedirs(folder, exist_ok=True)
         for built in glob.glob(os.path.join(build, "python/sluice", "*.so")):  # sluice._torch where there is PyTorch
             shutil.copy(built, folder)
+        command = os.path.join(folder, "bin", "sluice")  # where sluice.finding looks for it
+        os.makedirs(os.path.dirname(command), exist_ok=True)
+        shutil.copy(os.path.join(build, "tools", "sluice"), command)
 
 
 setup(ext_modules=[Extension("sluice._core", sources=[])], cmdclass={"build_ext": CMakeBuild})

@@ -4,10 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "tools/commands.hpp"
+#include "tools/end_with_parent.hpp"
 #include "tools/help/help_commands.hpp"
 #include "tools/help/help_format.hpp"
+#include "tools/terminal/error_document.hpp"
 #include "tools/terminal/messages.hpp"
 #include "tools/terminal/output_settings.hpp"
 
@@ -47,7 +50,19 @@ std::string explain(const CLI::App& app, const CLI::ParseError& wrong, int argc,
   return mistyped ? fmt::format("unknown command '{}'", argv[1]) : wrong.what();
 }
 
-int run(int argc, char** argv) {
+// Tells the user, and the program that reads the document, if there is one.
+void report_error(const ErrorDestination& destination, const Error& error) {
+  print_error(error.message);
+  const Status written = write_error_document(destination.path, destination.command, to_json(error));
+  if (!written.ok()) print_error(written.error().message);
+}
+
+Result<int> act(const CLI::App& app, const OutputSettings& output, const Action& action) {
+  SLUICE_RETURN_IF_ERROR(settle_output(app, output));
+  return action();
+}
+
+int run(int argc, char** argv, ErrorDestination& destination) {
   begin_output();
   CLI::App app(
       "Decides where every tensor of a training step lives when fast memory is too small, and runs it that way.",
@@ -60,19 +75,19 @@ int run(int argc, char** argv) {
   add_commands(app, action);
   OutputSettings output;
   add_output_options(app, output);
+  destination = find_error_destination(app, {argv + 1, argv + argc});
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& wrong) {
-    print_error(explain(app, wrong, argc, argv));
+    report_error(destination, bad_input(explain(app, wrong, argc, argv)));
     print_error("see sluice --help, or sluice COMMAND --help");
     return kExitBadInput;
   }
-  const Status settled = settle_output(app, output);
-  const Result<int> done = settled.ok() ? action() : settled.error();
+  const Result<int> done = act(app, output, action);
   if (done.ok()) return *done;
-  print_error(done.error().message);
+  report_error(destination, done.error());
   return exit_code_of(done.error().code);
 }
 
@@ -80,10 +95,14 @@ int run(int argc, char** argv) {
 }  // namespace sluice
 
 int main(int argc, char** argv) {
+  if (!sluice::end_with_parent()) return sluice::kExitInterrupted;
+  sluice::ErrorDestination destination;
   try {
-    return sluice::run(argc, argv);
+    return sluice::run(argc, argv, destination);
   } catch (const std::exception& failure) {
     sluice::print_error(failure.what());
+    const auto error = sluice::internal_error(failure.what());
+    (void)sluice::write_error_document(destination.path, destination.command, error);
     return sluice::kExitFailed;
   }
 }

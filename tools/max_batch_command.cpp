@@ -192,7 +192,8 @@ Result<Seconds> confirm(const Question& question, Answer& answer, int steps) {
   if (question.beyond_this_machine()) {
     return Error{ErrorCode::kInfeasible,
                  fmt::format("--run: this machine has {} of fast memory, not {}", format_bytes(question.there_is),
-                             format_bytes(question.search.fast))};
+                             format_bytes(question.search.fast)),
+                 question.search.fast, question.there_is};
   }
   SLUICE_ASSIGN(const Seconds seconds, run_steps(answer.workload, question.search.machine, answer.plan, steps));
   fmt::print("executed: {} a step, {:.1f} samples a second; the prediction is {:+.1f} % off\n", format_seconds(seconds),
@@ -207,7 +208,8 @@ Result<int> run_max_batch(const MaxBatchArguments& arguments) {
   if (found.batch == 0) {
     return Error{ErrorCode::kInfeasible,
                  fmt::format("{} cannot train a single sample in {}: {}", arguments.planner.name,
-                             format_bytes(question.search.fast), found.trials.back().reason)};
+                             format_bytes(question.search.fast), found.trials.back().reason),
+                 found.trials.back().needed, question.search.fast};
   }
   SLUICE_ASSIGN(Answer answer, plan_largest(question, arguments.planner, found.batch));
   print_answer(question, answer);

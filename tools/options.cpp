@@ -5,8 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <thread>
 
+#include "sluice/base/closest_name.hpp"
 #include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/policies/dtr/dtr.hpp"
@@ -164,10 +166,11 @@ Status check_planner_names(const std::vector<std::string>& names) {
     const Result<ChosenPlanner> chosen = choose_planner(name);
     if (chosen.ok()) continue;
     if (find_planner(name) != nullptr) return chosen.error();
-    std::string all;
-    for (const PlannerEntry& entry : planners()) all += fmt::format("{}{}", all.empty() ? "" : ", ", entry.name);
-    return bad_input(
-        fmt::format("unknown planner '{}'; known planners and policies: {}, {}", name, all, known_policies()));
+    std::vector<std::string_view> known;
+    for (const PlannerEntry& entry : planners()) known.push_back(entry.name);
+    std::ranges::copy(known_policies(), std::back_inserter(known));
+    return bad_input(fmt::format("unknown planner '{}'{}planners and policies: {}", name, suggest_name(name, known),
+                                 fmt::join(known, ", ")));
   }
   return {};
 }

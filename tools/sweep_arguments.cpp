@@ -11,6 +11,8 @@
 namespace sluice {
 namespace {
 
+constexpr std::string_view kOnnx = ".onnx";
+
 // The first entry that is there twice.
 template <typename T>
 std::optional<std::size_t> find_duplicate(const std::vector<T>& list) {
@@ -55,17 +57,18 @@ Result<std::vector<MemorySize>> parse_budgets(std::vector<std::string> texts) {
   return budgets;
 }
 
-// "resnet20" or "resnet20:128".
+// "resnet20", "resnet20:128", "model.onnx" or "model.onnx:128".
 Result<WorkloadArguments> parse_model(const std::string& text, WorkloadArguments workload) {
-  const std::size_t colon = text.find(':');
-  workload.model = text.substr(0, colon);
+  const std::size_t colon = text.ends_with(kOnnx) ? std::string::npos : text.rfind(':');
+  const std::string name = text.substr(0, colon);
+  (name.ends_with(kOnnx) ? workload.onnx : workload.model) = name;
   if (colon == std::string::npos) return workload;
   std::int64_t batch = 0;
   const char* end = text.data() + text.size();
   const auto [rest, failure] = std::from_chars(text.data() + colon + 1, end, batch);
   if (failure != std::errc{} || rest != end || batch < 1) {
     return Error{ErrorCode::kBadInput,
-                 fmt::format("'{}': behind the colon stands the batch, from 1, such as {}:16", text, workload.model)};
+                 fmt::format("'{}': behind the colon stands the batch, from 1, such as {}:16", text, name)};
   }
   workload.batch = batch;
   return workload;
@@ -107,7 +110,8 @@ Result<SweepRequest> SweepArguments::request() const {
 }
 
 void SweepArguments::add_to(CLI::App& command) {
-  command.add_option("models", models, "Built-in models (sluice models lists them), each NAME or NAME:BATCH")
+  command
+      .add_option("models", models, "Built-in models (sluice models lists them) or ONNX files, each NAME or NAME:BATCH")
       ->type_name("MODEL")
       ->required();
   workload.add_settings_to(command);

@@ -27,7 +27,7 @@ struct SweepRequest {
 };
 
 struct SweepArguments {
-  std::vector<std::string> models;  // NAME or NAME:BATCH
+  std::vector<std::string> models;  // NAME or NAME:BATCH, FILE.onnx or FILE.onnx:BATCH
   WorkloadArguments workload;       // all but the model
   MachineArguments machine;
   std::vector<std::string> planners{std::string(kDefaultPlanner)};

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -27,6 +28,10 @@ Status write_picture(const std::string& file, const std::string& picture) {
   return file.empty() || picture.empty() ? Status{} : write_file(file, picture);
 }
 
+std::string swept_name(const WorkloadArguments& workload) {
+  return workload.onnx.empty() ? workload.model : std::filesystem::path(workload.onnx).stem().string();
+}
+
 // Goes from point to point and keeps every finished one on disk.
 class Sweep {
  public:
@@ -47,7 +52,7 @@ class Sweep {
       record_ = run_record(prepared.machine);
       emulated_ = is_emulated(prepared.machine);
       BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile);
-      models_.push_back(sweep.begin(workload.model));
+      models_.push_back(sweep.begin(swept_name(workload)));
       models_.back().prices = request_.prices;
       models_.back().allowed_loss = request_.within;
       const Status swept = request_.no_loss ? find_no_loss(sweep) : sweep_budgets(sweep);

@@ -87,7 +87,8 @@ Result<void*> allocate_tracked(Bytes bytes, std::string name) {
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     return Error{ErrorCode::kOutOfSpace,
-                 fmt::format("no memory for buffer '{}' of {}: {}", name, format_bytes(bytes), std::strerror(errno))};
+                 fmt::format("no memory for buffer '{}' of {}: {}", name, format_bytes(bytes), std::strerror(errno)),
+                 bytes};
   }
   State& now = state();
   const std::lock_guard lock(now.mutex);

@@ -2,9 +2,11 @@
 //
 // A function that can fail for a reason the user can do something about returns Result<T> (or Status when there is
 // nothing to return). A broken invariant of our own is a SLUICE_CHECK (check.hpp) instead: it throws std::logic_error.
-// Messages say what failed, where, what was asked for, what was available and what to do.
+// Messages say what failed, where, what was asked for, what was available and what to do; programs read the bytes.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -26,6 +28,9 @@ enum class ErrorCode {
 struct Error {
   ErrorCode code = ErrorCode::kBadInput;
   std::string message;
+  // Of an error about room, as far as they are known. Of a budget that is too small: the smallest that works, and it.
+  std::optional<std::int64_t> requested_bytes = std::nullopt;
+  std::optional<std::int64_t> available_bytes = std::nullopt;
 };
 
 inline Error bad_input(std::string message) { return {ErrorCode::kBadInput, std::move(message)}; }

@@ -46,9 +46,10 @@ TerminalEnvironment read_terminal_environment() {
 
 bool wants_colour(ColourChoice choice, bool is_terminal, const TerminalEnvironment& environment) {
   if (choice != ColourChoice::kAuto) return choice == ColourChoice::kAlways;
-  const bool dumb = environment.term.empty() || environment.term == "dumb";
-  return is_terminal && environment.no_color.empty() && !dumb;
+  return is_terminal && environment.no_color.empty() && !is_dumb(environment);
 }
+
+bool is_dumb(const TerminalEnvironment& environment) { return environment.term.empty() || environment.term == "dumb"; }
 
 bool takes_unicode(const TerminalEnvironment& environment) {
   std::string locale = !environment.lc_all.empty()     ? environment.lc_all

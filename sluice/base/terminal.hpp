@@ -30,6 +30,7 @@ struct TerminalEnvironment {
 TerminalEnvironment read_terminal_environment();
 
 bool wants_colour(ColourChoice choice, bool is_terminal, const TerminalEnvironment& environment);
+bool is_dumb(const TerminalEnvironment& environment);  // shows escape sequences as they are
 bool takes_unicode(const TerminalEnvironment& environment);
 
 enum class Style { kPlain, kHeading, kGood, kNote, kBad };

@@ -1,5 +1,7 @@
 #include "sluice/experiment/max_batch.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sluice/train/planning.hpp"
@@ -40,6 +42,7 @@ class BatchSearch {
     if (!plan.ok()) {
       if (plan.error().code != ErrorCode::kInfeasible) return plan.error();
       trial.reason = plan.error().message;
+      trial.needed = plan.error().requested_bytes;
     }
     report_(trial);
     found_.trials.push_back(trial);
@@ -49,7 +52,9 @@ class BatchSearch {
   Result<Plan> draft(const Workload& workload, const Profile& profile) const {
     const FastBudget fast{MemorySize{options_.fast}};
     if (options_.planner == kBaselinePlanner && fast_only_bytes(workload.graph()) > options_.fast) {
-      return Error{ErrorCode::kInfeasible, "everything takes " + format_bytes(fast_only_bytes(workload.graph()))};
+      const Bytes everything = fast_only_bytes(workload.graph());
+      return Error{ErrorCode::kInfeasible, fmt::format("everything takes {}", format_bytes(everything)), everything,
+                   options_.fast};
     }
     SLUICE_ASSIGN(BudgetedRequest asked, budgeted_request(workload, options_.machine, profile, options_.planner, fast));
     asked.request.draft = true;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace sluice {
 struct BatchTrial {
   std::int64_t batch = 0;
   bool fits = false;
-  Bytes everything = 0;  // what the step takes with everything in fast memory
-  std::string reason;    // why it does not fit
+  Bytes everything = 0;                        // what the step takes with everything in fast memory
+  std::string reason;                          // why it does not fit
+  std::optional<Bytes> needed = std::nullopt;  // the smallest budget for it, where that is known and it does not fit
 };
 
 struct MaxBatch {

@@ -176,7 +176,8 @@ class PageSimulation {
     for (const TensorId id : operands) for_pages(id, [&](PageIndex) { bytes += page_bytes_; });
     return {ErrorCode::kInfeasible,
             fmt::format("op {} '{}' touches {} of pages and fast memory holds {}: simulate with more", op,
-                        graph_.op(op).name, format_bytes(bytes), format_bytes(budget_pages_ * page_bytes_))};
+                        graph_.op(op).name, format_bytes(bytes), format_bytes(budget_pages_ * page_bytes_)),
+            bytes, budget_pages_ * page_bytes_};
   }
 
   const Graph& graph_;

@@ -139,7 +139,8 @@ Error no_stitches(Bytes bytes, std::span<const Stitch> stitches, const std::stri
   return {ErrorCode::kOutOfSpace,
           fmt::format("cannot map {} of memory in {} stitches for the arena of tier '{}': {}; ask for less, or "
                       "raise the process's memory limit or vm.max_map_count",
-                      format_bytes(bytes), stitches.size(), name, std::strerror(errno))};
+                      format_bytes(bytes), stitches.size(), name, std::strerror(errno)),
+          bytes};
 }
 
 }  // namespace
@@ -177,7 +178,8 @@ Result<Arena> Arena::map(Bytes bytes, const std::string& name) {
     return Error{ErrorCode::kOutOfSpace,
                  fmt::format("cannot map {} of memory for the arena of tier '{}': {}; ask for less, or raise the "
                              "process's memory limit",
-                             format_bytes(bytes), name, std::strerror(errno))};
+                             format_bytes(bytes), name, std::strerror(errno)),
+                 bytes};
   }
   Arena arena(data, bytes);
   const bool advised = ::madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE) == 0;

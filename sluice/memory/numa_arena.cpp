@@ -51,7 +51,8 @@ Error node_is_full(const std::string& tier, int node, Bytes asked, Bytes had) {
   return {ErrorCode::kOutOfSpace,
           fmt::format("memory node {} is full: tier '{}' wants {} there and {} could be had; free memory on the node, "
                       "use less of the tier (a smaller budget or batch), or choose another node",
-                      node, tier, format_bytes(asked), format_bytes(had))};
+                      node, tier, format_bytes(asked), format_bytes(had)),
+          asked, had};
 }
 
 // What could never fit is refused before a page is touched or even mapped. A node that does not exist has no size.

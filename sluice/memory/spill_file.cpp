@@ -38,7 +38,8 @@ Error out_of_space(const std::string& path, Bytes requested, Bytes available, co
   return Error{ErrorCode::kOutOfSpace,
                fmt::format("no room for the spill file at '{}': {} requested, {} available {}; free some, name another "
                            "path or give the slow tier less",
-                           path, format_bytes(requested), format_bytes(available), limit)};
+                           path, format_bytes(requested), format_bytes(available), limit),
+               requested, available};
 }
 
 // A file without a name in `directory`: gone with its last descriptor, whatever ends the process.

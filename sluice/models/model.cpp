@@ -1,40 +1,22 @@
 #include "sluice/models/model.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "sluice/base/closest_name.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/models/catalog.hpp"
 
 namespace sluice {
 namespace {
 
-// Levenshtein's distance: the fewest insertions, deletions and replacements of one character.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 Error unknown_model(std::string_view name) {
-  const ModelEntry* closest = nullptr;
-  std::string known;
-  for (const ModelEntry& entry : models()) {
-    known += (known.empty() ? "" : ", ") + entry.name;
-    if (!closest || edit_distance(name, entry.name) < edit_distance(name, closest->name)) closest = &entry;
-  }
-  return {ErrorCode::kBadInput,
-          fmt::format("unknown model '{}'; did you mean '{}'? Known models: {}", name, closest->name, known)};
+  std::vector<std::string_view> known;
+  for (const ModelEntry& entry : models()) known.push_back(entry.name);
+  return bad_input(
+      fmt::format("unknown model '{}'{}models: {}", name, suggest_name(name, known), fmt::join(known, ", ")));
 }
 
 struct Option {

@@ -21,7 +21,8 @@ Result<std::unique_ptr<PagePool>> PagePool::reserve(Bytes addresses) {
     return Error{ErrorCode::kOutOfSpace,
                  fmt::format("the system reserves no {} of addresses for tensors: {} (limits: ulimit -v, and "
                              "/proc/sys/vm/overcommit_memory)",
-                             format_bytes(mapped), std::strerror(errno))};
+                             format_bytes(mapped), std::strerror(errno)),
+                 mapped};
   }
   (void)::madvise(begin, static_cast<std::size_t>(mapped), MADV_HUGEPAGE);  // refused: smaller pages do as well
   const auto address = reinterpret_cast<Bytes>(begin);

@@ -124,7 +124,8 @@ Error does_not_fit(const Machine& machine, const PackingFailure& failure) {
                       failure.needed, format_bytes(failure.needed), failure.tier, machine.tier(failure.tier).name,
                       failure.budget, format_bytes(failure.budget),
                       proved ? fmt::format("{} bytes are resident there at one time", failure.bound)
-                             : std::string("it would fit without fragmentation"))};
+                             : std::string("it would fit without fragmentation")),
+          failure.needed, failure.budget};
 }
 
 // Each item in one piece where that packs, else in several; the height says by how much neither does.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/closest_name.hpp"
+
 namespace sluice {
 namespace {
 
@@ -24,8 +26,11 @@ std::string names_of(const Entries& entries) {
 }
 
 Error unknown_planner(std::string_view text) {
-  return {ErrorCode::kBadInput,
-          fmt::format("unknown planner '{}'; known planners: {}", name_in(text), names_of(planners()))};
+  std::vector<std::string_view> known;
+  for (const PlannerEntry& entry : planners()) known.push_back(entry.name);
+  const std::string_view name = name_in(text);
+  return bad_input(
+      fmt::format("unknown planner '{}'{}planners: {}", name, suggest_name(name, known), fmt::join(known, ", ")));
 }
 
 // "gap from 0 to 1" or "migration one of direct, all".

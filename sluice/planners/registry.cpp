@@ -75,17 +75,19 @@ bool slow_tiers_are_full(const PlannerEntry& entry, PlanRequest request) {
   return request.budgets.size() > 1 && entry.plan(request).ok();
 }
 
-// `why`: in the planner's words.
-Error explain_full_slow_tiers(const PlannerEntry& entry, const PlanRequest& request, const std::string& why) {
+// `why`: in the planner's words, with what it knows of the tier that is too small.
+Error explain_full_slow_tiers(const PlannerEntry& entry, const PlanRequest& request, const Error& why) {
   std::vector<std::string> tiers;
   for (std::size_t i = kFastTier + 1; i < request.budgets.size(); ++i) {
     tiers.push_back(fmt::format("{} with {}", request.machine.tiers[i].name, format_bytes(request.budgets[i])));
   }
-  return {ErrorCode::kInfeasible,
-          fmt::format(
-              "{} cannot train {} in {} of fast memory: the slow tiers fill up ({}). Give one more room, name a "
-              "further one with --slow, or raise --fast ({})",
-              entry.name, request.graph.name, format_bytes(request.budgets[kFastTier]), fmt::join(tiers, ", "), why)};
+  return {
+      ErrorCode::kInfeasible,
+      fmt::format("{} cannot train {} in {} of fast memory: the slow tiers fill up ({}). Give one more room, name a "
+                  "further one with --slow, or raise --fast ({})",
+                  entry.name, request.graph.name, format_bytes(request.budgets[kFastTier]), fmt::join(tiers, ", "),
+                  why.message),
+      why.requested_bytes, why.available_bytes};
 }
 
 // For each op the implementation with the smallest workspace, and the processor it has.
@@ -113,7 +115,7 @@ std::string advise_kernel_choice(const PlannerEntry& entry, const PlanRequest& r
 }
 
 // Says which op is the bottleneck, the smallest budget that works, and what else would help. `why`: what the planner said.
-Error explain_infeasible(const PlannerEntry& entry, PlanRequest request, const std::string& why) {
+Error explain_infeasible(const PlannerEntry& entry, PlanRequest request, const Error& why) {
   request.watch = nullptr;  // whoever ended the search wants to know why there is no plan
   if (!has_op_too_large(entry, request) && slow_tiers_are_full(entry, request)) {
     return explain_full_slow_tiers(entry, request, why);
@@ -124,8 +126,7 @@ Error explain_infeasible(const PlannerEntry& entry, PlanRequest request, const s
   PlanRequest with_all = request;
   with_all.budgets[kFastTier] = whole;
   if (const Result<Plan> plan = entry.plan(with_all); !plan.ok()) {
-    return slow_tiers_are_full(entry, with_all) ? explain_full_slow_tiers(entry, with_all, plan.error().message)
-                                                : plan.error();
+    return slow_tiers_are_full(entry, with_all) ? explain_full_slow_tiers(entry, with_all, plan.error()) : plan.error();
   }
   const Bytes smallest = smallest_feasible(entry, request);
   return {ErrorCode::kInfeasible,
@@ -136,7 +137,8 @@ Error explain_infeasible(const PlannerEntry& entry, PlanRequest request, const s
                       100.0 * static_cast<double>(smallest) / static_cast<double>(whole), format_bytes(whole),
                       request.graph.op(op).name, format_bytes(working_set),
                       request.graph.op(op).implementations.size() > 1 ? " with the kernel that it usually has" : "",
-                      advise_kernel_choice(entry, request, smallest))};
+                      advise_kernel_choice(entry, request, smallest)),
+          smallest, request.budgets[kFastTier]};
 }
 
 // Whether ops are to run otherwise than the graph says.
@@ -176,11 +178,11 @@ Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
   const PlanRequest asked = with_settings(request, chosen);
   SLUICE_RETURN_IF_ERROR(check_processors(*chosen.entry, asked));
-  if (has_op_too_large(*chosen.entry, asked)) return explain_infeasible(*chosen.entry, asked, "");
+  if (has_op_too_large(*chosen.entry, asked)) return explain_infeasible(*chosen.entry, asked, {});
   Result<Plan> result = chosen.entry->plan(asked);
   if (!result.ok()) {
     if (result.error().code != ErrorCode::kInfeasible) return result;
-    return explain_infeasible(*chosen.entry, asked, result.error().message);
+    return explain_infeasible(*chosen.entry, asked, result.error());
   }
   return finish_plan(planner, request, std::move(result).value());
 }

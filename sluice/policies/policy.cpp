@@ -81,7 +81,8 @@ Result<std::unique_ptr<Policy>> make_policy(const PolicyEntry& entry, const Poli
   if (memory.fast_bytes < tuning.page_bytes) {
     return Error{ErrorCode::kInfeasible,
                  fmt::format("policy {} has {} of fast memory, less than one page of {}: raise --fast", entry.name,
-                             format_bytes(memory.fast_bytes), format_bytes(tuning.page_bytes))};
+                             format_bytes(memory.fast_bytes), format_bytes(tuning.page_bytes)),
+                 tuning.page_bytes, memory.fast_bytes};
   }
   return entry.make(memory, tuning);
 }

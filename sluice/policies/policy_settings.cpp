@@ -94,10 +94,11 @@ bool names_policy(std::string_view text) {
   return find_policy_of(text) != nullptr || text.substr(0, text.find(kBetween)) == kDtrName;
 }
 
-std::string known_policies() {
-  std::string known;
-  for (const PolicyEntry& each : policies()) known += fmt::format("{}, ", each.name);
-  return known + std::string(kDtrName);
+std::vector<std::string_view> known_policies() {
+  std::vector<std::string_view> known;
+  for (const PolicyEntry& each : policies()) known.push_back(each.name);
+  known.push_back(kDtrName);
+  return known;
 }
 
 bool is_dtr(const PolicyRequest& request) { return request.name == kDtrName; }

@@ -14,7 +14,7 @@ namespace sluice {
 
 // Whether the part ahead of the settings is a policy, dtr among them.
 bool names_policy(std::string_view text);
-std::string known_policies();  // "ial, oim, ..."
+std::vector<std::string_view> known_policies();
 
 // dtr decides over whole values of a step and sees no pages: simulators and executors of its own run it
 // (policies/dtr/dtr.hpp), and find_policy() and choose_policy() do not know it.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "sluice/base/format_version.hpp"
 #include "sluice/report/run_record.hpp"
@@ -19,12 +20,18 @@ int& document_output() {
   return descriptor;
 }
 
+bool& output_has_document() {
+  static bool written = false;
+  return written;
+}
+
 Error cannot_write() {
   return {errno == ENOSPC ? ErrorCode::kOutOfSpace : ErrorCode::kIo,
           fmt::format("cannot write the JSON document to standard output: {}", std::strerror(errno))};
 }
 
 Status write_to_output(std::string_view text) {
+  output_has_document() = true;
   std::fflush(stdout);
   while (!text.empty()) {
     const ssize_t written = ::write(document_output(), text.data(), text.size());
@@ -50,6 +57,12 @@ Status write_document(const std::string& path, std::string_view command, nlohman
   return path == kStandardOutput
              ? write_to_output(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n")
              : write_json_file(path, document);
+}
+
+Status write_error_document(const std::string& path, std::string_view command, const nlohmann::json& error) {
+  std::error_code unknown;
+  const bool stays = path == kStandardOutput ? output_has_document() : std::filesystem::exists(path, unknown);
+  return stays ? Status() : write_document(path, command, {{"error", error}});
 }
 
 Status keep_output_for_documents(bool silent) {

@@ -23,6 +23,10 @@ nlohmann::json stamped_document(std::string_view command, nlohmann::json documen
 // Stamped. Nothing where `path` is empty: nobody asked. Files are written whole or not at all (base/atomic_file.hpp).
 Status write_document(const std::string& path, std::string_view command, nlohmann::json document);
 
+// What stopped a command, where its document would be: on standard output if none has been written there, in a file if
+// there is none yet. Results of an earlier run, or those that this one has so far, stay.
+Status write_error_document(const std::string& path, std::string_view command, const nlohmann::json& error);
+
 // From now on standard output is for documents alone. `silent`: what else is printed goes nowhere.
 Status keep_output_for_documents(bool silent);
 

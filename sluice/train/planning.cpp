@@ -29,7 +29,8 @@ Error too_large(std::string_view planner, Bytes wanted, const Machine& machine) 
   const Tier& fast = machine.tier(kFastTier);
   return {ErrorCode::kInfeasible,
           fmt::format("{} wants {} of tier '{}', which has {}; set a smaller --fast, or make the batch smaller",
-                      planner, format_bytes(wanted), fast.name, format_bytes(fast.capacity))};
+                      planner, format_bytes(wanted), fast.name, format_bytes(fast.capacity)),
+          wanted, fast.capacity};
 }
 
 // Of the graph as the request's schedule and choices make it, whose workspaces may be larger.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include "sluice/base/terminal.hpp"
@@ -21,11 +20,7 @@ constexpr std::chrono::seconds kPatience{2};  // with work of which nobody knows
 constexpr const char* kClearLine = "\r\033[K";
 
 // One that can rewrite a line: a dumb one shows escape sequences as they are.
-bool is_terminal() {
-  const char* const name = std::getenv("TERM");
-  const bool dumb = name == nullptr || std::string_view(name).empty() || std::string_view(name) == "dumb";
-  return !dumb && ::isatty(STDERR_FILENO) == 1;
-}
+bool is_terminal() { return !is_dumb(read_terminal_environment()) && ::isatty(STDERR_FILENO) == 1; }
 
 std::size_t terminal_columns() {
   struct winsize size {};

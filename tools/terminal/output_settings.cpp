@@ -14,12 +14,12 @@ namespace sluice {
 namespace {
 
 // Standard output is for results alone. A progress line that is in the way is wiped off.
-void log_to_standard_error(spdlog::level::level_enum level, bool colour, bool is_terminal) {
+void log_to_standard_error(spdlog::level::level_enum level, bool colour, bool rewrites) {
   auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colour ? spdlog::color_mode::always
                                                                            : spdlog::color_mode::never);
   auto log = std::make_shared<spdlog::logger>("sluice", std::move(sink));
   log->set_level(level);
-  log->set_pattern(fmt::format("{}sluice: %^%l:%$ %v", is_terminal && colour ? "\r\033[K" : ""));
+  log->set_pattern(fmt::format("{}sluice: %^%l:%$ %v", rewrites ? "\r\033[K" : ""));
   spdlog::set_default_logger(std::move(log));
 }
 
@@ -38,7 +38,7 @@ void settle_terminal(ColourChoice choice, bool quiet, spdlog::level::level_enum 
                          .unicode = takes_unicode(environment),
                          .quiet = quiet};
   set_terminal(settled);
-  log_to_standard_error(level, settled.colour_errors, errors_on_terminal);
+  log_to_standard_error(level, settled.colour_errors, errors_on_terminal && !is_dumb(environment));
 }
 
 bool asks_for_document_on_output(const CLI::App& app) {

@@ -97,9 +97,11 @@ class AutoTm {
 
  private:
   Error infeasible(const Overfull& overfull) const {
-    return {ErrorCode::kInfeasible, fmt::format("{}: while op {} runs, {} must be in fast memory, where {} are", name_,
-                                                request_.graph.op(overfull.op).name, format_bytes(overfull.needed),
-                                                format_bytes(request_.budgets[kFastTier]))};
+    return {ErrorCode::kInfeasible,
+            fmt::format("{}: while op {} runs, {} must be in fast memory, where {} are", name_,
+                        request_.graph.op(overfull.op).name, format_bytes(overfull.needed),
+                        format_bytes(request_.budgets[kFastTier])),
+            overfull.needed, request_.budgets[kFastTier]};
   }
 
   Error without_answer(const IlpSolution& solution) const {

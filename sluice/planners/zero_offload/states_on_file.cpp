@@ -123,7 +123,8 @@ class StatePlacement {
                 "parameters under way and of other states, of {} that can be counted on: give it more room, or "
                 "cut tensors finer (--finer-slices)",
                 graph_.op(op).name, format_bytes(states_of(op)), format_bytes(table_.used(op)),
-                format_bytes(table_.capacity()))};
+                format_bytes(table_.capacity())),
+            states_of(op) + table_.used(op), table_.capacity()};
   }
 
   const Graph& graph_;

@@ -224,7 +224,8 @@ class RunningStep {
                         "the {} that are free lie in pieces of {} at most; raise --fast",
                         tensor_name(id), format_bytes(value(id).bytes), op_name(), op_, step_.first.size(),
                         format_bytes(room_.end), format_bytes(room_.begin), format_bytes(held),
-                        format_bytes(places_.free()), format_bytes(places_.largest_hole()))};
+                        format_bytes(places_.free()), format_bytes(places_.largest_hole())),
+            value(id).bytes, places_.largest_hole()};
   }
 
   Error too_much_again() const {
@@ -270,7 +271,8 @@ Result<Dtr> Dtr::create(const Graph& step, Bytes budget) {
   return Error{ErrorCode::kInfeasible,
                fmt::format("dtr keeps parameters and what is like them in memory: these take {}, and the budget is {}; "
                            "raise --fast",
-                           format_bytes(dtr.persistent_bytes_), format_bytes(budget))};
+                           format_bytes(dtr.persistent_bytes_), format_bytes(budget)),
+               dtr.persistent_bytes_, budget};
 }
 
 Result<DtrStep> Dtr::run_step(DtrDriver& driver) {

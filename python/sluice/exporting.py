@@ -1,0 +1,119 @@
+"""A PyTorch module as an ONNX file that Sluice can train (docs/onnx.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import warnings
+from typing import TYPE_CHECKING, Any, Iterator, Sequence
+
+from sluice.errors import SluiceError
+
+if TYPE_CHECKING:
+    import torch
+
+OPSET = 15
+OTHERWISE = "sluice.offload trains the module as it is: it captures nothing"
+
+
+def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -> None:
+    """Writes the module as it trains to an ONNX file, with its weights.
+
+    Args:
+        module: the network; its first output is what the loss is of. It is not changed: modes, buffers and random numbers
+            are afterwards what they were.
+        inputs: an example of a batch: a tensor [N, ...], a tuple of them, or a dictionary by the names of `forward`'s
+            arguments. The first extent becomes the batch, which the file leaves open.
+        path: the file.
+
+    Raises:
+        SluiceError: of kind "unsupported", where something of the module cannot be captured.
+    """
+    import torch
+
+    _refuse_lazy(module)
+    arguments, names = _arguments(module, inputs)
+    keywords: dict[str, Any] = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+    with _unchanged(module), torch.random.fork_rng(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"torch\.onnx")
+        warnings.filterwarnings("ignore", category=torch.jit.TracerWarning, module="torch")  # not about the user's code
+        warnings.filterwarnings("ignore", message=".*train.*mode.*", category=UserWarning)
+        try:
+            torch.onnx.export(
+                module,
+                arguments,
+                os.fspath(path),
+                training=torch.onnx.TrainingMode.TRAINING,
+                do_constant_folding=False,
+                input_names=names,
+                dynamic_axes={name: {0: "N"} for name in names},
+                opset_version=OPSET,
+                **keywords,
+            )
+        except OSError:  # no room for the file
+            raise
+        except Exception as why:
+            raise _not_captured(module, why) from why
+
+
+def batch_size(inputs: Any) -> int:
+    """Samples in such an example."""
+    return int(_tensors(inputs)[0].shape[0])
+
+
+def _tensors(inputs: Any) -> list[Any]:
+    if isinstance(inputs, dict):
+        return list(inputs.values())
+    return list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
+
+
+def _arguments(module: torch.nn.Module, inputs: Any) -> tuple[tuple[Any, ...], list[str]]:
+    """As torch.onnx.export takes them, and their names: those of `forward`, by which Sluice knows masks and segments."""
+    tensors = _tensors(inputs)
+    known = [name for name in inspect.signature(module.forward).parameters if name not in ("args", "kwargs")]
+    if isinstance(inputs, dict):
+        return (inputs,), [name for name in known if name in inputs] or list(inputs)
+    names = known[: len(tensors)]
+    return tuple(tensors), names + [f"input{i}" for i in range(len(names), len(tensors))]
+
+
+def _refuse_lazy(module: torch.nn.Module) -> None:
+    from torch.nn.parameter import is_lazy
+
+    for name, value in [*module.named_parameters(), *module.named_buffers()]:
+        if is_lazy(value):
+            raise SluiceError(f"{type(module).__name__}: {name} has no shape yet: call the module with a batch first")
+
+
+def _not_captured(module: torch.nn.Module, why: Exception) -> SluiceError:
+    lines: Sequence[str] = [line.strip() for line in str(why).splitlines() if line.strip()]
+    reason = lines[0].partition(". Please")[0] if lines else type(why).__name__
+    return SluiceError(
+        f"{type(module).__name__} cannot be captured as ONNX: {reason.rstrip('.')} ({type(why).__name__}). {OTHERWISE}",
+        "unsupported",
+    )
+
+
+@contextlib.contextmanager
+def _unchanged(module: torch.nn.Module) -> Iterator[None]:
+    """Capturing runs the module once, in training mode."""
+    import torch
+
+    modes = [(each, each.training) for each in module.modules()]
+    buffers = [
+        (owner, name, buffer, buffer.detach().clone())
+        for owner in module.modules()
+        for name, buffer in owner._buffers.items()
+        if buffer is not None
+    ]
+    try:
+        yield
+    finally:
+        for each, training in modes:
+            each.training = training
+        with torch.no_grad():
+            for owner, name, buffer, value in buffers:
+                if not torch.equal(buffer, value):  # one that stayed keeps its version, too
+                    buffer.copy_(value)
+                owner._buffers[name] = buffer
