@@ -197,7 +197,8 @@ class Trainer:
         digest = hashlib.sha256()
         for parameter in self.model.parameters():
             digest.update(parameter.detach().contiguous().numpy().tobytes())
-        return {"peak_rss_bytes": peak, "parameter_hash": digest.hexdigest()[:32]}
+        left = self.budget.last.left if hasattr(self.budget, "last") else 0
+        return {"peak_rss_bytes": peak, "left_bytes": left, "parameter_hash": digest.hexdigest()[:32]}
 
 
 def faster_layout(options):

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "python/core/own_process.hpp"
+#include "python/core/raise_error.hpp"
 #include "sluice/offload/saved_store.hpp"
 
 namespace sluice {
@@ -15,15 +16,8 @@ namespace py = pybind11;
 // Addresses come from Python as numbers: what torch calls data_ptr().
 std::byte* address(std::uintptr_t number) { return reinterpret_cast<std::byte*>(number); }
 
-template <typename Outcome>
-void throw_if_error(const Outcome& outcome) {
-  if (!outcome.ok()) throw std::runtime_error(outcome.error().message);
-}
-
 std::shared_ptr<SavedStore> open_store(const std::string& path, Bytes file_bytes) {
-  auto store = SavedStore::open({path, file_bytes});
-  throw_if_error(store);
-  return of_this_process(std::move(store).value());
+  return of_this_process(value_or_raise(SavedStore::open({path, file_bytes})));
 }
 
 }  // namespace
@@ -41,13 +35,13 @@ void bind_saved_store(py::module_& module) {
           "Begin to move away, from whole pages. Returns an id, or None where the file is full.")
       .def("left", &Store::left, py::arg("id"), "Whether the memory they were in may be freed.")
       .def(
-          "wait_left", [](Store& store, Id id) { throw_if_error(store.wait_left(id)); }, py::arg("id"), others_run)
+          "wait_left", [](Store& store, Id id) { raise_unless_ok(store.wait_left(id)); }, py::arg("id"), others_run)
       .def(
           "bring", [](Store& store, Id id, std::uintptr_t into) { store.bring(id, address(into)); }, py::arg("id"),
           py::arg("address"), "Begin to bring them back, into whole pages of the caller's.")
       .def("here", &Store::here, py::arg("id"))
       .def(
-          "wait_here", [](Store& store, Id id) { throw_if_error(store.wait_here(id)); }, py::arg("id"), others_run)
+          "wait_here", [](Store& store, Id id) { raise_unless_ok(store.wait_here(id)); }, py::arg("id"), others_run)
       .def("forget", &Store::forget, py::arg("id"), others_run)
       .def_property_readonly("notes", &Store::notes);
 }

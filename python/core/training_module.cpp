@@ -4,6 +4,7 @@
 
 #include "python/core/module_training.hpp"
 #include "python/core/own_process.hpp"
+#include "python/core/raise_error.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/onnx/external_data.hpp"
 #include "sluice/train/onnx_workload.hpp"
@@ -20,19 +21,9 @@ std::span<T> elements(const Memory& memory) {
   return {reinterpret_cast<T*>(memory.first), static_cast<std::size_t>(memory.second)};
 }
 
-template <typename T>
-T value_or_throw(Result<T> result) {
-  if (!result.ok()) throw std::runtime_error(result.error().message);
-  return std::move(result).value();
-}
-
-void throw_if_error(const Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.error().message);
-}
-
 OptimizerOptions optimizer_options(const py::dict& values) {
   OptimizerOptions options;
-  options.optimizer = value_or_throw(parse_optimizer(values["name"].cast<std::string>()));
+  options.optimizer = value_or_raise(parse_optimizer(values["name"].cast<std::string>()));
   options.momentum = values["momentum"].cast<double>();
   options.beta2 = values["beta2"].cast<double>();
   options.epsilon = values["epsilon"].cast<float>();
@@ -46,24 +37,24 @@ std::shared_ptr<ModuleTraining> open(const std::string& onnx, const std::map<std
                                      const std::optional<std::string>& fast, const std::string& planner,
                                      const std::string& folder, std::int64_t samples, std::uint64_t seed) {
   ModuleTrainingOptions options{.onnx = onnx, .optimizer = optimizer_options(optimizer)};
-  options.loss = value_or_throw(parse_onnx_loss(loss));
+  options.loss = value_or_raise(parse_onnx_loss(loss));
   options.threads = threads;
   options.planner = planner;
   options.folder = folder;
   options.samples = samples;
   options.seed = seed;
-  if (fast) options.fast = value_or_throw(parse_memory_size(*fast));
+  if (fast) options.fast = value_or_raise(parse_memory_size(*fast));
   ModuleValues whole;
   for (const auto& [name, memory] : values) whole[name] = elements<const float>(memory);
   const py::gil_scoped_release others_run;
-  return of_this_process(value_or_throw(ModuleTraining::create(options, whole)));
+  return of_this_process(value_or_raise(ModuleTraining::create(options, whole)));
 }
 
 float step(ModuleTraining& training, const std::vector<Memory>& batch, double learning_rate) {
   std::vector<std::span<const std::byte>> tensors;
   for (const Memory& each : batch) tensors.push_back(std::as_bytes(elements<const float>(each)));
   const py::gil_scoped_release others_run;
-  return value_or_throw(training.step(tensors, learning_rate)).loss;
+  return value_or_raise(training.step(tensors, learning_rate)).loss;
 }
 
 py::list inputs(const ModuleTraining& training) {
@@ -80,7 +71,7 @@ PYBIND11_MODULE(_train, module) {
   module.doc() = "Modules trained by Sluice's kernels, as sluice.Trainer uses them.";
   const py::call_guard<py::gil_scoped_release> others_run;
   module.def(
-      "move_weights_beside", [](const std::string& path) { throw_if_error(move_weights_beside(path)); },
+      "move_weights_beside", [](const std::string& path) { raise_unless_ok(move_weights_beside(path)); },
       py::arg("path"), "Into a file beside the ONNX file.");
   module.def("return_free_memory", &return_free_memory, "What was freed goes back to the system.");
   py::class_<ModuleTraining, std::shared_ptr<ModuleTraining>>(module, "ModuleTraining")
@@ -89,20 +80,20 @@ PYBIND11_MODULE(_train, module) {
       .def("inputs", &inputs, "(name, content, shape, bound) of each tensor of a batch.")
       .def(
           "change_batch",
-          [](ModuleTraining& training, std::int64_t samples) { throw_if_error(training.change_batch(samples)); },
+          [](ModuleTraining& training, std::int64_t samples) { raise_unless_ok(training.change_batch(samples)); },
           py::arg("samples"), others_run)
       .def("step", &step, py::arg("batch"), py::arg("learning_rate"), "The loss.")
       .def("changing", &ModuleTraining::changing, "The initializers that steps change.")
       .def(
           "read",
           [](ModuleTraining& training, const std::string& name, const std::string& state, const Memory& into) {
-            throw_if_error(training.read(name, state, elements<float>(into)));
+            raise_unless_ok(training.read(name, state, elements<float>(into)));
           },
           py::arg("name"), py::arg("state"), py::arg("into"), others_run)
       .def(
           "write",
           [](ModuleTraining& training, const std::string& name, const std::string& state, const Memory& from) {
-            throw_if_error(training.write(name, state, elements<const float>(from)));
+            raise_unless_ok(training.write(name, state, elements<const float>(from)));
           },
           py::arg("name"), py::arg("state"), py::arg("values"), others_run)
       .def_property("steps", &ModuleTraining::steps, &ModuleTraining::set_steps)

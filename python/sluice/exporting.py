@@ -17,7 +17,7 @@ OPSET = 15
 OTHERWISE = "sluice.offload trains the module as it is: it captures nothing"
 
 
-def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -> None:
+def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], prefix: str = "") -> None:
     """Writes the module as it trains to an ONNX file, with its weights.
 
     Args:
@@ -26,6 +26,7 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -
         inputs: an example of a batch: a tensor [N, ...], a tuple of them, or a dictionary by the names of `forward`'s
             arguments. The first extent becomes the batch, which the file leaves open.
         path: the file.
+        prefix: of the inputs' names in the file, before those of the arguments.
 
     Raises:
         SluiceError: of kind "unsupported", where something of the module cannot be captured.
@@ -34,6 +35,7 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -
 
     _refuse_lazy(module)
     arguments, names = _arguments(module, inputs)
+    names = [prefix + name for name in names]
     keywords: dict[str, Any] = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     with _unchanged(module), torch.random.fork_rng(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning, module=r"torch\.onnx")
@@ -76,6 +78,13 @@ def _arguments(module: torch.nn.Module, inputs: Any) -> tuple[tuple[Any, ...], l
         return (inputs,), [name for name in known if name in inputs] or list(inputs)
     names = known[: len(tensors)]
     return tuple(tensors), names + [f"input{i}" for i in range(len(names), len(tensors))]
+
+
+def named_inputs(module: torch.nn.Module, inputs: Any) -> list[tuple[str, torch.Tensor]]:
+    """Each tensor of a batch with its name in the file."""
+    arguments, names = _arguments(module, inputs)
+    tensors = [inputs[name] for name in names] if isinstance(inputs, dict) else arguments
+    return list(zip(names, tensors))
 
 
 def _refuse_lazy(module: torch.nn.Module) -> None:

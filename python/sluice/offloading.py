@@ -120,19 +120,26 @@ class Offload:
         if self._hooks is not None:
             raise RuntimeError("sluice.offload: this budget is in use already; steps do not nest")
         if self._parameters is None:
-            self._parameters = {
-                storage_of(each).data_ptr() for each in gc.get_objects() if issubclass(type(each), self._torch.nn.Parameter)
-            }
+            self._find_parameters()
         self._begin()
         self._hooks = self._torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
         self._hooks.__enter__()
         return self
+
+    def _find_parameters(self) -> None:
+        from torch.nn.parameter import is_lazy
+
+        found = [each for each in gc.get_objects() if issubclass(type(each), self._torch.nn.Parameter)]
+        self._parameters = {storage_of(each).data_ptr() for each in found if not is_lazy(each)}
+        self._more_parameters = any(map(is_lazy, found))  # the first step makes them
 
     def __exit__(self, *exception) -> None:
         hooks, self._hooks = self._hooks, None
         hooks.__exit__(*exception)
         with self._lock:
             self._end(failed=exception[0] is not None)
+        if self._more_parameters:
+            self._parameters = None
 
     def _begin(self) -> None:
         self._order = [entry for entry in self._order if entry.handles > 0]  # of graphs that are kept from step to step

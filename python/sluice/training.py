@@ -12,7 +12,9 @@ import os
 import shutil
 import tempfile
 
-from sluice.capturing import PREFIX, capture, forward_arguments
+from sluice.capturing import capture, graph_inputs
+from sluice.errors import SluiceError
+from sluice.exporting import OTHERWISE, batch_size
 from sluice.mirroring import Mirror
 from sluice.optimizer_state import OptimizerState
 from sluice.optimizer_settings import learning_rate, optimizer_settings
@@ -44,7 +46,7 @@ class Trainer:
             schedule.step()
 
     Looking at the module (``state_dict()``, ``model.weight``, ``model(x)``) sees what the last step made. Errors: what
-    cannot be captured, is not known to Sluice or does not fit is a RuntimeError or ValueError that names it.
+    cannot be captured, is not known to Sluice or does not fit is a SluiceError or ValueError that names it.
     """
 
     def __init__(self, module, optimizer, loss="auto", fast: str | int | None = None, to: str | None = None,
@@ -140,10 +142,12 @@ class Trainer:
             self._training = _train.ModuleTraining(
                 onnx=path, values=values, optimizer=self._settings, loss=self._loss, threads=torch.get_num_threads(),
                 fast=self._fast, planner=self._planner, folder=self._folder,
-                samples=forward_arguments(self._module, inputs)[0][1].shape[0], seed=self._seed)
-        except RuntimeError as problem:
+                samples=batch_size(inputs), seed=self._seed)
+        except SluiceError as problem:
             self.close()
-            raise RuntimeError(f"{problem}\nwhat the trainer cannot take, sluice.offload can: it captures nothing") from None
+            if problem.kind in ("bad-input", "unsupported") and OTHERWISE not in problem.message:
+                raise SluiceError(f"{problem.message}\n{OTHERWISE}", problem.kind) from problem
+            raise
         self._mirror = Mirror(
             self._module, set(self._training.changing()),
             lambda name, tensor: self._training.read(name, "", (tensor.data_ptr(), tensor.numel())),
@@ -165,7 +169,7 @@ class Trainer:
 
     def _batch(self, inputs, targets):
         """The tensors that the graph takes, in its order, and how many samples they are."""
-        by_name = {f"input.{PREFIX}{name}": tensor for name, tensor in forward_arguments(self._module, inputs)}
+        by_name = graph_inputs(self._module, inputs)
         tensors = [by_name.get(name, targets) for name, _, _, _ in self._training.inputs()]
         return tensors, tensors[0].shape[0]
 

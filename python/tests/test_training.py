@@ -252,7 +252,7 @@ class TrainingErrorsTest(unittest.TestCase):
                 return self.out(torch.linalg.qr(x.flatten(1))[0] @ torch.ones(4, 768))
 
         model = Odd()
-        self.expect(RuntimeError, "qr(.|\n)*sluice.offload", model)
+        self.expect(sluice.SluiceError, "qr(.|\n)*sluice.offload", model)
         self.assertFalse(torch.isnan(model.out.weight).any())
 
     def test_settings_it_has_no_update_for(self):
@@ -276,4 +276,4 @@ class TrainingErrorsTest(unittest.TestCase):
         self.expect(ValueError, "float64", model)
 
     def test_a_budget_below_the_least(self):
-        self.expect(RuntimeError, "fast memory|smallest|at least", network(), fast="8KiB")
+        self.expect(sluice.SluiceError, "smallest budget", network(), fast="8KiB")

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -24,6 +25,8 @@ enum class ErrorCode {
   kMismatch,     // a plan, profile or checkpoint belongs to another graph or machine
   kInterrupted,  // the user asked to stop
 };
+
+std::string_view to_string(ErrorCode code);  // "bad-input"
 
 struct Error {
   ErrorCode code = ErrorCode::kBadInput;

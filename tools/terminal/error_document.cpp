@@ -8,26 +8,6 @@ namespace {
 
 constexpr std::string_view kJsonOption = "--json";
 
-std::string_view kind_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kBadInput:
-      return "bad-input";
-    case ErrorCode::kInfeasible:
-      return "infeasible";
-    case ErrorCode::kUnsupported:
-      return "unsupported";
-    case ErrorCode::kIo:
-      return "io";
-    case ErrorCode::kOutOfSpace:
-      return "out-of-space";
-    case ErrorCode::kMismatch:
-      return "mismatch";
-    case ErrorCode::kInterrupted:
-      return "interrupted";
-  }
-  return "internal";
-}
-
 nlohmann::json or_null(const std::optional<std::int64_t>& bytes) {
   return bytes ? nlohmann::json(*bytes) : nlohmann::json(nullptr);
 }
@@ -56,7 +36,7 @@ ErrorDestination find_error_destination(const CLI::App& app, const std::vector<s
   return found;
 }
 
-nlohmann::json to_json(const Error& error) { return error_object(kind_of(error.code), error); }
+nlohmann::json to_json(const Error& error) { return error_object(to_string(error.code), error); }
 
 nlohmann::json internal_error(const std::string& message) {
   return error_object("internal", {ErrorCode::kBadInput, message});
