@@ -288,6 +288,21 @@ NodeVerdict run_node_case(const std::filesystem::path& folder, Backend& backend,
   return verdict;
 }
 
+Result<std::vector<std::vector<float>>> run_inference(const InferenceModel& model, Backend& backend,
+                                                      const std::vector<HostArray>& data) {
+  GivenInputs inputs;
+  for (const HostArray& values : data) inputs.add(values);
+  SLUICE_ASSIGN(const NamedValues values, run_forward(model, backend, inputs));
+  std::vector<std::vector<float>> results;
+  for (const ForwardOutput& output : model.outputs) {
+    if (!output.tensor) return bad_input("an output does not depend on the data");
+    const auto found = values.find(model.graph.tensor(*output.tensor).name);
+    if (found == values.end()) return bad_input("output '" + output.name + "' has no values in fp32");
+    results.push_back(found->second);
+  }
+  return results;
+}
+
 Result<InferenceModel> import_node_of_weights(const std::filesystem::path& folder,
                                               const std::filesystem::path& scratch) {
   SLUICE_ASSIGN(const NodeCase node, read_case(folder));

@@ -44,6 +44,10 @@ std::set<std::string> ops_of_node_case(const std::filesystem::path& folder);
 // `scratch`: a folder to write models to.
 NodeVerdict run_node_case(const std::filesystem::path& folder, Backend& backend, const std::filesystem::path& scratch);
 
+// What the model's outputs are with this data, in the order of its inputs.
+Result<std::vector<std::vector<float>>> run_inference(const InferenceModel& model, Backend& backend,
+                                                      const std::vector<HostArray>& data);
+
 // The model with all its inputs as weights, and what these are, by tensor.
 Result<InferenceModel> import_node_of_weights(const std::filesystem::path& folder,
                                               const std::filesystem::path& scratch);

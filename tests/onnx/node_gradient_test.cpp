@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 
 #include "sluice/graph/autodiff/autodiff.hpp"
@@ -15,6 +16,7 @@ namespace sluice {
 namespace {
 
 constexpr std::int64_t kMostLogits = 4096;
+constexpr std::string_view kAtInfiniteSlope = "test_acosh_example";  // of 1
 
 class NoInput : public InputSource {
  public:
@@ -64,11 +66,16 @@ std::optional<std::string> gradient_of(const Graph& graph, const std::string& pa
   return std::nullopt;
 }
 
+// Ops for inference alone have no gradient: batch norms by running statistics.
+bool only_infers(const Graph& graph) {
+  return std::ranges::any_of(graph.ops(), [](const Op& op) { return op.kind == OpKind::kBatchNormApply; });
+}
+
 // How many gradients were compared.
 int check_gradients(const InferenceModel& model, const NamedValues& weights) {
   const auto is_tensor = [](const ForwardOutput& output) { return output.tensor.has_value(); };
   const auto output = std::ranges::find_if(model.outputs, is_tensor);
-  if (output == model.outputs.end() || model.graph.op_count() == 0) return 0;
+  if (output == model.outputs.end() || model.graph.op_count() == 0 || only_infers(model.graph)) return 0;
   const std::int64_t logits = element_count(model.graph.tensor(*output->tensor).shape);
   if (logits < 2 || logits > kMostLogits) return 0;
   const Graph graph = build_training_graph(with_loss(model, *output->tensor), {.recompute_cheap = false});
@@ -79,6 +86,7 @@ int check_gradients(const InferenceModel& model, const NamedValues& weights) {
   StepContext context;
   context.input = &input;
   DifferenceCheck check(graph, context, leaves);
+  if (!std::isfinite(check.base().at("loss")[0])) return 0;  // a test of what is no number
   int compared = 0;
   for (const auto& [name, values] : weights) {
     const std::optional<std::string> gradient = gradient_of(graph, name);
@@ -99,7 +107,7 @@ TEST(OnnxNodeGradients, EqualDifferencesOfTheLoss) {
   int compared = 0;
   for (const auto& folder : folders_in(data)) {
     const std::string name = folder.filename().string();
-    if (node_test_exceptions().contains(name)) continue;
+    if (node_test_exceptions().contains(name) || name == kAtInfiniteSlope) continue;
     const std::set<std::string> ops = ops_of_node_case(folder);
     const auto out = [](const std::string& op) { return ops_not_for_training().contains(op) || !supports_onnx_op(op); };
     if (std::ranges::any_of(ops, out)) continue;

@@ -53,6 +53,7 @@ Result<Labelled> without_repeats(Node& node, Labelled x) {
     Shape shape = node.builder.shape(x.tensor);
     const std::int64_t extent = shape[i];
     if (shape[i + 1] != extent) return node.error("takes the diagonal of what is not square");
+    SLUICE_RETURN_IF_ERROR(check_terms(node, extent, 1));
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     shape[i] = extent * extent;
     std::vector<std::int64_t> places;

@@ -164,6 +164,7 @@ Result<TensorId> combined_round(Node& node, TensorId x, TensorId placed, TensorI
 // x [rows, size] with updates [places, size] put in (of several at a place the last), added, or combined one by one.
 Result<TensorId> scattered(Node& node, TensorId x, TensorId given, const Places& places, std::int64_t rows) {
   const std::string reduction = node.attributes.text("reduction", "none");
+  SLUICE_RETURN_IF_ERROR(check_terms(node, rows, 1));
   std::vector<Places> updates = updates_by_place(places, rows);
   if (reduction == "add") {
     SLUICE_ASSIGN(const TensorId sums,

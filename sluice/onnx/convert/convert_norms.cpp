@@ -23,12 +23,13 @@ Result<Weights> stacked_inputs(Node& node, int first, int second) {
   return stacked(a, b);
 }
 
-// Batch norms of op.hpp are of images: [N, C] and [N, C, L] are images of few pixels.
+// Batch norms of op.hpp are of images: others are images of another form.
 Result<Shape> as_image(const Node& node, const Shape& shape) {
   if (shape.size() == 4) return shape;
   if (shape.size() == 2) return Shape{shape[0], shape[1], 1, 1};
   if (shape.size() == 3) return Shape{shape[0], shape[1], 1, shape[2]};
-  return node.error(fmt::format("needs x of 2 to 4 dimensions, got {}", to_string(shape)));
+  if (shape.size() == 5) return Shape{shape[0], shape[1], shape[2], shape[3] * shape[4]};
+  return node.error(fmt::format("needs x of 2 to 5 dimensions, got {}", to_string(shape)));
 }
 
 // The running statistics behind the step, where other nodes read them. x [N, C, H, W].

@@ -117,6 +117,7 @@ Status convert_pad(Node& node) {
   }
   for (std::size_t axis = 0; axis < x.size(); ++axis) {
     if (padding.before[axis] == 0 && padding.after[axis] == 0) continue;
+    SLUICE_RETURN_IF_ERROR(check_terms(node, x[axis], 1));
     SLUICE_ASSIGN(y, take_along(node, y, static_cast<std::int64_t>(axis), places_along(padding, axis, x[axis])));
   }
   if (mode == "constant" && padding.value != 0 && !node.builder.failed()) {
@@ -140,6 +141,7 @@ Status convert_center_crop_pad(Node& node) {
     SLUICE_ASSIGN(const std::int64_t axis, positive_axis(axes[i], x.size()));
     const std::int64_t extent = x[as_index(axis)];
     if (wanted[i] < 1 || wanted[i] > extent + 2 * kLargestPad) return node.error("asks for an impossible extent");
+    SLUICE_RETURN_IF_ERROR(check_terms(node, extent, 1));
     Padding padding{"constant", std::vector<std::int64_t>(x.size(), 0), std::vector<std::int64_t>(x.size(), 0)};
     const std::int64_t more = wanted[i] - extent;
     padding.before[as_index(axis)] = more >= 0 ? more / 2 : -(-more / 2);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/spatial.hpp"
@@ -40,6 +40,7 @@ bool is_dilated(const Sides& sides) {
 // Each output's taps side by side along the axis. At padding stands a tap that is none: the first of the window's own, as
 // a maximum does not change by what is there twice.
 Result<TensorId> largest_of_taps(Node& node, TensorId x, std::size_t axis, const Side& side) {
+  SLUICE_RETURN_IF_ERROR(check_terms(node, side.outputs(), side.kernel));
   std::vector<std::int64_t> places;
   for (std::int64_t output = 0; output < side.outputs(); ++output) {
     std::int64_t own = -1;
@@ -87,63 +88,41 @@ Result<TensorId> deep_maximum(Node& node, TensorId x, const Shape& s, const Side
   return reshape_to(node, y, {s[0], s[1], sides[0].outputs(), p[2], p[3]});
 }
 
-// Which element of its channel's picture each output is, counted through all pictures: of all taps side by side the
-// first that is largest.
+// 0, pixels, 2 pixels, ...: where each channel's picture begins.
+Result<TensorId> picture_starts(Node& node, const Shape& image, std::int64_t pixels) {
+  HostArray first = filled(Shape{image[0], image[1], 1, 1}, 0.0F);
+  for (std::size_t i = 0; i < first.floats.size(); ++i)
+    first.floats[i] = static_cast<float>(i) * static_cast<float>(pixels);
+  return constant(node, std::move(first), ".pictures");
+}
+
+// Which element each maximum is, counted through all pictures: of all taps side by side the first that is largest.
 Result<TensorId> places_of_maxima(Node& node, const Pooled& given) {
   const Shape& s = given.image.shape;
-  const bool columns_first = node.attributes.integer("storage_order", 0) != 0;
-  const std::int64_t pixels = element_count(spatial_part(s));
-  Shape outputs, kernel;
+  const bool by_columns = node.attributes.integer("storage_order", 0) != 0;
+  SLUICE_ASSIGN(std::vector<std::int64_t> places, tap_places(node, given.sides));
+  Shape outputs = {s[0], s[1]};
+  std::int64_t taps = 1;
   for (const Side& side : given.sides) {
     outputs.push_back(side.outputs());
-    kernel.push_back(side.kernel);
+    taps *= side.kernel;
   }
-  const std::int64_t taps = element_count(kernel);
-  const std::int64_t count = element_count(outputs);
-  if (taps > kMostMatrixTerms / count) return node.error("has too many windows for their indices to be read");
-  std::vector<std::int64_t> places;
-  HostArray named = filled(Shape{count, taps}, 0.0F);
-  for (std::int64_t row = 0; row < count * taps; ++row) {
-    std::int64_t output = row / taps, tap = row % taps, place = 0, name = 0, stride = 1, name_stride = pixels;
-    bool inside = true;
-    for (std::size_t d = given.sides.size(); d-- > 0;) {
-      const Side& side = given.sides[d];
-      const std::int64_t at = side.place(output % outputs[d], tap % kernel[d]);
-      inside = inside && side.holds(at);
-      place += at * stride;
-      name_stride /= side.extent;
-      name += at * name_stride;
-      stride *= side.extent;
-      output /= outputs[d];
-      tap /= kernel[d];
-    }
-    const std::int64_t known = inside ? place : -1;
-    places.push_back(known);
-    named.floats[static_cast<std::size_t>(row)] = static_cast<float>(columns_first ? name : place);
+  SLUICE_RETURN_IF_ERROR(keep_within(node, places, static_cast<std::size_t>(taps)));
+  const std::int64_t count = static_cast<std::int64_t>(places.size()) / taps;
+  HostArray names = filled(Shape{count, taps}, 0.0F);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    names.floats[i] = static_cast<float>(by_columns ? columns_first(places[i], given.sides) : places[i]);
   }
-  for (std::size_t row = 0; row < places.size(); ++row) {  // a tap at padding is the window's first own
-    if (places[row] >= 0) continue;
-    const std::size_t first = row / static_cast<std::size_t>(taps) * static_cast<std::size_t>(taps);
-    std::size_t own = first;
-    while (own < first + static_cast<std::size_t>(taps) && places[own] < 0) ++own;
-    if (own == first + static_cast<std::size_t>(taps)) return node.error("has a window that sees nothing but padding");
-    places[row] = places[own];
-    named.floats[row] = named.floats[own];
-  }
-  const TensorId flat = reshape_to(node, given.image.x, {s[0], s[1], pixels});
-  SLUICE_ASSIGN(const TensorId seen, take_along(node, flat, 2, places));
+  const std::int64_t pixels = element_count(spatial_part(s));
+  SLUICE_ASSIGN(const TensorId seen,
+                take_along(node, reshape_to(node, given.image.x, {s[0], s[1], pixels}), 2, places));
   SLUICE_ASSIGN(const TensorId marks, mark_largest(node, reshape_to(node, seen, {s[0], s[1], count, taps}), 3, false));
-  SLUICE_ASSIGN(const TensorId names, constant(node, std::move(named), ".places"));
-  SLUICE_ASSIGN(const TensorId chosen, combine(node, BinaryFunction::kMultiply, marks, names));
-  const TensorId within = reduce_over(node, ReduceFunction::kSum, chosen, {3});
-  HostArray first = filled(Shape{s[0], s[1], 1, 1}, 0.0F);
-  for (std::int64_t i = 0; i < s[0] * s[1]; ++i)
-    first.floats[static_cast<std::size_t>(i)] = static_cast<float>(i * pixels);
-  SLUICE_ASSIGN(const TensorId pictures, constant(node, std::move(first), ".pictures"));
-  SLUICE_ASSIGN(const TensorId all, combine(node, BinaryFunction::kAdd, within, pictures));
-  Shape shape = {s[0], s[1]};
-  shape.insert(shape.end(), outputs.begin(), outputs.end());
-  return reshape_to(node, all, shape);
+  SLUICE_ASSIGN(const TensorId named, constant(node, std::move(names), ".places"));
+  SLUICE_ASSIGN(const TensorId chosen, combine(node, BinaryFunction::kMultiply, marks, named));
+  SLUICE_ASSIGN(const TensorId starts, picture_starts(node, s, pixels));
+  SLUICE_ASSIGN(const TensorId all,
+                combine(node, BinaryFunction::kAdd, reduce_over(node, ReduceFunction::kSum, chosen, {3}), starts));
+  return reshape_to(node, all, outputs);
 }
 
 Status convert_max_pool(Node& node) {
@@ -196,6 +175,7 @@ SparseMatrix taps_of(const Side& side, bool count_padding, const Weight& weight)
 
 Result<TensorId> weighted_taps(Node& node, TensorId x, const Sides& sides, bool count_padding, bool mean) {
   for (std::size_t d = 0; d < sides.size(); ++d) {
+    SLUICE_RETURN_IF_ERROR(check_terms(node, sides[d].outputs(), sides[d].kernel));
     const auto weight = [&](std::int64_t counted) { return mean ? 1 / static_cast<float>(counted) : 1.0F; };
     SLUICE_ASSIGN(x,
                   multiply_along(node, x, static_cast<std::int64_t>(d) + 2, taps_of(sides[d], count_padding, weight)));
@@ -251,8 +231,8 @@ Status convert_power_pool(Node& node) {
 }
 
 std::vector<std::int64_t> spatial_axes(std::size_t rank) {
-  std::vector<std::int64_t> axes;
-  for (std::size_t d = 2; d < rank; ++d) axes.push_back(static_cast<std::int64_t>(d));
+  std::vector<std::int64_t> axes(rank < 2 ? 0 : rank - 2);
+  std::iota(axes.begin(), axes.end(), 2);
   return axes;
 }
 

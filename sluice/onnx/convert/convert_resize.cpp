@@ -227,6 +227,7 @@ Status convert_resize(Node& node) {
     const bool same =
         axes[d].from == axes[d].to && (crops ? axes[d].start == 0 && axes[d].end == 1 : axes[d].scale == 1);
     if (same) continue;
+    SLUICE_RETURN_IF_ERROR(check_terms(node, axes[d].from, 4));
     SLUICE_ASSIGN(y, multiply_along(node, y, static_cast<std::int64_t>(d), matrix_of(mode, axes[d])));
   }
   if (crops && mode.extrapolation != 0 && !node.builder.failed()) {

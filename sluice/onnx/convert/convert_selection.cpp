@@ -90,6 +90,11 @@ Result<SliceBounds> slice_bounds(Node& node, std::size_t rank) {
   return bounds;
 }
 
+std::int64_t clamped(std::int64_t position, std::int64_t extent) {
+  if (position < 0) position += extent;
+  return std::clamp<std::int64_t>(position, 0, extent);
+}
+
 // The places that a slice takes of `extent`, in its order.
 std::vector<std::int64_t> places_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
   const std::int64_t stride = std::clamp(step, -extent, extent);  // longer ones leave the axis as soon
@@ -108,18 +113,26 @@ Status convert_slice(Node& node) {
   for (std::size_t i = 0; i < bounds.starts.size(); ++i) {
     SLUICE_ASSIGN(const std::int64_t axis, positive_axis(bounds.axes[i], shape.size()));
     if (bounds.steps[i] == 0) return node.error("slices with a step of 0");
+    if (bounds.steps[i] == 1) {
+      const std::int64_t begin = clamped(bounds.starts[i], shape[as_index(axis)]);
+      const std::int64_t end = clamped(bounds.ends[i], shape[as_index(axis)]);
+      if (begin >= end) {
+        return node.error(fmt::format("takes nothing: {} to {} of {}", begin, end, shape[as_index(axis)]));
+      }
+      SLUICE_RETURN_IF_ERROR(set_part(node, x, axis, begin, end, bounds.literal));
+      x = node.conversion.value(node.proto.output(0));
+      if (node.builder.failed()) return {};
+      continue;
+    }
+    SLUICE_RETURN_IF_ERROR(check_terms(node, shape[as_index(axis)], 1));
     const auto places = places_of(bounds.starts[i], bounds.ends[i], bounds.steps[i], shape[as_index(axis)]);
     if (places.empty()) {
       return node.error(
           fmt::format("takes nothing: {} to {} of {}", bounds.starts[i], bounds.ends[i], shape[as_index(axis)]));
     }
-    if (bounds.steps[i] == 1) {
-      SLUICE_RETURN_IF_ERROR(set_part(node, x, axis, places.front(), places.back() + 1, bounds.literal));
-    } else {
-      SLUICE_ASSIGN(const TensorId tensor, node.conversion.tensor(x, node.name()));
-      SLUICE_ASSIGN(const TensorId taken, take_along(node, tensor, axis, places));
-      node.set(taken);
-    }
+    SLUICE_ASSIGN(const TensorId tensor, node.conversion.tensor(x, node.name()));
+    SLUICE_ASSIGN(const TensorId taken, take_along(node, tensor, axis, places));
+    node.set(taken);
     x = node.conversion.value(node.proto.output(0));
     if (node.builder.failed()) return {};
   }

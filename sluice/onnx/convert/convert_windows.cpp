@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/spatial.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
@@ -68,6 +69,7 @@ Status convert_deep_conv(Node& node, const Image& image, const Weights& weight, 
   attributes.groups = node.attributes.integer("group", 1);
   attributes.window = window_of({sides[1], sides[2]});
   if (sides[0].extent + sides[0].before + sides[0].after < sides[0].reach()) return node.error("has a window beyond x");
+  SLUICE_RETURN_IF_ERROR(check_terms(node, sides[0].outputs(), sides[0].kernel));
   SLUICE_ASSIGN(const TensorId planes, unfolded_depth(node, image, sides[0]));
   SLUICE_ASSIGN(const std::vector<TensorId> inputs, convolution_inputs(node, planes, weight, true));
   SLUICE_ASSIGN(const TensorId y, node.add(OpKind::kConv2d, attributes, inputs));
@@ -134,7 +136,9 @@ Status convert_deep_transposed(Node& node, const Image& image, const Weights& we
   const Shape& s = image.shape;
   const Side& depth = sides[0];
   const std::int64_t outputs = (depth.extent - 1) * depth.stride + depth.reach() - depth.before - depth.after;
-  if (outputs < 1 || outputs > kMostMatrixTerms) return node.error("makes an impossible depth");
+  if (outputs < 1) return node.error("makes an impossible depth");
+  SLUICE_RETURN_IF_ERROR(check_terms(node, depth.extent, depth.kernel));
+  SLUICE_RETURN_IF_ERROR(check_terms(node, outputs, depth.extent));
   const TensorId planes =
       reshape_to(node, transpose_to(node, image.x, {0, 2, 1, 3, 4}), {s[0] * s[2], s[1], s[3], s[4]});
   Attributes attributes;
@@ -186,35 +190,26 @@ Status convert_columns_to_image(Node& node) {
   shape.insert(shape.end(), image.begin(), image.end());
   if (checked_count(shape, kMostMatrixTerms).value_or(0) == 0) return node.error("makes an impossible image");
   SLUICE_ASSIGN(const Sides sides, read_sides(node, block, shape));
-  std::int64_t taps = 1, blocks = 1;
+  std::int64_t taps = 1;
   for (const Side& side : sides) {
     if (side.extent + side.before + side.after < side.reach()) return node.error("has a block beyond its image");
-    taps *= side.kernel;
-    blocks *= side.outputs();
+    taps = std::min(taps, kMostMatrixTerms) * side.kernel;
   }
+  SLUICE_ASSIGN(const std::vector<std::int64_t> places, tap_places(node, sides));
+  const std::int64_t blocks = static_cast<std::int64_t>(places.size()) / taps;
   if (columns[2] != blocks || columns[1] % taps != 0) {
     return node.error(fmt::format("has {} for {} blocks of {}", to_string(columns), blocks, taps));
   }
-  SparseMatrix scatter;  // row tap * blocks + block, as it is read; turned around below
-  scatter.columns = element_count(Shape(image.begin(), image.end()));
-  if (taps > kMostMatrixTerms / blocks) return node.error("has very many blocks");
+  SparseMatrix reads;  // the image into columns; the other way is its transpose
+  reads.columns = element_count(image);
   for (std::int64_t row = 0; row < taps * blocks; ++row) {
-    std::int64_t tap = row / blocks, output = row % blocks, place = 0, stride = 1;
-    bool inside = true;
-    for (std::size_t d = sides.size(); d-- > 0;) {
-      const std::int64_t at = sides[d].place(output % sides[d].outputs(), tap % sides[d].kernel);
-      inside = inside && sides[d].holds(at);
-      place += at * stride;
-      stride *= sides[d].extent;
-      tap /= sides[d].kernel;
-      output /= sides[d].outputs();
-    }
-    if (inside) scatter.add_term(place, 1);
-    scatter.end_row();
+    const std::int64_t place = places[as_index(row % blocks * taps + row / blocks)];
+    if (place >= 0) reads.add_term(place, 1);
+    reads.end_row();
   }
   const std::int64_t channels = columns[1] / taps;
   const TensorId rows = reshape_to(node, x, {columns[0], channels, taps * blocks});
-  SLUICE_ASSIGN(const TensorId y, multiply_along(node, rows, 2, transposed(scatter)));
+  SLUICE_ASSIGN(const TensorId y, multiply_along(node, rows, 2, transposed(reads)));
   shape[1] = channels;
   node.set(reshape_to(node, y, shape));
   return {};

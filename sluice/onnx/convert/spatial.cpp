@@ -68,6 +68,56 @@ Result<Sides> read_sides(Node& node, const std::vector<std::int64_t>& kernel, co
   return sides;
 }
 
+Result<std::vector<std::int64_t>> tap_places(Node& node, const Sides& sides) {
+  std::int64_t outputs = 1, taps = 1;
+  for (const Side& side : sides) {
+    SLUICE_RETURN_IF_ERROR(check_terms(node, outputs, side.outputs()));
+    SLUICE_RETURN_IF_ERROR(check_terms(node, taps, side.kernel));
+    outputs *= side.outputs();
+    taps *= side.kernel;
+  }
+  SLUICE_RETURN_IF_ERROR(check_terms(node, outputs, taps));
+  std::vector<std::int64_t> places;
+  for (std::int64_t row = 0; row < outputs * taps; ++row) {
+    std::int64_t output = row / taps, tap = row % taps, place = 0, stride = 1;
+    bool inside = true;
+    for (std::size_t d = sides.size(); d-- > 0;) {
+      const Side& side = sides[d];
+      const std::int64_t at = side.place(output % side.outputs(), tap % side.kernel);
+      inside = inside && side.holds(at);
+      place += at * stride;
+      stride *= side.extent;
+      output /= side.outputs();
+      tap /= side.kernel;
+    }
+    places.push_back(inside ? place : -1);
+  }
+  return places;
+}
+
+std::int64_t columns_first(std::int64_t place, const Sides& sides) {
+  std::int64_t pixels = 1;
+  for (const Side& side : sides) pixels *= side.extent;
+  std::int64_t name = 0;
+  for (std::size_t d = sides.size(); d-- > 0;) {
+    pixels /= sides[d].extent;
+    name += place % sides[d].extent * pixels;
+    place /= sides[d].extent;
+  }
+  return name;
+}
+
+Status keep_within(Node& node, std::vector<std::int64_t>& places, std::size_t taps) {
+  for (std::size_t first = 0; first < places.size(); first += taps) {
+    const auto begin = places.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = begin + static_cast<std::ptrdiff_t>(taps);
+    const auto own = std::find_if(begin, end, [](std::int64_t place) { return place >= 0; });
+    if (own == end) return node.error("has a window that sees nothing but padding");
+    std::replace(begin, end, std::int64_t{-1}, std::int64_t{*own});
+  }
+  return {};
+}
+
 Window window_of(const Sides& sides, const std::array<std::int64_t, 4>& extra) {
   const Side vertical = sides.size() == 2 ? sides[0] : Side{};
   const Side& horizontal = sides.back();

@@ -23,6 +23,15 @@ using Sides = std::vector<Side>;
 // of range, windows that do not fit.
 Result<Sides> read_sides(Node& node, const std::vector<std::int64_t>& kernel, const Shape& shape);
 
+// For each output of all dimensions and each tap of its window, row-major, which element of the picture it sees; -1 at
+// padding. Errors: more than a matrix may have terms.
+Result<std::vector<std::int64_t>> tap_places(Node& node, const Sides& sides);
+
+// A tap at padding becomes the first of its window that is none. Errors: a window of padding alone.
+Status keep_within(Node& node, std::vector<std::int64_t>& places, std::size_t taps);
+// The place's number when columns come first.
+std::int64_t columns_first(std::int64_t place, const Sides& sides);
+
 // Of one or two dimensions; `extra`: padding that a Pad before left to do (top, left, bottom, right).
 Window window_of(const Sides& sides, const std::array<std::int64_t, 4>& extra = {});
 

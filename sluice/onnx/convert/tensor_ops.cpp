@@ -115,6 +115,12 @@ TensorId reduce_over(Node& node, ReduceFunction function, TensorId x, const std:
   return axes.empty() ? x : node.builder.reduce(x, function, axes);
 }
 
+Status check_terms(Node& node, std::int64_t rows, std::int64_t terms) {
+  if (rows <= kMostMatrixTerms && terms <= kMostMatrixTerms && rows * terms <= kMostMatrixTerms) return {};
+  return node.error(
+      fmt::format("would need a matrix of {} rows of {} terms; at most {} in all", rows, terms, kMostMatrixTerms));
+}
+
 Result<TensorId> multiply_along(Node& node, TensorId x, std::int64_t axis, SparseMatrix matrix) {
   if (node.builder.failed()) return TensorId{-1};
   if (matrix.terms() > kMostMatrixTerms) {

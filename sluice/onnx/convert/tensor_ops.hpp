@@ -30,6 +30,8 @@ Result<TensorId> grow(Node& node, TensorId x, const Shape& shape);
 // Sums, means, maxima over axes, which stay as extents of 1.
 TensorId reduce_over(Node& node, ReduceFunction function, TensorId x, const std::vector<std::int64_t>& axes);
 
+// Whether a matrix of so many rows and terms in each may be made. Errors: more than kMostMatrixTerms in all.
+Status check_terms(Node& node, std::int64_t rows, std::int64_t terms);
 // `matrix` x along `axis`. Errors: more terms than kMostMatrixTerms.
 Result<TensorId> multiply_along(Node& node, TensorId x, std::int64_t axis, SparseMatrix matrix);
 // The elements at `places` of `axis`; at -1 zeros. One slice where they are neighbours, x itself where they are all.
