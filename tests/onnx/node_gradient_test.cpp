@@ -16,7 +16,8 @@ namespace sluice {
 namespace {
 
 constexpr std::int64_t kMostLogits = 4096;
-constexpr std::string_view kAtInfiniteSlope = "test_acosh_example";  // of 1
+// At the edge of a function's domain, of 1 and of 0: beyond is no number to make a difference of.
+const std::set<std::string> kAtAnEdge = {"test_acosh_example", "test_pow"};
 
 class NoInput : public InputSource {
  public:
@@ -107,7 +108,7 @@ TEST(OnnxNodeGradients, EqualDifferencesOfTheLoss) {
   int compared = 0;
   for (const auto& folder : folders_in(data)) {
     const std::string name = folder.filename().string();
-    if (node_test_exceptions().contains(name) || name == kAtInfiniteSlope) continue;
+    if (node_test_exceptions().contains(name) || kAtAnEdge.contains(name)) continue;
     const std::set<std::string> ops = ops_of_node_case(folder);
     const auto out = [](const std::string& op) { return ops_not_for_training().contains(op) || !supports_onnx_op(op); };
     if (std::ranges::any_of(ops, out)) continue;
