@@ -14,7 +14,7 @@ namespace {
 
 using Order = std::vector<const onnx::NodeProto*>;
 
-bool is_floating(int type) {
+bool is_floating_type(int type) {
   return type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16 ||
          type == onnx::TensorProto::BFLOAT16;
 }
@@ -51,10 +51,10 @@ Status bind_data(Conversion& conversion, const onnx::GraphProto& graph, std::vec
     if (conversion.initializers.find(input.name()) != nullptr) continue;
     SLUICE_ASSIGN(const Shape shape, stated_shape(input));
     const int type = input.type().tensor_type().elem_type();
-    const bool real = is_floating(type) || type == onnx::TensorProto::BOOL;
+    const bool real = is_floating_type(type) || type == onnx::TensorProto::BOOL;
     specs.push_back({input.name(), real ? Content::kNoise : Content::kTokens, shape, 0});
     names.push_back(input.name());
-    integral.push_back(!is_floating(type));
+    integral.push_back(!is_floating_type(type));
   }
   conversion.builder.begin_layer("input");
   if (specs.empty()) return {};

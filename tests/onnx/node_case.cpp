@@ -79,7 +79,7 @@ class GivenInputs : public InputSource {
 };
 
 // Every fp32 tensor's values, views among them.
-Result<NamedValues> run_forward(const InferenceModel& model, Backend& backend, GivenInputs& inputs) {
+Result<NamedValues> run_given(const InferenceModel& model, Backend& backend, GivenInputs& inputs) {
   SLUICE_ASSIGN(NamedValues leaves, given_weights_of(model));
   if (model.graph.op_count() == 0) return leaves;
   SLUICE_ASSIGN(const std::unique_ptr<CompiledGraph> compiled, backend.compile(model.graph, 2));
@@ -219,7 +219,7 @@ Result<std::string> run_choice(const InferenceModel& model, const NodeCase& node
     inputs.add(values);
   }
   try {
-    SLUICE_ASSIGN(const NamedValues values, run_forward(model, backend, inputs));
+    SLUICE_ASSIGN(const NamedValues values, run_given(model, backend, inputs));
     return compare(model, values, node.outputs);
   } catch (const std::exception& failure) {  // an op that refuses its operands
     return bad_input(failure.what());
@@ -292,7 +292,7 @@ Result<std::vector<std::vector<float>>> run_inference(const InferenceModel& mode
                                                       const std::vector<HostArray>& data) {
   GivenInputs inputs;
   for (const HostArray& values : data) inputs.add(values);
-  SLUICE_ASSIGN(const NamedValues values, run_forward(model, backend, inputs));
+  SLUICE_ASSIGN(const NamedValues values, run_given(model, backend, inputs));
   std::vector<std::vector<float>> results;
   for (const ForwardOutput& output : model.outputs) {
     if (!output.tensor) return bad_input("an output does not depend on the data");

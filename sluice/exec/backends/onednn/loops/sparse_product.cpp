@@ -14,15 +14,15 @@ struct SparseSpace {
 };
 
 template <typename T>
-SLUICE_FORCE_INLINE void add_scaled(const T* x, float factor, std::int64_t count, float* sums) {
+SLUICE_FORCE_INLINE void add_multiple(const T* x, float factor, std::int64_t count, float* sums) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) sums[i] += factor * load(x, i);
 }
-SLUICE_VECTOR_CLONES void add_scaled_line(const float* x, float factor, std::int64_t count, float* sums) {
-  add_scaled(x, factor, count, sums);
+SLUICE_VECTOR_CLONES void add_multiple_line(const float* x, float factor, std::int64_t count, float* sums) {
+  add_multiple(x, factor, count, sums);
 }
-SLUICE_VECTOR_CLONES void add_scaled_line(const BFloat16* x, float factor, std::int64_t count, float* sums) {
-  add_scaled(x, factor, count, sums);
+SLUICE_VECTOR_CLONES void add_multiple_line(const BFloat16* x, float factor, std::int64_t count, float* sums) {
+  add_multiple(x, factor, count, sums);
 }
 
 // Up to kSummedColumns elements of one line of y. `x` and `y` begin at them, in the first line.
@@ -30,7 +30,7 @@ template <typename T>
 void sum_lines(const SparseMatrix& matrix, std::int64_t row, std::int64_t inner, std::int64_t count, const T* x, T* y) {
   float sums[kSummedColumns] = {};
   for (auto term = matrix.row_starts[row]; term < matrix.row_starts[row + 1]; ++term) {
-    add_scaled_line(x + matrix.column_of[term] * inner, matrix.values[term], count, sums);
+    add_multiple_line(x + matrix.column_of[term] * inner, matrix.values[term], count, sums);
   }
   for (std::int64_t i = 0; i < count; ++i) store(y, row * inner + i, sums[i]);
 }

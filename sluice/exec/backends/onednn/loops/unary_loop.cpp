@@ -11,7 +11,7 @@ struct LoopFunction {
 };
 
 template <typename T>
-SLUICE_FORCE_INLINE void apply(LoopFunction f, const T* x, std::int64_t count, T* y) {
+SLUICE_FORCE_INLINE void map_function(LoopFunction f, const T* x, std::int64_t count, T* y) {
   with_loop_function(
       f.function, [=](auto tag) __attribute__((always_inline)) {
 #pragma omp simd
@@ -19,10 +19,10 @@ SLUICE_FORCE_INLINE void apply(LoopFunction f, const T* x, std::int64_t count, T
       });
 }
 SLUICE_VECTOR_CLONES void forward_block(LoopFunction f, const float* x, std::int64_t count, float* y) {
-  apply(f, x, count, y);
+  map_function(f, x, count, y);
 }
 SLUICE_VECTOR_CLONES void forward_block(LoopFunction f, const BFloat16* x, std::int64_t count, BFloat16* y) {
-  apply(f, x, count, y);
+  map_function(f, x, count, y);
 }
 
 template <typename T>
