@@ -50,7 +50,9 @@ void sum_within(const SparseMatrix& matrix, const T* x, T* y) {
 template <typename T>
 void multiply(const SparseSpace& space, const T* x, T* y) {
   const SparseMatrix& matrix = *space.matrix;
-  const auto [rows, columns, inner] = std::tuple(matrix.rows(), matrix.columns, space.inner);
+  const std::int64_t rows = matrix.rows();
+  const std::int64_t columns = matrix.columns;
+  const std::int64_t inner = space.inner;
   if (inner == 1 && space.outer > 1) {
     return for_rows(space.outer, std::max(matrix.terms(), rows),
                     [&](std::int64_t i) { sum_within(matrix, x + i * columns, y + i * rows); });
