@@ -185,4 +185,9 @@ Result<Graph> GraphBuilder::finish() {
   return std::move(graph_);
 }
 
+Result<Graph> GraphBuilder::finish_without_loss() {
+  if (error_) return *error_;
+  return std::move(graph_);
+}
+
 }  // namespace sluice

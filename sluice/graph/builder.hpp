@@ -90,6 +90,8 @@ class GraphBuilder {
   TensorId transpose(TensorId x, std::vector<std::int64_t> axes);
   TensorId concat(const std::vector<TensorId>& parts, std::int64_t axis);
   TensorId slice(TensorId x, std::int64_t axis, std::int64_t begin, std::int64_t end);
+  TensorId sparse_product(TensorId x, std::int64_t axis, SparseMatrix matrix);
+  TensorId to_float(TensorId ids);  // integers as fp32, exact below 2^24
   TensorId max_pool(TensorId x, const PoolOptions& options);
   TensorId avg_pool(TensorId x, const PoolOptions& options);
   TensorId global_avg_pool(TensorId x);                                     // [N, C, 1, 1]
@@ -120,6 +122,7 @@ class GraphBuilder {
   bool failed() const { return error_.has_value(); }
 
   Result<Graph> finish();
+  Result<Graph> finish_without_loss();  // to be run forward only
 
  private:
   bool usable(std::initializer_list<TensorId> inputs) const;

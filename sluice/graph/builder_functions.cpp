@@ -45,6 +45,12 @@ TensorId GraphBuilder::slice(TensorId x, std::int64_t axis, std::int64_t begin, 
   return add(OpKind::kSlice, {.axis = axis, .out_begin = begin, .out_end = end}, {x});
 }
 
+TensorId GraphBuilder::sparse_product(TensorId x, std::int64_t axis, SparseMatrix matrix) {
+  return add(OpKind::kSparseProduct, {.axis = axis, .matrix = std::move(matrix)}, {x});
+}
+
+TensorId GraphBuilder::to_float(TensorId ids) { return add(OpKind::kCast, {}, {ids}); }
+
 TensorId GraphBuilder::max_pool(TensorId x, const PoolOptions& options) {
   return add(OpKind::kMaxPool, {.window = square_window(options.kernel, options.stride, options.padding)}, {x});
 }

@@ -47,6 +47,7 @@ void hash_attributes(Hasher& hasher, const Attributes& a) {
   }
   if (a.delayed) hasher.add(std::string_view("delayed"));
   if (a.scaled) hasher.add(std::string_view("scaled"));
+  if (a.matrix) hasher.add(std::string_view(a.matrix.digest()));
 }
 
 void hash_op(Hasher& hasher, const Op& op) {
@@ -77,7 +78,8 @@ std::string attribute_text(const Attributes& a) {
                      a.beta, a.size, a.rate) +
          fmt::format(" eps{} mom{} wd{} beta2 {} decoupled{}", a.epsilon, static_cast<float>(a.momentum),
                      static_cast<float>(a.weight_decay), static_cast<float>(a.beta2), int{a.decoupled}) +
-         (a.delayed ? " delayed" : "") + (a.scaled ? " scaled" : "");
+         (a.delayed ? " delayed" : "") + (a.scaled ? " scaled" : "") +
+         (a.matrix ? " matrix" + a.matrix.digest() : std::string());
 }
 
 std::string operand_text(const Graph& graph, const std::vector<TensorId>& operands) {

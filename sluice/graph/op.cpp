@@ -20,23 +20,10 @@ constexpr std::array kRoleNames = std::to_array<std::string_view>({
 });
 constexpr std::array kDTypeNames = std::to_array<std::string_view>({"f32", "i32", "u8", "bf16", "f16"});
 constexpr std::array kUnaryNames = std::to_array<std::string_view>({
-    "linear",
-    "leaky_relu",
-    "clip",
-    "elu",
-    "sigmoid",
-    "tanh",
-    "silu",
-    "hard_sigmoid",
-    "hard_swish",
-    "gelu",
-    "gelu_tanh",
-    "erf",
-    "exp",
-    "log",
-    "sqrt",
-    "abs",
-    "power",
+    "linear",    "leaky_relu", "clip", "elu",   "sigmoid", "tanh",  "silu",   "hard_sigmoid", "hard_swish", "gelu",
+    "gelu_tanh", "erf",        "exp",  "log",   "sqrt",    "abs",   "power",  "softplus",     "mish",       "softsign",
+    "shrink",    "threshold",  "sin",  "cos",   "tan",     "asin",  "acos",   "atan",         "sinh",       "cosh",
+    "asinh",     "atanh",      "sign", "floor", "ceil",    "round", "is_nan", "is_infinite",
 });
 
 template <typename Enum>
@@ -46,7 +33,7 @@ constexpr std::size_t index_of(Enum value) {
 static_assert(kPhaseNames.size() == index_of(Phase::kUpdate) + 1);
 static_assert(kRoleNames.size() == index_of(Role::kOutput) + 1);
 static_assert(kDTypeNames.size() == index_of(DType::kF16) + 1);
-static_assert(kUnaryNames.size() == index_of(UnaryFunction::kPower) + 1);
+static_assert(kUnaryNames.size() == index_of(kLastUnaryFunction) + 1);
 
 }  // namespace
 

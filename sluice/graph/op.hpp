@@ -34,6 +34,7 @@
 //   kConcat                       x, x, ...                                  y
 //   kSlice                        x                                          y
 //   kPad                          x                                          y (zero outside x)
+//   kSparseProduct                x                                          y = `matrix` x along `axis`
 //   kMaxPool                      x                                          y, index
 //   kMaxPoolBackward              dy, index                                  dx
 //   kAvgPool                      x                                          y
@@ -53,7 +54,7 @@
 //   kSoftmaxCrossEntropyBackward  probabilities, labels, [scale]             dlogits
 //   kSigmoidCrossEntropy          logits                                     loss
 //   kSigmoidCrossEntropyBackward  logits, [scale]                            dlogits
-//   kCast                         x                                          y (same shape, another dtype)
+//   kCast                         x                                          y (same shape, another dtype; from i32 too)
 //   kReorder                      x                                          y (same shape, another layout)
 //   kSliceBatch                   x                                          y (some samples of x)
 //   kPlaceBatch                   y, [x when partial]                        x (some samples of x, the others stay)
@@ -124,6 +125,7 @@
 #include <vector>
 
 #include "sluice/base/processor_id.hpp"
+#include "sluice/graph/sparse_matrix.hpp"
 #include "sluice/graph/tensor.hpp"
 
 namespace sluice {
@@ -196,8 +198,9 @@ enum class OpKind {
   kOwnPart,
   kAllGather,
   kLossScale,
+  kSparseProduct,
 };
-inline constexpr OpKind kLastOpKind = OpKind::kLossScale;
+inline constexpr OpKind kLastOpKind = OpKind::kSparseProduct;
 
 enum class Phase { kForward, kBackward, kUpdate };
 
@@ -222,10 +225,54 @@ enum class UnaryFunction {
   kSqrt,         //
   kAbs,          //
   kPower,        // x^alpha
+  kSoftplus,     // log(1 + exp x)
+  kMish,         // x tanh(log(1 + exp x))
+  kSoftsign,     // x / (1 + |x|)
+  kShrink,       // x - beta above alpha, x + beta below -alpha, 0 between
+  kThreshold,    // x above alpha, 0 below
+  kSin,          //
+  kCos,          //
+  kTan,          //
+  kAsin,         //
+  kAcos,         //
+  kAtan,         //
+  kSinh,         //
+  kCosh,         //
+  kAsinh,        //
+  kAtanh,        //
+  kSign,         // the rest are flat: they have no gradient
+  kFloor,        //
+  kCeil,         //
+  kRound,        // to the nearest, ties to even
+  kIsNan,        // 1 or 0
+  kIsInfinite,   // 1 or 0; alpha, beta: whether below, above zero counts
 };
+inline constexpr UnaryFunction kLastUnaryFunction = UnaryFunction::kIsInfinite;
 
-enum class BinaryFunction { kAdd, kSubtract, kMultiply, kDivide };
-enum class ReduceFunction { kSum, kMean };
+// Flat almost everywhere: nothing passes a gradient on.
+constexpr bool is_flat(UnaryFunction function) { return function >= UnaryFunction::kSign; }
+
+enum class BinaryFunction {
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kMaximum,      // of equal ones the first has the gradient
+  kMinimum,      // the same
+  kPower,        // a^b; d/db where a is above 0
+  kModulo,       // a - b floor(a / b): has b's sign
+  kRemainder,    // a - b trunc(a / b): has a's sign
+  kEqual,        // from here on 1 or 0, without a gradient
+  kLess,         //
+  kLessOrEqual,  //
+};
+constexpr bool is_comparison(BinaryFunction function) { return function >= BinaryFunction::kEqual; }
+
+enum class ReduceFunction {
+  kSum,
+  kMean,
+  kMaximum,  // equal ones share the gradient
+};
 
 // The ops that a step's gradients start from.
 constexpr bool is_loss(OpKind kind) {
@@ -278,7 +325,7 @@ struct Attributes {
   UnaryFunction unary = UnaryFunction::kLinear;
   BinaryFunction binary = BinaryFunction::kAdd;
   ReduceFunction reduce = ReduceFunction::kSum;
-  std::int64_t axis = 0;           // kConcat, kSlice, kPad
+  std::int64_t axis = 0;           // kConcat, kSlice, kPad, kSparseProduct
   std::vector<std::int64_t> axes;  // kReduce: ascending; kTranspose: output dimension i is input axes[i]
   std::vector<std::int64_t> perm_a, perm_b, perm_y;  // kMatMul
   Shape shape;                                       // kReshape, kBroadcast, kPad: of the output
@@ -297,6 +344,7 @@ struct Attributes {
   bool decoupled = false;                            // Adam: decay the weights, not the gradient (AdamW)
   bool delayed = false;                              // updates, see above
   bool scaled = false;                               // kClipFactor, updates, see above
+  SharedMatrix matrix = {};                          // kSparseProduct: as many columns as x has along the axis
   bool operator==(const Attributes&) const = default;
 };
 

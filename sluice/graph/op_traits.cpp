@@ -89,6 +89,7 @@ constexpr std::array kTable = std::to_array<OpTraits>({
   {kOwnPart,                        "own_part",                         kNone,   "",         "",      "=>=",        kPure,   kDear},
   {kAllGather,                      "all_gather",                       kNone,   "",         "",      "=>=",        kGiven,  kDear},
   {kLossScale,                      "loss_scale",                       kNone,   "",         "",      "f>f",        kState,  kDear},
+  {kSparseProduct,                  "sparse_product",                   kNone,   "a>a",      "",      "u>u",        kPure,   kDear},
 });
 // clang-format on
 

@@ -1,4 +1,4 @@
-// IEEE half precision: exporters store weights in it; Sluice computes in single precision.
+// IEEE half precision and bfloat16: exporters store weights in them; Sluice computes in single precision.
 #pragma once
 
 #include <bit>
@@ -29,6 +29,17 @@ inline std::uint16_t half_of_float(float value) {
   std::frexp(size, &exponent);  // size = f * 2^exponent, f in [0.5, 1)
   const int fraction = static_cast<int>(std::nearbyint(std::ldexp(size, 11 - exponent)));  // in [1024, 2048]
   return static_cast<std::uint16_t>(sign | (((exponent + 14) << 10) + fraction - 1024));
+}
+
+inline float float_of_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+// To the nearest, ties to even.
+inline std::uint16_t bfloat16_of_float(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
+  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
 }  // namespace sluice

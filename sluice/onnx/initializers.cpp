@@ -18,14 +18,21 @@ using onnx::TensorProto;
 std::int64_t element_bytes(int type) {
   switch (type) {
     case TensorProto::BOOL:
+    case TensorProto::INT8:
+    case TensorProto::UINT8:
       return 1;
     case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+    case TensorProto::INT16:
+    case TensorProto::UINT16:
       return 2;
     case TensorProto::FLOAT:
     case TensorProto::INT32:
+    case TensorProto::UINT32:
       return 4;
     case TensorProto::DOUBLE:
     case TensorProto::INT64:
+    case TensorProto::UINT64:
       return 8;
     default:
       return 0;
@@ -45,6 +52,9 @@ std::int64_t typed_count(const TensorProto& proto) {
       return proto.double_data_size();
     case TensorProto::INT64:
       return proto.int64_data_size();
+    case TensorProto::UINT32:
+    case TensorProto::UINT64:
+      return proto.uint64_data_size();
     default:
       return proto.int32_data_size();
   }
@@ -59,6 +69,8 @@ double typed_value(const TensorProto& proto, std::int64_t index) {
       return proto.double_data(i);
     case TensorProto::FLOAT16:
       return float_of_half(static_cast<std::uint16_t>(proto.int32_data(i)));
+    case TensorProto::BFLOAT16:
+      return float_of_bfloat16(static_cast<std::uint16_t>(proto.int32_data(i)));
     default:
       return proto.int32_data(i);
   }
@@ -74,13 +86,44 @@ T load(const char* bytes) {
 float raw_float(int type, const char* bytes) {
   if (type == TensorProto::FLOAT) return load<float>(bytes);
   if (type == TensorProto::DOUBLE) return static_cast<float>(load<double>(bytes));
+  if (type == TensorProto::BFLOAT16) return float_of_bfloat16(load<std::uint16_t>(bytes));
   return float_of_half(load<std::uint16_t>(bytes));
 }
 
+// What of UINT64 does not fit comes out negative.
 std::int64_t raw_integer(int type, const char* bytes) {
-  if (type == TensorProto::INT64) return load<std::int64_t>(bytes);
-  if (type == TensorProto::INT32) return load<std::int32_t>(bytes);
-  return *bytes != 0 ? 1 : 0;
+  switch (type) {
+    case TensorProto::INT64:
+    case TensorProto::UINT64:
+      return load<std::int64_t>(bytes);
+    case TensorProto::INT32:
+      return load<std::int32_t>(bytes);
+    case TensorProto::UINT32:
+      return load<std::uint32_t>(bytes);
+    case TensorProto::INT16:
+      return load<std::int16_t>(bytes);
+    case TensorProto::UINT16:
+      return load<std::uint16_t>(bytes);
+    case TensorProto::INT8:
+      return load<std::int8_t>(bytes);
+    case TensorProto::UINT8:
+      return load<std::uint8_t>(bytes);
+    default:
+      return *bytes != 0 ? 1 : 0;
+  }
+}
+
+std::int64_t typed_integer(const TensorProto& proto, std::int64_t index) {
+  const int i = static_cast<int>(index);
+  switch (proto.data_type()) {
+    case TensorProto::INT64:
+      return proto.int64_data(i);
+    case TensorProto::UINT32:
+    case TensorProto::UINT64:
+      return static_cast<std::int64_t>(proto.uint64_data(i));
+    default:
+      return proto.int32_data(i);
+  }
 }
 
 // The raw bytes of elements [first, first + count): inside the model, or read into `storage`.
@@ -114,8 +157,15 @@ std::string raw_of(std::span<const float> values, T (*convert)(float)) {
 }  // namespace
 
 bool TensorSource::is_integer() const {
-  const int type = proto->data_type();
-  return type == TensorProto::INT64 || type == TensorProto::INT32 || type == TensorProto::BOOL;
+  switch (proto->data_type()) {
+    case TensorProto::FLOAT:
+    case TensorProto::DOUBLE:
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+      return false;
+    default:
+      return true;
+  }
 }
 
 Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesystem::path& folder) {
@@ -124,7 +174,7 @@ Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesyste
   source.shape.assign(proto.dims().begin(), proto.dims().end());
   const std::int64_t size = element_bytes(proto.data_type());
   if (size == 0) {
-    return bad_input(fmt::format("has the type {}; Sluice reads FLOAT, DOUBLE, FLOAT16, INT64, INT32 and BOOL",
+    return bad_input(fmt::format("has the type {}; Sluice reads floating-point numbers, integers and BOOL",
                                  type_name(proto.data_type())));
   }
   const std::optional<std::int64_t> count = checked_count(source.shape);
@@ -168,13 +218,7 @@ Result<HostArray> read_array(const TensorSource& source) {
   }
   for (std::int64_t i = 0; i < source.count; ++i) {
     std::int64_t& value = array.ints[static_cast<std::size_t>(i)];
-    if (raw != nullptr) {
-      value = raw_integer(type, raw + i * element_bytes(type));
-    } else if (type == TensorProto::INT64) {
-      value = source.proto->int64_data(static_cast<int>(i));
-    } else {
-      value = source.proto->int32_data(static_cast<int>(i));
-    }
+    value = raw != nullptr ? raw_integer(type, raw + i * element_bytes(type)) : typed_integer(*source.proto, i);
   }
   return array;
 }
@@ -220,6 +264,8 @@ void write_floats(std::span<const float> values, TensorProto& proto) {
     proto.set_raw_data(raw_of<double>(values, [](float value) -> double { return value; }));
   } else if (proto.data_type() == TensorProto::FLOAT16) {
     proto.set_raw_data(raw_of<std::uint16_t>(values, half_of_float));
+  } else if (proto.data_type() == TensorProto::BFLOAT16) {
+    proto.set_raw_data(raw_of<std::uint16_t>(values, bfloat16_of_float));
   } else {
     proto.set_raw_data(raw_of<float>(values, [](float value) { return value; }));
   }

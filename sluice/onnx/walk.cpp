@@ -4,102 +4,12 @@
 
 #include <algorithm>
 
-#include "sluice/onnx/convert/converters.hpp"
+#include "sluice/onnx/convert/convert_nodes.hpp"
 #include "sluice/onnx/loss.hpp"
 #include "sluice/onnx/model_file.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::size_t kMostListed = 100;
-
-// Ops that begin a layer; norms, activations and arithmetic belong to the layer before them.
-bool begins_layer(const onnx::NodeProto& node) {
-  static const std::set<std::string> ops{"Conv",
-                                         "ConvTranspose",
-                                         "Gemm",
-                                         "MatMul",
-                                         "LSTM",
-                                         "Gather",
-                                         "MaxPool",
-                                         "AveragePool",
-                                         "Concat",
-                                         "Softmax",
-                                         "GlobalAveragePool",
-                                         "GlobalMaxPool",
-                                         "LayerNormalization"};
-  return ops.contains(node.op_type());
-}
-
-// Everything that is wrong with the nodes of a model.
-class Complaints {
- public:
-  void add(const onnx::NodeProto& node, const std::string& what) {
-    ++count_;
-    if (lines_.size() < kMostListed) lines_.push_back(fmt::format("\n  node {}: {}", Network::describe(node), what));
-  }
-  bool empty() const { return count_ == 0; }
-  Error error() const {
-    std::string text = fmt::format("{} node{} cannot be imported:", count_, count_ == 1 ? "" : "s");
-    for (const std::string& line : lines_) text += line;
-    if (count_ > lines_.size()) text += fmt::format("\n  and {} more", count_ - lines_.size());
-    return {ErrorCode::kBadInput, text};
-  }
-
- private:
-  std::size_t count_ = 0;
-  std::vector<std::string> lines_;
-};
-
-bool is_standard(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
-
-// Whether all inputs came out of the walk; a node after one that failed is not blamed.
-bool has_inputs(Node& node) {
-  for (int i = 0; i < node.inputs(); ++i) {
-    if (node.has(i) && node.value(i).kind == Value::Kind::kUnknown) return false;
-  }
-  return true;
-}
-
-Status convert_node(Node& node) {
-  SLUICE_ASSIGN(auto folded, fold_node(node));
-  if (folded) {
-    for (std::size_t i = 0; i < folded->size(); ++i) {
-      node.set(array_value(std::move((*folded)[i])), static_cast<int>(i));
-    }
-  } else {
-    const Converter convert = find_converter(node.proto.op_type());
-    if (convert == nullptr) return node.error("is supported only where its inputs are constants");
-    if (node.inputs() == 0 || !node.has(0)) return node.error("has no inputs");
-    if (begins_layer(node.proto)) node.builder.begin_layer(node.name());
-    SLUICE_RETURN_IF_ERROR(convert(node));
-  }
-  const std::string problem = node.attributes.problem();
-  return problem.empty() ? Status() : Status(node.error(problem));
-}
-
-Status convert_nodes(Conversion& conversion, const std::vector<const onnx::NodeProto*>& order) {
-  Complaints complaints;
-  for (const onnx::NodeProto* proto : order) {
-    if (conversion.is_absorbed(*proto)) continue;
-    const bool known =
-        is_standard(*proto) && (find_converter(proto->op_type()) != nullptr || is_folded(proto->op_type()));
-    if (!known) {
-      complaints.add(*proto, "this op is not supported");
-      continue;
-    }
-    Node node(conversion, *proto);
-    if (!has_inputs(node)) continue;
-    const Status converted = convert_node(node);
-    if (!converted.ok()) complaints.add(*proto, converted.error().message);
-    if (conversion.builder.failed()) {
-      complaints.add(*proto, conversion.builder.finish().error().message);
-      break;
-    }
-  }
-  if (!complaints.empty()) return complaints.error();
-  return {};
-}
 
 // Series and rows of features are images of one row or one pixel, except that rows of 28 x 28 or 3 x 32 x 32 features
 // are what they look like.

@@ -21,6 +21,13 @@ bool cover(const Slices& sorted, const Shape& shape) {
   return end == shape[static_cast<std::size_t>(axis)];
 }
 
+// Whether a change of its inputs changes its results smoothly anywhere.
+bool is_smooth(const Op& op) {
+  if (op.kind == OpKind::kUnary) return !is_flat(op.attributes.unary);
+  if (op.kind == OpKind::kBinary) return !is_comparison(op.attributes.binary);
+  return op.kind != OpKind::kCast;
+}
+
 }  // namespace
 
 void GradientTape::begin_stage(std::span<const Op> ops, std::string_view trained_prefix) {
@@ -31,8 +38,8 @@ void GradientTape::begin_stage(std::span<const Op> ops, std::string_view trained
     needed_[id] = tensor.role == Role::kParameter && tensor.name.starts_with(trained_prefix);
   }
   for (const Op& op : ops) {
-    const bool any = op.kind != OpKind::kCast &&
-                     std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) { return needs(id); });
+    const bool any =
+        is_smooth(op) && std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) { return needs(id); });
     for (const TensorId id : op.outputs) {
       if (!is_persistent(graph_.tensor(id).role)) needed_[static_cast<std::size_t>(id)] = any;
     }

@@ -92,6 +92,8 @@ void differentiate_by_output(GradientTape& tape, const Op& op, TensorId dy) {
       return differentiate_concat(tape, op, dy);
     case OpKind::kPad:
       return differentiate_pad(tape, op, dy);
+    case OpKind::kSparseProduct:
+      return differentiate_sparse_product(tape, op, dy);
     case OpKind::kMatMul:
       return differentiate_matmul(tape, op, dy);
     default:

@@ -26,6 +26,7 @@ void differentiate_reshape(GradientTape& tape, const Op& op, TensorId dy);
 void differentiate_transpose(GradientTape& tape, const Op& op, TensorId dy);
 void differentiate_concat(GradientTape& tape, const Op& op, TensorId dy);
 void differentiate_pad(GradientTape& tape, const Op& op, TensorId dy);
+void differentiate_sparse_product(GradientTape& tape, const Op& op, TensorId dy);
 void differentiate_matmul(GradientTape& tape, const Op& op, TensorId dy);
 
 }  // namespace sluice

@@ -39,14 +39,15 @@ Result<Shapes> batch_norm_part_shapes(const ShapeRule& rule);      // the other 
 Result<Shapes> layer_norm_shapes(const ShapeRule& rule);           // kLayerNorm
 Result<Shapes> local_response_norm_shapes(const ShapeRule& rule);  // kLocalResponseNorm
 
-Result<Shapes> binary_shapes(const ShapeRule& rule);     // kBinary
-Result<Shapes> reduce_shapes(const ShapeRule& rule);     // kReduce
-Result<Shapes> broadcast_shapes(const ShapeRule& rule);  // kBroadcast
-Result<Shapes> reshape_shapes(const ShapeRule& rule);    // kReshape
-Result<Shapes> transpose_shapes(const ShapeRule& rule);  // kTranspose
-Result<Shapes> concat_shapes(const ShapeRule& rule);     // kConcat
-Result<Shapes> slice_shapes(const ShapeRule& rule);      // kSlice
-Result<Shapes> pad_shapes(const ShapeRule& rule);        // kPad
+Result<Shapes> binary_shapes(const ShapeRule& rule);          // kBinary
+Result<Shapes> reduce_shapes(const ShapeRule& rule);          // kReduce
+Result<Shapes> broadcast_shapes(const ShapeRule& rule);       // kBroadcast
+Result<Shapes> reshape_shapes(const ShapeRule& rule);         // kReshape
+Result<Shapes> transpose_shapes(const ShapeRule& rule);       // kTranspose
+Result<Shapes> concat_shapes(const ShapeRule& rule);          // kConcat
+Result<Shapes> slice_shapes(const ShapeRule& rule);           // kSlice
+Result<Shapes> pad_shapes(const ShapeRule& rule);             // kPad
+Result<Shapes> sparse_product_shapes(const ShapeRule& rule);  // kSparseProduct
 
 Result<Shapes> dense_shapes(const ShapeRule& rule);      // kDense
 Result<Shapes> matmul_shapes(const ShapeRule& rule);     // kMatMul

@@ -167,6 +167,8 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
       return slice_shapes(rule);
     case OpKind::kPad:
       return pad_shapes(rule);
+    case OpKind::kSparseProduct:
+      return sparse_product_shapes(rule);
     case OpKind::kMaxPool:
     case OpKind::kAvgPool:
       return pool_shapes(rule);

@@ -116,4 +116,18 @@ Result<Shapes> pad_shapes(const ShapeRule& rule) {
   return Shapes{y};
 }
 
+Result<Shapes> sparse_product_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  SLUICE_RETURN_IF_ERROR(rule.expect_axis(rule.attributes.axis));
+  const SharedMatrix& matrix = rule.attributes.matrix;
+  if (!matrix || !matrix->is_sound() || matrix->rows() < 1) return rule.error("expects a matrix");
+  Shape y = rule.inputs[0];
+  std::int64_t& extent = y[as_index(rule.attributes.axis)];
+  if (extent != matrix->columns) {
+    return rule.error(fmt::format("expects a matrix of {} columns, got {}", extent, matrix->columns));
+  }
+  extent = matrix->rows();
+  return Shapes{std::move(y)};
+}
+
 }  // namespace sluice

@@ -77,6 +77,8 @@ const std::map<std::string, Binary>& binary_ops() {
       {"Min", [](double a, double b) { return std::min(a, b); }},
       {"Max", [](double a, double b) { return std::max(a, b); }},
       {"Mod", [](double a, double b) { return a - b * std::floor(a / b); }},
+      {kRemainderOp, [](double a, double b) { return std::fmod(a, b); }},
+      {"Xor", [](double a, double b) { return (a != 0) != (b != 0) ? 1.0 : 0.0; }},
       {"And", [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }},
       {"Or", [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }},
       {"Equal", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
@@ -89,7 +91,7 @@ const std::map<std::string, Binary>& binary_ops() {
 }
 
 bool is_comparison(const std::string& op) {
-  static const std::set<std::string> all{"And", "Or",      "Equal",       "Less",
+  static const std::set<std::string> all{"And", "Or",      "Xor",         "Equal",         "Less",
                                          "Not", "Greater", "LessOrEqual", "GreaterOrEqual"};
   return all.contains(op);
 }
@@ -223,28 +225,13 @@ Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t sta
   return picked_along(x, axis, positions, std::move(shape));
 }
 
-Result<HostArray> triangle(const HostArray& x, bool upper, std::int64_t diagonal) {
-  if (x.shape.size() < 2) return bad_input("needs a matrix");
-  const std::int64_t columns = x.shape.back();
-  const std::int64_t rows = x.shape[x.shape.size() - 2];
-  HostArray result = x;
-  for (std::int64_t i = 0; i < x.count(); ++i) {
-    const std::int64_t beyond = i % columns - i / columns % rows;
-    if (upper ? beyond >= diagonal : beyond <= diagonal) continue;
-    if (result.is_integer) {
-      result.ints[as_index(i)] = 0;
-    } else {
-      result.floats[as_index(i)] = 0;
-    }
-  }
-  return result;
-}
-
 const std::vector<std::string>& elementwise_ops() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
     for (const auto& [name, function] : unary_ops()) all.push_back(name);
-    for (const auto& [name, function] : binary_ops()) all.push_back(name);
+    for (const auto& [name, function] : binary_ops()) {
+      if (name != kRemainderOp) all.push_back(name);
+    }
     return all;
   }();
   return names;

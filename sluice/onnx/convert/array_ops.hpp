@@ -21,10 +21,21 @@ Result<HostArray> joined(const std::vector<HostArray>& parts, std::int64_t axis)
 Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t start, std::int64_t end,
                          std::int64_t step);
 
+// a where the condition is not 0, else b.
+Result<HostArray> chosen_by(const HostArray& condition, const HostArray& a, const HostArray& b);
+
+// Ones on a diagonal of a matrix, zeros elsewhere.
+Result<HostArray> unit_matrix(const Shape& shape, std::int64_t diagonal);
+
 // Zeros below (upper) or above (lower) a diagonal of the last two dimensions.
 Result<HostArray> triangle(const HostArray& x, bool upper, std::int64_t diagonal);
 
+// "ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin" over axes; over all where none are given, unless `none_is_none`.
+Result<HostArray> reduced(const std::string& op, const HostArray& x, const std::vector<std::int64_t>& axes,
+                          bool none_is_none, bool keep);
+
 // Ops of one or two arrays, element by element: "Add", "Sqrt", "Equal", ... Comparisons give integers 0 and 1.
+inline const std::string kRemainderOp = "Mod with fmod";  // what a division leaves, with the dividend's sign
 const std::vector<std::string>& elementwise_ops();
 Result<HostArray> computed_elementwise(const std::string& op, const std::vector<HostArray>& inputs);
 

@@ -73,6 +73,13 @@ std::string parameter_name(const Weights& weights, const std::string& hint) {
   return x->kind == Kind::kInitializer ? x->name + part : hint;
 }
 
+std::vector<float> floats_of(const HostArray& array) {
+  if (!array.is_integer) return array.floats;
+  std::vector<float> values;
+  for (const std::int64_t value : array.ints) values.push_back(static_cast<float>(value));
+  return values;
+}
+
 }  // namespace
 
 Value array_value(HostArray array) {
@@ -172,20 +179,20 @@ Result<TensorId> Conversion::realize(const Weights& weights) {
 }
 
 Result<TensorId> Conversion::tensor(const Value& value, const std::string& name) {
-  if (value.time_major) {
-    return Error{ErrorCode::kBadInput, fmt::format("computes with the token ids '{}' themselves", name)};
-  }
   if (value.kind == Value::Kind::kWeights) return parameter(value.weights, name);
   if (value.kind == Value::Kind::kArray) {
     const HostArray& array = *value.array;
-    if (array.is_integer || array.count() == 0) {
-      return Error{ErrorCode::kBadInput, fmt::format("computes with the integers or the empty tensor '{}'", name)};
-    }
-    return parameter(literal_weights(array.floats, array.shape.empty() ? Shape{1} : array.shape), name);
+    if (array.count() == 0) return bad_input(fmt::format("computes with the empty tensor '{}'", name));
+    return parameter(literal_weights(floats_of(array), array.shape.empty() ? Shape{1} : array.shape), name);
   }
   SLUICE_CHECK(value.kind == Value::Kind::kTensor, "converters do not run on unknown values");
   const auto& [top, left, bottom, right] = value.padding;
   TensorId x = value.tensor;
+  if (builder.failed()) return TensorId{-1};
+  if (builder.tensor(x).dtype == DType::kI32) {
+    x = builder.to_float(x);
+    return value.time_major ? builder.transpose(x, {1, 0}) : x;
+  }
   const auto pad = [&](std::int64_t axis, std::int64_t before, std::int64_t after) {
     if (before == 0 && after == 0) return;
     Attributes attributes;
@@ -204,7 +211,8 @@ Result<TensorId> Conversion::tensor(const Value& value, const std::string& name)
 
 bool Conversion::is_read(const std::string& value) const {
   const std::vector<const onnx::NodeProto*>& readers = network.readers(value);
-  return std::any_of(readers.begin(), readers.end(), [&](const onnx::NodeProto* node) { return live.contains(node); });
+  return wanted.contains(value) ||
+         std::any_of(readers.begin(), readers.end(), [&](const onnx::NodeProto* node) { return live.contains(node); });
 }
 
 std::string Conversion::distinct_name(const std::string& name) {

@@ -30,6 +30,7 @@ struct Value {
   std::array<std::int64_t, 4> padding = {};  // zeros around the image: top, left, bottom, right
   bool causal = false;                       // scores that a softmax is to mask above the diagonal
   bool time_major = false;                   // ids [T, B] of the model, kept as [B, T]
+  bool integral = false;                     // integers or booleans, which fp32 holds: not to be divided as numbers are
 };
 
 Value array_value(HostArray array);
@@ -58,6 +59,8 @@ class Conversion {
   std::int64_t file_batch = 0, batch = 0;  // of the first input; file_batch 0: a name
   SharedInitializers shared;               // found by the walk before this one
   std::set<const onnx::NodeProto*> live;   // the nodes that the loss needs
+  bool infers = false;                     // forward_model.hpp: running statistics, no dropout
+  std::set<std::string> wanted;            // the model's outputs, where all are kept
 
   // What a value of the model is now; initializers are looked up as they are needed.
   Value value(const std::string& name);
@@ -113,6 +116,9 @@ class Node {
 
   void set(Value value, int output = 0);
   void set(TensorId tensor, int output = 0) { set(tensor_value(tensor), output); }
+  // Of a tensor of whole numbers or booleans. What set() has set is one where the node's first input is.
+  void set_integral(TensorId tensor, int output = 0);
+  bool is_integral(int input);
 
   // Adds an op whose result may be large, after a check of how large it is. Errors: more than kMostElements.
   Result<TensorId> add(OpKind kind, const Attributes& wanted, const std::vector<TensorId>& inputs);

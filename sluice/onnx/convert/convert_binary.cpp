@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sluice/onnx/convert/converters.hpp"
+#include "sluice/onnx/convert/tensor_ops.hpp"
 
 namespace sluice {
 namespace {
@@ -21,24 +22,19 @@ TensorId with_rank(GraphBuilder& builder, TensorId x, std::size_t rank) {
   return builder.reshape(x, shape);
 }
 
-TensorId linear(GraphBuilder& builder, TensorId x, float factor, float shift) {
-  return factor == 1 && shift == 0 ? x : builder.unary(x, UnaryFunction::kLinear, factor, shift);
-}
-
 // x op number, or number op x when `reversed`.
-TensorId with_number(GraphBuilder& builder, TensorId x, BinaryFunction function, float number, bool reversed) {
+TensorId with_number(Node& node, TensorId x, BinaryFunction function, float number, bool reversed) {
   switch (function) {
     case BinaryFunction::kAdd:
-      return linear(builder, x, 1, number);
+      return affine(node, x, 1, number);
     case BinaryFunction::kSubtract:
-      return reversed ? linear(builder, x, -1, number) : linear(builder, x, 1, -number);
+      return reversed ? affine(node, x, -1, number) : affine(node, x, 1, -number);
     case BinaryFunction::kMultiply:
-      return linear(builder, x, number, 0);
-    case BinaryFunction::kDivide:
-      return reversed ? linear(builder, builder.unary(x, UnaryFunction::kPower, -1), number, 0)
-                      : linear(builder, x, 1 / number, 0);
+      return affine(node, x, number, 0);
+    default:  // a division
+      return reversed ? affine(node, apply(node, UnaryFunction::kPower, x, -1), number, 0)
+                      : affine(node, x, 1 / number, 0);
   }
-  return x;
 }
 
 // Whether `hides(i)` holds exactly above the diagonal of the last two dimensions, whose extents are those of `scores`.
@@ -81,16 +77,10 @@ bool set_masked(Node& node, const Value& x, const HostArray& mask, const Shape& 
          leave_to_softmax(node, x);
 }
 
-Result<TensorId> binary(Node& node, TensorId a, TensorId b, BinaryFunction function) {
-  Attributes attributes;
-  attributes.binary = function;
-  return node.add(OpKind::kBinary, attributes, {a, b});
-}
-
 Status convert_with_number(Node& node, BinaryFunction function, int tensor) {
   const HostArray& number = *node.value(1 - tensor).array;
   SLUICE_ASSIGN(const TensorId x, node.tensor(tensor));
-  const TensorId y = with_number(node.builder, x, function, static_cast<float>(number.at(0)), tensor == 1);
+  const TensorId y = with_number(node, x, function, static_cast<float>(number.at(0)), tensor == 1);
   node.set(with_rank(node.builder, y, number.shape.size()));
   return {};
 }
@@ -113,15 +103,27 @@ Status convert_binary(Node& node, BinaryFunction function) {
     node.set(node.builder.add(x, y, activation));
     return {};
   }
-  SLUICE_ASSIGN(const TensorId result, binary(node, x, y, function));
+  SLUICE_ASSIGN(const TensorId result, combine(node, function, x, y));
   node.set(result);
+  return {};
+}
+
+// Whole numbers are divided towards zero.
+Status convert_divide_integers(Node& node) {
+  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const TensorId y, node.tensor(1));
+  SLUICE_ASSIGN(const TensorId quotient, combine(node, BinaryFunction::kDivide, x, y));
+  SLUICE_ASSIGN(const TensorId whole, truncate(node, quotient));
+  node.set_integral(whole);
   return {};
 }
 
 Status convert_add(Node& node) { return convert_binary(node, BinaryFunction::kAdd); }
 Status convert_subtract(Node& node) { return convert_binary(node, BinaryFunction::kSubtract); }
 Status convert_multiply(Node& node) { return convert_binary(node, BinaryFunction::kMultiply); }
-Status convert_divide(Node& node) { return convert_binary(node, BinaryFunction::kDivide); }
+Status convert_divide(Node& node) {
+  return node.is_integral(0) ? convert_divide_integers(node) : convert_binary(node, BinaryFunction::kDivide);
+}
 
 // Where the condition is known: x * kept + (what replaces the rest).
 Result<TensorId> selected(Node& node, TensorId x, const HostArray& condition, bool keep, float other) {
@@ -136,17 +138,41 @@ Result<TensorId> selected(Node& node, TensorId x, const HostArray& condition, bo
   const std::string name = node.name();
   SLUICE_ASSIGN(const TensorId factor, node.conversion.tensor(array_value(std::move(kept)), name + ".kept"));
   SLUICE_ASSIGN(const TensorId shift, node.conversion.tensor(array_value(std::move(added)), name + ".other"));
-  SLUICE_ASSIGN(const TensorId product, binary(node, x, factor, BinaryFunction::kMultiply));
-  return binary(node, product, shift, BinaryFunction::kAdd);
+  SLUICE_ASSIGN(const TensorId product, combine(node, BinaryFunction::kMultiply, x, factor));
+  return combine(node, BinaryFunction::kAdd, product, shift);
+}
+
+// Of two tensors, or by a condition that depends on the data: c a + (1 - c) b. Infinite numbers count as very large ones,
+// so that 0 times them is 0.
+Status choose(Node& node) {
+  std::vector<TensorId> sides;
+  for (int side = 1; side <= 2; ++side) {
+    const Value value = node.value(side);
+    if (is_number(value) && !std::isfinite(value.array->at(0))) {
+      const float large = std::clamp(static_cast<float>(value.array->at(0)), -1e30F, 1e30F);
+      SLUICE_ASSIGN(const TensorId number, constant(node, filled(Shape{1}, large), ".large"));
+      sides.push_back(number);
+    } else {
+      SLUICE_ASSIGN(const TensorId tensor, node.tensor(side));
+      sides.push_back(tensor);
+    }
+  }
+  SLUICE_ASSIGN(const TensorId condition, node.tensor(0));
+  SLUICE_ASSIGN(const TensorId first, combine(node, BinaryFunction::kMultiply, sides[0], condition));
+  const TensorId otherwise = affine(node, condition, -1, 1);
+  SLUICE_ASSIGN(const TensorId second, combine(node, BinaryFunction::kMultiply, sides[1], otherwise));
+  SLUICE_ASSIGN(const TensorId chosen, combine(node, BinaryFunction::kAdd, first, second));
+  node.set(chosen);
+  return {};
 }
 
 Status convert_where(Node& node) {
-  if (!node.is_constant(0)) return node.error("chooses by a condition that depends on the step's data");
+  if (!node.is_constant(0)) return choose(node);
   SLUICE_ASSIGN(const HostArray condition, node.array(0));
   if (condition.count() == 0) return node.error("has an empty condition");
   const bool tensor_first = node.value(1).kind == Value::Kind::kTensor;
   const int kept = tensor_first ? 1 : 2;
-  if (!is_number(node.value(3 - kept))) return node.error("chooses between two tensors; one must be a number");
+  if (!is_number(node.value(3 - kept))) return choose(node);
   const auto other = static_cast<float>(node.value(3 - kept).array->at(0));
   SLUICE_ASSIGN(const Shape shape, node.shape(kept));
   const auto hidden = [&](std::int64_t i) { return (condition.at(i) != 0) != tensor_first; };

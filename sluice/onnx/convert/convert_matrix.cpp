@@ -1,4 +1,4 @@
-// Dense layers, matrix products and lookups in tables.
+// Dense layers and matrix products.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -157,78 +157,11 @@ Status convert_gemm(Node& node) {
   return {};
 }
 
-Status convert_embedding(Node& node, const Value& ids) {
-  SLUICE_ASSIGN(const Weights table, node.weights(0, 2));
-  SLUICE_ASSIGN(const TensorId w, node.conversion.parameter(table, node.name() + ".weight"));
-  SLUICE_ASSIGN(TensorId y, node.add(OpKind::kEmbedding, {}, {ids.tensor, w}));
-  if (ids.time_major) y = node.builder.transpose(y, {1, 0, 2});
-  node.set(y);
-  return {};
-}
-
-// Runs of neighbours among the indices, as [begin, end).
-Result<std::vector<std::pair<std::int64_t, std::int64_t>>> runs_of(Node& node, const HostArray& indices,
-                                                                   std::int64_t extent) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> runs;
-  for (std::int64_t index : indices.ints) {
-    if (index < 0) index += extent;
-    if (index < 0 || index >= extent) return node.error(fmt::format("takes element {} of {}", index, extent));
-    if (!runs.empty() && runs.back().second == index) {
-      ++runs.back().second;
-    } else {
-      runs.emplace_back(index, index + 1);
-    }
-    if (runs.size() > 64) return node.error("takes elements of more than 64 places that are not neighbours");
-  }
-  if (runs.empty()) return node.error("takes no elements");
-  return runs;
-}
-
-// Elements of `x` at known places along an axis.
-Status convert_selection(Node& node, const HostArray& indices, std::int64_t axis, const Shape& shape) {
-  SLUICE_ASSIGN(const auto runs, runs_of(node, indices, shape[as_index(axis)]));
-  Shape y = shape;
-  y.erase(y.begin() + axis);
-  y.insert(y.begin() + axis, indices.shape.begin(), indices.shape.end());
-  if (y.empty()) y = {1};
-  const Value x = node.value(0);
-  const bool whole = runs.size() == 1 && runs[0].first == 0 && runs[0].second == shape[as_index(axis)];
-  if (x.kind == Kind::kWeights && (whole || !indices.from_shape)) {
-    std::vector<Weights> parts;
-    for (const auto& [begin, end] : runs) parts.push_back(sliced_weights(x.weights, axis, begin, end));
-    node.set(weights_value(reshaped_weights(joined_weights(parts, axis), y)));
-    return {};
-  }
-  SLUICE_ASSIGN(const TensorId tensor, node.tensor(0));
-  std::vector<TensorId> parts;
-  for (const auto& [begin, end] : runs) {
-    parts.push_back(whole ? tensor : node.builder.slice(tensor, axis, begin, end));
-  }
-  const TensorId joined = parts.size() == 1 ? parts.front() : node.builder.concat(parts, axis);
-  node.set(node.builder.reshape(joined, y));
-  return {};
-}
-
-Status convert_gather(Node& node) {
-  SLUICE_ASSIGN(const Shape shape, node.shape(0));
-  SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), shape.size()));
-  const Value indices = node.value(1);
-  if (indices.kind == Kind::kTensor) {
-    const bool ids = node.builder.tensor(indices.tensor).dtype == DType::kI32;
-    if (axis != 0 || !ids) return node.error("looks up along an axis that is not the first, or with computed indices");
-    return convert_embedding(node, indices);
-  }
-  SLUICE_ASSIGN(const HostArray places, node.array(1));
-  if (!places.is_integer) return node.error("needs integers as input 1");
-  return convert_selection(node, places, axis, shape);
-}
-
 }  // namespace
 
 void add_matrix_converters(ConverterTable& table) {
   table["MatMul"] = convert_matmul;
   table["Gemm"] = convert_gemm;
-  table["Gather"] = convert_gather;
 }
 
 }  // namespace sluice

@@ -2,17 +2,10 @@
 #include <fmt/format.h>
 
 #include "sluice/onnx/convert/converters.hpp"
+#include "sluice/onnx/convert/tensor_ops.hpp"
 
 namespace sluice {
 namespace {
-
-// "layer1.bn" of "layer1.bn.weight", so that scale and shift, which become one tensor, have one name.
-std::string without_suffix(const std::string& name) {
-  for (const std::string suffix : {".weight", ".gamma", ".scale", "_gamma", "_scale"}) {
-    if (name.size() > suffix.size() && name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
-  }
-  return name;
-}
 
 // Two vectors of C as one [2, C].
 Weights stacked(const Weights& first, const Weights& second) {
@@ -30,12 +23,33 @@ Result<Weights> stacked_inputs(Node& node, int first, int second) {
   return stacked(a, b);
 }
 
-// Batch norms of op.hpp are of images: [N, C] and [N, C, L] are images of few pixels.
+// Batch norms of op.hpp are of images: others are images of another form.
 Result<Shape> as_image(const Node& node, const Shape& shape) {
   if (shape.size() == 4) return shape;
   if (shape.size() == 2) return Shape{shape[0], shape[1], 1, 1};
   if (shape.size() == 3) return Shape{shape[0], shape[1], 1, shape[2]};
-  return node.error(fmt::format("needs x of 2 to 4 dimensions, got {}", to_string(shape)));
+  if (shape.size() == 5) return Shape{shape[0], shape[1], shape[2], shape[3] * shape[4]};
+  return node.error(fmt::format("needs x of 2 to 5 dimensions, got {}", to_string(shape)));
+}
+
+// The running statistics behind the step, where other nodes read them. x [N, C, H, W].
+Status set_running_statistics(Node& node, TensorId x, float kept) {
+  const auto is_read = [&](int output) {
+    return output < node.proto.output_size() && node.conversion.is_read(node.proto.output(output));
+  };
+  if (node.builder.failed() || (!is_read(1) && !is_read(2))) return {};
+  const std::vector<std::int64_t> axes = {0, 2, 3};
+  const TensorId mean = reduce_over(node, ReduceFunction::kMean, x, axes);
+  SLUICE_ASSIGN(const TensorId centred, combine(node, BinaryFunction::kSubtract, x, mean));
+  SLUICE_ASSIGN(const TensorId squares, combine(node, BinaryFunction::kMultiply, centred, centred));
+  const TensorId variance = reduce_over(node, ReduceFunction::kMean, squares, axes);
+  for (const auto& [now, output] : {std::pair(mean, 1), std::pair(variance, 2)}) {
+    SLUICE_ASSIGN(const TensorId before, node.tensor(output + 2));
+    const TensorId part = affine(node, reshape_to(node, now, node.builder.shape(before)), 1 - kept, 0);
+    SLUICE_ASSIGN(const TensorId next, combine(node, BinaryFunction::kAdd, affine(node, before, kept, 0), part));
+    node.set(next, output);
+  }
+  return {};
 }
 
 Status convert_batch_norm(Node& node) {
@@ -44,7 +58,7 @@ Status convert_batch_norm(Node& node) {
   SLUICE_ASSIGN(const Shape image, as_image(node, shape));
   SLUICE_ASSIGN(const Weights scale_shift, stacked_inputs(node, 1, 2));
   SLUICE_ASSIGN(const Weights running, stacked_inputs(node, 3, 4));
-  const std::string name = without_suffix(node.proto.input(1));
+  const std::string name = norm_name(node.proto.input(1));
   Attributes attributes;
   attributes.epsilon = node.attributes.real("epsilon", 1e-5F);
   attributes.momentum = 1 - node.attributes.real("momentum", 0.9F);
@@ -54,31 +68,13 @@ Status convert_batch_norm(Node& node) {
   SLUICE_ASSIGN(const TensorId statistics, node.conversion.parameter(running, name + ".running", Role::kBuffer));
   if (shape != image) x = node.builder.reshape(x, image);
   attributes.activation = node.absorb_activation();
-  TensorId y = node.builder.add(OpKind::kBatchNorm, attributes, {x, parameter, statistics});
+  const bool applies = node.conversion.infers && node.attributes.integer("training_mode", 0) == 0;
+  const OpKind kind = applies ? OpKind::kBatchNormApply : OpKind::kBatchNorm;
+  if (applies) attributes.momentum = 0;
+  TensorId y = node.builder.add(kind, attributes, {x, parameter, statistics});
   if (shape != image && !node.builder.failed()) y = node.builder.reshape(y, shape);
   node.set(y);
-  return {};
-}
-
-Status convert_layer_norm(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  const std::size_t rank = node.builder.shape(x).size();
-  SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", -1), rank));
-  if (axis + 1 != static_cast<std::int64_t>(rank)) return node.error("needs the attribute axis to be the last one");
-  if (node.attributes.integer("stash_type", 1) != 1) return node.error("needs the attribute stash_type to be 1");
-  Attributes attributes;
-  attributes.epsilon = node.attributes.real("epsilon", 1e-5F);
-  Weights scale_shift;
-  if (node.has(2)) {
-    SLUICE_ASSIGN(scale_shift, stacked_inputs(node, 1, 2));
-  } else {
-    SLUICE_ASSIGN(const Weights scale, node.weights(1, 1));
-    scale_shift = stacked(scale, literal_weights(std::vector<float>(scale->shape[0], 0.0F), scale->shape));
-  }
-  const std::string name = without_suffix(node.proto.input(1));
-  SLUICE_ASSIGN(const TensorId parameter, node.conversion.parameter(scale_shift, name + ".scale_shift"));
-  node.set(node.builder.add(OpKind::kLayerNorm, attributes, {x, parameter}));
-  return {};
+  return applies ? Status() : set_running_statistics(node, x, 1 - static_cast<float>(attributes.momentum));
 }
 
 Status convert_response_norm(Node& node) {
@@ -103,10 +99,19 @@ Status convert_dropout(Node& node) {
     ratio = static_cast<float>(given.at(0));
   }
   if (!(ratio >= 0 && ratio < 1)) return node.error(fmt::format("has the ratio {}; it must be in [0, 1)", ratio));
-  if (node.proto.output_size() > 1 && node.conversion.is_read(node.proto.output(1))) {
-    return node.error("has its mask read by other nodes");
+  bool drops = !node.conversion.infers;
+  if (node.conversion.infers && node.has(2)) {
+    SLUICE_ASSIGN(const HostArray training, node.array(2));
+    drops = training.count() == 1 && training.at(0) != 0 && ratio > 0;
   }
-  if (x.kind != Value::Kind::kTensor) {
+  const bool mask = node.proto.output_size() > 1 && node.conversion.is_read(node.proto.output(1));
+  if (mask && drops) return node.error("has its mask read by other nodes");
+  if (mask) {
+    SLUICE_ASSIGN(const Shape shape, node.shape(0));
+    if (!checked_count(shape, kMostArrayElements)) return node.error("has a very large mask read by other nodes");
+    node.set(array_value(filled(shape, std::int64_t{1})), 1);
+  }
+  if (x.kind != Value::Kind::kTensor || !drops) {
     node.set(x);
     return {};
   }
@@ -155,9 +160,15 @@ Status convert_log_softmax(Node& node) {
 
 }  // namespace
 
+std::string norm_name(const std::string& scale) {
+  for (const std::string suffix : {".weight", ".gamma", ".scale", "_gamma", "_scale"}) {
+    if (scale.size() > suffix.size() && scale.ends_with(suffix)) return scale.substr(0, scale.size() - suffix.size());
+  }
+  return scale;
+}
+
 void add_norm_converters(ConverterTable& table) {
   table["BatchNormalization"] = convert_batch_norm;
-  table["LayerNormalization"] = convert_layer_norm;
   table["LRN"] = convert_response_norm;
   table["Dropout"] = convert_dropout;
   table["Softmax"] = convert_softmax;

@@ -1,16 +1,62 @@
-// LSTM layers, unrolled: a projection of all steps, then a cell op a step.
+// LSTM, GRU and RNN layers, unrolled: a projection of all steps, then the ops of each step. An LSTM as it usually is has a
+// cell op for its step; others, and what is left of each step, are products and functions.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "sluice/onnx/convert/converters.hpp"
+#include "sluice/onnx/convert/recurrence.hpp"
+#include "sluice/onnx/convert/tensor_ops.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kMostSteps = 1 << 14;
+Result<TensorId> projected(Node& node, TensorId x, TensorId weight, TensorId bias = -1) {
+  std::vector<TensorId> inputs = {x, weight};
+  if (bias >= 0) inputs.push_back(bias);
+  return node.add(OpKind::kDense, {}, inputs);
+}
 
-// Gates are in the order input, output, forget, cell in ONNX; ours are input, forget, cell, output.
+// One step of what was projected for all: [B, G H].
+TensorId step_of(Node& node, TensorId gates, const Recurrence& recurrence, std::int64_t step) {
+  if (node.builder.failed()) return gates;
+  const std::int64_t width = node.builder.shape(gates).back();
+  const TensorId own = recurrence.steps == 1 ? gates : node.builder.slice(gates, 0, step, step + 1);
+  return reshape_to(node, own, {recurrence.batch, width});
+}
+
+TensorId gate_of(Node& node, TensorId gates, std::int64_t index, std::int64_t hidden) {
+  return node.builder.slice(gates, 1, index * hidden, (index + 1) * hidden);
+}
+
+struct StepStates {
+  TensorId h = -1, c = -1;
+};
+
+// Runs `one(step, states)` for all steps of a direction; padding leaves states as they are and gives zeros.
+template <typename One>
+Result<DirectionResult> run_steps(Node& node, const Recurrence& recurrence, const Direction& direction,
+                                  const One& one) {
+  DirectionResult result;
+  result.steps.assign(static_cast<std::size_t>(recurrence.steps), -1);
+  StepStates states{direction.h, direction.c};
+  for (std::int64_t i = 0; i < recurrence.steps && !node.builder.failed(); ++i) {
+    const std::int64_t step = direction.backwards ? recurrence.steps - 1 - i : i;
+    node.builder.begin_layer(fmt::format("{}.t{}", direction.name, step));
+    SLUICE_ASSIGN(const TensorId mask, mask_of(node, recurrence, step));
+    SLUICE_ASSIGN(const StepStates next, one(step, states));
+    SLUICE_ASSIGN(result.steps[static_cast<std::size_t>(step)], kept_state(node, mask, next.h, -1));
+    SLUICE_ASSIGN(states.h, kept_state(node, mask, next.h, states.h));
+    if (next.c >= 0) {
+      SLUICE_ASSIGN(states.c, kept_state(node, mask, next.c, states.c));
+    }
+  }
+  result.h = states.h;
+  result.c = states.c;
+  return result;
+}
+
+// Gates are in the order input, output, forget, cell in ONNX; the cell op's are input, forget, cell, output.
 Weights reordered_gates(const Weights& x, std::int64_t hidden) {
   std::vector<Weights> gates;
   for (const std::int64_t gate : {0, 2, 3, 1}) {
@@ -19,118 +65,234 @@ Weights reordered_gates(const Weights& x, std::int64_t hidden) {
   return joined_weights(gates, 0);
 }
 
-struct LstmParameters {
-  std::int64_t hidden = 0;
-  TensorId weight = -1, recurrent = -1, bias = -1;  // [4H, in], [4H, H], [4H]; no bias: -1
+Result<DirectionResult> usual_lstm(Node& node, const Recurrence& recurrence, Direction direction) {
+  const std::int64_t hidden = direction.hidden;
+  direction.weight = reordered_gates(direction.weight, hidden);
+  direction.recurrent = reordered_gates(direction.recurrent, hidden);
+  if (direction.bias != nullptr) {
+    direction.bias =
+        joined_weights({reordered_gates(sliced_weights(direction.bias, 0, 0, 4 * hidden), hidden),
+                        reordered_gates(sliced_weights(direction.bias, 0, 4 * hidden, 8 * hidden), hidden)},
+                       0);
+  }
+  const auto named = [&](const Weights& weights, const char* suffix) {
+    return node.conversion.parameter(weights, direction.name + suffix);
+  };
+  SLUICE_ASSIGN(const TensorId weight, named(direction.weight, ".weight_ih"));
+  SLUICE_ASSIGN(const TensorId recurrent, named(direction.recurrent, ".weight_hh"));
+  SLUICE_ASSIGN(const TensorId bias, bias_of(node, direction, 4));
+  if ((direction.h < 0) != (direction.c < 0)) {
+    TensorId& missing = direction.h < 0 ? direction.h : direction.c;
+    SLUICE_ASSIGN(missing, constant(node, filled(Shape{recurrence.batch, hidden}, 0.0F), ".zero_state"));
+  }
+  SLUICE_ASSIGN(const TensorId gates, projected(node, recurrence.x, weight, bias));
+  return run_steps(node, recurrence, direction, [&](std::int64_t step, const StepStates& states) -> Result<StepStates> {
+    const LstmState next =
+        node.builder.lstm_cell(step_of(node, gates, recurrence, step), {states.h, states.c}, recurrent);
+    return StepStates{next.h, next.c};
+  });
+}
+
+// x + weight * state, where there is a peephole and a state.
+Result<TensorId> peeped(Node& node, TensorId x, TensorId weight, TensorId state) {
+  if (weight < 0 || state < 0) return x;
+  SLUICE_ASSIGN(const TensorId seen, combine(node, BinaryFunction::kMultiply, state, weight));
+  return combine(node, BinaryFunction::kAdd, x, seen);
+}
+
+struct OtherLstm {
+  TensorId gates = -1, recurrent = -1;
+  TensorId peepholes[3] = {-1, -1, -1};  // input, output, forget
+  bool coupled = false;
 };
 
-Result<LstmParameters> lstm_parameters(Node& node, std::int64_t features) {
-  SLUICE_ASSIGN(const Weights w, node.weights(1, 3));
-  SLUICE_ASSIGN(const Weights r, node.weights(2, 3));
-  LstmParameters result;
-  const std::int64_t hidden = result.hidden = r->shape[2];
-  const Shape of_input = {1, 4 * hidden, features};
-  const Shape of_state = {1, 4 * hidden, hidden};
-  if (w->shape != of_input || r->shape != of_state) {
-    return node.error(
-        fmt::format("has weights {} and {} for {} features", to_string(w->shape), to_string(r->shape), features));
+Result<StepStates> other_lstm_step(Node& node, const OtherLstm& lstm, const Direction& direction, TensorId gates,
+                                   const StepStates& states) {
+  const std::int64_t hidden = direction.hidden;
+  const auto& names = direction.activations;
+  if (states.h >= 0) {
+    SLUICE_ASSIGN(const TensorId before, projected(node, states.h, lstm.recurrent));
+    SLUICE_ASSIGN(gates, combine(node, BinaryFunction::kAdd, gates, before));
   }
-  if (node.attributes.integer("hidden_size", hidden) != hidden) return node.error("has another hidden_size than R");
-  const auto named = [&](const Weights& weights, const char* suffix) {
-    return node.conversion.parameter(weights, node.name() + suffix);
-  };
-  const Weights weight = reordered_gates(reshaped_weights(w, {4 * hidden, features}), hidden);
-  SLUICE_ASSIGN(result.weight, named(weight, ".weight_ih"));
-  const Weights recurrent = reordered_gates(reshaped_weights(r, {4 * hidden, hidden}), hidden);
-  SLUICE_ASSIGN(result.recurrent, named(recurrent, ".weight_hh"));
-  if (!node.has(3)) return result;
-  SLUICE_ASSIGN(const Weights b, node.weights(3, 2));
-  const Shape both = {1, 8 * hidden};
-  if (b->shape != both) return node.error(fmt::format("has a bias {}", to_string(b->shape)));
-  const Weights flat = reshaped_weights(b, {8 * hidden});
-  const Weights of_w = reordered_gates(sliced_weights(flat, 0, 0, 4 * hidden), hidden);
-  const Weights of_r = reordered_gates(sliced_weights(flat, 0, 4 * hidden, 8 * hidden), hidden);
-  SLUICE_ASSIGN(result.bias, named(summed_weights(of_w, of_r), ".bias"));
-  return result;
+  SLUICE_ASSIGN(const TensorId in, peeped(node, gate_of(node, gates, 0, hidden), lstm.peepholes[0], states.c));
+  SLUICE_ASSIGN(const TensorId input, activation_of(node, names[0], in));
+  SLUICE_ASSIGN(const TensorId cell, activation_of(node, names[1], gate_of(node, gates, 3, hidden)));
+  StepStates next;
+  SLUICE_ASSIGN(next.c, combine(node, BinaryFunction::kMultiply, input, cell));
+  if (states.c >= 0) {
+    TensorId forget = affine(node, input, -1, 1);
+    if (!lstm.coupled) {
+      SLUICE_ASSIGN(const TensorId f, peeped(node, gate_of(node, gates, 2, hidden), lstm.peepholes[2], states.c));
+      SLUICE_ASSIGN(forget, activation_of(node, names[0], f));
+    }
+    SLUICE_ASSIGN(const TensorId kept, combine(node, BinaryFunction::kMultiply, forget, states.c));
+    SLUICE_ASSIGN(next.c, combine(node, BinaryFunction::kAdd, kept, next.c));
+  }
+  SLUICE_ASSIGN(const TensorId o, peeped(node, gate_of(node, gates, 1, hidden), lstm.peepholes[1], next.c));
+  SLUICE_ASSIGN(const TensorId output, activation_of(node, names[0], o));
+  SLUICE_ASSIGN(const TensorId shown, activation_of(node, names[2], next.c));
+  SLUICE_ASSIGN(next.h, combine(node, BinaryFunction::kMultiply, output, shown));
+  return next;
 }
 
-// The state before the first step: none where it is zero.
-Result<TensorId> initial_state(Node& node, int input, const Shape& shape) {
-  if (!node.has(input)) return TensorId{-1};
-  if (node.is_constant(input)) {
-    SLUICE_ASSIGN(const HostArray given, node.array(input));
-    const bool zero = std::all_of(given.floats.begin(), given.floats.end(), [](float value) { return value == 0; });
-    if (!given.is_integer && zero) return TensorId{-1};
+// With peepholes, other activations or a forget gate that is the input gate's opposite.
+Result<DirectionResult> other_lstm(Node& node, const Recurrence& recurrence, const Direction& direction,
+                                   std::size_t index) {
+  const std::int64_t hidden = direction.hidden;
+  OtherLstm lstm;
+  lstm.coupled = node.attributes.integer("input_forget", 0) != 0;
+  SLUICE_ASSIGN(const TensorId weight, node.conversion.parameter(direction.weight, direction.name + ".weight_ih"));
+  SLUICE_ASSIGN(lstm.recurrent, node.conversion.parameter(direction.recurrent, direction.name + ".weight_hh"));
+  if (node.has(7)) {
+    SLUICE_ASSIGN(const Weights all, node.weights(7, 2));
+    if (all->shape != Shape{static_cast<std::int64_t>(recurrence.directions.size()), 3 * hidden}) {
+      return node.error(fmt::format("has peepholes {}", to_string(all->shape)));
+    }
+    const Weights own = reshaped_weights(
+        sliced_weights(all, 0, static_cast<std::int64_t>(index), static_cast<std::int64_t>(index) + 1), {3 * hidden});
+    for (std::int64_t i = 0; i < 3; ++i) {
+      SLUICE_ASSIGN(lstm.peepholes[i], node.conversion.parameter(sliced_weights(own, 0, i * hidden, (i + 1) * hidden),
+                                                                 fmt::format("{}.peephole{}", direction.name, i)));
+    }
   }
-  if (node.value(input).kind != Value::Kind::kTensor) return node.error("starts from a state that is not zero");
-  SLUICE_ASSIGN(const TensorId state, node.tensor(input));
-  if (element_count(node.builder.shape(state)) != element_count(shape))
-    return node.error("has a state of another size");
-  return node.builder.reshape(state, shape);
-}
-
-Status check_lstm(Node& node, std::int64_t steps) {
-  NodeAttributes& attributes = node.attributes;
-  attributes.ignore("activations");
-  for (const onnx::AttributeProto& attribute : node.proto.attribute()) {
-    if (attribute.name() != "activations") continue;
-    const bool usual = attribute.strings_size() == 3 && attribute.strings(0) == "Sigmoid" &&
-                       attribute.strings(1) == "Tanh" && attribute.strings(2) == "Tanh";
-    if (!usual) return node.error("has activations other than Sigmoid, Tanh, Tanh");
-  }
-  if (attributes.text("direction", "forward") != "forward") return node.error("runs in another direction than forward");
-  if (attributes.integer("layout", 0) != 0) return node.error("has the batch first (layout 1)");
-  if (attributes.integer("input_forget", 0) != 0) return node.error("couples its input and forget gates");
-  if (node.has(7)) return node.error("has peepholes");
-  if (steps > kMostSteps) return node.error(fmt::format("has {} steps; at most {}", steps, kMostSteps));
-  if (!node.has(4)) return {};
-  SLUICE_ASSIGN(const HostArray lengths, node.array(4));
-  for (std::int64_t i = 0; i < lengths.count(); ++i) {
-    if (lengths.at(i) != static_cast<double>(steps)) return node.error("has sequences of different lengths");
-  }
-  return {};
+  SLUICE_ASSIGN(const TensorId bias, bias_of(node, direction, 4));
+  SLUICE_ASSIGN(lstm.gates, projected(node, recurrence.x, weight, bias));
+  return run_steps(node, recurrence, direction, [&](std::int64_t step, const StepStates& states) {
+    return other_lstm_step(node, lstm, direction, step_of(node, lstm.gates, recurrence, step), states);
+  });
 }
 
 Status convert_lstm(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  GraphBuilder& builder = node.builder;
-  const Shape shape = builder.shape(x);
-  if (shape.size() != 3) return node.error(fmt::format("needs x [T, B, features], got {}", to_string(shape)));
-  const auto [steps, batch] = std::pair(shape[0], shape[1]);
-  SLUICE_RETURN_IF_ERROR(check_lstm(node, steps));
-  SLUICE_ASSIGN(const LstmParameters parameters, lstm_parameters(node, shape[2]));
-  const std::int64_t hidden = parameters.hidden;
-  LstmState state;
-  SLUICE_ASSIGN(state.h, initial_state(node, 5, {batch, hidden}));
-  SLUICE_ASSIGN(state.c, initial_state(node, 6, {batch, hidden}));
-  if ((state.h < 0) != (state.c < 0)) return node.error("starts from a state of which one half is zero");
-  std::vector<TensorId> inputs = {x, parameters.weight};
-  if (parameters.bias >= 0) inputs.push_back(parameters.bias);
-  SLUICE_ASSIGN(const TensorId gates, node.add(OpKind::kDense, {}, inputs));
-  std::vector<TensorId> outputs;
-  for (std::int64_t t = 0; t < steps && !builder.failed(); ++t) {
-    builder.begin_layer(fmt::format("{}.t{}", node.name(), t));
-    const TensorId step = steps == 1 ? gates : builder.slice(gates, 0, t, t + 1);
-    state = builder.lstm_cell(builder.reshape(step, {batch, 4 * hidden}), state, parameters.recurrent);
-    outputs.push_back(state.h);
+  SLUICE_ASSIGN(const Recurrence recurrence, read_recurrence(node, 4, {"Sigmoid", "Tanh", "Tanh"}));
+  const bool coupled = node.attributes.integer("input_forget", 0) != 0;
+  std::vector<DirectionResult> results;
+  for (std::size_t i = 0; i < recurrence.directions.size(); ++i) {
+    const Direction& direction = recurrence.directions[i];
+    const bool usual = direction.activations == std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"} && !coupled &&
+                       !node.has(7) && recurrence.lengths.empty();
+    SLUICE_ASSIGN(DirectionResult result,
+                  usual ? usual_lstm(node, recurrence, direction) : other_lstm(node, recurrence, direction, i));
+    results.push_back(std::move(result));
   }
-  if (builder.failed()) return {};
-  const auto is_read = [&](int output) {
-    return output < node.proto.output_size() && node.conversion.is_read(node.proto.output(output));
+  set_recurrence(node, recurrence, results);
+  return {};
+}
+
+// Update, reset and new gate. `late`: the reset gate works behind the product with the state, which has a bias then.
+struct Gru {
+  TensorId gates = -1, recurrent_gates = -1, recurrent_new = -1, bias_new = -1;
+  bool late = false;
+};
+
+Result<Gru> read_gru(Node& node, const Recurrence& recurrence, const Direction& direction) {
+  const std::int64_t hidden = direction.hidden;
+  Gru gru;
+  gru.late = node.attributes.integer("linear_before_reset", 0) != 0;
+  const auto named = [&](const Weights& weights, const char* suffix) {
+    return node.conversion.parameter(weights, direction.name + suffix);
   };
-  if (is_read(0)) {
-    std::vector<TensorId> rows;
-    for (const TensorId h : outputs) rows.push_back(builder.reshape(h, {1, batch, hidden}));
-    const TensorId all = rows.size() == 1 ? rows.front() : builder.concat(rows, 0);
-    node.set(builder.reshape(all, {steps, 1, batch, hidden}));
+  SLUICE_ASSIGN(const TensorId weight, named(direction.weight, ".weight_ih"));
+  SLUICE_ASSIGN(gru.recurrent_gates, named(sliced_weights(direction.recurrent, 0, 0, 2 * hidden), ".weight_hh_gates"));
+  SLUICE_ASSIGN(gru.recurrent_new,
+                named(sliced_weights(direction.recurrent, 0, 2 * hidden, 3 * hidden), ".weight_hh_new"));
+  TensorId bias = -1;
+  if (direction.bias != nullptr && gru.late) {
+    const auto of = [&](std::int64_t begin, std::int64_t end) {
+      return sliced_weights(direction.bias, 0, begin * hidden, end * hidden);
+    };
+    SLUICE_ASSIGN(gru.bias_new, named(of(5, 6), ".bias_hh_new"));
+    SLUICE_ASSIGN(bias, named(joined_weights({summed_weights(of(0, 2), of(3, 5)), of(2, 3)}, 0), ".bias"));
+  } else {
+    SLUICE_ASSIGN(bias, bias_of(node, direction, 3));
   }
-  if (is_read(1)) node.set(builder.reshape(state.h, {1, batch, hidden}), 1);
-  if (is_read(2)) node.set(builder.reshape(state.c, {1, batch, hidden}), 2);
+  SLUICE_ASSIGN(gru.gates, projected(node, recurrence.x, weight, bias));
+  return gru;
+}
+
+// The new state before it is mixed with the one before.
+Result<TensorId> proposed_state(Node& node, const Gru& gru, TensorId fresh, TensorId reset, TensorId before) {
+  if (before >= 0 && !gru.late) {
+    SLUICE_ASSIGN(const TensorId left, combine(node, BinaryFunction::kMultiply, reset, before));
+    SLUICE_ASSIGN(const TensorId part, projected(node, left, gru.recurrent_new));
+    return combine(node, BinaryFunction::kAdd, fresh, part);
+  }
+  if (!gru.late || (before < 0 && gru.bias_new < 0)) return fresh;
+  TensorId part = gru.bias_new;
+  if (before >= 0) {
+    SLUICE_ASSIGN(part, projected(node, before, gru.recurrent_new, gru.bias_new));
+  }
+  SLUICE_ASSIGN(const TensorId left, combine(node, BinaryFunction::kMultiply, reset, part));
+  return combine(node, BinaryFunction::kAdd, fresh, left);
+}
+
+Result<StepStates> gru_step(Node& node, const Gru& gru, const Direction& direction, TensorId gates,
+                            const StepStates& states) {
+  const std::int64_t hidden = direction.hidden;
+  TensorId both = node.builder.slice(gates, 1, 0, 2 * hidden);
+  if (states.h >= 0) {
+    SLUICE_ASSIGN(const TensorId before, projected(node, states.h, gru.recurrent_gates));
+    SLUICE_ASSIGN(both, combine(node, BinaryFunction::kAdd, both, before));
+  }
+  SLUICE_ASSIGN(both, activation_of(node, direction.activations[0], both));
+  const TensorId update = gate_of(node, both, 0, hidden);
+  const TensorId reset = gate_of(node, both, 1, hidden);
+  SLUICE_ASSIGN(const TensorId proposed, proposed_state(node, gru, gate_of(node, gates, 2, hidden), reset, states.h));
+  SLUICE_ASSIGN(const TensorId fresh, activation_of(node, direction.activations[1], proposed));
+  StepStates next;
+  SLUICE_ASSIGN(next.h, combine(node, BinaryFunction::kMultiply, affine(node, update, -1, 1), fresh));
+  if (states.h < 0) return next;
+  SLUICE_ASSIGN(const TensorId kept, combine(node, BinaryFunction::kMultiply, update, states.h));
+  SLUICE_ASSIGN(next.h, combine(node, BinaryFunction::kAdd, next.h, kept));
+  return next;
+}
+
+Status convert_gru(Node& node) {
+  SLUICE_ASSIGN(const Recurrence recurrence, read_recurrence(node, 3, {"Sigmoid", "Tanh"}));
+  std::vector<DirectionResult> results;
+  for (const Direction& direction : recurrence.directions) {
+    SLUICE_ASSIGN(const Gru gru, read_gru(node, recurrence, direction));
+    SLUICE_ASSIGN(DirectionResult result,
+                  run_steps(node, recurrence, direction, [&](std::int64_t step, const StepStates& states) {
+                    return gru_step(node, gru, direction, step_of(node, gru.gates, recurrence, step), states);
+                  }));
+    results.push_back(std::move(result));
+  }
+  set_recurrence(node, recurrence, results);
+  return {};
+}
+
+Status convert_rnn(Node& node) {
+  SLUICE_ASSIGN(const Recurrence recurrence, read_recurrence(node, 1, {"Tanh"}));
+  std::vector<DirectionResult> results;
+  for (const Direction& direction : recurrence.directions) {
+    SLUICE_ASSIGN(const TensorId weight, node.conversion.parameter(direction.weight, direction.name + ".weight_ih"));
+    SLUICE_ASSIGN(const TensorId recurrent,
+                  node.conversion.parameter(direction.recurrent, direction.name + ".weight_hh"));
+    SLUICE_ASSIGN(const TensorId bias, bias_of(node, direction, 1));
+    SLUICE_ASSIGN(const TensorId gates, projected(node, recurrence.x, weight, bias));
+    const auto one = [&](std::int64_t step, const StepStates& states) -> Result<StepStates> {
+      TensorId sum = step_of(node, gates, recurrence, step);
+      if (states.h >= 0) {
+        SLUICE_ASSIGN(const TensorId before, projected(node, states.h, recurrent));
+        SLUICE_ASSIGN(sum, combine(node, BinaryFunction::kAdd, sum, before));
+      }
+      StepStates next;
+      SLUICE_ASSIGN(next.h, activation_of(node, direction.activations[0], sum));
+      return next;
+    };
+    SLUICE_ASSIGN(DirectionResult result, run_steps(node, recurrence, direction, one));
+    results.push_back(std::move(result));
+  }
+  set_recurrence(node, recurrence, results);
   return {};
 }
 
 }  // namespace
 
-void add_recurrent_converters(ConverterTable& table) { table["LSTM"] = convert_lstm; }
+void add_recurrent_converters(ConverterTable& table) {
+  table["LSTM"] = {convert_lstm, "of known lengths"};
+  table["GRU"] = {convert_gru, "of known lengths"};
+  table["RNN"] = {convert_rnn, "of known lengths"};
+}
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// Ops that select, join, pad or reduce elements: of tensors, and of weights, where the expression remembers it.
+// Ops that select or join elements: of tensors, and of weights, where the expression remembers it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
+#include "sluice/onnx/convert/tensor_ops.hpp"
 
 namespace sluice {
 namespace {
@@ -94,24 +95,56 @@ std::int64_t clamped(std::int64_t position, std::int64_t extent) {
   return std::clamp<std::int64_t>(position, 0, extent);
 }
 
+// The places that a slice takes of `extent`, in its order.
+std::vector<std::int64_t> places_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
+  const std::int64_t stride = std::clamp(step, -extent, extent);  // longer ones leave the axis as soon
+  const auto counted = [&](std::int64_t position) { return position < 0 ? position + extent : position; };
+  const std::int64_t first = std::clamp<std::int64_t>(counted(start), 0, step > 0 ? extent : extent - 1);
+  const std::int64_t last = std::clamp<std::int64_t>(counted(end), step > 0 ? 0 : -1, extent);
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = first; step > 0 ? i < last : i > last; i += stride) places.push_back(i);
+  return places;
+}
+
 Status convert_slice(Node& node) {
   SLUICE_ASSIGN(const Shape shape, node.shape(0));
   SLUICE_ASSIGN(const SliceBounds bounds, slice_bounds(node, shape.size()));
   Value x = node.value(0);
   for (std::size_t i = 0; i < bounds.starts.size(); ++i) {
     SLUICE_ASSIGN(const std::int64_t axis, positive_axis(bounds.axes[i], shape.size()));
-    const std::int64_t begin = clamped(bounds.starts[i], shape[as_index(axis)]);
-    const std::int64_t end = clamped(bounds.ends[i], shape[as_index(axis)]);
-    if (bounds.steps[i] != 1)
-      return node.error(fmt::format("takes every {}th element; it must take all", bounds.steps[i]));
-    if (begin >= end) {
-      return node.error(fmt::format("takes nothing: {} to {} of {}", begin, end, shape[as_index(axis)]));
+    if (bounds.steps[i] == 0) return node.error("slices with a step of 0");
+    if (bounds.steps[i] == 1) {
+      const std::int64_t begin = clamped(bounds.starts[i], shape[as_index(axis)]);
+      const std::int64_t end = clamped(bounds.ends[i], shape[as_index(axis)]);
+      if (begin >= end) {
+        return node.error(fmt::format("takes nothing: {} to {} of {}", begin, end, shape[as_index(axis)]));
+      }
+      SLUICE_RETURN_IF_ERROR(set_part(node, x, axis, begin, end, bounds.literal));
+      x = node.conversion.value(node.proto.output(0));
+      if (node.builder.failed()) return {};
+      continue;
     }
-    SLUICE_RETURN_IF_ERROR(set_part(node, x, axis, begin, end, bounds.literal));
+    SLUICE_RETURN_IF_ERROR(check_terms(node, shape[as_index(axis)], 1));
+    const auto places = places_of(bounds.starts[i], bounds.ends[i], bounds.steps[i], shape[as_index(axis)]);
+    if (places.empty()) {
+      return node.error(
+          fmt::format("takes nothing: {} to {} of {}", bounds.starts[i], bounds.ends[i], shape[as_index(axis)]));
+    }
+    SLUICE_ASSIGN(const TensorId tensor, node.conversion.tensor(x, node.name()));
+    SLUICE_ASSIGN(const TensorId taken, take_along(node, tensor, axis, places));
+    node.set(taken);
     x = node.conversion.value(node.proto.output(0));
     if (node.builder.failed()) return {};
   }
   return {};
+}
+
+// Of one size, but that the last may be smaller.
+std::vector<std::int64_t> equal_parts(std::int64_t extent, std::int64_t parts) {
+  const std::int64_t size = (extent + parts - 1) / parts;
+  std::vector<std::int64_t> sizes(as_index(parts), size);
+  sizes.back() = extent - size * (parts - 1);
+  return sizes;
 }
 
 Status convert_split(Node& node) {
@@ -122,7 +155,9 @@ Status convert_split(Node& node) {
     SLUICE_ASSIGN(sizes, node.integers(1));
   }
   const auto outputs = static_cast<std::int64_t>(node.proto.output_size());
-  if (sizes.empty()) sizes.assign(as_index(outputs), shape[as_index(axis)] / std::max<std::int64_t>(outputs, 1));
+  if (node.attributes.integer("num_outputs", outputs) != outputs)
+    return node.error("has another num_outputs than outputs");
+  if (sizes.empty()) sizes = equal_parts(shape[as_index(axis)], std::max<std::int64_t>(outputs, 1));
   std::int64_t at = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 1 || sizes[i] > shape[as_index(axis)] - at) return node.error("splits into sizes that do not fit");
@@ -135,89 +170,12 @@ Status convert_split(Node& node) {
   return {};
 }
 
-// Zeros around an image, which the convolution or pooling that reads it adds itself; or as ops.
-Status convert_pad(Node& node) {
-  SLUICE_ASSIGN(const Shape x, node.shape(0));
-  if (node.attributes.text("mode", "constant") != "constant")
-    return node.error("needs the attribute mode to be constant");
-  std::vector<std::int64_t> pads = node.attributes.integers("pads").value_or(std::vector<std::int64_t>{});
-  float number = node.attributes.real("value", 0);
-  if (node.has(1)) {
-    SLUICE_ASSIGN(pads, node.integers(1));
-  }
-  if (node.has(2)) {
-    SLUICE_ASSIGN(const HostArray given, node.array(2));
-    number = given.count() == 1 ? static_cast<float>(given.at(0)) : 1.0F;
-  }
-  const bool in_range = std::all_of(pads.begin(), pads.end(), [](auto pad) { return pad >= 0 && pad <= (1 << 20); });
-  if (number != 0 || !in_range || pads.size() != 2 * x.size()) return node.error("must pad with zeros, outwards");
-  Value value = node.value(0);
-  SLUICE_ASSIGN(value.tensor, node.tensor(0));
-  value = tensor_value(value.tensor);
-  const bool image = x.size() == 4 && pads[0] + pads[1] + pads[4] + pads[5] == 0;
-  if (!image) return node.error(fmt::format("must pad the height and width of images, got {}", to_string(x)));
-  value.padding = {pads[2], pads[3], pads[6], pads[7]};
-  const bool left_to_reader = node.only_reader("AveragePool") != nullptr || node.only_reader("Conv") != nullptr;
-  if (left_to_reader) {
-    node.set(value);
-    return {};
-  }
-  SLUICE_ASSIGN(const TensorId padded, node.conversion.tensor(value, node.name()));
-  node.set(padded);
-  return {};
-}
-
-Result<std::vector<std::int64_t>> reduced_axes(Node& node, std::size_t rank, bool axes_are_input) {
-  std::vector<std::int64_t> stated = node.attributes.integers("axes").value_or(std::vector<std::int64_t>{});
-  if (axes_are_input && node.has(1)) {
-    SLUICE_ASSIGN(stated, node.integers(1));
-  }
-  std::vector<std::int64_t> axes;
-  for (const std::int64_t axis : stated) {
-    SLUICE_ASSIGN(const std::int64_t positive, positive_axis(axis, rank));
-    axes.push_back(positive);
-  }
-  if (axes.empty()) {
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  std::sort(axes.begin(), axes.end());
-  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  return axes;
-}
-
-Status convert_reduce(Node& node, ReduceFunction function, bool axes_are_input) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  const Shape shape = node.builder.shape(x);
-  SLUICE_ASSIGN(const std::vector<std::int64_t> axes, reduced_axes(node, shape.size(), axes_are_input));
-  const bool keep = node.attributes.integer("keepdims", 1) != 0;
-  node.attributes.ignore("noop_with_empty_axes");
-  const bool pools = function == ReduceFunction::kMean && shape.size() == 4 && axes == std::vector<std::int64_t>{2, 3};
-  const TensorId y = pools ? node.builder.global_avg_pool(x) : node.builder.reduce(x, function, axes);
-  if (keep) {
-    node.set(y);
-    return {};
-  }
-  Shape kept;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (!std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(d))) kept.push_back(shape[d]);
-  }
-  node.set(node.builder.reshape(y, kept.empty() ? Shape{1} : kept));
-  return {};
-}
-
-Status convert_reduce_mean(Node& node) { return convert_reduce(node, ReduceFunction::kMean, false); }
-Status convert_reduce_sum(Node& node) { return convert_reduce(node, ReduceFunction::kSum, node.opset() >= 13); }
-
 }  // namespace
 
 void add_selection_converters(ConverterTable& table) {
   table["Concat"] = convert_concat;
   table["Slice"] = convert_slice;
   table["Split"] = convert_split;
-  table["Pad"] = convert_pad;
-  table["ReduceMean"] = convert_reduce_mean;
-  table["ReduceSum"] = convert_reduce_sum;
 }
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sluice/onnx/convert/converters.hpp"
+#include "sluice/onnx/convert/tensor_ops.hpp"
 
 namespace sluice {
 namespace {
@@ -70,43 +71,57 @@ Status convert_reciprocal(Node& node) {
   return {};
 }
 
-// log(1 + exp x) = -log(sigmoid(-x)).
-Status convert_softplus(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  GraphBuilder& builder = node.builder;
-  const TensorId turned = builder.unary(x, UnaryFunction::kLinear, -1, 0);
-  const TensorId log = builder.unary(builder.unary(turned, UnaryFunction::kSigmoid), UnaryFunction::kLog);
-  node.set(builder.unary(log, UnaryFunction::kLinear, -1, 0));
-  return {};
-}
-
-Status convert_power(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  SLUICE_ASSIGN(const HostArray exponent, node.array(1));
-  if (exponent.count() != 1) return node.error("needs one number as its exponent");
-  node.set(node.builder.unary(x, UnaryFunction::kPower, static_cast<float>(exponent.at(0))));
-  return {};
-}
-
 Status convert_identity(Node& node) {
   node.set(node.value(0));
   return {};
 }
 
 bool is_floating(std::int64_t type) {
-  return type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16;
+  return type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16 ||
+         type == onnx::TensorProto::BFLOAT16;
 }
 
-// Everything is computed in single precision, ids are integers anyway.
-Status convert_cast(Node& node) {
-  const Value x = node.value(0);
-  const std::int64_t to = node.attributes.integer("to", 0);
+// 1 where x is not 0.
+Status set_truth(Node& node) {
+  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(const TensorId is_zero, combine(node, BinaryFunction::kEqual, x, zero));
+  node.set_integral(affine(node, is_zero, -1, 1));
+  return {};
+}
+
+// Everything is computed in single precision; integers and booleans are numbers of it, too.
+Status set_cast(Node& node, std::int64_t to) {
+  if (to == onnx::TensorProto::STRING) return node.error("casts to text");
+  if (to == onnx::TensorProto::BOOL) return set_truth(node);
+  Value x = node.value(0);
   const bool ids = x.kind == Value::Kind::kTensor && node.builder.tensor(x.tensor).dtype == DType::kI32;
-  if (ids == is_floating(to)) {
-    return node.error(ids ? "turns token ids into floating-point numbers"
-                          : "turns the step's floating-point data into integers");
+  if (is_floating(to) && ids) {
+    SLUICE_ASSIGN(const TensorId numbers, node.tensor(0));
+    node.set(numbers);
+  } else if (is_floating(to)) {
+    x.integral = false;
+    node.set(x);
+  } else if (ids || x.integral) {
+    node.set(x);
+  } else {
+    SLUICE_ASSIGN(const TensorId numbers, node.tensor(0));
+    SLUICE_ASSIGN(const TensorId whole, truncate(node, numbers));
+    node.set_integral(whole);
   }
-  node.set(x);
+  return {};
+}
+
+Status convert_cast(Node& node) {
+  node.attributes.ignore("saturate");  // of 8-bit floating-point types
+  return set_cast(node, node.attributes.integer("to", 0));
+}
+
+Status convert_cast_like(Node& node) {
+  node.attributes.ignore("saturate");
+  if (!node.is_integral(1)) return set_cast(node, onnx::TensorProto::FLOAT);
+  if (!node.is_integral(0)) return node.error("casts numbers like integers or booleans");
+  node.set(node.value(0));
   return {};
 }
 
@@ -120,10 +135,9 @@ void add_unary_converters(ConverterTable& table) {
   table["Clip"] = convert_clip;
   table["Neg"] = convert_negate;
   table["Reciprocal"] = convert_reciprocal;
-  table["Softplus"] = convert_softplus;
-  table["Pow"] = convert_power;
   table["Identity"] = convert_identity;
-  table["Cast"] = convert_cast;
+  table["Cast"] = {convert_cast, "between numbers and booleans; all are computed in single precision"};
+  table["CastLike"] = convert_cast_like;
   table["Sigmoid"] = convert_plain<UnaryFunction::kSigmoid>;
   table["Tanh"] = convert_plain<UnaryFunction::kTanh>;
   table["HardSwish"] = convert_plain<UnaryFunction::kHardSwish>;

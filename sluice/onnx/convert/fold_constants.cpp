@@ -194,23 +194,7 @@ Result<HostArray> fold_slice(Node& node, const Arrays& inputs) {
 Result<HostArray> fold_identity(Node& /*node*/, const Arrays& inputs) { return inputs[0]; }
 
 Result<HostArray> fold_where(Node& /*node*/, const Arrays& inputs) {
-  SLUICE_ASSIGN(const Shape ab, broadcast_shape(inputs[1].shape, inputs[2].shape));
-  SLUICE_ASSIGN(const Shape shape, broadcast_shape(inputs[0].shape, ab));
-  SLUICE_ASSIGN(const HostArray condition, broadcast_to(inputs[0], shape));
-  SLUICE_ASSIGN(const HostArray a, broadcast_to(inputs[1], shape));
-  SLUICE_ASSIGN(const HostArray b, broadcast_to(inputs[2], shape));
-  HostArray result = a;
-  if (a.is_integer != b.is_integer) return Error{ErrorCode::kBadInput, "chooses between integers and other numbers"};
-  for (std::int64_t i = 0; i < condition.count(); ++i) {
-    if (condition.at(i) != 0) continue;
-    const auto at = static_cast<std::size_t>(i);
-    if (a.is_integer) {
-      result.ints[at] = b.ints[at];
-    } else {
-      result.floats[at] = b.floats[at];
-    }
-  }
-  return result;
+  return chosen_by(inputs[0], inputs[1], inputs[2]);
 }
 
 Result<HostArray> fold_trilu(Node& node, const Arrays& inputs) {
@@ -219,23 +203,17 @@ Result<HostArray> fold_trilu(Node& node, const Arrays& inputs) {
   return triangle(inputs[0], upper, diagonal);
 }
 
-// Products of extents; sums of them are rarer and folded the same way.
+// Sums, products, maxima of extents and the like; of one kind of numbers that stays.
 Result<HostArray> fold_reduce(Node& node, const Arrays& inputs) {
-  node.attributes.ignore("axes");
+  SLUICE_ASSIGN(const std::vector<std::int64_t> axes, axes_of(node, inputs));
   const bool keep = node.attributes.integer("keepdims", 1) != 0;
-  if (inputs[0].shape.size() != 1) return node.error("reduces a constant of more than one dimension");
-  double result = node.proto.op_type() == "ReduceProd" ? 1 : 0;
-  for (std::int64_t i = 0; i < inputs[0].count(); ++i) {
-    result = node.proto.op_type() == "ReduceProd" ? result * inputs[0].at(i) : result + inputs[0].at(i);
-  }
-  const Shape shape = keep ? Shape{1} : Shape{};
-  if (inputs[0].is_integer) return filled(shape, integer_of(result));
-  return filled(shape, static_cast<float>(result));
+  const bool none = node.attributes.integer("noop_with_empty_axes", 0) != 0;
+  return reduced(node.proto.op_type(), inputs[0], axes, none, keep);
 }
 
 Result<HostArray> fold_elementwise(Node& node, const Arrays& inputs) {
-  node.attributes.ignore("fmod");
-  return computed_elementwise(node.proto.op_type(), inputs);
+  const bool remainder = node.proto.op_type() == "Mod" && node.attributes.integer("fmod", 0) != 0;
+  return computed_elementwise(remainder ? kRemainderOp : node.proto.op_type(), inputs);
 }
 
 const std::map<std::string, Fold>& folds() {
@@ -249,7 +227,8 @@ const std::map<std::string, Fold>& folds() {
         {"Transpose", fold_transpose}, {"Slice", fold_slice},
         {"Identity", fold_identity},   {"Where", fold_where},
         {"Trilu", fold_trilu},         {"ReduceProd", fold_reduce},
-        {"ReduceSum", fold_reduce},
+        {"ReduceSum", fold_reduce},    {"ReduceMax", fold_reduce},
+        {"ReduceMin", fold_reduce},
     };
     for (const std::string& name : elementwise_ops()) all[name] = fold_elementwise;
     return all;
@@ -260,7 +239,13 @@ const std::map<std::string, Fold>& folds() {
 }  // namespace
 
 bool is_folded(const std::string& op_type) {
-  return op_type == "Shape" || op_type == "Size" || folds().contains(op_type);
+  return op_type == "Shape" || op_type == "Size" || op_type == "EyeLike" || folds().contains(op_type);
+}
+
+std::vector<std::string> folded_ops() {
+  std::vector<std::string> names = {"Shape", "Size", "EyeLike"};
+  for (const auto& [name, fold] : folds()) names.push_back(name);
+  return names;
 }
 
 Result<std::optional<std::vector<HostArray>>> fold_node(Node& node) {
@@ -275,6 +260,12 @@ Result<std::optional<std::vector<HostArray>>> fold_node(Node& node) {
     }
     result.from_shape = true;
     return Folded({std::move(result)});
+  }
+  if (node.proto.op_type() == "EyeLike") {
+    SLUICE_ASSIGN(const Shape shape, node.shape(0));
+    node.attributes.ignore("dtype");
+    SLUICE_ASSIGN(HostArray unit, unit_matrix(shape, node.attributes.integer("k", 0)));
+    return Folded({std::move(unit)});
   }
   const auto fold = folds().find(node.proto.op_type());
   if (fold == folds().end()) return Folded();

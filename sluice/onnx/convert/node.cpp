@@ -92,6 +92,17 @@ Result<TensorId> Node::add(OpKind kind, const Attributes& wanted, const std::vec
   return builder.add(kind, wanted, inputs);
 }
 
+void Node::set_integral(TensorId tensor, int output) {
+  Value value = tensor_value(tensor);
+  value.integral = true;
+  set(value, output);
+}
+
+bool Node::is_integral(int input) {
+  const Value it = value(input);
+  return it.kind == Value::Kind::kArray ? it.array->is_integer : it.integral;
+}
+
 const onnx::NodeProto* Node::only_reader(const std::string& op_type) const {
   const std::string& last = result_names_.empty() ? proto.output(0) : result_names_.back();
   const onnx::NodeProto* reader = conversion.network.only_reader(last);

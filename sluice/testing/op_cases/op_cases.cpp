@@ -12,6 +12,11 @@
 namespace sluice {
 namespace {
 
+bool divides(BinaryFunction function) {
+  using enum BinaryFunction;
+  return function == kDivide || function == kModulo || function == kRemainder;
+}
+
 // Whether an op is undefined where this input is not above zero.
 bool must_be_positive(const Op& op, std::size_t input) {
   using enum UnaryFunction;
@@ -19,7 +24,7 @@ bool must_be_positive(const Op& op, std::size_t input) {
     case OpKind::kUnary:
       return op.attributes.unary == kLog || op.attributes.unary == kSqrt || op.attributes.unary == kPower;
     case OpKind::kBinary:
-      return op.attributes.binary == BinaryFunction::kDivide && input == 1;
+      return op.attributes.binary == BinaryFunction::kPower ? input == 0 : divides(op.attributes.binary) && input == 1;
     case OpKind::kBatchNormApply:
       return input == 2;  // variances
     case OpKind::kAdamUpdate:
@@ -74,8 +79,8 @@ std::vector<OpCase> op_cases_of_gpu() {
     if (std::ranges::any_of(each.graph.tensors(), fp16)) return true;
     return std::ranges::any_of(each.graph.ops(), [](const Op& op) {
       return op.kind == OpKind::kSquaredSum || op.kind == OpKind::kDelayGradient ||
-             op.kind == OpKind::kAccumulateGradient || op.kind == OpKind::kReduceScatter ||
-             (is_update(op.kind) && has_master(op));
+             op.kind == OpKind::kAccumulateGradient || op.kind == OpKind::kSparseProduct ||
+             op.kind == OpKind::kReduceScatter || (is_update(op.kind) && has_master(op));
     });
   });
   return cases;

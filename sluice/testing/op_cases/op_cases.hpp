@@ -30,7 +30,8 @@ struct OpCase {
 };
 
 std::vector<OpCase> op_cases();
-// Those that the GPU has kernels for: it neither clips nor delays gradients, keeps no masters and has no fp16.
+// Those that the GPU has kernels for: it neither clips nor delays gradients, keeps no masters, and has no fp16
+// and no sparse products.
 std::vector<OpCase> op_cases_of_gpu();
 
 // The case with every operand in bf16 that mixed precision would have so.

@@ -34,6 +34,7 @@ OpCase unary_case(const FunctionValues& f, const Shape& shape) {
   const TensorId x = builder.scaled(builder.tensor("x", shape), f.spread);
   const TensorId y = builder.tensor("y", shape);
   builder.op(OpKind::kUnary, attributes, {x}, {y});
+  if (is_flat(f.function)) return builder.finish();
   builder.op(OpKind::kUnaryBackward, attributes,
              {backward_reads_output(f.function) ? y : x, builder.gradient("dy", shape)},
              {builder.gradient("dx", shape)});
@@ -59,6 +60,27 @@ const std::vector<FunctionValues> kFunctions = {
     {UnaryFunction::kSqrt},
     {UnaryFunction::kAbs},
     {UnaryFunction::kPower, 2.5F},
+    {UnaryFunction::kSoftplus, 0, 0, 4},
+    {UnaryFunction::kMish, 0, 0, 3},
+    {UnaryFunction::kSoftsign},
+    {UnaryFunction::kShrink, 0.5F, 0.25F},
+    {UnaryFunction::kThreshold, 0.3F},
+    {UnaryFunction::kSin, 0, 0, 2},
+    {UnaryFunction::kCos, 0, 0, 2},
+    {UnaryFunction::kTan, 0, 0, 0.3F},
+    {UnaryFunction::kAsin, 0, 0, 0.2F},
+    {UnaryFunction::kAcos, 0, 0, 0.2F},
+    {UnaryFunction::kAtan, 0, 0, 2},
+    {UnaryFunction::kSinh},
+    {UnaryFunction::kCosh},
+    {UnaryFunction::kAsinh, 0, 0, 2},
+    {UnaryFunction::kAtanh, 0, 0, 0.2F},
+    {UnaryFunction::kSign},
+    {UnaryFunction::kFloor, 0, 0, 3},
+    {UnaryFunction::kCeil, 0, 0, 3},
+    {UnaryFunction::kRound, 0, 0, 3},
+    {UnaryFunction::kIsNan},
+    {UnaryFunction::kIsInfinite, 1, 1},
 };
 
 std::string_view name_of(BinaryFunction function) {
@@ -71,6 +93,22 @@ std::string_view name_of(BinaryFunction function) {
       return "multiply";
     case BinaryFunction::kDivide:
       return "divide";
+    case BinaryFunction::kMaximum:
+      return "maximum";
+    case BinaryFunction::kMinimum:
+      return "minimum";
+    case BinaryFunction::kPower:
+      return "power";
+    case BinaryFunction::kModulo:
+      return "modulo";
+    case BinaryFunction::kRemainder:
+      return "remainder";
+    case BinaryFunction::kEqual:
+      return "equal";
+    case BinaryFunction::kLess:
+      return "less";
+    case BinaryFunction::kLessOrEqual:
+      return "less_or_equal";
   }
   return "unknown";
 }
@@ -84,6 +122,10 @@ OpCase binary_case(BinaryFunction function, const Shape& a, const Shape& b, cons
 
 void add_binary_cases(std::vector<OpCase>& cases) {
   using enum BinaryFunction;
+  for (const BinaryFunction function : {kMaximum, kMinimum, kPower, kModulo, kRemainder, kEqual, kLess, kLessOrEqual}) {
+    cases.push_back(binary_case(function, {3, 5, 7}, {3, 5, 7}, {3, 5, 7}));
+    cases.push_back(binary_case(function, {4, 1, 6}, {1, 5, 1}, {4, 5, 6}));
+  }
   for (const BinaryFunction function : {kAdd, kSubtract, kMultiply, kDivide}) {
     cases.push_back(binary_case(function, {3, 5, 7}, {3, 5, 7}, {3, 5, 7}));
     cases.push_back(binary_case(function, {2, 6, 16}, {1, 6, 16}, {2, 6, 16}));
@@ -123,6 +165,24 @@ void add_reduce_cases(std::vector<OpCase>& cases) {
   }
 }
 
+OpCase maximum_case(const Shape& x_shape, const std::vector<std::int64_t>& axes) {
+  CaseBuilder builder("maximum of " + to_string(x_shape) + " over " + to_string(axes));
+  Shape y_shape = x_shape;
+  for (const std::int64_t axis : axes) y_shape[static_cast<std::size_t>(axis)] = 1;
+  builder.op(OpKind::kReduce, {.reduce = ReduceFunction::kMaximum, .axes = axes}, {builder.tensor("x", x_shape)},
+             {builder.tensor("y", y_shape)});
+  return builder.finish();
+}
+
+void add_maximum_cases(std::vector<OpCase>& cases) {
+  cases.push_back(maximum_case({4, 10}, {0}));
+  cases.push_back(maximum_case({3, 5, 700}, {2}));
+  cases.push_back(maximum_case({3, 5, 16}, {0, 1}));
+  cases.push_back(maximum_case({2, 6, 3, 4}, {0, 2}));
+  cases.push_back(maximum_case({2, 16, 5, 5}, {2, 3}));
+  cases.push_back(maximum_case({3, 4}, {0, 1}));
+}
+
 // Forward and backward with one stream and step: the same elements are dropped.
 OpCase dropout_case(const Shape& shape, float rate) {
   CaseBuilder builder("dropout " + to_string(shape) + " rate " + std::to_string(static_cast<int>(100 * rate)));
@@ -148,6 +208,7 @@ void add_elementwise_cases(std::vector<OpCase>& cases) {
   }
   add_binary_cases(cases);
   add_reduce_cases(cases);
+  add_maximum_cases(cases);
   cases.push_back(dropout_case({4, 10, 3, 3}, 0.5F));
   cases.push_back(dropout_case({3, 7, 11}, 0.1F));
 }

@@ -56,6 +56,32 @@ OpCase slice_case(const Shape& x_shape, std::size_t axis, std::int64_t begin, st
   return builder.finish();
 }
 
+// Each row of the matrix mixes a few neighbours; the last is empty.
+SparseMatrix band(std::int64_t rows, std::int64_t columns) {
+  SparseMatrix matrix;
+  matrix.columns = columns;
+  for (std::int64_t row = 0; row + 1 < rows; ++row) {
+    for (std::int64_t term = 0; term <= row % 3; ++term) {
+      matrix.add_term((2 * row + 5 * term) % columns, 0.5F + 0.25F * static_cast<float>(term));
+    }
+    matrix.end_row();
+  }
+  matrix.end_row();
+  return matrix;
+}
+
+OpCase sparse_product_case(const Shape& x_shape, std::size_t axis, std::int64_t rows) {
+  CaseBuilder builder(fmt::format("sparse product {} axis {} to {}", to_string(x_shape), axis, rows));
+  Attributes attributes{.axis = static_cast<std::int64_t>(axis), .matrix = band(rows, x_shape[axis])};
+  Shape y_shape = x_shape;
+  y_shape[axis] = rows;
+  builder.op(OpKind::kSparseProduct, attributes, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
+  attributes.matrix = transposed(*attributes.matrix);
+  builder.op(OpKind::kSparseProduct, attributes, {builder.gradient("dy", y_shape)}, {builder.gradient("dx", x_shape)});
+  builder.claim({"y", "dy", "x", "dx"});
+  return builder.finish();
+}
+
 OpCase transpose_case(const Shape& x_shape, const std::vector<std::int64_t>& axes) {
   CaseBuilder builder("transpose " + to_string(x_shape) + " to " + to_string(axes));
   Shape y_shape;
@@ -101,6 +127,12 @@ OpCase batch_case(const Shape& shape) {
   return builder.finish();
 }
 
+OpCase integer_case(const Shape& shape) {
+  CaseBuilder builder("integers as fp32 " + to_string(shape));
+  builder.op(OpKind::kCast, {}, {builder.integers("ids", shape, 1000)}, {builder.tensor("y", shape)});
+  return builder.finish();
+}
+
 OpCase cast_case(const Shape& shape, DType half) {
   CaseBuilder builder("cast to " + std::string(to_string(half)) + " and back " + to_string(shape));
   const TensorId rounded = builder.tensor("rounded", shape, Role::kActivation, half);
@@ -136,6 +168,13 @@ void add_movement_cases(std::vector<OpCase>& cases) {
   cases.push_back(slice_case({4, 3, 40}, 0, 2, 3));
   cases.push_back(slice_case({2, 3, 60}, 2, 20, 40));
   cases.push_back(slice_case({2, 7, 9}, 1, 0, 1));
+  cases.push_back(sparse_product_case({3, 7}, 1, 9));
+  cases.push_back(sparse_product_case({6, 5}, 0, 4));
+  cases.push_back(sparse_product_case({2, 16, 6, 5}, 2, 11));
+  cases.push_back(sparse_product_case({2, 16, 6, 5}, 1, 8));
+  cases.push_back(sparse_product_case({9}, 0, 5));
+  cases.push_back(sparse_product_case({2, 3, 300}, 1, 7));
+  cases.push_back(integer_case({3, 7}));
   cases.push_back(transpose_case({3, 5}, {1, 0}));
   cases.push_back(transpose_case({3, 4, 20}, {1, 0, 2}));
   cases.push_back(transpose_case({2, 5, 3, 16}, {0, 2, 1, 3}));

@@ -35,6 +35,24 @@ __device__ float combine(BinaryFunction function, float a, float b) {
       return a * b;
     case BinaryFunction::kDivide:
       return a / b;
+    case BinaryFunction::kMaximum:
+      return a > b || a != a ? a : b;
+    case BinaryFunction::kMinimum:
+      return a < b || a != a ? a : b;
+    case BinaryFunction::kPower:
+      return powf(a, b);
+    case BinaryFunction::kModulo: {
+      const float rest = fmodf(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    }
+    case BinaryFunction::kRemainder:
+      return fmodf(a, b);
+    case BinaryFunction::kEqual:
+      return a == b ? 1 : 0;
+    case BinaryFunction::kLess:
+      return a < b ? 1 : 0;
+    case BinaryFunction::kLessOrEqual:
+      return a <= b ? 1 : 0;
   }
   return 0;
 }
@@ -86,6 +104,13 @@ void dropout(const CudaCall& call) {
 }
 
 void cast(const CudaCall& call) {
+  if (call.input(0).dtype == DType::kI32) {
+    const auto* const x = static_cast<const std::int32_t*>(call.input(0).data);
+    const Cells y = cells(call.output(0));
+    for_each_element(call.stream, call.output(0).elements(),
+                     [=] __device__(std::int64_t i) { y.set(i, static_cast<float>(x[i])); });
+    return;
+  }
   map(call, [] __device__(float x) { return x; });
 }
 
@@ -129,8 +154,23 @@ Bytes reduce_workspace(const Op& /*op*/, const std::vector<Shape>& inputs, const
   return sum_columns_workspace(reduction.length, reduction.sums);
 }
 
+// One thread for each: maxima are rare and short beside sums.
+void largest(const CudaCall& call, const Reduction& reduction) {
+  const Cells x = cells(call.input(0));
+  const Cells y = cells(call.output(0));
+  for_each_element(call.stream, reduction.sums, [=] __device__(std::int64_t i) {
+    float result = x[reduction.place(i, 0)];
+    for (std::int64_t k = 1; k < reduction.length; ++k) {
+      const float value = x[reduction.place(i, k)];
+      result = result > value || result != result ? result : value;
+    }
+    y.set(i, result);
+  });
+}
+
 void reduce(const CudaCall& call) {
   const Reduction reduction(*call.input(0).shape, *call.output(0).shape);
+  if (call.attributes().reduce == ReduceFunction::kMaximum) return largest(call, reduction);
   const bool mean = call.attributes().reduce == ReduceFunction::kMean;
   const float divisor = mean ? static_cast<float>(reduction.length) : 1.0F;
   const Cells x = cells(call.input(0));

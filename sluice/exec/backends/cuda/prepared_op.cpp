@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "sluice/exec/backends/cuda/check_cuda.hpp"
+
 namespace sluice::cuda {
 namespace {
 
@@ -35,7 +37,9 @@ Ways prepare_op(const Context& context, const OpRequest& request) {
     if (Ways ways = family(context, request); !ways.empty()) return ways;
   }
   static const std::map<OpKind, KernelEntry> entries = all_entries();
-  return {std::make_shared<OwnKernel>(entries.at(request.op.kind), request)};
+  const auto entry = entries.find(request.op.kind);
+  if (entry == entries.end()) throw CudaFailure(std::string(to_string(request.op.kind)) + " runs on processors only");
+  return {std::make_shared<OwnKernel>(entry->second, request)};
 }
 
 }  // namespace sluice::cuda

@@ -17,6 +17,64 @@ __device__ float logistic(float x) { return 1 / (1 + expf(-x)); }
 // The argument of kGeluTanh's tanh.
 __device__ float gelu_argument(float x) { return kRootTwoOverPi * (x + 0.044715F * x * x * x); }
 
+__device__ float softplus(float x) { return fmaxf(x, 0) + log1pf(expf(-fabsf(x))); }
+
+__device__ float trigonometric_value_at(UnaryFunction function, float x) {
+  switch (function) {
+    case UnaryFunction::kSin:
+      return sinf(x);
+    case UnaryFunction::kCos:
+      return cosf(x);
+    case UnaryFunction::kTan:
+      return tanf(x);
+    case UnaryFunction::kAsin:
+      return asinf(x);
+    case UnaryFunction::kAcos:
+      return acosf(x);
+    case UnaryFunction::kAtan:
+      return atanf(x);
+    case UnaryFunction::kSinh:
+      return sinhf(x);
+    case UnaryFunction::kCosh:
+      return coshf(x);
+    case UnaryFunction::kAsinh:
+      return asinhf(x);
+    case UnaryFunction::kAtanh:
+      return atanhf(x);
+    default:
+      return 0;
+  }
+}
+
+__device__ float other_value_at(UnaryFunction function, float x, float alpha, float beta) {
+  switch (function) {
+    case UnaryFunction::kSoftplus:
+      return softplus(x);
+    case UnaryFunction::kMish:
+      return x * tanhf(softplus(x));
+    case UnaryFunction::kSoftsign:
+      return x / (1 + fabsf(x));
+    case UnaryFunction::kShrink:
+      return x > alpha ? x - beta : x < -alpha ? x + beta : 0;
+    case UnaryFunction::kThreshold:
+      return x > alpha ? x : 0;
+    case UnaryFunction::kSign:
+      return x > 0 ? 1 : x < 0 ? -1 : x;
+    case UnaryFunction::kFloor:
+      return floorf(x);
+    case UnaryFunction::kCeil:
+      return ceilf(x);
+    case UnaryFunction::kRound:
+      return rintf(x);
+    case UnaryFunction::kIsNan:
+      return isnan(x) ? 1 : 0;
+    case UnaryFunction::kIsInfinite:
+      return isinf(x) && (x > 0 ? beta : alpha) != 0 ? 1 : 0;
+    default:
+      return trigonometric_value_at(function, x);
+  }
+}
+
 __device__ float value_at(UnaryFunction function, float x, float alpha, float beta) {
   switch (function) {
     case UnaryFunction::kLinear:
@@ -53,8 +111,9 @@ __device__ float value_at(UnaryFunction function, float x, float alpha, float be
       return fabsf(x);
     case UnaryFunction::kPower:
       return powf(x, alpha);
+    default:
+      return other_value_at(function, x, alpha, beta);
   }
-  return 0;
 }
 
 // The derivative where the output is y, for backward_reads_output().
@@ -87,6 +146,55 @@ __device__ float gelu_tanh_slope(float x) {
   return 0.5F * (1 + tanh) + x / 2 * (1 - tanh * tanh) * inner;
 }
 
+__device__ float trigonometric_slope(UnaryFunction function, float x) {
+  switch (function) {
+    case UnaryFunction::kSin:
+      return cosf(x);
+    case UnaryFunction::kCos:
+      return -sinf(x);
+    case UnaryFunction::kTan:
+      return 1 + tanf(x) * tanf(x);
+    case UnaryFunction::kAsin:
+      return 1 / sqrtf((1 - x) * (1 + x));
+    case UnaryFunction::kAcos:
+      return -1 / sqrtf((1 - x) * (1 + x));
+    case UnaryFunction::kAtan:
+      return 1 / (1 + x * x);
+    case UnaryFunction::kSinh:
+      return coshf(x);
+    case UnaryFunction::kCosh:
+      return sinhf(x);
+    case UnaryFunction::kAsinh:
+      return 1 / sqrtf(x * x + 1);
+    case UnaryFunction::kAtanh:
+      return 1 / ((1 - x) * (1 + x));
+    default:
+      return 0;
+  }
+}
+
+__device__ float mish_slope(float x) {
+  const float tanh = tanhf(softplus(x));
+  return tanh + x * (1 - tanh * tanh) * logistic(x);
+}
+
+__device__ float other_slope(UnaryFunction function, float x, float alpha) {
+  switch (function) {
+    case UnaryFunction::kSoftplus:
+      return logistic(x);
+    case UnaryFunction::kMish:
+      return mish_slope(x);
+    case UnaryFunction::kSoftsign:
+      return 1 / ((1 + fabsf(x)) * (1 + fabsf(x)));
+    case UnaryFunction::kShrink:
+      return fabsf(x) > alpha ? 1 : 0;
+    case UnaryFunction::kThreshold:
+      return x > alpha ? 1 : 0;
+    default:
+      return trigonometric_slope(function, x);
+  }
+}
+
 // The derivative where the input is x, for the other functions.
 __device__ float slope_from_input(UnaryFunction function, float x, float alpha) {
   switch (function) {
@@ -109,7 +217,7 @@ __device__ float slope_from_input(UnaryFunction function, float x, float alpha) 
     case UnaryFunction::kPower:
       return alpha * powf(x, alpha - 1);
     default:
-      return 0;
+      return other_slope(function, x, alpha);
   }
 }
 

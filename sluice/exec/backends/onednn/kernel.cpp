@@ -20,8 +20,9 @@ std::map<OpKind, KernelMaker> all_makers() {
                              embedding_kernels,   input_kernels,
                              layer_norm_kernels,  local_response_norm_kernels,
                              loss_kernels,        reduce_kernels,
-                             softmax_kernels,     update_kernels,
-                             clipping_kernels,    rank_kernels}) {
+                             softmax_kernels,     sparse_product_kernels,
+                             update_kernels,      clipping_kernels,
+                             rank_kernels}) {
     for (const auto& [kind, maker] : family()) {
       SLUICE_CHECK(all.emplace(kind, maker).second, "two kernels for " + std::string(to_string(kind)));
     }

@@ -97,6 +97,7 @@ KernelMakers local_response_norm_kernels();
 KernelMakers loss_kernels();
 KernelMakers reduce_kernels();
 KernelMakers softmax_kernels();
+KernelMakers sparse_product_kernels();
 KernelMakers update_kernels();
 KernelMakers clipping_kernels();
 KernelMakers rank_kernels();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "sluice/exec/backends/dropout.hpp"
 #include "sluice/exec/backends/reference/index_space.hpp"
@@ -26,6 +27,12 @@ bool passes(Activation activation, double value) {
 
 namespace {
 
+// What is left of a has b's sign.
+double modulo(double a, double b) {
+  const double rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 double combine(BinaryFunction function, double a, double b) {
   switch (function) {
     case BinaryFunction::kAdd:
@@ -36,6 +43,22 @@ double combine(BinaryFunction function, double a, double b) {
       return a * b;
     case BinaryFunction::kDivide:
       return a / b;
+    case BinaryFunction::kMaximum:
+      return a > b || std::isnan(a) ? a : b;
+    case BinaryFunction::kMinimum:
+      return a < b || std::isnan(a) ? a : b;
+    case BinaryFunction::kPower:
+      return std::pow(a, b);
+    case BinaryFunction::kModulo:
+      return modulo(a, b);
+    case BinaryFunction::kRemainder:
+      return std::fmod(a, b);
+    case BinaryFunction::kEqual:
+      return a == b ? 1 : 0;
+    case BinaryFunction::kLess:
+      return a < b ? 1 : 0;
+    case BinaryFunction::kLessOrEqual:
+      return a <= b ? 1 : 0;
   }
   SLUICE_CHECK(false, "unknown binary function");
 }
@@ -71,7 +94,18 @@ void binary(const ReferenceCall& call) {
   });
 }
 
+void largest(const ReferenceCall& call) {
+  const auto x = call.input<float>(0);
+  const auto y = call.output<float>(0);
+  std::fill(y.begin(), y.end(), -std::numeric_limits<float>::infinity());
+  for_each_index(call.input_shape(0), [&](const Shape& index, std::size_t i) {
+    float& result = y[broadcast_offset(call.output_shape(0), index)];
+    result = result > x[i] || std::isnan(result) ? result : x[i];
+  });
+}
+
 void reduce(const ReferenceCall& call) {
+  if (call.attributes().reduce == ReduceFunction::kMaximum) return largest(call);
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   std::vector<double> sums(y.size(), 0.0);

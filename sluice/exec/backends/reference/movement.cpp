@@ -14,6 +14,32 @@ void copy(const ReferenceCall& call) {
   std::copy(x.begin(), x.end(), call.output_bytes(0).begin());
 }
 
+// Integers as fp32. Tensors of 16 bits come as fp32 and leave so (reference_backend.cpp).
+void cast(const ReferenceCall& call) {
+  if (!call.input_is_integer(0)) return copy(call);
+  const auto x = call.input<std::int32_t>(0);
+  std::transform(x.begin(), x.end(), call.output<float>(0).begin(),
+                 [](std::int32_t value) { return static_cast<float>(value); });
+}
+
+void sparse_product(const ReferenceCall& call) {
+  const SparseMatrix& matrix = *call.attributes().matrix;
+  const auto x = call.input<float>(0);
+  const auto y = call.output<float>(0);
+  const auto axis = static_cast<std::size_t>(call.attributes().axis);
+  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+    double sum = 0;
+    Shape source = index;
+    const auto row = static_cast<std::size_t>(index[axis]);
+    for (auto term = static_cast<std::size_t>(matrix.row_starts[row]);
+         term < static_cast<std::size_t>(matrix.row_starts[row + 1]); ++term) {
+      source[axis] = matrix.column_of[term];
+      sum += double{matrix.values[term]} * x[offset_of(call.input_shape(0), source)];
+    }
+    y[i] = static_cast<float>(sum);
+  });
+}
+
 void transpose(const ReferenceCall& call) {
   const auto x = call.input<Word>(0);
   const auto y = call.output<Word>(0);
@@ -78,11 +104,12 @@ ReferenceKernels reference_movement_kernels() {
   return {
       {OpKind::kReshape, copy},
       {OpKind::kReorder, copy},
-      {OpKind::kCast, copy},
+      {OpKind::kCast, cast},
       {OpKind::kTranspose, transpose},
       {OpKind::kConcat, concat},
       {OpKind::kSlice, slice},
       {OpKind::kPad, pad},
+      {OpKind::kSparseProduct, sparse_product},
       {OpKind::kSliceBatch, slice_batch},
       {OpKind::kPlaceBatch, place_batch},
   };

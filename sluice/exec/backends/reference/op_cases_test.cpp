@@ -33,7 +33,7 @@ TEST(OpCases, HoldEveryKindAndFunction) {
     if (static_cast<OpKind>(kind) == OpKind::kInput || static_cast<OpKind>(kind) == OpKind::kReorder) continue;
     EXPECT_TRUE(kinds.contains(static_cast<OpKind>(kind))) << to_string(static_cast<OpKind>(kind));
   }
-  EXPECT_EQ(functions.size(), static_cast<std::size_t>(UnaryFunction::kPower) + 1);
+  EXPECT_EQ(functions.size(), static_cast<std::size_t>(kLastUnaryFunction) + 1);
 }
 
 TEST(OpCases, HaveNamesOfTheirOwn) {

@@ -29,6 +29,8 @@ class ReferenceCall {
   const Shape& input_shape(std::size_t i) const { return graph_.tensor(op_.inputs.at(i)).shape; }
   const Shape& output_shape(std::size_t i) const { return graph_.tensor(op_.outputs.at(i)).shape; }
 
+  bool input_is_integer(std::size_t i) const { return graph_.tensor(op_.inputs.at(i)).dtype == DType::kI32; }
+
   template <typename T>
   std::span<const T> input(std::size_t i) const {
     return {static_cast<const T*>(operands_[i]), static_cast<std::size_t>(element_count(input_shape(i)))};

@@ -14,6 +14,64 @@ double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 // The argument of kGeluTanh's tanh.
 double gelu_argument(double x) { return kRootTwoOverPi * (x + 0.044715 * x * x * x); }
 
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
+double trigonometric_value_at(UnaryFunction function, double x) {
+  switch (function) {
+    case UnaryFunction::kSin:
+      return std::sin(x);
+    case UnaryFunction::kCos:
+      return std::cos(x);
+    case UnaryFunction::kTan:
+      return std::tan(x);
+    case UnaryFunction::kAsin:
+      return std::asin(x);
+    case UnaryFunction::kAcos:
+      return std::acos(x);
+    case UnaryFunction::kAtan:
+      return std::atan(x);
+    case UnaryFunction::kSinh:
+      return std::sinh(x);
+    case UnaryFunction::kCosh:
+      return std::cosh(x);
+    case UnaryFunction::kAsinh:
+      return std::asinh(x);
+    case UnaryFunction::kAtanh:
+      return std::atanh(x);
+    default:
+      SLUICE_CHECK(false, "unknown unary function");
+  }
+}
+
+double other_value_at(UnaryFunction function, double x, double alpha, double beta) {
+  switch (function) {
+    case UnaryFunction::kSoftplus:
+      return softplus(x);
+    case UnaryFunction::kMish:
+      return x * std::tanh(softplus(x));
+    case UnaryFunction::kSoftsign:
+      return x / (1 + std::abs(x));
+    case UnaryFunction::kShrink:
+      return x > alpha ? x - beta : x < -alpha ? x + beta : 0;
+    case UnaryFunction::kThreshold:
+      return x > alpha ? x : 0;
+    case UnaryFunction::kSign:
+      return x > 0 ? 1 : x < 0 ? -1 : x;
+    case UnaryFunction::kFloor:
+      return std::floor(x);
+    case UnaryFunction::kCeil:
+      return std::ceil(x);
+    case UnaryFunction::kRound:
+      return std::nearbyint(x);
+    case UnaryFunction::kIsNan:
+      return std::isnan(x) ? 1 : 0;
+    case UnaryFunction::kIsInfinite:
+      return std::isinf(x) && (x > 0 ? beta : alpha) != 0 ? 1 : 0;
+    default:
+      return trigonometric_value_at(function, x);
+  }
+}
+
 double value_at(UnaryFunction function, double x, double alpha, double beta) {
   switch (function) {
     case UnaryFunction::kLinear:
@@ -50,8 +108,9 @@ double value_at(UnaryFunction function, double x, double alpha, double beta) {
       return std::abs(x);
     case UnaryFunction::kPower:
       return std::pow(x, alpha);
+    default:
+      return other_value_at(function, x, alpha, beta);
   }
-  SLUICE_CHECK(false, "unknown unary function");
 }
 
 // The derivative where the output is y.
@@ -86,6 +145,55 @@ double gelu_tanh_slope(double x) {
   return 0.5 * (1 + tanh) + x / 2 * (1 - tanh * tanh) * inner;
 }
 
+double trigonometric_slope(UnaryFunction function, double x) {
+  switch (function) {
+    case UnaryFunction::kSin:
+      return std::cos(x);
+    case UnaryFunction::kCos:
+      return -std::sin(x);
+    case UnaryFunction::kTan:
+      return 1 + std::tan(x) * std::tan(x);
+    case UnaryFunction::kAsin:
+      return 1 / std::sqrt(1 - x * x);
+    case UnaryFunction::kAcos:
+      return -1 / std::sqrt(1 - x * x);
+    case UnaryFunction::kAtan:
+      return 1 / (1 + x * x);
+    case UnaryFunction::kSinh:
+      return std::cosh(x);
+    case UnaryFunction::kCosh:
+      return std::sinh(x);
+    case UnaryFunction::kAsinh:
+      return 1 / std::sqrt(x * x + 1);
+    case UnaryFunction::kAtanh:
+      return 1 / (1 - x * x);
+    default:
+      SLUICE_CHECK(false, "its backward op reads the output, or there is none");
+  }
+}
+
+double mish_slope(double x) {
+  const double tanh = std::tanh(softplus(x));
+  return tanh + x * (1 - tanh * tanh) * logistic(x);
+}
+
+double other_slope(UnaryFunction function, double x, double alpha) {
+  switch (function) {
+    case UnaryFunction::kSoftplus:
+      return logistic(x);
+    case UnaryFunction::kMish:
+      return mish_slope(x);
+    case UnaryFunction::kSoftsign:
+      return 1 / ((1 + std::abs(x)) * (1 + std::abs(x)));
+    case UnaryFunction::kShrink:
+      return std::abs(x) > alpha ? 1 : 0;
+    case UnaryFunction::kThreshold:
+      return x > alpha ? 1 : 0;
+    default:
+      return trigonometric_slope(function, x);
+  }
+}
+
 // The derivative where the input is x.
 double slope_from_input(UnaryFunction function, double x, double alpha) {
   switch (function) {
@@ -108,7 +216,7 @@ double slope_from_input(UnaryFunction function, double x, double alpha) {
     case UnaryFunction::kPower:
       return alpha * std::pow(x, alpha - 1);
     default:
-      SLUICE_CHECK(false, "its backward op reads the output");
+      return other_slope(function, x, alpha);
   }
 }
 

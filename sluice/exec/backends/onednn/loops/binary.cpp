@@ -1,4 +1,6 @@
 // Arithmetic of two operands that broadcast against each other, and the broadcast itself.
+#include <cmath>
+
 #include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/loops/strided_loop.hpp"
@@ -7,20 +9,26 @@ namespace sluice {
 namespace {
 
 // What is done with an element of a and one of b.
-enum class Combine { kAdd, kSubtract, kMultiply, kDivide, kFirst };
+enum class Combine {
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kMaximum,
+  kMinimum,
+  kPower,
+  kModulo,
+  kRemainder,
+  kEqual,
+  kLess,
+  kLessOrEqual,
+  kFirst
+};
 
+// Both are in one order, up to kFirst.
 Combine combine_of(BinaryFunction function) {
-  switch (function) {
-    case BinaryFunction::kAdd:
-      return Combine::kAdd;
-    case BinaryFunction::kSubtract:
-      return Combine::kSubtract;
-    case BinaryFunction::kMultiply:
-      return Combine::kMultiply;
-    case BinaryFunction::kDivide:
-      return Combine::kDivide;
-  }
-  SLUICE_CHECK(false, "unknown binary function");
+  static_assert(static_cast<int>(Combine::kFirst) == static_cast<int>(BinaryFunction::kLessOrEqual) + 1);
+  return static_cast<Combine>(function);
 }
 
 // `rows` rows of `count` elements. Strides of a and b: between rows, and between elements (0 or 1); y is dense.
@@ -63,6 +71,25 @@ SLUICE_FORCE_INLINE void combine_any(Combine combine, const Tile& tile, const T*
       return combine_tile(tile, a, b, y, [](float p, float q) { return p * q; });
     case Combine::kDivide:
       return combine_tile(tile, a, b, y, [](float p, float q) { return p / q; });
+    case Combine::kMaximum:  // of NaN and a number NaN
+      return combine_tile(tile, a, b, y, [](float p, float q) { return p > q || p != p ? p : q; });
+    case Combine::kMinimum:
+      return combine_tile(tile, a, b, y, [](float p, float q) { return p < q || p != p ? p : q; });
+    case Combine::kPower:
+      return combine_tile(tile, a, b, y, [](float p, float q) { return std::pow(p, q); });
+    case Combine::kModulo:
+      return combine_tile(tile, a, b, y, [](float p, float q) {
+        const float rest = std::fmod(p, q);
+        return rest != 0.0F && (rest < 0.0F) != (q < 0.0F) ? rest + q : rest;
+      });
+    case Combine::kRemainder:
+      return combine_tile(tile, a, b, y, [](float p, float q) { return std::fmod(p, q); });
+    case Combine::kEqual:
+      return combine_tile(tile, a, b, y, [](float p, float q) { return p == q ? 1.0F : 0.0F; });
+    case Combine::kLess:
+      return combine_tile(tile, a, b, y, [](float p, float q) { return p < q ? 1.0F : 0.0F; });
+    case Combine::kLessOrEqual:
+      return combine_tile(tile, a, b, y, [](float p, float q) { return p <= q ? 1.0F : 0.0F; });
     case Combine::kFirst:
       return combine_tile(tile, a, b, y, [](float p, float /*q*/) { return p; });
   }

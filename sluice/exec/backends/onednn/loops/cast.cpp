@@ -1,5 +1,6 @@
-// Casts between fp32 and bf16 or fp16. A cast keeps the layout: what it reads lies as its result.
+// Casts between fp32 and bf16 or fp16, and from integers. A cast keeps the layout: what it reads lies as its result.
 #include "sluice/exec/backends/onednn/loops/convert.hpp"
+#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 
 namespace sluice {
@@ -13,7 +14,19 @@ LoopKernel::Body cast_body(std::int64_t count) {
   };
 }
 
+LoopKernel::Body integer_body(std::int64_t count) {
+  return [count](Operands operands, const StepContext& /*context*/) {
+    for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
+      const auto* const x = operand<const std::int32_t>(operands, 0);
+      std::transform(x + begin, x + end, operand<float>(operands, 1) + begin,
+                     [](std::int32_t value) { return static_cast<float>(value); });
+    });
+    return Status{};
+  };
+}
+
 LoopKernel::Body body_of(DType from, DType to, std::int64_t count) {
+  if (from == DType::kI32) return integer_body(count);
   if (from == DType::kF32)
     return to == DType::kF16 ? cast_body<float, Float16>(count) : cast_body<float, BFloat16>(count);
   return from == DType::kF16 ? cast_body<Float16, float>(count) : cast_body<BFloat16, float>(count);

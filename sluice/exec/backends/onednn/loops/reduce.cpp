@@ -1,4 +1,4 @@
-// Sums and means over some dimensions. After neighbours are joined, dimensions alternate between kept and reduced.
+// Sums, means and maxima over some dimensions. After neighbours are joined, dimensions alternate between kept and reduced.
 // Where the innermost is reduced, each result is a sum of rows; where it is kept, rows are added up beside each other.
 // Every result is made by one thread in the order of memory, so the number of threads changes no bit.
 #include "sluice/exec/backends/onednn/loops/element_loops.hpp"
@@ -30,6 +30,33 @@ SLUICE_VECTOR_CLONES void add_to_totals(const float* values, std::int64_t count,
 }
 SLUICE_VECTOR_CLONES void add_to_totals(const BFloat16* values, std::int64_t count, float* totals) {
   add_values(values, count, totals);
+}
+
+template <typename T>
+SLUICE_FORCE_INLINE void keep_larger(const T* values, std::int64_t count, float* largest) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float value = load(values, i);
+    largest[i] = largest[i] > value || largest[i] != largest[i] ? largest[i] : value;
+  }
+}
+SLUICE_VECTOR_CLONES void keep_largest(const float* values, std::int64_t count, float* largest) {
+  keep_larger(values, count, largest);
+}
+SLUICE_VECTOR_CLONES void keep_largest(const BFloat16* values, std::int64_t count, float* largest) {
+  keep_larger(values, count, largest);
+}
+
+// NaN where there is one.
+template <typename T>
+float row_maximum(const T* values, std::int64_t count) {
+  float largest[kColumns] = {};
+  const std::int64_t width = std::min(count, kColumns);
+  for (std::int64_t i = 0; i < width; ++i) largest[i] = load(values, i);
+  for (std::int64_t begin = width; begin < count; begin += kColumns)
+    keep_largest(values + begin, std::min(kColumns, count - begin), largest);
+  for (std::int64_t i = 1; i < width; ++i) keep_larger(largest + i, 1, largest);
+  return largest[0];
 }
 
 // Offsets in x of all indices of some dimensions, in row-major order.
@@ -68,6 +95,7 @@ struct Reduction {
   Offsets kept{{}};     // but the innermost level
   Offsets reduced{{}};  // but the innermost level
   float factor = 1;
+  bool maximum = false;
 };
 
 // The innermost dimension is reduced. Blocks in fp32, their sums in double.
@@ -104,8 +132,41 @@ void sum_columns(const Reduction& reduction, const X* x, Y* y) {
 }
 
 template <typename X, typename Y>
+void largest_of_rows(const Reduction& reduction, const X* x, Y* y) {
+  const std::int64_t extent = reduction.inner.extent;
+  for_rows(reduction.kept.count(), reduction.reduced.count() * extent, [&](std::int64_t result) {
+    const X* const first = x + reduction.kept.at(result);
+    float largest = row_maximum(first, extent);
+    for (std::int64_t row = 1; row < reduction.reduced.count(); ++row) {
+      const float value = row_maximum(first + reduction.reduced.at(row), extent);
+      keep_larger(&value, 1, &largest);
+    }
+    store(y, result, largest);
+  });
+}
+
+template <typename X, typename Y>
+void largest_of_columns(const Reduction& reduction, const X* x, Y* y) {
+  const std::int64_t extent = reduction.inner.extent;
+  const std::int64_t parts = (extent + kColumns - 1) / kColumns;
+  for_rows(reduction.kept.count() * parts, reduction.reduced.count() * kColumns, [&](std::int64_t index) {
+    const std::int64_t column = index % parts * kColumns;
+    const std::int64_t count = std::min(kColumns, extent - column);
+    const X* const first = x + reduction.kept.at(index / parts) + column;
+    float largest[kColumns] = {};
+    for (std::int64_t i = 0; i < count; ++i) largest[i] = load(first, i);
+    for (std::int64_t row = 1; row < reduction.reduced.count(); ++row)
+      keep_largest(first + reduction.reduced.at(row), count, largest);
+    Y* const to = y + index / parts * extent + column;
+    for (std::int64_t i = 0; i < count; ++i) store(to, i, largest[i]);
+  });
+}
+
+template <typename X, typename Y>
 void reduce(const Reduction& reduction, const X* x, Y* y) {
-  if (reduction.inner.strides[1] == 0) return sum_rows(reduction, x, y);
+  const bool rows = reduction.inner.strides[1] == 0;
+  if (reduction.maximum) return rows ? largest_of_rows(reduction, x, y) : largest_of_columns(reduction, x, y);
+  if (rows) return sum_rows(reduction, x, y);
   sum_columns(reduction, x, y);
 }
 
@@ -123,6 +184,7 @@ Reduction reduction_of(const KernelRequest& request, bool blocked) {
   const Shape& y = request.outputs[0].shape;
   const Shape x_stored = stored_shape(x, blocked, x.size());
   Reduction reduction(walk_over(x_stored, x_stored, stored_shape(y, blocked, x.size())));
+  reduction.maximum = request.attributes.reduce == ReduceFunction::kMaximum;
   if (request.attributes.reduce == ReduceFunction::kMean)
     reduction.factor = static_cast<float>(element_count(y)) / static_cast<float>(element_count(x));
   return reduction;

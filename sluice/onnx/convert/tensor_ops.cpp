@@ -1,0 +1,180 @@
+#include "sluice/onnx/convert/tensor_ops.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sluice/base/as_index.hpp"
+
+namespace sluice {
+namespace {
+
+SparseMatrix selection(const std::vector<std::int64_t>& places, std::int64_t extent) {
+  SparseMatrix matrix;
+  matrix.columns = extent;
+  for (const std::int64_t place : places) {
+    if (place >= 0) matrix.add_term(place, 1);
+    matrix.end_row();
+  }
+  return matrix;
+}
+
+bool are_neighbours(const std::vector<std::int64_t>& places) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i] < 0 || places[i] != places[0] + static_cast<std::int64_t>(i)) return false;
+  }
+  return true;
+}
+
+// Zeros before and behind all of x, as kPad's bounds; nothing where the places are something else.
+std::optional<std::pair<std::int64_t, std::int64_t>> padded_bounds(const std::vector<std::int64_t>& places,
+                                                                   std::int64_t extent) {
+  const auto count = static_cast<std::int64_t>(places.size());
+  const auto first = std::find_if(places.begin(), places.end(), [](auto place) { return place >= 0; }) - places.begin();
+  if (first + extent > count || count == extent) return std::nullopt;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool inside = i >= first && i < first + extent;
+    if (places[as_index(i)] != (inside ? i - first : -1)) return std::nullopt;
+  }
+  return std::pair(first, first + extent);
+}
+
+TensorId padded(Node& node, TensorId x, std::int64_t axis, std::int64_t begin, std::int64_t end, std::int64_t extent) {
+  Attributes attributes;
+  attributes.axis = axis;
+  attributes.shape = node.builder.shape(x);
+  attributes.shape[as_index(axis)] = extent;
+  attributes.out_begin = begin;
+  attributes.out_end = end;
+  return node.builder.add(OpKind::kPad, attributes, {x});
+}
+
+}  // namespace
+
+Result<TensorId> combine(Node& node, BinaryFunction function, TensorId a, TensorId b) {
+  if (node.builder.failed()) return TensorId{-1};
+  if (function == BinaryFunction::kAdd && node.builder.shape(a) == node.builder.shape(b)) return node.builder.add(a, b);
+  Attributes attributes;
+  attributes.binary = function;
+  return node.add(OpKind::kBinary, attributes, {a, b});
+}
+
+Result<TensorId> combine_all(Node& node, BinaryFunction function, const std::vector<TensorId>& parts) {
+  TensorId result = parts.at(0);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    SLUICE_ASSIGN(result, combine(node, function, result, parts[i]));
+  }
+  return result;
+}
+
+TensorId apply(Node& node, UnaryFunction function, TensorId x, float alpha, float beta) {
+  return node.builder.unary(x, function, alpha, beta);
+}
+
+TensorId affine(Node& node, TensorId x, float factor, float shift) {
+  return factor == 1 && shift == 0 ? x : apply(node, UnaryFunction::kLinear, x, factor, shift);
+}
+
+Result<TensorId> truncate(Node& node, TensorId x) {
+  const TensorId size = apply(node, UnaryFunction::kFloor, apply(node, UnaryFunction::kAbs, x));
+  return combine(node, BinaryFunction::kMultiply, size, apply(node, UnaryFunction::kSign, x));
+}
+
+TensorId reshape_to(Node& node, TensorId x, const Shape& shape) {
+  if (node.builder.failed() || node.builder.shape(x) == shape) return x;
+  return node.builder.reshape(x, shape);
+}
+
+TensorId transpose_to(Node& node, TensorId x, const std::vector<std::int64_t>& axes) {
+  return std::is_sorted(axes.begin(), axes.end()) ? x : node.builder.transpose(x, axes);
+}
+
+TensorId move_axis(Node& node, TensorId x, std::int64_t from, std::int64_t to) {
+  if (node.builder.failed() || from == to) return x;
+  std::vector<std::int64_t> axes(node.builder.shape(x).size());
+  std::iota(axes.begin(), axes.end(), 0);
+  axes.erase(axes.begin() + from);
+  axes.insert(axes.begin() + to, from);
+  return node.builder.transpose(x, axes);
+}
+
+Result<TensorId> grow(Node& node, TensorId x, const Shape& shape) {
+  if (node.builder.failed()) return TensorId{-1};
+  Shape from = node.builder.shape(x);
+  if (from.size() > shape.size()) return node.error(fmt::format("cannot grow {}", to_string(from)));
+  from.insert(from.begin(), shape.size() - from.size(), 1);
+  x = reshape_to(node, x, from);
+  if (from == shape) return x;
+  Attributes attributes;
+  attributes.shape = shape;
+  return node.add(OpKind::kBroadcast, attributes, {x});
+}
+
+TensorId reduce_over(Node& node, ReduceFunction function, TensorId x, const std::vector<std::int64_t>& axes) {
+  return axes.empty() ? x : node.builder.reduce(x, function, axes);
+}
+
+Status check_terms(Node& node, std::int64_t rows, std::int64_t terms) {
+  if (rows <= kMostMatrixTerms && terms <= kMostMatrixTerms && rows * terms <= kMostMatrixTerms) return {};
+  return node.error(
+      fmt::format("would need a matrix of {} rows of {} terms; at most {} in all", rows, terms, kMostMatrixTerms));
+}
+
+Result<TensorId> multiply_along(Node& node, TensorId x, std::int64_t axis, SparseMatrix matrix) {
+  if (node.builder.failed()) return TensorId{-1};
+  if (matrix.terms() > kMostMatrixTerms) {
+    return node.error(fmt::format("would need a matrix of {} terms; at most {}", matrix.terms(), kMostMatrixTerms));
+  }
+  Attributes attributes;
+  attributes.axis = axis;
+  attributes.matrix = std::move(matrix);
+  return node.add(OpKind::kSparseProduct, attributes, {x});
+}
+
+Result<TensorId> take_along(Node& node, TensorId x, std::int64_t axis, const std::vector<std::int64_t>& places) {
+  if (node.builder.failed()) return TensorId{-1};
+  if (places.empty()) return node.error("takes no elements");
+  const std::int64_t extent = node.builder.shape(x)[as_index(axis)];
+  if (std::any_of(places.begin(), places.end(), [&](auto place) { return place >= extent; })) {
+    return node.error(fmt::format("takes an element beyond {}", extent));
+  }
+  if (are_neighbours(places)) {
+    const bool whole = places[0] == 0 && static_cast<std::int64_t>(places.size()) == extent;
+    return whole ? x : node.builder.slice(x, axis, places.front(), places.back() + 1);
+  }
+  if (const auto bounds = padded_bounds(places, extent)) {
+    return padded(node, x, axis, bounds->first, bounds->second, static_cast<std::int64_t>(places.size()));
+  }
+  return multiply_along(node, x, axis, selection(places, extent));
+}
+
+SparseMatrix running(std::int64_t extent, bool exclusive, bool reverse) {
+  SparseMatrix matrix;
+  matrix.columns = extent;
+  for (std::int64_t row = 0; row < extent; ++row) {
+    for (std::int64_t column = 0; column < extent; ++column) {
+      const std::int64_t before = reverse ? column - row : row - column;
+      if (before > 0 || (before == 0 && !exclusive)) matrix.add_term(column, 1);
+    }
+    matrix.end_row();
+  }
+  return matrix;
+}
+
+Result<TensorId> mark_largest(Node& node, TensorId x, std::int64_t axis, bool backwards) {
+  const std::int64_t extent = node.builder.shape(x)[as_index(axis)];
+  if (extent > kMostRanked) return node.error(fmt::format("ranks {} elements; at most {}", extent, kMostRanked));
+  const TensorId largest = reduce_over(node, ReduceFunction::kMaximum, x, {axis});
+  SLUICE_ASSIGN(const TensorId equal, combine(node, BinaryFunction::kEqual, x, largest));
+  SLUICE_ASSIGN(const TensorId before, multiply_along(node, equal, axis, running(extent, true, backwards)));
+  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(const TensorId none_before, combine(node, BinaryFunction::kEqual, before, zero));
+  return combine(node, BinaryFunction::kMultiply, equal, none_before);
+}
+
+Result<TensorId> constant(Node& node, HostArray values, const std::string& suffix) {
+  return node.conversion.tensor(array_value(std::move(values)), node.name() + suffix);
+}
+
+}  // namespace sluice

@@ -1,0 +1,51 @@
+// Ops on tensors that converters put together what they stand for from. All check sizes, and leave a failed builder be:
+// the walk reports it.
+#pragma once
+
+#include "sluice/graph/sparse_matrix.hpp"
+#include "sluice/onnx/convert/conversion.hpp"
+
+namespace sluice {
+
+inline constexpr std::int64_t kMostMatrixTerms = std::int64_t{1} << 22;
+
+// a op b, broadcast against each other.
+Result<TensorId> combine(Node& node, BinaryFunction function, TensorId a, TensorId b);
+// All of several, from the first to the last.
+Result<TensorId> combine_all(Node& node, BinaryFunction function, const std::vector<TensorId>& parts);
+
+TensorId apply(Node& node, UnaryFunction function, TensorId x, float alpha = 0, float beta = 0);
+// factor x + shift; x itself where that is it.
+TensorId affine(Node& node, TensorId x, float factor, float shift);
+// Towards zero.
+Result<TensorId> truncate(Node& node, TensorId x);
+
+TensorId reshape_to(Node& node, TensorId x, const Shape& shape);
+TensorId transpose_to(Node& node, TensorId x, const std::vector<std::int64_t>& axes);
+// x[..., position, ...] -> with `axis` moved to the end, and back.
+TensorId move_axis(Node& node, TensorId x, std::int64_t from, std::int64_t to);
+// x with extents of 1 grown to `shape`; dimensions are added in front.
+Result<TensorId> grow(Node& node, TensorId x, const Shape& shape);
+
+// Sums, means, maxima over axes, which stay as extents of 1.
+TensorId reduce_over(Node& node, ReduceFunction function, TensorId x, const std::vector<std::int64_t>& axes);
+
+// Whether a matrix of so many rows and terms in each may be made. Errors: more than kMostMatrixTerms in all.
+Status check_terms(Node& node, std::int64_t rows, std::int64_t terms);
+// `matrix` x along `axis`. Errors: more terms than kMostMatrixTerms.
+Result<TensorId> multiply_along(Node& node, TensorId x, std::int64_t axis, SparseMatrix matrix);
+// The elements at `places` of `axis`; at -1 zeros. One slice where they are neighbours, x itself where they are all.
+Result<TensorId> take_along(Node& node, TensorId x, std::int64_t axis, const std::vector<std::int64_t>& places);
+
+inline constexpr std::int64_t kMostRanked = 2048;  // its square is about the number of terms of a matrix
+
+// Row i adds up the elements up to i, or from i on; `exclusive`: without i itself.
+SparseMatrix running(std::int64_t extent, bool exclusive, bool reverse);
+// 1 at the first of the largest elements along `axis` (the last where `backwards`), 0 elsewhere. Errors: more than
+// kMostRanked elements.
+Result<TensorId> mark_largest(Node& node, TensorId x, std::int64_t axis, bool backwards);
+
+// A constant of the file or of the op's own, which is not trained.
+Result<TensorId> constant(Node& node, HostArray values, const std::string& suffix);
+
+}  // namespace sluice

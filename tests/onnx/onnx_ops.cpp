@@ -1,0 +1,6 @@
+// Prints the table of ONNX ops that scripts/write_onnx_ops.sh puts into docs/onnx.md.
+#include <iostream>
+
+#include "sluice/onnx/op_list.hpp"
+
+int main() { std::cout << sluice::onnx_op_rows(); }
