@@ -195,8 +195,9 @@ def main():
     print(describe(options.openblas) + "\n")
     with tempfile.TemporaryDirectory() as folder:
         comparisons = [compare(options, workload, folder) for workload in options.workloads]
-    summaries = [print_summary(comparisons, f"sluice {name}", "pytorch plain")
-                 for name in options.sluice if "plain" in options.rivals]
+    ours = [f"sluice {name}" for name in options.sluice]
+    ours += [f"pytorch {name}" for name in options.rivals if name.startswith("trainer")]
+    summaries = [print_summary(comparisons, name, "pytorch plain") for name in ours if "plain" in options.rivals]
     if options.json:
         write_json(options.json, {**setting, "comparisons": comparisons, "summaries": summaries})
 

@@ -18,69 +18,15 @@ import gc
 import os
 import shutil
 import threading
-from dataclasses import dataclass, field
 
 from sluice.memory import pool, storage_of
 from sluice.paths import Path, Plan, Saved
+from sluice.saved_tensors import Handle, Kept, OffloadReport, SavedStorage
 from sluice.sizes import parse_share, parse_size
 
 SMALLEST_PART = 1 / 4  # of a storage; a view of less is one of a data set, perhaps, and stays
 UNLIMITED = 1 << 62
 CHANGED = "a tensor that is needed for gradients was changed in place after autograd had saved it"
-
-
-@dataclass
-class OffloadReport:
-    """What the last step did, in bytes."""
-
-    saved: int = 0  # by autograd, each storage once, without parameters
-    left: int = 0
-    budget: int | None = None  # None: the step had no limit, to measure what it takes
-    peak: int = 0  # the most that all tensors took beyond what was there when the step began
-    waited_for: int = 0  # tensors that were not back when they were asked for
-    as_planned: bool = False
-    notes: list[str] = field(default_factory=list)
-
-
-class _Entry:
-    """A storage that autograd has saved, once or more often."""
-
-    __slots__ = ("index", "alias", "nbytes", "version", "reference", "handles", "id", "place", "broken")
-
-    def __init__(self, index, tensor, nbytes, reference):
-        self.index = index  # in the step's path; None where the step is over
-        self.alias = tensor  # a tensor on the storage, or on what has come back; None while it is away
-        self.nbytes = nbytes
-        self.version = tensor._version
-        self.reference = reference  # a weak one, to the storage
-        self.handles = 0
-        self.id = None  # in the store
-        self.place = "here"  # leaving, freeing (others still hold it), away, coming, back
-        self.broken = False  # it was changed in place while it left
-
-
-class _Handle:
-    """What autograd keeps in place of a tensor."""
-
-    __slots__ = ("owner", "entry", "dtype", "size", "stride", "offset")
-
-    def __init__(self, owner, entry, tensor):
-        self.owner, self.entry = owner, entry
-        self.dtype, self.size, self.stride = tensor.dtype, tensor.size(), tensor.stride()
-        self.offset = tensor.storage_offset()
-        entry.handles += 1
-
-    def __del__(self):
-        self.owner._release(self.entry)
-
-
-class _Kept:
-    """A tensor that stays. PyTorch checks no versions of what hooks give back, so it is done here."""
-
-    __slots__ = ("tensor", "version")
-
-    def __init__(self, tensor):
-        self.tensor, self.version = tensor, tensor._version
 
 
 class Offload:
@@ -109,8 +55,8 @@ class Offload:
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._store = self._hooks = None
-        self._known: dict[int, _Entry] = {}  # by storage
-        self._order: list[_Entry] = []
+        self._known: dict[int, SavedStorage] = {}  # by storage
+        self._order: list[SavedStorage] = []
 
     # -- steps
 
@@ -149,7 +95,7 @@ class Offload:
         self._memory.set_limit(min(UNLIMITED, self._fixed + self._limit))
         self._path = Path()
         self._absent = 0
-        self._going: list[_Entry] = []  # leaving or freeing, oldest first
+        self._going: list[SavedStorage] = []  # leaving or freeing, oldest first
         for entry in self._order:
             entry.index = None
             if entry.place in ("leaving", "freeing"):
@@ -192,10 +138,10 @@ class Offload:
 
     # -- events
 
-    def _event(self, kind: str, entry: _Entry | None) -> None:
+    def _event(self, kind: str, entry: SavedStorage | None) -> None:
         path = self._path
         if kind == "begin":
-            self._made: list[_Entry] = []
+            self._made: list[SavedStorage] = []
         else:
             self._close_interval()
         what = (kind,) if entry is None else (kind, entry.index, entry.nbytes)
@@ -234,10 +180,10 @@ class Offload:
             or not self._memory.owns(address)
         )
         if stays:
-            return _Kept(tensor)
+            return Kept(tensor)
         with self._lock:
             entry = self._entry_of(tensor, storage, nbytes)
-            handle = _Handle(self, entry, tensor)
+            handle = Handle(self, entry, tensor)
             self._event("save", entry)
             if self._expected is not None and entry.index in self._expected[1].leaves and entry.place == "here":
                 self._leave(entry)
@@ -250,7 +196,7 @@ class Offload:
         if known is not None and not known.reference.expired():
             if known.version == tensor._version and known.handles > 0:
                 return known
-        entry = _Entry(len(self._made), tensor, nbytes, reference)
+        entry = SavedStorage(len(self._made), tensor, nbytes, reference)
         self._known[reference.cdata] = entry
         self._made.append(entry)
         self._order.append(entry)
@@ -258,7 +204,7 @@ class Offload:
         return entry
 
     def _unpack(self, packed):
-        if isinstance(packed, _Kept):
+        if isinstance(packed, Kept):
             if packed.tensor._version != packed.version:
                 raise RuntimeError(CHANGED)
             return packed.tensor

@@ -3,7 +3,8 @@
 Adam keeps two values of each weight, and touches them once a step. Here they come from the disk shortly before their
 parameter is updated and go back behind it, a window of them at a time. The update is the optimizer's own code, called for
 one parameter after the other, so its bits are those of PyTorch: for every optimizer whose step treats each parameter by
-itself, such as SGD, Adam, AdamW.
+itself, such as SGD, Adam, AdamW. These three treat each element by itself, so a large parameter (an embedding) is updated
+part after part: neither its whole state nor what the update makes on the way are ever there at once.
 
 Threads: one at a time; the hooks of a backward pass run where autograd runs them.
 """
@@ -18,13 +19,17 @@ from sluice.memory import pool, storage_of
 from sluice.sizes import parse_size
 
 
+VECTORS = 64  # elements: a multiple of what any processor computes at once
+
+
 class _State:
-    """The tensors that an optimizer keeps of one parameter, as far as they can leave."""
+    """What an optimizer keeps of a parameter, or of the elements [begin, end) of one, as far as it can leave."""
 
-    __slots__ = ("parameter", "tensors", "ids", "place")
+    __slots__ = ("parameter", "begin", "end", "values", "tensors", "ids", "place")
 
-    def __init__(self, parameter):
-        self.parameter = parameter
+    def __init__(self, parameter, begin=0, end=None):
+        self.parameter, self.begin, self.end = parameter, begin, end
+        self.values: dict = {}  # of a part, as optimizer.state has them of a whole parameter
         self.tensors: list = []
         self.ids: list[int] = []
         self.place = "here"  # leaving, away, coming
@@ -32,23 +37,33 @@ class _State:
     def nbytes(self) -> int:
         return sum(tensor.numel() * tensor.element_size() for tensor in self.tensors)
 
+    def view(self):
+        """The part of the parameter, with its gradient, as a parameter of its own."""
+        part = self.parameter.detach().view(-1)[self.begin : self.end]
+        part.grad = self.parameter.grad.view(-1)[self.begin : self.end]
+        return part
+
 
 class OffloadedOptimizer:
     """See :func:`offload_optimizer`."""
 
     def __init__(self, optimizer, to: str, during_backward: bool, window: str | int):
+        import torch
+
         self._memory = pool()
         if not os.path.isdir(to):
             raise FileNotFoundError(f"{to}: no such folder, and the optimizer's state is to go there")
         self._optimizer, self._folder = optimizer, to
         self._window = parse_size(window)
         self._store = None
-        self._states: dict[object, _State] = {}
+        self._states: dict[object, list[_State]] = {}  # of a parameter: one, or its parts
         self._leaving: deque[_State] = deque()
         self._coming: deque[_State] = deque()
         self._order: list[_State] = []  # in which they were updated in the last step
         self._updated: list[_State] = []  # in this one
         self._plain_step = type(optimizer).step
+        self._threads = torch.get_num_threads()
+        self._each_element_by_itself = type(optimizer) in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW)
         # Of the optimizer itself: schedules of learning rates count its steps there.
         optimizer.step = types.MethodType(lambda _, closure=None: self.step(closure), optimizer)
         for name in ("state_dict", "load_state_dict", "add_param_group"):
@@ -74,28 +89,59 @@ class OffloadedOptimizer:
 
     def bring_all(self) -> None:
         """Everything into memory, to look at it or to save it."""
-        for state in self._states.values():
+        states = [state for parts in self._states.values() for state in parts]
+        for state in states:
             self._bring(state)
-        for state in self._states.values():
+        for state in states:
             self._wait_for(state)
+        for parameter, parts in self._states.items():
+            if len(parts) > 1:
+                self._optimizer.state[parameter] = _joined(parameter, [part.values for part in parts])
 
     # -- one parameter
 
     def _update(self, parameter, group) -> None:
-        state = self._states.get(parameter)
-        if state is None:
-            state = self._states[parameter] = _State(parameter)
-        self._bring(state)
-        self._bring_ahead(state)
-        self._wait_for(state)
+        states = self._states.get(parameter)
+        if states is None:
+            states = self._states[parameter] = self._parts_of(parameter)
+        if len(states) > 1:
+            self._take_parts(parameter, states)
+        for state in states:
+            self._bring(state)
+            self._bring_ahead(state)
+            self._wait_for(state)
+            self._run_plain_step(state, group)
+            self._updated.append(state)
+            self._leave(state)
+
+    def _parts_of(self, parameter) -> list[_State]:
+        """Whole vectors, so that elements meet the same instructions as in the whole parameter: the same bits."""
+        count, grain = parameter.numel(), VECTORS * self._threads
+        part = self._window // 4 // parameter.element_size() // grain * grain
+        alike = parameter.is_contiguous() and parameter.grad.is_contiguous() and not parameter.grad.is_sparse
+        if self._each_element_by_itself and alike and count % grain == 0 and 0 < part < count:
+            return [_State(parameter, begin, min(begin + part, count)) for begin in range(0, count, part)]
+        return [_State(parameter)]
+
+    def _take_parts(self, parameter, states) -> None:
+        """Of a state that is whole: one that was loaded, or looked at."""
+        whole = self._optimizer.state.pop(parameter, None)
+        for state in states if whole else []:
+            self._wait_for(state)
+            state.values = {name: _part(value, parameter, state) for name, value in whole.items()}
+
+    def _run_plain_step(self, state: _State, group) -> None:
         optimizer, groups = self._optimizer, self._optimizer.param_groups
+        parameter = state.parameter if state.end is None else state.view()
+        if state.end is not None and state.values:
+            optimizer.state[parameter] = state.values
         optimizer.param_groups = [{**group, "params": [parameter]}]
         try:
             self._plain_step(optimizer)
         finally:
             optimizer.param_groups = groups
-        self._updated.append(state)
-        self._leave(state)
+            if state.end is not None:
+                state.values = optimizer.state.pop(parameter, {})
 
     def _update_during_backward(self) -> list:
         accumulators = []
@@ -118,9 +164,10 @@ class OffloadedOptimizer:
     # -- leaving and coming back
 
     def _leave(self, state: _State) -> None:
+        values = self._optimizer.state[state.parameter] if state.end is None else state.values
         state.tensors = [
             tensor
-            for tensor in self._optimizer.state[state.parameter].values()
+            for tensor in values.values()
             if hasattr(tensor, "data_ptr") and self._memory.owns(tensor.data_ptr())
             and storage_of(tensor).nbytes() == tensor.numel() * tensor.element_size()
         ]
@@ -192,6 +239,23 @@ class OffloadedOptimizer:
             weights = sum(p.numel() * 4 for group in self._optimizer.param_groups for p in group["params"])
             self._store = _core.SavedStore(self._folder, 3 * weights + 2 * self._window)
         return self._store
+
+
+def _part(value, parameter, state: _State):
+    if not hasattr(value, "numel") or value.numel() != parameter.numel():
+        return value.clone() if hasattr(value, "clone") else value  # a number of steps: each part counts its own
+    return value.view(-1)[state.begin : state.end].clone()
+
+
+def _joined(parameter, parts: list[dict]) -> dict:
+    """The state of a whole parameter."""
+    import torch
+
+    sizes = [sum(part[name].numel() for part in parts) if torch.is_tensor(parts[0][name]) else 0 for name in parts[0]]
+    return {
+        name: torch.cat([part[name] for part in parts]).view_as(parameter) if size == parameter.numel() else parts[0][name]
+        for name, size in zip(parts[0], sizes)
+    }
 
 
 def offload_optimizer(optimizer, to: str, during_backward: bool = False, window: str | int = "64MiB"):
