@@ -1,12 +1,13 @@
 // A sparse matrix times a tensor along one axis. Seen as [outer, extent, inner], each line [inner] of y is a sum of lines
-// of x, in the order of the matrix's terms, by one thread; along the last axis a line of y is one thread's.
+// of x, in the order of the matrix's terms, by one thread. Along the last axis the loop is the same for one line and for
+// many: a slice of the samples has the bits of the whole.
 #include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kSummedColumns = 256;
+constexpr std::int64_t kSummedColumns = 256, kSummedRows = 256;
 
 struct SparseSpace {
   SharedMatrix matrix;
@@ -35,10 +36,11 @@ void sum_lines(const SparseMatrix& matrix, std::int64_t row, std::int64_t inner,
   for (std::int64_t i = 0; i < count; ++i) store(y, row * inner + i, sums[i]);
 }
 
-// Along the last axis: all of one line.
+// Along the last axis: up to kSummedRows elements of one line.
 template <typename T>
-void sum_within(const SparseMatrix& matrix, const T* x, T* y) {
-  for (std::int64_t row = 0; row < matrix.rows(); ++row) {
+void sum_within(const SparseMatrix& matrix, std::int64_t first, const T* x, T* y) {
+  const std::int64_t end = std::min(first + kSummedRows, matrix.rows());
+  for (std::int64_t row = first; row < end; ++row) {
     float sum = 0;
     for (auto term = matrix.row_starts[row]; term < matrix.row_starts[row + 1]; ++term) {
       sum += matrix.values[term] * load(x, matrix.column_of[term]);
@@ -53,9 +55,12 @@ void multiply(const SparseSpace& space, const T* x, T* y) {
   const std::int64_t rows = matrix.rows();
   const std::int64_t columns = matrix.columns;
   const std::int64_t inner = space.inner;
-  if (inner == 1 && space.outer > 1) {
-    return for_rows(space.outer, std::max(matrix.terms(), rows),
-                    [&](std::int64_t i) { sum_within(matrix, x + i * columns, y + i * rows); });
+  if (inner == 1) {
+    const std::int64_t parts = (rows + kSummedRows - 1) / kSummedRows;
+    return for_rows(space.outer * parts, std::max(matrix.terms(), rows) / parts, [&](std::int64_t index) {
+      const std::int64_t i = index / parts;
+      sum_within(matrix, index % parts * kSummedRows, x + i * columns, y + i * rows);
+    });
   }
   const std::int64_t parts = (inner + kSummedColumns - 1) / kSummedColumns;
   for_rows(space.outer * rows * parts, std::min(inner, kSummedColumns), [&](std::int64_t index) {

@@ -25,10 +25,9 @@ SLUICE_FORCE_INLINE float vector_log(float x) {
   constexpr float kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
   const bool tiny = x < std::numeric_limits<float>::min();
   const float scaled = tiny ? x * 0x1p24F : x;
-  const std::int32_t bits = std::bit_cast<std::int32_t>(scaled);
-  const std::int32_t above = bits - 0x3f3504f3;  // from 1 / sqrt 2 on
-  const std::int32_t whole = above >> 23;
-  const float m = std::bit_cast<float>(bits - whole * (1 << 23));
+  const auto bits = std::bit_cast<std::uint32_t>(scaled);  // wraps around below zero, where m does not matter
+  const std::int32_t whole = static_cast<std::int32_t>(bits - 0x3f3504f3U) >> 23;  // from 1 / sqrt 2 on
+  const float m = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(whole) << 23));
   const float n = static_cast<float>(whole) - (tiny ? 24.0F : 0.0F);
   const float s = (m - 1.0F) / (m + 1.0F);
   const float u = s * s;
