@@ -85,6 +85,7 @@ class GraphBuilder {
   TensorId gelu(TensorId x) { return unary(x, UnaryFunction::kGelu); }
   TensorId add(TensorId a, TensorId b, Activation activation = Activation::kNone);
   TensorId binary(TensorId a, TensorId b, BinaryFunction function);
+  TensorId select(TensorId condition, TensorId a, TensorId b);
   TensorId reduce(TensorId x, ReduceFunction function, std::vector<std::int64_t> axes);
   TensorId reshape(TensorId x, Shape shape);
   TensorId transpose(TensorId x, std::vector<std::int64_t> axes);

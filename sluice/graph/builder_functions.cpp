@@ -24,6 +24,10 @@ TensorId GraphBuilder::binary(TensorId a, TensorId b, BinaryFunction function) {
   return add(OpKind::kBinary, {.binary = function}, {a, b});
 }
 
+TensorId GraphBuilder::select(TensorId condition, TensorId a, TensorId b) {
+  return add(OpKind::kSelect, {}, {condition, a, b});
+}
+
 TensorId GraphBuilder::reduce(TensorId x, ReduceFunction function, std::vector<std::int64_t> axes) {
   std::sort(axes.begin(), axes.end());
   return add(OpKind::kReduce, {.reduce = function, .axes = std::move(axes)}, {x});

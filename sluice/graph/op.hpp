@@ -27,6 +27,7 @@
 //   kUnaryBackward                x (y: backward_reads_output), dy           dx
 //   kAdd                          a, b                                       y (same shapes)
 //   kBinary                       a, b                                       y (shapes broadcast)
+//   kSelect                       c, a, b                                    y: a where c is not 0, else b (shapes broadcast)
 //   kReduce                       x                                          y (`axes` become 1)
 //   kBroadcast                    x                                          y (extents of 1 grow)
 //   kReshape                      x                                          y (a view: no bytes move)
@@ -199,8 +200,9 @@ enum class OpKind {
   kAllGather,
   kLossScale,
   kSparseProduct,
+  kSelect,
 };
-inline constexpr OpKind kLastOpKind = OpKind::kSparseProduct;
+inline constexpr OpKind kLastOpKind = OpKind::kSelect;
 
 enum class Phase { kForward, kBackward, kUpdate };
 
@@ -259,7 +261,7 @@ enum class BinaryFunction {
   kDivide,
   kMaximum,      // of equal ones the first has the gradient
   kMinimum,      // the same
-  kPower,        // a^b; d/db where a is above 0
+  kPower,        // a^b; d/da is 0 where b is 0, d/db where a is not above 0
   kModulo,       // a - b floor(a / b): has b's sign
   kRemainder,    // a - b trunc(a / b): has a's sign
   kEqual,        // from here on 1 or 0, without a gradient

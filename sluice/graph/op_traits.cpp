@@ -15,6 +15,7 @@ constexpr std::array<InPlace, 0> kNone{};
 constexpr std::array kX = {InPlace{.input = 0, .output = 0}};   // its only or first operand
 constexpr std::array kDy = {InPlace{.input = 1, .output = 0}};  // the gradient that comes after what was kept
 constexpr std::array kEither = {InPlace{.input = 0, .output = 0}, InPlace{.input = 1, .output = 0}};
+constexpr std::array kSides = {InPlace{.input = 1, .output = 0}, InPlace{.input = 2, .output = 0}};
 constexpr std::array kLogits = {InPlace{.input = 0, .output = 1}};  // logits by probabilities
 
 constexpr bool kCheap = true;
@@ -90,6 +91,7 @@ constexpr std::array kTable = std::to_array<OpTraits>({
   {kAllGather,                      "all_gather",                       kNone,   "",         "",      "=>=",        kGiven,  kDear},
   {kLossScale,                      "loss_scale",                       kNone,   "",         "",      "f>f",        kState,  kDear},
   {kSparseProduct,                  "sparse_product",                   kNone,   "a>a",      "",      "u>u",        kPure,   kDear},
+  {kSelect,                         "select",                           kSides,  "",         "",      "u>u",        kPure,   kDear},
 });
 // clang-format on
 

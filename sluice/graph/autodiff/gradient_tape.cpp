@@ -23,7 +23,8 @@ bool cover(const Slices& sorted, const Shape& shape) {
 
 // Whether a change of its inputs changes its results smoothly anywhere.
 bool is_smooth(const Op& op) {
-  if (op.kind == OpKind::kUnary) return !is_flat(op.attributes.unary);
+  const bool to_power_of_0 = op.attributes.unary == UnaryFunction::kPower && op.attributes.alpha == 0;
+  if (op.kind == OpKind::kUnary) return !is_flat(op.attributes.unary) && !to_power_of_0;
   if (op.kind == OpKind::kBinary) return !is_comparison(op.attributes.binary);
   return op.kind != OpKind::kCast;
 }

@@ -80,6 +80,8 @@ void differentiate_by_output(GradientTape& tape, const Op& op, TensorId dy) {
       return differentiate_unary(tape, op, dy);
     case OpKind::kBinary:
       return differentiate_binary(tape, op, dy);
+    case OpKind::kSelect:
+      return differentiate_select(tape, op, dy);
     case OpKind::kReduce:
       return differentiate_reduce(tape, op, dy);
     case OpKind::kBroadcast:

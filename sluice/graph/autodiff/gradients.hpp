@@ -20,6 +20,7 @@ void differentiate_lstm_cell(GradientTape& tape, const Op& op);
 
 void differentiate_unary(GradientTape& tape, const Op& op, TensorId dy);
 void differentiate_binary(GradientTape& tape, const Op& op, TensorId dy);
+void differentiate_select(GradientTape& tape, const Op& op, TensorId dy);
 void differentiate_reduce(GradientTape& tape, const Op& op, TensorId dy);
 void differentiate_broadcast(GradientTape& tape, const Op& op, TensorId dy);
 void differentiate_reshape(GradientTape& tape, const Op& op, TensorId dy);

@@ -151,6 +151,15 @@ TEST_F(GradientsTest, AddAndSubtractPassTheGradientOn) {
   EXPECT_EQ(attributes_of(OpKind::kUnary).alpha, -1);
 }
 
+TEST_F(GradientsTest, SelectGivesEachSideWhatItGave) {
+  const TensorId condition = builder_.named_parameter("c", {3}, {}, Role::kBuffer);
+  const TensorId a = parameter("a", {4, 3});
+  const TensorId b = parameter("b", {4, 1});
+  EXPECT_EQ(gradients_of(builder_.select(condition, a, b)),
+            (Lines{"binary(c, c) -> f.select.binary", "select(c, dy, f.select.binary) -> a.grad",
+                   "select(c, f.select.binary, dy) -> f.select.select_2", "reduce(f.select.select_2) -> b.grad"}));
+}
+
 TEST_F(GradientsTest, ADivisorsGradientIsFromTheQuotient) {
   const TensorId a = parameter("a", {4, 3});
   const TensorId b = parameter("b", {4, 3});

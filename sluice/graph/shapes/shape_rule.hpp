@@ -40,6 +40,7 @@ Result<Shapes> layer_norm_shapes(const ShapeRule& rule);           // kLayerNorm
 Result<Shapes> local_response_norm_shapes(const ShapeRule& rule);  // kLocalResponseNorm
 
 Result<Shapes> binary_shapes(const ShapeRule& rule);          // kBinary
+Result<Shapes> select_shapes(const ShapeRule& rule);          // kSelect
 Result<Shapes> reduce_shapes(const ShapeRule& rule);          // kReduce
 Result<Shapes> broadcast_shapes(const ShapeRule& rule);       // kBroadcast
 Result<Shapes> reshape_shapes(const ShapeRule& rule);         // kReshape

@@ -153,6 +153,8 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
       return same_shape(rule, 2, 1);
     case OpKind::kBinary:
       return binary_shapes(rule);
+    case OpKind::kSelect:
+      return select_shapes(rule);
     case OpKind::kReduce:
       return reduce_shapes(rule);
     case OpKind::kBroadcast:

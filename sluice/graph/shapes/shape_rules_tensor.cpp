@@ -16,22 +16,33 @@ Status expect_part(const ShapeRule& rule, std::int64_t extent) {
   return rule.error(fmt::format("{}:{} is not a part of {} along axis {}", begin, end, extent, rule.attributes.axis));
 }
 
-}  // namespace
-
 // Dimensions are matched from the last; a missing one counts as 1.
-Result<Shapes> binary_shapes(const ShapeRule& rule) {
-  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 2));
-  const bool first_longer = rule.inputs[0].size() >= rule.inputs[1].size();
-  Shape y = rule.inputs[first_longer ? 0 : 1];
-  const Shape& other = rule.inputs[first_longer ? 1 : 0];
+Result<Shape> common_shape(const ShapeRule& rule, const Shape& a, const Shape& b) {
+  const bool first_longer = a.size() >= b.size();
+  Shape y = first_longer ? a : b;
+  const Shape& other = first_longer ? b : a;
   for (std::size_t i = 0; i < other.size(); ++i) {
     std::int64_t& extent = y[y.size() - other.size() + i];
     if (extent != other[i] && extent != 1 && other[i] != 1) {
-      return rule.error(fmt::format("expects shapes that broadcast, got {} and {}", to_string(rule.inputs[0]),
-                                    to_string(rule.inputs[1])));
+      return rule.error(fmt::format("expects shapes that broadcast, got {} and {}", to_string(a), to_string(b)));
     }
     extent = std::max(extent, other[i]);
   }
+  return y;
+}
+
+}  // namespace
+
+Result<Shapes> binary_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 2));
+  SLUICE_ASSIGN(Shape y, common_shape(rule, rule.inputs[0], rule.inputs[1]));
+  return Shapes{std::move(y)};
+}
+
+Result<Shapes> select_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(3, 3));
+  SLUICE_ASSIGN(const Shape sides, common_shape(rule, rule.inputs[1], rule.inputs[2]));
+  SLUICE_ASSIGN(Shape y, common_shape(rule, rule.inputs[0], sides));
   return Shapes{std::move(y)};
 }
 

@@ -44,6 +44,14 @@ TEST(ShapeRules, BinaryOpsMatchDimensionsFromTheLast) {
   EXPECT_TRUE(refused(OpKind::kBinary, {}, {{2, 3}, {2}}));
 }
 
+TEST(ShapeRules, SelectMatchesAllThreeFromTheLast) {
+  EXPECT_EQ(shape_of(OpKind::kSelect, {}, {{4, 1, 1}, {3}, {5, 1}}), (Shape{4, 5, 3}));
+  EXPECT_EQ(shape_of(OpKind::kSelect, {}, {{3}, {1}, {2, 3}}), (Shape{2, 3}));
+  EXPECT_TRUE(refused(OpKind::kSelect, {}, {{2}, {3}, {3}}));
+  EXPECT_TRUE(refused(OpKind::kSelect, {}, {{3}, {2}, {3}}));
+  EXPECT_TRUE(refused(OpKind::kSelect, {}, {{3}, {3}}));
+}
+
 TEST(ShapeRules, ReducedAxesBecomeOne) {
   EXPECT_EQ(shape_of(OpKind::kReduce, axes({0, 2}), {{4, 5, 6}}), (Shape{1, 5, 1}));
   EXPECT_TRUE(refused(OpKind::kReduce, axes({2, 0}), {{4, 5, 6}}));

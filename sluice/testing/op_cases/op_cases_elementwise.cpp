@@ -139,6 +139,27 @@ void add_binary_cases(std::vector<OpCase>& cases) {
   }
 }
 
+// The condition is 0 for about half of the elements.
+OpCase select_case(const Shape& condition, const Shape& a, const Shape& b, const Shape& y) {
+  CaseBuilder builder("select by " + to_string(condition) + " of " + to_string(a) + " and " + to_string(b));
+  const TensorId zero = builder.constant(builder.tensor("zero", {1}), 0);
+  const TensorId chosen = builder.tensor("chosen", condition);
+  builder.op(OpKind::kBinary, {.binary = BinaryFunction::kLess}, {builder.tensor("c", condition), zero}, {chosen});
+  builder.op(OpKind::kSelect, {}, {chosen, builder.tensor("a", a), builder.tensor("b", b)}, {builder.tensor("y", y)});
+  return builder.finish();
+}
+
+void add_select_cases(std::vector<OpCase>& cases) {
+  cases.push_back(select_case({3, 5, 7}, {3, 5, 7}, {3, 5, 7}, {3, 5, 7}));
+  cases.push_back(select_case({5, 7}, {3, 5, 7}, {1}, {3, 5, 7}));
+  cases.push_back(select_case({3, 1, 7}, {1}, {3, 5, 7}, {3, 5, 7}));
+  cases.push_back(select_case({3, 5, 1}, {3, 5, 7}, {7}, {3, 5, 7}));
+  cases.push_back(select_case({4, 1, 6}, {1, 5, 1}, {6}, {4, 5, 6}));
+  cases.push_back(select_case({2, 16, 5, 5}, {2, 16, 5, 5}, {2, 16, 1, 1}, {2, 16, 5, 5}));
+  cases.push_back(select_case({1, 1, 5, 5}, {2, 16, 5, 5}, {2, 16, 5, 5}, {2, 16, 5, 5}));
+  cases.push_back(select_case({9000}, {9000}, {1}, {9000}));
+}
+
 // A sum or mean, and broadcasting its gradient back.
 OpCase reduce_case(ReduceFunction function, const Shape& x_shape, const std::vector<std::int64_t>& axes) {
   const bool mean = function == ReduceFunction::kMean;
@@ -207,6 +228,7 @@ void add_elementwise_cases(std::vector<OpCase>& cases) {
     cases.push_back(unary_case(function, {2, 16, 4, 4}));
   }
   add_binary_cases(cases);
+  add_select_cases(cases);
   add_reduce_cases(cases);
   add_maximum_cases(cases);
   cases.push_back(dropout_case({4, 10, 3, 3}, 0.5F));

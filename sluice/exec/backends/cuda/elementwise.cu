@@ -74,6 +74,20 @@ void binary(const CudaCall& call) {
                    [=] __device__(std::int64_t i) { y.set(i, combine(function, a[in_a(i)], b[in_b(i)])); });
 }
 
+void select(const CudaCall& call) {
+  const Shape& shape = *call.output(0).shape;
+  const Cells condition = cells(call.input(0));
+  const Cells a = cells(call.input(1));
+  const Cells b = cells(call.input(2));
+  const Cells y = cells(call.output(0));
+  const Strided in_condition = broadcast_to(shape, *call.input(0).shape);
+  const Strided in_a = broadcast_to(shape, *call.input(1).shape);
+  const Strided in_b = broadcast_to(shape, *call.input(2).shape);
+  for_each_element(call.stream, call.output(0).elements(), [=] __device__(std::int64_t i) {
+    y.set(i, condition[in_condition(i)] != 0 ? a[in_a(i)] : b[in_b(i)]);
+  });
+}
+
 void broadcast(const CudaCall& call) {
   const Cells x = cells(call.input(0));
   const Cells y = cells(call.output(0));
@@ -196,6 +210,7 @@ KernelEntries elementwise_kernels() {
       {OpKind::kReluBackward, relu_backward},
       {OpKind::kAdd, add},
       {OpKind::kBinary, binary},
+      {OpKind::kSelect, select},
       {OpKind::kBroadcast, broadcast},
       {OpKind::kReduce, reduce, reduce_workspace},
       {OpKind::kDropout, dropout},

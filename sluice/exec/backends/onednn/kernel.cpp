@@ -22,7 +22,7 @@ std::map<OpKind, KernelMaker> all_makers() {
                              loss_kernels,        reduce_kernels,
                              softmax_kernels,     sparse_product_kernels,
                              update_kernels,      clipping_kernels,
-                             rank_kernels}) {
+                             rank_kernels,        select_kernels}) {
     for (const auto& [kind, maker] : family()) {
       SLUICE_CHECK(all.emplace(kind, maker).second, "two kernels for " + std::string(to_string(kind)));
     }

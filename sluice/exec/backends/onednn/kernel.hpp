@@ -87,6 +87,7 @@ KernelMakers batch_copy_kernels();
 KernelMakers batch_norm_kernels();
 KernelMakers batch_norm_backward_kernels();
 KernelMakers binary_kernels();
+KernelMakers select_kernels();
 KernelMakers cast_kernels();
 KernelMakers concat_kernels();
 KernelMakers dropout_kernels();

@@ -94,6 +94,17 @@ void binary(const ReferenceCall& call) {
   });
 }
 
+void select(const ReferenceCall& call) {
+  const auto condition = call.input<float>(0);
+  const auto a = call.input<float>(1);
+  const auto b = call.input<float>(2);
+  const auto y = call.output<float>(0);
+  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+    const bool first = condition[broadcast_offset(call.input_shape(0), index)] != 0;
+    y[i] = first ? a[broadcast_offset(call.input_shape(1), index)] : b[broadcast_offset(call.input_shape(2), index)];
+  });
+}
+
 void largest(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
@@ -139,7 +150,7 @@ ReferenceKernels reference_elementwise_kernels() {
       {OpKind::kRelu, relu},       {OpKind::kReluBackward, relu_backward},
       {OpKind::kAdd, add},         {OpKind::kBinary, binary},
       {OpKind::kReduce, reduce},   {OpKind::kBroadcast, broadcast},
-      {OpKind::kDropout, dropout},
+      {OpKind::kDropout, dropout}, {OpKind::kSelect, select},
   };
 }
 

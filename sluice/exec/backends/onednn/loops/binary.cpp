@@ -4,6 +4,7 @@
 #include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/loops/strided_loop.hpp"
+#include "sluice/exec/backends/onednn/loops/tiling.hpp"
 
 namespace sluice {
 namespace {
@@ -31,18 +32,11 @@ Combine combine_of(BinaryFunction function) {
   return static_cast<Combine>(function);
 }
 
-// `rows` rows of `count` elements. Strides of a and b: between rows, and between elements (0 or 1); y is dense.
-struct Tile {
-  std::int64_t rows, count;
-  std::int64_t a_row, b_row;
-  std::int64_t a_step, b_step;
-};
-
 template <int AStep, int BStep, typename T, typename Function>
 SLUICE_FORCE_INLINE void combine_steps(const Tile& tile, const T* a, const T* b, T* y, const Function& function) {
   for (std::int64_t row = 0; row < tile.rows; ++row) {
-    const T* const from_a = a + row * tile.a_row;
-    const T* const from_b = b + row * tile.b_row;
+    const T* const from_a = a + row * tile.row[0];
+    const T* const from_b = b + row * tile.row[1];
     T* const to = y + row * tile.count;
     const float first_a = load(from_a, 0);
     const float first_b = load(from_b, 0);
@@ -54,9 +48,9 @@ SLUICE_FORCE_INLINE void combine_steps(const Tile& tile, const T* a, const T* b,
 
 template <typename T, typename Function>
 SLUICE_FORCE_INLINE void combine_tile(const Tile& tile, const T* a, const T* b, T* y, const Function& function) {
-  if (tile.a_step == 1 && tile.b_step == 1) return combine_steps<1, 1>(tile, a, b, y, function);
-  if (tile.a_step == 1) return combine_steps<1, 0>(tile, a, b, y, function);
-  if (tile.b_step == 1) return combine_steps<0, 1>(tile, a, b, y, function);
+  if (tile.step[0] == 1 && tile.step[1] == 1) return combine_steps<1, 1>(tile, a, b, y, function);
+  if (tile.step[0] == 1) return combine_steps<1, 0>(tile, a, b, y, function);
+  if (tile.step[1] == 1) return combine_steps<0, 1>(tile, a, b, y, function);
   combine_steps<0, 0>(tile, a, b, y, function);
 }
 
@@ -102,55 +96,11 @@ SLUICE_VECTOR_CLONES void run_tile(Combine combine, const Tile& tile, const BFlo
   combine_any(combine, tile, a, b, y);
 }
 
-// Cuts the walk's two innermost levels into tiles of about kLoopBlock elements, the unit of work.
-class Tiling {
- public:
-  explicit Tiling(std::vector<WalkLevel> levels) : levels_(std::move(levels)) {
-    const WalkLevel& rows = levels_[levels_.size() - 2];
-    const WalkLevel& columns = levels_.back();
-    rows_per_tile_ = std::max<std::int64_t>(1, kLoopBlock / columns.extent);
-    columns_per_tile_ = std::min(kLoopBlock, columns.extent);
-    row_tiles_ = (rows.extent + rows_per_tile_ - 1) / rows_per_tile_;
-    column_tiles_ = (columns.extent + columns_per_tile_ - 1) / columns_per_tile_;
-    for (std::size_t i = 0; i + 2 < levels_.size(); ++i) outer_ *= levels_[i].extent;
-  }
-
-  std::int64_t count() const { return outer_ * row_tiles_ * column_tiles_; }
-
-  struct Place {
-    Tile tile;
-    std::int64_t a, b, y;  // offsets of the tile's first element
-  };
-  Place place(std::int64_t index) const {
-    const WalkLevel& rows = levels_[levels_.size() - 2];
-    const WalkLevel& columns = levels_.back();
-    const std::int64_t column = index % column_tiles_ * columns_per_tile_;
-    const std::int64_t row = index / column_tiles_ % row_tiles_ * rows_per_tile_;
-    std::int64_t outer = index / column_tiles_ / row_tiles_;
-    Place place{{std::min(rows_per_tile_, rows.extent - row), std::min(columns_per_tile_, columns.extent - column),
-                 rows.strides[0], rows.strides[1], columns.strides[0], columns.strides[1]},
-                row * rows.strides[0] + column * columns.strides[0],
-                row * rows.strides[1] + column * columns.strides[1],
-                (outer * rows.extent + row) * columns.extent + column};
-    for (std::size_t i = levels_.size() - 2; i-- > 0;) {
-      place.a += outer % levels_[i].extent * levels_[i].strides[0];
-      place.b += outer % levels_[i].extent * levels_[i].strides[1];
-      outer /= levels_[i].extent;
-    }
-    return place;
-  }
-
- private:
-  std::vector<WalkLevel> levels_;
-  std::int64_t rows_per_tile_ = 1, columns_per_tile_ = 1;
-  std::int64_t row_tiles_ = 1, column_tiles_ = 1, outer_ = 1;
-};
-
 template <typename T>
 void run_tiles(Combine combine, const Tiling& tiling, const T* a, const T* b, T* y) {
   for_rows(tiling.count(), kLoopBlock, [&](std::int64_t index) {
     const Tiling::Place place = tiling.place(index);
-    run_tile(combine, place.tile, a + place.a, b + place.b, y + place.y);
+    run_tile(combine, place.tile, a + place.from[0], b + place.from[1], y + place.to);
   });
 }
 
@@ -159,7 +109,7 @@ KernelPtr make_combination(const KernelRequest& request, Combine combine, std::s
   const OperandRequest& y = request.outputs[0];
   const BroadcastLayouts layouts = broadcast_layouts(request);
   const auto stored = [&](const Shape& shape) { return stored_shape(shape, layouts.blocked, y.shape.size()); };
-  const Tiling tiling(walk_over(stored(y.shape), stored(request.inputs[0].shape), stored(request.inputs[b].shape)));
+  const Tiling tiling(walk_over(stored(y.shape), {stored(request.inputs[0].shape), stored(request.inputs[b].shape)}));
   auto kernel = std::make_unique<LoopKernel>(
       request, [combine, tiling, b, dtype = y.dtype](Operands operands, const StepContext& /*context*/) {
         with_element(dtype, [&]<typename T>(T) {

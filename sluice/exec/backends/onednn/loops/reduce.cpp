@@ -183,7 +183,7 @@ Reduction reduction_of(const KernelRequest& request, bool blocked) {
   const Shape& x = request.inputs[0].shape;
   const Shape& y = request.outputs[0].shape;
   const Shape x_stored = stored_shape(x, blocked, x.size());
-  Reduction reduction(walk_over(x_stored, x_stored, stored_shape(y, blocked, x.size())));
+  Reduction reduction(walk_over(x_stored, {x_stored, stored_shape(y, blocked, x.size())}));
   reduction.maximum = request.attributes.reduce == ReduceFunction::kMaximum;
   if (request.attributes.reduce == ReduceFunction::kMean)
     reduction.factor = static_cast<float>(element_count(y)) / static_cast<float>(element_count(x));

@@ -64,18 +64,19 @@ BroadcastLayouts broadcast_layouts(const KernelRequest& request) {
   return result;
 }
 
-std::vector<WalkLevel> walk_over(const Shape& space, const Shape& a, const Shape& b) {
-  const auto a_strides = row_major_strides(a);
-  const auto b_strides = row_major_strides(b);
+std::vector<WalkLevel> walk_over(const Shape& space, const std::vector<Shape>& operands) {
+  std::vector<std::vector<std::int64_t>> strides;
+  for (const Shape& operand : operands) strides.push_back(row_major_strides(operand));
   std::vector<WalkLevel> levels;  // innermost first
   for (std::size_t i = space.size(); i-- > 0;) {
     if (space[i] == 1) continue;
-    const WalkLevel level{space[i], {a_strides[i], b_strides[i]}};
+    WalkLevel level{.extent = space[i]};
+    for (std::size_t which = 0; which < strides.size(); ++which) level.strides.at(which) = strides[which][i];
     const auto continues = [&](std::size_t which) {
       const WalkLevel& inner = levels.back();
       return level.strides[which] == inner.strides[which] * inner.extent;
     };
-    if (!levels.empty() && continues(0) && continues(1)) {
+    if (!levels.empty() && continues(0) && continues(1) && continues(2)) {
       levels.back().extent *= level.extent;
     } else {
       levels.push_back(level);

@@ -24,15 +24,15 @@ struct BroadcastLayouts {
 };
 BroadcastLayouts broadcast_layouts(const KernelRequest& request);
 
-// Levels of a walk over an iteration space, outermost first. Strides are in elements, of up to two operands; 0 where an
+// Levels of a walk over an iteration space, outermost first. Strides are in elements, of up to three operands; 0 where an
 // operand has one element for all of the level.
 struct WalkLevel {
   std::int64_t extent = 1;
-  std::array<std::int64_t, 2> strides{};
+  std::array<std::int64_t, 3> strides{};
 };
 
-// The walk over `space`, a row-major shape, for operands of the shapes `a` and `b` of the same rank, whose extents are
-// the space's or 1. At least two levels.
-std::vector<WalkLevel> walk_over(const Shape& space, const Shape& a, const Shape& b);
+// The walk over `space`, a row-major shape, for operands of up to three shapes of the same rank, whose extents are the
+// space's or 1. At least two levels.
+std::vector<WalkLevel> walk_over(const Shape& space, const std::vector<Shape>& operands);
 
 }  // namespace sluice
