@@ -159,8 +159,7 @@ Status ModuleTraining::change_batch(std::int64_t samples) {
   if (samples == samples_) return {};
   if (!by_samples_.contains(samples)) SLUICE_RETURN_IF_ERROR(prepare(samples, nullptr));
   Prepared& next = *by_samples_.at(samples);
-  SLUICE_ASSIGN(const ParkedTensors parked,
-                ParkedTensors::park(session_->parameters(), scratch_folder(next.machine)));
+  SLUICE_ASSIGN(const ParkedTensors parked, ParkedTensors::park(session_->parameters(), scratch_folder(next.machine)));
   session_.reset();
   samples_ = samples;
   return start(next, &parked);
@@ -225,8 +224,7 @@ Status ModuleTraining::read(const std::string& initializer, const std::string& s
   return {};
 }
 
-Status ModuleTraining::write(const std::string& initializer, const std::string& state,
-                             std::span<const float> values) {
+Status ModuleTraining::write(const std::string& initializer, const std::string& state, std::span<const float> values) {
   SLUICE_ASSIGN(InitializerValues now, current(initializer, state));
   now[initializer].assign(values.begin(), values.end());
   if (const auto kept = kept_.find(initializer); kept != kept_.end() && state.empty()) kept->second = now[initializer];

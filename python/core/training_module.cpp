@@ -76,7 +76,8 @@ PYBIND11_MODULE(_train, module) {
   module.def("return_free_memory", &return_free_memory, "What was freed goes back to the system.");
   py::class_<ModuleTraining, std::shared_ptr<ModuleTraining>>(module, "ModuleTraining")
       .def(py::init(&open), py::arg("onnx"), py::arg("values"), py::arg("optimizer"), py::arg("loss"),
-           py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"), py::arg("samples"), py::arg("seed"))
+           py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"), py::arg("samples"),
+           py::arg("seed"))
       .def("inputs", &inputs, "(name, content, shape, bound) of each tensor of a batch.")
       .def(
           "change_batch",

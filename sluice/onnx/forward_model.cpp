@@ -6,6 +6,7 @@
 
 #include "sluice/onnx/convert/convert_nodes.hpp"
 #include "sluice/onnx/convert/converters.hpp"
+#include "sluice/onnx/element_type.hpp"
 #include "sluice/onnx/given_weights.hpp"
 #include "sluice/onnx/model_file.hpp"
 
@@ -13,11 +14,6 @@ namespace sluice {
 namespace {
 
 using Order = std::vector<const onnx::NodeProto*>;
-
-bool is_floating_type(int type) {
-  return type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16 ||
-         type == onnx::TensorProto::BFLOAT16;
-}
 
 // What all outputs need, each node once.
 Result<Order> order_of(const onnx::GraphProto& graph, const Network& network, const Initializers& initializers) {

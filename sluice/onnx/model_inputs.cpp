@@ -6,6 +6,8 @@
 #include <cctype>
 #include <numeric>
 
+#include "sluice/onnx/element_type.hpp"
+
 namespace sluice {
 namespace {
 
@@ -38,9 +40,7 @@ struct Declared {
   std::string name;
   int type = 0;
   std::vector<Extent> extents;
-  bool is_integer() const {
-    return type == onnx::TensorProto::INT64 || type == onnx::TensorProto::INT32 || type == onnx::TensorProto::BOOL;
-  }
+  bool is_integer() const { return is_whole_type(type); }
 };
 
 Result<Declared> declared(const onnx::ValueInfoProto& info) {
@@ -51,12 +51,9 @@ Result<Declared> declared(const onnx::ValueInfoProto& info) {
   }
   const onnx::TypeProto_Tensor& tensor = info.type().tensor_type();
   result.type = tensor.elem_type();
-  const bool known = result.is_integer() || result.type == onnx::TensorProto::FLOAT ||
-                     result.type == onnx::TensorProto::DOUBLE || result.type == onnx::TensorProto::FLOAT16;
-  if (!known) {
-    return bad_input(
-        fmt::format("input '{}' has the type {}; Sluice reads floating-point numbers, INT64, INT32 and BOOL",
-                    info.name(), result.type));
+  if (!result.is_integer() && !is_floating_type(result.type)) {
+    return bad_input(fmt::format("input '{}' has the type {}; Sluice reads floating-point numbers, integers and BOOL",
+                                 info.name(), result.type));
   }
   for (const onnx::TensorShapeProto_Dimension& dimension : tensor.shape().dim()) {
     Extent extent;

@@ -43,6 +43,7 @@ TensorId bind_inputs(Conversion& conversion, const ModelInputs& inputs, const Lo
     }
     Value value = tensor_value(*next++);
     value.time_major = input.time_major;
+    value.integral = input.content != Content::kImages;
     if (input.content == Content::kImages && !conversion.builder.failed()) {
       const bool same = conversion.builder.shape(value.tensor) == input.shape;
       if (!same) value.tensor = conversion.builder.reshape(value.tensor, input.shape);

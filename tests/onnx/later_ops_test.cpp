@@ -5,36 +5,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "tests/onnx/model_maker.hpp"
-#include "tests/onnx/node_case.hpp"
+#include "tests/onnx/forward_run.hpp"
 
 namespace sluice {
 namespace {
 
 using ::testing::FloatNear;
 using ::testing::Pointwise;
-using Values = std::vector<float>;
-
-HostArray wave(const Shape& shape) {
-  HostArray array = filled(shape, 0.0F);
-  for (std::size_t i = 0; i < array.floats.size(); ++i) array.floats[i] = std::sin(0.7F * static_cast<float>(i) + 0.3F);
-  return array;
-}
-
-// The outputs of a model with inputs "x", ...
-std::vector<Values> outputs_of(ModelMaker& maker, const std::vector<HostArray>& data) {
-  const auto model = import_forward(maker.write());
-  EXPECT_TRUE(model.ok()) << model.error().message;
-  if (!model.ok()) return {};
-  const auto results = run_inference(*model, *make_onednn_backend(), data);
-  EXPECT_TRUE(results.ok()) << results.error().message;
-  return results.ok() ? *results : std::vector<Values>{};
-}
-
-Values output_of(ModelMaker& maker, const HostArray& x) {
-  const auto outputs = outputs_of(maker, {x});
-  return outputs.empty() ? Values{} : outputs[0];
-}
 
 template <typename Function>
 Values mapped_by(const HostArray& x, const Function& function) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
@@ -125,43 +124,12 @@ Status convert_divide(Node& node) {
   return node.is_integral(0) ? convert_divide_integers(node) : convert_binary(node, BinaryFunction::kDivide);
 }
 
-// Where the condition is known: x * kept + (what replaces the rest).
-Result<TensorId> selected(Node& node, TensorId x, const HostArray& condition, bool keep, float other) {
-  const Shape shape = condition.shape.empty() ? Shape{1} : condition.shape;
-  HostArray kept = filled(shape, 0.0F);
-  HostArray added = filled(shape, 0.0F);
-  for (std::int64_t i = 0; i < condition.count(); ++i) {
-    const bool stays = (condition.at(i) != 0) == keep;
-    kept.floats[static_cast<std::size_t>(i)] = stays ? 1.0F : 0.0F;
-    added.floats[static_cast<std::size_t>(i)] = stays ? 0.0F : other;
-  }
-  const std::string name = node.name();
-  SLUICE_ASSIGN(const TensorId factor, node.conversion.tensor(array_value(std::move(kept)), name + ".kept"));
-  SLUICE_ASSIGN(const TensorId shift, node.conversion.tensor(array_value(std::move(added)), name + ".other"));
-  SLUICE_ASSIGN(const TensorId product, combine(node, BinaryFunction::kMultiply, x, factor));
-  return combine(node, BinaryFunction::kAdd, product, shift);
-}
-
-// Of two tensors, or by a condition that depends on the data: c a + (1 - c) b. Infinite numbers count as very large ones,
-// so that 0 times them is 0.
+// Of two sides, numbers among them, by a condition that is known or not.
 Status choose(Node& node) {
-  std::vector<TensorId> sides;
-  for (int side = 1; side <= 2; ++side) {
-    const Value value = node.value(side);
-    if (is_number(value) && !std::isfinite(value.array->at(0))) {
-      const float large = std::clamp(static_cast<float>(value.array->at(0)), -1e30F, 1e30F);
-      SLUICE_ASSIGN(const TensorId number, constant(node, filled(Shape{1}, large), ".large"));
-      sides.push_back(number);
-    } else {
-      SLUICE_ASSIGN(const TensorId tensor, node.tensor(side));
-      sides.push_back(tensor);
-    }
-  }
   SLUICE_ASSIGN(const TensorId condition, node.tensor(0));
-  SLUICE_ASSIGN(const TensorId first, combine(node, BinaryFunction::kMultiply, sides[0], condition));
-  const TensorId otherwise = affine(node, condition, -1, 1);
-  SLUICE_ASSIGN(const TensorId second, combine(node, BinaryFunction::kMultiply, sides[1], otherwise));
-  SLUICE_ASSIGN(const TensorId chosen, combine(node, BinaryFunction::kAdd, first, second));
+  SLUICE_ASSIGN(const TensorId first, node.tensor(1));
+  SLUICE_ASSIGN(const TensorId second, node.tensor(2));
+  SLUICE_ASSIGN(const TensorId chosen, select(node, condition, first, second));
   node.set(chosen);
   return {};
 }
@@ -179,15 +147,11 @@ Status convert_where(Node& node) {
   if (other <= kHidden && is_causal(condition.shape, shape, hidden) && leave_to_softmax(node, node.value(kept))) {
     return {};
   }
-  SLUICE_ASSIGN(const TensorId x, node.tensor(kept));
   bool any_hidden = condition.shape.size() > shape.size();
   for (std::int64_t i = 0; i < condition.count() && !any_hidden; ++i) any_hidden = hidden(i);
-  if (!any_hidden) {
-    node.set(x);
-    return {};
-  }
-  SLUICE_ASSIGN(const TensorId y, selected(node, x, condition, tensor_first, std::max(other, -1e30F)));
-  node.set(y);
+  if (any_hidden) return choose(node);
+  SLUICE_ASSIGN(const TensorId x, node.tensor(kept));
+  node.set(x);
   return {};
 }
 

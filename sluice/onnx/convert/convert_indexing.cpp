@@ -152,11 +152,10 @@ Result<TensorId> untouched(Node& node, const std::vector<Places>& updates, std::
 // One update at most for each place. What is not touched meets 1, or itself.
 Result<TensorId> combined_round(Node& node, TensorId x, TensorId placed, TensorId kept, const std::string& reduction) {
   if (reduction == "mul") {
-    SLUICE_ASSIGN(const TensorId factor, combine(node, BinaryFunction::kAdd, placed, kept));
+    SLUICE_ASSIGN(const TensorId factor, select(node, kept, kept, placed));
     return combine(node, BinaryFunction::kMultiply, x, factor);
   }
-  SLUICE_ASSIGN(const TensorId same, combine(node, BinaryFunction::kMultiply, x, kept));
-  SLUICE_ASSIGN(const TensorId other, combine(node, BinaryFunction::kAdd, placed, same));
+  SLUICE_ASSIGN(const TensorId other, select(node, kept, x, placed));
   if (reduction == "none") return other;
   return combine(node, reduction == "max" ? BinaryFunction::kMaximum : BinaryFunction::kMinimum, x, other);
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/onnx/convert/array_ops.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
@@ -55,22 +56,6 @@ Result<Places> counted_from_start(Node& node, Places places, std::int64_t extent
   return places;
 }
 
-// Runs of neighbours among the places, as [begin, end).
-std::vector<std::pair<std::int64_t, std::int64_t>> runs_of(const Places& places) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> runs;
-  for (const std::int64_t place : places) {
-    if (!runs.empty() && runs.back().second == place) {
-      ++runs.back().second;
-    } else {
-      runs.emplace_back(place, place + 1);
-    }
-  }
-  return runs;
-}
-
-// Parts of a weight stay expressions over it, where they are few.
-constexpr std::size_t kMostParts = 64;
-
 // Elements of `x` at known places along an axis.
 Status convert_selection(Node& node, const HostArray& indices, std::int64_t axis, const Shape& shape) {
   SLUICE_ASSIGN(const Places places, counted_from_start(node, indices.ints, shape[as_index(axis)]));
@@ -79,9 +64,9 @@ Status convert_selection(Node& node, const HostArray& indices, std::int64_t axis
   y.erase(y.begin() + axis);
   y.insert(y.begin() + axis, indices.shape.begin(), indices.shape.end());
   if (y.empty()) y = {1};
-  const Value x = node.value(0);
+  const Value x = node.value(0);  // few parts of a weight stay expressions over it
   const bool whole = runs.size() == 1 && runs[0].first == 0 && runs[0].second == shape[as_index(axis)];
-  if (x.kind == Kind::kWeights && (whole || !indices.from_shape) && runs.size() <= kMostParts) {
+  if (x.kind == Kind::kWeights && (whole || !indices.from_shape) && runs.size() <= kMostRuns) {
     std::vector<Weights> parts;
     for (const auto& [begin, end] : runs) parts.push_back(sliced_weights(x.weights, axis, begin, end));
     node.set(weights_value(reshaped_weights(joined_weights(parts, axis), y)));
@@ -135,7 +120,7 @@ Status convert_one_hot(Node& node) {
   SLUICE_ASSIGN(const HostArray depths, node.array(1));
   SLUICE_ASSIGN(const HostArray values, node.array(2));
   if (depths.count() != 1 || values.count() != 2) return node.error("needs a depth and two values, known beforehand");
-  const auto depth = static_cast<std::int64_t>(depths.at(0));
+  const std::int64_t depth = integer_of(depths.at(0));
   if (depth < 1 || depth > (1 << 12)) return node.error(fmt::format("has a depth of {}; at most 4096", depth));
   const Value ids = node.value(0);
   const bool scalar = ids.kind == Kind::kArray && ids.array->shape.empty();

@@ -57,10 +57,11 @@ bool has_inputs(Node& node) {
   return true;
 }
 
-// Ops whose result has another type than their first input say so themselves; Where's has its second's.
+// Ops whose result may have another type than their first input say so themselves; Where's has its second's.
 void pass_integral_on(Node& node) {
+  static const std::set<std::string> own_type{"Cast", "CastLike", "OneHot"};
   const std::string& op = node.proto.op_type();
-  if (op == "Cast" || op == "CastLike" || !node.is_integral(op == "Where" ? 1 : 0)) return;
+  if (own_type.contains(op) || !node.is_integral(op == "Where" ? 1 : 0)) return;
   for (int i = 0; i < node.proto.output_size(); ++i) {
     Value value = node.conversion.value(node.proto.output(i));
     if (value.kind != Value::Kind::kTensor || value.integral) continue;

@@ -92,7 +92,8 @@ Status convert_mean_variance_norm(Node& node) {
   SLUICE_ASSIGN(const TensorId centred, combine(node, BinaryFunction::kSubtract, x, mean));
   SLUICE_ASSIGN(const TensorId squares, combine(node, BinaryFunction::kMultiply, centred, centred));
   const TensorId variance = reduce_over(node, ReduceFunction::kMean, squares, axes);
-  const TensorId deviation = affine(node, apply(node, UnaryFunction::kSqrt, variance), 1, 1e-9F);
+  SLUICE_ASSIGN(const TensorId root, root_of(node, variance));
+  const TensorId deviation = affine(node, root, 1, 1e-9F);
   SLUICE_ASSIGN(const TensorId y, combine(node, BinaryFunction::kDivide, centred, deviation));
   node.set(y);
   return {};
@@ -118,6 +119,7 @@ Status convert_rms_norm(Node& node) {
   return {};
 }
 
+// Rows of length 0 stay 0.
 Status convert_length_norm(Node& node) {
   SLUICE_ASSIGN(const TensorId x, node.tensor(0));
   if (node.builder.failed()) return {};
@@ -130,8 +132,14 @@ Status convert_length_norm(Node& node) {
     SLUICE_ASSIGN(powers, combine(node, BinaryFunction::kMultiply, x, x));
   }
   TensorId length = reduce_over(node, ReduceFunction::kSum, powers, {axis});
-  if (p == 2) length = apply(node, UnaryFunction::kSqrt, length);
-  SLUICE_ASSIGN(const TensorId y, combine(node, BinaryFunction::kDivide, x, length));
+  if (p == 2) {
+    SLUICE_ASSIGN(length, root_of(node, length));
+  }
+  SLUICE_ASSIGN(const TensorId one, constant(node, filled(Shape{1}, 1.0F), ".one"));
+  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(const TensorId divisor, select(node, length, length, one));
+  SLUICE_ASSIGN(const TensorId unit, combine(node, BinaryFunction::kDivide, x, divisor));
+  SLUICE_ASSIGN(const TensorId y, select(node, length, unit, zero));
   node.set(y);
   return {};
 }

@@ -100,6 +100,16 @@ bool left_to_reader(Node& node, const Padding& padding, const Shape& x) {
   return node.only_reader("AveragePool") != nullptr || node.only_reader("Conv") != nullptr;
 }
 
+// Errors: nothing left, or more than any machine holds.
+Status check_padded(Node& node, const Padding& padding, Shape shape) {
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    shape[d] += padding.before[d] + padding.after[d];
+    if (shape[d] < 1) return node.error(fmt::format("cuts all of axis {}", d));
+  }
+  if (checked_count(shape)) return {};
+  return node.error(fmt::format("would make a tensor {}, which is larger than any machine", to_string(shape)));
+}
+
 Status convert_pad(Node& node) {
   SLUICE_ASSIGN(TensorId y, node.tensor(0));
   if (node.builder.failed()) return {};
@@ -109,6 +119,7 @@ Status convert_pad(Node& node) {
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") {
     return node.error(fmt::format("needs the attribute mode to be constant, edge, reflect or wrap, not {}", mode));
   }
+  SLUICE_RETURN_IF_ERROR(check_padded(node, padding, x));
   if (left_to_reader(node, padding, x)) {
     Value value = tensor_value(y);
     value.padding = {padding.before[2], padding.before[3], padding.after[2], padding.after[3]};

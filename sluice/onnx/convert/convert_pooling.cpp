@@ -24,10 +24,23 @@ Result<Pooled> pooled(Node& node) {
   Pooled result;
   SLUICE_ASSIGN(result.image, image_of(node));
   SLUICE_ASSIGN(result.sides, read_sides(node, *kernel, result.image.shape));
-  for (const Side& side : result.sides) {
-    if (side.extent + side.before + side.after < side.reach()) return node.error("has a window beyond x");
+  for (std::size_t d = 0; d < result.sides.size(); ++d) {
+    const Side& side = result.sides[d];
+    const std::int64_t zeros = d < 2 ? result.image.padding[d] + result.image.padding[d + 2] : 0;
+    if (side.extent + zeros + side.before + side.after < side.reach()) return node.error("has a window beyond x");
   }
   return result;
+}
+
+// The zeros around the image become part of it.
+Status put_zeros_around(Node& node, Pooled& given) {
+  if (!given.image.padded()) return {};
+  SLUICE_ASSIGN(given.image.x, node.tensor(0));
+  if (node.builder.failed()) return node.error("follows an op that failed");
+  given.image.shape = node.builder.shape(given.image.x);
+  given.image.padding = {};
+  SLUICE_ASSIGN(given.sides, read_sides(node, *node.attributes.integers("kernel_shape"), given.image.shape));
+  return {};
 }
 
 // x in the model's own form again.
@@ -127,12 +140,8 @@ Result<TensorId> places_of_maxima(Node& node, const Pooled& given) {
 
 Status convert_max_pool(Node& node) {
   SLUICE_ASSIGN(Pooled given, pooled(node));
-  if (given.image.padded()) {  // zeros count in a maximum, so they must be there
-    SLUICE_ASSIGN(given.image.x, node.tensor(0));
-    given.image.shape = node.builder.shape(given.image.x);
-    SLUICE_ASSIGN(given.sides, read_sides(node, *node.attributes.integers("kernel_shape"), given.image.shape));
-  }
-  node.attributes.ignore("storage_order");  // of the indices
+  SLUICE_RETURN_IF_ERROR(put_zeros_around(node, given));  // they count in a maximum
+  node.attributes.ignore("storage_order");                // of the indices
   if (node.proto.output_size() > 1 && node.conversion.is_read(node.proto.output(1))) {
     SLUICE_ASSIGN(const TensorId places, places_of_maxima(node, given));
     node.set_integral(places, 1);
@@ -183,16 +192,18 @@ Result<TensorId> weighted_taps(Node& node, TensorId x, const Sides& sides, bool 
   return x;
 }
 
+// Zeros of a Pad before count in the mean. The window takes them as its own only where it has no padding that may not.
 Status convert_average_pool(Node& node) {
-  SLUICE_ASSIGN(const Pooled given, pooled(node));
+  SLUICE_ASSIGN(Pooled given, pooled(node));
   const bool counts = node.attributes.integer("count_include_pad", 0) != 0;
   const bool padded = std::any_of(given.sides.begin(), given.sides.end(),
-                                  [](const Side& side) { return side.before + side.after > side.rounding; });
+                                  [](const Side& side) { return side.before + side.after > 0; });
+  if (padded || node.attributes.integer("ceil_mode", 0) != 0 || is_dilated(given.sides)) {
+    SLUICE_RETURN_IF_ERROR(put_zeros_around(node, given));
+  }
   const bool rounded =
       std::any_of(given.sides.begin(), given.sides.end(), [](const Side& side) { return side.rounding > 0; });
-  const bool mixed = (counts && rounded) || (given.image.padded() && (rounded || padded));
-  if (mixed && given.image.padded()) return node.error("counts some of its padding in the mean and some not");
-  if (mixed || given.sides.size() == 3 || is_dilated(given.sides)) {
+  if ((counts && rounded) || given.sides.size() == 3 || is_dilated(given.sides)) {
     SLUICE_ASSIGN(const TensorId y, weighted_taps(node, unflattened(node, given.image), given.sides, counts, true));
     node.set(y);
     return {};
@@ -217,15 +228,16 @@ Status set_power_sum(Node& node, TensorId x, const Sum& sum) {
     powers = apply(node, UnaryFunction::kPower, powers, static_cast<float>(p));
   }
   SLUICE_ASSIGN(TensorId y, sum(powers));
-  if (p == 2) y = apply(node, UnaryFunction::kSqrt, y);
-  if (p > 2) y = apply(node, UnaryFunction::kPower, y, 1 / static_cast<float>(p));
+  if (p > 1) {
+    SLUICE_ASSIGN(y, root_of(node, y, p));
+  }
   node.set(y);
   return {};
 }
 
 Status convert_power_pool(Node& node) {
-  SLUICE_ASSIGN(const Pooled given, pooled(node));
-  if (given.image.padded()) return node.error("reads a padded image");
+  SLUICE_ASSIGN(Pooled given, pooled(node));
+  SLUICE_RETURN_IF_ERROR(put_zeros_around(node, given));
   return set_power_sum(node, unflattened(node, given.image),
                        [&](TensorId powers) { return weighted_taps(node, powers, given.sides, false, false); });
 }

@@ -104,7 +104,8 @@ Status convert_triangle(Node& node) {
     if (upper ? beyond >= diagonal : beyond <= diagonal) kept.floats[as_index(i)] = 1;
   }
   SLUICE_ASSIGN(const TensorId mask, constant(node, std::move(kept), ".kept"));
-  SLUICE_ASSIGN(const TensorId y, combine(node, BinaryFunction::kMultiply, x, mask));
+  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(const TensorId y, select(node, mask, x, zero));
   node.set(y);
   return {};
 }

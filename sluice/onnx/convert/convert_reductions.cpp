@@ -77,7 +77,7 @@ Result<TensorId> square_sum_of(Node& node, TensorId x, const Axes& axes) {
 
 Result<TensorId> length_of(Node& node, TensorId x, const Axes& axes) {
   SLUICE_ASSIGN(const TensorId sum, square_sum_of(node, x, axes));
-  return apply(node, UnaryFunction::kSqrt, sum);
+  return root_of(node, sum);
 }
 
 Result<TensorId> log_sum_of(Node& node, TensorId x, const Axes& axes) {
@@ -85,9 +85,12 @@ Result<TensorId> log_sum_of(Node& node, TensorId x, const Axes& axes) {
   return apply(node, UnaryFunction::kLog, sum);
 }
 
-// From the largest, so that no exponential overflows.
+// From the largest, so that no exponential overflows; where that is infinite, from 0.
 Result<TensorId> log_sum_exp_of(Node& node, TensorId x, const Axes& axes) {
-  const TensorId largest = reduce_over(node, ReduceFunction::kMaximum, x, axes);
+  const TensorId maximum = reduce_over(node, ReduceFunction::kMaximum, x, axes);
+  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
+  const TensorId infinite = apply(node, UnaryFunction::kIsInfinite, maximum, 1, 1);
+  SLUICE_ASSIGN(const TensorId largest, select(node, infinite, zero, maximum));
   SLUICE_ASSIGN(const TensorId below, combine(node, BinaryFunction::kSubtract, x, largest));
   SLUICE_ASSIGN(const TensorId log, log_sum_of(node, apply(node, UnaryFunction::kExp, below), axes));
   return combine(node, BinaryFunction::kAdd, log, largest);
@@ -177,7 +180,34 @@ Status convert_hardmax(Node& node) {
   return {};
 }
 
-// The largest, taken out and found again k times.
+struct Found {
+  std::vector<TensorId> values, places;
+};
+
+// The largest of x, taken out and found again k times; their values are those in `given`.
+Result<Found> find_largest(Node& node, TensorId x, TensorId given, std::int64_t axis, std::int64_t k) {
+  constexpr float kLeast = -std::numeric_limits<float>::infinity();
+  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(const TensorId least, constant(node, filled(Shape{1}, kLeast), ".least"));
+  Found found;
+  TensorId taken = -1;
+  for (std::int64_t i = 0; i < k && !node.builder.failed(); ++i) {
+    SLUICE_ASSIGN(const TensorId marks, mark_largest(node, x, axis, false, taken));
+    SLUICE_ASSIGN(const TensorId marked, select(node, marks, given, zero));
+    found.values.push_back(reduce_over(node, ReduceFunction::kSum, marked, {axis}));
+    SLUICE_ASSIGN(const TensorId place, place_of(node, marks, axis));
+    found.places.push_back(place);
+    if (i + 1 == k) break;
+    SLUICE_ASSIGN(x, select(node, marks, least, x));
+    if (taken >= 0) {
+      SLUICE_ASSIGN(taken, combine(node, BinaryFunction::kAdd, taken, marks));
+    } else {
+      taken = marks;
+    }
+  }
+  return found;
+}
+
 Status convert_top_k(Node& node) {
   SLUICE_ASSIGN(TensorId x, node.tensor(0));
   if (node.builder.failed()) return {};
@@ -192,15 +222,8 @@ Status convert_top_k(Node& node) {
   node.attributes.ignore("sorted");  // they are
   const TensorId given = x;
   if (!largest) x = affine(node, x, -1, 0);
-  std::vector<TensorId> values, places;
-  for (std::int64_t i = 0; i < k[0] && !node.builder.failed(); ++i) {
-    SLUICE_ASSIGN(const TensorId marks, mark_largest(node, x, axis, false));
-    SLUICE_ASSIGN(const TensorId marked, combine(node, BinaryFunction::kMultiply, given, marks));
-    values.push_back(reduce_over(node, ReduceFunction::kSum, marked, {axis}));
-    SLUICE_ASSIGN(const TensorId place, place_of(node, marks, axis));
-    places.push_back(place);
-    SLUICE_ASSIGN(x, combine(node, BinaryFunction::kSubtract, x, affine(node, marks, 1e30F, 0)));
-  }
+  SLUICE_ASSIGN(const Found found, find_largest(node, x, given, axis, k[0]));
+  const auto& [values, places] = found;
   if (node.builder.failed()) return {};
   node.set(values.size() == 1 ? values[0] : node.builder.concat(values, axis));
   node.set_integral(places.size() == 1 ? places[0] : node.builder.concat(places, axis), 1);

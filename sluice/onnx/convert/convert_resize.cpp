@@ -11,6 +11,8 @@
 namespace sluice {
 namespace {
 
+constexpr double kLargestRegion = 1 << 20;  // of places in a roi, in extents
+
 struct ResizeMode {
   std::string mode = "nearest", transformation = "half_pixel", nearest = "round_prefer_floor";
   float cubic_a = -0.75F, extrapolation = 0;
@@ -43,12 +45,12 @@ double place_in(const ResizeMode& mode, const ResizedAxis& axis, std::int64_t ou
   return (at + 0.5) / axis.scale - 0.5;
 }
 
-std::int64_t nearest_to(const std::string& rounding, double place) {
+double nearest_to(const std::string& rounding, double place) {
   double nearest = std::floor(place + 0.5);
   if (rounding == "floor") nearest = std::floor(place);
   if (rounding == "ceil") nearest = std::ceil(place);
   if (rounding == "round_prefer_floor") nearest = std::ceil(place - 0.5);
-  return static_cast<std::int64_t>(nearest);
+  return nearest;
 }
 
 // The weight of an input at a distance from the place, in inputs.
@@ -92,8 +94,8 @@ SparseMatrix matrix_of(const ResizeMode& mode, const ResizedAxis& axis) {
       continue;
     }
     if (mode.mode == "nearest") {
-      const double rounded = nearest_to(mode.nearest, place);
-      matrix.add_term(std::clamp<std::int64_t>(static_cast<std::int64_t>(rounded), 0, axis.from - 1), 1);
+      const auto last = static_cast<double>(axis.from - 1);
+      matrix.add_term(static_cast<std::int64_t>(std::clamp(nearest_to(mode.nearest, place), 0.0, last)), 1);
     } else {
       add_filter(mode, axis, place, matrix);
     }
@@ -117,10 +119,12 @@ Result<ResizeMode> mode_of(Node& node) {
   mode.antialias = attributes.integer("antialias", 0) != 0;
   if (mode.mode == "bilinear") mode.mode = "linear";
   const std::set<std::string> modes = {"nearest", "linear", "cubic"};
+  const std::set<std::string> roundings = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   const std::set<std::string> places = {"half_pixel",          "asymmetric",         "align_corners",
                                         "pytorch_half_pixel",  "tf_crop_and_resize", "tf_half_pixel_for_nn",
                                         "half_pixel_symmetric"};
   if (!modes.contains(mode.mode)) return node.error(fmt::format("has the mode {}", mode.mode));
+  if (!roundings.contains(mode.nearest)) return node.error(fmt::format("has the nearest_mode {}", mode.nearest));
   if (!places.contains(mode.transformation)) {
     return node.error(fmt::format("has the coordinate_transformation_mode {}", mode.transformation));
   }
@@ -145,24 +149,35 @@ Result<ResizeInputs> resize_inputs(Node& node) {
   SLUICE_RETURN_IF_ERROR(numbers(old ? 1 : 2, given.scales));
   if (old) return given;
   SLUICE_RETURN_IF_ERROR(numbers(1, given.roi));
+  const auto sane = [](double place) { return std::abs(place) <= kLargestRegion; };
+  if (!std::all_of(given.roi.begin(), given.roi.end(), sane)) return node.error("has an impossible roi");
   if (node.has(3)) {
     SLUICE_ASSIGN(given.sizes, node.integers(3));
   }
   return given;
 }
 
+Result<std::int64_t> checked_extent(Node& node, double to) {
+  if (!(to >= 1 && to <= static_cast<double>(kMostMatrixTerms))) return node.error("asks for an impossible extent");
+  return static_cast<std::int64_t>(to);
+}
+
 // Sizes that keep the picture's proportions, from opset 18 on.
-void keep_proportions(const std::string& policy, std::vector<ResizedAxis>& axes,
-                      const std::vector<std::size_t>& which) {
-  if (policy == "stretch") return;
+Status keep_proportions(Node& node, const std::string& policy, std::vector<ResizedAxis>& axes,
+                        const std::vector<std::size_t>& which) {
+  if (policy == "stretch") return {};
+  if (policy != "not_larger" && policy != "not_smaller") {
+    return node.error(fmt::format("has the keep_aspect_ratio_policy {}", policy));
+  }
   double scale = axes[which[0]].scale;
   for (const std::size_t d : which) {
     scale = policy == "not_larger" ? std::min(scale, axes[d].scale) : std::max(scale, axes[d].scale);
   }
   for (const std::size_t d : which) {
     axes[d].scale = scale;
-    axes[d].to = static_cast<std::int64_t>(std::floor(scale * static_cast<double>(axes[d].from) + 0.5));
+    SLUICE_ASSIGN(axes[d].to, checked_extent(node, std::floor(scale * static_cast<double>(axes[d].from) + 0.5)));
   }
+  return {};
 }
 
 Result<std::vector<ResizedAxis>> resized_axes(Node& node, const Shape& x, const ResizeInputs& given) {
@@ -185,15 +200,14 @@ Result<std::vector<ResizedAxis>> resized_axes(Node& node, const Shape& x, const 
     const auto from = static_cast<double>(axis.from);
     axis.scale = by_size ? static_cast<double>(given.sizes[i]) / from : given.scales[i];
     const double to = by_size ? static_cast<double>(given.sizes[i]) : std::floor(from * axis.scale + 1e-6);
-    if (!(to >= 1 && to <= static_cast<double>(kMostMatrixTerms))) return node.error("asks for an impossible extent");
-    axis.to = static_cast<std::int64_t>(to);
+    SLUICE_ASSIGN(axis.to, checked_extent(node, to));
     if (given.roi.size() == 2 * which.size()) {
       axis.start = given.roi[i];
       axis.end = given.roi[which.size() + i];
     }
   }
   const std::string policy = node.attributes.text("keep_aspect_ratio_policy", "stretch");
-  if (by_size) keep_proportions(policy, axes, which);
+  if (by_size) SLUICE_RETURN_IF_ERROR(keep_proportions(node, policy, axes, which));
   return axes;
 }
 
@@ -228,6 +242,7 @@ Status convert_resize(Node& node) {
         axes[d].from == axes[d].to && (crops ? axes[d].start == 0 && axes[d].end == 1 : axes[d].scale == 1);
     if (same) continue;
     SLUICE_RETURN_IF_ERROR(check_terms(node, axes[d].from, 4));
+    SLUICE_RETURN_IF_ERROR(check_terms(node, axes[d].to, mode.mode == "nearest" ? 1 : 4));
     SLUICE_ASSIGN(y, multiply_along(node, y, static_cast<std::int64_t>(d), matrix_of(mode, axes[d])));
   }
   if (crops && mode.extrapolation != 0 && !node.builder.failed()) {

@@ -6,6 +6,7 @@
 
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
+#include "sluice/onnx/element_type.hpp"
 
 namespace sluice {
 namespace {
@@ -76,11 +77,6 @@ Status convert_identity(Node& node) {
   return {};
 }
 
-bool is_floating(std::int64_t type) {
-  return type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16 ||
-         type == onnx::TensorProto::BFLOAT16;
-}
-
 // 1 where x is not 0.
 Status set_truth(Node& node) {
   SLUICE_ASSIGN(const TensorId x, node.tensor(0));
@@ -93,13 +89,14 @@ Status set_truth(Node& node) {
 // Everything is computed in single precision; integers and booleans are numbers of it, too.
 Status set_cast(Node& node, std::int64_t to) {
   if (to == onnx::TensorProto::STRING) return node.error("casts to text");
+  if (!is_floating_type(to) && !is_whole_type(to)) return node.error(fmt::format("casts to the type {}", to));
   if (to == onnx::TensorProto::BOOL) return set_truth(node);
   Value x = node.value(0);
   const bool ids = x.kind == Value::Kind::kTensor && node.builder.tensor(x.tensor).dtype == DType::kI32;
-  if (is_floating(to) && ids) {
+  if (is_floating_type(to) && ids) {
     SLUICE_ASSIGN(const TensorId numbers, node.tensor(0));
     node.set(numbers);
-  } else if (is_floating(to)) {
+  } else if (is_floating_type(to)) {
     x.integral = false;
     node.set(x);
   } else if (ids || x.integral) {

@@ -92,7 +92,8 @@ Status convert_conv(Node& node) {
   return {};
 }
 
-// The padding that the stated size of the result, or `auto_pad`, asks for; that of the end shrinks by output_padding.
+// The padding that the stated size of the result, or `auto_pad`, asks for: of an odd one the larger half is at the
+// beginning, but for SAME_UPPER. That of the end shrinks by output_padding.
 Status pad_for_output(Node& node, Sides& sides) {
   const auto more = node.attributes.integers("output_padding").value_or(std::vector<std::int64_t>(sides.size(), 0));
   const auto shape = node.attributes.integers("output_shape");
@@ -108,8 +109,8 @@ Status pad_for_output(Node& node, Sides& sides) {
       const std::int64_t wanted = shape ? (*shape)[shape->size() - sides.size() + d] : side.extent * side.stride;
       if (wanted < 1 || wanted > kMostElements) return node.error("asks for an impossible output_shape");
       const std::int64_t total = side.stride * (side.extent - 1) + more[d] + side.reach() - wanted;
-      const std::int64_t half = total / 2;
-      side.before = mode == "SAME_LOWER" ? total - half : half;
+      const std::int64_t half = (total - (total < 0 ? 1 : 0)) / 2;  // rounded down
+      side.before = mode == "SAME_UPPER" ? half : total - half;
       side.after = total - side.before;
     }
     side.after -= more[d];

@@ -8,6 +8,7 @@
 
 #include "sluice/onnx/convert/array_ops.hpp"
 #include "sluice/onnx/convert/converters.hpp"
+#include "sluice/onnx/element_type.hpp"
 
 namespace sluice {
 namespace {
@@ -50,7 +51,7 @@ Result<HostArray> fold_range(Node& node, const Arrays& inputs) {
   for (std::int64_t i = 0; i < result.shape[0]; ++i) {
     const double value = start + static_cast<double>(i) * delta;
     if (result.is_integer) {
-      result.ints.push_back(static_cast<std::int64_t>(value));
+      result.ints.push_back(integer_of(value));
     } else {
       result.floats.push_back(static_cast<float>(value));
     }
@@ -60,11 +61,10 @@ Result<HostArray> fold_range(Node& node, const Arrays& inputs) {
 
 Result<HostArray> fold_cast(Node& node, const Arrays& inputs) {
   const std::int64_t to = node.attributes.integer("to", 0);
-  const bool integer = to == onnx::TensorProto::INT64 || to == onnx::TensorProto::INT32;
   const bool boolean = to == onnx::TensorProto::BOOL;
-  const bool real =
-      to == onnx::TensorProto::FLOAT || to == onnx::TensorProto::DOUBLE || to == onnx::TensorProto::FLOAT16;
-  if (!integer && !boolean && !real) return node.error(fmt::format("casts to the type {}", to));
+  const bool real = is_floating_type(to);
+  node.attributes.ignore("saturate");  // of 8-bit floating-point types
+  if (!real && !is_whole_type(to)) return node.error(fmt::format("casts to the type {}", to));
   if (real == !inputs[0].is_integer && !boolean) return inputs[0];
   HostArray result;
   result.shape = inputs[0].shape;

@@ -22,8 +22,10 @@ std::vector<std::int64_t> or_all(std::optional<std::vector<std::int64_t>> values
   return values ? std::move(*values) : std::vector<std::int64_t>(count, each);
 }
 
+bool pads_to_same(const std::string& auto_pad) { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
+
 void pad_automatically(const std::string& mode, Side& side) {
-  if (mode != "SAME_UPPER" && mode != "SAME_LOWER") return;
+  if (!pads_to_same(mode)) return;
   const std::int64_t outputs = (side.extent + side.stride - 1) / side.stride;
   const std::int64_t padding = std::max<std::int64_t>((outputs - 1) * side.stride + side.reach() - side.extent, 0);
   side.before = mode == "SAME_UPPER" ? padding / 2 : padding - padding / 2;
@@ -49,6 +51,9 @@ Result<Sides> read_sides(Node& node, const std::vector<std::int64_t>& kernel, co
   const auto pads = or_all(attributes.integers("pads"), 2 * rank, 0);
   const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
   const bool ceil = attributes.integer("ceil_mode", 0) != 0;
+  if (auto_pad != "NOTSET" && auto_pad != "VALID" && !pads_to_same(auto_pad)) {
+    return node.error(fmt::format("has the auto_pad {}", auto_pad));
+  }
   const bool sane = rank >= 1 && rank <= 3 && shape.size() == rank + 2 && in_range(kernel, rank, 1) &&
                     in_range(strides, rank, 1) && in_range(dilations, rank, 1) && in_range(pads, 2 * rank, 0);
   if (!sane) {
@@ -136,7 +141,8 @@ Window window_of(const Sides& sides, const std::array<std::int64_t, 4>& extra) {
 Result<Image> image_of(Node& node) {
   const Value value = node.value(0);
   Image image;
-  if (value.kind == Value::Kind::kTensor && !node.is_integral(0)) {
+  const bool left_to_do = !pads_to_same(node.attributes.text("auto_pad", "NOTSET"));  // else by the padded extents
+  if (value.kind == Value::Kind::kTensor && !node.is_integral(0) && left_to_do) {
     image.x = value.tensor;
     image.padding = value.padding;
   } else {

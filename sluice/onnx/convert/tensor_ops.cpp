@@ -20,13 +20,6 @@ SparseMatrix selection(const std::vector<std::int64_t>& places, std::int64_t ext
   return matrix;
 }
 
-bool are_neighbours(const std::vector<std::int64_t>& places) {
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    if (places[i] < 0 || places[i] != places[0] + static_cast<std::int64_t>(i)) return false;
-  }
-  return true;
-}
-
 // Zeros before and behind all of x, as kPad's bounds; nothing where the places are something else.
 std::optional<std::pair<std::int64_t, std::int64_t>> padded_bounds(const std::vector<std::int64_t>& places,
                                                                    std::int64_t extent) {
@@ -40,14 +33,25 @@ std::optional<std::pair<std::int64_t, std::int64_t>> padded_bounds(const std::ve
   return std::pair(first, first + extent);
 }
 
-TensorId padded(Node& node, TensorId x, std::int64_t axis, std::int64_t begin, std::int64_t end, std::int64_t extent) {
+Result<TensorId> padded(Node& node, TensorId x, std::int64_t axis, std::int64_t begin, std::int64_t end,
+                        std::int64_t extent) {
   Attributes attributes;
   attributes.axis = axis;
   attributes.shape = node.builder.shape(x);
   attributes.shape[as_index(axis)] = extent;
   attributes.out_begin = begin;
   attributes.out_end = end;
-  return node.builder.add(OpKind::kPad, attributes, {x});
+  return node.add(OpKind::kPad, attributes, {x});
+}
+
+Result<TensorId> joined_runs(Node& node, TensorId x, std::int64_t axis,
+                             const std::vector<std::pair<std::int64_t, std::int64_t>>& runs) {
+  std::vector<TensorId> parts;
+  for (const auto& [begin, end] : runs) parts.push_back(node.builder.slice(x, axis, begin, end));
+  if (parts.size() == 1) return parts.front();
+  Attributes attributes;
+  attributes.axis = axis;
+  return node.add(OpKind::kConcat, attributes, parts);
 }
 
 }  // namespace
@@ -68,6 +72,10 @@ Result<TensorId> combine_all(Node& node, BinaryFunction function, const std::vec
   return result;
 }
 
+Result<TensorId> select(Node& node, TensorId condition, TensorId a, TensorId b) {
+  return node.add(OpKind::kSelect, {}, {condition, a, b});
+}
+
 TensorId apply(Node& node, UnaryFunction function, TensorId x, float alpha, float beta) {
   return node.builder.unary(x, function, alpha, beta);
 }
@@ -79,6 +87,15 @@ TensorId affine(Node& node, TensorId x, float factor, float shift) {
 Result<TensorId> truncate(Node& node, TensorId x) {
   const TensorId size = apply(node, UnaryFunction::kFloor, apply(node, UnaryFunction::kAbs, x));
   return combine(node, BinaryFunction::kMultiply, size, apply(node, UnaryFunction::kSign, x));
+}
+
+Result<TensorId> root_of(Node& node, TensorId sums, std::int64_t p) {
+  SLUICE_ASSIGN(const TensorId one, constant(node, filled(Shape{1}, 1.0F), ".one"));
+  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(const TensorId above, select(node, sums, sums, one));
+  const TensorId root = p == 2 ? apply(node, UnaryFunction::kSqrt, above)
+                               : apply(node, UnaryFunction::kPower, above, 1 / static_cast<float>(p));
+  return select(node, sums, root, zero);
 }
 
 TensorId reshape_to(Node& node, TensorId x, const Shape& shape) {
@@ -132,6 +149,18 @@ Result<TensorId> multiply_along(Node& node, TensorId x, std::int64_t axis, Spars
   return node.add(OpKind::kSparseProduct, attributes, {x});
 }
 
+std::vector<std::pair<std::int64_t, std::int64_t>> runs_of(const std::vector<std::int64_t>& places) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs;
+  for (const std::int64_t place : places) {
+    if (!runs.empty() && runs.back().second == place) {
+      ++runs.back().second;
+    } else {
+      runs.emplace_back(place, place + 1);
+    }
+  }
+  return runs;
+}
+
 Result<TensorId> take_along(Node& node, TensorId x, std::int64_t axis, const std::vector<std::int64_t>& places) {
   if (node.builder.failed()) return TensorId{-1};
   if (places.empty()) return node.error("takes no elements");
@@ -139,9 +168,10 @@ Result<TensorId> take_along(Node& node, TensorId x, std::int64_t axis, const std
   if (std::any_of(places.begin(), places.end(), [&](auto place) { return place >= extent; })) {
     return node.error(fmt::format("takes an element beyond {}", extent));
   }
-  if (are_neighbours(places)) {
-    const bool whole = places[0] == 0 && static_cast<std::int64_t>(places.size()) == extent;
-    return whole ? x : node.builder.slice(x, axis, places.front(), places.back() + 1);
+  if (std::all_of(places.begin(), places.end(), [](auto place) { return place >= 0; })) {
+    const auto runs = runs_of(places);
+    if (runs.size() == 1 && runs[0] == std::pair(std::int64_t{0}, extent)) return x;
+    if (runs.size() <= kMostRuns) return joined_runs(node, x, axis, runs);
   }
   if (const auto bounds = padded_bounds(places, extent)) {
     return padded(node, x, axis, bounds->first, bounds->second, static_cast<std::int64_t>(places.size()));
@@ -162,13 +192,16 @@ SparseMatrix running(std::int64_t extent, bool exclusive, bool reverse) {
   return matrix;
 }
 
-Result<TensorId> mark_largest(Node& node, TensorId x, std::int64_t axis, bool backwards) {
+Result<TensorId> mark_largest(Node& node, TensorId x, std::int64_t axis, bool backwards, TensorId taken) {
   const std::int64_t extent = node.builder.shape(x)[as_index(axis)];
   if (extent > kMostRanked) return node.error(fmt::format("ranks {} elements; at most {}", extent, kMostRanked));
   const TensorId largest = reduce_over(node, ReduceFunction::kMaximum, x, {axis});
-  SLUICE_ASSIGN(const TensorId equal, combine(node, BinaryFunction::kEqual, x, largest));
-  SLUICE_ASSIGN(const TensorId before, multiply_along(node, equal, axis, running(extent, true, backwards)));
   SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(TensorId equal, combine(node, BinaryFunction::kEqual, x, largest));
+  if (taken >= 0) {
+    SLUICE_ASSIGN(equal, select(node, taken, zero, equal));
+  }
+  SLUICE_ASSIGN(const TensorId before, multiply_along(node, equal, axis, running(extent, true, backwards)));
   SLUICE_ASSIGN(const TensorId none_before, combine(node, BinaryFunction::kEqual, before, zero));
   return combine(node, BinaryFunction::kMultiply, equal, none_before);
 }

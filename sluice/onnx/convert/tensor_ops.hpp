@@ -14,11 +14,17 @@ Result<TensorId> combine(Node& node, BinaryFunction function, TensorId a, Tensor
 // All of several, from the first to the last.
 Result<TensorId> combine_all(Node& node, BinaryFunction function, const std::vector<TensorId>& parts);
 
+// a where the condition is not 0, else b; all broadcast against each other.
+Result<TensorId> select(Node& node, TensorId condition, TensorId a, TensorId b);
+
 TensorId apply(Node& node, UnaryFunction function, TensorId x, float alpha = 0, float beta = 0);
 // factor x + shift; x itself where that is it.
 TensorId affine(Node& node, TensorId x, float factor, float shift);
 // Towards zero.
 Result<TensorId> truncate(Node& node, TensorId x);
+
+// The root of sums of squares (of powers of p): where they are 0 it has a gradient of 0, not of 0 times infinity.
+Result<TensorId> root_of(Node& node, TensorId sums, std::int64_t p = 2);
 
 TensorId reshape_to(Node& node, TensorId x, const Shape& shape);
 TensorId transpose_to(Node& node, TensorId x, const std::vector<std::int64_t>& axes);
@@ -34,16 +40,19 @@ TensorId reduce_over(Node& node, ReduceFunction function, TensorId x, const std:
 Status check_terms(Node& node, std::int64_t rows, std::int64_t terms);
 // `matrix` x along `axis`. Errors: more terms than kMostMatrixTerms.
 Result<TensorId> multiply_along(Node& node, TensorId x, std::int64_t axis, SparseMatrix matrix);
-// The elements at `places` of `axis`; at -1 zeros. One slice where they are neighbours, x itself where they are all.
+// Runs of neighbours among places, as [begin, end).
+std::vector<std::pair<std::int64_t, std::int64_t>> runs_of(const std::vector<std::int64_t>& places);
+inline constexpr std::size_t kMostRuns = 64;  // of slices that are joined, rather than a product with a matrix
+// The elements at `places` of `axis`; at -1 zeros. x itself where they are all; slices where they are few runs.
 Result<TensorId> take_along(Node& node, TensorId x, std::int64_t axis, const std::vector<std::int64_t>& places);
 
 inline constexpr std::int64_t kMostRanked = 2048;  // its square is about the number of terms of a matrix
 
 // Row i adds up the elements up to i, or from i on; `exclusive`: without i itself.
 SparseMatrix running(std::int64_t extent, bool exclusive, bool reverse);
-// 1 at the first of the largest elements along `axis` (the last where `backwards`), 0 elsewhere. Errors: more than
-// kMostRanked elements.
-Result<TensorId> mark_largest(Node& node, TensorId x, std::int64_t axis, bool backwards);
+// 1 at the first of the largest elements along `axis` (the last where `backwards`), 0 elsewhere. `taken`, where there is
+// one, is 1 at elements that are not to be marked. Errors: more than kMostRanked elements.
+Result<TensorId> mark_largest(Node& node, TensorId x, std::int64_t axis, bool backwards, TensorId taken = -1);
 
 // A constant of the file or of the op's own, which is not trained.
 Result<TensorId> constant(Node& node, HostArray values, const std::string& suffix);

@@ -1,0 +1,33 @@
+// What the element types of ONNX count as. All that Sluice reads: floating-point numbers are computed with in single
+// precision, integers and booleans are whole numbers.
+#pragma once
+
+#include <cstdint>
+
+#include "sluice/onnx/proto.hpp"
+
+namespace sluice {
+
+constexpr bool is_floating_type(std::int64_t type) {
+  return type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16 ||
+         type == onnx::TensorProto::BFLOAT16;
+}
+
+constexpr bool is_whole_type(std::int64_t type) {
+  switch (type) {
+    case onnx::TensorProto::BOOL:
+    case onnx::TensorProto::INT8:
+    case onnx::TensorProto::INT16:
+    case onnx::TensorProto::INT32:
+    case onnx::TensorProto::INT64:
+    case onnx::TensorProto::UINT8:
+    case onnx::TensorProto::UINT16:
+    case onnx::TensorProto::UINT32:
+    case onnx::TensorProto::UINT64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace sluice
