@@ -63,6 +63,41 @@ bool is_partial(const WeightExpression& weights) {
   return std::ranges::any_of(weights.parts, [](const Weights& part) { return is_partial(*part); });
 }
 
+// Initializers that the first output is computed from.
+std::set<std::string> read_initializers(const onnx::GraphProto& graph) {
+  std::map<std::string, const onnx::NodeProto*> makers;
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& output : node.output()) makers[output] = &node;
+  }
+  std::set<std::string> seen, initializers;
+  for (const onnx::TensorProto& each : graph.initializer()) initializers.insert(each.name());
+  std::vector<std::string> wanted{graph.output(0).name()};
+  while (!wanted.empty()) {
+    const std::string name = wanted.back();
+    wanted.pop_back();
+    if (name.empty() || !seen.insert(name).second || !makers.contains(name)) continue;
+    for (const std::string& input : makers.at(name)->input()) wanted.push_back(input);
+  }
+  std::erase_if(initializers, [&](const std::string& name) { return !seen.contains(name); });
+  return initializers;
+}
+
+// The graph has to train what the module does.
+Status check_trained(const ImportedModel& model, const std::set<std::string>& trained) {
+  std::set<std::string> in_graph;
+  for (const auto& [parameter, weights] : model.sources) weights->collect_initializers(in_graph);
+  for (const std::string& name : read_initializers(model.model->graph())) {
+    if (!trained.contains(name) || in_graph.contains(name)) continue;
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("'{}' is a parameter that the graph has as a constant: it would not be trained", name)};
+  }
+  const auto softmax = std::ranges::find_if(
+      model.notes, [](const std::string& note) { return note.find("(Softmax) is part of the loss") != note.npos; });
+  if (softmax == model.notes.end()) return {};
+  return Error{ErrorCode::kUnsupported,
+               "the module ends in a softmax, and the cross-entropy has its own: let it give logits instead"};
+}
+
 Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
   if (!options.fast) {
     return plan_workload(workload, machine, estimated_profile(workload.graph(), machine), kBaselinePlanner, {});
@@ -118,7 +153,8 @@ Result<std::unique_ptr<ModuleTraining>> ModuleTraining::create(const ModuleTrain
 Status ModuleTraining::prepare(std::int64_t samples, const ModuleValues* values) {
   ForwardModel forward;
   {
-    SLUICE_ASSIGN(ImportedModel model, import_model(options_.onnx, {.batch = samples, .loss = options_.loss}));
+    SLUICE_ASSIGN(ImportedModel model, import_model(options_.onnx, {.batch = samples}));
+    SLUICE_RETURN_IF_ERROR(check_trained(model, options_.trained));
     if (values != nullptr) {
       auto initial = std::make_shared<InitialValues>(model, *values);
       SLUICE_RETURN_IF_ERROR(initial->keep_constants(model));
@@ -137,7 +173,7 @@ Status ModuleTraining::prepare(std::int64_t samples, const ModuleValues* values)
     forward.graph = std::move(model.forward);
   }
   auto prepared = std::make_unique<Prepared>();
-  WorkloadOptions workload{.onnx = options_.onnx, .onnx_loss = options_.loss, .optimizer = options_.optimizer};
+  WorkloadOptions workload{.onnx = options_.onnx, .optimizer = options_.optimizer};
   workload.shape.batch = samples;
   workload.threads = options_.threads;
   SLUICE_ASSIGN(prepared->workload, build_workload(std::move(forward), workload));
@@ -153,20 +189,36 @@ Status ModuleTraining::start(Prepared& prepared, const ParkedTensors* earlier) {
   return {};
 }
 
-std::vector<InputTensor> ModuleTraining::inputs() const { return input_tensors(session_->graph()); }
+std::vector<InputTensor> ModuleTraining::inputs() const {
+  return session_ == nullptr ? std::vector<InputTensor>() : input_tensors(session_->graph());
+}
 
+Status ModuleTraining::check_running() const {
+  if (session_ != nullptr) return {};
+  return Error{ErrorCode::kOutOfSpace, "the training ended when a batch of another size could not be planned or held"};
+}
+
+// Where the other batch cannot be had, training goes on with this one.
 Status ModuleTraining::change_batch(std::int64_t samples) {
+  const std::scoped_lock lock(turn_);
+  SLUICE_RETURN_IF_ERROR(check_running());
   if (samples == samples_) return {};
   if (!by_samples_.contains(samples)) SLUICE_RETURN_IF_ERROR(prepare(samples, nullptr));
   Prepared& next = *by_samples_.at(samples);
-  SLUICE_ASSIGN(const ParkedTensors parked,
-                ParkedTensors::park(session_->parameters(), scratch_folder(next.machine)));
+  SLUICE_ASSIGN(const ParkedTensors parked, ParkedTensors::park(session_->parameters(), scratch_folder(next.machine)));
   session_.reset();
-  samples_ = samples;
-  return start(next, &parked);
+  const Status started = start(next, &parked);
+  if (started.ok()) {
+    samples_ = samples;
+    return {};
+  }
+  SLUICE_RETURN_IF_ERROR(start(*by_samples_.at(samples_), &parked));
+  return started;
 }
 
 Result<StepOutcome> ModuleTraining::step(std::span<const std::span<const std::byte>> batch, double learning_rate) {
+  const std::scoped_lock lock(turn_);
+  SLUICE_RETURN_IF_ERROR(check_running());
   const std::vector<InputTensor> wanted = inputs();
   SLUICE_CHECK(batch.size() == wanted.size(), "a batch has all tensors");
   for (std::size_t each = 0; each < batch.size(); ++each) {
@@ -175,7 +227,9 @@ Result<StepOutcome> ModuleTraining::step(std::span<const std::span<const std::by
                                                    wanted[each].elements(), batch[each].size())};
   }
   batch_->give(batch);
-  return session_->run_step(steps_++, learning_rate);
+  SLUICE_ASSIGN(StepOutcome outcome, session_->run_step(steps_, learning_rate));
+  ++steps_;
+  return outcome;
 }
 
 std::vector<std::string> ModuleTraining::changing() const {
@@ -216,6 +270,8 @@ Result<InitializerValues> ModuleTraining::current(const std::string& initializer
 }
 
 Status ModuleTraining::read(const std::string& initializer, const std::string& state, std::span<float> values) {
+  const std::scoped_lock lock(turn_);
+  SLUICE_RETURN_IF_ERROR(check_running());
   SLUICE_ASSIGN(const InitializerValues now, current(initializer, state));
   const auto found = now.find(initializer);
   if (found == now.end() || found->second.size() != values.size()) {
@@ -225,8 +281,9 @@ Status ModuleTraining::read(const std::string& initializer, const std::string& s
   return {};
 }
 
-Status ModuleTraining::write(const std::string& initializer, const std::string& state,
-                             std::span<const float> values) {
+Status ModuleTraining::write(const std::string& initializer, const std::string& state, std::span<const float> values) {
+  const std::scoped_lock lock(turn_);
+  SLUICE_RETURN_IF_ERROR(check_running());
   SLUICE_ASSIGN(InitializerValues now, current(initializer, state));
   now[initializer].assign(values.begin(), values.end());
   if (const auto kept = kept_.find(initializer); kept != kept_.end() && state.empty()) kept->second = now[initializer];
@@ -244,8 +301,6 @@ Status ModuleTraining::write(const std::string& initializer, const std::string& 
   return {};
 }
 
-Bytes ModuleTraining::fast_bytes() const { return session_->plan().budgets.at(kFastTier); }
-
-Seconds ModuleTraining::predicted_seconds() const { return session_->plan().predicted_step_seconds; }
+Bytes ModuleTraining::fast_bytes() const { return session_ == nullptr ? 0 : session_->plan().budgets.at(kFastTier); }
 
 }  // namespace sluice

@@ -3,12 +3,13 @@
 // Initial values come from the module's own memory, batches from the caller's. Values are known by the names of the
 // file's initializers, which are those of the module's parameters and buffers; how they lie in the graph (transposed,
 // joined, sliced) is undone here. A batch of another size has a graph and a plan of its own; between the two, all values
-// wait on disk. One caller at a time.
+// wait on disk. Callers take turns.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -22,9 +23,9 @@ namespace sluice {
 
 struct ModuleTrainingOptions {
   std::filesystem::path onnx;
-  OnnxLoss loss = OnnxLoss::kAuto;
+  std::set<std::string> trained;  // initializers that have to be parameters of the graph, where the loss reads them
   OptimizerOptions optimizer;
-  int threads = 1;
+  int threads = 1;                 // of the main processor
   std::int64_t samples = 1;        // of the first batches
   std::string planner;             // with `fast`
   std::optional<MemorySize> fast;  // nothing: all that the step takes
@@ -60,7 +61,6 @@ class ModuleTraining {
 
   const std::vector<std::string>& notes() const { return notes_; }
   Bytes fast_bytes() const;  // the plan's budget
-  Seconds predicted_seconds() const;
 
  private:
   struct Prepared;
@@ -71,6 +71,7 @@ class ModuleTraining {
   Result<InitializerValues> current(const std::string& initializer, const std::string& state);
   std::vector<std::string> parameters_of(const std::string& initializer) const;
   Status start(Prepared& prepared, const ParkedTensors* earlier);
+  Status check_running() const;
 
   ModuleTrainingOptions options_;
   std::map<std::string, Weights> sources_;  // by parameter of the graph
@@ -79,6 +80,7 @@ class ModuleTraining {
   std::unique_ptr<GivenBatch> batch_;
   std::unique_ptr<Session> session_;
   std::int64_t samples_ = 0, steps_ = 0;
+  std::mutex turn_;
   std::vector<std::string> notes_;
 };
 

@@ -7,7 +7,6 @@
 #include "python/core/raise_error.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/onnx/external_data.hpp"
-#include "sluice/train/onnx_workload.hpp"
 
 namespace {
 
@@ -33,11 +32,11 @@ OptimizerOptions optimizer_options(const py::dict& values) {
 }
 
 std::shared_ptr<ModuleTraining> open(const std::string& onnx, const std::map<std::string, Memory>& values,
-                                     const py::dict& optimizer, const std::string& loss, int threads,
+                                     const std::set<std::string>& trained, const py::dict& optimizer, int threads,
                                      const std::optional<std::string>& fast, const std::string& planner,
                                      const std::string& folder, std::int64_t samples, std::uint64_t seed) {
   ModuleTrainingOptions options{.onnx = onnx, .optimizer = optimizer_options(optimizer)};
-  options.loss = value_or_raise(parse_onnx_loss(loss));
+  options.trained = trained;
   options.threads = threads;
   options.planner = planner;
   options.folder = folder;
@@ -75,8 +74,9 @@ PYBIND11_MODULE(_train, module) {
       py::arg("path"), "Into a file beside the ONNX file.");
   module.def("return_free_memory", &return_free_memory, "What was freed goes back to the system.");
   py::class_<ModuleTraining, std::shared_ptr<ModuleTraining>>(module, "ModuleTraining")
-      .def(py::init(&open), py::arg("onnx"), py::arg("values"), py::arg("optimizer"), py::arg("loss"),
-           py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"), py::arg("samples"), py::arg("seed"))
+      .def(py::init(&open), py::arg("onnx"), py::arg("values"), py::arg("trained"), py::arg("optimizer"),
+           py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"), py::arg("samples"),
+           py::arg("seed"))
       .def("inputs", &inputs, "(name, content, shape, bound) of each tensor of a batch.")
       .def(
           "change_batch",
@@ -98,6 +98,5 @@ PYBIND11_MODULE(_train, module) {
           py::arg("name"), py::arg("state"), py::arg("values"), others_run)
       .def_property("steps", &ModuleTraining::steps, &ModuleTraining::set_steps)
       .def_property_readonly("notes", &ModuleTraining::notes)
-      .def_property_readonly("fast_bytes", &ModuleTraining::fast_bytes)
-      .def_property_readonly("predicted_seconds", &ModuleTraining::predicted_seconds);
+      .def_property_readonly("fast_bytes", &ModuleTraining::fast_bytes);
 }

@@ -103,7 +103,7 @@ class Session : public Training {
   SessionOptions options_;
   Program program_;
   std::unique_ptr<CompiledGraph> rescheduled_;  // of a plan with a schedule
-  InputSource* input_ = nullptr;  // the options', or one of these
+  InputSource* input_ = nullptr;                // the options', or one of these
   std::unique_ptr<InputSource> data_;
   std::unique_ptr<InputSource> own_data_;  // of this rank, where there are several
   std::unique_ptr<Evaluator> evaluator_;
