@@ -15,48 +15,6 @@
 namespace sluice {
 namespace {
 
-// What the module has, and what the file alone has: constants.
-class InitialValues : public GivenValues {
- public:
-  InitialValues(const ImportedModel& model, const ModuleValues& module) : sources_(model.sources), module_(module) {}
-
-  // Of the file, so that it need not stay in memory.
-  Status keep_constants(const ImportedModel& model) {
-    for (const auto& [parameter, weights] : sources_) {
-      std::set<std::string> names;
-      weights->collect_initializers(names);
-      for (const std::string& name : names) {
-        if (module_.contains(name)) continue;
-        const TensorSource& source = *model.initializers->find(name);
-        std::vector<float>& values = constants_[name];
-        values.resize(static_cast<std::size_t>(source.count));
-        SLUICE_RETURN_IF_ERROR(read_floats(source, 0, values));
-      }
-    }
-    return {};
-  }
-
-  std::span<const float> whole(const std::string& initializer) const {
-    const auto found = module_.find(initializer);
-    return found != module_.end() ? found->second : std::span<const float>(constants_.at(initializer));
-  }
-
-  Status read(const std::string& source, std::int64_t first, std::span<float> values) const override {
-    const ReadInitializer part = [&](const std::string& name, std::int64_t from, std::span<float> into) {
-      const std::span<const float> all = whole(name);
-      SLUICE_CHECK(static_cast<std::size_t>(from) + into.size() <= all.size(), "a module's values are all there");
-      std::ranges::copy(all.subspan(static_cast<std::size_t>(from), into.size()), into.begin());
-      return Status();
-    };
-    return evaluate_weights(*sources_.at(source), part, first, values);
-  }
-
- private:
-  ParameterSources sources_;
-  ModuleValues module_;
-  InitializerValues constants_;
-};
-
 // Whether the graph has parts of an initializer alone, or its sum with another: then the rest has to be remembered.
 bool is_partial(const WeightExpression& weights) {
   if (weights.kind == WeightExpression::Kind::kSlice || weights.kind == WeightExpression::Kind::kSum) return true;
@@ -140,35 +98,30 @@ ModuleTraining::ModuleTraining(const ModuleTrainingOptions& options)
 
 ModuleTraining::~ModuleTraining() = default;
 
-Result<std::unique_ptr<ModuleTraining>> ModuleTraining::create(const ModuleTrainingOptions& options,
-                                                               const ModuleValues& values) {
+Result<std::unique_ptr<ModuleTraining>> ModuleTraining::create(const ModuleTrainingOptions& options) {
   std::unique_ptr<ModuleTraining> training(new ModuleTraining(options));
-  SLUICE_RETURN_IF_ERROR(training->prepare(options.samples, &values));
+  SLUICE_RETURN_IF_ERROR(training->prepare(options.samples));
   training->samples_ = options.samples;
-  SLUICE_RETURN_IF_ERROR(training->start(*training->by_samples_.at(options.samples), nullptr));
   return training;
 }
 
-// `values`: of the module, for the first graph.
-Status ModuleTraining::prepare(std::int64_t samples, const ModuleValues* values) {
+Status ModuleTraining::begin() {
+  SLUICE_RETURN_IF_ERROR(start(*by_samples_.at(samples_), nullptr));
+  initial_.reset();
+  return {};
+}
+
+Status ModuleTraining::prepare(std::int64_t samples) {
   ForwardModel forward;
   {
     SLUICE_ASSIGN(ImportedModel model, import_model(options_.onnx, {.batch = samples}));
     SLUICE_RETURN_IF_ERROR(check_trained(model, options_.trained));
-    if (values != nullptr) {
-      auto initial = std::make_shared<InitialValues>(model, *values);
-      SLUICE_RETURN_IF_ERROR(initial->keep_constants(model));
-      for (const auto& [parameter, weights] : model.sources) {
-        std::set<std::string> names;
-        if (is_partial(*weights)) weights->collect_initializers(names);
-        for (const std::string& name : names) {
-          const std::span<const float> whole = initial->whole(name);
-          kept_[name].assign(whole.begin(), whole.end());
-        }
-      }
-      forward.values = std::move(initial);
+    if (by_samples_.empty()) {
       sources_ = model.sources;
       notes_ = model.notes;
+      initial_ = model.initializers;
+      forward.values = std::make_shared<GivenWeights>(model.initializers, model.sources);
+      SLUICE_RETURN_IF_ERROR(keep_partial(*model.initializers));
     }
     forward.graph = std::move(model.forward);
   }
@@ -183,6 +136,20 @@ Status ModuleTraining::prepare(std::int64_t samples, const ModuleValues* values)
   return {};
 }
 
+Status ModuleTraining::keep_partial(const Initializers& initializers) {
+  for (const auto& [parameter, weights] : sources_) {
+    std::set<std::string> names;
+    if (is_partial(*weights)) weights->collect_initializers(names);
+    for (const std::string& name : names) {
+      const TensorSource& source = *initializers.find(name);
+      std::vector<float>& values = kept_[name];
+      values.resize(static_cast<std::size_t>(source.count));
+      SLUICE_RETURN_IF_ERROR(read_floats(source, 0, values));
+    }
+  }
+  return {};
+}
+
 Status ModuleTraining::start(Prepared& prepared, const ParkedTensors* earlier) {
   SessionOptions session{.input = batch_.get(), .seed = options_.seed};
   SLUICE_ASSIGN(session_, Session::create(prepared.workload, prepared.machine, prepared.plan, session, earlier));
@@ -190,7 +157,7 @@ Status ModuleTraining::start(Prepared& prepared, const ParkedTensors* earlier) {
 }
 
 std::vector<InputTensor> ModuleTraining::inputs() const {
-  return session_ == nullptr ? std::vector<InputTensor>() : input_tensors(session_->graph());
+  return input_tensors(by_samples_.at(samples_)->workload.graph());
 }
 
 Status ModuleTraining::check_running() const {
@@ -203,7 +170,7 @@ Status ModuleTraining::change_batch(std::int64_t samples) {
   const std::scoped_lock lock(turn_);
   SLUICE_RETURN_IF_ERROR(check_running());
   if (samples == samples_) return {};
-  if (!by_samples_.contains(samples)) SLUICE_RETURN_IF_ERROR(prepare(samples, nullptr));
+  if (!by_samples_.contains(samples)) SLUICE_RETURN_IF_ERROR(prepare(samples));
   Prepared& next = *by_samples_.at(samples);
   SLUICE_ASSIGN(const ParkedTensors parked, ParkedTensors::park(session_->parameters(), scratch_folder(next.machine)));
   session_.reset();
@@ -271,6 +238,7 @@ Result<InitializerValues> ModuleTraining::current(const std::string& initializer
 
 Status ModuleTraining::read(const std::string& initializer, const std::string& state, std::span<float> values) {
   const std::scoped_lock lock(turn_);
+  if (initial_ != nullptr && state.empty()) return read_floats(*initial_->find(initializer), 0, values);
   SLUICE_RETURN_IF_ERROR(check_running());
   SLUICE_ASSIGN(const InitializerValues now, current(initializer, state));
   const auto found = now.find(initializer);

@@ -58,7 +58,12 @@ def _failure(module: torch.nn.Module, inputs: Any, path: str) -> Exception | Non
     try:
         module.train()
         export(module, inputs, path, PREFIX)
-        _train.move_weights_beside(path)
+        # Tracing in training mode has moved running statistics before they were written.
+        buffers = {
+            name: (value.data_ptr(), value.numel()) for name, value in module.named_buffers()
+            if value.dtype == torch.float32 and value.is_contiguous()
+        }
+        _train.move_weights_beside(path, buffers)
     except (SluiceError, OSError) as problem:
         return problem
     except BaseException as problem:

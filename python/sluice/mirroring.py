@@ -110,16 +110,24 @@ class Mirror:
 
     def release(self) -> None:
         """What is here leaves; what was changed here is written first."""
-        import torch
-
         if [id(each) for each in self._module.modules()] != [id(each) for each in self._parts]:
             raise RuntimeError("a part of the module was replaced while a sluice.Trainer has its values: close it first")
         for each in self._by_tensor.values():
             if each.fetched or each.touched():
                 self._write_if_changed(each)
-                with torch.inference_mode(False):
-                    each.tensor.data = torch.full((), float("nan"), dtype=torch.float32).expand(each.tensor.shape)
-                each.note(fetched=False)
+                self._drop(each)
+
+    def drop(self) -> None:
+        """What is here leaves; it is what `read` would give."""
+        for each in self._by_tensor.values():
+            self._drop(each)
+
+    def _drop(self, each: _Mirrored) -> None:
+        import torch
+
+        with torch.inference_mode(False):
+            each.tensor.data = torch.full((), float("nan"), dtype=torch.float32).expand(each.tensor.shape)
+        each.note(fetched=False)
 
     def _write_if_changed(self, each: _Mirrored) -> None:
         """Changes through .data or numpy leave no trace, so values are compared."""

@@ -166,14 +166,9 @@ class Trainer:
         from sluice import _train
 
         capture(self._module, inputs, path)
-        values = {
-            name: (value.data_ptr(), value.numel())
-            for name, value in self._module.state_dict().items()
-            if value.dtype == torch.float32 and value.is_contiguous()
-        }
         trained = {name for name, value in self._module.state_dict(keep_vars=True).items() if value.requires_grad}
         training = _train.ModuleTraining(
-            onnx=path, values=values, trained=trained, optimizer=self._settings, threads=torch.get_num_threads(),
+            onnx=path, trained=trained, optimizer=self._settings, threads=torch.get_num_threads(),
             fast=self._fast, planner=self._planner, folder=self._folder, samples=batch_size(inputs), seed=self._seed)
         self._given = {name: (tensor.shape[1:], tensor.dtype) for name, tensor in graph_inputs(self._module, inputs).items()}
         check_inputs(graph_inputs(self._module, inputs), self._given, training.notes)
@@ -186,9 +181,10 @@ class Trainer:
             self._module, set(training.changing()),
             lambda name, tensor: training.read(name, "", (tensor.data_ptr(), tensor.numel())),
             lambda name, tensor: training.write(name, "", (tensor.data_ptr(), tensor.numel())))
-        self._state = OptimizerState(self._optimizer, training, self._mirror.name_of)
-        self._mirror.release()
+        self._mirror.drop()  # the file has what is here
         _train.return_free_memory()
+        training.begin()
+        self._state = OptimizerState(self._optimizer, training, self._mirror.name_of)
 
     def _as_wanted(self, tensors: dict, targets: torch.Tensor, name: str, content: str, shape: list, bound: int) -> torch.Tensor:
         import torch
