@@ -58,7 +58,8 @@ Status check_trained(const ImportedModel& model, const std::set<std::string>& tr
 
 Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
   if (!options.fast) {
-    return plan_workload(workload, machine, estimated_profile(workload.graph(), machine), kBaselinePlanner, {});
+    const Profile profile = estimated_profile(workload.graph(), machine);  // nothing is decided by it
+    return plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true});
   }
   ProfileCache cache = ProfileCache::open(machine.compute_fingerprint());
   SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
