@@ -2,7 +2,7 @@
 """Runs Sluice and PyTorch step by step in turn and compares time and memory.
 
     compare_pytorch.py [MODEL[:BATCH]...] [--threads T] [--rounds N] [--sluice PLANNER[@BUDGET],...]
-                       [--rivals plain,checkpoint,disk,offload@BUDGET] [--optimizer sgd|adamw] [--dropout P]
+                       [--rivals plain,checkpoint,disk,pool,offload@BUDGET,trainer] [--optimizer sgd|adamw] [--dropout P]
                        [--json OUT]
 
 Without a model: the nine of the README's table, one after the other, and the geometric means at the end.
@@ -14,8 +14,8 @@ has the caches to itself: what a user sees.
 
 The contestants of Sluice are named planner@budget, such as fast-only, sentinel@20%. The rivals: PyTorch plain (the
 faster of its two memory formats), with every block checkpointed, and with its saved tensors in a file
-(benchmarks/rivals/pytorch_step.py). offload@1GiB is PyTorch under sluice.offload, pool plain PyTorch in its memory, trainer sluice.Trainer. AdamW is for these
-only. Dropout is 0 on both sides unless asked for.
+(benchmarks/rivals/pytorch_step.py). offload@1GiB is PyTorch under sluice.offload, pool plain PyTorch in its memory, trainer
+sluice.Trainer. AdamW is for these only. Dropout is 0 on both sides unless asked for.
 Exit status 77 when PyTorch is not installed, and a line that says how to.
 """
 
@@ -51,7 +51,7 @@ def arguments():
     parser.add_argument("--alone", type=int, default=3, help="counted steps alone, after the rounds (default 3)")
     parser.add_argument("--dropout", type=float, default=0.0, help="of models that have it (default 0)")
     parser.add_argument("--sluice", default="fast-only", help="planners and budgets (default %(default)s)")
-    parser.add_argument("--rivals", default="plain", help="of plain, checkpoint, disk (default %(default)s)")
+    parser.add_argument("--rivals", default="plain", help="of plain, checkpoint, disk; pool, offload@BUDGET, trainer (default %(default)s)")
     parser.add_argument("--optimizer", choices=["sgd", "adamw"], default="sgd")
     parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
     parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"), help="where both sides spill to")
@@ -131,6 +131,7 @@ def row_of(contestant, references, alone):
             "rounds_ms": [1e3 * seconds for seconds in times],
             "ratio_to": ratios,
             "peak_rss_bytes": summary["peak_rss_bytes"],
+            "capturing_peak_rss_bytes": summary.get("capturing_peak_rss_bytes", 0),  # of a trainer's child, before the steps
             "parameter_hash": summary["parameter_hash"],
             "final_loss": contestant.losses[-1]}
 

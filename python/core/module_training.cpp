@@ -15,57 +15,51 @@
 namespace sluice {
 namespace {
 
-// What the module has, and what the file alone has: constants.
-class InitialValues : public GivenValues {
- public:
-  InitialValues(const ImportedModel& model, const ModuleValues& module) : sources_(model.sources), module_(module) {}
-
-  // Of the file, so that it need not stay in memory.
-  Status keep_constants(const ImportedModel& model) {
-    for (const auto& [parameter, weights] : sources_) {
-      std::set<std::string> names;
-      weights->collect_initializers(names);
-      for (const std::string& name : names) {
-        if (module_.contains(name)) continue;
-        const TensorSource& source = *model.initializers->find(name);
-        std::vector<float>& values = constants_[name];
-        values.resize(static_cast<std::size_t>(source.count));
-        SLUICE_RETURN_IF_ERROR(read_floats(source, 0, values));
-      }
-    }
-    return {};
-  }
-
-  std::span<const float> whole(const std::string& initializer) const {
-    const auto found = module_.find(initializer);
-    return found != module_.end() ? found->second : std::span<const float>(constants_.at(initializer));
-  }
-
-  Status read(const std::string& source, std::int64_t first, std::span<float> values) const override {
-    const ReadInitializer part = [&](const std::string& name, std::int64_t from, std::span<float> into) {
-      const std::span<const float> all = whole(name);
-      SLUICE_CHECK(static_cast<std::size_t>(from) + into.size() <= all.size(), "a module's values are all there");
-      std::ranges::copy(all.subspan(static_cast<std::size_t>(from), into.size()), into.begin());
-      return Status();
-    };
-    return evaluate_weights(*sources_.at(source), part, first, values);
-  }
-
- private:
-  ParameterSources sources_;
-  ModuleValues module_;
-  InitializerValues constants_;
-};
-
 // Whether the graph has parts of an initializer alone, or its sum with another: then the rest has to be remembered.
 bool is_partial(const WeightExpression& weights) {
   if (weights.kind == WeightExpression::Kind::kSlice || weights.kind == WeightExpression::Kind::kSum) return true;
   return std::ranges::any_of(weights.parts, [](const Weights& part) { return is_partial(*part); });
 }
 
+// Initializers that the first output is computed from.
+std::set<std::string> read_initializers(const onnx::GraphProto& graph) {
+  std::map<std::string, const onnx::NodeProto*> makers;
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& output : node.output()) makers[output] = &node;
+  }
+  std::set<std::string> seen, initializers;
+  for (const onnx::TensorProto& each : graph.initializer()) initializers.insert(each.name());
+  std::vector<std::string> wanted{graph.output(0).name()};
+  while (!wanted.empty()) {
+    const std::string name = wanted.back();
+    wanted.pop_back();
+    if (name.empty() || !seen.insert(name).second || !makers.contains(name)) continue;
+    for (const std::string& input : makers.at(name)->input()) wanted.push_back(input);
+  }
+  std::erase_if(initializers, [&](const std::string& name) { return !seen.contains(name); });
+  return initializers;
+}
+
+// The graph has to train what the module does.
+Status check_trained(const ImportedModel& model, const std::set<std::string>& trained) {
+  std::set<std::string> in_graph;
+  for (const auto& [parameter, weights] : model.sources) weights->collect_initializers(in_graph);
+  for (const std::string& name : read_initializers(model.model->graph())) {
+    if (!trained.contains(name) || in_graph.contains(name)) continue;
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("'{}' is a parameter that the graph has as a constant: it would not be trained", name)};
+  }
+  const auto softmax = std::ranges::find_if(
+      model.notes, [](const std::string& note) { return note.find("(Softmax) is part of the loss") != note.npos; });
+  if (softmax == model.notes.end()) return {};
+  return Error{ErrorCode::kUnsupported,
+               "the module ends in a softmax, and the cross-entropy has its own: let it give logits instead"};
+}
+
 Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
   if (!options.fast) {
-    return plan_workload(workload, machine, estimated_profile(workload.graph(), machine), kBaselinePlanner, {});
+    const Profile profile = estimated_profile(workload.graph(), machine);  // nothing is decided by it
+    return plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true});
   }
   ProfileCache cache = ProfileCache::open(machine.compute_fingerprint());
   SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
@@ -105,39 +99,35 @@ ModuleTraining::ModuleTraining(const ModuleTrainingOptions& options)
 
 ModuleTraining::~ModuleTraining() = default;
 
-Result<std::unique_ptr<ModuleTraining>> ModuleTraining::create(const ModuleTrainingOptions& options,
-                                                               const ModuleValues& values) {
+Result<std::unique_ptr<ModuleTraining>> ModuleTraining::create(const ModuleTrainingOptions& options) {
   std::unique_ptr<ModuleTraining> training(new ModuleTraining(options));
-  SLUICE_RETURN_IF_ERROR(training->prepare(options.samples, &values));
+  SLUICE_RETURN_IF_ERROR(training->prepare(options.samples));
   training->samples_ = options.samples;
-  SLUICE_RETURN_IF_ERROR(training->start(*training->by_samples_.at(options.samples), nullptr));
   return training;
 }
 
-// `values`: of the module, for the first graph.
-Status ModuleTraining::prepare(std::int64_t samples, const ModuleValues* values) {
+Status ModuleTraining::begin() {
+  SLUICE_RETURN_IF_ERROR(start(*by_samples_.at(samples_), nullptr));
+  initial_.reset();
+  return {};
+}
+
+Status ModuleTraining::prepare(std::int64_t samples) {
   ForwardModel forward;
   {
-    SLUICE_ASSIGN(ImportedModel model, import_model(options_.onnx, {.batch = samples, .loss = options_.loss}));
-    if (values != nullptr) {
-      auto initial = std::make_shared<InitialValues>(model, *values);
-      SLUICE_RETURN_IF_ERROR(initial->keep_constants(model));
-      for (const auto& [parameter, weights] : model.sources) {
-        std::set<std::string> names;
-        if (is_partial(*weights)) weights->collect_initializers(names);
-        for (const std::string& name : names) {
-          const std::span<const float> whole = initial->whole(name);
-          kept_[name].assign(whole.begin(), whole.end());
-        }
-      }
-      forward.values = std::move(initial);
+    SLUICE_ASSIGN(ImportedModel model, import_model(options_.onnx, {.batch = samples}));
+    SLUICE_RETURN_IF_ERROR(check_trained(model, options_.trained));
+    if (by_samples_.empty()) {
       sources_ = model.sources;
       notes_ = model.notes;
+      initial_ = model.initializers;
+      forward.values = std::make_shared<GivenWeights>(model.initializers, model.sources);
+      SLUICE_RETURN_IF_ERROR(keep_partial(*model.initializers));
     }
     forward.graph = std::move(model.forward);
   }
   auto prepared = std::make_unique<Prepared>();
-  WorkloadOptions workload{.onnx = options_.onnx, .onnx_loss = options_.loss, .optimizer = options_.optimizer};
+  WorkloadOptions workload{.onnx = options_.onnx, .optimizer = options_.optimizer};
   workload.shape.batch = samples;
   workload.threads = options_.threads;
   SLUICE_ASSIGN(prepared->workload, build_workload(std::move(forward), workload));
@@ -147,25 +137,56 @@ Status ModuleTraining::prepare(std::int64_t samples, const ModuleValues* values)
   return {};
 }
 
+Status ModuleTraining::keep_partial(const Initializers& initializers) {
+  for (const auto& [parameter, weights] : sources_) {
+    std::set<std::string> names;
+    if (is_partial(*weights)) weights->collect_initializers(names);
+    for (const std::string& name : names) {
+      const TensorSource& source = *initializers.find(name);
+      std::vector<float>& values = kept_[name];
+      values.resize(static_cast<std::size_t>(source.count));
+      SLUICE_RETURN_IF_ERROR(read_floats(source, 0, values));
+    }
+  }
+  return {};
+}
+
 Status ModuleTraining::start(Prepared& prepared, const ParkedTensors* earlier) {
   SessionOptions session{.input = batch_.get(), .seed = options_.seed};
   SLUICE_ASSIGN(session_, Session::create(prepared.workload, prepared.machine, prepared.plan, session, earlier));
   return {};
 }
 
-std::vector<InputTensor> ModuleTraining::inputs() const { return input_tensors(session_->graph()); }
+std::vector<InputTensor> ModuleTraining::inputs() const {
+  return input_tensors(by_samples_.at(samples_)->workload.graph());
+}
 
+Status ModuleTraining::check_running() const {
+  if (session_ != nullptr) return {};
+  return Error{ErrorCode::kOutOfSpace, "the training ended when a batch of another size could not be planned or held"};
+}
+
+// Where the other batch cannot be had, training goes on with this one.
 Status ModuleTraining::change_batch(std::int64_t samples) {
+  const std::scoped_lock lock(turn_);
+  SLUICE_RETURN_IF_ERROR(check_running());
   if (samples == samples_) return {};
-  if (!by_samples_.contains(samples)) SLUICE_RETURN_IF_ERROR(prepare(samples, nullptr));
+  if (!by_samples_.contains(samples)) SLUICE_RETURN_IF_ERROR(prepare(samples));
   Prepared& next = *by_samples_.at(samples);
   SLUICE_ASSIGN(const ParkedTensors parked, ParkedTensors::park(session_->parameters(), scratch_folder(next.machine)));
   session_.reset();
-  samples_ = samples;
-  return start(next, &parked);
+  const Status started = start(next, &parked);
+  if (started.ok()) {
+    samples_ = samples;
+    return {};
+  }
+  SLUICE_RETURN_IF_ERROR(start(*by_samples_.at(samples_), &parked));
+  return started;
 }
 
 Result<StepOutcome> ModuleTraining::step(std::span<const std::span<const std::byte>> batch, double learning_rate) {
+  const std::scoped_lock lock(turn_);
+  SLUICE_RETURN_IF_ERROR(check_running());
   const std::vector<InputTensor> wanted = inputs();
   SLUICE_CHECK(batch.size() == wanted.size(), "a batch has all tensors");
   for (std::size_t each = 0; each < batch.size(); ++each) {
@@ -174,7 +195,9 @@ Result<StepOutcome> ModuleTraining::step(std::span<const std::span<const std::by
                                                    wanted[each].elements(), batch[each].size())};
   }
   batch_->give(batch);
-  return session_->run_step(steps_++, learning_rate);
+  SLUICE_ASSIGN(StepOutcome outcome, session_->run_step(steps_, learning_rate));
+  ++steps_;
+  return outcome;
 }
 
 std::vector<std::string> ModuleTraining::changing() const {
@@ -215,6 +238,9 @@ Result<InitializerValues> ModuleTraining::current(const std::string& initializer
 }
 
 Status ModuleTraining::read(const std::string& initializer, const std::string& state, std::span<float> values) {
+  const std::scoped_lock lock(turn_);
+  if (initial_ != nullptr && state.empty()) return read_floats(*initial_->find(initializer), 0, values);
+  SLUICE_RETURN_IF_ERROR(check_running());
   SLUICE_ASSIGN(const InitializerValues now, current(initializer, state));
   const auto found = now.find(initializer);
   if (found == now.end() || found->second.size() != values.size()) {
@@ -225,6 +251,8 @@ Status ModuleTraining::read(const std::string& initializer, const std::string& s
 }
 
 Status ModuleTraining::write(const std::string& initializer, const std::string& state, std::span<const float> values) {
+  const std::scoped_lock lock(turn_);
+  SLUICE_RETURN_IF_ERROR(check_running());
   SLUICE_ASSIGN(InitializerValues now, current(initializer, state));
   now[initializer].assign(values.begin(), values.end());
   if (const auto kept = kept_.find(initializer); kept != kept_.end() && state.empty()) kept->second = now[initializer];
@@ -242,8 +270,6 @@ Status ModuleTraining::write(const std::string& initializer, const std::string& 
   return {};
 }
 
-Bytes ModuleTraining::fast_bytes() const { return session_->plan().budgets.at(kFastTier); }
-
-Seconds ModuleTraining::predicted_seconds() const { return session_->plan().predicted_step_seconds; }
+Bytes ModuleTraining::fast_bytes() const { return session_ == nullptr ? 0 : session_->plan().budgets.at(kFastTier); }
 
 }  // namespace sluice

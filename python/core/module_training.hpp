@@ -1,30 +1,31 @@
 // A PyTorch module, exported as an ONNX file, trained by Sluice's kernels under a plan.
 //
-// Initial values come from the module's own memory, batches from the caller's. Values are known by the names of the
-// file's initializers, which are those of the module's parameters and buffers; how they lie in the graph (transposed,
-// joined, sliced) is undone here. A batch of another size has a graph and a plan of its own; between the two, all values
-// wait on disk. One caller at a time.
+// Initial values come from the file, so that the module's own need not be in memory when training begins; batches come
+// from the caller's. Values are known by the names of the file's initializers, which are those of the module's parameters
+// and buffers; how they lie in the graph (transposed, joined, sliced) is undone here. A batch of another size has a graph and a plan of its own; between the two, all values
+// wait on disk. Callers take turns.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "sluice/onnx/convert/weight_expression.hpp"
+#include "sluice/onnx/given_weights.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice {
 
 struct ModuleTrainingOptions {
   std::filesystem::path onnx;
-  OnnxLoss loss = OnnxLoss::kAuto;
+  std::set<std::string> trained;  // initializers that have to be parameters of the graph, where the loss reads them
   OptimizerOptions optimizer;
-  int threads = 1;
+  int threads = 1;                 // of the main processor
   std::int64_t samples = 1;        // of the first batches
   std::string planner;             // with `fast`
   std::optional<MemorySize> fast;  // nothing: all that the step takes
@@ -32,15 +33,14 @@ struct ModuleTrainingOptions {
   std::uint64_t seed = 1;          // of dropout
 };
 
-// By initializer; read during create() alone.
-using ModuleValues = std::map<std::string, std::span<const float>>;
-
 class ModuleTraining {
  public:
-  // Errors: those of the importer, of planning and of a session.
-  static Result<std::unique_ptr<ModuleTraining>> create(const ModuleTrainingOptions& options,
-                                                        const ModuleValues& values);
+  // Captured and planned; values are those of the file. Errors: those of the importer and of planning.
+  static Result<std::unique_ptr<ModuleTraining>> create(const ModuleTrainingOptions& options);
   ~ModuleTraining();
+
+  // Before the first step. Errors: those of a session.
+  Status begin();
 
   // What a step takes, in this order: row-major fp32 or i32 by their contents, as step() wants them.
   std::vector<InputTensor> inputs() const;
@@ -60,25 +60,28 @@ class ModuleTraining {
 
   const std::vector<std::string>& notes() const { return notes_; }
   Bytes fast_bytes() const;  // the plan's budget
-  Seconds predicted_seconds() const;
 
  private:
   struct Prepared;
   class GivenBatch;
 
   explicit ModuleTraining(const ModuleTrainingOptions& options);
-  Status prepare(std::int64_t samples, const ModuleValues* values);
+  Status prepare(std::int64_t samples);
+  Status keep_partial(const Initializers& initializers);
   Result<InitializerValues> current(const std::string& initializer, const std::string& state);
   std::vector<std::string> parameters_of(const std::string& initializer) const;
   Status start(Prepared& prepared, const ParkedTensors* earlier);
+  Status check_running() const;
 
   ModuleTrainingOptions options_;
-  std::map<std::string, Weights> sources_;  // by parameter of the graph
-  InitializerValues kept_;                  // as far as the graph has parts of them, or their sum with another
+  std::shared_ptr<const Initializers> initial_;  // until training begins
+  std::map<std::string, Weights> sources_;       // by parameter of the graph
+  InitializerValues kept_;                       // as far as the graph has parts of them, or their sum with another
   std::map<std::int64_t, std::unique_ptr<Prepared>> by_samples_;
   std::unique_ptr<GivenBatch> batch_;
   std::unique_ptr<Session> session_;
   std::int64_t samples_ = 0, steps_ = 0;
+  std::mutex turn_;
   std::vector<std::string> notes_;
 };
 

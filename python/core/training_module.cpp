@@ -7,7 +7,6 @@
 #include "python/core/raise_error.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/onnx/external_data.hpp"
-#include "sluice/train/onnx_workload.hpp"
 
 namespace {
 
@@ -32,22 +31,20 @@ OptimizerOptions optimizer_options(const py::dict& values) {
   return options;
 }
 
-std::shared_ptr<ModuleTraining> open(const std::string& onnx, const std::map<std::string, Memory>& values,
-                                     const py::dict& optimizer, const std::string& loss, int threads,
+std::shared_ptr<ModuleTraining> open(const std::string& onnx, const std::set<std::string>& trained,
+                                     const py::dict& optimizer, int threads,
                                      const std::optional<std::string>& fast, const std::string& planner,
                                      const std::string& folder, std::int64_t samples, std::uint64_t seed) {
   ModuleTrainingOptions options{.onnx = onnx, .optimizer = optimizer_options(optimizer)};
-  options.loss = value_or_raise(parse_onnx_loss(loss));
+  options.trained = trained;
   options.threads = threads;
   options.planner = planner;
   options.folder = folder;
   options.samples = samples;
   options.seed = seed;
   if (fast) options.fast = value_or_raise(parse_memory_size(*fast));
-  ModuleValues whole;
-  for (const auto& [name, memory] : values) whole[name] = elements<const float>(memory);
   const py::gil_scoped_release others_run;
-  return of_this_process(value_or_raise(ModuleTraining::create(options, whole)));
+  return of_this_process(value_or_raise(ModuleTraining::create(options)));
 }
 
 float step(ModuleTraining& training, const std::vector<Memory>& batch, double learning_rate) {
@@ -71,13 +68,22 @@ PYBIND11_MODULE(_train, module) {
   module.doc() = "Modules trained by Sluice's kernels, as sluice.Trainer uses them.";
   const py::call_guard<py::gil_scoped_release> others_run;
   module.def(
-      "move_weights_beside", [](const std::string& path) { raise_unless_ok(move_weights_beside(path)); },
-      py::arg("path"), "Into a file beside the ONNX file.");
+      "move_weights_beside",
+      [](const std::string& path, const std::map<std::string, Memory>& values) {
+        InitializerSpans spans;
+        for (const auto& [name, memory] : values) spans[name] = elements<const float>(memory);
+        raise_unless_ok(move_weights_beside(path, spans));
+      },
+      py::arg("path"), py::arg("values"),
+      "Into a file beside the ONNX file. values: those that are not to be as in the file.");
   module.def("return_free_memory", &return_free_memory, "What was freed goes back to the system.");
   py::class_<ModuleTraining, std::shared_ptr<ModuleTraining>>(module, "ModuleTraining")
-      .def(py::init(&open), py::arg("onnx"), py::arg("values"), py::arg("optimizer"), py::arg("loss"),
+      .def(py::init(&open), py::arg("onnx"), py::arg("trained"), py::arg("optimizer"),
            py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"), py::arg("samples"),
            py::arg("seed"))
+      .def(
+          "begin", [](ModuleTraining& training) { raise_unless_ok(training.begin()); }, others_run,
+          "Before the first step; until then values are those of the file.")
       .def("inputs", &inputs, "(name, content, shape, bound) of each tensor of a batch.")
       .def(
           "change_batch",
@@ -99,6 +105,5 @@ PYBIND11_MODULE(_train, module) {
           py::arg("name"), py::arg("state"), py::arg("values"), others_run)
       .def_property("steps", &ModuleTraining::steps, &ModuleTraining::set_steps)
       .def_property_readonly("notes", &ModuleTraining::notes)
-      .def_property_readonly("fast_bytes", &ModuleTraining::fast_bytes)
-      .def_property_readonly("predicted_seconds", &ModuleTraining::predicted_seconds);
+      .def_property_readonly("fast_bytes", &ModuleTraining::fast_bytes);
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 from typing import TYPE_CHECKING, Any
 
 from sluice.errors import SluiceError
@@ -19,8 +20,8 @@ PREFIX = "arg_"
 
 
 def graph_inputs(module: torch.nn.Module, inputs: Any) -> dict[str, torch.Tensor]:
-    """The tensors of a batch by the names that they have in the graph of a captured module."""
-    return {f"input.{PREFIX}{name}": tensor for name, tensor in named_inputs(module, inputs)}
+    """The tensors of a batch by the names that they have in the file of a captured module."""
+    return {f"{PREFIX}{name}": tensor for name, tensor in named_inputs(module, inputs)}
 
 
 def capture(module: torch.nn.Module, inputs: Any, path: str) -> None:
@@ -28,14 +29,21 @@ def capture(module: torch.nn.Module, inputs: Any, path: str) -> None:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(reading)
-        with os.fdopen(writing, "wb") as pipe:
-            pickle.dump(_failure(module, inputs, path), pipe)
-        os._exit(0)
+        try:
+            os.close(reading)
+            with os.fdopen(writing, "wb") as pipe:
+                pickle.dump(_failure(module, inputs, path), pipe)
+        finally:
+            os._exit(0)  # nothing of the parent's program runs on here
     os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        answer = pipe.read()
-    os.waitpid(child, 0)
+    try:
+        with os.fdopen(reading, "rb") as pipe:
+            answer = pipe.read()
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        os.waitpid(child, 0)
     failure = pickle.loads(answer) if answer else SluiceError("the process that captures the module died", "internal")
     if failure is not None:
         raise failure
@@ -50,7 +58,12 @@ def _failure(module: torch.nn.Module, inputs: Any, path: str) -> Exception | Non
     try:
         module.train()
         export(module, inputs, path, PREFIX)
-        _train.move_weights_beside(path)
+        # Tracing in training mode has moved running statistics before they were written.
+        buffers = {
+            name: (value.data_ptr(), value.numel()) for name, value in module.named_buffers()
+            if value.dtype == torch.float32 and value.is_contiguous()
+        }
+        _train.move_weights_beside(path, buffers)
     except (SluiceError, OSError) as problem:
         return problem
     except BaseException as problem:

@@ -8,46 +8,63 @@ step, which takes it back, and takes over what was changed meanwhile.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Callable
+from typing import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    import torch
+
+    Transfer = Callable[[str, torch.Tensor], None]
 
 
 class _Fetching(OrderedDict):
     """Of a module: its parameters or buffers by name. Whoever takes one out gets its present value."""
 
-    mirror: Mirror
+    mirror: Mirror | None = None
 
-    def __getitem__(self, name):
-        return self.mirror.fetched(super().__getitem__(name))
+    def __getitem__(self, name: str) -> Any:
+        tensor = super().__getitem__(name)
+        return tensor if self.mirror is None else self.mirror.fetched(tensor)
 
-    def get(self, name, default=None):
+    def __setitem__(self, name: str, tensor: Any) -> None:
+        if self.mirror is not None and name in self and self.mirror.holds(super().__getitem__(name)) \
+                and tensor is not super().__getitem__(name):
+            raise RuntimeError(f"'{name}' is replaced while a sluice.Trainer has its value: close the trainer first, or "
+                               "change it in place")
+        super().__setitem__(name, tensor)
+
+    def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else default
 
-    def pop(self, name, *default):
-        return self.mirror.fetched(super().pop(name, *default))
-
-    def items(self):
+    def items(self) -> Any:
         return [(name, self[name]) for name in self]
 
-    def values(self):
+    def values(self) -> Any:
         return [self[name] for name in self]
 
-    def copy(self):
+    def copy(self) -> OrderedDict:
         return OrderedDict(self.items())
 
-    def __reduce__(self):
-        return OrderedDict, (list(self.items()),)
+    def __reduce__(self) -> Any:
+        return OrderedDict, (self.items(),)
+
+
+def is_mirrored(module: torch.nn.Module) -> bool:
+    return any(isinstance(part.__dict__[kind], _Fetching) for part in module.modules() for kind in ("_parameters", "_buffers"))
 
 
 class _Mirrored:
-    """One parameter or buffer."""
+    """One parameter or buffer, as it was left when it was fetched or taken back."""
 
     __slots__ = ("name", "tensor", "fetched", "version", "address")
 
-    def __init__(self, name, tensor):
+    def __init__(self, name: str, tensor: torch.Tensor):
         self.name, self.tensor = name, tensor
-        self.fetched, self.version, self.address = True, tensor._version, tensor.data_ptr()
+        self.note(fetched=True)
 
-    def changed(self) -> bool:
+    def note(self, fetched: bool) -> None:
+        self.fetched, self.version, self.address = fetched, self.tensor._version, self.tensor.data_ptr()
+
+    def touched(self) -> bool:
         return self.tensor._version != self.version or self.tensor.data_ptr() != self.address
 
 
@@ -55,66 +72,92 @@ class Mirror:
     """Of those values of `module` that `read` and `write` know.
 
     Args:
-        names: as ``module.state_dict()`` has them.
+        names: as ``module.state_dict()`` has them; a tied parameter by any of its names.
         read: (name, tensor) fills the tensor, fp32 and contiguous, with the present value.
         write: (name, tensor) makes the tensor the present value.
     """
 
-    def __init__(self, module, names: set[str], read: Callable, write: Callable):
-        self._read, self._write = read, write
+    def __init__(self, module: torch.nn.Module, names: set[str], read: Transfer, write: Transfer):
+        self._module, self._read, self._write = module, read, write
         self._by_tensor: dict[int, _Mirrored] = {}
-        self._replaced: list[tuple[object, str, OrderedDict]] = []
-        for prefix, part in module.named_modules():
-            for kind in ("_parameters", "_buffers"):
-                self._watch(part, kind, prefix, names)
-
-    def _watch(self, part, kind: str, prefix: str, names: set[str]) -> None:
-        plain = part.__dict__[kind]
-        found = {f"{prefix}.{each}" if prefix else each: each for each in plain}
-        if not names & found.keys():
-            return
-        for name, each in found.items():
-            tensor = plain[each]
-            if name in names and id(tensor) not in self._by_tensor:
+        for name, tensor in module.state_dict(keep_vars=True).items():
+            if name in names and not self.holds(tensor):
                 self._by_tensor[id(tensor)] = _Mirrored(name, tensor)
+        self._parts = list(module.modules())
+        self._watched = [(part, kind) for part in self._parts for kind in ("_parameters", "_buffers") if self._watch(part, kind)]
+        self._hooks = [part.register_forward_pre_hook(self._fetch_flat) for part in self._parts if hasattr(part, "_flat_weights")]
+
+    def _watch(self, part: torch.nn.Module, kind: str) -> bool:
+        plain = part.__dict__[kind]
+        if not any(self.holds(tensor) for tensor in plain.values()):
+            return False
         watching = _Fetching(plain)
         watching.mirror = self
         part.__dict__[kind] = watching
-        self._replaced.append((part, kind, plain))
+        return True
+
+    def _fetch_flat(self, part: torch.nn.Module, _: Any) -> None:
+        """A recurrent layer keeps its parameters in a list, too, and computes with that."""
+        for tensor in part._flat_weights:
+            self.fetched(tensor)
+
+    def holds(self, tensor: Any) -> bool:
+        each = self._by_tensor.get(id(tensor))
+        return each is not None and each.tensor is tensor
+
+    def name_of(self, tensor: Any) -> str | None:
+        return self._by_tensor[id(tensor)].name if self.holds(tensor) else None
 
     def release(self) -> None:
         """What is here leaves; what was changed here is written first."""
+        if [id(each) for each in self._module.modules()] != [id(each) for each in self._parts]:
+            raise RuntimeError("a part of the module was replaced while a sluice.Trainer has its values: close it first")
+        for each in self._by_tensor.values():
+            if each.fetched or each.touched():
+                self._write_if_changed(each)
+                self._drop(each)
+
+    def drop(self) -> None:
+        """What is here leaves; it is what `read` would give."""
+        for each in self._by_tensor.values():
+            self._drop(each)
+
+    def _drop(self, each: _Mirrored) -> None:
         import torch
 
-        for each in self._by_tensor.values():
-            if not each.fetched:
-                continue
-            if each.changed():
-                self._write(each.name, each.tensor.data.float().contiguous())
-            each.tensor.data = torch.full((), float("nan")).expand(each.tensor.shape)
-            each.fetched = False
+        with torch.inference_mode(False):
+            each.tensor.data = torch.full((), float("nan"), dtype=torch.float32).expand(each.tensor.shape)
+        each.note(fetched=False)
 
-    def fetched(self, tensor):
+    def _write_if_changed(self, each: _Mirrored) -> None:
+        """Changes through .data or numpy leave no trace, so values are compared."""
+        import torch
+
+        here = each.tensor.detach().float().contiguous()
+        now = torch.empty(here.shape, dtype=torch.float32)
+        self._read(each.name, now)
+        if not torch.equal(here, now):
+            self._write(each.name, here)
+
+    def fetched(self, tensor: Any) -> Any:
         """The same tensor, with its present value."""
         each = self._by_tensor.get(id(tensor))
-        if each is not None and not each.fetched and each.tensor is tensor:
+        if each is not None and each.tensor is tensor and not each.fetched and not each.touched():
             import torch
 
-            value = torch.empty(tensor.shape)
-            self._read(each.name, value)
-            tensor.data = value
-            each.fetched, each.version, each.address = True, tensor._version, tensor.data_ptr()
+            with torch.inference_mode(False):
+                value = torch.empty(tensor.shape, dtype=torch.float32)
+                self._read(each.name, value)
+                tensor.data = value
+            each.note(fetched=True)
         return tensor
-
-    def name_of(self, tensor) -> str | None:
-        each = self._by_tensor.get(id(tensor))
-        return None if each is None else each.name
 
     def end(self) -> None:
         """The module is an ordinary one again, with its present values."""
         for each in self._by_tensor.values():
             self.fetched(each.tensor)
-        for part, kind, plain in self._replaced:
-            part.__dict__[kind] = plain
-        self._replaced = []
-        self._by_tensor = {}
+        for part, kind in self._watched:
+            part.__dict__[kind] = part.__dict__[kind].copy()
+        for hook in self._hooks:
+            hook.remove()
+        self._watched, self._hooks, self._by_tensor = [], [], {}

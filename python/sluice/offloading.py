@@ -46,6 +46,7 @@ class Offload:
         self._folder = to
         self._file_bytes = None if file is None else parse_size(file)
         self._parameters: set[int] | None = None
+        self._most_growth = 0  # bytes that computing took for a while between two events of any step
         self._paths: dict[int, tuple[Path, Plan]] = {}  # by each of its prefixes
         self._expected: tuple[Path, Plan] | None = None
         self.last = OffloadReport()
@@ -100,7 +101,7 @@ class Offload:
             entry.index = None
             if entry.place in ("leaving", "freeing"):
                 self._going.append(entry)
-        self._growth = (self._budget or 0) // 8  # a guess, then the most so far
+        self._growth = self._most_growth or (self._budget or 0) // 2  # a guess, then the most so far
         self._resident = 0
         self._next_oldest, self._next_bring = 0, 0
         self._report = OffloadReport(budget=self._budget)
@@ -113,6 +114,7 @@ class Offload:
         report.as_planned = self._expected is not None and self._expected[0].prefixes == path.prefixes
         report.saved = sum(each.nbytes for each in path.saved)
         report.peak = max(path.most)
+        self._most_growth = max(self._most_growth, max(map(path.growth, range(len(path.used)))))
         if self._budget is not None and self._resident > self._budget:  # holes that no tensor fitted into
             self._between += self._resident - max(self._budget, report.peak)
             report.peak = self._resident

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
 # Of a group, with the values at which they change nothing.
-_PLAIN = {
+_PLAIN: dict[str, tuple] = {
     "dampening": (0,), "nesterov": (False,), "maximize": (False,), "amsgrad": (False,),
     "differentiable": (False,), "capturable": (False,),
 }
 
 
-def optimizer_settings(optimizer) -> dict[str, object]:
+def optimizer_settings(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
     """name, momentum (beta 1), beta2, epsilon, weight_decay."""
+    import torch
+
     name = type(optimizer).__name__
-    if name not in ("SGD", "Adam", "AdamW"):
-        raise ValueError(f"{name}: the trainer updates by SGD, Adam and AdamW; with others, train under sluice.offload")
+    if type(optimizer) not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
+        raise ValueError(f"{name}: the trainer updates by PyTorch's SGD, Adam and AdamW; with others, train under sluice.offload")
     first = optimizer.param_groups[0]
     for group in optimizer.param_groups:
         for key, plain in _PLAIN.items():
@@ -31,7 +38,7 @@ def optimizer_settings(optimizer) -> dict[str, object]:
     }
 
 
-def learning_rate(optimizer) -> float:
+def learning_rate(optimizer: torch.optim.Optimizer) -> float:
     """The present one, of all groups."""
     rates = {group["lr"] for group in optimizer.param_groups}
     if len(rates) > 1:

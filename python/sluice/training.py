@@ -2,7 +2,7 @@
 
 The module is captured once (capturing.py), differentiated and planned; from then on a step is Sluice's, and the module's
 parameters are placeholders that fetch their present values when somebody looks (mirroring.py). The optimizer gives its
-kind and, in each step, its learning rate, so schedules go on as they are.
+kind and, in each step, its learning rate, so schedules of rates go on as they are.
 """
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ import math
 import os
 import shutil
 import tempfile
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from sluice.capturing import capture, graph_inputs
 from sluice.errors import SluiceError
 from sluice.exporting import OTHERWISE, batch_size
 from sluice.mirroring import Mirror
-from sluice.optimizer_state import OptimizerState
 from sluice.optimizer_settings import learning_rate, optimizer_settings
+from sluice.optimizer_state import OptimizerState
+from sluice.trainable import check_inputs, check_loss, check_module
 
-LEFT_OUT = -100  # PyTorch's label of what does not count; Sluice's is -1
-_LOSSES = ("auto", "cross-entropy", "next-token", "masked-token")
+if TYPE_CHECKING:
+    import torch
+
+_LABELS = ("labels", "next tokens", "hidden tokens")
+_LEFT_OUT = -1  # Sluice's label of what does not count
 
 
 class Trainer:
@@ -28,57 +34,67 @@ class Trainer:
 
     Args:
         module: in main memory, fp32, all of it trained; its first output [N, classes], or [N, T, classes] of tokens, goes
-            into the cross-entropy with the targets.
+            into the cross-entropy with the targets. It is trained in training mode, whatever its mode is.
         optimizer: SGD, Adam or AdamW over the module's parameters. Its ``step()`` is not called; its rate is read in
             each step.
-        loss: "auto", "cross-entropy" (targets [N]), "next-token" or "masked-token" (targets [N, T]), or
-            ``torch.nn.CrossEntropyLoss()``.
+        loss: the cross-entropy, with the label that does not count (-100).
         fast: bytes that a step may take ("1GiB"), or a share ("40%") of what it takes at most; None: all it takes.
         to: a folder on a fast disk for what does not fit; without one, what does not fit is computed again.
-        planner: which one plans the transfers.
+        planner: which one plans that.
         seed: of dropout.
 
     ::
 
-        trainer = sluice.Trainer(model, optimizer)
-        for x, y in batches:
-            loss = trainer.step(x, y)
-            schedule.step()
+        with sluice.Trainer(model, optimizer) as trainer:
+            for x, y in batches:
+                loss = trainer.step(x, y)
+                schedule.step()
 
     Looking at the module (``state_dict()``, ``model.weight``, ``model(x)``) sees what the last step made. Errors: what
     cannot be captured, is not known to Sluice or does not fit is a SluiceError or ValueError that names it.
     """
 
-    def __init__(self, module, optimizer, loss="auto", fast: str | int | None = None, to: str | None = None,
+    def __init__(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
+                 loss: torch.nn.CrossEntropyLoss | None = None, fast: str | int | None = None, to: str | None = None,
                  planner: str = "joint", seed: int = 1):
+        if fast is None and (to is not None or planner != "joint"):
+            raise ValueError("to= and planner= are for what does not fit: say how much may, with fast=")
         self._module, self._optimizer = module, optimizer
-        self._loss = _loss_name(loss)
+        self._ignored = check_loss(loss)
         self._settings = optimizer_settings(optimizer)
         self._fast = None if fast is None else str(fast)
         self._folder, self._planner, self._seed = to or "", planner, seed
-        self._training = self._mirror = self._state = None
-        self._temporary: str | None = None
-        _check_module(module, optimizer)
+        self._training: Any = None
+        self._mirror: Mirror | None = None
+        self._state: OptimizerState | None = None
+        self._removed: Callable | None = None
+        check_module(module, optimizer)
 
-    def step(self, inputs, targets) -> float:
+    def step(self, inputs: Any, targets: torch.Tensor) -> float:
         """One step of training with one batch: the loss.
 
         Args:
-            inputs: what ``module(...)`` takes: a tensor, a tuple of them, or a dict by argument.
-            targets: classes [N], or of tokens [N, T]; -100 does not count.
+            inputs: what ``module(...)`` takes: a tensor, a tuple of them, or a dict by argument. Their first extent is the
+                batch, which may change from step to step; the others stay.
+            targets: classes [N], or of tokens [N, T].
         """
         if self._training is None:
             self._start(inputs)
+        if optimizer_settings(self._optimizer) != self._settings:
+            raise ValueError(f"the optimizer's settings changed from {self._settings}: only its learning rate may")
         rate = learning_rate(self._optimizer)
-        batch, samples = self._batch(inputs, targets)
+        tensors = check_inputs(graph_inputs(self._module, inputs), self._given, self._training.notes)
         self._mirror.release()
-        self._training.change_batch(samples)
-        batch = [self._as_wanted(tensor, wanted) for tensor, wanted in zip(batch, self._training.inputs())]
+        self._training.change_batch(batch_size(inputs))
+        batch = [self._as_wanted(tensors, targets, *wanted) for wanted in self._training.inputs()]
         loss = self._training.step([(tensor.data_ptr(), tensor.numel()) for tensor in batch], rate)
-        self._count_step()
+        for counter in self._counters:
+            counter += 1
+        self._optimizer._step_count = getattr(self._optimizer, "_step_count", 0) + 1  # schedules warn without
         return loss
 
-    def fit(self, batches, epochs: int = 1, schedule=None, on_step=None) -> list[float]:
+    def fit(self, batches: Iterable, epochs: int = 1, schedule: Any = None,
+            on_step: Callable[[int, float], None] | None = None) -> list[float]:
         """All of `batches`, such as a ``DataLoader`` of (inputs, targets); the mean loss of each epoch.
 
         `schedule` steps once an epoch; ``on_step(number, loss)`` is called behind each step.
@@ -98,19 +114,23 @@ class Trainer:
         return means
 
     def close(self) -> None:
-        """Gives the module its values and the memory back. The module goes on in PyTorch."""
-        if self._mirror is not None:
-            self._state.end()
-            self._mirror.end()
-        self._training = self._mirror = self._state = None
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-            self._temporary = None
+        """Gives module and optimizer their values and the memory back. Both go on in PyTorch."""
+        state, mirror = self._state, self._mirror
+        self._state = self._mirror = None
+        try:
+            if state is not None:
+                state.end()
+        finally:
+            if mirror is not None:
+                mirror.end()
+            self._training = None
+            if self._removed is not None:
+                self._removed()
 
     def __enter__(self) -> Trainer:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
     @property
@@ -125,91 +145,64 @@ class Trainer:
 
     # -- the beginning
 
-    def _start(self, inputs) -> None:
-        import torch
-
-        from sluice import _train
-
-        self._temporary = tempfile.mkdtemp(prefix="sluice-", dir=self._folder or None)
-        path = os.path.join(self._temporary, "module.onnx")
+    def _start(self, inputs: Any) -> None:
+        check_module(self._module, self._optimizer)
+        folder = tempfile.mkdtemp(prefix="sluice-", dir=self._folder or None)
+        self._removed = weakref.finalize(self, _remove, folder, os.getpid())
         try:
-            capture(self._module, inputs, path)
-            values = {
-                name: (value.data_ptr(), value.numel())
-                for name, value in self._module.state_dict().items()
-                if value.dtype == torch.float32 and value.is_contiguous()
-            }
-            self._training = _train.ModuleTraining(
-                onnx=path, values=values, optimizer=self._settings, loss=self._loss, threads=torch.get_num_threads(),
-                fast=self._fast, planner=self._planner, folder=self._folder,
-                samples=batch_size(inputs), seed=self._seed)
+            self._open(os.path.join(folder, "module.onnx"), inputs)
         except SluiceError as problem:
             self.close()
             if problem.kind in ("bad-input", "unsupported") and OTHERWISE not in problem.message:
                 raise SluiceError(f"{problem.message}\n{OTHERWISE}", problem.kind) from problem
             raise
-        self._mirror = Mirror(
-            self._module, set(self._training.changing()),
-            lambda name, tensor: self._training.read(name, "", (tensor.data_ptr(), tensor.numel())),
-            lambda name, tensor: self._training.write(name, "", (tensor.data_ptr(), tensor.numel())))
-        self._state = OptimizerState(self._optimizer, self._training, self._mirror.name_of)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, path: str, inputs: Any) -> None:
+        import torch
+
+        from sluice import _train
+
+        capture(self._module, inputs, path)
+        trained = {name for name, value in self._module.state_dict(keep_vars=True).items() if value.requires_grad}
+        training = _train.ModuleTraining(
+            onnx=path, trained=trained, optimizer=self._settings, threads=torch.get_num_threads(),
+            fast=self._fast, planner=self._planner, folder=self._folder, samples=batch_size(inputs), seed=self._seed)
+        self._given = {name: (tensor.shape[1:], tensor.dtype) for name, tensor in graph_inputs(self._module, inputs).items()}
+        check_inputs(graph_inputs(self._module, inputs), self._given, training.notes)
         self._counters = [
             part.num_batches_tracked for part in self._module.modules()
             if getattr(part, "num_batches_tracked", None) is not None
         ]
-        self._mirror.release()
+        self._training = training
+        self._mirror = Mirror(
+            self._module, set(training.changing()),
+            lambda name, tensor: training.read(name, "", (tensor.data_ptr(), tensor.numel())),
+            lambda name, tensor: training.write(name, "", (tensor.data_ptr(), tensor.numel())))
+        self._mirror.drop()  # the file has what is here
         _train.return_free_memory()
+        training.begin()
+        self._state = OptimizerState(self._optimizer, training, self._mirror.name_of)
 
-    def _count_step(self) -> None:
-        for counter in self._counters:
-            counter += 1
-        self._optimizer._step_count = getattr(self._optimizer, "_step_count", 0) + 1  # schedules warn without
-
-    # -- batches
-
-    def _batch(self, inputs, targets):
-        """The tensors that the graph takes, in its order, and how many samples they are."""
-        by_name = graph_inputs(self._module, inputs)
-        tensors = [by_name.get(name, targets) for name, _, _, _ in self._training.inputs()]
-        return tensors, tensors[0].shape[0]
-
-    def _as_wanted(self, tensor, wanted):
+    def _as_wanted(self, tensors: dict, targets: torch.Tensor, name: str, content: str, shape: list, bound: int) -> torch.Tensor:
         import torch
 
-        name, content, shape, bound = wanted
-        if tensor.numel() != math.prod(shape) or tensor.shape[0] != shape[0]:
-            raise ValueError(f"{name}: a batch of {content} has the shape {list(shape)}; got {list(tensor.shape)}")
+        labels = content in _LABELS
+        tensor = (targets if labels else tensors[name.removeprefix("input.")]).detach()
+        fits = list(tensor.shape) == shape if labels else tensor.numel() == math.prod(shape)
+        if not fits or labels and tensor.is_floating_point():
+            raise ValueError(f"{content} are {shape}{' of integers' if labels else ''}; got {list(tensor.shape)} of {tensor.dtype}")
         if bound == 0:
-            return tensor.detach().to(torch.float32).contiguous()
-        numbers = tensor.detach().to(torch.int32).contiguous()
-        if (numbers == LEFT_OUT).any():
-            numbers = torch.where(numbers == LEFT_OUT, -1, numbers)
-        least = -1 if content in ("labels", "next tokens", "hidden tokens") else 0  # -1: does not count
-        if int(numbers.max()) >= bound or int(numbers.min()) < least:
-            raise IndexError(f"{name}: {content} are below {bound}; got {int(numbers.min())} to {int(numbers.max())}")
-        return numbers
+            return tensor.to("cpu", torch.float32).contiguous()
+        numbers = tensor.to("cpu", torch.int32).contiguous()
+        counted = numbers[numbers != self._ignored] if labels else numbers
+        if counted.numel() and (int(counted.max()) >= bound or int(counted.min()) < 0):
+            raise IndexError(f"{content} are from 0 to {bound - 1}; got {int(counted.min())} to {int(counted.max())}")
+        return torch.where(numbers == self._ignored, _LEFT_OUT, numbers).to(torch.int32) if labels else numbers
 
 
-def _loss_name(loss) -> str:
-    if isinstance(loss, str):
-        if loss not in _LOSSES:
-            raise ValueError(f"loss '{loss}': write one of {', '.join(_LOSSES)}, or torch.nn.CrossEntropyLoss()")
-        return loss
-    name = type(loss).__name__
-    if name != "CrossEntropyLoss":
-        raise ValueError(f"{name}: the trainer's loss is the cross-entropy; with others, train under sluice.offload")
-    plain = loss.weight is None and loss.reduction == "mean" and loss.label_smoothing == 0 and loss.ignore_index == LEFT_OUT
-    if not plain:
-        raise ValueError("CrossEntropyLoss with weights, label smoothing or another reduction: train under sluice.offload")
-    return "auto"
-
-
-def _check_module(module, optimizer) -> None:
-    import torch
-
-    updated = {id(each) for group in optimizer.param_groups for each in group["params"]}
-    for name, parameter in module.named_parameters():
-        if parameter.device.type != "cpu" or parameter.dtype != torch.float32:
-            raise ValueError(f"{name} is {parameter.dtype} on {parameter.device}: the trainer takes float32 in main memory")
-        if not parameter.requires_grad or id(parameter) not in updated:
-            raise ValueError(f"{name} is not trained: the trainer trains all of a module; sluice.offload takes any")
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

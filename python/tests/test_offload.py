@@ -323,6 +323,11 @@ class OffloadTest(unittest.TestCase):
             os._exit(0)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
+    def test_lazy_parameters_that_are_not_made_yet(self):
+        waiting = torch.nn.LazyLinear(3)
+        self.assert_same_training(self.budget("8MiB"))
+        self.assertTrue(waiting.has_uninitialized_params())
+
     def test_a_disk_without_room_is_an_error(self):
         budget = sluice.Offload("16MiB", self.folder.name, file="4000TiB")
         x = torch.randn(1 << 20, requires_grad=True)

@@ -66,12 +66,27 @@ Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int
   return source;
 }
 
-Status move_weights_beside(const std::filesystem::path& path) {
+namespace {
+
+Status replace_values(const InitializerSpans& values, onnx::TensorProto& tensor) {
+  const auto given = values.find(tensor.name());
+  if (given == values.end()) return {};
+  if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.raw_data().size() != given->second.size_bytes()) {
+    return Error{ErrorCode::kMismatch, fmt::format("initializer '{}' has another size", tensor.name())};
+  }
+  tensor.set_raw_data(given->second.data(), given->second.size_bytes());
+  return {};
+}
+
+}  // namespace
+
+Status move_weights_beside(const std::filesystem::path& path, const InitializerSpans& values) {
   constexpr std::size_t kSmallest = 64 << 10;
   SLUICE_ASSIGN(const std::shared_ptr<onnx::ModelProto> model, read_model(path));
   const std::filesystem::path beside = path.string() + ".weights";
   std::ofstream file(beside, std::ios::binary);
   for (onnx::TensorProto& tensor : *model->mutable_graph()->mutable_initializer()) {
+    SLUICE_RETURN_IF_ERROR(replace_values(values, tensor));
     if (tensor.raw_data().size() < kSmallest) continue;
     const auto add = [&](const char* key, const std::string& value) {
       onnx::StringStringEntryProto& entry = *tensor.add_external_data();

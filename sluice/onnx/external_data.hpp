@@ -2,6 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <span>
+#include <map>
 
 #include "sluice/base/result.hpp"
 #include "sluice/onnx/proto.hpp"
@@ -19,7 +22,9 @@ Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int
                                         const std::filesystem::path& folder);
 
 // Takes initializers of 64 KiB and more out of the file at `path`, into one beside it, `path` + ".weights". Whoever reads
-// the model then reads weights as they are needed, and never holds all of them.
-Status move_weights_beside(const std::filesystem::path& path);
+// the model then reads weights as they are needed, and never holds all of them. `values`: of fp32 initializers whose
+// values in the file are not to count. kMismatch where one has another number of elements.
+using InitializerSpans = std::map<std::string, std::span<const float>>;
+Status move_weights_beside(const std::filesystem::path& path, const InitializerSpans& values);
 
 }  // namespace sluice

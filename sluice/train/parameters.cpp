@@ -113,7 +113,18 @@ std::span<float> ParameterAccess::own_part(TensorId tensor) {
   return part_;
 }
 
+// Whether its bytes are those of row-major fp32, so that they need no second staging memory.
+bool ParameterAccess::plain(TensorId tensor) const {
+  const Tensor& stored = graph().tensor(tensor);
+  const Bytes bytes = element_count(stored.shape) * size_of(DType::kF32);
+  return !divided(tensor) && stored.dtype == DType::kF32 && stored.layout == "plain" && stored.bytes == bytes;
+}
+
 Result<std::span<const float>> ParameterAccess::read(TensorId tensor) {
+  if (plain(tensor)) {
+    SLUICE_RETURN_IF_ERROR(executor_.read_tensor(tensor, std::as_writable_bytes(stage(tensor))));
+    return std::span<const float>(plain_);
+  }
   stored_.resize(static_cast<std::size_t>(graph().tensor(tensor).bytes));
   SLUICE_RETURN_IF_ERROR(executor_.read_tensor(tensor, stored_));
   stage(tensor);
@@ -131,6 +142,7 @@ Result<std::span<const float>> ParameterAccess::read(TensorId tensor) {
 }
 
 Status ParameterAccess::write(TensorId tensor) {
+  if (plain(tensor)) return executor_.write_tensor(tensor, std::as_bytes(std::span(plain_)));
   stored_.resize(static_cast<std::size_t>(graph().tensor(tensor).bytes));
   std::span<const float> values = plain_;
   if (divided(tensor)) {

@@ -39,6 +39,7 @@ class ParameterAccess {
 
  private:
   bool divided(TensorId tensor) const { return ranks_ != nullptr && !graph().tensor(tensor).whole.empty(); }
+  bool plain(TensorId tensor) const;
   std::size_t own_begin(TensorId tensor) const;  // in the whole
   std::span<float> own_part(TensorId tensor);    // of plain_
 
