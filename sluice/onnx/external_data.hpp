@@ -2,9 +2,9 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <span>
 #include <map>
+#include <span>
+#include <string>
 
 #include "sluice/base/result.hpp"
 #include "sluice/onnx/proto.hpp"
