@@ -17,7 +17,7 @@
 
 #include "benchmarks/host_step/three_passes.hpp"
 #include "sluice/base/time_of.hpp"
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
-#include "sluice/exec/backends/onednn/loops/vector_code.hpp"
 #include "sluice/exec/backends/onednn/primitive_kernel.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_code.hpp"
 
 namespace sluice {
 namespace {

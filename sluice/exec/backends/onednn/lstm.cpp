@@ -1,8 +1,8 @@
 // The LSTM cell. Forward, the recurrent product is oneDNN's, into the workspace; one pass then adds the projected input
 // and applies the gates. Backward, one pass makes dgates and dc, and the product with w makes the earlier step's dh.
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
-#include "sluice/exec/backends/onednn/loops/vector_math.hpp"
 #include "sluice/exec/backends/onednn/primitive_kernel.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_math.hpp"
 
 namespace sluice {
 namespace {

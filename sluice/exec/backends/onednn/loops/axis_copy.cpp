@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sluice/exec/backends/onednn/loops/vector_code.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_code.hpp"
 
 namespace sluice {
 namespace {

@@ -1,10 +1,10 @@
 // Arithmetic of two operands that broadcast against each other, and the broadcast itself.
 #include <cmath>
 
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/loops/strided_loop.hpp"
 #include "sluice/exec/backends/onednn/loops/tiling.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 namespace {

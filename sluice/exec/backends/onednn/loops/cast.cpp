@@ -1,7 +1,7 @@
 // Casts between fp32 and bf16 or fp16, and from integers. A cast keeps the layout: what it reads lies as its result.
 #include "sluice/exec/backends/onednn/loops/convert.hpp"
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 namespace {

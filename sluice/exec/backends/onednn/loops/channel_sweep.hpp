@@ -7,7 +7,7 @@
 #pragma once
 
 #include "sluice/exec/backends/onednn/layout.hpp"
-#include "sluice/exec/backends/onednn/loops/vector_code.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_code.hpp"
 #include "sluice/graph/op.hpp"
 
 namespace sluice {

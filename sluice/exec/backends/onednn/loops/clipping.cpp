@@ -7,9 +7,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
-#include "sluice/exec/backends/onednn/loops/vector_code.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_code.hpp"
 #include "sluice/graph/loss_scale.hpp"
 
 namespace sluice {

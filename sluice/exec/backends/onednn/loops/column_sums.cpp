@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 namespace {

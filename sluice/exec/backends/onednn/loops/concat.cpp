@@ -3,7 +3,7 @@
 
 #include "sluice/exec/backends/onednn/loops/axis_copy.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
-#include "sluice/exec/backends/onednn/loops/vector_code.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_code.hpp"
 
 namespace sluice {
 namespace {

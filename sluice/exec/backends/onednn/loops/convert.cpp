@@ -1,6 +1,6 @@
 #include "sluice/exec/backends/onednn/loops/convert.hpp"
 
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 namespace {

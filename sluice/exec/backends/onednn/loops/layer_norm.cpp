@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "sluice/exec/backends/onednn/loops/column_sums.hpp"
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 namespace {

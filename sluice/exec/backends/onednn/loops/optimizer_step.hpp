@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "sluice/exec/backends/backend.hpp"
-#include "sluice/exec/backends/onednn/loops/vector_code.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_code.hpp"
 
 namespace sluice {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 #include "sluice/graph/op_traits.hpp"
 
 namespace sluice {

@@ -1,9 +1,9 @@
 // Sums, means and maxima over some dimensions. After neighbours are joined, dimensions alternate between kept and reduced.
 // Where the innermost is reduced, each result is a sum of rows; where it is kept, rows are added up beside each other.
 // Every result is made by one thread in the order of memory, so the number of threads changes no bit.
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/loops/strided_loop.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 namespace {
@@ -114,23 +114,6 @@ void sum_rows(const Reduction& reduction, const X* x, Y* y) {
   });
 }
 
-// The innermost dimension is kept.
-template <typename X, typename Y>
-void sum_columns(const Reduction& reduction, const X* x, Y* y) {
-  const std::int64_t extent = reduction.inner.extent;
-  const std::int64_t parts = (extent + kColumns - 1) / kColumns;
-  for_rows(reduction.kept.count() * parts, reduction.reduced.count() * kColumns, [&](std::int64_t index) {
-    const std::int64_t column = index % parts * kColumns;
-    const std::int64_t count = std::min(kColumns, extent - column);
-    const X* const first = x + reduction.kept.at(index / parts) + column;
-    float totals[kColumns] = {};
-    for (std::int64_t row = 0; row < reduction.reduced.count(); ++row)
-      add_to_totals(first + reduction.reduced.at(row), count, totals);
-    Y* const to = y + index / parts * extent + column;
-    for (std::int64_t i = 0; i < count; ++i) store(to, i, totals[i] * reduction.factor);
-  });
-}
-
 template <typename X, typename Y>
 void largest_of_rows(const Reduction& reduction, const X* x, Y* y) {
   const std::int64_t extent = reduction.inner.extent;
@@ -145,21 +128,37 @@ void largest_of_rows(const Reduction& reduction, const X* x, Y* y) {
   });
 }
 
-template <typename X, typename Y>
-void largest_of_columns(const Reduction& reduction, const X* x, Y* y) {
+// The innermost dimension is kept. `begin` makes totals of a row, `add` takes another one into them.
+template <typename X, typename Y, typename Begin, typename Add>
+void reduce_columns(const Reduction& reduction, const X* x, Y* y, const Begin& begin, const Add& add) {
   const std::int64_t extent = reduction.inner.extent;
   const std::int64_t parts = (extent + kColumns - 1) / kColumns;
   for_rows(reduction.kept.count() * parts, reduction.reduced.count() * kColumns, [&](std::int64_t index) {
     const std::int64_t column = index % parts * kColumns;
     const std::int64_t count = std::min(kColumns, extent - column);
     const X* const first = x + reduction.kept.at(index / parts) + column;
-    float largest[kColumns] = {};
-    for (std::int64_t i = 0; i < count; ++i) largest[i] = load(first, i);
+    float totals[kColumns] = {};
+    begin(first, count, totals);
     for (std::int64_t row = 1; row < reduction.reduced.count(); ++row)
-      keep_largest(first + reduction.reduced.at(row), count, largest);
+      add(first + reduction.reduced.at(row), count, totals);
     Y* const to = y + index / parts * extent + column;
-    for (std::int64_t i = 0; i < count; ++i) store(to, i, largest[i]);
+    for (std::int64_t i = 0; i < count; ++i) store(to, i, totals[i] * reduction.factor);
   });
+}
+
+template <typename X, typename Y>
+void sum_columns(const Reduction& reduction, const X* x, Y* y) {
+  const auto add = [](const X* values, std::int64_t count, float* totals) { add_to_totals(values, count, totals); };
+  reduce_columns(reduction, x, y, add, add);
+}
+
+template <typename X, typename Y>
+void largest_of_columns(const Reduction& reduction, const X* x, Y* y) {
+  const auto begin = [](const X* values, std::int64_t count, float* largest) {
+    for (std::int64_t i = 0; i < count; ++i) largest[i] = load(values, i);
+  };
+  const auto keep = [](const X* values, std::int64_t count, float* largest) { keep_largest(values, count, largest); };
+  reduce_columns(reduction, x, y, begin, keep);
 }
 
 template <typename X, typename Y>

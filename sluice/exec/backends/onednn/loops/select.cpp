@@ -1,9 +1,9 @@
 // Of two operands the first where a third is not 0, else the second; all broadcast against each other. What is not chosen
 // is never computed with.
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/loops/strided_loop.hpp"
 #include "sluice/exec/backends/onednn/loops/tiling.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 namespace {

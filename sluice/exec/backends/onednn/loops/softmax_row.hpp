@@ -1,7 +1,7 @@
 // The softmax of one row, as the softmax op and the loss share it.
 #pragma once
 
-#include "sluice/exec/backends/onednn/loops/vector_math.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_math.hpp"
 
 namespace sluice {
 

@@ -1,8 +1,8 @@
 // A sparse matrix times a tensor along one axis. Seen as [outer, extent, inner], each line [inner] of y is a sum of lines
 // of x, in the order of the matrix's terms, by one thread. Along the last axis the loop is the same for one line and for
 // many: a slice of the samples has the bits of the whole.
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 namespace {

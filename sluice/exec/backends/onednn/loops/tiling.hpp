@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/strided_loop.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 

@@ -1,6 +1,6 @@
 #include "sluice/exec/backends/onednn/loops/unary_loop.hpp"
 
-#include "sluice/exec/backends/onednn/loops/unary_math.hpp"
+#include "sluice/exec/backends/onednn/vectors/unary_math.hpp"
 
 namespace sluice {
 namespace {

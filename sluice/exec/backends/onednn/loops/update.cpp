@@ -2,9 +2,9 @@
 // in all of them and stays zero.
 #include <algorithm>
 
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
 #include "sluice/exec/backends/onednn/loops/optimizer_step.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 #include "sluice/graph/op_traits.hpp"
 
 namespace sluice {

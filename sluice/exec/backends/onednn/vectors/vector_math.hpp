@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sluice/exec/backends/onednn/loops/element_loops.hpp"
+#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 

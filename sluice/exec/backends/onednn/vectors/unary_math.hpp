@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sluice/exec/backends/onednn/loops/vector_math.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_math.hpp"
 #include "sluice/graph/op.hpp"
 
 namespace sluice {

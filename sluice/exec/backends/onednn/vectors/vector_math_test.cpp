@@ -1,4 +1,4 @@
-#include "sluice/exec/backends/onednn/loops/vector_math.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_math.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sluice/exec/backends/onednn/loops/vector_code.hpp"
+#include "sluice/exec/backends/onednn/vectors/vector_code.hpp"
 
 #include <gtest/gtest.h>
 
