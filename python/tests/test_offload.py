@@ -323,6 +323,14 @@ class OffloadTest(unittest.TestCase):
             os._exit(0)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
+    def test_the_first_step_leaves_room_for_what_computing_takes(self):
+        budget = self.budget("32MiB")
+        with budget:
+            y = chain(torch.randn(1 << 20, requires_grad=True), 10)
+            (torch.cat([y, y]) * 2).sum().backward()  # 16 MiB that nobody saves
+        self.assertGreater(budget.last.left, 0)
+        self.assertLessEqual(budget.last.peak, 32 << 20)
+
     def test_lazy_parameters_that_are_not_made_yet(self):
         waiting = torch.nn.LazyLinear(3)
         self.assert_same_training(self.budget("8MiB"))
