@@ -1,5 +1,6 @@
 """sluice.offload_optimizer against PyTorch's optimizers: the same bits, state that is elsewhere, clear errors."""
 
+import copy
 import tempfile
 import unittest
 
@@ -88,13 +89,33 @@ class OptimizingTest(unittest.TestCase):
 
     def test_a_checkpoint_goes_on_to_the_same_bits(self):
         make = self.optimizers()["AdamW"]
-        plain = train(make)
 
-        def saved_and_loaded(step, optimizer):
-            if step == 2:
-                optimizer.load_state_dict(optimizer.state_dict())
+        def back_to_an_earlier_state():
+            saved = []
 
-        self.assert_same(plain, train(make, self.offloaded(), each_step=saved_and_loaded))
+            def each_step(step, optimizer):
+                if step == 1:
+                    saved.append(copy.deepcopy(optimizer.state_dict()))
+                if step == 3:
+                    optimizer.load_state_dict(saved[0])
+
+            return each_step
+
+        plain = train(make, each_step=back_to_an_earlier_state())
+        for window in ("64MiB", "1MiB"):  # with 1 MiB parameters are updated in parts
+            with self.subTest(window):
+                self.assert_same(plain, train(make, self.offloaded(window=window), each_step=back_to_an_earlier_state()))
+
+    def test_a_large_parameter_is_never_there_with_its_whole_state(self):
+        layer = torch.nn.Linear(2048, 2048, bias=False)  # 16 MiB; Adam keeps 32 of it, and makes 32 more on the way
+        optimizer = sluice.offload_optimizer(
+            torch.optim.AdamW(layer.parameters()), to=self.folder.name, during_backward=True, window="4MiB")
+        budget = sluice.Offload("64MiB", self.folder.name)
+        for _ in range(3):
+            with budget:
+                layer(torch.randn(8, 2048)).square().mean().backward()
+            optimizer.step()
+        self.assertLess(budget.last.peak, 32 << 20)
 
     def test_a_schedule_of_learning_rates(self):
         def scheduled(wrap):

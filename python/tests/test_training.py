@@ -158,6 +158,10 @@ class TrainingTest(unittest.TestCase):
         pair.step(*images(0))
         with torch.inference_mode():
             self.assertTrue(torch.allclose(pair.model(images(9)[0]), pair.twin(images(9)[0]), atol=1e-3))
+        for model in (pair.model, pair.twin):  # what was fetched there is good for gradients, too
+            model.zero_grad(set_to_none=True)
+            model(images(9)[0]).sum().backward()
+        self.assertTrue(torch.allclose(pair.model[5].bias.grad, pair.twin[5].bias.grad))
         pair.step(*images(1))
         pair.assert_same_values()
 
