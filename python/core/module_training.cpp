@@ -15,9 +15,9 @@
 namespace sluice {
 namespace {
 
-// Whether the graph has parts of an initializer alone, or its sum with another: then the rest has to be remembered.
+// Whether the graph has parts of an initializer alone: then the rest has to be remembered.
 bool is_partial(const WeightExpression& weights) {
-  if (weights.kind == WeightExpression::Kind::kSlice || weights.kind == WeightExpression::Kind::kSum) return true;
+  if (weights.kind == WeightExpression::Kind::kSlice) return true;
   return std::ranges::any_of(weights.parts, [](const Weights& part) { return is_partial(*part); });
 }
 
@@ -115,7 +115,7 @@ Status ModuleTraining::begin() {
 Status ModuleTraining::prepare(std::int64_t samples) {
   ForwardModel forward;
   {
-    SLUICE_ASSIGN(ImportedModel model, import_model(options_.onnx, {.batch = samples}));
+    SLUICE_ASSIGN(ImportedModel model, import_model(options_.onnx, {.trained = options_.trained, .batch = samples}));
     SLUICE_RETURN_IF_ERROR(check_trained(model, options_.trained));
     if (by_samples_.empty()) {
       sources_ = model.sources;

@@ -76,7 +76,7 @@ class ModuleTraining {
   ModuleTrainingOptions options_;
   std::shared_ptr<const Initializers> initial_;  // until training begins
   std::map<std::string, Weights> sources_;       // by parameter of the graph
-  InitializerValues kept_;                       // as far as the graph has parts of them, or their sum with another
+  InitializerValues kept_;                       // as far as the graph has parts of them
   std::map<std::int64_t, std::unique_ptr<Prepared>> by_samples_;
   std::unique_ptr<GivenBatch> batch_;
   std::unique_ptr<Session> session_;

@@ -37,7 +37,7 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], p
     arguments, names = _arguments(module, inputs)
     names = [prefix + name for name in names]
     keywords: dict[str, Any] = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
-    with _unchanged(module), torch.random.fork_rng(), warnings.catch_warnings():
+    with _unchanged(module), _known_draws(), torch.random.fork_rng(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning, module=r"torch\.onnx")
         warnings.filterwarnings("ignore", category=torch.jit.TracerWarning, module="torch")  # not about the user's code
         warnings.filterwarnings("ignore", message=".*train.*mode.*", category=UserWarning)
@@ -57,6 +57,27 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], p
             raise
         except Exception as why:
             raise _not_captured(module, why) from why
+
+
+@contextlib.contextmanager
+def _known_draws() -> Iterator[None]:
+    """``bernoulli_(p)`` of stochastic depth, which draws whose branch counts, is a dropout of ones by another scale."""
+    import torch
+    from torch.onnx import symbolic_helper
+
+    def draws(graph: Any, x: Any, p: Any = None, *_: Any) -> Any:
+        kept = symbolic_helper._maybe_get_const(p, "f")
+        if not isinstance(kept, float):
+            return symbolic_helper._onnx_unsupported("bernoulli of probabilities that are not one number")
+        ones = graph.op("ConstantOfShape", graph.op("Shape", x), value_t=torch.tensor([1.0]))
+        ratio, training, scale = (graph.op("Constant", value_t=torch.tensor(each)) for each in (1 - kept, True, kept))
+        return graph.op("Mul", graph.op("Dropout", ones, ratio, training), scale)
+
+    torch.onnx.register_custom_op_symbolic("aten::bernoulli", draws, OPSET)
+    try:
+        yield
+    finally:
+        torch.onnx.unregister_custom_op_symbolic("aten::bernoulli", OPSET)
 
 
 def batch_size(inputs: Any) -> int:

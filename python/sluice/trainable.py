@@ -52,9 +52,6 @@ def _check_part(name: str, part: torch.nn.Module) -> None:
         raise ValueError(f"{name} ({kind}) has a padding_idx or max_norm, which no captured graph shows")
     if isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and part.momentum is None:
         raise ValueError(f"{name} ({kind}) has momentum=None: its running statistics are means over all steps")
-    if isinstance(part, torch.nn.RNNBase) and part.bias:
-        raise ValueError(f"{name} ({kind}) has two biases of one sum, which the graph trains as one: take bias=False, or "
-                         "train under sluice.offload")
 
 
 def check_inputs(tensors: dict[str, torch.Tensor], given: dict[str, tuple], notes: list[str]) -> dict[str, torch.Tensor]:

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sluice/base/random.hpp"
+#include "sluice/base/sanitized.hpp"
 #include "sluice/exec/executor.hpp"
 #include "sluice/exec/transfer/shared_copy_engine.hpp"
 #include "sluice/plan/verify/verifier.hpp"
@@ -24,6 +25,7 @@ namespace sluice {
 namespace {
 
 constexpr int kComparedSteps = 3;
+constexpr std::uint64_t kRandomSteps = kSanitized ? 50 : 250;  // which takes five times longer
 
 enum class Steps {
   kAsGiven,
@@ -115,7 +117,7 @@ TEST_P(SameBits, UnderRandomPlans) {
 }
 
 TEST_P(SameBits, UnderRandomSchedules) {
-  for (std::uint64_t seed = GetParam() * 10; seed < GetParam() * 10 + 250; ++seed) {
+  for (std::uint64_t seed = GetParam() * 10; seed < GetParam() * 10 + kRandomSteps; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_same_bits(seed, make_engine, Steps::kScheduled);
     if (HasFatalFailure()) return;
@@ -123,7 +125,7 @@ TEST_P(SameBits, UnderRandomSchedules) {
 }
 
 TEST_P(SameBits, OnSeveralProcessors) {
-  for (std::uint64_t seed = GetParam() * 10; seed < GetParam() * 10 + 250; ++seed) {
+  for (std::uint64_t seed = GetParam() * 10; seed < GetParam() * 10 + kRandomSteps; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_same_bits(seed, make_engine, Steps::kChosen);
     if (HasFatalFailure()) return;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ namespace sluice {
 enum class OnnxLoss { kAuto, kCrossEntropy, kNextToken, kMaskedToken };
 
 struct OnnxOptions {
+  std::set<std::string>
+      trained;                // initializers that are parameters also where they look like constants: single numbers
   std::int64_t batch = 0;     // of the first input; 0: the file's, or 1 where it is a name
   std::int64_t sequence = 0;  // of token inputs with a symbolic length; 0: the file's, or 128
   OnnxLoss loss =

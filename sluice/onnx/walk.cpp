@@ -78,12 +78,14 @@ Result<Walked> walk_model(const onnx::ModelProto& model, const std::filesystem::
 
   Conversion survey(initializers, network, path.parent_path(), opset, name);
   survey.live = live;
+  survey.trained = options.trained;
   bind_inputs(survey, inputs, nullptr);
   SLUICE_ASSIGN(const TensorId seen, converted_logits(survey, order, logits));
   SLUICE_ASSIGN(const LossPlan loss, plan_loss(inputs, survey.builder.shape(seen), options.loss));
 
   Conversion conversion(initializers, network, path.parent_path(), opset, name);
   conversion.live = live;
+  conversion.trained = options.trained;
   conversion.shared = survey.find_shared();
   const TensorId labels = bind_inputs(conversion, inputs, &loss);
   SLUICE_ASSIGN(const TensorId made, converted_logits(conversion, order, logits));

@@ -108,7 +108,10 @@ Value Conversion::value(const std::string& name) {
   if (found != values_.end()) return found->second;
   const TensorSource* source = initializers.find(name);
   if (source == nullptr) return {};
-  return values_[name] = value_of(*source, name);
+  if (!trained.contains(name)) return values_[name] = value_of(*source, name);
+  Weights weights = initializer_weights(name, source->shape);
+  if (source->shape.empty()) weights = reshaped_weights(weights, {1});
+  return values_[name] = weights_value(std::move(weights));
 }
 
 std::optional<Shape> Conversion::shape(const Value& value) const {
@@ -171,10 +174,8 @@ Result<TensorId> Conversion::realize(const Weights& weights) {
     case Kind::kSlice:
       return builder.slice(parts[0], weights->axis, weights->begin,
                            weights->begin + weights->shape[static_cast<std::size_t>(weights->axis)]);
-    case Kind::kConcat:
-      return builder.concat(parts, weights->axis);
     default:
-      return builder.add(parts[0], parts[1]);
+      return builder.concat(parts, weights->axis);
   }
 }
 

@@ -59,6 +59,7 @@ class Conversion {
   std::int64_t file_batch = 0, batch = 0;  // of the first input; file_batch 0: a name
   SharedInitializers shared;               // found by the walk before this one
   std::set<const onnx::NodeProto*> live;   // the nodes that the loss needs
+  std::set<std::string> trained;           // initializers that are parameters whatever they look like
   bool infers = false;                     // forward_model.hpp: running statistics, no dropout
   std::set<std::string> wanted;            // the model's outputs, where all are kept
 

@@ -111,7 +111,7 @@ Status convert_dropout(Node& node) {
     if (!checked_count(shape, kMostArrayElements)) return node.error("has a very large mask read by other nodes");
     node.set(array_value(filled(shape, std::int64_t{1})), 1);
   }
-  if (x.kind != Value::Kind::kTensor || !drops) {
+  if (!drops || ratio == 0) {
     node.set(x);
     return {};
   }

@@ -184,6 +184,21 @@ struct Gru {
   bool late = false;
 };
 
+// Of the gates the sum of both biases, of the new state the input's; its other is added behind the reset gate.
+Result<TensorId> late_bias_of(Node& node, const Direction& direction, Gru& gru) {
+  if (direction.bias == nullptr) return TensorId{-1};
+  const auto part = [&](std::int64_t begin, std::int64_t end, const char* suffix) {
+    return node.conversion.parameter(
+        sliced_weights(direction.bias, 0, begin * direction.hidden, end * direction.hidden), direction.name + suffix);
+  };
+  SLUICE_ASSIGN(const TensorId of_input, part(0, 2, ".bias_ih_gates"));
+  SLUICE_ASSIGN(const TensorId of_state, part(3, 5, ".bias_hh_gates"));
+  SLUICE_ASSIGN(const TensorId input_new, part(2, 3, ".bias_ih_new"));
+  SLUICE_ASSIGN(gru.bias_new, part(5, 6, ".bias_hh_new"));
+  SLUICE_ASSIGN(const TensorId gates, combine(node, BinaryFunction::kAdd, of_input, of_state));
+  return node.builder.concat({gates, input_new}, 0);
+}
+
 Result<Gru> read_gru(Node& node, const Recurrence& recurrence, const Direction& direction) {
   const std::int64_t hidden = direction.hidden;
   Gru gru;
@@ -195,16 +210,7 @@ Result<Gru> read_gru(Node& node, const Recurrence& recurrence, const Direction& 
   SLUICE_ASSIGN(gru.recurrent_gates, named(sliced_weights(direction.recurrent, 0, 0, 2 * hidden), ".weight_hh_gates"));
   SLUICE_ASSIGN(gru.recurrent_new,
                 named(sliced_weights(direction.recurrent, 0, 2 * hidden, 3 * hidden), ".weight_hh_new"));
-  TensorId bias = -1;
-  if (direction.bias != nullptr && gru.late) {
-    const auto of = [&](std::int64_t begin, std::int64_t end) {
-      return sliced_weights(direction.bias, 0, begin * hidden, end * hidden);
-    };
-    SLUICE_ASSIGN(gru.bias_new, named(of(5, 6), ".bias_hh_new"));
-    SLUICE_ASSIGN(bias, named(joined_weights({summed_weights(of(0, 2), of(3, 5)), of(2, 3)}, 0), ".bias"));
-  } else {
-    SLUICE_ASSIGN(bias, bias_of(node, direction, 3));
-  }
+  SLUICE_ASSIGN(const TensorId bias, gru.late ? late_bias_of(node, direction, gru) : bias_of(node, direction, 3));
   SLUICE_ASSIGN(gru.gates, projected(node, recurrence.x, weight, bias));
   return gru;
 }

@@ -22,8 +22,11 @@ Result<HostArray> computed(const Conversion& conversion, const WeightExpression&
 bool Node::is_constant(int input) {
   const Value it = value(input);
   if (it.kind == Value::Kind::kArray) return true;
-  return it.kind == Value::Kind::kWeights &&
-         checked_count(it.weights->shape).value_or(kMostElements) <= kMostComputedWeights;
+  if (it.kind != Value::Kind::kWeights) return false;
+  std::set<std::string> names;
+  it.weights->collect_initializers(names);
+  const bool trained = std::ranges::any_of(names, [&](const auto& name) { return conversion.trained.contains(name); });
+  return !trained && checked_count(it.weights->shape).value_or(kMostElements) <= kMostComputedWeights;
 }
 
 Result<Shape> Node::shape(int input) {
@@ -42,7 +45,7 @@ Result<HostArray> Node::array(int input) {
   const Value it = value(input);
   if (it.kind == Value::Kind::kArray) return *it.array;
   if (is_constant(input)) return computed(conversion, *it.weights);
-  return error(fmt::format("needs a constant as input {}, but '{}' is computed from the step's data", input,
+  return error(fmt::format("needs a constant as input {}, but '{}' is trained or computed from the step's data", input,
                            proto.input(input)));
 }
 

@@ -145,9 +145,12 @@ Result<TensorId> activation_of(Node& node, const std::string& name, TensorId x) 
 Result<TensorId> bias_of(Node& node, const Direction& direction, std::int64_t gates) {
   if (direction.bias == nullptr) return TensorId{-1};
   const std::int64_t rows = gates * direction.hidden;
-  const Weights sum =
-      summed_weights(sliced_weights(direction.bias, 0, 0, rows), sliced_weights(direction.bias, 0, rows, 2 * rows));
-  return node.conversion.parameter(sum, direction.name + ".bias");
+  const auto part = [&](std::int64_t begin, const char* suffix) {
+    return node.conversion.parameter(sliced_weights(direction.bias, 0, begin, begin + rows), direction.name + suffix);
+  };
+  SLUICE_ASSIGN(const TensorId of_input, part(0, ".bias_ih"));
+  SLUICE_ASSIGN(const TensorId of_state, part(rows, ".bias_hh"));
+  return combine(node, BinaryFunction::kAdd, of_input, of_state);
 }
 
 Result<TensorId> mask_of(Node& node, const Recurrence& recurrence, std::int64_t step) {

@@ -30,7 +30,7 @@ Result<Recurrence> read_recurrence(Node& node, std::int64_t gates, const std::ve
 // y = function(x), of the names that ONNX gives them.
 Result<TensorId> activation_of(Node& node, const std::string& name, TensorId x);
 
-// Of the bias of input and state together, part [begin, end) of each in rows of H: their sum.
+// The sum of the biases of input and state [G H], each a parameter of its own; -1 where there are none.
 Result<TensorId> bias_of(Node& node, const Direction& direction, std::int64_t gates);
 
 // For each step 1 where it belongs to its sequence, [B, 1]; -1 where all sequences go on.

@@ -79,8 +79,6 @@ std::string WeightExpression::text() const {
       return fmt::format("slice({},{},{}:{})", inner, axis, begin, begin + shape[as_index(axis)]);
     case WeightKind::kConcat:
       return fmt::format("join({},{})", inner, axis);
-    case WeightKind::kSum:
-      return fmt::format("sum({})", inner);
   }
   return {};
 }
@@ -153,10 +151,6 @@ Weights joined_weights(const std::vector<Weights>& parts, std::int64_t axis) {
   shape[as_index(axis)] = 0;
   for (const Weights& piece : flat) shape[as_index(axis)] += piece->shape[as_index(axis)];
   return make(WeightKind::kConcat, std::move(shape), std::move(flat), axis);
-}
-
-Weights summed_weights(const Weights& a, const Weights& b) {
-  return a == nullptr ? nullptr : make(WeightKind::kSum, a->shape, {a, b});
 }
 
 }  // namespace sluice

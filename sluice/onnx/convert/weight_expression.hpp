@@ -26,7 +26,7 @@ struct WeightExpression;
 using Weights = std::shared_ptr<const WeightExpression>;
 
 struct WeightExpression {
-  enum class Kind { kInitializer, kLiteral, kTranspose, kReshape, kSlice, kConcat, kSum } kind = Kind::kInitializer;
+  enum class Kind { kInitializer, kLiteral, kTranspose, kReshape, kSlice, kConcat } kind = Kind::kInitializer;
   Shape shape;
   std::string name;                // kInitializer
   std::vector<float> values;       // kLiteral: of the file's constants; never written back
@@ -50,7 +50,6 @@ Weights transposed_weights(const Weights& x, std::vector<std::int64_t> axes);
 Weights reshaped_weights(const Weights& x, Shape shape);
 Weights sliced_weights(const Weights& x, std::int64_t axis, std::int64_t begin, std::int64_t end);
 Weights joined_weights(const std::vector<Weights>& parts, std::int64_t axis);
-Weights summed_weights(const Weights& a, const Weights& b);
 
 // Elements [first, first + values.size()) of an initializer.
 using ReadInitializer = std::function<Status(const std::string& name, std::int64_t first, std::span<float> values)>;
@@ -62,7 +61,7 @@ Status evaluate_weights(const WeightExpression& expression, const ReadInitialize
 // Whole initializers by name, which write_back_weights changes.
 using InitializerValues = std::map<std::string, std::vector<float>>;
 
-// Makes `values` the value of the expression. In a sum, the first operand takes the change.
+// Makes `values` the value of the expression.
 void write_back_weights(const WeightExpression& expression, std::vector<float> values, InitializerValues& initializers);
 
 }  // namespace sluice

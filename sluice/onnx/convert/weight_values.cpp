@@ -63,13 +63,8 @@ Result<Values> whole_value(const WeightExpression& x, const ReadInitializer& rea
   SLUICE_ASSIGN(Values operand, whole_value(*x.parts[0], read));
   if (x.kind == WeightKind::kReshape) return operand;
   if (x.kind == WeightKind::kTranspose) return transpose_elements(operand, x.parts[0]->shape, x.axes);
-  if (x.kind == WeightKind::kSlice) {
-    take_rows(rows_of(x.parts[0]->shape, x.shape, x.axis, x.begin), operand, result);
-    return result;
-  }
-  SLUICE_ASSIGN(const Values other, whole_value(*x.parts[1], read));
-  std::transform(operand.begin(), operand.end(), other.begin(), operand.begin(), std::plus<>());
-  return operand;
+  take_rows(rows_of(x.parts[0]->shape, x.shape, x.axis, x.begin), operand, result);  // a slice
+  return result;
 }
 
 std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& axes) {
@@ -78,7 +73,7 @@ std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& axes) {
   return result;
 }
 
-// The value of an expression over initializers in memory: what a slice's or sum's operand is before it changes.
+// The value of an expression over initializers in memory: what a slice's operand is before it changes.
 Values current_value(const WeightExpression& x, const InitializerValues& initializers) {
   const ReadInitializer read = [&](const std::string& name, std::int64_t first, std::span<float> values) {
     std::copy_n(initializers.at(name).begin() + first, values.size(), values.begin());
@@ -95,16 +90,6 @@ void write_back_join(const WeightExpression& x, const Values& values, Initialize
     write_back_weights(*part, std::move(piece), initializers);
     at += part->shape[as_index(x.axis)];
   }
-}
-
-// a + b = values: an element that has not changed stays exactly as it was.
-void write_back_sum(const WeightExpression& x, const Values& values, InitializerValues& initializers) {
-  Values a = current_value(*x.parts[0], initializers);
-  const Values b = current_value(*x.parts[1], initializers);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] != a[i] + b[i]) a[i] = values[i] - b[i];
-  }
-  write_back_weights(*x.parts[0], std::move(a), initializers);
 }
 
 }  // namespace
@@ -142,8 +127,6 @@ void write_back_weights(const WeightExpression& expression, Values values, Initi
     }
     case WeightKind::kConcat:
       return write_back_join(expression, values, initializers);
-    case WeightKind::kSum:
-      return write_back_sum(expression, values, initializers);
   }
 }
 

@@ -1,7 +1,8 @@
-// Convolutions: by Winograd's algorithm where that pays, else directly.
+// Convolutions: by Winograd's algorithm where that pays, else directly; by a loop of our own where oneDNN has no code.
 #include <algorithm>
 
 #include "sluice/exec/backends/onednn/convolution_primitives.hpp"
+#include "sluice/exec/backends/onednn/depthwise.hpp"
 #include "sluice/exec/backends/onednn/reordered_weights.hpp"
 #include "sluice/exec/backends/onednn/winograd.hpp"
 
@@ -88,8 +89,16 @@ KernelPtr make_convolution_backward_data(const KernelRequest& request, const dnn
 KernelPtr make_convolution_backward_weights(const KernelRequest& request, const dnnl::engine& engine) {
   std::vector<bool> is_image{true, true};
   is_image.resize(2 + request.outputs.size(), false);
-  return make_by_method(make_backward_weights<Convolution>, request, request.inputs[0], request.inputs[1], is_image,
-                        false, engine);
+  const auto make = [&](Method method) {
+    KernelRequest by_method = request;
+    by_method.method = method;
+    return make_by_method(make_backward_weights<Convolution>, by_method, request.inputs[0], request.inputs[1], is_image,
+                          false, engine);
+  };
+  if (request.method != Method::kWinograd && is_known_depthwise(request) && is_reference(*make(Method::kBest))) {
+    return make_depthwise_backward_weights(request);
+  }
+  return make(request.method);
 }
 
 }  // namespace
