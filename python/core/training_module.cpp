@@ -13,7 +13,7 @@ namespace {
 namespace py = pybind11;
 using namespace sluice;
 
-using Memory = std::pair<std::uintptr_t, std::int64_t>;  // fp32 or i32: address, elements
+using Memory = std::pair<std::uintptr_t, std::int64_t>;  // address, elements
 
 template <typename T>
 std::span<T> elements(const Memory& memory) {
@@ -68,14 +68,14 @@ PYBIND11_MODULE(_train, module) {
   module.doc() = "Modules trained by Sluice's kernels, as sluice.Trainer uses them.";
   const py::call_guard<py::gil_scoped_release> others_run;
   module.def(
-      "move_weights_beside",
+      "give_inputs_values",
       [](const std::string& path, const std::map<std::string, Memory>& values) {
-        InitializerSpans spans;
-        for (const auto& [name, memory] : values) spans[name] = elements<const float>(memory);
-        raise_unless_ok(move_weights_beside(path, spans));
+        InputValues spans;
+        for (const auto& [name, memory] : values) spans[name] = elements<const std::byte>(memory);
+        raise_unless_ok(give_inputs_values(path, spans));
       },
       py::arg("path"), py::arg("values"),
-      "Into a file beside the ONNX file. values: those that are not to be as in the file.");
+      "Inputs of the ONNX file become initializers, large ones in a file beside it. values: addresses and bytes.");
   module.def("return_free_memory", &return_free_memory, "What was freed goes back to the system.");
   py::class_<ModuleTraining, std::shared_ptr<ModuleTraining>>(module, "ModuleTraining")
       .def(py::init(&open), py::arg("onnx"), py::arg("trained"), py::arg("optimizer"), py::arg("threads"),

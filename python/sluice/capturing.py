@@ -1,6 +1,6 @@
 """A PyTorch module written as an ONNX file (exporting.py) by a child of this process.
 
-What exporting takes, several times the weights, is then not this process's memory; nor is the module here touched.
+What exporting takes is then not this process's memory; nor is the module here touched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def graph_inputs(module: torch.nn.Module, inputs: Any) -> dict[str, torch.Tensor
 
 
 def capture(module: torch.nn.Module, inputs: Any, path: str) -> None:
-    """Writes the module as it trains to `path`, its weights beside it. Arguments and errors are those of export()."""
+    """Writes the module as it trains to `path`. Arguments and errors are those of export()."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -52,18 +52,10 @@ def capture(module: torch.nn.Module, inputs: Any, path: str) -> None:
 def _failure(module: torch.nn.Module, inputs: Any, path: str) -> Exception | None:
     import torch
 
-    from sluice import _train
-
     torch.set_num_threads(1)  # the parent's other threads are not here
     try:
         module.train()
         export(module, inputs, path, PREFIX)
-        # Tracing in training mode has moved running statistics before they were written.
-        buffers = {
-            name: (value.data_ptr(), value.numel()) for name, value in module.named_buffers()
-            if value.dtype == torch.float32 and value.is_contiguous()
-        }
-        _train.move_weights_beside(path, buffers)
     except (SluiceError, OSError) as problem:
         return problem
     except BaseException as problem:

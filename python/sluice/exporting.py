@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     import torch
 
 OPSET = 15
+_MOST_KNOWN = 1024  # elements of a parameter that may say what shape something has
 OTHERWISE = "sluice.offload trains the module as it is: it captures nothing"
 
 
 def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], prefix: str = "") -> None:
-    """Writes the module as it trains to an ONNX file, with its weights.
+    """Writes the module as it trains to an ONNX file, and its weights into one beside it.
 
     Args:
         module: the network; its first output is what the loss is of. It is not changed: modes, buffers and random numbers
@@ -33,20 +34,24 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], p
     """
     import torch
 
+    from sluice import _train
+
     _refuse_lazy(module)
     arguments, names = _arguments(module, inputs)
     names = [prefix + name for name in names]
     keywords: dict[str, Any] = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
-    with _unchanged(module), _known_draws(), torch.random.fork_rng(), warnings.catch_warnings():
+    with _unchanged(module), _known_draws(), _quick_inference(), torch.random.fork_rng(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning, module=r"torch\.onnx")
         warnings.filterwarnings("ignore", category=torch.jit.TracerWarning, module="torch")  # not about the user's code
         warnings.filterwarnings("ignore", message=".*train.*mode.*", category=UserWarning)
+        warnings.filterwarnings("ignore", message="The shape inference of ", category=UserWarning)
         try:
             torch.onnx.export(
                 module,
                 arguments,
                 os.fspath(path),
                 training=torch.onnx.TrainingMode.TRAINING,
+                export_params=False,
                 do_constant_folding=False,
                 input_names=names,
                 dynamic_axes={name: {0: "N"} for name in names},
@@ -57,6 +62,28 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], p
             raise
         except Exception as why:
             raise _not_captured(module, why) from why
+    values = {name: value.detach().contiguous() for name, value in module.state_dict(keep_vars=True).items()}
+    _train.give_inputs_values(os.fspath(path), {
+        name: (value.data_ptr(), value.numel() * value.element_size()) for name, value in values.items()
+    })  # fmt: skip
+
+
+@contextlib.contextmanager
+def _quick_inference() -> Iterator[None]:
+    """Shapes are inferred from shapes: PyTorch writes the values of all weights out for it, twice."""
+    from torch import _C
+
+    name = "_jit_pass_onnx_graph_shape_type_inference"
+    infer = getattr(_C, name)
+
+    def infer_quickly(graph: Any, parameters: dict[str, Any], opset: int) -> None:
+        infer(graph, {each: value for each, value in parameters.items() if value.numel() <= _MOST_KNOWN}, opset)
+
+    setattr(_C, name, infer_quickly)
+    try:
+        yield
+    finally:
+        setattr(_C, name, infer)
 
 
 @contextlib.contextmanager

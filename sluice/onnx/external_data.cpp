@@ -5,6 +5,7 @@
 #include <charconv>
 #include <fstream>
 
+#include "sluice/onnx/element_type.hpp"
 #include "sluice/onnx/model_file.hpp"
 
 namespace sluice {
@@ -68,39 +69,77 @@ Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int
 
 namespace {
 
-Status replace_values(const InitializerSpans& values, onnx::TensorProto& tensor) {
-  const auto given = values.find(tensor.name());
-  if (given == values.end()) return {};
-  if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.raw_data().size() != given->second.size_bytes()) {
-    return Error{ErrorCode::kMismatch, fmt::format("initializer '{}' has another size", tensor.name())};
-  }
-  tensor.set_raw_data(given->second.data(), given->second.size_bytes());
-  return {};
-}
+// A file that data are appended to.
+class DataFile {
+ public:
+  explicit DataFile(std::filesystem::path path) : path_(std::move(path)), stream_(path_, std::ios::binary) {}
 
-}  // namespace
-
-Status move_weights_beside(const std::filesystem::path& path, const InitializerSpans& values) {
-  constexpr std::size_t kSmallest = 64 << 10;
-  SLUICE_ASSIGN(const std::shared_ptr<onnx::ModelProto> model, read_model(path));
-  const std::filesystem::path beside = path.string() + ".weights";
-  std::ofstream file(beside, std::ios::binary);
-  for (onnx::TensorProto& tensor : *model->mutable_graph()->mutable_initializer()) {
-    SLUICE_RETURN_IF_ERROR(replace_values(values, tensor));
-    if (tensor.raw_data().size() < kSmallest) continue;
+  void append(std::span<const std::byte> data, onnx::TensorProto& tensor) {
     const auto add = [&](const char* key, const std::string& value) {
       onnx::StringStringEntryProto& entry = *tensor.add_external_data();
       entry.set_key(key);
       entry.set_value(value);
     };
-    add("location", beside.filename().string());
-    add("offset", std::to_string(file.tellp()));
-    add("length", std::to_string(tensor.raw_data().size()));
-    file.write(tensor.raw_data().data(), static_cast<std::streamsize>(tensor.raw_data().size()));
+    add("location", path_.filename().string());
+    add("offset", std::to_string(offset_));
+    add("length", std::to_string(data.size()));
     tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-    tensor.clear_raw_data();
+    stream_.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+    offset_ += data.size();
   }
-  if (!file.flush()) return Error{ErrorCode::kIo, fmt::format("cannot write {}: is the disk full?", beside.string())};
+
+  Status finish() {
+    if (stream_.flush()) return {};
+    return Error{ErrorCode::kIo, fmt::format("cannot write {}: is the disk full?", path_.string())};
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::ofstream stream_;
+  std::size_t offset_ = 0;
+};
+
+// An initializer with the input's name, type and shape, and no data yet.
+Result<onnx::TensorProto> initializer_of(const onnx::ValueInfoProto& input, std::size_t bytes) {
+  const onnx::TypeProto::Tensor& type = input.type().tensor_type();
+  onnx::TensorProto tensor;
+  tensor.set_name(input.name());
+  tensor.set_data_type(type.elem_type());
+  std::int64_t count = 1;
+  for (const auto& dimension : type.shape().dim()) {
+    tensor.add_dims(dimension.dim_value());
+    count *= dimension.dim_value();
+  }
+  const std::int64_t element = element_bytes(type.elem_type());
+  if (element != 0 && count * element == static_cast<std::int64_t>(bytes)) return tensor;
+  return Error{ErrorCode::kMismatch, fmt::format("input '{}' has {} elements of type {}; its value has {} bytes",
+                                                 input.name(), count, type.elem_type(), bytes)};
+}
+
+}  // namespace
+
+Status give_inputs_values(const std::filesystem::path& path, const InputValues& values) {
+  constexpr std::size_t kSmallest = 64 << 10;
+  SLUICE_ASSIGN(const std::shared_ptr<onnx::ModelProto> model, read_model(path));
+  onnx::GraphProto& graph = *model->mutable_graph();
+  DataFile beside(path.string() + ".weights");
+  std::vector<onnx::ValueInfoProto> others;
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    const auto value = values.find(input.name());
+    if (value == values.end()) {
+      others.push_back(input);
+      continue;
+    }
+    SLUICE_ASSIGN(onnx::TensorProto tensor, initializer_of(input, value->second.size()));
+    if (value->second.size() < kSmallest) {
+      tensor.set_raw_data(value->second.data(), value->second.size());
+    } else {
+      beside.append(value->second, tensor);
+    }
+    *graph.add_initializer() = std::move(tensor);
+  }
+  *graph.mutable_input() = {others.begin(), others.end()};
+  SLUICE_RETURN_IF_ERROR(beside.finish());
   return write_model(path, *model);
 }
 

@@ -21,10 +21,10 @@ struct ExternalData {
 Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int64_t bytes,
                                         const std::filesystem::path& folder);
 
-// Takes initializers of 64 KiB and more out of the file at `path`, into one beside it, `path` + ".weights". Whoever reads
-// the model then reads weights as they are needed, and never holds all of them. `values`: of fp32 initializers whose
-// values in the file are not to count. kMismatch where one has another number of elements.
-using InitializerSpans = std::map<std::string, std::span<const float>>;
-Status move_weights_beside(const std::filesystem::path& path, const InitializerSpans& values);
+// Gives inputs of the model at `path` values: they become its initializers, with data of 64 KiB and more in one file
+// beside it, `path` + ".weights". Whoever reads the model then reads weights as they are needed, and never holds all of
+// them; nor does a model reach protobuf's 2 GiB. Other inputs stay. kMismatch where a value has another size.
+using InputValues = std::map<std::string, std::span<const std::byte>>;
+Status give_inputs_values(const std::filesystem::path& path, const InputValues& values);
 
 }  // namespace sluice

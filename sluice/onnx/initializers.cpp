@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "sluice/onnx/element_type.hpp"
 #include "sluice/onnx/external_data.hpp"
 #include "sluice/onnx/half.hpp"
 
@@ -13,31 +14,6 @@ namespace sluice {
 namespace {
 
 using onnx::TensorProto;
-
-// Bytes of an element in raw data; 0 for types that Sluice does not read.
-std::int64_t element_bytes(int type) {
-  switch (type) {
-    case TensorProto::BOOL:
-    case TensorProto::INT8:
-    case TensorProto::UINT8:
-      return 1;
-    case TensorProto::FLOAT16:
-    case TensorProto::BFLOAT16:
-    case TensorProto::INT16:
-    case TensorProto::UINT16:
-      return 2;
-    case TensorProto::FLOAT:
-    case TensorProto::INT32:
-    case TensorProto::UINT32:
-      return 4;
-    case TensorProto::DOUBLE:
-    case TensorProto::INT64:
-    case TensorProto::UINT64:
-      return 8;
-    default:
-      return 0;
-  }
-}
 
 std::string type_name(int type) {
   return onnx::TensorProto_DataType_IsValid(type) ? onnx::TensorProto_DataType_Name(type) : fmt::format("{}", type);

@@ -100,9 +100,25 @@ TEST(OnnxImport, UnrollsAnLstmWithItsGatesInOurOrder) {
   const std::vector<float> ours = given(*model, "lstm.weight_ih");
   const std::vector<std::size_t> rows = {0, 1, 4, 5, 6, 7, 2, 3};  // input, forget, cell, output of iofc
   for (std::size_t i = 0; i < 24; ++i) ASSERT_EQ(ours[i], w[rows[i / 3] * 3 + i % 3]) << i;
-  const std::vector<float> b = maker.values("b");
-  const std::vector<float> bias = given(*model, "lstm.bias");
-  for (std::size_t i = 0; i < 8; ++i) ASSERT_EQ(bias[i], b[rows[i]] + b[8 + rows[i]]) << i;
+  EXPECT_EQ(given(*model, "b"), maker.values("b"));  // both biases, not their sum
+}
+
+TEST(OnnxImport, ASingleNumberIsAParameterWhereItIsSaidToBe) {
+  ModelMaker maker;
+  maker.input("x", {2, 5});
+  maker.weights("scale", {1});
+  maker.node("Mul", {"x", "scale"}, {"logits"});
+  maker.output("logits");
+  const auto has_parameters = [](const Graph& graph) {
+    return std::ranges::any_of(graph.tensors(), [](const Tensor& each) { return each.role == Role::kParameter; });
+  };
+  const auto constant = maker.import();
+  ASSERT_TRUE(constant.ok()) << constant.error().message;
+  EXPECT_FALSE(has_parameters(constant->forward));
+  const auto trained = maker.import({.trained = {"scale"}});
+  ASSERT_TRUE(trained.ok()) << trained.error().message;
+  EXPECT_TRUE(has_parameters(trained->forward));
+  EXPECT_EQ(given(*trained, "scale"), maker.values("scale"));
 }
 
 TEST(OnnxImport, KeepsOneParameterForUsesThatDoNotFitTogether) {
