@@ -34,8 +34,6 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], p
     """
     import torch
 
-    from sluice import _train
-
     _refuse_lazy(module)
     arguments, names = _arguments(module, inputs)
     names = [prefix + name for name in names]
@@ -62,10 +60,21 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], p
             raise
         except Exception as why:
             raise _not_captured(module, why) from why
-    values = {name: value.detach().contiguous() for name, value in module.state_dict(keep_vars=True).items()}
-    _train.give_inputs_values(os.fspath(path), {
-        name: (value.data_ptr(), value.numel() * value.element_size()) for name, value in values.items()
-    })  # fmt: skip
+    _add_weights(module, os.fspath(path))
+
+
+def _add_weights(module: torch.nn.Module, path: str) -> None:
+    """Straight from memory: by PyTorch they would be copied several times on the way."""
+    import torch
+
+    from sluice import _train
+
+    values = {
+        name: value.detach().cpu().contiguous()
+        for name, value in module.state_dict(keep_vars=True).items() if isinstance(value, torch.Tensor)
+    }
+    memory = {name: (value.data_ptr(), value.numel() * value.element_size()) for name, value in values.items()}
+    _train.give_inputs_values(path, memory)
 
 
 @contextlib.contextmanager
