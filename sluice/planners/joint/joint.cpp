@@ -103,7 +103,8 @@ std::optional<TimedPlan> if_any(Result<TimedPlan> plan) {
 Result<TimedPlan> last_resort(const PlanRequest& request, Result<TimedPlan> infeasible) {
   const Bytes slow = std::accumulate(request.budgets.begin() + kFastTier + 1, request.budgets.end(), Bytes{0});
   if (slow < fast_only_bytes(request.graph)) {
-    if (Result<TimedPlan> plan = plan_without_moves(request); plan.ok()) return plan;
+    const bool moves_nothing = request.machine.tiers.size() < 2;  // then its error says what is missing
+    if (Result<TimedPlan> plan = plan_without_moves(request); plan.ok() || moves_nothing) return plan;
   }
   if (request.stopped()) return interrupted_before_a_plan("joint", request.graph.name);
   return infeasible;
