@@ -408,6 +408,14 @@ class TrainingErrorsTest(unittest.TestCase):
         model[0].weight.requires_grad_(False)
         self.expect(ValueError, "0.weight is not trained", model)
 
+    def test_a_budget_that_nothing_made_again_makes_enough(self):
+        model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 512))
+        with self.assertRaisesRegex(sluice.SluiceError, "smallest budget") as raised:
+            with sluice.Trainer(model, sgd(model), fast="50%") as trainer:
+                trainer.step(torch.randn(4, 512), torch.tensor([1, 2, 3, 4]))
+        self.assertEqual(raised.exception.kind, "infeasible")
+        self.assertLess(raised.exception.available, raised.exception.requested)
+
     def test_what_a_graph_does_not_show(self):
         x, y = torch.randn(3, 8), torch.tensor([0, 1, 2])
         self.expect(sluice.SluiceError, "softmax", torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.Softmax(1)), x=x, y=y)
