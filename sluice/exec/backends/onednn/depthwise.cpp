@@ -86,27 +86,27 @@ class DepthwiseBackwardWeights : public Kernel {
     }
   }
 
-  template <std::int64_t kColumns>
+  template <std::int64_t Columns>
   SLUICE_INLINE void add_columns(const Row& row, std::int64_t count, float* to) const {
-    if (count == kColumns) return add_row<kColumns>(row, to);
-    if constexpr (kColumns > 1) add_columns<kColumns - 1>(row, count, to);
+    if (count == Columns) return add_row<Columns>(row, to);
+    if constexpr (Columns > 1) add_columns<Columns - 1>(row, count, to);
   }
 
-  // dw[kh, first + k] += sum over j of x[j stride - pad + (first + k) dilation] dy[j], for k < kColumns
-  template <std::int64_t kColumns>
+  // dw[kh, first + k] += sum over j of x[j stride - pad + (first + k) dilation] dy[j], for k < Columns
+  template <std::int64_t Columns>
   SLUICE_INLINE void add_row(const Row& row, float* to) const {
     const std::int64_t step = window_.dilation_w;
     const std::int64_t stride = window_.stride_w;
     const std::int64_t start = row.first * step - window_.pad_left;
-    const std::int64_t reach = (kColumns - 1) * step;
+    const std::int64_t reach = (Columns - 1) * step;
     // Where all columns of the window lie in the image: [inner, inner_end).
     const std::int64_t inner = std::clamp<std::int64_t>((stride - 1 - start) / stride, 0, columns_);
     const std::int64_t last = width_ - 1 - reach - start;
     const std::int64_t inner_end = std::clamp<std::int64_t>(last < 0 ? 0 : last / stride + 1, inner, columns_);
-    Vector partial[kColumns] = {};
+    Vector partial[Columns] = {};
     const auto add_checked = [&](std::int64_t begin, std::int64_t end) SLUICE_INLINE {
       for (std::int64_t j = begin; j < end; ++j) {
-        for (std::int64_t k = 0; k < kColumns; ++k) {
+        for (std::int64_t k = 0; k < Columns; ++k) {
           const std::int64_t w = start + j * stride + k * step;
           if (w >= 0 && w < width_) add_product(row.x + w * kLanes, row.dy + j * kLanes, partial[k]);
         }
@@ -116,10 +116,10 @@ class DepthwiseBackwardWeights : public Kernel {
     for (std::int64_t j = inner; j < inner_end; ++j) {
       const float* const x = row.x + (start + j * stride) * kLanes;
 #pragma GCC unroll 7
-      for (std::int64_t k = 0; k < kColumns; ++k) add_product(x + k * step * kLanes, row.dy + j * kLanes, partial[k]);
+      for (std::int64_t k = 0; k < Columns; ++k) add_product(x + k * step * kLanes, row.dy + j * kLanes, partial[k]);
     }
     add_checked(inner_end, columns_);
-    for (std::int64_t k = 0; k < kColumns; ++k) {
+    for (std::int64_t k = 0; k < Columns; ++k) {
       Vector sum;
       load(to + k * kLanes, sum);
       store(sum + partial[k], to + k * kLanes);
