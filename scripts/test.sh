@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests everything, from a bare Debian 12 machine to the last sanitizer; about 50 minutes on two cores.
+# Tests everything, from a bare Debian 12 machine to the last sanitizer; about 80 minutes on two cores.
 #
 #   scripts/test.sh             all stages, in this order
 #   scripts/test.sh STAGE...    only these

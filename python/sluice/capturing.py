@@ -11,18 +11,10 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from sluice.errors import SluiceError
-from sluice.exporting import export, named_inputs
+from sluice.exporting import export
 
 if TYPE_CHECKING:
     import torch
-
-PREFIX = "arg_"
-
-
-def graph_inputs(module: torch.nn.Module, inputs: Any) -> dict[str, torch.Tensor]:
-    """The tensors of a batch by the names that they have in the file of a captured module."""
-    return {f"{PREFIX}{name}": tensor for name, tensor in named_inputs(module, inputs)}
-
 
 def capture(module: torch.nn.Module, inputs: Any, path: str) -> None:
     """Writes the module as it trains to `path`. Arguments and errors are those of export()."""
@@ -55,7 +47,7 @@ def _failure(module: torch.nn.Module, inputs: Any, path: str) -> Exception | Non
     torch.set_num_threads(1)  # the parent's other threads are not here
     try:
         module.train()
-        export(module, inputs, path, PREFIX)
+        export(module, inputs, path)
     except (SluiceError, OSError) as problem:
         return problem
     except BaseException as problem:

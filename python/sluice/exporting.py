@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     import torch
 
 OPSET = 15
+_PREFIX = "arg_"  # of the inputs' names in the file, which are then none of parameters
 _MOST_KNOWN = 1024  # elements of a parameter that may say what shape something has
 OTHERWISE = "sluice.offload trains the module as it is: it captures nothing"
 
 
-def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], prefix: str = "") -> None:
+def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -> None:
     """Writes the module as it trains to an ONNX file, and its weights into one beside it.
 
     Args:
@@ -27,7 +28,6 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], p
         inputs: an example of a batch: a tensor [N, ...], a tuple of them, or a dictionary by the names of `forward`'s
             arguments. The first extent becomes the batch, which the file leaves open.
         path: the file.
-        prefix: of the inputs' names in the file, before those of the arguments.
 
     Raises:
         SluiceError: of kind "unsupported", where something of the module cannot be captured.
@@ -35,8 +35,8 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], p
     import torch
 
     _refuse_lazy(module)
-    arguments, names = _arguments(module, inputs)
-    names = [prefix + name for name in names]
+    arguments, _ = _arguments(module, inputs)
+    names = list(graph_inputs(module, inputs))
     keywords: dict[str, Any] = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     with _unchanged(module), _known_draws(), _quick_inference(), torch.random.fork_rng(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning, module=r"torch\.onnx")
@@ -60,11 +60,11 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], p
             raise
         except Exception as why:
             raise _not_captured(module, why) from why
-    _add_weights(module, os.fspath(path))
+    _add_weights(module, os.fspath(path), names)
 
 
-def _add_weights(module: torch.nn.Module, path: str) -> None:
-    """Straight from memory: by PyTorch they would be copied several times on the way."""
+def _add_weights(module: torch.nn.Module, path: str, inputs: Sequence[str]) -> None:
+    """All that the file reads beside `inputs`. Straight from memory: PyTorch would copy it several times on the way."""
     import torch
 
     from sluice import _train
@@ -74,7 +74,7 @@ def _add_weights(module: torch.nn.Module, path: str) -> None:
         for name, value in module.state_dict(keep_vars=True).items() if isinstance(value, torch.Tensor)
     }
     memory = {name: (value.data_ptr(), value.numel() * value.element_size()) for name, value in values.items()}
-    _train.give_inputs_values(path, memory)
+    _train.give_inputs_values(path, memory, set(inputs))
 
 
 @contextlib.contextmanager
@@ -128,7 +128,7 @@ def _tensors(inputs: Any) -> list[Any]:
 
 
 def _arguments(module: torch.nn.Module, inputs: Any) -> tuple[tuple[Any, ...], list[str]]:
-    """As torch.onnx.export takes them, and their names: those of `forward`, by which Sluice knows masks and segments."""
+    """As torch.onnx.export takes them, and their names in `forward`, by which Sluice knows masks and segments."""
     tensors = _tensors(inputs)
     known = [name for name in inspect.signature(module.forward).parameters if name not in ("args", "kwargs")]
     if isinstance(inputs, dict):
@@ -137,11 +137,11 @@ def _arguments(module: torch.nn.Module, inputs: Any) -> tuple[tuple[Any, ...], l
     return tuple(tensors), names + [f"input{i}" for i in range(len(names), len(tensors))]
 
 
-def named_inputs(module: torch.nn.Module, inputs: Any) -> list[tuple[str, torch.Tensor]]:
-    """Each tensor of a batch with its name in the file."""
+def graph_inputs(module: torch.nn.Module, inputs: Any) -> dict[str, torch.Tensor]:
+    """The tensors of a batch by the names that they have in the file."""
     arguments, names = _arguments(module, inputs)
     tensors = [inputs[name] for name in names] if isinstance(inputs, dict) else arguments
-    return list(zip(names, tensors))
+    return {_PREFIX + name: tensor for name, tensor in zip(names, tensors)}
 
 
 def _refuse_lazy(module: torch.nn.Module) -> None:

@@ -14,9 +14,9 @@ import tempfile
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
-from sluice.capturing import capture, graph_inputs
+from sluice.capturing import capture
 from sluice.errors import SluiceError
-from sluice.exporting import OTHERWISE, batch_size
+from sluice.exporting import OTHERWISE, batch_size, graph_inputs
 from sluice.mirroring import Mirror
 from sluice.optimizer_settings import learning_rate, optimizer_settings
 from sluice.optimizer_state import OptimizerState

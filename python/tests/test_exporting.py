@@ -77,6 +77,17 @@ class ExportingTest(unittest.TestCase):
         inputs = {"more": torch.randn(3, 6), "features": torch.randn(3, 6)}
         self.assertEqual(sluice.plan(Weighted(), inputs=inputs, **SMALL)["batch"], 3)
 
+    def test_an_argument_may_be_called_as_a_parameter(self):
+        class Named(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.eye(6))
+
+            def forward(self, weight):
+                return weight @ self.weight
+
+        self.assertEqual(sluice.inspect(Named(), inputs=torch.randn(3, 6), threads=1)["parameters"], 36)
+
     def test_what_cannot_be_captured_is_named(self):
         class Decomposed(torch.nn.Module):
             def forward(self, x):

@@ -25,7 +25,7 @@ namespace sluice {
 namespace {
 
 constexpr int kComparedSteps = 3;
-constexpr std::uint64_t kRandomSteps = kSanitized ? 50 : 250;  // which takes five times longer
+constexpr std::uint64_t kRandomSteps = kSanitized ? 50 : 250;  // each takes five times longer under a sanitizer
 
 enum class Steps {
   kAsGiven,

@@ -13,23 +13,6 @@ constexpr bool is_floating_type(std::int64_t type) {
          type == onnx::TensorProto::BFLOAT16;
 }
 
-constexpr bool is_whole_type(std::int64_t type) {
-  switch (type) {
-    case onnx::TensorProto::BOOL:
-    case onnx::TensorProto::INT8:
-    case onnx::TensorProto::INT16:
-    case onnx::TensorProto::INT32:
-    case onnx::TensorProto::INT64:
-    case onnx::TensorProto::UINT8:
-    case onnx::TensorProto::UINT16:
-    case onnx::TensorProto::UINT32:
-    case onnx::TensorProto::UINT64:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Of an element in raw data; 0 for types that Sluice does not read.
 constexpr std::int64_t element_bytes(std::int64_t type) {
   switch (type) {
@@ -54,5 +37,7 @@ constexpr std::int64_t element_bytes(std::int64_t type) {
       return 0;
   }
 }
+
+constexpr bool is_whole_type(std::int64_t type) { return element_bytes(type) != 0 && !is_floating_type(type); }
 
 }  // namespace sluice

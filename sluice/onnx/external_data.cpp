@@ -118,17 +118,21 @@ Result<onnx::TensorProto> initializer_of(const onnx::ValueInfoProto& input, std:
 
 }  // namespace
 
-Status give_inputs_values(const std::filesystem::path& path, const InputValues& values) {
+Status give_inputs_values(const std::filesystem::path& path, const InputValues& values,
+                          const std::set<std::string>& fed) {
   constexpr std::size_t kSmallest = 64 << 10;
   SLUICE_ASSIGN(const std::shared_ptr<onnx::ModelProto> model, read_model(path));
   onnx::GraphProto& graph = *model->mutable_graph();
   DataFile beside(path.string() + ".weights");
-  std::vector<onnx::ValueInfoProto> others;
+  std::vector<onnx::ValueInfoProto> kept;
   for (const onnx::ValueInfoProto& input : graph.input()) {
+    if (fed.contains(input.name())) {
+      kept.push_back(input);
+      continue;
+    }
     const auto value = values.find(input.name());
     if (value == values.end()) {
-      others.push_back(input);
-      continue;
+      return Error{ErrorCode::kMismatch, fmt::format("input '{}' has no value, and is not fed", input.name())};
     }
     SLUICE_ASSIGN(onnx::TensorProto tensor, initializer_of(input, value->second.size()));
     if (value->second.size() < kSmallest) {
@@ -138,7 +142,7 @@ Status give_inputs_values(const std::filesystem::path& path, const InputValues& 
     }
     *graph.add_initializer() = std::move(tensor);
   }
-  *graph.mutable_input() = {others.begin(), others.end()};
+  *graph.mutable_input() = {kept.begin(), kept.end()};
   SLUICE_RETURN_IF_ERROR(beside.finish());
   return write_model(path, *model);
 }

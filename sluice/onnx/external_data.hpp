@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 
@@ -21,10 +22,12 @@ struct ExternalData {
 Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int64_t bytes,
                                         const std::filesystem::path& folder);
 
-// Gives inputs of the model at `path` values: they become its initializers, with data of 64 KiB and more in one file
-// beside it, `path` + ".weights". Whoever reads the model then reads weights as they are needed, and never holds all of
-// them; nor does a model reach protobuf's 2 GiB. Other inputs stay. kMismatch where a value has another size.
+// Gives the inputs of the model at `path`, but those that are `fed`, values: they become its initializers, with data of
+// 64 KiB and more in one file beside it, `path` + ".weights". Whoever reads the model then reads weights as they are
+// needed, and never holds all of them; nor does a model reach protobuf's 2 GiB. kMismatch where an input has no value, or
+// one of another size.
 using InputValues = std::map<std::string, std::span<const std::byte>>;
-Status give_inputs_values(const std::filesystem::path& path, const InputValues& values);
+Status give_inputs_values(const std::filesystem::path& path, const InputValues& values,
+                          const std::set<std::string>& fed);
 
 }  // namespace sluice

@@ -93,19 +93,26 @@ TEST(OnnxData, InputsThatAreGivenValuesAreWeightsBesideTheModel) {
   ModelMaker maker;
   maker.input("x", {2, 200});
   maker.input("w", {200, 100});
-  maker.input("b", {100});
-  maker.node("Gemm", {"x", "w", "b"}, {"logits"});
+  maker.input("v", {100, 200});
+  maker.input("b", {200});
+  maker.node("MatMul", {"x", "w"}, {"h"});
+  maker.node("Gemm", {"h", "v", "b"}, {"logits"});
   maker.output("logits");
   const std::filesystem::path path = maker.write();
   const std::vector<float> w(200 * 100, 0.25F);
-  const std::vector<float> b(100, -3.0F);
-  EXPECT_EQ(give_inputs_values(path, {{"b", std::as_bytes(std::span(w))}}).error().code, ErrorCode::kMismatch);
-  const InputValues values{{"w", std::as_bytes(std::span(w))}, {"b", std::as_bytes(std::span(b))}, {"unused", {}}};
-  ASSERT_TRUE(give_inputs_values(path, values).ok());
-  EXPECT_EQ(std::filesystem::file_size(path.string() + ".weights"), w.size() * sizeof(float));
+  const std::vector<float> v(100 * 200, 0.5F);
+  const std::vector<float> b(200, -3.0F);
+  InputValues values{{"w", std::as_bytes(std::span(w))}, {"b", std::as_bytes(std::span(b))}, {"unused", {}}};
+  EXPECT_EQ(give_inputs_values(path, values, {"x"}).error().message, "input 'v' has no value, and is not fed");
+  values["v"] = std::as_bytes(std::span(b));
+  EXPECT_EQ(give_inputs_values(path, values, {"x"}).error().code, ErrorCode::kMismatch);
+  values["v"] = std::as_bytes(std::span(v));
+  ASSERT_TRUE(give_inputs_values(path, values, {"x"}).ok());
+  EXPECT_EQ(std::filesystem::file_size(path.string() + ".weights"), (w.size() + v.size()) * sizeof(float));
   const auto model = import_onnx(path, {});
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(given(*model, "w"), w);
+  EXPECT_EQ(given(*model, "v"), v);
   EXPECT_EQ(given(*model, "b"), b);
 }
 

@@ -284,6 +284,7 @@ NodeVerdict run_node_case(const std::filesystem::path& folder, Backend& backend,
     if (!what.empty()) verdict.differs = fmt::format("with {} of its inputs as data, {}", std::popcount(data), what);
   }
   if (verdict.runs > 0) verdict.refused.clear();
+  if (verdict.refused.starts_with(scratch.string())) verdict.refused.erase(0, verdict.refused.find(": ") + 2);
   std::ranges::replace(verdict.refused, '\n', ' ');
   return verdict;
 }

@@ -95,10 +95,10 @@ KernelPtr make_convolution_backward_weights(const KernelRequest& request, const 
     return make_by_method(make_backward_weights<Convolution>, by_method, request.inputs[0], request.inputs[1], is_image,
                           false, engine);
   };
-  if (request.method != Method::kWinograd && is_known_depthwise(request) && is_reference(*make(Method::kBest))) {
-    return make_depthwise_backward_weights(request);
-  }
-  return make(request.method);
+  if (request.method == Method::kWinograd || !is_known_depthwise(request)) return make(request.method);
+  KernelPtr best = make(Method::kBest);
+  if (is_reference(*best)) return make_depthwise_backward_weights(request);
+  return request.method == Method::kBest ? std::move(best) : make(request.method);
 }
 
 }  // namespace
