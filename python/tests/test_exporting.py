@@ -81,12 +81,12 @@ class ExportingTest(unittest.TestCase):
         class Named(torch.nn.Module):
             def __init__(self):
                 super().__init__()
-                self.weight = torch.nn.Parameter(torch.eye(6))
+                self.weight, self.out = torch.nn.Parameter(torch.eye(64)), torch.nn.Linear(64, 10)
 
             def forward(self, weight):
-                return weight @ self.weight
+                return self.out(weight @ self.weight)
 
-        self.assertEqual(sluice.inspect(Named(), inputs=torch.randn(3, 6), threads=1)["parameters"], 36)
+        self.assertEqual(sluice.inspect(Named(), inputs=torch.randn(3, 64), threads=1)["parameters"], 64 * 64 + 650)
 
     def test_what_cannot_be_captured_is_named(self):
         class Decomposed(torch.nn.Module):
