@@ -91,7 +91,8 @@ struct ModelFindings {
   GraphSummary forward, step;
   Bytes activations = 0;  // kept or made in a step
   Bytes everything = 0;
-  Bytes smallest = 0;     // fast budget for which there is a plan
+  std::string_view least_planner;  // that plans for the smallest fast budget
+  Bytes smallest = 0;
   Bytes working_set = 0;  // operands of the largest op: no plan needs less
   std::string largest_op;
 };
@@ -99,13 +100,18 @@ struct ModelFindings {
 // The planner that fetches what an op needs when it needs it gets along with the least, and plans without op times.
 constexpr std::string_view kLeastPlanner = "on-demand";
 
-Result<Bytes> smallest_budget(const Graph& graph, const Machine& machine) {
+// Of a step so small that one tensor is most of it, its moves may find no room in less than everything.
+Status find_smallest_budget(const Graph& graph, const Machine& machine, ModelFindings& found) {
   const Profile no_times;
   PlanRequest request{graph, no_times, machine, {}};
   for (const Tier& tier : machine.tiers) request.budgets.push_back(align_down(tier.capacity, kTensorAlignment));
   request.budgets[kFastTier] = fast_only_bytes(graph);
   const WaitingLine waiting("looking for the smallest budget");
-  return smallest_feasible_bytes(kLeastPlanner, request);
+  const Result<Bytes> smallest = smallest_feasible_bytes(kLeastPlanner, request);
+  if (!smallest.ok() && smallest.error().code != ErrorCode::kInfeasible) return smallest.error();
+  found.smallest = smallest.ok() ? *smallest : found.everything;
+  found.least_planner = smallest.ok() ? kLeastPlanner : kBaselinePlanner;
+  return {};
 }
 
 // Work is counted in the logical graph, whose tensors have the shapes that ops see; bytes in the executable one.
@@ -121,8 +127,8 @@ Result<ModelFindings> find(const Workload& workload, const Machine& machine) {
   }
   OpIndex largest = 0;
   found.working_set = largest_working_set(step, &largest);
-  SLUICE_ASSIGN(found.smallest, smallest_budget(step, machine));
   found.everything = fast_only_bytes(step);
+  SLUICE_RETURN_IF_ERROR(find_smallest_budget(step, machine, found));
   found.largest_op = step.op(largest).name;
   return found;
 }
@@ -138,7 +144,7 @@ std::string findings_text(const ModelFindings& found) {
       {"smallest feasible", fmt::format("{} of fast memory ({:.1f} %, planner {})", format_bytes(found.smallest),
                                         100.0 * static_cast<double>(found.smallest) /
                                             static_cast<double>(std::max<Bytes>(found.everything, 1)),
-                                        kLeastPlanner)},
+                                        found.least_planner)},
       {"largest op", fmt::format("{} takes {}", found.largest_op, format_bytes(found.working_set))},
   });
 }
