@@ -10,6 +10,7 @@
 
 #include <cstddef>
 
+#include "python/core/in_place.hpp"
 #include "sluice/offload/page_pool.hpp"
 
 namespace {
@@ -60,6 +61,7 @@ void install() {
   pool = std::move(reserved).value().release();
   ::pthread_atfork([] { pool->lock(); }, [] { pool->unlock(); }, [] { pool->unlock(); });
   c10::SetCPUAllocator(new PoolAllocator, 1);
+  replace_ops();
 }
 
 bool owns(std::uintptr_t address) { return pool->owns(reinterpret_cast<const void*>(address)); }
@@ -83,5 +85,8 @@ PYBIND11_MODULE(_torch, module) {
   module.def("begin_peaks", [] { pool->begin_peaks(); });
   module.def(
       "grown", [] { return pool->grown(); }, "Bytes of fresh memory since the beginning.");
+  module.def("begin_step", &begin_step,
+             "Until its end, backward ops may write over the gradients that are theirs alone.");
+  module.def("end_step", &end_step);
   module.attr("smallest") = kSmallest;
 }

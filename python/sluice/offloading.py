@@ -71,6 +71,7 @@ class Offload:
         self._begin()
         self._hooks = self._torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
         self._hooks.__enter__()
+        self._memory.begin_step()
         return self
 
     def _find_parameters(self) -> None:
@@ -83,6 +84,7 @@ class Offload:
     def __exit__(self, *exception) -> None:
         hooks, self._hooks = self._hooks, None
         hooks.__exit__(*exception)
+        self._memory.end_step()
         with self._lock:
             self._end(failed=exception[0] is not None)
         if self._more_parameters:

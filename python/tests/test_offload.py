@@ -206,6 +206,35 @@ class OffloadTest(unittest.TestCase):
                 ours = gradient()
             self.assertTrue(torch.equal(plain, ours), depth)
 
+    def loss_over_many_classes(self, budget, look=lambda scores: None, **backward):
+        """A loss whose logits are most of what is there; the gradient, and what tensors took beyond the logits."""
+        logits = torch.randn(256, 8192, generator=torch.Generator().manual_seed(1)).requires_grad_()
+        with budget:
+            scores = torch.log_softmax(logits, 1)
+            seen = look(scores)
+            loss = torch.nn.functional.nll_loss(scores, torch.arange(256))
+            del scores
+            loss.backward(**backward)
+        return logits.grad, budget.last.peak / (4 * logits.numel()), seen
+
+    def test_the_gradient_of_a_loss_over_many_classes_takes_its_gradients_place(self):
+        expected, without, _ = self.loss_over_many_classes(self.budget("1GiB"), retain_graph=True)
+        gradient, within, _ = self.loss_over_many_classes(self.budget("1GiB"))
+        self.assertTrue(torch.equal(gradient, expected))
+        self.assertAlmostEqual(without, 3, places=1)
+        self.assertAlmostEqual(within, 2, places=1)
+
+    def test_a_gradient_that_somebody_else_sees_stays_as_it_is(self):
+        def kept(scores):
+            seen = []
+            scores.register_hook(seen.append)
+            return seen
+
+        expected, _, _ = self.loss_over_many_classes(self.budget("1GiB"))
+        gradient, _, (seen,) = self.loss_over_many_classes(self.budget("1GiB"), kept)
+        self.assertTrue(torch.equal(gradient, expected))
+        self.assertEqual(seen.unique().tolist(), [torch.tensor(-1 / 256).item(), 0])
+
     def test_a_graph_that_outlives_its_step(self):
         budget = self.budget("16MiB")
         x = torch.randn(1 << 20, requires_grad=True)
@@ -350,8 +379,8 @@ class OffloadTest(unittest.TestCase):
 
     def test_the_process_grows_by_the_budget(self):
         script = """
-import resource, sys, torch, sluice
-most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10  # MiB
+import re, sys, torch, sluice
+most = lambda: int(re.search("VmHWM: *(.*) kB", open("/proc/self/status").read().replace("\\t", " "))[1]) >> 10  # MiB
 x = torch.randn(1 << 22, requires_grad=True)
 budget = sluice.Offload("96MiB", sys.argv[1], file="2GiB")
 before = most()
@@ -362,6 +391,7 @@ for _ in range(3):
             y = torch.sin(y * 1.1)
         y.sum().backward()
         x.grad = None
+        del y
 print(most() - before)
 """
         def growth(mode):
