@@ -228,6 +228,23 @@ class TrainingTest(unittest.TestCase):
             pair.step(torch.randn(4, 6, 8), torch.tensor([0, 1, 2, 3]))
         pair.assert_same_values()
 
+    def test_initial_states_that_are_trained_and_zero(self):
+        class Started(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cells, self.out = torch.nn.GRU(8, 16), torch.nn.Linear(16, 5)
+                self.first = torch.nn.Parameter(torch.zeros(1, 4, 16))
+
+            def forward(self, x):
+                return self.out(self.cells(x.transpose(0, 1), self.first)[0][-1])
+
+        torch.manual_seed(0)
+        pair = Pair(self, model=Started())
+        for step in range(3):
+            pair.step(torch.randn(4, 6, 8), torch.tensor([0, 1, 2, 3]))
+        pair.assert_same_values()
+        self.assertTrue(pair.model.first.any())
+
     def test_parameters_of_one_element(self):
         class Scaled(torch.nn.Module):
             def __init__(self):
