@@ -56,6 +56,17 @@ Status check_trained(const ImportedModel& model, const std::set<std::string>& tr
                "the module ends in a softmax, and the cross-entropy has its own: let it give logits instead"};
 }
 
+// All inputs are data. Where that is more than Sluice knows, masks and the like are what they are in most steps.
+Result<ImportedModel> import_module(const ModuleTrainingOptions& options, std::int64_t samples) {
+  OnnxOptions wanted{.trained = options.trained, .given = true, .batch = samples};
+  if (options.own_loss) wanted.loss = OnnxLoss::kFirstOutput;
+  Result<ImportedModel> model = import_model(options.onnx, wanted);
+  if (model.ok() || options.own_loss) return model;
+  wanted.given = false;
+  Result<ImportedModel> with_constants = import_model(options.onnx, wanted);
+  return with_constants.ok() ? std::move(with_constants) : std::move(model);
+}
+
 Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
   if (!options.fast) {
     const Profile profile = estimated_profile(workload.graph(), machine);  // nothing is decided by it
@@ -115,7 +126,7 @@ Status ModuleTraining::begin() {
 Status ModuleTraining::prepare(std::int64_t samples) {
   ForwardModel forward;
   {
-    SLUICE_ASSIGN(ImportedModel model, import_model(options_.onnx, {.trained = options_.trained, .batch = samples}));
+    SLUICE_ASSIGN(ImportedModel model, import_module(options_, samples));
     SLUICE_RETURN_IF_ERROR(check_trained(model, options_.trained));
     if (by_samples_.empty()) {
       sources_ = model.sources;

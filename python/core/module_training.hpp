@@ -23,7 +23,8 @@ namespace sluice {
 
 struct ModuleTrainingOptions {
   std::filesystem::path onnx;
-  std::set<std::string> trained;  // initializers that have to be parameters of the graph, where the loss reads them
+  std::set<std::string> trained;  // initializers that are the graph's parameters, where the loss reads them
+  bool own_loss = false;          // the file's first output is the loss; else the cross-entropy of it is
   OptimizerOptions optimizer;
   int threads = 1;                 // of the main processor
   std::int64_t samples = 1;        // of the first batches

@@ -8,15 +8,16 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from sluice.errors import SluiceError
 from sluice.exporting import export
+from sluice.trainable import keeps_modes
 
 if TYPE_CHECKING:
     import torch
 
-def capture(module: torch.nn.Module, inputs: Any, path: str) -> None:
+def capture(module: torch.nn.Module, inputs: Any, path: str, loss: Callable | None = None, targets: Any = None) -> None:
     """Writes the module as it trains to `path`. Arguments and errors are those of export()."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -24,7 +25,7 @@ def capture(module: torch.nn.Module, inputs: Any, path: str) -> None:
         try:
             os.close(reading)
             with os.fdopen(writing, "wb") as pipe:
-                pickle.dump(_failure(module, inputs, path), pipe)
+                pickle.dump(_failure(module, inputs, path, loss, targets), pipe)
         finally:
             os._exit(0)  # nothing of the parent's program runs on here
     os.close(writing)
@@ -41,13 +42,14 @@ def capture(module: torch.nn.Module, inputs: Any, path: str) -> None:
         raise failure
 
 
-def _failure(module: torch.nn.Module, inputs: Any, path: str) -> Exception | None:
+def _failure(module: torch.nn.Module, inputs: Any, path: str, loss: Callable | None, targets: Any) -> Exception | None:
     import torch
 
     torch.set_num_threads(1)  # the parent's other threads are not here
     try:
-        module.train()
-        export(module, inputs, path)
+        if not keeps_modes(module):
+            module.train()
+        export(module, inputs, path, loss, targets)
     except (SluiceError, OSError) as problem:
         return problem
     except BaseException as problem:

@@ -6,20 +6,24 @@ import contextlib
 import inspect
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
 from sluice.errors import SluiceError
+from sluice.known_ops import known_ops
+from sluice.trainable import keeps_modes
 
 if TYPE_CHECKING:
     import torch
 
 OPSET = 15
 _PREFIX = "arg_"  # of the inputs' names in the file, which are then none of parameters
+_TARGET = "given_target"  # the same of targets
 _MOST_KNOWN = 1024  # elements of a parameter that may say what shape something has
 OTHERWISE = "sluice.offload trains the module as it is: it captures nothing"
 
 
-def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -> None:
+def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], loss: Callable | None = None,
+           targets: Any = None) -> None:
     """Writes the module as it trains to an ONNX file, and its weights into one beside it.
 
     Args:
@@ -28,6 +32,8 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -
         inputs: an example of a batch: a tensor [N, ...], a tuple of them, or a dictionary by the names of `forward`'s
             arguments. The first extent becomes the batch, which the file leaves open.
         path: the file.
+        loss: of the module's output and `targets`; it becomes the file's only output. None: the file has the module's.
+        targets: an example: a tensor [N, ...], a tuple or a dictionary of them; None for a loss of the output alone.
 
     Raises:
         SluiceError: of kind "unsupported", where something of the module cannot be captured.
@@ -35,10 +41,14 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -
     import torch
 
     _refuse_lazy(module)
-    arguments, _ = _arguments(module, inputs)
-    names = list(graph_inputs(module, inputs))
+    tensors = {**graph_inputs(module, inputs), **graph_targets(targets)}
+    samples = batch_size(inputs)
     keywords: dict[str, Any] = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
-    with _unchanged(module), _known_draws(), _quick_inference(), torch.random.fork_rng(), warnings.catch_warnings():
+    with contextlib.ExitStack() as during:
+        during.enter_context(_unchanged(module))
+        during.enter_context(_called_by_tensors(module, inputs, loss, targets))
+        for each in (known_ops(OPSET), _quick_inference(), torch.random.fork_rng(), warnings.catch_warnings()):
+            during.enter_context(each)
         warnings.filterwarnings("ignore", category=UserWarning, module=r"torch\.onnx")
         warnings.filterwarnings("ignore", category=torch.jit.TracerWarning, module="torch")  # not about the user's code
         warnings.filterwarnings("ignore", message=".*train.*mode.*", category=UserWarning)
@@ -46,13 +56,13 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -
         try:
             torch.onnx.export(
                 module,
-                arguments,
+                tuple(tensors.values()),
                 os.fspath(path),
-                training=torch.onnx.TrainingMode.TRAINING,
+                training=torch.onnx.TrainingMode.PRESERVE if keeps_modes(module) else torch.onnx.TrainingMode.TRAINING,
                 export_params=False,
                 do_constant_folding=False,
-                input_names=names,
-                dynamic_axes={name: {0: "N"} for name in names},
+                input_names=list(tensors),
+                dynamic_axes={name: {0: "N"} for name, each in tensors.items() if each.dim() > 0 and each.shape[0] == samples},
                 opset_version=OPSET,
                 **keywords,
             )
@@ -60,7 +70,7 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str]) -
             raise
         except Exception as why:
             raise _not_captured(module, why) from why
-    _add_weights(module, os.fspath(path), names)
+    _add_weights(module, os.fspath(path), list(tensors))
 
 
 def _add_weights(module: torch.nn.Module, path: str, inputs: Sequence[str]) -> None:
@@ -95,27 +105,6 @@ def _quick_inference() -> Iterator[None]:
         setattr(_C, name, infer)
 
 
-@contextlib.contextmanager
-def _known_draws() -> Iterator[None]:
-    """``bernoulli_(p)`` of stochastic depth, which draws whose branch counts, is a dropout of ones by another scale."""
-    import torch
-    from torch.onnx import symbolic_helper
-
-    def draws(graph: Any, x: Any, p: Any = None, *_: Any) -> Any:
-        kept = symbolic_helper._maybe_get_const(p, "f")
-        if not isinstance(kept, float):
-            return symbolic_helper._onnx_unsupported("bernoulli of probabilities that are not one number")
-        ones = graph.op("ConstantOfShape", graph.op("Shape", x), value_t=torch.tensor([1.0]))
-        ratio, training, scale = (graph.op("Constant", value_t=torch.tensor(each)) for each in (1 - kept, True, kept))
-        return graph.op("Mul", graph.op("Dropout", ones, ratio, training), scale)
-
-    torch.onnx.register_custom_op_symbolic("aten::bernoulli", draws, OPSET)
-    try:
-        yield
-    finally:
-        torch.onnx.unregister_custom_op_symbolic("aten::bernoulli", OPSET)
-
-
 def batch_size(inputs: Any) -> int:
     """Samples in such an example."""
     return int(_tensors(inputs)[0].shape[0])
@@ -127,21 +116,61 @@ def _tensors(inputs: Any) -> list[Any]:
     return list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
 
 
-def _arguments(module: torch.nn.Module, inputs: Any) -> tuple[tuple[Any, ...], list[str]]:
-    """As torch.onnx.export takes them, and their names in `forward`, by which Sluice knows masks and segments."""
-    tensors = _tensors(inputs)
+def graph_inputs(module: torch.nn.Module, inputs: Any) -> dict[str, torch.Tensor]:
+    """The tensors of a batch by the names that they have in the file: those of `forward`'s arguments, by which Sluice
+    knows masks and segments, behind a prefix."""
     known = [name for name in inspect.signature(module.forward).parameters if name not in ("args", "kwargs")]
     if isinstance(inputs, dict):
-        return (inputs,), [name for name in known if name in inputs] or list(inputs)
+        return {_PREFIX + name: inputs[name] for name in [name for name in known if name in inputs] or list(inputs)}
+    tensors = _tensors(inputs)
     names = known[: len(tensors)]
-    return tuple(tensors), names + [f"input{i}" for i in range(len(names), len(tensors))]
-
-
-def graph_inputs(module: torch.nn.Module, inputs: Any) -> dict[str, torch.Tensor]:
-    """The tensors of a batch by the names that they have in the file."""
-    arguments, names = _arguments(module, inputs)
-    tensors = [inputs[name] for name in names] if isinstance(inputs, dict) else arguments
+    names += [f"input{i}" for i in range(len(names), len(tensors))]
     return {_PREFIX + name: tensor for name, tensor in zip(names, tensors)}
+
+
+def graph_targets(targets: Any) -> dict[str, torch.Tensor]:
+    """The same of a batch's targets."""
+    if targets is None:
+        return {}
+    if isinstance(targets, dict):
+        return {f"{_TARGET}_{name}": tensor for name, tensor in targets.items()}
+    if isinstance(targets, (tuple, list)):
+        return {f"{_TARGET}_{number}": tensor for number, tensor in enumerate(targets)}
+    return {_TARGET: targets}
+
+
+def _like(example: Any, tensors: list[torch.Tensor]) -> Any:
+    """The tensors as a tuple, dictionary or single one, as `example` is."""
+    if isinstance(example, dict):
+        return dict(zip(example, tensors))
+    return tuple(tensors) if isinstance(example, (tuple, list)) else tensors[0]
+
+
+@contextlib.contextmanager
+def _called_by_tensors(module: torch.nn.Module, inputs: Any, loss: Callable | None, targets: Any) -> Iterator[None]:
+    """The module takes the file's inputs, one after the other, and gives its loss where there is one."""
+    names = [name.removeprefix(_PREFIX) for name in graph_inputs(module, inputs)]
+    forward, own = module.forward, "forward" in vars(module)
+
+    def called(*tensors: torch.Tensor) -> Any:
+        given = tensors[: len(names)]
+        output = forward(**dict(zip(names, given))) if isinstance(inputs, dict) else forward(*given)
+        if loss is None:
+            return output
+        value = loss(output) if targets is None else loss(output, _like(targets, list(tensors[len(names) :])))
+        if not hasattr(value, "numel") or value.numel() != 1:
+            what = [int(extent) for extent in value.shape] if hasattr(value, "shape") else type(value).__name__
+            raise ValueError(f"the loss is {what}, not one number")
+        return value
+
+    module.forward = called  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        if own:
+            module.forward = forward  # type: ignore[method-assign]
+        else:
+            del module.forward
 
 
 def _refuse_lazy(module: torch.nn.Module) -> None:

@@ -5,7 +5,7 @@ Whatever a graph cannot show is an error here, so that nothing else is trained t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Callable
 
 from sluice.mirroring import is_mirrored
 
@@ -13,18 +13,30 @@ if TYPE_CHECKING:
     import torch
 
 
-def check_loss(loss: torch.nn.CrossEntropyLoss | None) -> int:
-    """The label that does not count."""
+IGNORED = -100  # PyTorch's label of what does not count
+
+
+def ignored_label(loss: Callable | None, targets: Any) -> int | None:
+    """The label that does not count, where Sluice has the loss itself: the mean cross-entropy with classes. Else None: then it
+    is captured with the module."""
+    import torch
+
     if loss is None:
-        return -100
-    name = type(loss).__name__
-    if name != "CrossEntropyLoss":
-        raise ValueError(f"{name}: the trainer's loss is the cross-entropy; with others, train under sluice.offload")
-    if loss.weight is not None or loss.reduction != "mean" or loss.label_smoothing != 0:
-        raise ValueError("CrossEntropyLoss with weights, label smoothing or another reduction: train under sluice.offload")
-    if loss.ignore_index >= 0:
-        raise ValueError(f"CrossEntropyLoss with ignore_index={loss.ignore_index}: write one below 0")
-    return loss.ignore_index
+        if not isinstance(targets, torch.Tensor):
+            raise ValueError(f"the cross-entropy takes a tensor of classes as targets; got {type(targets).__name__}")
+        return IGNORED
+    plain = type(loss) is torch.nn.CrossEntropyLoss and loss.weight is None and loss.reduction == "mean"
+    classes = isinstance(targets, torch.Tensor) and not targets.is_floating_point()
+    return loss.ignore_index if plain and classes and loss.label_smoothing == 0 else None
+
+
+def is_trained(parameter: torch.nn.Parameter, optimizer: torch.optim.Optimizer) -> bool:
+    return parameter.requires_grad and any(parameter is each for group in optimizer.param_groups for each in group["params"])
+
+
+def keeps_modes(module: torch.nn.Module) -> bool:
+    """Whether some parts train and others are in evaluation mode; else all of it trains."""
+    return len({part.training for part in module.modules()}) > 1
 
 
 def check_module(module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
@@ -32,14 +44,11 @@ def check_module(module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> N
 
     if is_mirrored(module) or "state_dict" in vars(optimizer):
         raise RuntimeError("another sluice.Trainer has this module or optimizer: close it first")
-    if len({part.training for part in module.modules()}) > 1:
-        raise ValueError("some parts of the module are in training mode and others are not; the trainer trains all of it")
-    updated = {id(each) for group in optimizer.param_groups for each in group["params"]}
     for name, parameter in module.named_parameters():
         if parameter.device.type != "cpu" or parameter.dtype != torch.float32:
             raise ValueError(f"{name} is {parameter.dtype} on {parameter.device}: the trainer takes float32 in main memory")
-        if not parameter.requires_grad or id(parameter) not in updated:
-            raise ValueError(f"{name} is not trained: the trainer trains all of a module; sluice.offload takes any")
+    if not any(is_trained(parameter, optimizer) for parameter in module.parameters()):
+        raise ValueError("nothing of the module is trained: no parameter wants gradients and is the optimizer's")
     for name, part in module.named_modules():
         _check_part(name, part)
 
@@ -48,8 +57,11 @@ def _check_part(name: str, part: torch.nn.Module) -> None:
     import torch
 
     kind = type(part).__name__
-    if isinstance(part, torch.nn.Embedding) and (part.padding_idx is not None or part.max_norm is not None):
-        raise ValueError(f"{name} ({kind}) has a padding_idx or max_norm, which no captured graph shows")
+    if isinstance(part, torch.nn.Embedding):
+        if part.max_norm is not None:
+            raise ValueError(f"{name} ({kind}) has a max_norm, which no captured graph shows")
+        if part.padding_idx is not None and part.weight[part.padding_idx].any():
+            raise ValueError(f"{name} ({kind}) has a padding_idx whose row is not zero")
     if isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and part.momentum is None:
         raise ValueError(f"{name} ({kind}) has momentum=None: its running statistics are means over all steps")
 

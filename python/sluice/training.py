@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from sluice.capturing import capture
 from sluice.errors import SluiceError
-from sluice.exporting import OTHERWISE, batch_size, graph_inputs
+from sluice.exporting import OTHERWISE, batch_size, graph_inputs, graph_targets
 from sluice.mirroring import Mirror
 from sluice.optimizer_settings import learning_rate, optimizer_settings
 from sluice.optimizer_state import OptimizerState
-from sluice.trainable import check_inputs, check_loss, check_module
+from sluice.trainable import check_inputs, check_module, ignored_label, is_trained, keeps_modes
 
 if TYPE_CHECKING:
     import torch
 
 _LABELS = ("labels", "next tokens", "hidden tokens")
+_NUMBERS = ("images", "numbers")  # fp32; the others are integers
 _LEFT_OUT = -1  # Sluice's label of what does not count
 
 
@@ -33,11 +34,12 @@ class Trainer:
     """Trains `module` by Sluice's kernels instead of PyTorch's.
 
     Args:
-        module: in main memory, fp32, all of it trained; its first output [N, classes], or [N, T, classes] of tokens, goes
-            into the cross-entropy with the targets. It is trained in training mode, whatever its mode is.
-        optimizer: SGD, Adam or AdamW over the module's parameters. Its ``step()`` is not called; its rate is read in
-            each step.
-        loss: the cross-entropy, with the label that does not count (-100).
+        module: in main memory, fp32. It is trained in training mode; where some of its parts are in evaluation mode, each
+            as it is.
+        optimizer: SGD, Adam or AdamW over parameters of the module. Others, and those that want no gradient, stay as they
+            are. Its ``step()`` is not called; its rate is read in each step.
+        loss: of the module's output and the targets, one number; it is captured with the module. None: the cross-entropy of
+            the first output, [N, classes, ...], or [N, T, classes] of tokens, with classes.
         fast: bytes that a step may take ("1GiB"), or a share ("40%") of what it takes at most; None: all it takes.
         to: a folder on a fast disk for what does not fit; without one, what does not fit is computed again.
         planner: which one plans that.
@@ -55,12 +57,12 @@ class Trainer:
     """
 
     def __init__(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer,
-                 loss: torch.nn.CrossEntropyLoss | None = None, fast: str | int | None = None, to: str | None = None,
+                 loss: Callable | None = None, fast: str | int | None = None, to: str | None = None,
                  planner: str = "joint", seed: int = 1):
         if fast is None and (to is not None or planner != "joint"):
             raise ValueError("to= and planner= are for what does not fit: say how much may, with fast=")
         self._module, self._optimizer = module, optimizer
-        self._ignored = check_loss(loss)
+        self._loss = loss
         self._settings = optimizer_settings(optimizer)
         self._fast = None if fast is None else str(fast)
         self._folder, self._planner, self._seed = to or "", planner, seed
@@ -70,20 +72,21 @@ class Trainer:
         self._removed: Callable | None = None
         check_module(module, optimizer)
 
-    def step(self, inputs: Any, targets: torch.Tensor) -> float:
+    def step(self, inputs: Any, targets: Any = None) -> float:
         """One step of training with one batch: the loss.
 
         Args:
             inputs: what ``module(...)`` takes: a tensor, a tuple of them, or a dict by argument. Their first extent is the
                 batch, which may change from step to step; the others stay.
-            targets: classes [N], or of tokens [N, T].
+            targets: what ``loss(output, ...)`` takes: a tensor, a tuple or dict of them; None for ``loss(output)``. Of the
+                cross-entropy: classes [N, ...], or of tokens [N, T].
         """
         if self._training is None:
-            self._start(inputs)
+            self._start(inputs, targets)
         if optimizer_settings(self._optimizer) != self._settings:
             raise ValueError(f"the optimizer's settings changed from {self._settings}: only its learning rate may")
         rate = learning_rate(self._optimizer)
-        tensors = check_inputs(graph_inputs(self._module, inputs), self._given, self._training.notes)
+        tensors = check_inputs(self._tensors_of(inputs, targets), self._given, self._training.notes)
         self._mirror.release()
         self._training.change_batch(batch_size(inputs))
         batch = [self._as_wanted(tensors, targets, *wanted) for wanted in self._training.inputs()]
@@ -145,12 +148,12 @@ class Trainer:
 
     # -- the beginning
 
-    def _start(self, inputs: Any) -> None:
+    def _start(self, inputs: Any, targets: Any) -> None:
         check_module(self._module, self._optimizer)
         folder = tempfile.mkdtemp(prefix="sluice-", dir=self._folder or None)
         self._removed = weakref.finalize(self, _remove, folder, os.getpid())
         try:
-            self._open(os.path.join(folder, "module.onnx"), inputs)
+            self._open(os.path.join(folder, "module.onnx"), inputs, targets)
         except SluiceError as problem:
             self.close()
             if problem.kind in ("bad-input", "unsupported") and OTHERWISE not in problem.message:
@@ -160,21 +163,32 @@ class Trainer:
             self.close()
             raise
 
-    def _open(self, path: str, inputs: Any) -> None:
+    def _tensors_of(self, inputs: Any, targets: Any) -> dict[str, torch.Tensor]:
+        """All that the file takes."""
+        tensors = graph_inputs(self._module, inputs)
+        return tensors if self._ignored is not None else {**tensors, **graph_targets(targets)}
+
+    def _open(self, path: str, inputs: Any, targets: Any) -> None:
         import torch
 
         from sluice import _train
 
-        capture(self._module, inputs, path)
-        trained = {name for name, value in self._module.state_dict(keep_vars=True).items() if value.requires_grad}
+        self._ignored = ignored_label(self._loss, targets)
+        own_loss = self._ignored is None
+        capture(self._module, inputs, path, *((self._loss, targets) if own_loss else ()))
+        trained = {
+            name for name, value in self._module.state_dict(keep_vars=True).items()
+            if isinstance(value, torch.nn.Parameter) and is_trained(value, self._optimizer)
+        }
         training = _train.ModuleTraining(
-            onnx=path, trained=trained, optimizer=self._settings, threads=torch.get_num_threads(),
+            onnx=path, trained=trained, own_loss=own_loss, optimizer=self._settings, threads=torch.get_num_threads(),
             fast=self._fast, planner=self._planner, folder=self._folder, samples=batch_size(inputs), seed=self._seed)
-        self._given = {name: (tensor.shape[1:], tensor.dtype) for name, tensor in graph_inputs(self._module, inputs).items()}
-        check_inputs(graph_inputs(self._module, inputs), self._given, training.notes)
+        tensors = self._tensors_of(inputs, targets)
+        self._given = {name: (tensor.shape[1:], tensor.dtype) for name, tensor in tensors.items()}
+        check_inputs(tensors, self._given, training.notes)
         self._counters = [
             part.num_batches_tracked for part in self._module.modules()
-            if getattr(part, "num_batches_tracked", None) is not None
+            if getattr(part, "num_batches_tracked", None) is not None and (part.training or not keeps_modes(self._module))
         ]
         self._training = training
         self._mirror = Mirror(
@@ -184,21 +198,24 @@ class Trainer:
         self._mirror.drop()  # the file has what is here
         _train.return_free_memory()
         training.begin()
-        self._state = OptimizerState(self._optimizer, training, self._mirror.name_of)
+        name_of = self._mirror.name_of
+        self._state = OptimizerState(self._optimizer, training, lambda each: name_of(each) if each.requires_grad else None)
 
     def _as_wanted(self, tensors: dict, targets: torch.Tensor, name: str, content: str, shape: list, bound: int) -> torch.Tensor:
         import torch
 
         labels = content in _LABELS
+        if labels:
+            ignored_label(None, targets)
         tensor = (targets if labels else tensors[name.removeprefix("input.")]).detach()
         fits = list(tensor.shape) == shape if labels else tensor.numel() == math.prod(shape)
         if not fits or labels and tensor.is_floating_point():
             raise ValueError(f"{content} are {shape}{' of integers' if labels else ''}; got {list(tensor.shape)} of {tensor.dtype}")
-        if bound == 0:
+        if content in _NUMBERS:
             return tensor.to("cpu", torch.float32).contiguous()
         numbers = tensor.to("cpu", torch.int32).contiguous()
         counted = numbers[numbers != self._ignored] if labels else numbers
-        if counted.numel() and (int(counted.max()) >= bound or int(counted.min()) < 0):
+        if bound > 0 and counted.numel() and (int(counted.max()) >= bound or int(counted.min()) < 0):
             raise IndexError(f"{content} are from 0 to {bound - 1}; got {int(counted.min())} to {int(counted.max())}")
         return torch.where(numbers == self._ignored, _LEFT_OUT, numbers).to(torch.int32) if labels else numbers
 

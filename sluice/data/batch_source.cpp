@@ -14,7 +14,7 @@ constexpr std::uint64_t kMask = stream_of("masked positions");
 constexpr std::uint64_t kSegment = stream_of("segments");
 constexpr std::uint64_t kNoise = stream_of("noise");
 constexpr float kMaskedShare = 0.15F;
-constexpr std::size_t kContents = static_cast<std::size_t>(Content::kNoise) + 1;
+constexpr std::size_t kContents = static_cast<std::size_t>(Content::kIntegers) + 1;
 
 template <typename T>
 std::span<T> typed(std::span<std::byte> bytes) {

@@ -52,6 +52,10 @@ std::string_view content_name(Content content) {
       return "segments";
     case Content::kNoise:
       return "noise";
+    case Content::kNumbers:
+      return "numbers";
+    case Content::kIntegers:
+      return "integers";
   }
   return "data";
 }

@@ -212,12 +212,11 @@ class GradientDump {
     manifest_["inputs"] = json::array();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const InputTensor& each = inputs[i];
-      const bool floats = each.content == Content::kImages || each.content == Content::kNoise;
       const std::string file = fmt::format("input_{}.bin", i);
       manifest_["inputs"].push_back({{"name", each.name},
                                      {"content", content_name(each.content)},
                                      {"shape", each.shape},
-                                     {"dtype", floats ? "float32" : "int32"},
+                                     {"dtype", is_float(each.content) ? "float32" : "int32"},
                                      {"bound", each.bound},
                                      {"file", file}});
       SLUICE_RETURN_IF_ERROR(write_part(file, 0, buffers[i]));

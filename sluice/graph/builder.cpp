@@ -32,6 +32,7 @@ std::vector<OutputFormat> output_formats(OpKind kind, DType input) {
     case OpKind::kSoftmaxCrossEntropy:
       return {{".loss", DType::kF32, Role::kOutput}, {".probabilities"}};
     case OpKind::kSigmoidCrossEntropy:
+    case OpKind::kMeanLoss:
       return {{".loss", DType::kF32, Role::kOutput}};
     case OpKind::kBroadcast:
     case OpKind::kReshape:
@@ -45,9 +46,7 @@ std::vector<OutputFormat> output_formats(OpKind kind, DType input) {
   }
 }
 
-bool is_integer(Content content) {
-  return content != Content::kNone && content != Content::kImages && content != Content::kNoise;
-}
+bool is_integer(Content content) { return content != Content::kNone && !is_float(content); }
 
 bool is_label(Content content) {
   return content == Content::kLabels || content == Content::kNextTokens || content == Content::kHiddenTokens;

@@ -112,6 +112,7 @@ class GraphBuilder {
   TensorId softmax_cross_entropy(TensorId logits);  // against the input op's labels
   TensorId softmax_cross_entropy(TensorId logits, TensorId labels);
   TensorId sigmoid_cross_entropy(TensorId logits, float target);
+  TensorId mean_loss(TensorId x);  // whatever made x is part of the loss
 
   // For importers. A parameter (or buffer) with a name of its own; any forward op of one result by the table in op.hpp.
   TensorId named_parameter(const std::string& name, Shape shape, Init init, Role role = Role::kParameter);

@@ -173,4 +173,6 @@ TensorId GraphBuilder::sigmoid_cross_entropy(TensorId logits, float target) {
   return add_op(OpKind::kSigmoidCrossEntropy, attributes, {logits});
 }
 
+TensorId GraphBuilder::mean_loss(TensorId x) { return usable({x}) ? add_op(OpKind::kMeanLoss, {}, {x}) : kNoInput; }
+
 }  // namespace sluice

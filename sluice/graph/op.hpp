@@ -55,6 +55,8 @@
 //   kSoftmaxCrossEntropyBackward  probabilities, labels, [scale]             dlogits
 //   kSigmoidCrossEntropy          logits                                     loss
 //   kSigmoidCrossEntropyBackward  logits, [scale]                            dlogits
+//   kMeanLoss                     x                                          loss: the mean of x
+//   kMeanLossBackward             x, [scale]                                 dx
 //   kCast                         x                                          y (same shape, another dtype; from i32 too)
 //   kReorder                      x                                          y (same shape, another layout)
 //   kSliceBatch                   x                                          y (some samples of x)
@@ -201,8 +203,10 @@ enum class OpKind {
   kLossScale,
   kSparseProduct,
   kSelect,
+  kMeanLoss,
+  kMeanLossBackward,
 };
-inline constexpr OpKind kLastOpKind = OpKind::kSelect;
+inline constexpr OpKind kLastOpKind = OpKind::kMeanLossBackward;
 
 enum class Phase { kForward, kBackward, kUpdate };
 
@@ -278,7 +282,7 @@ enum class ReduceFunction {
 
 // The ops that a step's gradients start from.
 constexpr bool is_loss(OpKind kind) {
-  return kind == OpKind::kSoftmaxCrossEntropy || kind == OpKind::kSigmoidCrossEntropy;
+  return kind == OpKind::kSoftmaxCrossEntropy || kind == OpKind::kSigmoidCrossEntropy || kind == OpKind::kMeanLoss;
 }
 
 // Whether kUnaryBackward's first operand is the forward op's output (else its input).

@@ -92,6 +92,8 @@ constexpr std::array kTable = std::to_array<OpTraits>({
   {kLossScale,                      "loss_scale",                       kNone,   "",         "",      "f>f",        kState,  kDear},
   {kSparseProduct,                  "sparse_product",                   kNone,   "a>a",      "",      "u>u",        kPure,   kDear},
   {kSelect,                         "select",                           kSides,  "",         "",      "u>u",        kPure,   kDear},
+  {kMeanLoss,                       "mean_loss",                        kNone,   "",         "",      "f>f",        kPure,   kDear},
+  {kMeanLossBackward,               "mean_loss_backward",               kX,      "",         "",      "f>h",        kPure,   kDear},
 });
 // clang-format on
 

@@ -44,7 +44,12 @@ enum class Content {
   kHiddenTokens,  // i32 [B, S]: what the mask hides, -1 elsewhere
   kSegments,      // i32 [B, S]: 0 or 1: first or second sentence
   kNoise,         // fp32, standard normal
+  kNumbers,       // fp32 of any shape that only the caller has
+  kIntegers,      // i32, the same
 };
+constexpr bool is_float(Content content) {
+  return content == Content::kImages || content == Content::kNoise || content == Content::kNumbers;
+}
 
 // How a persistent tensor starts. Values depend only on (seed, stream, element index) in the *plain* layout, so a
 // slice of a parameter starts with the same values as the same part of the whole.

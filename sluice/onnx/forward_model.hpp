@@ -13,7 +13,7 @@
 
 #include "sluice/graph/given_values.hpp"
 #include "sluice/graph/graph.hpp"
-#include "sluice/onnx/host_array.hpp"
+#include "sluice/onnx/arrays/host_array.hpp"
 
 namespace sluice {
 

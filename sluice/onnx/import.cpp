@@ -14,16 +14,17 @@
 namespace sluice {
 namespace {
 
-// The value that the loss is computed from: the first output, or what it was before a last softmax, which the loss has
-// inside.
-std::string logits_name(const onnx::GraphProto& graph, const Network& network, std::vector<std::string>& notes) {
+// The value that the loss is computed from: the first output, or what it was before a last softmax, which a loss of ours
+// has inside.
+std::string logits_name(const onnx::GraphProto& graph, const Network& network, OnnxLoss loss,
+                        std::vector<std::string>& notes) {
   std::string name = graph.output_size() > 0 ? graph.output(0).name() : std::string();
   for (int i = 1; i < graph.output_size(); ++i) {
     notes.push_back(fmt::format("output '{}' has no loss; what only it needs is left out", graph.output(i).name()));
   }
   const onnx::NodeProto* last = network.maker(name);
   const bool softmax = last != nullptr && (last->op_type() == "Softmax" || last->op_type() == "LogSoftmax");
-  if (softmax && last->input_size() == 1) {
+  if (softmax && last->input_size() == 1 && loss != OnnxLoss::kFirstOutput) {
     notes.push_back(fmt::format("{} is part of the loss", Network::describe(*last)));
     name = last->input(0);
   }
@@ -43,7 +44,7 @@ Result<ImportedModel> import_model(const std::filesystem::path& path, const Onnx
   if (!network.ok()) return in_file(network.error());
   merge_patterns(*network, **initializers);
   ImportedModel result;
-  const std::string logits = logits_name(model->graph(), *network, result.notes);
+  const std::string logits = logits_name(model->graph(), *network, options.loss, result.notes);
   auto walked = walk_model(*model, path, *network, **initializers, logits, options);
   if (!walked.ok()) return in_file(walked.error());
   result.forward = std::move(walked->forward);

@@ -20,11 +20,14 @@
 
 namespace sluice {
 
-enum class OnnxLoss { kAuto, kCrossEntropy, kNextToken, kMaskedToken };
+enum class OnnxLoss { kAuto, kCrossEntropy, kNextToken, kMaskedToken, kFirstOutput };  // the last: it is the loss
 
 struct OnnxOptions {
   std::set<std::string>
-      trained;                // initializers that are parameters also where they look like constants: single numbers
+      trained;                // initializers that are parameters, also single numbers, and no others are; empty: all
+                              // that look like weights
+  bool given = false;         // every input is data that the caller has, of any shape, masks among them; batch norms
+                              // train where their nodes say so
   std::int64_t batch = 0;     // of the first input; 0: the file's, or 1 where it is a name
   std::int64_t sequence = 0;  // of token inputs with a symbolic length; 0: the file's, or 128
   OnnxLoss loss =

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/onnx/host_array.hpp"
+#include "sluice/onnx/arrays/host_array.hpp"
 #include "sluice/onnx/proto.hpp"
 
 namespace sluice {

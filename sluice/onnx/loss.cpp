@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 namespace sluice {
 namespace {
 
@@ -18,7 +21,7 @@ Result<LossPlan> plan_token_loss(const ModelInputs& inputs, const Shape& logits,
   LossPlan plan;
   const bool masked = asked == OnnxLoss::kMaskedToken;
   plan.tokens = masked ? Content::kMaskedTokens : Content::kTokens;
-  plan.swap = tokens.time_major;
+  if (tokens.time_major) plan.axes = {1, 0, 2};
   plan.shape = tokens.time_major ? Shape{length, batch, logits.back()} : Shape{batch, length, logits.back()};
   plan.labels = {"labels", masked ? Content::kHiddenTokens : Content::kNextTokens, {batch, length}, logits.back()};
   return plan;
@@ -28,10 +31,17 @@ Result<LossPlan> plan_class_loss(const Shape& logits) {
   LossPlan plan;
   plan.shape = logits;
   if (logits.size() == 4 && logits[2] == 1 && logits[3] == 1) plan.shape = {logits[0], logits[1]};
-  if (plan.shape.size() != 2) {
-    return bad_input(fmt::format("cross-entropy needs a first output [N, classes], got {}", to_string(logits)));
+  if (plan.shape.size() < 2) {
+    return bad_input(fmt::format("cross-entropy needs a first output [N, classes, ...], got {}", to_string(logits)));
   }
-  plan.labels = {"labels", Content::kLabels, {plan.shape[0]}, plan.shape[1]};
+  Shape labels = plan.shape;
+  labels.erase(labels.begin() + 1);
+  if (labels.size() > 1) {  // a class for each pixel
+    plan.axes.resize(plan.shape.size());
+    std::iota(plan.axes.begin(), plan.axes.end(), 0);
+    std::rotate(plan.axes.begin() + 1, plan.axes.begin() + 2, plan.axes.end());
+  }
+  plan.labels = {"labels", Content::kLabels, labels, plan.shape[1]};
   return plan;
 }
 
@@ -49,15 +59,22 @@ Result<LossPlan> plan_loss(const ModelInputs& inputs, const Shape& logits, OnnxL
     const bool per_token = inputs.has_tokens() && has_row_per_token(inputs, logits);
     asked = per_token ? OnnxLoss::kNextToken : OnnxLoss::kCrossEntropy;
   }
-  if (asked == OnnxLoss::kCrossEntropy) return plan_class_loss(logits);
+  if (asked == OnnxLoss::kCrossEntropy) {
+    if (!inputs.has_tokens() || !has_row_per_token(inputs, logits)) return plan_class_loss(logits);
+    return bad_input(
+        fmt::format("the first output {} has a row for each token, not for each sample: its loss is "
+                    "next-token or masked-token",
+                    to_string(logits)));
+  }
   if (!inputs.has_tokens()) return bad_input("a next-token or masked-token loss needs an input of token ids");
   return plan_token_loss(inputs, logits, asked);
 }
 
-TensorId add_loss(GraphBuilder& builder, const LossPlan& plan, TensorId logits, TensorId labels) {
+TensorId add_loss(GraphBuilder& builder, const std::optional<LossPlan>& plan, TensorId logits, TensorId labels) {
   builder.begin_layer("loss");
-  if (builder.shape(logits) != plan.shape) logits = builder.reshape(logits, plan.shape);
-  if (plan.swap) logits = builder.transpose(logits, {1, 0, 2});
+  if (!plan) return builder.mean_loss(logits);
+  if (builder.shape(logits) != plan->shape) logits = builder.reshape(logits, plan->shape);
+  if (!plan->axes.empty()) logits = builder.transpose(logits, plan->axes);
   return builder.softmax_cross_entropy(logits, labels);
 }
 

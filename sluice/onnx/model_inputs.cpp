@@ -82,12 +82,36 @@ class InputFinder {
     const auto first = std::find_if(all.begin(), all.end(), is_data);
     if (all.empty()) return bad_input("the model has no inputs");
     std::rotate(all.begin(), first == all.end() ? all.begin() : first, first == all.end() ? all.begin() : first + 1);
+    if (options_.given) return find_given(all);
     SLUICE_RETURN_IF_ERROR(all.front().is_integer() ? add_tokens(all.front()) : add_image(all.front()));
     for (std::size_t i = 1; i < all.size(); ++i) SLUICE_RETURN_IF_ERROR(add_other(all[i]));
     return std::move(result_);
   }
 
  private:
+  Result<ModelInputs> find_given(const std::vector<Declared>& all) {
+    for (const Declared& input : all) {
+      const bool first = &input == &all.front();
+      if (first && input.extents.empty()) return bad_input(fmt::format("input '{}' is a single number", input.name));
+      if (first) SLUICE_RETURN_IF_ERROR(set_batch(input.extents[0]));
+      SLUICE_RETURN_IF_ERROR(add_given(input, first));
+    }
+    return std::move(result_);
+  }
+
+  Status add_given(const Declared& input, bool first) {
+    ModelInput made;
+    made.name = input.name;
+    made.content = input.is_integer() ? Content::kIntegers : Content::kNumbers;
+    for (const Extent& extent : input.extents) {
+      made.shape.push_back(extent.is_open() ? open_extent(extent) : extent.value);
+    }
+    if (made.shape.empty()) made.shape = {1};
+    if (const Result<std::int64_t> rows = vocabulary(input.name); input.is_integer() && rows.ok()) made.bound = *rows;
+    if (first && made.bound > 0 && made.shape.size() == 2) made.content = Content::kTokens;
+    return add(std::move(made));
+  }
+
   Status set_batch(const Extent& extent) {
     result_.file_batch = extent.value;
     result_.batch = options_.batch > 0 ? options_.batch : std::max<std::int64_t>(extent.value, 1);

@@ -1,5 +1,6 @@
 // What the inputs of a model are: images, tokens, segments, or something that has one value while training (attention
-// masks of ones, initial states of zeros); and how large, once batch and sequence length are chosen.
+// masks of ones, initial states of zeros); and how large, once batch and sequence length are chosen. Where all are given
+// (OnnxOptions::given), each is data as it is: tokens, or numbers and integers of any shape.
 //
 // Errors (kBadInput): inputs without a shape, extents of zero, kinds that no data source fills, lengths that the file
 // does not leave open.

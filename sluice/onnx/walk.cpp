@@ -21,7 +21,7 @@ Shape image_shape(const Shape& shape) {
   return {shape[0], shape[1], 1, 1};
 }
 
-// The input op; returns the labels, which come last.
+// The input op; returns the labels, which come last where there is such a loss.
 TensorId bind_inputs(Conversion& conversion, const ModelInputs& inputs, const LossPlan* loss) {
   std::vector<InputSpec> specs;
   for (const ModelInput& input : inputs.list) {
@@ -43,7 +43,7 @@ TensorId bind_inputs(Conversion& conversion, const ModelInputs& inputs, const Lo
     }
     Value value = tensor_value(*next++);
     value.time_major = input.time_major;
-    value.integral = input.content != Content::kImages;
+    value.integral = !is_float(input.content);
     if (input.content == Content::kImages && !conversion.builder.failed()) {
       const bool same = conversion.builder.shape(value.tensor) == input.shape;
       if (!same) value.tensor = conversion.builder.reshape(value.tensor, input.shape);
@@ -79,15 +79,23 @@ Result<Walked> walk_model(const onnx::ModelProto& model, const std::filesystem::
   Conversion survey(initializers, network, path.parent_path(), opset, name);
   survey.live = live;
   survey.trained = options.trained;
+  survey.as_stated = options.given;
   bind_inputs(survey, inputs, nullptr);
   SLUICE_ASSIGN(const TensorId seen, converted_logits(survey, order, logits));
-  SLUICE_ASSIGN(const LossPlan loss, plan_loss(inputs, survey.builder.shape(seen), options.loss));
+  const Shape shape = survey.builder.shape(seen);
+  std::optional<LossPlan> loss;
+  if (options.loss != OnnxLoss::kFirstOutput) {
+    SLUICE_ASSIGN(loss, plan_loss(inputs, shape, options.loss));
+  } else if (element_count(shape) != 1) {
+    return bad_input(fmt::format("the first output {} is not one number, and it is to be the loss", to_string(shape)));
+  }
 
   Conversion conversion(initializers, network, path.parent_path(), opset, name);
   conversion.live = live;
   conversion.trained = options.trained;
+  conversion.as_stated = options.given;
   conversion.shared = survey.find_shared();
-  const TensorId labels = bind_inputs(conversion, inputs, &loss);
+  const TensorId labels = bind_inputs(conversion, inputs, loss ? &*loss : nullptr);
   SLUICE_ASSIGN(const TensorId made, converted_logits(conversion, order, logits));
   add_loss(conversion.builder, loss, made, labels);
   SLUICE_ASSIGN(Graph forward, conversion.builder.finish());

@@ -49,6 +49,8 @@ std::string_view to_string(OnnxLoss loss) {
       return "next-token";
     case OnnxLoss::kMaskedToken:
       return "masked-token";
+    case OnnxLoss::kFirstOutput:
+      return "first-output";
   }
   return "";
 }

@@ -31,7 +31,9 @@ void differentiate_loss(GradientTape& tape, const Op& op) {
   if (op.kind == OpKind::kSoftmaxCrossEntropy) {
     return differentiate_input(tape, op, OpKind::kSoftmaxCrossEntropyBackward, {op.outputs[1], op.inputs[1]});
   }
-  differentiate_input(tape, op, OpKind::kSigmoidCrossEntropyBackward, {op.inputs[0]});
+  const bool mean = op.kind == OpKind::kMeanLoss;
+  differentiate_input(tape, op, mean ? OpKind::kMeanLossBackward : OpKind::kSigmoidCrossEntropyBackward,
+                      {op.inputs[0]});
 }
 
 // Kinds whose result and input are of one shape or related by a window: one backward op each.

@@ -35,7 +35,8 @@ ScaleState add_state(Graph& graph, float initial, bool delayed) {
 }
 
 bool starts_gradients(OpKind kind) {
-  return kind == OpKind::kSoftmaxCrossEntropyBackward || kind == OpKind::kSigmoidCrossEntropyBackward;
+  return kind == OpKind::kSoftmaxCrossEntropyBackward || kind == OpKind::kSigmoidCrossEntropyBackward ||
+         kind == OpKind::kMeanLossBackward;
 }
 
 Op next_scale(const Op& factor, const ScaleState& state) {

@@ -102,6 +102,7 @@ ForwardClaim claim_of(const Op& op, const Shapes& in, const Shapes& out) {
     case OpKind::kSoftmaxCrossEntropyBackward:
       return without_scale({OpKind::kSoftmaxCrossEntropy, in, {{1}, out[0]}}, 2);
     case OpKind::kSigmoidCrossEntropyBackward:
+    case OpKind::kMeanLossBackward:
       return without_scale({op.kind, in, out}, 1);
     case OpKind::kSgdUpdate:
     case OpKind::kAdamUpdate:

@@ -112,7 +112,7 @@ Result<Shapes> softmax_cross_entropy(const ShapeRule& rule) {
   return Shapes{{1}, logits};
 }
 
-Result<Shapes> sigmoid_cross_entropy(const ShapeRule& rule) {
+Result<Shapes> loss_of_one_input(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
   return Shapes{{1}};
 }
@@ -142,6 +142,7 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
     case OpKind::kCast:
     case OpKind::kReorder:
     case OpKind::kSigmoidCrossEntropyBackward:
+    case OpKind::kMeanLossBackward:
       return same_shape(rule, 1, 1);
     case OpKind::kDropout:
       return dropout(rule);
@@ -187,7 +188,8 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
     case OpKind::kSoftmaxCrossEntropy:
       return softmax_cross_entropy(rule);
     case OpKind::kSigmoidCrossEntropy:
-      return sigmoid_cross_entropy(rule);
+    case OpKind::kMeanLoss:
+      return loss_of_one_input(rule);
     case OpKind::kSquaredSum:
       SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
       return Shapes{{1}};

@@ -143,8 +143,10 @@ Result<TensorId> Conversion::parameter(const Weights& weights, const std::string
   weights->collect_initializers(names);
   uses_.emplace(text, weights);
   const bool whole = weights->kind == WeightExpression::Kind::kInitializer;
-  const bool is_shared =
-      std::any_of(names.begin(), names.end(), [&](const auto& name) { return shared.contains(name); });
+  const auto is_trained = [&](const std::string& name) { return trained.empty() || trained.contains(name); };
+  const bool some_trained = std::ranges::any_of(names, is_trained);
+  const bool is_shared = std::ranges::any_of(names, [&](const auto& name) { return shared.contains(name); }) ||
+                         (some_trained && !std::ranges::all_of(names, is_trained));
   if (!whole && is_shared) {
     SLUICE_ASSIGN(const TensorId made, realize(weights));
     return parameters_[text] = made;
@@ -153,7 +155,7 @@ Result<TensorId> Conversion::parameter(const Weights& weights, const std::string
   init.kind = Init::Kind::kGiven;
   init.source = distinct_name(parameter_name(weights, hint));
   sources[init.source] = weights;
-  const Role kept = names.empty() ? Role::kBuffer : role;
+  const Role kept = some_trained ? role : Role::kBuffer;
   return parameters_[text] = builder.named_parameter(init.source, weights->shape, init, kept);
 }
 

@@ -59,8 +59,9 @@ class Conversion {
   std::int64_t file_batch = 0, batch = 0;  // of the first input; file_batch 0: a name
   SharedInitializers shared;               // found by the walk before this one
   std::set<const onnx::NodeProto*> live;   // the nodes that the loss needs
-  std::set<std::string> trained;           // initializers that are parameters whatever they look like
+  std::set<std::string> trained;           // initializers that are parameters, and no others; empty: all that look so
   bool infers = false;                     // forward_model.hpp: running statistics, no dropout
+  bool as_stated = false;                  // batch norms train or not as their nodes say
   std::set<std::string> wanted;            // the model's outputs, where all are kept
 
   // What a value of the model is now; initializers are looked up as they are needed.

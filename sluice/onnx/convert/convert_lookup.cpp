@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/onnx/convert/array_ops.hpp"
+#include "sluice/onnx/arrays/array_ops.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 

@@ -1,6 +1,8 @@
 // Norms, dropout and softmax.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
@@ -52,6 +54,28 @@ Status set_running_statistics(Node& node, TensorId x, float kept) {
   return {};
 }
 
+// x a + b by channels, with a = scale / sqrt(variance + epsilon) and b = shift - mean a: scale and shift may be trained, the
+// statistics stay.
+Status convert_fixed_batch_norm(Node& node, TensorId x) {
+  Shape along(node.builder.shape(x).size(), 1);
+  std::array<TensorId, 5> by_channel = {x};  // as the node's inputs: scale, shift, mean, variance
+  for (int input = 1; input <= 4; ++input) {
+    SLUICE_ASSIGN(const TensorId given, node.tensor(input));
+    along.at(1) = element_count(node.builder.shape(given));
+    by_channel.at(static_cast<std::size_t>(input)) = reshape_to(node, given, along);
+  }
+  const auto& [_, scale, shift, mean, variance] = by_channel;
+  const float epsilon = node.attributes.real("epsilon", 1e-5F);
+  const TensorId inverse = apply(node, UnaryFunction::kPower, affine(node, variance, 1, epsilon), -0.5F);
+  SLUICE_ASSIGN(const TensorId a, combine(node, BinaryFunction::kMultiply, scale, inverse));
+  SLUICE_ASSIGN(const TensorId moved, combine(node, BinaryFunction::kMultiply, mean, a));
+  SLUICE_ASSIGN(const TensorId b, combine(node, BinaryFunction::kSubtract, shift, moved));
+  SLUICE_ASSIGN(const TensorId scaled, combine(node, BinaryFunction::kMultiply, x, a));
+  SLUICE_ASSIGN(const TensorId y, combine(node, BinaryFunction::kAdd, scaled, b));
+  node.set(y);
+  return {};
+}
+
 Status convert_batch_norm(Node& node) {
   SLUICE_ASSIGN(TensorId x, node.tensor(0));
   const Shape shape = node.builder.shape(x);
@@ -62,13 +86,14 @@ Status convert_batch_norm(Node& node) {
   Attributes attributes;
   attributes.epsilon = node.attributes.real("epsilon", 1e-5F);
   attributes.momentum = 1 - node.attributes.real("momentum", 0.9F);
-  node.attributes.ignore("training_mode");
   if (node.attributes.integer("spatial", 1) != 1) return node.error("needs the attribute spatial to be 1");
+  const bool trains = node.attributes.integer("training_mode", 0) != 0;
+  if (node.conversion.as_stated && !trains) return convert_fixed_batch_norm(node, x);
   SLUICE_ASSIGN(const TensorId parameter, node.conversion.parameter(scale_shift, name + ".scale_shift"));
   SLUICE_ASSIGN(const TensorId statistics, node.conversion.parameter(running, name + ".running", Role::kBuffer));
   if (shape != image) x = node.builder.reshape(x, image);
   attributes.activation = node.absorb_activation();
-  const bool applies = node.conversion.infers && node.attributes.integer("training_mode", 0) == 0;
+  const bool applies = node.conversion.infers && !trains;
   const OpKind kind = applies ? OpKind::kBatchNormApply : OpKind::kBatchNorm;
   if (applies) attributes.momentum = 0;
   TensorId y = node.builder.add(kind, attributes, {x, parameter, statistics});
@@ -120,6 +145,13 @@ Status convert_dropout(Node& node) {
   return {};
 }
 
+// Before opset 13, softmaxes are of the rows of x cut before `axis`.
+Shape matrix_cut_at(const Shape& shape, std::int64_t axis) {
+  Shape matrix = {1, 1};
+  for (std::size_t d = 0; d < shape.size(); ++d) matrix[static_cast<std::int64_t>(d) < axis ? 0 : 1] *= shape[d];
+  return matrix;
+}
+
 Status softmax_along(Node& node, TensorId x, std::int64_t axis, bool causal) {
   GraphBuilder& builder = node.builder;
   const Shape shape = builder.shape(x);
@@ -129,10 +161,8 @@ Status softmax_along(Node& node, TensorId x, std::int64_t axis, bool causal) {
     return {};
   }
   if (causal) return node.error("masks causally along an axis that is not the last");
-  if (node.opset() < 13) {  // of the matrix that x is when cut before `axis`
-    Shape matrix = {1, 1};
-    for (std::size_t d = 0; d < shape.size(); ++d) matrix[static_cast<std::int64_t>(d) < axis ? 0 : 1] *= shape[d];
-    const TensorId y = builder.softmax(builder.reshape(x, matrix));
+  if (node.opset() < 13) {
+    const TensorId y = builder.softmax(builder.reshape(x, matrix_cut_at(shape, axis)));
     node.set(builder.reshape(y, shape));
     return {};
   }
@@ -152,9 +182,16 @@ Status convert_softmax(Node& node) {
 }
 
 Status convert_log_softmax(Node& node) {
-  SLUICE_RETURN_IF_ERROR(convert_softmax(node));
-  SLUICE_ASSIGN(const TensorId y, node.conversion.tensor(node.conversion.value(node.proto.output(0)), "softmax"));
-  node.set(node.builder.unary(y, UnaryFunction::kLog));
+  if (node.value(0).causal) return node.error("masks causally, which no logarithm shows");
+  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  if (node.builder.failed()) return {};
+  const Shape shape = node.builder.shape(x);
+  const std::int64_t stated = node.attributes.integer("axis", node.opset() < 13 ? 1 : -1);
+  SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated, shape.size()));
+  const bool rows = node.opset() < 13;
+  const TensorId matrix = rows ? reshape_to(node, x, matrix_cut_at(shape, axis)) : x;
+  SLUICE_ASSIGN(const TensorId y, log_softmax_along(node, matrix, rows ? 1 : axis));
+  node.set(rows ? reshape_to(node, y, shape) : y);
   return {};
 }
 

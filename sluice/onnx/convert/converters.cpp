@@ -15,6 +15,7 @@ std::span<const ConverterFamily> converter_families() {
       {"products", add_matrix_converters},
       {"", add_einsum_converters},
       {"recurrences", add_recurrent_converters},
+      {"losses", add_loss_converters},
       {"functions", add_unary_converters},
       {"", add_function_converters},
       {"arithmetic", add_binary_converters},

@@ -39,6 +39,7 @@ void add_norm_converters(ConverterTable& table);           // batch norms, dropo
 void add_other_norm_converters(ConverterTable& table);     // norms by layer, group, instance, length
 void add_matrix_converters(ConverterTable& table);         // dense layers, matrix products
 void add_einsum_converters(ConverterTable& table);         // sums of products by labels, Fourier transforms
+void add_loss_converters(ConverterTable& table);           // losses that the model has inside
 void add_recurrent_converters(ConverterTable& table);      // LSTM, GRU, RNN
 void add_unary_converters(ConverterTable& table);          // functions of one tensor that are one op
 void add_function_converters(ConverterTable& table);       // other functions of one tensor

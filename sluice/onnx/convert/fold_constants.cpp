@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "sluice/onnx/convert/array_ops.hpp"
+#include "sluice/onnx/arrays/array_ops.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/element_type.hpp"
 

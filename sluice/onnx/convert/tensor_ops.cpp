@@ -132,6 +132,14 @@ TensorId reduce_over(Node& node, ReduceFunction function, TensorId x, const std:
   return axes.empty() ? x : node.builder.reduce(x, function, axes);
 }
 
+Result<TensorId> log_softmax_along(Node& node, TensorId x, std::int64_t axis) {
+  if (node.builder.failed()) return x;
+  const TensorId largest = reduce_over(node, ReduceFunction::kMaximum, x, {axis});
+  SLUICE_ASSIGN(const TensorId below, combine(node, BinaryFunction::kSubtract, x, largest));
+  const TensorId sums = reduce_over(node, ReduceFunction::kSum, apply(node, UnaryFunction::kExp, below), {axis});
+  return combine(node, BinaryFunction::kSubtract, below, apply(node, UnaryFunction::kLog, sums));
+}
+
 Status check_terms(Node& node, std::int64_t rows, std::int64_t terms) {
   if (rows <= kMostMatrixTerms && terms <= kMostMatrixTerms && rows * terms <= kMostMatrixTerms) return {};
   return node.error(

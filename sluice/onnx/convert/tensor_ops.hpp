@@ -36,6 +36,9 @@ Result<TensorId> grow(Node& node, TensorId x, const Shape& shape);
 // Sums, means, maxima over axes, which stay as extents of 1.
 TensorId reduce_over(Node& node, ReduceFunction function, TensorId x, const std::vector<std::int64_t>& axes);
 
+// x - log(sum(exp x)) along an axis, by differences from the largest, so that nothing overflows or vanishes.
+Result<TensorId> log_softmax_along(Node& node, TensorId x, std::int64_t axis);
+
 // Whether a matrix of so many rows and terms in each may be made. Errors: more than kMostMatrixTerms in all.
 Status check_terms(Node& node, std::int64_t rows, std::int64_t terms);
 // `matrix` x along `axis`. Errors: more terms than kMostMatrixTerms.

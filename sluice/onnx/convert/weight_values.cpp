@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/onnx/arrays/host_array.hpp"
 #include "sluice/onnx/convert/weight_expression.hpp"
-#include "sluice/onnx/host_array.hpp"
 
 namespace sluice {
 namespace {

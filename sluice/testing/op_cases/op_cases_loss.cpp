@@ -62,6 +62,15 @@ OpCase sigmoid_cross_entropy_case(const Shape& shape, float target) {
   return builder.finish();
 }
 
+OpCase mean_loss_case(const Shape& shape) {
+  CaseBuilder builder("mean as a loss " + to_string(shape));
+  const TensorId x = builder.scaled(builder.tensor("x", shape), 4);
+  builder.op(OpKind::kMeanLoss, {}, {x}, {builder.tensor("loss", {1}, Role::kOutput)});
+  builder.op(OpKind::kMeanLossBackward, {}, {x}, {builder.gradient("dx", shape)});
+  builder.claim({"loss", "", "x", "dx"});
+  return builder.finish();
+}
+
 }  // namespace
 
 void add_loss_cases(std::vector<OpCase>& cases) {
@@ -79,6 +88,8 @@ void add_loss_cases(std::vector<OpCase>& cases) {
   cases.push_back(sigmoid_cross_entropy_case({4, 1}, 1));
   cases.push_back(sigmoid_cross_entropy_case({4, 1}, 0));
   cases.push_back(sigmoid_cross_entropy_case({3, 1, 2, 2}, 0.9F));
+  cases.push_back(mean_loss_case({1}));
+  cases.push_back(mean_loss_case({3, 7, 5}));
 }
 
 }  // namespace sluice

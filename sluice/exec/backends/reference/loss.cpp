@@ -1,6 +1,7 @@
 // Softmax and losses.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "sluice/exec/backends/reference/reference_kernels.hpp"
 
@@ -106,6 +107,17 @@ void sigmoid_cross_entropy_backward(const ReferenceCall& call) {
     dlogits[i] = static_cast<float>((1 / (1 + std::exp(-double{logits[i]})) - target) * scale);
 }
 
+void mean_loss(const ReferenceCall& call) {
+  const auto x = call.input<float>(0);
+  const double sum = std::accumulate(x.begin(), x.end(), 0.0);
+  call.output<float>(0)[0] = static_cast<float>(sum / static_cast<double>(x.size()));
+}
+
+void mean_loss_backward(const ReferenceCall& call) {
+  const auto dx = call.output<float>(0);
+  std::ranges::fill(dx, static_cast<float>(scale_of_loss(call, 1) / static_cast<double>(dx.size())));
+}
+
 }  // namespace
 
 ReferenceKernels reference_loss_kernels() {
@@ -116,6 +128,8 @@ ReferenceKernels reference_loss_kernels() {
       {OpKind::kSoftmaxCrossEntropyBackward, softmax_cross_entropy_backward},
       {OpKind::kSigmoidCrossEntropy, sigmoid_cross_entropy},
       {OpKind::kSigmoidCrossEntropyBackward, sigmoid_cross_entropy_backward},
+      {OpKind::kMeanLoss, mean_loss},
+      {OpKind::kMeanLossBackward, mean_loss_backward},
   };
 }
 

@@ -2,6 +2,7 @@
 // between threads; their losses wait in the workspace and are summed in row order.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "sluice/exec/backends/onednn/loops/loop_kernel.hpp"
@@ -162,6 +163,29 @@ KernelPtr make_sigmoid_cross_entropy_backward(const KernelRequest& request, cons
   });
 }
 
+KernelPtr make_mean_loss(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  const std::int64_t count = element_count(request.inputs[0].shape);
+  return std::make_unique<LoopKernel>(request, [count](Operands operands, const StepContext& /*context*/) {
+    const auto* x = operand<const float>(operands, 0);
+    const double sum = std::accumulate(x, x + count, 0.0);
+    *operand<float>(operands, 1) = static_cast<float>(sum / static_cast<double>(count));
+    return Status{};
+  });
+}
+
+KernelPtr make_mean_loss_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
+  const std::int64_t count = element_count(request.inputs[0].shape);
+  const std::size_t inputs = request.inputs.size();
+  return std::make_unique<LoopKernel>(
+      request, [=, dtype = request.outputs[0].dtype](Operands operands, const StepContext& /*context*/) {
+        const float each = scale_of_loss(operands, inputs, 1) / static_cast<float>(count);
+        with_element(dtype, [&]<typename T>(T) {
+          for (std::int64_t i = 0; i < count; ++i) store(operand<T>(operands, inputs), i, each);
+        });
+        return Status{};
+      });
+}
+
 }  // namespace
 
 KernelMakers loss_kernels() {
@@ -170,6 +194,8 @@ KernelMakers loss_kernels() {
       {OpKind::kSoftmaxCrossEntropyBackward, make_softmax_cross_entropy_backward},
       {OpKind::kSigmoidCrossEntropy, make_sigmoid_cross_entropy},
       {OpKind::kSigmoidCrossEntropyBackward, make_sigmoid_cross_entropy_backward},
+      {OpKind::kMeanLoss, make_mean_loss},
+      {OpKind::kMeanLossBackward, make_mean_loss_backward},
   };
 }
 

@@ -1,4 +1,4 @@
-#include "sluice/onnx/convert/array_ops.hpp"
+#include "sluice/onnx/arrays/array_ops.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/onnx/convert/array_ops.hpp"
+#include "sluice/onnx/arrays/array_ops.hpp"
 
 namespace sluice {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "sluice/onnx/host_array.hpp"
+#include "sluice/onnx/arrays/host_array.hpp"
 
 namespace sluice {
 

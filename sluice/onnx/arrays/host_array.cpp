@@ -1,4 +1,4 @@
-#include "sluice/onnx/host_array.hpp"
+#include "sluice/onnx/arrays/host_array.hpp"
 
 #include <fmt/format.h>
 

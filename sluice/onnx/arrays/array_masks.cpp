@@ -1,6 +1,6 @@
 // Arrays by conditions: of two one or the other, triangles and unit matrices.
 #include "sluice/base/as_index.hpp"
-#include "sluice/onnx/convert/array_ops.hpp"
+#include "sluice/onnx/arrays/array_ops.hpp"
 
 namespace sluice {
 

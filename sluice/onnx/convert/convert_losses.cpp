@@ -1,0 +1,115 @@
+// Losses that a model computes itself: cross-entropy and the negative logarithm of a likelihood, with weights of classes
+// and labels that do not count. With e 1 where a class is the label, else 0, a sample's loss is -sum(w e log p).
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "sluice/onnx/convert/converters.hpp"
+#include "sluice/onnx/convert/tensor_ops.hpp"
+
+namespace sluice {
+namespace {
+
+enum class LossReduction { kNone, kSum, kMean };
+
+Result<LossReduction> reduction_of(Node& node) {
+  const std::string text = node.attributes.text("reduction", "mean");
+  if (text == "none") return LossReduction::kNone;
+  if (text == "sum") return LossReduction::kSum;
+  if (text == "mean") return LossReduction::kMean;
+  return node.error(fmt::format("has the unknown reduction '{}'", text));
+}
+
+// [1, C, 1, ...]: what each class counts; -1 where all count the same.
+Result<TensorId> class_weights(Node& node, const Shape& shape) {
+  Shape along(shape.size(), 1);
+  along[1] = shape[1];
+  TensorId weights = -1;
+  if (node.has(2)) {
+    SLUICE_ASSIGN(const TensorId given, node.tensor(2));
+    weights = reshape_to(node, given, along);
+  }
+  const std::int64_t left_out = node.attributes.integer("ignore_index", -1);
+  if (left_out < 0 || left_out >= shape[1]) return weights;  // such a label is no class, so it counts nothing anyway
+  HostArray counted = filled(along, 1.0F);
+  counted.floats[static_cast<std::size_t>(left_out)] = 0;
+  SLUICE_ASSIGN(const TensorId others, constant(node, std::move(counted), ".counted"));
+  return weights < 0 ? others : combine(node, BinaryFunction::kMultiply, weights, others);
+}
+
+// [N, C, ...]: 1 where a class is the label.
+Result<TensorId> marked_labels(Node& node, const Shape& shape) {
+  SLUICE_ASSIGN(const TensorId labels, node.tensor(1));
+  if (node.builder.failed()) return labels;
+  Shape each = shape;
+  each[1] = 1;
+  if (element_count(node.builder.shape(labels)) != element_count(each)) {
+    return node.error(
+        fmt::format("has scores {} and labels {}", to_string(shape), to_string(node.builder.shape(labels))));
+  }
+  Shape along(shape.size(), 1);
+  along[1] = shape[1];
+  HostArray numbers = filled(along, 0.0F);
+  std::iota(numbers.floats.begin(), numbers.floats.end(), 0.0F);
+  SLUICE_ASSIGN(const TensorId classes, constant(node, std::move(numbers), ".classes"));
+  return combine(node, BinaryFunction::kEqual, reshape_to(node, labels, each), classes);
+}
+
+Result<TensorId> total(Node& node, TensorId x) {
+  std::vector<std::int64_t> axes(node.builder.shape(x).size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return reshape_to(node, reduce_over(node, ReduceFunction::kSum, x, axes), {1});
+}
+
+// Of logarithms of probabilities [N, C, ...].
+Status set_likelihood(Node& node, TensorId logarithms) {
+  GraphBuilder& builder = node.builder;
+  SLUICE_ASSIGN(const LossReduction reduction, reduction_of(node));
+  if (builder.failed()) return {};
+  const Shape shape = builder.shape(logarithms);
+  if (shape.size() < 2) return node.error(fmt::format("has scores {} without classes", to_string(shape)));
+  SLUICE_ASSIGN(TensorId counts, marked_labels(node, shape));
+  SLUICE_ASSIGN(const TensorId weights, class_weights(node, shape));
+  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(TensorId picked, select(node, counts, logarithms, zero));
+  if (weights >= 0) {
+    SLUICE_ASSIGN(counts, combine(node, BinaryFunction::kMultiply, counts, weights));
+    SLUICE_ASSIGN(picked, combine(node, BinaryFunction::kMultiply, picked, weights));
+  }
+  if (builder.failed()) return {};
+  if (reduction == LossReduction::kNone) {
+    Shape each = shape;
+    each.erase(each.begin() + 1);
+    const TensorId sums = reduce_over(node, ReduceFunction::kSum, picked, {1});
+    node.set(reshape_to(node, affine(node, sums, -1, 0), each));
+    return {};
+  }
+  SLUICE_ASSIGN(TensorId loss, total(node, picked));
+  if (reduction == LossReduction::kMean) {
+    SLUICE_ASSIGN(const TensorId count, total(node, counts));
+    SLUICE_ASSIGN(loss, combine(node, BinaryFunction::kDivide, loss, count));
+  }
+  node.set(affine(node, loss, -1, 0));
+  return {};
+}
+
+Status convert_likelihood(Node& node) {
+  SLUICE_ASSIGN(const TensorId logarithms, node.tensor(0));
+  return set_likelihood(node, logarithms);
+}
+
+Status convert_cross_entropy(Node& node) {
+  SLUICE_ASSIGN(const TensorId scores, node.tensor(0));
+  SLUICE_ASSIGN(const TensorId logarithms, log_softmax_along(node, scores, 1));
+  if (node.proto.output_size() > 1) node.set(logarithms, 1);
+  return set_likelihood(node, logarithms);
+}
+
+}  // namespace
+
+void add_loss_converters(ConverterTable& table) {
+  table["NegativeLogLikelihoodLoss"] = convert_likelihood;
+  table["SoftmaxCrossEntropyLoss"] = convert_cross_entropy;
+}
+
+}  // namespace sluice
