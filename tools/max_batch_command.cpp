@@ -107,7 +107,8 @@ struct Question {
 
 Result<Question> prepare_question(const MaxBatchArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(arguments.planner.check());
-  MaxBatchOptions search{.workload = {}, .machine = {}, .planner = arguments.planner.name};
+  MaxBatchOptions search;
+  search.planner = arguments.planner.name;
   SLUICE_ASSIGN(search.fast, parse_bytes(arguments.fast));
   if (arguments.steps < 1) return bad_input(fmt::format("--steps must be above 0, got {}", arguments.steps));
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());

@@ -41,7 +41,7 @@ std::set<std::string> read_initializers(const onnx::GraphProto& graph) {
 }
 
 // The graph has to train what the module does.
-Status check_trained(const ImportedModel& model, const std::set<std::string>& trained) {
+Status check_trained(const ImportedModel& model, const std::map<std::string, int>& trained) {
   std::set<std::string> in_graph;
   for (const auto& [parameter, weights] : model.sources) weights->collect_initializers(in_graph);
   for (const std::string& name : read_initializers(model.model->graph())) {
@@ -65,6 +65,19 @@ Result<ImportedModel> import_module(const ModuleTrainingOptions& options, std::i
   wanted.given = false;
   Result<ImportedModel> with_constants = import_model(options.onnx, wanted);
   return with_constants.ok() ? std::move(with_constants) : std::move(model);
+}
+
+std::map<std::string, ParameterSettings> settings_by_parameter(const ModuleTrainingOptions& options,
+                                                               const ParameterSources& sources) {
+  std::map<std::string, ParameterSettings> settings;
+  for (const auto& [parameter, weights] : sources) {
+    std::set<std::string> names;
+    weights->collect_initializers(names);
+    const auto group = names.empty() ? options.trained.end() : options.trained.find(*names.begin());
+    if (group != options.trained.end())
+      settings[parameter] = options.groups.at(static_cast<std::size_t>(group->second));
+  }
+  return settings;
 }
 
 Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
@@ -139,6 +152,7 @@ Status ModuleTraining::prepare(std::int64_t samples) {
   }
   auto prepared = std::make_unique<Prepared>();
   WorkloadOptions workload{.onnx = options_.onnx, .optimizer = options_.optimizer};
+  workload.optimizer.by_parameter = settings_by_parameter(options_, sources_);
   workload.shape.batch = samples;
   workload.threads = options_.threads;
   SLUICE_ASSIGN(prepared->workload, build_workload(std::move(forward), workload));

@@ -23,15 +23,16 @@ namespace sluice {
 
 struct ModuleTrainingOptions {
   std::filesystem::path onnx;
-  std::set<std::string> trained;  // initializers that are the graph's parameters, where the loss reads them
-  bool own_loss = false;          // the file's first output is the loss; else the cross-entropy of it is
-  OptimizerOptions optimizer;
-  int threads = 1;                 // of the main processor
-  std::int64_t samples = 1;        // of the first batches
-  std::string planner;             // with `fast`
-  std::optional<MemorySize> fast;  // nothing: all that the step takes
-  std::string folder;              // for what does not fit; empty: that is computed again
-  std::uint64_t seed = 1;          // of dropout
+  std::map<std::string, int> trained;     // initializers that are the graph's parameters, where the loss reads them
+  std::vector<ParameterSettings> groups;  // of these, by their number
+  bool own_loss = false;                  // the file's first output is the loss; else the cross-entropy of it is
+  OptimizerOptions optimizer;             // but for the above
+  int threads = 1;                        // of the main processor
+  std::int64_t samples = 1;               // of the first batches
+  std::string planner;                    // with `fast`
+  std::optional<MemorySize> fast;         // nothing: all that the step takes
+  std::string folder;                     // for what does not fit; empty: that is computed again
+  std::uint64_t seed = 1;                 // of dropout
 };
 
 class ModuleTraining {

@@ -26,17 +26,19 @@ OptimizerOptions optimizer_options(const py::dict& values) {
   options.momentum = values["momentum"].cast<double>();
   options.beta2 = values["beta2"].cast<double>();
   options.epsilon = values["epsilon"].cast<float>();
-  options.weight_decay = values["weight_decay"].cast<double>();
+  options.nesterov = values["nesterov"].cast<bool>();
   options.clip_norm = values["clip_norm"].cast<float>();
   return options;
 }
 
-std::shared_ptr<ModuleTraining> open(const std::string& onnx, const std::set<std::string>& trained, bool own_loss,
+std::shared_ptr<ModuleTraining> open(const std::string& onnx, const std::map<std::string, int>& trained,
+                                     const std::vector<std::pair<double, float>>& groups, bool own_loss,
                                      const py::dict& optimizer, int threads, const std::optional<std::string>& fast,
                                      const std::string& planner, const std::string& folder, std::int64_t samples,
                                      std::uint64_t seed) {
   ModuleTrainingOptions options{.onnx = onnx, .optimizer = optimizer_options(optimizer)};
   options.trained = trained;
+  for (const auto& [weight_decay, rate] : groups) options.groups.push_back({weight_decay, rate});
   options.own_loss = own_loss;
   options.threads = threads;
   options.planner = planner;
@@ -80,9 +82,9 @@ PYBIND11_MODULE(_train, module) {
       "addresses and bytes.");
   module.def("return_free_memory", &return_free_memory, "What was freed goes back to the system.");
   py::class_<ModuleTraining, std::shared_ptr<ModuleTraining>>(module, "ModuleTraining")
-      .def(py::init(&open), py::arg("onnx"), py::arg("trained"), py::arg("own_loss"), py::arg("optimizer"),
-           py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"), py::arg("samples"),
-           py::arg("seed"))
+      .def(py::init(&open), py::arg("onnx"), py::arg("trained"), py::arg("groups"), py::arg("own_loss"),
+           py::arg("optimizer"), py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"),
+           py::arg("samples"), py::arg("seed"))
       .def(
           "begin", [](ModuleTraining& training) { raise_unless_ok(training.begin()); }, others_run,
           "Before the first step; until then values are those of the file.")

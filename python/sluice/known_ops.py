@@ -146,6 +146,52 @@ def _soft_margin(w: _Writer, x: Any, y: Any, reduction: Any) -> Any:
     return w.reduced(w.op("Softplus", w.op("Neg", w.times(x, y))), reduction)
 
 
+def _hinge(w: _Writer, x: Any, y: Any, margin: Any, reduction: Any) -> Any:
+    far = w.op("Relu", w.minus(float(_constant(margin, "f")), x))
+    return w.reduced(w.where(w.op("Equal", y, 1), x, far), reduction)
+
+
+def _margin_ranking(w: _Writer, a: Any, b: Any, y: Any, margin: Any, reduction: Any) -> Any:
+    losses = w.op("Relu", w.add(w.op("Neg", w.times(y, w.minus(a, b))), float(_constant(margin, "f"))))
+    return w.reduced(losses, reduction)
+
+
+def _cosine(w: _Writer, a: Any, b: Any, y: Any, margin: Any, reduction: Any) -> Any:
+    """1 - cosine where y is 1, else how far the cosine is above the margin; squares of lengths are 1e-12 above what they are."""
+    along = w.integers([-1])
+    product = w.op("ReduceSum", w.times(a, b), along, keepdims_i=0)
+    squares = [w.add(w.op("ReduceSum", w.times(each, each), along, keepdims_i=0), 1e-12) for each in (a, b)]
+    cosine = w.op("Div", product, w.op("Sqrt", w.times(*squares)))
+    far = w.op("Relu", w.minus(cosine, float(_constant(margin, "f"))))
+    same = w.op("Equal", w.op("Cast", y, to_i=1), 1)
+    return w.reduced(w.where(same, w.minus(1, cosine), far), reduction)
+
+
+def _triplet(w: _Writer, anchor: Any, near: Any, far: Any, margin: Any, p: Any, epsilon: Any, swap: Any, reduction: Any) -> Any:
+    if float(_constant(p, "f")) != 2:
+        return _unknown("triplet margin loss of another norm than 2")
+
+    def distance(a: Any, b: Any) -> Any:
+        difference = w.add(w.minus(a, b), float(_constant(epsilon, "f")))
+        return w.op("ReduceL2", difference, axes_i=[-1], keepdims_i=0)
+
+    other = distance(anchor, far)
+    if _constant(swap, "b"):
+        other = w.op("Min", other, distance(near, far))
+    losses = w.op("Relu", w.add(w.minus(distance(anchor, near), other), float(_constant(margin, "f"))))
+    return w.reduced(losses, reduction)
+
+
+def _poisson(w: _Writer, x: Any, y: Any, log_input: Any, full: Any, epsilon: Any, reduction: Any) -> Any:
+    if _constant(full, "b"):
+        return _unknown("Poisson loss with Stirling's term")
+    if _constant(log_input, "b"):
+        losses = w.minus(w.op("Exp", x), w.times(y, x))
+    else:
+        losses = w.minus(x, w.times(y, w.op("Log", w.add(x, float(_constant(epsilon, "f"))))))
+    return w.reduced(losses, reduction)
+
+
 def _cross_entropy(w: _Writer, x: Any, y: Any, weight: Any, reduction: Any, ignored: Any, smoothing: Any) -> Any:
     smooth = float(_constant(smoothing, "f"))
     how = ("none", "mean", "sum")[_constant(reduction, "i")]
@@ -181,6 +227,11 @@ _OPS: dict[str, Callable] = {
     "binary_cross_entropy_with_logits": _binary_cross_entropy_of_logits,
     "kl_div": _divergence,
     "soft_margin_loss": _soft_margin,
+    "hinge_embedding_loss": _hinge,
+    "margin_ranking_loss": _margin_ranking,
+    "cosine_embedding_loss": _cosine,
+    "triplet_margin_loss": _triplet,
+    "poisson_nll_loss": _poisson,
     "cross_entropy_loss": _cross_entropy,
 }
 

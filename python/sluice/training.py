@@ -18,9 +18,9 @@ from sluice.capturing import capture
 from sluice.errors import SluiceError
 from sluice.exporting import OTHERWISE, batch_size, graph_inputs, graph_targets
 from sluice.mirroring import Mirror
-from sluice.optimizer_settings import learning_rate, optimizer_settings
+from sluice.optimizer_settings import LearningRate, optimizer_settings
 from sluice.optimizer_state import OptimizerState
-from sluice.trainable import check_inputs, check_module, ignored_label, is_trained, keeps_modes
+from sluice.trainable import check_inputs, check_module, ignored_label, keeps_modes
 
 if TYPE_CHECKING:
     import torch
@@ -64,6 +64,7 @@ class Trainer:
         self._module, self._optimizer = module, optimizer
         self._loss = loss
         self._settings = optimizer_settings(optimizer)
+        self._rate = LearningRate(optimizer)
         self._fast = None if fast is None else str(fast)
         self._folder, self._planner, self._seed = to or "", planner, seed
         self._training: Any = None
@@ -85,7 +86,7 @@ class Trainer:
             self._start(inputs, targets)
         if optimizer_settings(self._optimizer) != self._settings:
             raise ValueError(f"the optimizer's settings changed from {self._settings}: only its learning rate may")
-        rate = learning_rate(self._optimizer)
+        rate = self._rate.now()
         tensors = check_inputs(self._tensors_of(inputs, targets), self._given, self._training.notes)
         self._mirror.release()
         self._training.change_batch(batch_size(inputs))
@@ -176,12 +177,13 @@ class Trainer:
         self._ignored = ignored_label(self._loss, targets)
         own_loss = self._ignored is None
         capture(self._module, inputs, path, *((self._loss, targets) if own_loss else ()))
+        groups = {id(each): number for number, group in enumerate(self._optimizer.param_groups) for each in group["params"]}
         trained = {
-            name for name, value in self._module.state_dict(keep_vars=True).items()
-            if isinstance(value, torch.nn.Parameter) and is_trained(value, self._optimizer)
+            name: groups[id(value)] for name, value in self._module.state_dict(keep_vars=True).items()
+            if value.requires_grad and id(value) in groups
         }
         training = _train.ModuleTraining(
-            onnx=path, trained=trained, own_loss=own_loss, optimizer=self._settings, threads=torch.get_num_threads(),
+            onnx=path, trained=trained, groups=list(zip(self._settings["weight_decays"], self._rate.parts)), own_loss=own_loss, optimizer=self._settings, threads=torch.get_num_threads(),
             fast=self._fast, planner=self._planner, folder=self._folder, samples=batch_size(inputs), seed=self._seed)
         tensors = self._tensors_of(inputs, targets)
         self._given = {name: (tensor.shape[1:], tensor.dtype) for name, tensor in tensors.items()}

@@ -62,6 +62,32 @@ class LossTest(CapturedTest):
         self.trains_alike(model, torch.nn.KLDivLoss(reduction="batchmean"), self.of(lambda: torch.rand(6, 4).softmax(1)))
         self.trains_alike(dense(), torch.nn.CrossEntropyLoss(), self.of(lambda: torch.rand(6, 4).softmax(1)))
 
+    def test_losses_of_pairs_and_triplets(self):
+        class Three(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = dense()
+
+            def forward(self, a, b, c):
+                return self.net(a), self.net(b), self.net(c)
+
+        signs = torch.tensor([1, -1, 1, 1, -1, -1])
+        batch = lambda: (tuple(torch.randn(6, 8) for _ in range(3)), signs)
+        for loss in (lambda three, y: F.triplet_margin_loss(*three, margin=2), lambda three, y: F.triplet_margin_loss(*three, swap=True),
+                     lambda three, y: F.cosine_embedding_loss(*three[:2], y, margin=0.1),
+                     lambda three, y: F.margin_ranking_loss(three[0][:, 0], three[1][:, 0], y, margin=0.3),
+                     lambda three, y: F.hinge_embedding_loss(three[0][:, 0], y)):
+            self.trains_alike(Three(), loss, [batch() for _ in range(3)])
+        self.trains_alike(dense(), torch.nn.PoissonNLLLoss(), self.of(lambda: torch.poisson(2 * torch.ones(6, 4))))
+
+    def test_elements_that_the_data_choose(self):
+        def loss(output, targets):
+            chosen = output.gather(1, targets["action"].unsqueeze(1)).squeeze(1)
+            return F.smooth_l1_loss(chosen, targets["value"])
+
+        batch = lambda: (torch.randn(6, 8), {"action": torch.randint(4, (6,)), "value": torch.randn(6)})
+        self.trains_alike(dense(), loss, [batch() for _ in range(3)])
+
     def test_a_logit_far_off(self):
         """Where its sigmoid is 0 in fp32 it still has a gradient."""
         model = torch.nn.Linear(8, 4)
@@ -131,6 +157,33 @@ class PartlyTrainedTest(CapturedTest):
     def test_what_the_optimizer_does_not_have_stays(self):
         make = lambda model: torch.optim.AdamW(model[2].parameters(), lr=0.01)
         self.trains_alike(dense(), None, self.of(lambda: torch.tensor([0, 1, 2, 3, 1, 0])), make)
+
+    def test_groups_with_settings_of_their_own(self):
+        def groups(model):
+            plain = [each for name, each in model.named_parameters() if name.endswith("bias") or name.startswith("1.")]
+            return [{"params": [model[0].weight], "lr": 0.002}, {"params": [model[3].weight], "weight_decay": 0.3},
+                    {"params": plain, "weight_decay": 0}]
+
+        labels = torch.tensor([1, 2, 3, 4])
+        batches = [(torch.randn(4, 3, 8, 8), labels) for _ in range(3)]
+        for make in (lambda model: torch.optim.SGD(groups(model), lr=0.05, momentum=0.9, weight_decay=0.1),
+                     lambda model: torch.optim.SGD(groups(model), lr=0.05, momentum=0.9, nesterov=True),
+                     lambda model: torch.optim.AdamW(groups(model), lr=0.01, eps=1e-3)):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.Flatten(), torch.nn.Linear(8 * 36, 10))
+            self.trains_alike(model, None, batches, make)
+
+    def test_rates_of_groups_that_a_schedule_changes(self):
+        model, x, y = dense(), torch.randn(6, 8), torch.tensor([0, 1, 2, 3, 1, 0])
+        optimizer = torch.optim.SGD([{"params": model[0].parameters(), "lr": 0.1}, {"params": model[2].parameters(), "lr": 0.01}])
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: min(1, epoch / 2))  # from 0 on
+        with sluice.Trainer(model, optimizer) as trainer:
+            for _ in range(3):
+                trainer.step(x, y)
+                schedule.step()
+            optimizer.param_groups[1]["lr"] = 0.05
+            with self.assertRaisesRegex(ValueError, "proportions"):
+                trainer.step(x, y)
 
     def test_buffers_stay(self):
         class Placed(torch.nn.Module):
@@ -208,6 +261,22 @@ class InputsTest(CapturedTest):
 
         torch.manual_seed(0)
         self.trains_alike(Attending(), None, [batch(lengths) for lengths in ((6, 6, 6), (3, 6, 1), (2, 4, 5))])
+
+    def test_columns_of_ids(self):
+        class Tables(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.tables = torch.nn.ModuleList(torch.nn.Embedding(rows, 4) for rows in (7, 9))
+
+            def forward(self, numbers):
+                return numbers["x"] + self.tables[0](numbers["ids"][:, 0]) * self.tables[1](numbers["ids"][:, 1] + 1)
+
+        class Unpacked(Tables):
+            def forward(self, x, ids):
+                return super().forward({"x": x, "ids": ids})
+
+        batch = lambda: ((torch.randn(6, 4), torch.randint(7, (6, 2))), torch.tensor([0, 1, 2, 3, 1, 0]))
+        self.trains_alike(Unpacked(), None, [batch() for _ in range(3)])
 
     def test_padding(self):
         class Padded(torch.nn.Module):

@@ -416,10 +416,10 @@ class TrainingErrorsTest(unittest.TestCase):
 
     def test_settings_it_has_no_update_for(self):
         model = network()
-        parts = [{"params": model[0].parameters()}, {"params": [*model[1].parameters(), *model[5].parameters()], "weight_decay": 0}]
+        parts = [{"params": model[0].parameters()}, {"params": [*model[1].parameters(), *model[5].parameters()], "momentum": 0.5}]
         self.expect(ValueError, "Adagrad", model, torch.optim.Adagrad(model.parameters()))
-        self.expect(ValueError, "nesterov", model, sgd(model, nesterov=True))
-        self.expect(ValueError, "different weight_decay", model, torch.optim.SGD(parts, lr=0.1, weight_decay=1e-3))
+        self.expect(ValueError, "amsgrad", model, torch.optim.Adam(model.parameters(), amsgrad=True))
+        self.expect(ValueError, "different momentum", model, torch.optim.SGD(parts, lr=0.1, momentum=0.9))
         model.requires_grad_(False)
         self.expect(ValueError, "nothing of the module is trained", model)
 

@@ -45,6 +45,7 @@ void hash_attributes(Hasher& hasher, const Attributes& a) {
        {double{a.alpha}, double{a.beta}, double{a.rate}, double{a.epsilon}, a.momentum, a.weight_decay, a.beta2}) {
     hash_float(hasher, static_cast<float>(value));
   }
+  if (a.nesterov) hasher.add(std::string_view("nesterov"));
   if (a.delayed) hasher.add(std::string_view("delayed"));
   if (a.scaled) hasher.add(std::string_view("scaled"));
   if (a.matrix) hasher.add(std::string_view(a.matrix.digest()));
@@ -78,7 +79,7 @@ std::string attribute_text(const Attributes& a) {
                      a.beta, a.size, a.rate) +
          fmt::format(" eps{} mom{} wd{} beta2 {} decoupled{}", a.epsilon, static_cast<float>(a.momentum),
                      static_cast<float>(a.weight_decay), static_cast<float>(a.beta2), int{a.decoupled}) +
-         (a.delayed ? " delayed" : "") + (a.scaled ? " scaled" : "") +
+         (a.nesterov ? " nesterov" : "") + (a.delayed ? " delayed" : "") + (a.scaled ? " scaled" : "") +
          (a.matrix ? " matrix" + a.matrix.digest() : std::string());
 }
 

@@ -44,7 +44,7 @@
 //   kDenseBackwardData            dy, w, [dx when partial]                   dx
 //   kDenseBackwardWeights         x, dy, [dw, [dbias] when accumulate]       dw, [dbias]
 //   kMatMul                       a, b                                       y
-//   kEmbedding                    ids, w, [y when partial]                   y
+//   kEmbedding                    ids, w, [y when partial]                   y (ids: i32, or whole numbers in fp32)
 //   kEmbeddingBackward            ids, dy, [dw when accumulate]              dw
 //   kLstmCell                     gates_x, [h, c, w when state]              h, c, gates
 //   kLstmCellBackward             dh, gates, c, [c_prev, w when state], [dc when carry]   dgates, [dh, dc when state]
@@ -342,15 +342,16 @@ struct Attributes {
   bool state = false, carry = false;                 // kLstmCell(+Backward): has an earlier, a later step
   float alpha = 0, beta = 0;                         // kUnary; kMatMul, kSoftmax: factor; norms of responses
   std::int64_t size = 0;                             // kLocalResponseNorm: channels; alpha / size, beta, epsilon = bias
-  float rate = 0;                                    // kDropout: share of elements set to zero
-  std::uint64_t stream = 0;                          // kDropout: its random numbers
-  float epsilon = 0;                                 // norms, Adam, clipping
-  double momentum = 0, weight_decay = 0;             // norms (momentum = running), SGD; Adam: momentum = beta 1
-  double beta2 = 0;                                  // Adam
-  bool decoupled = false;                            // Adam: decay the weights, not the gradient (AdamW)
-  bool delayed = false;                              // updates, see above
-  bool scaled = false;                               // kClipFactor, updates, see above
-  SharedMatrix matrix = {};                          // kSparseProduct: as many columns as x has along the axis
+  float rate = 0;            // kDropout: share of elements set to zero; updates: of the learning rate, 0 all of it
+  std::uint64_t stream = 0;  // kDropout: its random numbers
+  float epsilon = 0;         // norms, Adam, clipping
+  double momentum = 0, weight_decay = 0;  // norms (momentum = running), SGD; Adam: momentum = beta 1
+  double beta2 = 0;                       // Adam
+  bool decoupled = false;                 // Adam: decay the weights, not the gradient (AdamW)
+  bool nesterov = false;                  // SGD
+  bool delayed = false;                   // updates, see above
+  bool scaled = false;                    // kClipFactor, updates, see above
+  SharedMatrix matrix = {};               // kSparseProduct: as many columns as x has along the axis
   bool operator==(const Attributes&) const = default;
 };
 

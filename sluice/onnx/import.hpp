@@ -10,8 +10,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -23,11 +23,11 @@ namespace sluice {
 enum class OnnxLoss { kAuto, kCrossEntropy, kNextToken, kMaskedToken, kFirstOutput };  // the last: it is the loss
 
 struct OnnxOptions {
-  std::set<std::string>
-      trained;                // initializers that are parameters, also single numbers, and no others are; empty: all
-                              // that look like weights
-  bool given = false;         // every input is data that the caller has, of any shape, masks among them; batch norms
-                              // train where their nodes say so
+  // Initializers that are parameters, also single numbers, and no others are; empty: all that look like weights. Those of
+  // different groups, by number, stay parameters of their own.
+  std::map<std::string, int> trained;
+  // Every input is data that the caller has, of any shape, masks among them; batch norms train where their nodes say so.
+  bool given = false;
   std::int64_t batch = 0;     // of the first input; 0: the file's, or 1 where it is a name
   std::int64_t sequence = 0;  // of token inputs with a symbolic length; 0: the file's, or 128
   OnnxLoss loss =

@@ -115,7 +115,7 @@ TEST(OnnxImport, ASingleNumberIsAParameterWhereItIsSaidToBe) {
   const auto constant = maker.import();
   ASSERT_TRUE(constant.ok()) << constant.error().message;
   EXPECT_FALSE(has_parameters(constant->forward));
-  const auto trained = maker.import({.trained = {"scale"}});
+  const auto trained = maker.import({.trained = {{"scale", 0}}});
   ASSERT_TRUE(trained.ok()) << trained.error().message;
   EXPECT_TRUE(has_parameters(trained->forward));
   EXPECT_EQ(given(*trained, "scale"), maker.values("scale"));

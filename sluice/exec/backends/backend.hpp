@@ -39,6 +39,11 @@ struct StepContext {
   std::uint64_t seed = 0;  // of dropout: with the op's stream, the step and the element it fixes each draw
 };
 
+// Of an update.
+inline double learning_rate_of(const Attributes& update, const StepContext& context) {
+  return update.rate == 0 ? context.learning_rate : double{update.rate} * context.learning_rate;
+}
+
 // The random numbers of a dropout: a rank's batch follows that of the rank before.
 inline std::uint64_t stream_of_dropout(const Attributes& dropout, const StepContext& context) {
   const int rank = context.ranks == nullptr ? 0 : context.ranks->rank();

@@ -100,7 +100,11 @@ class TrainingStep {
     op.layer = at.layer;
     op.phase = Phase::kUpdate;
     op.attributes.momentum = options_.momentum;
-    op.attributes.weight_decay = options_.weight_decay;
+    op.attributes.nesterov = options_.nesterov;
+    const auto own = options_.by_parameter.find(forward_.tensor(parameter).name);
+    const bool has_own = own != options_.by_parameter.end();
+    op.attributes.weight_decay = has_own ? own->second.weight_decay : options_.weight_decay;
+    op.attributes.rate = has_own ? own->second.rate : 0;
     op.inputs = {parameter, *gradient};
     op.outputs = {parameter};
     const bool sgd = options_.optimizer == Optimizer::kSgd;

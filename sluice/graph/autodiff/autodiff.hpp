@@ -15,13 +15,17 @@
 // (kBatchNormApply from the kept statistics: the same bits), layer norms, unary functions such as GELU, and dropout.
 // This halves what a network of convolutions and norms keeps, for one more pass over each such tensor.
 //
-// Updates are PyTorch's. SGD: v = momentum * v + (g + weight_decay * w); w -= learning_rate * v. Adam (Kingma & Ba
-// 2015, algorithm 1): decay in the gradient; AdamW (Loshchilov & Hutter 2019): decay on the weights. The learning rate
-// is a run-time value (StepContext). Weight decay applies to every parameter, norms' scale and shift included.
+// Updates are PyTorch's. SGD: g += weight_decay * w; v = momentum * v + g; w -= learning_rate * v, and with Nesterov's
+// momentum learning_rate * (g + momentum * v). Adam (Kingma & Ba 2015, algorithm 1): decay in the gradient; AdamW
+// (Loshchilov & Hutter 2019): decay on the weights. The learning rate is a run-time value (StepContext). Weight decay
+// applies to every parameter, norms' scale and shift included, that has no settings of its own.
 //
 // Input: a forward graph that passed GraphBuilder::finish(). A graph without a loss, or with an op that is not a
 // forward op, breaks an invariant of ours and throws (SLUICE_CHECK).
 #pragma once
+
+#include <map>
+#include <string>
 
 #include "sluice/graph/graph.hpp"
 
@@ -31,6 +35,11 @@ inline constexpr int kMostBatches = 256;  // a step: its graph grows with them
 inline constexpr int kMostRanks = 1024;
 
 enum class Optimizer { kSgd, kAdam, kAdamW };
+
+struct ParameterSettings {
+  double weight_decay = 0;
+  float rate = 1;  // of the learning rate
+};
 
 struct OptimizerOptions {
   Optimizer optimizer = Optimizer::kSgd;
@@ -44,6 +53,9 @@ struct OptimizerOptions {
   int ranks = 1;             // processes that train together (rewrite/partition_updates.hpp)
   float loss_scale = 65536;  // at first, of gradients in fp16 (rewrite/scale_loss.hpp)
   bool recompute_cheap = true;
+  // No option of a command:
+  bool nesterov = false;                                       // SGD
+  std::map<std::string, ParameterSettings> by_parameter = {};  // by name; the others have the above
 };
 
 // Of all ranks together.

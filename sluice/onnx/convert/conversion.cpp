@@ -7,6 +7,8 @@
 namespace sluice {
 namespace {
 
+constexpr int kUntrained = -1;  // the group of constants
+
 // Zeros and large negative numbers mask attention scores; nobody trains them.
 bool is_mask(const HostArray& array) {
   const auto hides = [](float value) { return value <= -1e4F; };
@@ -143,10 +145,9 @@ Result<TensorId> Conversion::parameter(const Weights& weights, const std::string
   weights->collect_initializers(names);
   uses_.emplace(text, weights);
   const bool whole = weights->kind == WeightExpression::Kind::kInitializer;
-  const auto is_trained = [&](const std::string& name) { return trained.empty() || trained.contains(name); };
-  const bool some_trained = std::ranges::any_of(names, is_trained);
-  const bool is_shared = std::ranges::any_of(names, [&](const auto& name) { return shared.contains(name); }) ||
-                         (some_trained && !std::ranges::all_of(names, is_trained));
+  const std::set<int> groups = groups_of(names);
+  const bool is_shared =
+      groups.size() > 1 || std::ranges::any_of(names, [&](const auto& name) { return shared.contains(name); });
   if (!whole && is_shared) {
     SLUICE_ASSIGN(const TensorId made, realize(weights));
     return parameters_[text] = made;
@@ -155,8 +156,18 @@ Result<TensorId> Conversion::parameter(const Weights& weights, const std::string
   init.kind = Init::Kind::kGiven;
   init.source = distinct_name(parameter_name(weights, hint));
   sources[init.source] = weights;
-  const Role kept = some_trained ? role : Role::kBuffer;
+  const bool is_trained = !groups.empty() && *groups.begin() != kUntrained;
+  const Role kept = is_trained ? role : Role::kBuffer;
   return parameters_[text] = builder.named_parameter(init.source, weights->shape, init, kept);
+}
+
+std::set<int> Conversion::groups_of(const std::set<std::string>& names) const {
+  std::set<int> groups;
+  for (const std::string& name : names) {
+    const auto found = trained.find(name);
+    groups.insert(found != trained.end() ? found->second : trained.empty() ? 0 : kUntrained);
+  }
+  return groups;
 }
 
 // The expression as ops on whole parameters, so that ops that share an initializer train the same one.

@@ -59,7 +59,7 @@ class Conversion {
   std::int64_t file_batch = 0, batch = 0;  // of the first input; file_batch 0: a name
   SharedInitializers shared;               // found by the walk before this one
   std::set<const onnx::NodeProto*> live;   // the nodes that the loss needs
-  std::set<std::string> trained;           // initializers that are parameters, and no others; empty: all that look so
+  std::map<std::string, int> trained;      // as OnnxOptions has them
   bool infers = false;                     // forward_model.hpp: running statistics, no dropout
   bool as_stated = false;                  // batch norms train or not as their nodes say
   std::set<std::string> wanted;            // the model's outputs, where all are kept
@@ -82,6 +82,7 @@ class Conversion {
   SharedInitializers find_shared() const;
 
  private:
+  std::set<int> groups_of(const std::set<std::string>& names) const;
   Result<TensorId> realize(const Weights& weights);
   std::string distinct_name(const std::string& name);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
@@ -99,7 +100,49 @@ Result<Blocks> blocks_of(Node& node, const Indexed& given, std::int64_t batch) {
   return blocks;
 }
 
+// Counted from the start where they are below 0.
+Result<TensorId> from_start(Node& node, TensorId indices, std::int64_t extent) {
+  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(const TensorId end, constant(node, filled(Shape{1}, static_cast<float>(extent)), ".extent"));
+  SLUICE_ASSIGN(const TensorId below, combine(node, BinaryFunction::kLess, indices, zero));
+  SLUICE_ASSIGN(const TensorId added, combine(node, BinaryFunction::kMultiply, below, end));
+  return combine(node, BinaryFunction::kAdd, indices, added);
+}
+
+// By indices that depend on the data: of all elements along the axis, the sum of the one whose place is the index.
+Status gather_computed_elements(Node& node) {
+  SLUICE_ASSIGN(TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(TensorId indices, node.tensor(1));
+  if (node.builder.failed()) return {};
+  const Shape shape = node.builder.shape(x), wanted = node.builder.shape(indices);
+  SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), shape.size()));
+  const std::int64_t extent = shape[as_index(axis)], last = static_cast<std::int64_t>(shape.size()) - 1;
+  Shape fitting = wanted;
+  if (fitting.size() == shape.size()) fitting[as_index(axis)] = extent;
+  if (fitting != shape) {
+    return node.error(fmt::format("has computed indices {} into {}", to_string(wanted), to_string(shape)));
+  }
+  SLUICE_ASSIGN(indices, from_start(node, indices, extent));
+  indices = move_axis(node, indices, axis, last);
+  x = move_axis(node, x, axis, last);
+  if (node.builder.failed()) return {};
+  const Shape result = node.builder.shape(indices);
+  Shape rows = node.builder.shape(x), columns = result;
+  rows.insert(rows.end() - 1, 1);  // [..., 1, extent] by [..., indices, 1]
+  columns.push_back(1);
+  HostArray numbers = filled(Shape{extent}, 0.0F);
+  std::iota(numbers.floats.begin(), numbers.floats.end(), 0.0F);
+  SLUICE_ASSIGN(const TensorId places, constant(node, std::move(numbers), ".places"));
+  SLUICE_ASSIGN(const TensorId nothing, constant(node, filled(Shape{1}, 0.0F), ".nothing"));
+  SLUICE_ASSIGN(const TensorId here, combine(node, BinaryFunction::kEqual, reshape_to(node, indices, columns), places));
+  SLUICE_ASSIGN(const TensorId picked, select(node, here, reshape_to(node, x, rows), nothing));
+  const TensorId sums = reduce_over(node, ReduceFunction::kSum, picked, {last + 1});
+  node.set(move_axis(node, reshape_to(node, sums, result), last, axis));
+  return {};
+}
+
 Status convert_gather_elements(Node& node) {
+  if (node.has(1) && !node.is_constant(1)) return gather_computed_elements(node);
   SLUICE_ASSIGN(const Indexed given, indexed(node));
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), given.shape.size()));
   SLUICE_ASSIGN(const Places places, element_places(node, given, axis));
@@ -221,7 +264,7 @@ Status convert_scatter_blocks(Node& node) {
 
 void add_indexing_converters(ConverterTable& table) {
   constexpr std::string_view kKnown = "with known indices";
-  table["GatherElements"] = {convert_gather_elements, kKnown};
+  table["GatherElements"] = convert_gather_elements;
   table["GatherND"] = {convert_gather_blocks, kKnown};
   table["ScatterElements"] = {convert_scatter_elements, kKnown};
   table["Scatter"] = {convert_scatter_elements, kKnown};

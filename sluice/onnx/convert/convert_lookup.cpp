@@ -83,8 +83,8 @@ Status convert_gather(Node& node) {
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), shape.size()));
   const Value indices = node.value(1);
   if (indices.kind == Kind::kTensor) {
-    const bool ids = node.builder.tensor(indices.tensor).dtype == DType::kI32;
-    if (!ids) return node.error("looks up with computed indices");
+    const bool given = node.builder.failed() || node.builder.tensor(indices.tensor).dtype == DType::kI32;
+    if (!given && !indices.integral) return node.error("looks up with indices that are not whole numbers");
     return convert_embedding(node, indices, axis);
   }
   SLUICE_ASSIGN(const HostArray places, node.array(1));
@@ -168,7 +168,7 @@ Status convert_compress(Node& node) {
 }  // namespace
 
 void add_lookup_converters(ConverterTable& table) {
-  table["Gather"] = {convert_gather, "by token ids, or with known indices"};
+  table["Gather"] = convert_gather;
   table["OneHot"] = {convert_one_hot, "of a known depth up to 4096"};
   table["Compress"] = {convert_compress, "by a known condition"};
 }

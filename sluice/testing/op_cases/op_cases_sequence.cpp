@@ -5,13 +5,19 @@
 namespace sluice {
 namespace {
 
-// An embedding whose rows are in several tensors of `slice` rows.
-OpCase embedding_case(const Shape& ids_shape, std::int64_t vocabulary, std::int64_t features, std::int64_t slice) {
-  CaseBuilder builder("embedding " + to_string(ids_shape) + " of " + to_string(Shape{vocabulary, features}) + " by " +
-                      std::to_string(slice));
+// An embedding whose rows are in several tensors of `slice` rows; `computed`: its ids are made by an op, in fp32.
+OpCase embedding_case(const Shape& ids_shape, std::int64_t vocabulary, std::int64_t features, std::int64_t slice,
+                      bool computed = false) {
+  CaseBuilder builder(std::string(computed ? "computed " : "") + "embedding " + to_string(ids_shape) + " of " +
+                      to_string(Shape{vocabulary, features}) + " by " + std::to_string(slice));
   Shape y_shape = ids_shape;
   y_shape.push_back(features);
-  const TensorId ids = builder.integers("ids", ids_shape, vocabulary);
+  TensorId ids = builder.integers("ids", ids_shape, vocabulary);
+  if (computed) {
+    const TensorId numbers = builder.tensor("numbers", ids_shape);
+    builder.op(OpKind::kCast, {}, {ids}, {numbers});
+    ids = numbers;
+  }
   const TensorId y = builder.tensor("y", y_shape);
   const TensorId dy = builder.gradient("dy", y_shape);
   for (std::int64_t begin = 0; begin < vocabulary; begin += slice) {
@@ -121,6 +127,7 @@ void add_sequence_cases(std::vector<OpCase>& cases) {
   cases.push_back(embedding_case({2, 7}, 11, 16, 11));
   cases.push_back(embedding_case({9}, 5, 10, 5));
   cases.push_back(embedding_case({3, 8}, 20, 24, 8));
+  cases.push_back(embedding_case({2, 7}, 11, 16, 11, true));
   cases.push_back(shared_embedding_case(9, 20, 9));
   cases.push_back(shared_embedding_case(11, 16, 4));
   cases.push_back(lstm_case(3, 16));

@@ -12,6 +12,23 @@ OpCase sgd_case(const Shape& shape) {
   return builder.finish();
 }
 
+// With settings that only some parameters have.
+OpCase own_rate_case(const Shape& shape, OpKind kind, bool nesterov) {
+  CaseBuilder builder(std::string(to_string(kind)) + (nesterov ? " nesterov " : " at its own rate ") +
+                      to_string(shape));
+  const TensorId w = builder.parameter("w", shape);
+  std::vector<TensorId> inputs = {w, builder.parameter_gradient("dw", shape)}, outputs = {w};
+  for (std::size_t i = 0; i < moments_of(kind); ++i) {
+    inputs.push_back(builder.tensor("moment" + std::to_string(i), shape, Role::kOptimizerState));
+    outputs.push_back(inputs.back());
+  }
+  Attributes attributes{.rate = nesterov ? 0.0F : 0.3F, .epsilon = 1e-8F, .momentum = 0.9F, .weight_decay = 0.05F};
+  attributes.beta2 = 0.999;
+  attributes.nesterov = nesterov;
+  builder.op(kind, attributes, inputs, outputs);
+  return builder.finish();
+}
+
 OpCase adam_case(const Shape& shape, bool decoupled) {
   CaseBuilder builder((decoupled ? "adamw " : "adam ") + to_string(shape));
   const TensorId w = builder.parameter("w", shape);
@@ -171,6 +188,9 @@ void add_update_cases(std::vector<OpCase>& cases) {
   cases.push_back(scaled_case({7, 33}, std::numeric_limits<float>::infinity(), 0, false));
   cases.push_back(sgd_case({7, 33}));
   cases.push_back(sgd_case({50}));
+  cases.push_back(own_rate_case({7, 33}, OpKind::kSgdUpdate, true));
+  cases.push_back(own_rate_case({7, 33}, OpKind::kSgdUpdate, false));
+  cases.push_back(own_rate_case({7, 33}, OpKind::kAdamUpdate, false));
   for (const bool decoupled : {false, true}) {
     cases.push_back(adam_case({50}, decoupled));
     cases.push_back(adam_case({7, 33}, decoupled));

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "sluice/exec/backends/cuda/check_cuda.hpp"
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice::cuda {
 namespace {
@@ -39,6 +40,13 @@ Ways prepare_op(const Context& context, const OpRequest& request) {
   static const std::map<OpKind, KernelEntry> entries = all_entries();
   const auto entry = entries.find(request.op.kind);
   if (entry == entries.end()) throw CudaFailure(std::string(to_string(request.op.kind)) + " runs on processors only");
+  const Attributes& attributes = request.op.attributes;
+  if (is_update(request.op.kind) && (attributes.nesterov || attributes.rate != 0)) {
+    throw CudaFailure("Nesterov's momentum and rates of a parameter's own run on processors only");
+  }
+  const bool looks_up = request.op.kind == OpKind::kEmbedding || request.op.kind == OpKind::kEmbeddingBackward;
+  if (looks_up && request.input_types.at(0) != DType::kI32)
+    throw CudaFailure("lookups by computed ids run on processors only");
   return {std::make_shared<OwnKernel>(entry->second, request)};
 }
 

@@ -1,6 +1,6 @@
 // The weights' gradient of a depthwise convolution (one channel in and out for each group), as a loop of our own: oneDNN
 // has vector code of its own for narrow windows only, and makes matrix products of one row each for the others (5 x 5 in
-// EfficientNet, 7 x 7 in ConvNeXt), which take twenty times longer and want images row-major.
+// EfficientNet, 7 x 7 in ConvNeXt), which take fifteen times longer and want images row-major.
 #pragma once
 
 #include "sluice/exec/backends/onednn/kernel.hpp"

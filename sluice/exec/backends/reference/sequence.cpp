@@ -12,7 +12,12 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 // Calls visit(position, row of w) for every id within the op's part of the vocabulary; w has the rows of that part.
 template <typename Visit>
 void for_each_id(const ReferenceCall& call, const Shape& w, Visit visit) {
-  const auto ids = call.input<std::int32_t>(0);
+  std::vector<std::int64_t> ids;
+  if (call.input_is_integer(0)) {
+    for (const std::int32_t id : call.input<std::int32_t>(0)) ids.push_back(id);
+  } else {
+    for (const float id : call.input<float>(0)) ids.push_back(static_cast<std::int64_t>(id));
+  }
   const std::int64_t begin = call.attributes().out_begin;
   const bool whole = call.attributes().out_end == 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -89,11 +89,12 @@ void sgd_update(const ReferenceCall& call) {
   const float factor = factor_of(call);
   const auto decay_of_velocity = static_cast<float>(attributes.momentum);
   const auto decay = static_cast<float>(attributes.weight_decay);
-  const auto rate = static_cast<float>(call.context().learning_rate);
+  const auto rate = static_cast<float>(learning_rate_of(attributes, call.context()));
   for (std::size_t i = 0; i < w.size(); ++i) {
-    const float velocity = decay_of_velocity * momentum[i] + (factor * dw[i] + decay * w[i]);
+    const float gradient = factor * dw[i] + decay * w[i];
+    const float velocity = decay_of_velocity * momentum[i] + gradient;
     new_momentum[i] = velocity;
-    new_w[i] = w[i] - rate * velocity;
+    new_w[i] = w[i] - rate * (attributes.nesterov ? gradient + decay_of_velocity * velocity : velocity);
   }
   write_half(call, 2);
 }
@@ -105,7 +106,7 @@ void adam_update(const ReferenceCall& call) {
   const auto moment1 = call.input<float>(2);
   const auto moment2 = call.input<float>(3);
   const Attributes& attributes = call.attributes();
-  const double rate = call.context().learning_rate;
+  const double rate = learning_rate_of(attributes, call.context());
   const double beta1 = attributes.momentum;
   const double beta2 = attributes.beta2;
   const double left_out = attributes.scaled ? factor_operand(call)[1] : 0;

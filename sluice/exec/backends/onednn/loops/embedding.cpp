@@ -9,6 +9,24 @@
 namespace sluice {
 namespace {
 
+// Of the data, or whole numbers that ops have made of them.
+class TokenIds {
+ public:
+  TokenIds(const void* ids, DType dtype) : ids_(ids), integers_(dtype == DType::kI32) {}
+
+  // -1 for what is no number of a row.
+  std::int32_t operator[](std::int64_t i) const {
+    if (integers_) return static_cast<const std::int32_t*>(ids_)[i];
+    const float number = static_cast<const float*>(ids_)[i];
+    return number >= 0 && number < kMostRows ? static_cast<std::int32_t>(number) : -1;
+  }
+
+ private:
+  static constexpr float kMostRows = 1 << 30;
+  const void* ids_;
+  bool integers_;
+};
+
 struct EmbeddingSpace {
   EmbeddingSpace(const Attributes& attributes, const Shape& ids, const Shape& w)
       : tokens(element_count(ids)),
@@ -26,7 +44,7 @@ struct EmbeddingSpace {
   bool clear;          // nothing was written or summed before
 };
 
-Status check_tokens(const std::int32_t* ids, const EmbeddingSpace& space) {
+Status check_tokens(const TokenIds& ids, const EmbeddingSpace& space) {
   for (std::int64_t i = 0; i < space.tokens; ++i) {
     if (ids[i] >= 0 && (!space.whole || ids[i] < space.rows)) continue;
     return Error{ErrorCode::kBadInput, "token " + std::to_string(ids[i]) + " at position " + std::to_string(i) +
@@ -55,7 +73,7 @@ SLUICE_VECTOR_CLONES void add_row(const BFloat16* from, std::int64_t count, floa
 
 // In the first part of a vocabulary, tokens of other parts get zeros, so that every byte of y is defined.
 template <typename T>
-void look_up(const EmbeddingSpace& space, const std::int32_t* ids, const float* w, T* y) {
+void look_up(const EmbeddingSpace& space, const TokenIds& ids, const float* w, T* y) {
   for_rows(space.tokens, space.features, [&](std::int64_t token) {
     T* const to = y + token * space.features;
     if (space.holds(ids[token])) {
@@ -67,7 +85,7 @@ void look_up(const EmbeddingSpace& space, const std::int32_t* ids, const float* 
 }
 
 template <typename T>
-void scatter(const EmbeddingSpace& space, const std::int32_t* ids, const T* dy, float* dw) {
+void scatter(const EmbeddingSpace& space, const TokenIds& ids, const T* dy, float* dw) {
   constexpr std::int64_t kColumns = 128;
   const std::int64_t parts = (space.features + kColumns - 1) / kColumns;
   for_rows(parts, space.tokens * kColumns, [&](std::int64_t part) {
@@ -87,16 +105,17 @@ void clear(float* values, std::int64_t count) {
 KernelPtr make_embedding(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const EmbeddingSpace space(request.attributes, request.inputs[0].shape, request.inputs[1].shape);
   const std::size_t output = request.inputs.size();
-  return std::make_unique<LoopKernel>(
-      request,
-      [space, output, dtype = request.outputs[0].dtype](Operands operands, const StepContext& /*context*/) -> Status {
-        const auto* ids = operand<const std::int32_t>(operands, 0);
-        SLUICE_RETURN_IF_ERROR(check_tokens(ids, space));
-        with_element(dtype, [&]<typename T>(T) {
-          look_up(space, ids, operand<const float>(operands, 1), operand<T>(operands, output));
-        });
-        return {};
-      });
+  return std::make_unique<LoopKernel>(request,
+                                      [space, output, type = request.inputs[0].dtype, dtype = request.outputs[0].dtype](
+                                          Operands operands, const StepContext& /*context*/) -> Status {
+                                        const TokenIds ids(operands[0], type);
+                                        SLUICE_RETURN_IF_ERROR(check_tokens(ids, space));
+                                        with_element(dtype, [&]<typename T>(T) {
+                                          look_up(space, ids, operand<const float>(operands, 1),
+                                                  operand<T>(operands, output));
+                                        });
+                                        return {};
+                                      });
 }
 
 KernelPtr make_embedding_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
@@ -104,8 +123,9 @@ KernelPtr make_embedding_backward(const KernelRequest& request, const dnnl::engi
   const std::size_t output = request.inputs.size();
   return std::make_unique<LoopKernel>(
       request,
-      [space, output, dtype = request.inputs[1].dtype](Operands operands, const StepContext& /*context*/) -> Status {
-        const auto* ids = operand<const std::int32_t>(operands, 0);
+      [space, output, type = request.inputs[0].dtype, dtype = request.inputs[1].dtype](
+          Operands operands, const StepContext& /*context*/) -> Status {
+        const TokenIds ids(operands[0], type);
         auto* dw = operand<float>(operands, output);
         SLUICE_RETURN_IF_ERROR(check_tokens(ids, space));
         if (space.clear) clear(dw, space.rows * space.features);

@@ -19,6 +19,7 @@ SLUICE_INLINE inline void update_vector(const SgdStep& step, const UpdateOperand
   gradient = step.scale * gradient + step.weight_decay * w;
   velocity = step.momentum * velocity + gradient;
   store(velocity, operands.new_moment1 + at);
+  if (step.nesterov) velocity = gradient + step.momentum * velocity;
   w = w - step.rate * velocity;
   store(w, operands.new_w + at);
 }
@@ -115,14 +116,15 @@ void update_all(const Step& step, const UpdateOperands<Gradient, Half>& operands
 }  // namespace
 
 SgdStep sgd_step(const Attributes& attributes, const StepContext& context) {
-  return {.rate = static_cast<float>(context.learning_rate),
+  return {.rate = static_cast<float>(learning_rate_of(attributes, context)),
           .momentum = static_cast<float>(attributes.momentum),
-          .weight_decay = static_cast<float>(attributes.weight_decay)};
+          .weight_decay = static_cast<float>(attributes.weight_decay),
+          .nesterov = attributes.nesterov};
 }
 
 AdamStep adam_step(const Attributes& attributes, const StepContext& context) {
   const auto t = static_cast<double>(context.step + (attributes.delayed ? 0 : 1));  // this update is the t-th
-  const double rate = context.learning_rate;
+  const double rate = learning_rate_of(attributes, context);
   const double beta1 = attributes.momentum, beta2 = attributes.beta2, decay = attributes.weight_decay;
   return {.beta1 = static_cast<float>(beta1),
           .rest1 = static_cast<float>(1 - beta1),

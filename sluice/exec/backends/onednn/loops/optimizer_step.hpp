@@ -21,9 +21,10 @@
 
 namespace sluice {
 
-// w -= rate v, where v = momentum v + (scale gradient + weight_decay w).
+// w -= rate v, where v = momentum v + g and g = scale gradient + weight_decay w; nesterov: w -= rate (g + momentum v).
 struct SgdStep {
   float rate = 0, momentum = 0, weight_decay = 0;
+  bool nesterov = false;
   float scale = 1;  // of gradients
 };
 

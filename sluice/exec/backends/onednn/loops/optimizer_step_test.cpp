@@ -123,6 +123,9 @@ TYPED_TEST(OptimizerStep, MakesTheSameBitsWithAnyVectorsAndInAnyPieces) {
       }
     };
     check(usual_sgd());
+    SgdStep nesterov = usual_sgd();
+    nesterov.nesterov = true;
+    check(nesterov);
     check(usual_adam(false));
     check(usual_adam(true));
   }
