@@ -121,7 +121,8 @@ def graph_inputs(module: torch.nn.Module, inputs: Any) -> dict[str, torch.Tensor
     knows masks and segments, behind a prefix."""
     known = [name for name in inspect.signature(module.forward).parameters if name not in ("args", "kwargs")]
     if isinstance(inputs, dict):
-        return {_PREFIX + name: inputs[name] for name in [name for name in known if name in inputs] or list(inputs)}
+        ordered = [name for name in known if name in inputs] + [name for name in inputs if name not in known]
+        return {_PREFIX + name: inputs[name] for name in ordered}
     tensors = _tensors(inputs)
     names = known[: len(tensors)]
     names += [f"input{i}" for i in range(len(names), len(tensors))]

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 IGNORED = -100  # PyTorch's label of what does not count
 
 
+def only_tensors(batch: dict[str, Any]) -> dict[str, torch.Tensor]:
+    import torch
+
+    for name, each in batch.items():
+        if not isinstance(each, torch.Tensor):
+            raise TypeError(f"{name} is a {type(each).__name__}; a batch is of tensors")
+    return batch
+
+
 def ignored_label(loss: Callable | None, targets: Any) -> int | None:
     """The label that does not count, where Sluice has the loss itself: the mean cross-entropy with classes. Else None: then it
     is captured with the module."""
@@ -47,6 +56,9 @@ def check_module(module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> N
     for name, parameter in module.named_parameters():
         if parameter.device.type != "cpu" or parameter.dtype != torch.float32:
             raise ValueError(f"{name} is {parameter.dtype} on {parameter.device}: the trainer takes float32 in main memory")
+    own = {id(parameter) for parameter in module.parameters()}
+    if any(each.requires_grad and id(each) not in own for group in optimizer.param_groups for each in group["params"]):
+        raise ValueError("the optimizer has parameters that are not the module's, such as a loss's: make them part of the module")
     if not any(is_trained(parameter, optimizer) for parameter in module.parameters()):
         raise ValueError("nothing of the module is trained: no parameter wants gradients and is the optimizer's")
     for name, part in module.named_modules():

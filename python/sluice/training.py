@@ -20,7 +20,7 @@ from sluice.exporting import OTHERWISE, batch_size, graph_inputs, graph_targets
 from sluice.mirroring import Mirror
 from sluice.optimizer_settings import LearningRate, optimizer_settings
 from sluice.optimizer_state import OptimizerState
-from sluice.trainable import check_inputs, check_module, ignored_label, keeps_modes
+from sluice.trainable import check_inputs, check_module, ignored_label, keeps_modes, only_tensors
 
 if TYPE_CHECKING:
     import torch
@@ -167,7 +167,7 @@ class Trainer:
     def _tensors_of(self, inputs: Any, targets: Any) -> dict[str, torch.Tensor]:
         """All that the file takes."""
         tensors = graph_inputs(self._module, inputs)
-        return tensors if self._ignored is not None else {**tensors, **graph_targets(targets)}
+        return only_tensors(tensors if self._ignored is not None else {**tensors, **graph_targets(targets)})
 
     def _open(self, path: str, inputs: Any, targets: Any) -> None:
         import torch
@@ -176,6 +176,7 @@ class Trainer:
 
         self._ignored = ignored_label(self._loss, targets)
         own_loss = self._ignored is None
+        tensors = self._tensors_of(inputs, targets)
         capture(self._module, inputs, path, *((self._loss, targets) if own_loss else ()))
         groups = {id(each): number for number, group in enumerate(self._optimizer.param_groups) for each in group["params"]}
         trained = {
@@ -185,7 +186,6 @@ class Trainer:
         training = _train.ModuleTraining(
             onnx=path, trained=trained, groups=list(zip(self._settings["weight_decays"], self._rate.parts)), own_loss=own_loss, optimizer=self._settings, threads=torch.get_num_threads(),
             fast=self._fast, planner=self._planner, folder=self._folder, samples=batch_size(inputs), seed=self._seed)
-        tensors = self._tensors_of(inputs, targets)
         self._given = {name: (tensor.shape[1:], tensor.dtype) for name, tensor in tensors.items()}
         check_inputs(tensors, self._given, training.notes)
         self._counters = [

@@ -143,6 +143,23 @@ class LossTest(CapturedTest):
                     trainer.step(x, y)
 
 
+    def test_batches_that_are_not_of_tensors(self):
+        model = dense()
+        with sluice.Trainer(model, sgd(model), torch.nn.MSELoss()) as trainer:
+            with self.assertRaisesRegex(TypeError, "given_target_1 is a NoneType"):
+                trainer.step(torch.randn(6, 8), (torch.rand(6, 4), None))
+        model = dense()
+        with sluice.Trainer(model, sgd(model)) as trainer:
+            with self.assertRaisesRegex(sluice.SluiceError, "unexpected keyword argument 'mask'"):
+                trainer.step({"input": torch.randn(6, 8), "mask": torch.ones(6)}, torch.tensor([0, 1, 2, 3, 1, 0]))
+
+    def test_a_loss_with_parameters_of_its_own(self):
+        model, scale = dense(), torch.nn.Parameter(torch.ones(()))
+        optimizer = torch.optim.SGD([*model.parameters(), scale], lr=0.1)
+        with self.assertRaisesRegex(ValueError, "not the module's, such as a loss's"):
+            sluice.Trainer(model, optimizer, lambda output: (output * scale).mean())
+
+
 class PartlyTrainedTest(CapturedTest):
     def test_what_wants_no_gradient_stays(self):
         model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Conv2d(8, 8, 3),
