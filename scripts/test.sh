@@ -10,7 +10,7 @@
 #   format    layout against .clang-format
 #   names     names against .clang-tidy, in the files that changed (scripts/check_tidy.sh reads all of them)
 #   docs      holds the README's tables against the kept results, and runs the examples of the README and docs/
-#   asan      files and JSON, memory, access, plan, exec, train and experiment tests under the address and undefined-behaviour sanitizers
+#   asan      files and JSON, memory, access, plan, exec, ONNX, train and experiment tests under the address and undefined-behaviour sanitizers
 #   tsan      the tests of the transfer lanes, of saved tensors and of access counting under the thread sanitizer
 #   numa      memory nodes as tiers, in a small virtual machine; skipped, with the reason, without QEMU or network
 #
@@ -20,7 +20,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly all_stages=(packages build tests format names docs asan tsan numa)
-readonly sanitized="base memory access plan verify program exec offload data train experiment"
+readonly sanitized="base memory access plan verify program exec offload data onnx onnx_import onnx_node train experiment"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
 readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SavedStoreTest PagePoolTest"
@@ -75,8 +75,8 @@ stage_docs() {
   if ((status != 77)); then count "$status"; fi
 }
 
-# program_of BUILD NAME: the test program of a library, or of tests/NAME.
-program_of() { ls "$1/sluice/sluice_$2_test" "$1/tests/$2/sluice_$2_test" 2>/dev/null; }
+# program_of BUILD NAME: the test program of a library, or of a folder of tests/.
+program_of() { ls "$1/sluice/sluice_$2_test" "$1"/tests/*/"sluice_$2_test" 2>/dev/null; }
 
 # run_shard BUILD FILTER LOGS PROGRAM SHARD: one process of run_shards, writing LOGS/PROGRAM.SHARD.
 run_shard() {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <fstream>
@@ -215,7 +216,7 @@ Status read_floats(const TensorSource& source, std::int64_t first, std::span<flo
   SLUICE_ASSIGN(const char* raw, raw_bytes(source, first, count, storage));
   const int type = source.proto->data_type();
   if (type == TensorProto::FLOAT) {
-    std::memcpy(values.data(), raw, values.size_bytes());
+    std::copy_n(reinterpret_cast<const std::byte*>(raw), values.size_bytes(), std::as_writable_bytes(values).begin());
     return {};
   }
   for (std::int64_t i = 0; i < count; ++i) {

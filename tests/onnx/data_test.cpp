@@ -2,8 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <fstream>
+#include <span>
 
 #include "sluice/onnx/external_data.hpp"
 #include "sluice/onnx/half.hpp"
@@ -41,7 +42,7 @@ std::map<std::string, std::vector<float>> all_values(const std::filesystem::path
   std::map<std::string, std::vector<float>> result;
   for (const onnx::TensorProto& tensor : proto.graph().initializer()) {
     std::vector<float> values(tensor.raw_data().size() / sizeof(float));
-    std::memcpy(values.data(), tensor.raw_data().data(), values.size() * sizeof(float));
+    std::ranges::copy(std::as_bytes(std::span(tensor.raw_data())), std::as_writable_bytes(std::span(values)).begin());
     result[tensor.name()] = values;
   }
   return result;
