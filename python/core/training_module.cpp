@@ -1,6 +1,8 @@
 // sluice._train: what sluice.Trainer does in C++. Tensors come from Python as addresses and element counts.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include "python/core/module_training.hpp"
 #include "python/core/own_process.hpp"
@@ -69,6 +71,7 @@ py::list inputs(const ModuleTraining& training) {
 
 PYBIND11_MODULE(_train, module) {
   module.doc() = "Modules trained by Sluice's kernels, as sluice.Trainer uses them.";
+  spdlog::set_default_logger(spdlog::stderr_color_mt("sluice"));  // standard output is the program's own
   const py::call_guard<py::gil_scoped_release> others_run;
   module.def(
       "give_inputs_values",
