@@ -31,12 +31,18 @@ def ignored_label(loss: Callable | None, targets: Any) -> int | None:
     import torch
 
     if loss is None:
-        if not isinstance(targets, torch.Tensor):
-            raise ValueError(f"the cross-entropy takes a tensor of classes as targets; got {type(targets).__name__}")
+        check_classes(targets)
         return IGNORED
     plain = type(loss) is torch.nn.CrossEntropyLoss and loss.weight is None and loss.reduction == "mean"
     classes = isinstance(targets, torch.Tensor) and not targets.is_floating_point()
     return loss.ignore_index if plain and classes and loss.label_smoothing == 0 else None
+
+
+def check_classes(targets: Any) -> None:
+    import torch
+
+    if not isinstance(targets, torch.Tensor):
+        raise ValueError(f"the cross-entropy takes a tensor of classes as targets; got {type(targets).__name__}")
 
 
 def is_trained(parameter: torch.nn.Parameter, optimizer: torch.optim.Optimizer) -> bool:

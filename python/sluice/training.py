@@ -20,7 +20,7 @@ from sluice.exporting import OTHERWISE, batch_size, graph_inputs, graph_targets
 from sluice.mirroring import Mirror
 from sluice.optimizer_settings import LearningRate, optimizer_settings
 from sluice.optimizer_state import OptimizerState
-from sluice.trainable import check_inputs, check_module, ignored_label, keeps_modes, only_tensors
+from sluice.trainable import check_classes, check_inputs, check_module, ignored_label, keeps_modes, only_tensors
 
 if TYPE_CHECKING:
     import torch
@@ -208,7 +208,7 @@ class Trainer:
 
         labels = content in _LABELS
         if labels:
-            ignored_label(None, targets)
+            check_classes(targets)
         tensor = (targets if labels else tensors[name.removeprefix("input.")]).detach()
         fits = list(tensor.shape) == shape if labels else tensor.numel() == math.prod(shape)
         if not fits or labels and tensor.is_floating_point():
