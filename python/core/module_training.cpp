@@ -56,15 +56,10 @@ Status check_trained(const ImportedModel& model, const std::map<std::string, int
                "the module ends in a softmax, and the cross-entropy has its own: let it give logits instead"};
 }
 
-// All inputs are data. Where that is more than Sluice knows, masks and the like are what they are in most steps.
 Result<ImportedModel> import_module(const ModuleTrainingOptions& options, std::int64_t samples) {
   OnnxOptions wanted{.trained = options.trained, .given = true, .batch = samples};
   if (options.own_loss) wanted.loss = OnnxLoss::kFirstOutput;
-  Result<ImportedModel> model = import_model(options.onnx, wanted);
-  if (model.ok() || options.own_loss) return model;
-  wanted.given = false;
-  Result<ImportedModel> with_constants = import_model(options.onnx, wanted);
-  return with_constants.ok() ? std::move(with_constants) : std::move(model);
+  return import_model(options.onnx, wanted);
 }
 
 std::map<std::string, ParameterSettings> settings_by_parameter(const ModuleTrainingOptions& options,

@@ -87,7 +87,7 @@ class Trainer:
         if optimizer_settings(self._optimizer) != self._settings:
             raise ValueError(f"the optimizer's settings changed from {self._settings}: only its learning rate may")
         rate = self._rate.now()
-        tensors = check_inputs(self._tensors_of(inputs, targets), self._given, self._training.notes)
+        tensors = check_inputs(self._tensors_of(inputs, targets), self._given)
         self._mirror.release()
         self._training.change_batch(batch_size(inputs))
         batch = [self._as_wanted(tensors, targets, *wanted) for wanted in self._training.inputs()]
@@ -187,7 +187,6 @@ class Trainer:
             onnx=path, trained=trained, groups=list(zip(self._settings["weight_decays"], self._rate.parts)), own_loss=own_loss, optimizer=self._settings, threads=torch.get_num_threads(),
             fast=self._fast, planner=self._planner, folder=self._folder, samples=batch_size(inputs), seed=self._seed)
         self._given = {name: (tensor.shape[1:], tensor.dtype) for name, tensor in tensors.items()}
-        check_inputs(tensors, self._given, training.notes)
         self._counters = [
             part.num_batches_tracked for part in self._module.modules()
             if getattr(part, "num_batches_tracked", None) is not None and (part.training or not keeps_modes(self._module))

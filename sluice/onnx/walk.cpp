@@ -76,10 +76,14 @@ Result<Walked> walk_model(const onnx::ModelProto& model, const std::filesystem::
   const std::int64_t opset = opset_of(model);
   const std::string name = path.stem().string();
 
+  const auto follow = [&](Conversion& each) {
+    each.live = live;
+    each.trained = options.trained;
+    each.as_stated = options.given;
+  };
+
   Conversion survey(initializers, network, path.parent_path(), opset, name);
-  survey.live = live;
-  survey.trained = options.trained;
-  survey.as_stated = options.given;
+  follow(survey);
   bind_inputs(survey, inputs, nullptr);
   SLUICE_ASSIGN(const TensorId seen, converted_logits(survey, order, logits));
   const Shape shape = survey.builder.shape(seen);
@@ -91,9 +95,7 @@ Result<Walked> walk_model(const onnx::ModelProto& model, const std::filesystem::
   }
 
   Conversion conversion(initializers, network, path.parent_path(), opset, name);
-  conversion.live = live;
-  conversion.trained = options.trained;
-  conversion.as_stated = options.given;
+  follow(conversion);
   conversion.shared = survey.find_shared();
   const TensorId labels = bind_inputs(conversion, inputs, loss ? &*loss : nullptr);
   SLUICE_ASSIGN(const TensorId made, converted_logits(conversion, order, logits));

@@ -12,7 +12,8 @@ struct Walked {
   std::vector<std::string> notes;
 };
 
-// `logits`: the value that the loss is computed from, or it itself (OnnxLoss::kFirstOutput). Errors (kBadInput) list every node that cannot be converted.
+// `logits`: the value that the loss is computed from, or the loss itself (OnnxLoss::kFirstOutput). Errors (kBadInput)
+// list every node that cannot be converted.
 Result<Walked> walk_model(const onnx::ModelProto& model, const std::filesystem::path& path, const Network& network,
                           const Initializers& initializers, const std::string& logits, const OnnxOptions& options);
 

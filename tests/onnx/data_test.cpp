@@ -42,7 +42,8 @@ std::map<std::string, std::vector<float>> all_values(const std::filesystem::path
   std::map<std::string, std::vector<float>> result;
   for (const onnx::TensorProto& tensor : proto.graph().initializer()) {
     std::vector<float> values(tensor.raw_data().size() / sizeof(float));
-    std::ranges::copy(std::as_bytes(std::span(tensor.raw_data())), std::as_writable_bytes(std::span(values)).begin());
+    const auto bytes = std::as_writable_bytes(std::span(values));
+    std::ranges::copy(std::as_bytes(std::span(tensor.raw_data())).first(bytes.size()), bytes.begin());
     result[tensor.name()] = values;
   }
   return result;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
@@ -100,15 +99,6 @@ Result<Blocks> blocks_of(Node& node, const Indexed& given, std::int64_t batch) {
   return blocks;
 }
 
-// Counted from the start where they are below 0.
-Result<TensorId> from_start(Node& node, TensorId indices, std::int64_t extent) {
-  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
-  SLUICE_ASSIGN(const TensorId end, constant(node, filled(Shape{1}, static_cast<float>(extent)), ".extent"));
-  SLUICE_ASSIGN(const TensorId below, combine(node, BinaryFunction::kLess, indices, zero));
-  SLUICE_ASSIGN(const TensorId added, combine(node, BinaryFunction::kMultiply, below, end));
-  return combine(node, BinaryFunction::kAdd, indices, added);
-}
-
 // By indices that depend on the data: of all elements along the axis, the sum of the one whose place is the index.
 Status gather_computed_elements(Node& node) {
   SLUICE_ASSIGN(TensorId x, node.tensor(0));
@@ -122,19 +112,14 @@ Status gather_computed_elements(Node& node) {
   if (fitting != shape) {
     return node.error(fmt::format("has computed indices {} into {}", to_string(wanted), to_string(shape)));
   }
-  SLUICE_ASSIGN(indices, from_start(node, indices, extent));
   indices = move_axis(node, indices, axis, last);
   x = move_axis(node, x, axis, last);
   if (node.builder.failed()) return {};
   const Shape result = node.builder.shape(indices);
-  Shape rows = node.builder.shape(x), columns = result;
-  rows.insert(rows.end() - 1, 1);  // [..., 1, extent] by [..., indices, 1]
-  columns.push_back(1);
-  HostArray numbers = filled(Shape{extent}, 0.0F);
-  std::iota(numbers.floats.begin(), numbers.floats.end(), 0.0F);
-  SLUICE_ASSIGN(const TensorId places, constant(node, std::move(numbers), ".places"));
+  Shape rows = node.builder.shape(x);
+  rows.insert(rows.end() - 1, 1);  // [..., 1, extent] where it is chosen from for each index
+  SLUICE_ASSIGN(const TensorId here, one_hot_of_numbers(node, indices, extent));
   SLUICE_ASSIGN(const TensorId nothing, constant(node, filled(Shape{1}, 0.0F), ".nothing"));
-  SLUICE_ASSIGN(const TensorId here, combine(node, BinaryFunction::kEqual, reshape_to(node, indices, columns), places));
   SLUICE_ASSIGN(const TensorId picked, select(node, here, reshape_to(node, x, rows), nothing));
   const TensorId sums = reduce_over(node, ReduceFunction::kSum, picked, {last + 1});
   node.set(move_axis(node, reshape_to(node, sums, result), last, axis));

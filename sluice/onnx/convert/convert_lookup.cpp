@@ -100,22 +100,6 @@ Result<TensorId> one_hot_of_ids(Node& node, TensorId ids, std::int64_t depth) {
   return node.add(OpKind::kEmbedding, {}, {ids, table});
 }
 
-// Known numbers, or numbers that the data give: equal to one of 0 .. depth - 1. Those below 0 count from the end.
-Result<TensorId> one_hot_of_numbers(Node& node, TensorId numbers, std::int64_t depth) {
-  Shape shape = node.builder.shape(numbers);
-  shape.push_back(1);
-  numbers = reshape_to(node, numbers, shape);
-  HostArray counted = filled(Shape{depth}, 0.0F);
-  std::iota(counted.floats.begin(), counted.floats.end(), 0.0F);
-  HostArray from_end = counted;
-  for (float& place : from_end.floats) place -= static_cast<float>(depth);
-  SLUICE_ASSIGN(const TensorId places, constant(node, std::move(counted), ".places"));
-  SLUICE_ASSIGN(const TensorId ends, constant(node, std::move(from_end), ".places_from_end"));
-  SLUICE_ASSIGN(const TensorId at, combine(node, BinaryFunction::kEqual, numbers, places));
-  SLUICE_ASSIGN(const TensorId behind, combine(node, BinaryFunction::kEqual, numbers, ends));
-  return combine(node, BinaryFunction::kAdd, at, behind);
-}
-
 Status convert_one_hot(Node& node) {
   SLUICE_ASSIGN(const HostArray depths, node.array(1));
   SLUICE_ASSIGN(const HostArray values, node.array(2));

@@ -20,10 +20,16 @@ Result<LossReduction> reduction_of(Node& node) {
   return node.error(fmt::format("has the unknown reduction '{}'", text));
 }
 
-// [1, C, 1, ...]: what each class counts; -1 where all count the same.
-Result<TensorId> class_weights(Node& node, const Shape& shape) {
+// [1, C, 1, ...]
+Shape along_classes(const Shape& shape) {
   Shape along(shape.size(), 1);
   along[1] = shape[1];
+  return along;
+}
+
+// [1, C, 1, ...]: what each class counts; -1 where all count the same.
+Result<TensorId> class_weights(Node& node, const Shape& shape) {
+  const Shape along = along_classes(shape);
   TensorId weights = -1;
   if (node.has(2)) {
     SLUICE_ASSIGN(const TensorId given, node.tensor(2));
@@ -47,12 +53,9 @@ Result<TensorId> marked_labels(Node& node, const Shape& shape) {
     return node.error(
         fmt::format("has scores {} and labels {}", to_string(shape), to_string(node.builder.shape(labels))));
   }
-  Shape along(shape.size(), 1);
-  along[1] = shape[1];
-  HostArray numbers = filled(along, 0.0F);
-  std::iota(numbers.floats.begin(), numbers.floats.end(), 0.0F);
-  SLUICE_ASSIGN(const TensorId classes, constant(node, std::move(numbers), ".classes"));
-  return combine(node, BinaryFunction::kEqual, reshape_to(node, labels, each), classes);
+  SLUICE_ASSIGN(const TensorId classes, numbers_from(node, 0, shape[1]));
+  const TensorId along = reshape_to(node, classes, along_classes(shape));
+  return combine(node, BinaryFunction::kEqual, reshape_to(node, labels, each), along);
 }
 
 Result<TensorId> total(Node& node, TensorId x) {

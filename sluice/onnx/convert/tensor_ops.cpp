@@ -218,4 +218,22 @@ Result<TensorId> constant(Node& node, HostArray values, const std::string& suffi
   return node.conversion.tensor(array_value(std::move(values)), node.name() + suffix);
 }
 
+Result<TensorId> numbers_from(Node& node, std::int64_t first, std::int64_t extent) {
+  HostArray numbers = filled(Shape{extent}, 0.0F);
+  std::iota(numbers.floats.begin(), numbers.floats.end(), static_cast<float>(first));
+  return constant(node, std::move(numbers), fmt::format(".from_{}", first));
+}
+
+Result<TensorId> one_hot_of_numbers(Node& node, TensorId numbers, std::int64_t depth) {
+  if (node.builder.failed()) return numbers;
+  Shape shape = node.builder.shape(numbers);
+  shape.push_back(1);
+  numbers = reshape_to(node, numbers, shape);
+  SLUICE_ASSIGN(const TensorId places, numbers_from(node, 0, depth));
+  SLUICE_ASSIGN(const TensorId ends, numbers_from(node, -depth, depth));
+  SLUICE_ASSIGN(const TensorId at, combine(node, BinaryFunction::kEqual, numbers, places));
+  SLUICE_ASSIGN(const TensorId behind, combine(node, BinaryFunction::kEqual, numbers, ends));
+  return combine(node, BinaryFunction::kAdd, at, behind);
+}
+
 }  // namespace sluice

@@ -59,5 +59,9 @@ Result<TensorId> mark_largest(Node& node, TensorId x, std::int64_t axis, bool ba
 
 // A constant of the file or of the op's own, which is not trained.
 Result<TensorId> constant(Node& node, HostArray values, const std::string& suffix);
+// `first`, first + 1, ... as such a constant; [extent].
+Result<TensorId> numbers_from(Node& node, std::int64_t first, std::int64_t extent);
+// [..., depth] of numbers [...]: 1 where a number is one of 0 .. depth - 1, else 0. Those below 0 count from the end.
+Result<TensorId> one_hot_of_numbers(Node& node, TensorId numbers, std::int64_t depth);
 
 }  // namespace sluice

@@ -45,8 +45,9 @@ Ways prepare_op(const Context& context, const OpRequest& request) {
     throw CudaFailure("Nesterov's momentum and rates of a parameter's own run on processors only");
   }
   const bool looks_up = request.op.kind == OpKind::kEmbedding || request.op.kind == OpKind::kEmbeddingBackward;
-  if (looks_up && request.input_types.at(0) != DType::kI32)
+  if (looks_up && request.input_types.at(0) != DType::kI32) {
     throw CudaFailure("lookups by computed ids run on processors only");
+  }
   return {std::make_shared<OwnKernel>(entry->second, request)};
 }
 

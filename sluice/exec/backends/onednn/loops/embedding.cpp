@@ -105,33 +105,29 @@ void clear(float* values, std::int64_t count) {
 KernelPtr make_embedding(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const EmbeddingSpace space(request.attributes, request.inputs[0].shape, request.inputs[1].shape);
   const std::size_t output = request.inputs.size();
-  return std::make_unique<LoopKernel>(request,
-                                      [space, output, type = request.inputs[0].dtype, dtype = request.outputs[0].dtype](
-                                          Operands operands, const StepContext& /*context*/) -> Status {
-                                        const TokenIds ids(operands[0], type);
-                                        SLUICE_RETURN_IF_ERROR(check_tokens(ids, space));
-                                        with_element(dtype, [&]<typename T>(T) {
-                                          look_up(space, ids, operand<const float>(operands, 1),
-                                                  operand<T>(operands, output));
-                                        });
-                                        return {};
-                                      });
+  const DType of_ids = request.inputs[0].dtype, of_rows = request.outputs[0].dtype;
+  return std::make_unique<LoopKernel>(request, [=](Operands operands, const StepContext& /*context*/) -> Status {
+    const TokenIds ids(operands[0], of_ids);
+    SLUICE_RETURN_IF_ERROR(check_tokens(ids, space));
+    with_element(of_rows, [&]<typename T>(T) {
+      look_up(space, ids, operand<const float>(operands, 1), operand<T>(operands, output));
+    });
+    return {};
+  });
 }
 
 KernelPtr make_embedding_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const EmbeddingSpace space(request.attributes, request.inputs[0].shape, request.outputs[0].shape);
   const std::size_t output = request.inputs.size();
-  return std::make_unique<LoopKernel>(
-      request,
-      [space, output, type = request.inputs[0].dtype, dtype = request.inputs[1].dtype](
-          Operands operands, const StepContext& /*context*/) -> Status {
-        const TokenIds ids(operands[0], type);
-        auto* dw = operand<float>(operands, output);
-        SLUICE_RETURN_IF_ERROR(check_tokens(ids, space));
-        if (space.clear) clear(dw, space.rows * space.features);
-        with_element(dtype, [&]<typename T>(T) { scatter(space, ids, operand<const T>(operands, 1), dw); });
-        return {};
-      });
+  const DType of_ids = request.inputs[0].dtype, of_rows = request.inputs[1].dtype;
+  return std::make_unique<LoopKernel>(request, [=](Operands operands, const StepContext& /*context*/) -> Status {
+    const TokenIds ids(operands[0], of_ids);
+    auto* dw = operand<float>(operands, output);
+    SLUICE_RETURN_IF_ERROR(check_tokens(ids, space));
+    if (space.clear) clear(dw, space.rows * space.features);
+    with_element(of_rows, [&]<typename T>(T) { scatter(space, ids, operand<const T>(operands, 1), dw); });
+    return {};
+  });
 }
 
 }  // namespace
