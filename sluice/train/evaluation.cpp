@@ -42,7 +42,7 @@ struct Evaluator::Head {
   TensorId loss = 0;
   TensorId probabilities = 0;
   std::size_t labels = 0;  // index among the input op's tensors
-  bool images = false;     // one label a sample
+  bool images = false;     // their labels, not tokens
 };
 
 namespace {
@@ -74,8 +74,8 @@ double ValidationResult::perplexity() const { return std::exp(loss); }
 
 std::string describe(const ValidationResult& result) {
   if (result.accuracy) {
-    return fmt::format("accuracy {:.2f} %, loss {:.4f} over {} images", 100 * *result.accuracy, result.loss,
-                       result.predictions);
+    return fmt::format("accuracy {:.2f} %, loss {:.4f} over {} {}", 100 * *result.accuracy, result.loss,
+                       result.predictions, result.per_image == 1 ? "images" : "pixels");
   }
   return fmt::format("perplexity {:.2f}, loss {:.4f} over {} tokens", result.perplexity(), result.loss,
                      result.predictions);
@@ -157,8 +157,11 @@ Status Evaluator::add_images(Executor& executor, std::int64_t batch, std::span<c
                              ValidationResult& result) {
   SLUICE_ASSIGN(const std::vector<float> probabilities, read_values(*compiled_, executor, head_->probabilities));
   const std::size_t classes = probabilities.size() / labels.size();
-  const auto rows = static_cast<std::int64_t>(labels.size());
-  const std::int64_t new_rows = std::min(rows, source_->sample_count() - batch * rows);  // the last batch wraps around
+  const std::int64_t samples = batch_size(compiled_->graph());
+  const std::int64_t new_samples =
+      std::min(samples, source_->sample_count() - batch * samples);  // the last one wraps around
+  result.per_image = static_cast<std::int64_t>(labels.size()) / samples;
+  const std::int64_t new_rows = new_samples * result.per_image;
   if (!result.accuracy) result.accuracy = 0;
   for (std::int64_t row = 0; row < new_rows; ++row) {
     const auto index = static_cast<std::size_t>(row);

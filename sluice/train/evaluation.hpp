@@ -21,9 +21,10 @@ namespace sluice {
 
 struct ValidationResult {
   std::int64_t batches = 0;
-  std::int64_t predictions = 0;    // images, or tokens that were to be guessed
+  std::int64_t predictions = 0;  // images, their pixels, or tokens that were to be guessed
+  std::int64_t per_image = 1;
   double loss = 0;                 // mean over predictions
-  std::optional<double> accuracy;  // of images: share whose most probable class is right
+  std::optional<double> accuracy;  // of images and pixels: share whose most probable class is right
 
   double perplexity() const;
 };

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "sluice/data/data_source.hpp"
+#include "sluice/graph/builder.hpp"
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"
 
@@ -72,6 +73,28 @@ TEST_F(ValidationTest, AccuracyBeatsChanceAndTrainingGoesOnUndisturbed) {
   EXPECT_GT(*results.back().accuracy, 0.5);
   EXPECT_GT(*results.back().accuracy, *results.front().accuracy);
   EXPECT_LT(results.back().loss, results.front().loss);
+}
+
+// A class for each pixel, which the data have for the whole image.
+TEST_F(ValidationTest, CountsThePixelsOfEachImageOnce) {
+  const InputTensor images = input_tensors(small_workload("resnet20", 16, 1).graph()).front();
+  const Shape& shape = images.shape;
+  GraphBuilder builder("pixels");
+  builder.begin_layer("input");
+  const std::vector<TensorId> data = builder.inputs(
+      {{"images", Content::kImages, shape, 0}, {"labels", Content::kLabels, {shape[0], shape[2], shape[3]}, 10}});
+  builder.begin_layer("classes");
+  const TensorId logits = builder.conv2d(data[0], {.out_channels = 10, .kernel = 1});
+  builder.softmax_cross_entropy(builder.transpose(logits, {0, 2, 3, 1}), data[1]);
+  Workload workload = build_workload(ForwardModel{.graph = *builder.finish()}, {.threads = 1}).value();
+  auto session = Session::create(workload, machine_, *test_plan(workload, machine_, "fast-only", "100%"), options());
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  const ValidationResult result = (*session)->validate(0).value();
+  EXPECT_EQ(result.per_image, shape[2] * shape[3]);
+  EXPECT_EQ(result.predictions, 50 * result.per_image);  // the last batch is not full
+  EXPECT_GE(*result.accuracy, 0);
+  EXPECT_LE(*result.accuracy, 1);
+  EXPECT_NE(describe(result).find("pixels"), std::string::npos);
 }
 
 TEST_F(ValidationTest, SameFiguresInEveryBudget) {
