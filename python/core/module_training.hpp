@@ -2,8 +2,8 @@
 //
 // Initial values come from the file, so that the module's own need not be in memory when training begins; batches come
 // from the caller's. Values are known by the names of the file's initializers, which are those of the module's parameters
-// and buffers; how they lie in the graph (transposed, joined, sliced) is undone here. A batch of another size has a graph and a plan of its own; between the two, all values
-// wait on disk. Callers take turns.
+// and buffers; how they lie in the graph (transposed, joined, sliced) is undone here. A batch of another size has a graph
+// and a plan of its own; between the two, all values wait on disk. Callers take turns.
 #pragma once
 
 #include <filesystem>

@@ -80,6 +80,8 @@ PYBIND11_MODULE(_torch, module) {
   module.def(
       "resident", [] { return pool->resident(); }, "Bytes of tensors, and of memory kept for later ones.");
   module.def(
+      "held", [] { return pool->held(); }, "The least that resident() can be while these tensors are there.");
+  module.def(
       "peaks", [] { return std::pair(pool->peak_used(), pool->peak_resident()); },
       "The most that used() and resident() were since begin_peaks().");
   module.def("begin_peaks", [] { pool->begin_peaks(); });

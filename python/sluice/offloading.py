@@ -93,9 +93,9 @@ class Offload:
     def _begin(self) -> None:
         self._order = [entry for entry in self._order if entry.handles > 0]  # of graphs that are kept from step to step
         kept = sum(entry.nbytes for entry in self._order if entry.alias is not None)
-        self._fixed = self._memory.used() - kept
+        self._fixed, self._held = self._memory.used() - kept, self._memory.held() - kept
         self._limit = UNLIMITED if self._budget is None else self._budget
-        self._memory.set_limit(min(UNLIMITED, self._fixed + self._limit))
+        self._memory.set_limit(min(UNLIMITED, self._held + self._limit))
         self._path = Path()
         self._absent = 0
         self._going: list[SavedStorage] = []  # leaving or freeing, oldest first
@@ -162,14 +162,15 @@ class Offload:
         used, resident = self._memory.peaks()
         path.most[-1] = max(path.most[-1], used - self._fixed)
         self._growth = max(self._growth, path.growth(-1))
-        self._resident = max(self._resident, resident - self._fixed)
+        self._resident = max(self._resident, resident - self._held)
         self._memory.begin_peaks()
 
     def _room(self) -> int:
         """Bytes that may be taken now, if the computation up to the next event is to have what it takes."""
         expected, now = self._expected, len(self._path.used) - 1
         growth = self._growth if expected is None else expected[0].growth(now)
-        return self._limit - self._between - growth - (self._memory.used() - self._fixed)
+        taken = max(self._memory.used() - self._fixed, self._memory.held() - self._held)
+        return self._limit - self._between - growth - taken
 
     # -- hooks
 

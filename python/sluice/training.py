@@ -184,8 +184,9 @@ class Trainer:
             if value.requires_grad and id(value) in groups
         }
         training = _train.ModuleTraining(
-            onnx=path, trained=trained, groups=list(zip(self._settings["weight_decays"], self._rate.parts)), own_loss=own_loss, optimizer=self._settings, threads=torch.get_num_threads(),
-            fast=self._fast, planner=self._planner, folder=self._folder, samples=batch_size(inputs), seed=self._seed)
+            onnx=path, trained=trained, groups=list(zip(self._settings["weight_decays"], self._rate.parts)), own_loss=own_loss,
+            optimizer=self._settings, threads=torch.get_num_threads(), fast=self._fast, planner=self._planner,
+            folder=self._folder, samples=batch_size(inputs), seed=self._seed)
         self._given = {name: (tensor.shape[1:], tensor.dtype) for name, tensor in tensors.items()}
         self._counters = [
             part.num_batches_tracked for part in self._module.modules()

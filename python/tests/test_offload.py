@@ -352,13 +352,21 @@ class OffloadTest(unittest.TestCase):
             os._exit(0)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
-    def test_the_first_step_leaves_room_for_what_computing_takes(self):
-        budget = self.budget("32MiB")
+    def assert_first_step_keeps(self, budget):
         with budget:
             y = chain(torch.randn(1 << 20, requires_grad=True), 10)
             (torch.cat([y, y]) * 2).sum().backward()  # 16 MiB that nobody saves
         self.assertGreater(budget.last.left, 0)
         self.assertLessEqual(budget.last.peak, 32 << 20)
+
+    def test_the_first_step_leaves_room_for_what_computing_takes(self):
+        self.assert_first_step_keeps(self.budget("32MiB"))
+
+    def test_holes_between_earlier_tensors_are_not_the_steps(self):
+        budget = self.budget("32MiB")
+        kept = [torch.ones(75 << 10) for _ in range(60)][::2]
+        self.assert_first_step_keeps(budget)
+        self.assertEqual(len(kept), 30)
 
     def test_lazy_parameters_that_are_not_made_yet(self):
         waiting = torch.nn.LazyLinear(3)

@@ -1,11 +1,20 @@
 #include "sluice/offload/free_ranges.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 #include "sluice/base/check.hpp"
 #include "sluice/memory/machine.hpp"
 
 namespace sluice {
+namespace {
+
+// What of it begins and ends with multiples of `unit`; a negative length where that is nothing.
+Interval<Bytes> within(Interval<Bytes> range, Bytes unit) {
+  return {align_up(range.begin, unit), range.end / unit * unit};
+}
+
+}  // namespace
 
 std::optional<Bytes> FreeRanges::take(Bytes bytes) {
   for (auto range = ranges_.begin(); range != ranges_.end(); ++range) {
@@ -39,11 +48,17 @@ Bytes FreeRanges::free_from(Bytes begin) const {
 std::optional<Interval<Bytes>> FreeRanges::largest_within(Bytes unit) const {
   Interval<Bytes> largest;
   for (const auto& [begin, end] : ranges_) {
-    const Interval<Bytes> whole{align_up(begin, unit), end / unit * unit};
+    const Interval<Bytes> whole = within({begin, end}, unit);
     if (whole.length() > largest.length()) largest = whole;
   }
   if (largest.empty()) return std::nullopt;
   return largest;
+}
+
+Bytes FreeRanges::free_within(Bytes unit) const {
+  Bytes bytes = 0;
+  for (const auto& [begin, end] : ranges_) bytes += std::max<Bytes>(0, within({begin, end}, unit).length());
+  return bytes;
 }
 
 void FreeRanges::give(Interval<Bytes> range) {

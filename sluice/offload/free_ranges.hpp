@@ -24,6 +24,7 @@ class FreeRanges {
 
   // The longest part of a range that begins and ends with multiples of `unit`. Linear in the ranges.
   std::optional<Interval<Bytes>> largest_within(Bytes unit) const;
+  Bytes free_within(Bytes unit) const;  // bytes of all such parts. Linear in the ranges
 
  private:
   using Range = std::map<Bytes, Bytes>::iterator;

@@ -169,6 +169,12 @@ Bytes PagePool::resident() const {
   return resident_now();
 }
 
+// Whole huge pages that are free can be given to the kernel at any moment.
+Bytes PagePool::held() const {
+  const std::scoped_lock lock(mutex_);
+  return resident_now() - warm_.free_within(kHugePage);
+}
+
 Bytes PagePool::grown() const {
   const std::scoped_lock lock(mutex_);
   return grown_;

@@ -35,6 +35,7 @@ class PagePool {
 
   Bytes used() const;
   Bytes resident() const;   // used, or kept for the next one, or between two of them in one huge page
+  Bytes held() const;       // the least that resident() can be while these tensors are there: all but what is kept
   Bytes peak_used() const;  // since begin_peaks()
   Bytes peak_resident() const;
   void begin_peaks();

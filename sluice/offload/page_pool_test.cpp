@@ -87,6 +87,24 @@ TEST(PagePoolTest, NoFreshMemoryIsTakenWhereOldOneDoes) {
   pool->give(between);
 }
 
+TEST(PagePoolTest, WhatIsBetweenTensorsInAHugePageIsHeldAndWhatIsKeptIsNot) {
+  const auto pool = pool_of(kGiB);
+  std::byte* const first = pool->take(kMiB);
+  std::byte* const second = pool->take(kMiB / 2);
+  std::byte* const large = pool->take(8 * kMiB);
+  EXPECT_EQ(pool->held(), pool->resident());
+  pool->give(large);
+  EXPECT_EQ(pool->used(), kMiB + kMiB / 2);
+  EXPECT_EQ(pool->held(), 2 * kMiB);
+  EXPECT_EQ(pool->resident(), 10 * kMiB);
+  pool->set_limit(0);
+  EXPECT_EQ(pool->resident(), pool->held());
+  pool->give(first);
+  EXPECT_EQ(pool->held(), 2 * kMiB) << "the other one is in the same huge page";
+  pool->give(second);
+  EXPECT_EQ(pool->held(), 0);
+}
+
 TEST(PagePoolTest, SaysWhenNoAddressIsLeft) {
   const auto pool = pool_of(8 * kMiB);
   std::byte* const all = pool->take(8 * kMiB);
