@@ -103,7 +103,7 @@ Result<ModelOptions> WorkloadArguments::shape() const {
 Result<OptimizerOptions> WorkloadArguments::optimizer_options() const {
   OptimizerOptions options = update;
   SLUICE_ASSIGN(options.optimizer, parse_optimizer(optimizer));
-  options.recompute_cheap = !keep_norm_outputs;
+  options.recompute = keep_norm_outputs ? Recompute::kNothing : Recompute::kCheap;
   if (!(options.momentum >= 0) || !(options.weight_decay >= 0)) {
     return Error{ErrorCode::kBadInput, "--momentum and --weight-decay must not be negative"};
   }

@@ -48,7 +48,7 @@ Result<Workload> whole_ops(const std::string& model, const Machine& machine) {
   Workload workload;
   workload.options.model = model;
   workload.options.shape.batch = kBatch;
-  workload.options.optimizer.recompute_cheap = false;
+  workload.options.optimizer.recompute = Recompute::kNothing;
   workload.options.threads = machine.threads;
   SLUICE_ASSIGN(ForwardModel forward, build_forward(workload.options));
   workload.forward = std::move(forward.graph);

@@ -27,7 +27,7 @@ class KernelParts : public ::testing::Test {
  protected:
   KernelParts() {
     const Graph forward = build_model("resnet20", {.batch = 2}).value();
-    graph = build_training_graph(fold(forward), {.recompute_cheap = false});
+    graph = build_training_graph(fold(forward), {.recompute = Recompute::kNothing});
   }
 
   const Op& first(OpKind kind, Activation activation = Activation::kNone, std::size_t inputs = 0) const {

@@ -147,6 +147,7 @@ Status ModuleTraining::prepare(std::int64_t samples) {
   }
   auto prepared = std::make_unique<Prepared>();
   WorkloadOptions workload{.onnx = options_.onnx, .optimizer = options_.optimizer};
+  workload.optimizer.recompute = Recompute::kChains;
   workload.optimizer.by_parameter = settings_by_parameter(options_, sources_);
   workload.shape.batch = samples;
   workload.threads = options_.threads;

@@ -98,10 +98,12 @@ TEST_P(BackendsAgree, WithAdam) {
 
 // Recomputed activations are the kept ones, bit for bit, in the fast kernels too.
 TEST_P(BackendsAgree, RecomputingActivationsChangesNoBit) {
-  const Training kept = train(backend(), prepare_training_graph(forward(), {.recompute_cheap = false}));
-  const Training recomputed = train(backend(), prepare_training_graph(forward(), {.recompute_cheap = true}));
-  EXPECT_EQ(kept.losses, recomputed.losses);
-  EXPECT_EQ(kept.persistent, recomputed.persistent);
+  const Training kept = train(backend(), prepare_training_graph(forward(), {.recompute = Recompute::kNothing}));
+  for (const Recompute what : {Recompute::kCheap, Recompute::kChains}) {
+    const Training recomputed = train(backend(), prepare_training_graph(forward(), {.recompute = what}));
+    EXPECT_EQ(kept.losses, recomputed.losses);
+    EXPECT_EQ(kept.persistent, recomputed.persistent);
+  }
 }
 
 std::vector<AgreeingCase> networks_on(const std::string& backend) {

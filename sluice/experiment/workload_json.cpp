@@ -30,7 +30,7 @@ Status read_shape(const JsonReader& reader, ModelOptions& shape) {
 }
 
 Status read_optimizer(const JsonReader& reader, OptimizerOptions& optimizer) {
-  bool keep_norm_outputs = !optimizer.recompute_cheap;
+  bool keep_norm_outputs = optimizer.recompute == Recompute::kNothing;
   if (reader.has("optimizer")) {
     SLUICE_RETURN_IF_ERROR(reader.read_parsed("optimizer", parse_optimizer, optimizer.optimizer));
   }
@@ -44,7 +44,7 @@ Status read_optimizer(const JsonReader& reader, OptimizerOptions& optimizer) {
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("ranks", optimizer.ranks));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("loss_scale", optimizer.loss_scale));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("keep_norm_outputs", keep_norm_outputs));
-  optimizer.recompute_cheap = !keep_norm_outputs;
+  optimizer.recompute = keep_norm_outputs ? Recompute::kNothing : Recompute::kCheap;
   return {};
 }
 
@@ -91,7 +91,7 @@ json workload_to_json(const WorkloadOptions& options) {
           {"accumulate", optimizer.accumulate},
           {"ranks", optimizer.ranks},
           {"loss_scale", optimizer.loss_scale},
-          {"keep_norm_outputs", !optimizer.recompute_cheap},
+          {"keep_norm_outputs", optimizer.recompute == Recompute::kNothing},
           {"precision", to_string(options.precision)},
           {"finer_slices", options.finer_slices},
           {"threads", options.threads},

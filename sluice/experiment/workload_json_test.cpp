@@ -18,7 +18,7 @@ TEST(WorkloadJsonTest, EveryFieldSurvivesTheRoundTrip) {
   options.onnx = "/some/file.onnx";
   options.onnx_loss = OnnxLoss::kMaskedToken;
   options.shape = {3, 64, 5, 77, 128, 4, 0.25F};
-  options.optimizer = {Optimizer::kAdamW, 0.8F, 0.95F, 1e-6F, 0.01F, true, 0.5F, 3, 2, 1024, false};
+  options.optimizer = {Optimizer::kAdamW, 0.8F, 0.95F, 1e-6F, 0.01F, true, 0.5F, 3, 2, 1024, Recompute::kNothing};
   options.precision = Precision::kBF16;
   options.finer_slices = 4;
   options.threads = 7;
@@ -31,7 +31,7 @@ TEST(WorkloadJsonTest, EveryFieldSurvivesTheRoundTrip) {
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(workload_to_json(*again), document);
   EXPECT_EQ(again->optimizer.optimizer, Optimizer::kAdamW);
-  EXPECT_FALSE(again->optimizer.recompute_cheap);
+  EXPECT_EQ(again->optimizer.recompute, Recompute::kNothing);
   EXPECT_EQ(again->shape.sequence, 77);
 }
 

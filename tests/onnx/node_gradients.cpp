@@ -46,7 +46,7 @@ Status LossOfOutput::NoInput::fill(std::int64_t /*batch*/, std::span<const std::
 }
 
 LossOfOutput::LossOfOutput(const InferenceModel& model, TensorId output, const NamedValues& weights)
-    : graph_(build_training_graph(with_loss(model, output), {.recompute_cheap = false})) {
+    : graph_(build_training_graph(with_loss(model, output), {.recompute = Recompute::kNothing})) {
   NamedValues leaves = leaf_values(graph_, 5);
   for (const auto& [name, values] : weights) leaves[name] = values;
   leaves.erase("labels");

@@ -132,7 +132,7 @@ class TrainingStep {
 
 Graph build_training_graph(const Graph& forward, const OptimizerOptions& options) {
   Graph graph = TrainingStep(forward, options).run();
-  if (options.recompute_cheap) recompute_cheap_activations(graph);
+  if (options.recompute != Recompute::kNothing) recompute_activations(graph, options.recompute);
   set_in_place_candidates(graph);
   return graph;
 }

@@ -10,10 +10,12 @@
 // Step data gets no gradient, so the ops that would compute one are left out. A graph of several stages
 // (Graph::stages) gets each stage's backward and update ops before the forward ops of the next.
 //
-// With `recompute_cheap` (the default), an activation that only backward ops would read late is not kept but made
+// With Recompute::kCheap (the default), an activation that only backward ops would read late is not kept but made
 // again just before they need it, when the op that makes it is cheap and its own operands are kept anyway: batch norms
 // (kBatchNormApply from the kept statistics: the same bits), layer norms, unary functions such as GELU, and dropout.
-// This halves what a network of convolutions and norms keeps, for one more pass over each such tensor.
+// This halves what a network of convolutions and norms keeps, for one more pass over each such tensor. With
+// Recompute::kChains so are results whose operands are not kept, but made again likewise: attention's probabilities and
+// its result, outputs of residual blocks, concatenations.
 //
 // Updates are PyTorch's. SGD: g += weight_decay * w; v = momentum * v + g; w -= learning_rate * v, and with Nesterov's
 // momentum learning_rate * (g + momentum * v). Adam (Kingma & Ba 2015, algorithm 1): decay in the gradient; AdamW
@@ -36,6 +38,8 @@ inline constexpr int kMostRanks = 1024;
 
 enum class Optimizer { kSgd, kAdam, kAdamW };
 
+enum class Recompute { kNothing, kCheap, kChains };
+
 struct ParameterSettings {
   double weight_decay = 0;
   float rate = 1;  // of the learning rate
@@ -52,7 +56,7 @@ struct OptimizerOptions {
   int accumulate = 1;        // batches a step, whose gradients are averaged (rewrite/accumulate_gradients.hpp)
   int ranks = 1;             // processes that train together (rewrite/partition_updates.hpp)
   float loss_scale = 65536;  // at first, of gradients in fp16 (rewrite/scale_loss.hpp)
-  bool recompute_cheap = true;
+  Recompute recompute = Recompute::kCheap;
   // No option of a command:
   bool nesterov = false;                                       // SGD
   std::map<std::string, ParameterSettings> by_parameter = {};  // by name; the others have the above

@@ -19,19 +19,75 @@ Op again(const Op& op) {
   return copy;
 }
 
+// What a chain may have of results that are made again, each from the next.
+constexpr int kLongestChain = 4;
+constexpr std::int64_t kMostProducts = 256;  // for one element: then it takes as long as two passes over it
+
+std::int64_t products(const Graph& graph, const Op& matmul) {
+  const Shape& a = graph.tensor(matmul.inputs[0]).shape;
+  const auto& order = matmul.attributes.perm_a;
+  return order.empty() ? a.back() : a[as_index(order.back())];
+}
+
 // Its kind is (op_traits.hpp), unless the op would need what is not kept: a batch norm its residual, a function its
 // input where the gradient is found from the result.
-bool cheap(const Op& op) {
-  if (op.phase != Phase::kForward || !traits(op.kind).again || !repeatable(again(op))) return false;
+bool cheap_alone(const Op& op) {
+  if (!traits(op.kind).again) return false;
   if (op.kind == OpKind::kBatchNorm) return op.inputs.size() == 3;
   if (op.kind != OpKind::kUnary) return true;
   return op.attributes.unary != UnaryFunction::kLinear && !backward_reads_output(op.attributes.unary);
 }
 
+// A few passes over its result, where its operands are there.
+bool cheap_in_chain(const Graph& graph, const Op& op) {
+  switch (op.kind) {
+    case OpKind::kAdd:
+    case OpKind::kBinary:
+    case OpKind::kConcat:
+    case OpKind::kRelu:
+    case OpKind::kReshape:
+    case OpKind::kSelect:
+    case OpKind::kSoftmax:
+    case OpKind::kTranspose:
+      return true;
+    case OpKind::kMatMul:
+      return products(graph, op) <= kMostProducts;
+    default:
+      return traits(op.kind).again;
+  }
+}
+
+bool makes_gradient_of_data(OpKind kind) {
+  return kind == OpKind::kDenseBackwardData || kind == OpKind::kConv2dBackwardData ||
+         kind == OpKind::kConvTranspose2dBackwardData;
+}
+
+bool makes_gradient_of_weights(OpKind kind) {
+  return kind == OpKind::kDenseBackwardWeights || kind == OpKind::kConv2dBackwardWeights ||
+         kind == OpKind::kConvTranspose2dBackwardWeights;
+}
+
+// So that what is made again for the gradient of weights is gone when that of data is made. Between the two there may be
+// the sum with the data's other gradients.
+void put_weights_first(Graph& graph) {
+  for (OpIndex index = 1; index < graph.op_count(); ++index) {
+    if (!makes_gradient_of_weights(graph.op(index).kind)) continue;
+    OpIndex data = index - 1;
+    if (data > 0 && graph.op(data).kind == OpKind::kAdd) --data;
+    if (!makes_gradient_of_data(graph.op(data).kind) || graph.op(data).inputs[0] != graph.op(index).inputs[1]) continue;
+    for (OpIndex at = index; at > data; --at) std::swap(graph.op(at - 1), graph.op(at));
+  }
+}
+
 class Recomputation {
  public:
-  explicit Recomputation(Graph& graph)
-      : graph_(graph), before_(graph.ops().size()), readers_(graph.tensors().size()), writers_(graph.tensors().size()) {
+  Recomputation(Graph& graph, Recompute what)
+      : graph_(graph),
+        chains_(what == Recompute::kChains),
+        before_(graph.ops().size()),
+        readers_(graph.tensors().size()),
+        writers_(graph.tensors().size()),
+        behind_(graph.tensors().size()) {
     for (OpIndex index = 0; index < graph.op_count(); ++index) {
       for (const TensorId id : graph.op(index).inputs) readers_[as_index(id)].push_back(index);
       for (const TensorId id : graph.op(index).outputs) writers_[as_index(id)].push_back(index);
@@ -57,11 +113,18 @@ class Recomputation {
  private:
   bool backward(OpIndex index) const { return graph_.op(index).phase != Phase::kForward; }
 
+  bool cheap(const Op& op) const {
+    if (op.phase != Phase::kForward || !repeatable(again(op))) return false;
+    return chains_ ? cheap_in_chain(graph_, op) : cheap_alone(op);
+  }
+
   void consider(OpIndex index) {
     const TensorId y = graph_.op(index).outputs[0];
     const std::optional<OpIndex> place = first_backward_reader(y);
     if (!place || graph_.tensor(y).role != Role::kActivation || !worthwhile(index, y, *place)) return;
     Op op = again(graph_.op(index));
+    for (const TensorId id : op.inputs)
+      behind_[as_index(id)] = std::max(behind_[as_index(id)], behind_operands(index, behind_[as_index(y)]));
     op.layer = graph_.op(*place).layer;
     for (TensorId& id : op.outputs) {
       Tensor copy = graph_.tensor(id);
@@ -82,19 +145,36 @@ class Recomputation {
     return first;
   }
 
-  // Nothing keeps the activation until then, its operands are kept until then, and they still are what they were.
+  // Nothing keeps the activation until then, its operands are there then, and they still are what they were.
   bool worthwhile(OpIndex index, TensorId y, OpIndex place) const {
     const auto& readers = readers_[as_index(y)];
     if (std::any_of(readers.begin(), readers.end(), [&](OpIndex i) { return i > place && !backward(i); })) return false;
-    for (const TensorId id : again(graph_.op(index)).inputs) {
+    const int behind = behind_[as_index(y)];
+    if (chains_ && behind > kLongestChain) return false;
+    return has_operands(index, place, behind_operands(index, behind));
+  }
+
+  // A view is no result of its own.
+  int behind_operands(OpIndex index, int behind) const {
+    return behind + (graph_.op(index).kind == OpKind::kReshape ? 0 : 1);
+  }
+
+  bool has_operands(OpIndex index, OpIndex place, int behind) const {
+    const Op op = again(graph_.op(index));
+    return std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
       const auto& uses = readers_[as_index(id)];
       const auto& writes = writers_[as_index(id)];
-      const bool kept = is_persistent(graph_.tensor(id).role) ||
-                        std::any_of(uses.begin(), uses.end(), [&](OpIndex i) { return i >= place; });
-      const bool changed = std::any_of(writes.begin(), writes.end(), [&](OpIndex i) { return i > index && i < place; });
-      if (!kept || changed) return false;
-    }
-    return true;
+      if (std::any_of(writes.begin(), writes.end(), [&](OpIndex i) { return i > index && i < place; })) return false;
+      return is_persistent(graph_.tensor(id).role) || made_again(id, place, behind) ||
+             std::any_of(uses.begin(), uses.end(), [&](OpIndex i) { return i >= place; });
+    });
+  }
+
+  // In a chain: by then so many results are made from it, each from the next.
+  bool made_again(TensorId id, OpIndex place, int behind) const {
+    const auto& writes = writers_[as_index(id)];
+    return chains_ && behind <= kLongestChain && writes.size() == 1 && graph_.op(writes[0]).outputs[0] == id &&
+           cheap(graph_.op(writes[0])) && has_operands(writes[0], place, behind_operands(writes[0], behind));
   }
 
   // All backward readers, inserted ones included, read `to` instead.
@@ -107,13 +187,18 @@ class Recomputation {
   }
 
   Graph& graph_;
+  const bool chains_;
   std::vector<std::vector<Op>> before_;        // by OpIndex: ops to insert before it
   std::vector<std::vector<OpIndex>> readers_;  // by TensorId of the given graph
   std::vector<std::vector<OpIndex>> writers_;
+  std::vector<int> behind_;  // by TensorId: how many results are made again in a row from it
 };
 
 }  // namespace
 
-void recompute_cheap_activations(Graph& training) { Recomputation(training).run(); }
+void recompute_activations(Graph& training, Recompute what) {
+  if (what == Recompute::kChains) put_weights_first(training);
+  Recomputation(training, what).run();
+}
 
 }  // namespace sluice

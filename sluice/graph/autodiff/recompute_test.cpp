@@ -1,5 +1,6 @@
 #include "sluice/graph/autodiff/recompute.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +78,7 @@ TEST(Recompute, ForwardActivationsDieInTheForwardPass) {
   for (const OpKind kind : {OpKind::kBatchNorm, OpKind::kUnary}) {
     EXPECT_LT(range(graph, graph.op(index_of(graph, kind, Phase::kForward)).outputs[0]).end, loss);
   }
-  const Graph keeping = build_training_graph(network(), {.recompute_cheap = false});
+  const Graph keeping = build_training_graph(network(), {.recompute = Recompute::kNothing});
   EXPECT_EQ(backward_count(keeping, OpKind::kBatchNormApply), 0);
   EXPECT_GT(range(keeping, keeping.op(index_of(keeping, OpKind::kUnary, Phase::kForward)).outputs[0]).end, loss);
 }
@@ -127,6 +128,87 @@ TEST(Recompute, RepeatsDropoutAndLayerNorms) {
   for (const Op& op : graph.ops()) {
     if (op.phase != Phase::kBackward) continue;
     EXPECT_EQ(std::count(op.inputs.begin(), op.inputs.end(), norm.outputs[0]), 0) << op.name;
+  }
+}
+
+// q, k and v are kept for the products' own gradients; scores, probabilities and what attention gives are made from them.
+Graph attention(std::int64_t tokens) {
+  GraphBuilder builder("net");
+  builder.begin_layer("all");
+  const TensorId x = builder.inputs({{"x", Content::kNoise, {8, tokens, 64}}})[0];
+  const TensorId scores = builder.matmul(builder.dense(x, 64), builder.transpose(builder.dense(x, 64), {0, 2, 1}));
+  const TensorId y = builder.matmul(builder.softmax(scores), builder.dense(x, 64));
+  builder.sigmoid_cross_entropy(builder.dense(builder.reshape(y, {8 * tokens, 64}), 64), 1);
+  return std::move(builder.finish()).value();
+}
+
+std::vector<std::string> made_again(const Graph& forward) {
+  const Graph graph = build_training_graph(forward, {.recompute = Recompute::kChains});
+  EXPECT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  std::vector<std::string> names;
+  for (const Op& op : graph.ops()) {
+    if (op.name.ends_with(".again")) names.push_back(op.name.substr(op.name.find('.') + 1));
+  }
+  return names;
+}
+
+TEST(RecomputeChains, AttentionIsMadeAgainFromWhatItIsOf) {
+  EXPECT_EQ(made_again(attention(128)),
+            (std::vector<std::string>{"matmul.again", "softmax.again", "matmul_2.again", "reshape.again"}));
+}
+
+// What a long sequence's attention gives takes as many products as a dense layer's result.
+TEST(RecomputeChains, ALargeProductIsKept) {
+  EXPECT_EQ(made_again(attention(512)), (std::vector<std::string>{"matmul.again", "softmax.again"}));
+}
+
+TEST(RecomputeChains, NothingIsMadeAgainWithoutThem) {
+  const Graph graph = build_training_graph(attention(128), {});
+  EXPECT_TRUE(
+      std::none_of(graph.ops().begin(), graph.ops().end(), [](const Op& op) { return op.name.ends_with(".again"); }));
+}
+
+// Residual blocks, each the norm of a convolution and the block before.
+Graph residual(int blocks) {
+  GraphBuilder builder("net");
+  builder.begin_layer("input");
+  TensorId x = builder.inputs({{"x", Content::kNoise, {2, 4, 8, 8}}})[0];
+  for (int block = 0; block < blocks; ++block) {
+    builder.begin_layer(fmt::format("{}", block));
+    const TensorId scale_shift = builder.named_parameter("scale_shift", {2, 4}, {});
+    const TensorId running = builder.named_parameter("running", {2, 4}, {}, Role::kBuffer);
+    const TensorId y = builder.conv2d(x, {.out_channels = 4, .kernel = 3, .padding = 1});
+    x = builder.add(OpKind::kBatchNorm, {.activation = Activation::kRelu}, {y, scale_shift, running, x});
+  }
+  builder.begin_layer("last");
+  builder.sigmoid_cross_entropy(builder.conv2d(x, {.out_channels = 1}), 1);
+  return std::move(builder.finish()).value();
+}
+
+TEST(RecomputeChains, OneOfSixBlocksIsKept) {
+  EXPECT_EQ(made_again(residual(3)).size(), 3U);
+  EXPECT_EQ(made_again(residual(12)).size(), 10U);
+}
+
+// Its inputs are needed by nobody else; what they are made of is.
+TEST(RecomputeChains, AConcatenationIsMadeAgainWithItsParts) {
+  GraphBuilder builder("net");
+  builder.begin_layer("all");
+  const TensorId x = builder.input(2, 4, 8, 8, 10);
+  const auto branch = [&] { return builder.batch_norm(builder.conv2d(x, {.out_channels = 4})); };
+  const TensorId first = branch();
+  const TensorId y = builder.concat({first, branch()}, 1);
+  builder.softmax_cross_entropy(builder.dense(builder.conv2d(y, {.out_channels = 4}), 10));
+  EXPECT_EQ(made_again(std::move(builder.finish()).value()),
+            (std::vector<std::string>{"batch_norm.again", "batch_norm_2.again", "concat.again"}));
+}
+
+TEST(RecomputeChains, TheGradientOfWeightsComesFirst) {
+  const Graph graph = build_training_graph(residual(3), {.recompute = Recompute::kChains});
+  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+    if (graph.op(index).kind == OpKind::kConv2dBackwardData) {
+      EXPECT_EQ(graph.op(index - 1).kind, OpKind::kConv2dBackwardWeights) << graph.op(index - 1).name;
+    }
   }
 }
 
