@@ -75,11 +75,25 @@ std::map<std::string, ParameterSettings> settings_by_parameter(const ModuleTrain
   return settings;
 }
 
-Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
-  if (!options.fast) {
-    const Profile profile = estimated_profile(workload.graph(), machine);  // nothing is decided by it
-    return plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true});
+// In the graph's order, with all that is to be made again; packed as tightly as a search finds (offset_packer.hpp), which
+// the baseline is not: a training that takes hours may think for a second.
+Result<Plan> plan_in_memory(const Workload& workload, const Machine& machine) {
+  constexpr Bytes kStep = 256;                                           // of what it takes
+  const Profile profile = estimated_profile(workload.graph(), machine);  // nothing is decided by it
+  SLUICE_ASSIGN(Plan plan, plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true}));
+  PlanRequest request{workload.graph(), profile, machine, plan.budgets};
+  for (;;) {
+    const Bytes taken = plan.arena_bytes[kFastTier];
+    request.budgets[kFastTier] = align_down(taken - taken / kStep, kTensorAlignment);
+    Result<Plan> tighter = find_planner(kBaselinePlanner)->plan(request);
+    if (!tighter.ok()) return plan;
+    plan = finish_plan(kBaselinePlanner, request, std::move(tighter).value());
+    plan.budgets = plan.arena_bytes;
   }
+}
+
+Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
+  if (!options.fast) return plan_in_memory(workload, machine);
   ProfileCache cache = ProfileCache::open(machine.compute_fingerprint());
   SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
   SLUICE_ASSIGN(const Profile profile, measure_profile(*workload.compiled, machine, cache));

@@ -40,7 +40,8 @@ class Trainer:
             are. Its ``step()`` is not called; its rate is read in each step.
         loss: of the module's output and the targets, one number; it is captured with the module. None: the cross-entropy of
             the first output, [N, classes, ...], or [N, T, classes] of tokens, with classes.
-        fast: bytes that a step may take ("1GiB"), or a share ("40%") of what it takes at most; None: all it takes.
+        fast: bytes that a step may take ("1GiB"), or a share ("40%") of what it takes without this; None: what it takes
+            where nothing moves and what is quickly made again is not kept.
         to: a folder on a fast disk for what does not fit; without one, what does not fit is computed again.
         planner: which one plans that.
         seed: of dropout.

@@ -42,6 +42,7 @@ bool cheap_alone(const Op& op) {
 bool cheap_in_chain(const Graph& graph, const Op& op) {
   switch (op.kind) {
     case OpKind::kAdd:
+    case OpKind::kAvgPool:
     case OpKind::kBinary:
     case OpKind::kConcat:
     case OpKind::kRelu:
