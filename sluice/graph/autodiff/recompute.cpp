@@ -166,12 +166,13 @@ class Recomputation {
       const auto& uses = readers_[as_index(id)];
       const auto& writes = writers_[as_index(id)];
       if (std::any_of(writes.begin(), writes.end(), [&](OpIndex i) { return i > index && i < place; })) return false;
-      return is_persistent(graph_.tensor(id).role) || made_again(id, place, behind) ||
-             std::any_of(uses.begin(), uses.end(), [&](OpIndex i) { return i >= place; });
+      const bool kept = is_persistent(graph_.tensor(id).role) ||
+                        std::any_of(uses.begin(), uses.end(), [&](OpIndex i) { return i >= place; });
+      return kept || made_again(id, place, behind);
     });
   }
 
-  // In a chain: by then so many results are made from it, each from the next.
+  // As one of a chain, `behind` of which are made from it, each from the next.
   bool made_again(TensorId id, OpIndex place, int behind) const {
     const auto& writes = writers_[as_index(id)];
     return chains_ && behind <= kLongestChain && writes.size() == 1 && graph_.op(writes[0]).outputs[0] == id &&

@@ -33,7 +33,8 @@ struct Step {
 Step training_step(const Graph& forward, const OptimizerOptions& optimizer, int finer) {
   Step step{.folded = fold(forward), .training = {}};
   const Graph whole = build_training_graph(step.folded, optimizer);
-  step.loss_limit = loss_slice_limit(whole) / (optimizer.recompute == Recompute::kChains ? 2 * finer : finer);
+  step.loss_limit = loss_slice_limit(whole) / finer;
+  if (optimizer.recompute == Recompute::kChains) step.loss_limit = step.loss_limit * 2 / 3;
   step.dense_limit = dense_slice_limit(step.folded) / finer;
   step.training = slice_dense(slice_loss(whole, step.loss_limit), step.dense_limit);
   return step;
