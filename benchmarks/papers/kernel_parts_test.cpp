@@ -27,21 +27,21 @@ class KernelParts : public ::testing::Test {
  protected:
   KernelParts() {
     const Graph forward = build_model("resnet20", {.batch = 2}).value();
-    graph = build_training_graph(fold(forward), {.recompute = Recompute::kNothing});
+    graph_ = build_training_graph(fold(forward), {.recompute = Recompute::kNothing});
   }
 
   const Op& first(OpKind kind, Activation activation = Activation::kNone, std::size_t inputs = 0) const {
-    return *std::ranges::find_if(graph.ops(), [&](const Op& op) {
+    return *std::ranges::find_if(graph_.ops(), [&](const Op& op) {
       return op.kind == kind && op.attributes.activation == activation && (inputs == 0 || op.inputs.size() == inputs);
     });
   }
 
-  Graph graph;
+  Graph graph_;
 };
 
 TEST_F(KernelParts, OperandsAreInNGraphsOrder) {
   const Op& data = first(OpKind::kConv2dBackwardData);
-  const KernelPart part = parts_of(graph, data).at(0);
+  const KernelPart part = parts_of(graph_, data).at(0);
   EXPECT_EQ(part.ops.front(), "ConvolutionBackpropData");
   EXPECT_EQ(tensors_of(part.inputs), (std::vector<TensorId>{data.inputs[1], data.inputs[0]}));
   EXPECT_EQ(tensors_of(part.outputs), data.outputs);
@@ -49,34 +49,34 @@ TEST_F(KernelParts, OperandsAreInNGraphsOrder) {
 
 TEST_F(KernelParts, WhatNGraphHasBesidesIsInside) {
   const Op& convolution = first(OpKind::kConv2d);
-  const KernelPart part = parts_of(graph, convolution).at(0);
+  const KernelPart part = parts_of(graph_, convolution).at(0);
   ASSERT_EQ(part.inputs.size(), 3U);
   EXPECT_EQ(part.inputs.back().tensor, kInside);  // the bias
-  EXPECT_EQ(part.inputs.back().shape, Shape{graph.tensor(convolution.inputs[1]).shape[0]});
-  const KernelPart weights = parts_of(graph, first(OpKind::kConv2dBackwardWeights)).at(0);
+  EXPECT_EQ(part.inputs.back().shape, Shape{graph_.tensor(convolution.inputs[1]).shape[0]});
+  const KernelPart weights = parts_of(graph_, first(OpKind::kConv2dBackwardWeights)).at(0);
   ASSERT_EQ(weights.outputs.size(), 2U);
   EXPECT_EQ(weights.outputs.back().tensor, kInside);
 }
 
 TEST_F(KernelParts, ABatchNormsRowsAreTwoOperandsOfOneTensor) {
   const Op& norm = first(OpKind::kBatchNorm, Activation::kRelu, 3);
-  const std::vector<KernelPart> parts = parts_of(graph, norm);
+  const std::vector<KernelPart> parts = parts_of(graph_, norm);
   ASSERT_EQ(names_of(parts), std::vector<std::string_view>{"BatchNormTrainingRelu"});
   EXPECT_EQ(tensors_of(parts[0].inputs), (std::vector<TensorId>{norm.inputs[1], norm.inputs[1], norm.inputs[0]}));
-  EXPECT_EQ(parts[0].inputs[0].shape, Shape{graph.tensor(norm.inputs[1]).shape[1]});
+  EXPECT_EQ(parts[0].inputs[0].shape, Shape{graph_.tensor(norm.inputs[1]).shape[1]});
   EXPECT_EQ(tensors_of(parts[0].outputs), (std::vector<TensorId>{norm.outputs[0], norm.outputs[1], norm.outputs[1]}));
 }
 
 TEST_F(KernelParts, FusedOpsAreSeveralKernels) {
   using Names = std::vector<std::string_view>;
-  EXPECT_EQ(names_of(parts_of(graph, first(OpKind::kBatchNorm, Activation::kRelu, 4))),
+  EXPECT_EQ(names_of(parts_of(graph_, first(OpKind::kBatchNorm, Activation::kRelu, 4))),
             (Names{"BatchNormTraining", "Add", "Relu"}));
-  EXPECT_EQ(names_of(parts_of(graph, first(OpKind::kBatchNormBackward, Activation::kRelu))),
+  EXPECT_EQ(names_of(parts_of(graph_, first(OpKind::kBatchNormBackward, Activation::kRelu))),
             (Names{"ReluBackprop", "BatchNormTrainingBackprop"}));
-  EXPECT_EQ(names_of(parts_of(graph, first(OpKind::kSgdUpdate))), (Names{"Add", "Add"}));
+  EXPECT_EQ(names_of(parts_of(graph_, first(OpKind::kSgdUpdate))), (Names{"Add", "Add"}));
 }
 
-TEST_F(KernelParts, OpsThatNGraphHasNotHaveNone) { EXPECT_TRUE(parts_of(graph, first(OpKind::kInput)).empty()); }
+TEST_F(KernelParts, OpsThatNGraphHasNotHaveNone) { EXPECT_TRUE(parts_of(graph_, first(OpKind::kInput)).empty()); }
 
 }  // namespace
 }  // namespace sluice::autotm
