@@ -90,7 +90,7 @@ TEST(StatesOnFile, GiveThemToEveryRank) {
 
 TEST(StatesOnFile, GiveThemWhereTheKernelMovesPartOfARequest) {
   Workload workload = gpt2({});
-  const FiledStep step(workload, 0.55);
+  const FiledStep step(workload, 0.65);  // kernels of some processors need more than 0.55
   std::atomic<int> shortened = 0;
   const SessionOptions options{.engines = testing::alter_file_requests([&](int request, bool, std::int32_t result) {
                                  if (request % 3 != 0 || result <= 4096) return result;
@@ -124,7 +124,7 @@ std::unique_ptr<Session> start(Workload& workload, const FiledStep& step, const 
 
 TEST_P(FaultOfTheFile, InMidStepEndsItAndTheCheckpointGoesOn) {
   Workload workload = gpt2({});
-  const FiledStep step(workload, 0.55);
+  const FiledStep step(workload, 0.65);  // kernels of some processors need more than 0.55
   const std::string expected = train(workload, step.machine, step.plan, kSteps, kOnFileRate).parameter_hash;
   const TemporaryFolder folder;
   const std::string checkpoint = folder.file("run.ckpt");
