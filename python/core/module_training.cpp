@@ -78,13 +78,13 @@ std::map<std::string, ParameterSettings> settings_by_parameter(const ModuleTrain
 // In the graph's order, with all that is to be made again; packed as tightly as a search finds (offset_packer.hpp), which
 // the baseline is not: a training that takes hours may think for a second.
 Result<Plan> plan_in_memory(const Workload& workload, const Machine& machine) {
-  constexpr Bytes kStep = 256;                                           // of what it takes
+  constexpr Bytes kFiner = 256;                                          // each attempt asks for so much less
   const Profile profile = estimated_profile(workload.graph(), machine);  // nothing is decided by it
   SLUICE_ASSIGN(Plan plan, plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true}));
   PlanRequest request{workload.graph(), profile, machine, plan.budgets};
   for (;;) {
     const Bytes taken = plan.arena_bytes[kFastTier];
-    request.budgets[kFastTier] = align_down(taken - taken / kStep, kTensorAlignment);
+    request.budgets[kFastTier] = align_down(taken - taken / kFiner, kTensorAlignment);
     Result<Plan> tighter = find_planner(kBaselinePlanner)->plan(request);
     if (!tighter.ok()) return plan;
     plan = finish_plan(kBaselinePlanner, request, std::move(tighter).value());

@@ -46,6 +46,12 @@ class ExportingTest(unittest.TestCase):
             )  # fmt: skip
         self.assertEqual([(row["model"], row["batch"]) for row in sluice.rows(swept)], [("Sequential", 2), ("net", 4)])
 
+    def test_no_warning_is_about_what_sluice_does(self):
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            export(network(), torch.randn(4, 3, 16, 16), os.path.join(folder, "net.onnx"), lambda output: output.square().mean())
+        self.assertEqual([str(each.message) for each in seen], [])
+
     def test_the_module_stays_as_it_was(self):
         module = network()
         module.eval()

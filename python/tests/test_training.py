@@ -345,6 +345,26 @@ class TrainingTest(unittest.TestCase):
             self.assertLess(fast_bytes, results[0][1])
             self.assertTrue(all(torch.equal(values[name], results[0][2][name]) for name in values))
 
+    def test_attention_is_made_again(self):
+        class Attention(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = torch.nn.ModuleList(torch.nn.Linear(16, 16) for _ in range(8))
+                self.last = torch.nn.Linear(16, 10)
+
+            def forward(self, x):
+                for layer in self.layers:
+                    y = layer(x)
+                    x = torch.softmax(y @ y.transpose(1, 2), -1) @ y
+                return self.last(x.mean(1))
+
+        model = Attention()
+        x, y = torch.randn(16, 128, 16), torch.randint(10, (16,))
+        with sluice.Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1)) as trainer:
+            trainer.step(x, y)
+            probabilities = 4 * 16 * 128 * 128
+            self.assertLess(trainer.fast_bytes, 6 * probabilities)  # of the eight that there are
+
     def test_fits_batches(self):
         model = network()
         batches = [images(step) for step in range(3)]

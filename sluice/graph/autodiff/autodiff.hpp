@@ -15,7 +15,8 @@
 // (kBatchNormApply from the kept statistics: the same bits), layer norms, unary functions such as GELU, and dropout.
 // This halves what a network of convolutions and norms keeps, for one more pass over each such tensor. With
 // Recompute::kChains so are results whose operands are not kept, but made again likewise: attention's probabilities and
-// its result, outputs of residual blocks, concatenations.
+// its result, outputs of residual blocks, concatenations; and a weight's gradient is made before its data's, so that what
+// was made again for the one is gone when the other is made.
 //
 // Updates are PyTorch's. SGD: g += weight_decay * w; v = momentum * v + g; w -= learning_rate * v, and with Nesterov's
 // momentum learning_rate * (g + momentum * v). Adam (Kingma & Ba 2015, algorithm 1): decay in the gradient; AdamW

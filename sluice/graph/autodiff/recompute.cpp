@@ -19,8 +19,7 @@ Op again(const Op& op) {
   return copy;
 }
 
-// What a chain may have of results that are made again, each from the next.
-constexpr int kLongestChain = 4;
+constexpr int kLongestChain = 5;             // results that are made again, each from the next
 constexpr std::int64_t kMostProducts = 256;  // for one element: then it takes as long as two passes over it
 
 std::int64_t products(const Graph& graph, const Op& matmul) {
@@ -151,7 +150,7 @@ class Recomputation {
     const auto& readers = readers_[as_index(y)];
     if (std::any_of(readers.begin(), readers.end(), [&](OpIndex i) { return i > place && !backward(i); })) return false;
     const int behind = behind_[as_index(y)];
-    if (chains_ && behind > kLongestChain) return false;
+    if (chains_ && behind >= kLongestChain) return false;
     return has_operands(index, place, behind_operands(index, behind));
   }
 
@@ -175,7 +174,7 @@ class Recomputation {
   // As one of a chain, `behind` of which are made from it, each from the next.
   bool made_again(TensorId id, OpIndex place, int behind) const {
     const auto& writes = writers_[as_index(id)];
-    return chains_ && behind <= kLongestChain && writes.size() == 1 && graph_.op(writes[0]).outputs[0] == id &&
+    return chains_ && behind < kLongestChain && writes.size() == 1 && graph_.op(writes[0]).outputs[0] == id &&
            cheap(graph_.op(writes[0])) && has_operands(writes[0], place, behind_operands(writes[0], behind));
   }
 

@@ -11,6 +11,7 @@
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/evaluation.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/summary.hpp"
 #include "sluice/graph/validate.hpp"
@@ -251,6 +252,21 @@ TEST(SliceLoss, LeavesProbabilitiesWholeThatTheCallerReads) {
   const Graph training = slice_loss(build_training_graph(forward, {}), 40);
   expect_valid(training);
   EXPECT_EQ(all_of_kind(training, OpKind::kSoftmaxCrossEntropy).size(), 4U) << "a row of an image is all of it";
+}
+
+TEST(SliceLoss, SlicesAreSmallerWhereMoreIsMadeAgain) {
+  GraphBuilder builder("net");
+  builder.begin_layer("all");
+  const auto data =
+      builder.inputs({{"tokens", Content::kTokens, {2, 512}, 8192}, {"next", Content::kNextTokens, {2, 512}, 8192}});
+  builder.softmax_cross_entropy(builder.dense(builder.embedding(data[0], 8192, 16), 8192), data[1]);
+  const Graph forward = std::move(builder.finish()).value();
+  const auto slices = [&](Recompute what) {
+    const Graph graph = prepare_training_graph(forward, {.recompute = what});
+    return all_of_kind(graph, OpKind::kSoftmaxCrossEntropy).size();
+  };
+  EXPECT_GT(slices(Recompute::kCheap), 1U);
+  EXPECT_GT(slices(Recompute::kChains), slices(Recompute::kCheap));
 }
 
 TEST(SliceLoss, LimitsGoByThePeak) {
