@@ -9,7 +9,6 @@
 #include "sluice/experiment/machine_probe.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/onnx/given_weights.hpp"
-#include "sluice/train/estimated_profile.hpp"
 #include "sluice/train/planning.hpp"
 
 namespace sluice {
@@ -75,25 +74,8 @@ std::map<std::string, ParameterSettings> settings_by_parameter(const ModuleTrain
   return settings;
 }
 
-// In the graph's order, with all that is to be made again; packed as tightly as a search finds (offset_packer.hpp), which
-// the baseline is not: a training that takes hours may think for a second.
-Result<Plan> plan_in_memory(const Workload& workload, const Machine& machine) {
-  constexpr Bytes kFiner = 256;                                          // each attempt asks for so much less
-  const Profile profile = estimated_profile(workload.graph(), machine);  // nothing is decided by it
-  SLUICE_ASSIGN(Plan plan, plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true}));
-  PlanRequest request{workload.graph(), profile, machine, plan.budgets};
-  for (;;) {
-    const Bytes taken = plan.arena_bytes[kFastTier];
-    request.budgets[kFastTier] = align_down(taken - taken / kFiner, kTensorAlignment);
-    Result<Plan> tighter = find_planner(kBaselinePlanner)->plan(request);
-    if (!tighter.ok()) return plan;
-    plan = finish_plan(kBaselinePlanner, request, std::move(tighter).value());
-    plan.budgets = plan.arena_bytes;
-  }
-}
-
 Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
-  if (!options.fast) return plan_in_memory(workload, machine);
+  if (!options.fast) return plan_tightly(workload, machine);
   ProfileCache cache = ProfileCache::open(machine.compute_fingerprint());
   SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
   SLUICE_ASSIGN(const Profile profile, measure_profile(*workload.compiled, machine, cache));

@@ -368,6 +368,15 @@ class OffloadTest(unittest.TestCase):
         self.assert_first_step_keeps(budget)
         self.assertEqual(len(kept), 30)
 
+    def test_holes_between_tensors_of_the_step_count_at_once(self):
+        budget = self.budget("40MiB")
+        with budget:
+            kept = [torch.ones(75 << 10) for _ in range(32)][::2]
+            y = chain(torch.randn(1 << 20, requires_grad=True), 10)
+            (torch.cat([y, y, y[: 1 << 19]]) * 2).sum().backward()  # 20 MiB: all that the first step keeps free
+        self.assertEqual(len(kept), 16)
+        self.assertLessEqual(budget.last.peak, 40 << 20)
+
     def test_lazy_parameters_that_are_not_made_yet(self):
         waiting = torch.nn.LazyLinear(3)
         self.assert_same_training(self.budget("8MiB"))

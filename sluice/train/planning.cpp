@@ -12,6 +12,7 @@
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/profile/rescheduled_times.hpp"
+#include "sluice/train/estimated_profile.hpp"
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice {
@@ -135,6 +136,21 @@ Result<Plan> plan_workload(const Workload& workload, const Machine& machine, con
   spdlog::debug("{} cannot do with that: it plans in {}", planner, format_bytes(asked.request.budgets[kFastTier]));
   SLUICE_ASSIGN(Plan raised, make_plan(planner, asked.request));
   return with_raise(asked, std::move(raised));
+}
+
+Result<Plan> plan_tightly(const Workload& workload, const Machine& machine) {
+  constexpr Bytes kFiner = 256;                                          // each attempt asks for so much less
+  const Profile profile = estimated_profile(workload.graph(), machine);  // nothing is decided by it
+  SLUICE_ASSIGN(Plan plan, plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true}));
+  PlanRequest request{workload.graph(), profile, machine, plan.budgets};
+  for (;;) {
+    const Bytes taken = plan.arena_bytes[kFastTier];
+    request.budgets[kFastTier] = align_down(taken - taken / kFiner, kTensorAlignment);
+    Result<Plan> tighter = find_planner(kBaselinePlanner)->plan(request);
+    if (!tighter.ok()) return plan;
+    plan = finish_plan(kBaselinePlanner, request, std::move(tighter).value());
+    plan.budgets[kFastTier] = plan.arena_bytes[kFastTier];
+  }
 }
 
 Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Plan plan) {

@@ -48,6 +48,16 @@ TEST_F(PlanningTest, WhoeverWatchesEveryOpGetsAllOfThem) {
   EXPECT_EQ(plan_of_all.budgets[kFastTier], whole_);
 }
 
+TEST(PlanTightly, TakesLessThanAFewOrdersOfPlacementGive) {
+  const Workload workload = build_workload({.model = "gpt2_small", .shape = {.batch = 2}, .threads = 1}).value();
+  const Machine machine = make_machine({.threads = 1, .slow = {}}).value();
+  const Plan plan = plan_tightly(workload, machine).value();
+  EXPECT_TRUE(plan.schedule.empty());
+  EXPECT_LT(plan.arena_bytes[kFastTier], fast_only_bytes(workload.graph()) * 99 / 100);
+  EXPECT_EQ(plan.budgets, plan.arena_bytes);
+  EXPECT_TRUE(verify_plan(workload.graph(), machine, plan).empty());
+}
+
 TEST_F(PlanningTest, WhereMemoryIsShortAllOpsRun) { EXPECT_TRUE(plan("on-demand", share("60%"))->schedule.empty()); }
 
 // Also where a planner has a schedule of its own, or the caller choices.
