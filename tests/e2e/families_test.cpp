@@ -54,7 +54,7 @@ TEST_P(FamiliesTest, SameBitsUnderDtr) {
   const TrainedRun expected =
       train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kFamilySteps, 0.01F);
   int trained = 0;
-  for (const std::string fast : {"100%", "85%", "70%", "55%"}) {
+  for (const std::string fast : {"110%", "100%", "85%", "70%", "55%"}) {
     SCOPED_TRACE(fast);
     const Result<Plan> plan = test_plan(workload, machine, "dtr", fast);
     if (!plan.ok()) {
