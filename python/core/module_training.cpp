@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "sluice/exec/measure/profiler.hpp"
 #include "sluice/experiment/machine_probe.hpp"
@@ -74,12 +75,21 @@ std::map<std::string, ParameterSettings> settings_by_parameter(const ModuleTrain
   return settings;
 }
 
+// A share is one of what the step takes where nobody says how much, whether this machine has that or not.
+Result<MemorySize> resolved(const MemorySize& fast, const Workload& workload, Machine machine) {
+  if (std::holds_alternative<Bytes>(fast.value)) return fast;
+  machine.tiers[kFastTier].capacity = std::numeric_limits<Bytes>::max();
+  SLUICE_ASSIGN(const Plan whole, plan_tightly(workload, machine));
+  return MemorySize{fast.resolve(whole.arena_bytes[kFastTier])};
+}
+
 Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
   if (!options.fast) return plan_tightly(workload, machine);
+  SLUICE_ASSIGN(const MemorySize fast, resolved(*options.fast, workload, machine));
   ProfileCache cache = ProfileCache::open(machine.compute_fingerprint());
   SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
   SLUICE_ASSIGN(const Profile profile, measure_profile(*workload.compiled, machine, cache));
-  return plan_workload(workload, machine, profile, options.planner, {.size = options.fast});
+  return plan_workload(workload, machine, profile, options.planner, {.size = fast});
 }
 
 Result<Machine> machine_for(const ModuleTrainingOptions& options) {

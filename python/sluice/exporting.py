@@ -50,7 +50,8 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], l
         for each in (known_ops(OPSET), _quick_inference(), torch.random.fork_rng(), warnings.catch_warnings()):
             during.enter_context(each)
         warnings.filterwarnings("ignore", category=UserWarning, module=r"torch\.onnx")
-        warnings.filterwarnings("ignore", category=torch.jit.TracerWarning, module=r"(torch|sluice)\b")  # not the user's
+        not_the_users = r"(torch|torchvision|sluice)\b"
+        warnings.filterwarnings("ignore", category=torch.jit.TracerWarning, module=not_the_users)
         warnings.filterwarnings("ignore", message=".*train.*mode.*", category=UserWarning)
         warnings.filterwarnings("ignore", message="The shape inference of ", category=UserWarning)
         try:

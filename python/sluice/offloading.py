@@ -117,8 +117,9 @@ class Offload:
         report.saved = sum(each.nbytes for each in path.saved)
         report.peak = max(path.most)
         self._most_growth = max(self._most_growth, max(map(path.growth, range(len(path.used)))))
-        if self._budget is not None and self._resident > self._budget:  # holes that no tensor fitted into
-            self._between += self._resident - max(self._budget, report.peak)
+        over = self._resident - max(self._budget or 0, report.peak)  # holes that no tensor fitted into
+        if self._budget is not None and over > 0:
+            self._between += over
             report.peak = self._resident
         if self._store is not None:
             report.notes += self._store.notes

@@ -345,6 +345,33 @@ class TrainingTest(unittest.TestCase):
             self.assertLess(fast_bytes, results[0][1])
             self.assertTrue(all(torch.equal(values[name], results[0][2][name]) for name in values))
 
+    def test_a_weight_that_is_multiplied_by_itself(self):
+        class Orthogonal(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                torch.manual_seed(0)
+                self.linear = torch.nn.Linear(12, 6)
+
+            def forward(self, x):
+                square = self.linear.weight @ self.linear.weight.T
+                return torch.cat([self.linear(x), square], 0)
+
+        def loss(output, labels):
+            return torch.nn.functional.cross_entropy(output[:4], labels) + 0.1 * output[4:].square().mean()
+
+        steps = [(torch.randn(4, 12, generator=torch.Generator().manual_seed(s)), torch.arange(4)) for s in range(3)]
+        model, twin = Orthogonal(), Orthogonal()
+        with sluice.Trainer(model, sgd(model), loss) as trainer:
+            losses = [trainer.step(*step) for step in steps]
+        optimizer = sgd(twin)
+        for (x, labels), ours in zip(steps, losses):
+            optimizer.zero_grad()
+            expected = loss(twin(x), labels)
+            expected.backward()
+            optimizer.step()
+            self.assertAlmostEqual(ours, expected.item(), places=4)
+        self.assertTrue(torch.allclose(model.linear.weight, twin.linear.weight, atol=1e-4))
+
     def test_attention_is_made_again(self):
         class Attention(torch.nn.Module):
             def __init__(self):

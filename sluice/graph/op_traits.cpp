@@ -8,6 +8,7 @@
 namespace sluice {
 namespace {
 
+using enum Again;
 using enum Repeat;
 using enum OpKind;
 
@@ -17,9 +18,6 @@ constexpr std::array kDy = {InPlace{.input = 1, .output = 0}};  // the gradient 
 constexpr std::array kEither = {InPlace{.input = 0, .output = 0}, InPlace{.input = 1, .output = 0}};
 constexpr std::array kSides = {InPlace{.input = 1, .output = 0}, InPlace{.input = 2, .output = 0}};
 constexpr std::array kLogits = {InPlace{.input = 0, .output = 1}};  // logits by probabilities
-
-constexpr bool kCheap = true;
-constexpr bool kDear = false;
 
 // A batch norm's statistics are complete before its first result, so it may overwrite x. Dropout is never cut by
 // samples: its random numbers go by the element's place in the whole tensor.
@@ -44,32 +42,32 @@ constexpr std::array kTable = std::to_array<OpTraits>({
   {kLayerNormBackward,              "layer_norm_backward",              kDy,     "",         "",      "hhf>hf",     kPure,   kDear},
   {kLocalResponseNorm,              "local_response_norm",              kNone,   "n>n",      "",      "u>u",        kPure,   kDear},
   {kLocalResponseNormBackward,      "local_response_norm_backward",     kNone,   "n>n",      "",      "u>u",        kPure,   kDear},
-  {kRelu,                           "relu",                             kX,      "n>n",      "",      "u>u",        kPure,   kDear},
+  {kRelu,                           "relu",                             kX,      "n>n",      "",      "u>u",        kPure,   kInRow},
   {kReluBackward,                   "relu_backward",                    kDy,     "n>n",      "",      "u>u",        kPure,   kDear},
   {kUnary,                          "unary",                            kX,      "n>n",      "",      "u>u",        kPure,   kCheap},
   {kUnaryBackward,                  "unary_backward",                   kDy,     "n>n",      "",      "u>u",        kPure,   kDear},
-  {kAdd,                            "add",                              kEither, "n>n",      "c>c",   "u>u",        kPure,   kDear},
-  {kBinary,                         "binary",                           kX,      "",         "",      "u>u",        kPure,   kDear},
+  {kAdd,                            "add",                              kEither, "n>n",      "c>c",   "u>u",        kPure,   kInRow},
+  {kBinary,                         "binary",                           kX,      "",         "",      "u>u",        kPure,   kInRow},
   {kReduce,                         "reduce",                           kNone,   "",         "",      "i>u",        kPure,   kDear},
   {kBroadcast,                      "broadcast",                        kNone,   "",         "",      "u>u",        kPure,   kDear},
-  {kReshape,                        "reshape",                          kNone,   "",         "",      "u>u",        kPure,   kDear},
-  {kTranspose,                      "transpose",                        kNone,   "",         "",      "u>u",        kPure,   kDear},
-  {kConcat,                         "concat",                           kNone,   "a>a",      "",      "u>u",        kPure,   kDear},
+  {kReshape,                        "reshape",                          kNone,   "",         "",      "u>u",        kPure,   kInRow},
+  {kTranspose,                      "transpose",                        kNone,   "",         "",      "u>u",        kPure,   kInRow},
+  {kConcat,                         "concat",                           kNone,   "a>a",      "",      "u>u",        kPure,   kInRow},
   {kSlice,                          "slice",                            kNone,   "a>a",      "",      "u>u",        kPure,   kDear},
   {kPad,                            "pad",                              kNone,   "a>a",      "",      "u>u",        kPure,   kDear},
   {kMaxPool,                        "max_pool",                         kNone,   "n>n",      "",      "u>u",        kPure,   kDear},
   {kMaxPoolBackward,                "max_pool_backward",                kNone,   "n>n",      "",      "u>u",        kPure,   kDear},
-  {kAvgPool,                        "avg_pool",                         kNone,   "n>n",      "",      "u>u",        kPure,   kDear},
+  {kAvgPool,                        "avg_pool",                         kNone,   "n>n",      "",      "u>u",        kPure,   kInRow},
   {kAvgPoolBackward,                "avg_pool_backward",                kNone,   "n>n",      "",      "u>u",        kPure,   kDear},
   {kDense,                          "dense",                            kNone,   "",         "rc>w",  "hhf>p",      kPure,   kDear},
   {kDenseBackwardData,              "dense_backward_data",              kNone,   "",         "rc>w",  "h>h",        kPure,   kDear},
   {kDenseBackwardWeights,           "dense_backward_weights",           kNone,   "",         "rrc>c", "hhf>f",      kPure,   kDear},
-  {kMatMul,                         "matmul",                           kNone,   "",         "",      "h>p",        kPure,   kDear},
+  {kMatMul,                         "matmul",                           kNone,   "",         "",      "h>p",        kPure,   kInRow},
   {kEmbedding,                      "embedding",                        kNone,   "",         "rc>w",  "f>h",        kPure,   kDear},
   {kEmbeddingBackward,              "embedding_backward",               kNone,   "",         "rrc>c", "fh>f",       kPure,   kDear},
   {kLstmCell,                       "lstm_cell",                        kNone,   "",         "",      "hhfh>hfh",   kPure,   kDear},
   {kLstmCellBackward,               "lstm_cell_backward",               kNone,   "",         "",      "hhffhf>hhf", kPure,   kDear},
-  {kSoftmax,                        "softmax",                          kX,      "",         "",      "u>u",        kPure,   kDear},
+  {kSoftmax,                        "softmax",                          kX,      "",         "",      "u>u",        kPure,   kInRow},
   {kSoftmaxBackward,                "softmax_backward",                 kDy,     "",         "",      "u>u",        kPure,   kDear},
   {kDropout,                        "dropout",                          kX,      "",         "",      "u>u",        kDrawn,  kCheap},
   {kSoftmaxCrossEntropy,            "softmax_cross_entropy",            kLogits, "",         "",      "f>f",        kPure,   kDear},
@@ -91,7 +89,7 @@ constexpr std::array kTable = std::to_array<OpTraits>({
   {kAllGather,                      "all_gather",                       kNone,   "",         "",      "=>=",        kGiven,  kDear},
   {kLossScale,                      "loss_scale",                       kNone,   "",         "",      "f>f",        kState,  kDear},
   {kSparseProduct,                  "sparse_product",                   kNone,   "a>a",      "",      "u>u",        kPure,   kDear},
-  {kSelect,                         "select",                           kSides,  "",         "",      "u>u",        kPure,   kDear},
+  {kSelect,                         "select",                           kSides,  "",         "",      "u>u",        kPure,   kInRow},
   {kMeanLoss,                       "mean_loss",                        kNone,   "",         "",      "f>f",        kPure,   kDear},
   {kMeanLossBackward,               "mean_loss_backward",               kX,      "",         "",      "f>h",        kPure,   kDear},
 });
@@ -153,6 +151,14 @@ Op repeated_form(const Op& op) {
   form.outputs = {op.outputs[0]};
   std::erase_if(form.in_place, [](const InPlace& pair) { return pair.output != 0 || pair.input == 2; });
   return form;
+}
+
+bool meet(std::span<const TensorId> a, std::span<const TensorId> b) {
+  return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
+}
+
+bool independent(const Op& a, const Op& b) {
+  return !meet(a.outputs, b.inputs) && !meet(a.outputs, b.outputs) && !meet(a.inputs, b.outputs);
 }
 
 bool is_collective(const Op& op) {

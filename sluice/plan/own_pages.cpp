@@ -8,12 +8,8 @@
 namespace sluice {
 
 Plan on_own_pages(const Graph& graph, const Machine& machine, const Plan& plan) {
-  PlanBuilder builder(graph, machine);
+  PlanBuilder builder(graph, machine, plan);
   builder.keep_pages_apart();
-  for (const Residency& residency : plan.residencies) {
-    builder.add_residency(residency.tensor, residency.tier, residency.ops);
-  }
-  for (const Migration& m : plan.migrations) builder.add_migration(m.tensor, m.from, m.to, m.issue_after, m.needed_by);
   const std::vector<Bytes> plenty(plan.budgets.size(), std::numeric_limits<Bytes>::max());
   Plan packed = builder.finish(plenty).value();
   Plan result = plan;

@@ -150,6 +150,13 @@ PlanBuilder::PlanBuilder(const Graph& graph, const Machine& machine) : graph_(gr
   }
 }
 
+PlanBuilder::PlanBuilder(const Graph& graph, const Machine& machine, const Plan& plan) : PlanBuilder(graph, machine) {
+  for (const Residency& each : plan.residencies) add_residency(each.tensor, each.tier, each.ops, each.encoding);
+  for (const Migration& m : plan.migrations) {
+    add_migration(m.tensor, m.from, m.to, m.issue_after, m.needed_by, m.cause);
+  }
+}
+
 ResidencyIndex PlanBuilder::add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops, Encoding encoding) {
   SLUICE_CHECK(tensor >= 0 && tensor < graph_.tensor_count(), fmt::format("no tensor {}", tensor));
   SLUICE_CHECK(tier >= 0 && as_index(tier) < machine_.tiers.size(), fmt::format("no tier {}", tier));
@@ -215,7 +222,7 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
 }
 
 bool PlanBuilder::may_stitch(TierId tier) const {
-  return tier == kFastTier && fixed_.empty() && can_stitch(machine_.tier(tier));
+  return tier == kFastTier && !whole_ && fixed_.empty() && can_stitch(machine_.tier(tier));
 }
 
 Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept, std::int64_t effort, Plan& plan,

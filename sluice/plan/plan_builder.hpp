@@ -19,7 +19,7 @@
 // moment: keep it there instead.)
 //
 // Fragmentation. Where the fast tier is this machine's memory, tensors that find no room in one piece lie in several
-// (memory/stitch.hpp). Elsewhere, and where a planner fixes offsets, every residency is in one piece.
+// (memory/stitch.hpp). Elsewhere, and where a planner fixes offsets or says so, every residency is in one piece.
 //
 // Cost: linear apart from packing (milliseconds by the portfolio, tenths of a second where that misses a budget). Not
 // thread-safe. Errors: see finish().
@@ -46,6 +46,8 @@ struct PackingFailure {
 class PlanBuilder {
  public:
   PlanBuilder(const Graph& graph, const Machine& machine);
+  // With the residencies and migrations of a plan, to lay them out anew; its blocks are taken apart.
+  PlanBuilder(const Graph& graph, const Machine& machine, const Plan& plan);
 
   ResidencyIndex add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops,
                                Encoding encoding = Encoding::kNone);
@@ -66,6 +68,8 @@ class PlanBuilder {
   void fix_offset(ResidencyIndex residency, Bytes offset);
   // Every residency gets pages of its own; without this, small tensors that stay in the fast tier share some.
   void keep_pages_apart() { pages_apart_ = true; }
+  // No residency lies in several pieces.
+  void keep_whole() { whole_ = true; }
 
   // As added so far; offsets are 0 unless fixed.
   const std::vector<Residency>& residencies() const { return plan_.residencies; }
@@ -89,6 +93,7 @@ class PlanBuilder {
   Plan plan_;
   std::map<ResidencyIndex, Bytes> fixed_;
   bool pages_apart_ = false;
+  bool whole_ = false;
 };
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sluice/graph/choose.hpp"
+#include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/keep_what_fits.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
@@ -139,18 +140,23 @@ Result<Plan> plan_workload(const Workload& workload, const Machine& machine, con
 }
 
 Result<Plan> plan_tightly(const Workload& workload, const Machine& machine) {
-  constexpr Bytes kFiner = 256;                                          // each attempt asks for so much less
   const Profile profile = estimated_profile(workload.graph(), machine);  // nothing is decided by it
-  SLUICE_ASSIGN(Plan plan, plan_workload(workload, machine, profile, kBaselinePlanner, {.all_ops = true}));
-  PlanRequest request{workload.graph(), profile, machine, plan.budgets};
-  for (;;) {
-    const Bytes taken = plan.arena_bytes[kFastTier];
-    request.budgets[kFastTier] = align_down(taken - taken / kFiner, kTensorAlignment);
-    Result<Plan> tighter = find_planner(kBaselinePlanner)->plan(request);
-    if (!tighter.ok()) return plan;
-    plan = finish_plan(kBaselinePlanner, request, std::move(tighter).value());
-    plan.budgets[kFastTier] = plan.arena_bytes[kFastTier];
+  SLUICE_ASSIGN(std::vector<Bytes> budgets, resolve_budgets(workload.graph(), machine, kBaselinePlanner, std::nullopt));
+  SLUICE_ASSIGN(Plan plan, make_plan(kBaselinePlanner, {workload.graph(), profile, machine, budgets}));
+  PlanBuilder builder(workload.graph(), machine, plan);
+  builder.keep_whole();
+  PackingFailure failure;
+  budgets[kFastTier] = 0;
+  if (builder.finish(budgets, &failure).ok()) return plan;
+  // From the least that any packing can take: a little more each time, as far as that is less than the plan takes.
+  const Bytes least = align_up(failure.bound, kTensorAlignment);
+  for (Bytes more = 0; least + more < plan.arena_bytes[kFastTier]; more = std::max(2 * more, least / 256)) {
+    budgets[kFastTier] = align_up(least + more, kTensorAlignment);
+    Result<Plan> tighter = builder.finish(budgets);
+    if (!tighter.ok()) continue;
+    return finish_plan(kBaselinePlanner, {workload.graph(), profile, machine, budgets}, std::move(tighter).value());
   }
+  return plan;
 }
 
 Plan finish_proposal(std::string_view planner, const BudgetedRequest& asked, Plan plan) {

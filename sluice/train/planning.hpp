@@ -44,8 +44,9 @@ Result<Plan> plan_workload(const Workload& workload, const Machine& machine, con
                            std::string_view planner, const FastBudget& fast, const AccessProfile* accesses = nullptr,
                            std::shared_ptr<const PlanningWatch> watch = nullptr);
 
-// Everything in memory, in the graph's order, with all that it makes again, packed as tightly as a search finds
-// (memory/offsets/offset_packer.hpp): the baseline takes what a few orders of placement give. Takes up to some seconds.
+// Everything in memory, in the graph's order, with all that it makes again; each tensor in one piece, as tightly as the
+// exact search packs them (memory/offsets/offset_packer.hpp): the baseline is packed by the first order that does.
+// The workload's choices do not count. Takes up to a second or two.
 Result<Plan> plan_tightly(const Workload& workload, const Machine& machine);
 
 // The same for a plan that the planner's search proposes (plan_search.hpp).

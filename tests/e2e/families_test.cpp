@@ -48,13 +48,15 @@ TEST_P(FamiliesTest, SameBitsOverPlannersBudgetsAndTiers) {
 }
 
 // dtr decides by the times that ops take while it runs, so a tight budget may do in one run and not in the next.
+// Everything and a tenth more still has no room for all: its memory falls into pieces.
 TEST_P(FamiliesTest, SameBitsUnderDtr) {
   Workload workload = test_workload(GetParam().options);
   const Machine machine = test_machine(1, {"file"});
   const TrainedRun expected =
       train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kFamilySteps, 0.01F);
   int trained = 0;
-  for (const std::string fast : {"110%", "100%", "85%", "70%", "55%"}) {
+  int made_again = 0;
+  for (const std::string fast : {"110%", "106%", "103%", "100%", "95%", "90%", "85%", "70%", "55%"}) {
     SCOPED_TRACE(fast);
     const Result<Plan> plan = test_plan(workload, machine, "dtr", fast);
     if (!plan.ok()) {
@@ -70,6 +72,7 @@ TEST_P(FamiliesTest, SameBitsUnderDtr) {
         break;
       }
       losses.push_back(outcome->loss);
+      made_again += session->breakdown(outcome->trace)->recomputation > 0 ? 1 : 0;
     }
     if (losses.size() < kFamilySteps) continue;
     EXPECT_EQ(testing::bits_of(losses), testing::bits_of(expected.losses));
@@ -77,6 +80,7 @@ TEST_P(FamiliesTest, SameBitsUnderDtr) {
     ++trained;
   }
   EXPECT_GE(trained, 1) << "no budget did";
+  EXPECT_GE(made_again, 1) << "nothing was evicted";
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, FamiliesTest, ::testing::ValuesIn(small_families()),

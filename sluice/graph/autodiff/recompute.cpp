@@ -31,30 +31,15 @@ std::int64_t products(const Graph& graph, const Op& matmul) {
 // Its kind is (op_traits.hpp), unless the op would need what is not kept: a batch norm its residual, a function its
 // input where the gradient is found from the result.
 bool cheap_alone(const Op& op) {
-  if (!traits(op.kind).again) return false;
+  if (traits(op.kind).again != Again::kCheap) return false;
   if (op.kind == OpKind::kBatchNorm) return op.inputs.size() == 3;
   if (op.kind != OpKind::kUnary) return true;
   return op.attributes.unary != UnaryFunction::kLinear && !backward_reads_output(op.attributes.unary);
 }
 
-// A few passes over its result, where its operands are there.
-bool cheap_in_chain(const Graph& graph, const Op& op) {
-  switch (op.kind) {
-    case OpKind::kAdd:
-    case OpKind::kAvgPool:
-    case OpKind::kBinary:
-    case OpKind::kConcat:
-    case OpKind::kRelu:
-    case OpKind::kReshape:
-    case OpKind::kSelect:
-    case OpKind::kSoftmax:
-    case OpKind::kTranspose:
-      return true;
-    case OpKind::kMatMul:
-      return products(graph, op) <= kMostProducts;
-    default:
-      return traits(op.kind).again;
-  }
+bool cheap_in_row(const Graph& graph, const Op& op) {
+  if (op.kind == OpKind::kMatMul && products(graph, op) > kMostProducts) return false;
+  return traits(op.kind).again != Again::kDear;
 }
 
 bool makes_gradient_of_data(OpKind kind) {
@@ -75,6 +60,8 @@ void put_weights_first(Graph& graph) {
     OpIndex data = index - 1;
     if (data > 0 && graph.op(data).kind == OpKind::kAdd) --data;
     if (!makes_gradient_of_data(graph.op(data).kind) || graph.op(data).inputs[0] != graph.op(index).inputs[1]) continue;
+    const auto free_of = [&](OpIndex other) { return independent(graph.op(index), graph.op(other)); };
+    if (!free_of(data) || !free_of(index - 1)) continue;  // a weight that is multiplied by itself
     for (OpIndex at = index; at > data; --at) std::swap(graph.op(at - 1), graph.op(at));
   }
 }
@@ -115,7 +102,7 @@ class Recomputation {
 
   bool cheap(const Op& op) const {
     if (op.phase != Phase::kForward || !repeatable(again(op))) return false;
-    return chains_ ? cheap_in_chain(graph_, op) : cheap_alone(op);
+    return chains_ ? cheap_in_row(graph_, op) : cheap_alone(op);
   }
 
   void consider(OpIndex index) {

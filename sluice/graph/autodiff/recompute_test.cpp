@@ -212,6 +212,19 @@ TEST(RecomputeChains, TheGradientOfWeightsComesFirst) {
   }
 }
 
+// The gradient of W in W W^T is the data's with the weights' added: in that order.
+TEST(RecomputeChains, TheGradientOfWhatIsMultipliedByItselfStaysInOrder) {
+  GraphBuilder builder("net");
+  builder.begin_layer("all");
+  const TensorId weight = builder.named_parameter("weight", {8, 8}, {});
+  builder.sigmoid_cross_entropy(builder.add(OpKind::kDense, {}, {weight, weight}), 1);
+  const Graph forward = std::move(builder.finish()).value();
+  const Graph graph = build_training_graph(forward, {.recompute = Recompute::kChains});
+  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  const OpIndex data = index_of(graph, OpKind::kDenseBackwardData, Phase::kBackward);
+  EXPECT_LT(data, index_of(graph, OpKind::kDenseBackwardWeights, Phase::kBackward));
+}
+
 // Stage a trains a norm. Stage b trains the convolution behind it, which runs in stage a or b.
 Graph two_stages(bool convolution_first) {
   GraphBuilder builder("net");

@@ -66,8 +66,8 @@ Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optim
   return scaled && updates_may_run_last(graph) ? scale_loss(graph, optimizer.loss_scale) : std::move(graph);
 }
 
-// What trains in a budget is evaluated in it: losses and weights are sliced alike, and no op needs more than the
-// largest of training.
+// What trains in a budget is evaluated in it: losses (but for Recompute::kChains) and weights are sliced alike, and no
+// op needs more than the largest of training.
 Graph prepare_evaluation_graph(const Graph& forward, Precision precision, int finer) {
   const Step step = training_step(forward, {}, finer);
   const Graph whole = build_evaluation_graph(step.folded);

@@ -62,10 +62,6 @@ bool names_any(const Op& op, const Group& group) {
   return std::any_of(op.inputs.begin(), op.inputs.end(), in) || std::any_of(op.outputs.begin(), op.outputs.end(), in);
 }
 
-bool meet(const std::vector<TensorId>& a, const std::vector<TensorId>& b) {
-  return std::any_of(a.begin(), a.end(), [&](TensorId id) { return std::count(b.begin(), b.end(), id) > 0; });
-}
-
 // Everything that must be cut when `weight` is; nothing when an op stands against it.
 std::optional<Group> find_group(const Graph& graph, TensorId weight, Bytes limit) {
   const Tensor& tensor = graph.tensor(weight);
@@ -190,7 +186,7 @@ class Slicer {
     });
     return !bound && std::none_of(run.put_off.begin(), run.put_off.end(), [&](OpIndex index) {
       const Op& late = graph_.op(index);
-      return meet(op.inputs, late.outputs) || meet(op.outputs, late.inputs) || meet(op.outputs, late.outputs);
+      return !independent(op, late);
     });
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "sluice/graph/op_traits.hpp"
+
 namespace sluice {
 namespace {
 
@@ -11,10 +13,6 @@ bool is_whole(const Op& op) {
 }
 
 bool is_kept(Role role) { return is_persistent(role) || role == Role::kOutput; }
-
-bool meet(std::span<const TensorId> a, std::span<const TensorId> b) {
-  return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
-}
 
 // Whether a chain's op may as well stand on the other side of `other`. The layer's input where it was made again
 // (recompute.hpp) does not count: the layer's own is there.
