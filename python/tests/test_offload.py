@@ -368,6 +368,16 @@ class OffloadTest(unittest.TestCase):
         self.assert_first_step_keeps(budget)
         self.assertEqual(len(kept), 30)
 
+    def test_tensors_in_earlier_holes_are_the_steps(self):
+        budget = self.budget("8MiB")
+        kept = [torch.ones(75 << 10) for _ in range(128)][::2]
+        with budget:
+            filling = [torch.ones(75 << 10) for _ in range(60)]
+            taken = torch.ones(4 << 20)
+            chain(torch.randn(1 << 18, requires_grad=True), 2).sum().backward()
+        self.assertEqual(len(kept), 64)
+        self.assertGreaterEqual(budget.last.peak, sum(each.numel() * 4 for each in [*filling, taken]))
+
     def test_holes_between_tensors_of_the_step_count_at_once(self):
         budget = self.budget("40MiB")
         with budget:
