@@ -52,6 +52,18 @@ class ExportingTest(unittest.TestCase):
             export(network(), torch.randn(4, 3, 16, 16), os.path.join(folder, "net.onnx"), lambda output: output.square().mean())
         self.assertEqual([str(each.message) for each in seen], [])
 
+    def test_only_the_users_own_lines_are_warned_of(self):
+        lines = "def forward(module, x):\n    return module.linear(x) if x.sum() > 0 else module.linear(-x)\n"
+        for name, warned in ("torchvision.models.example", False), ("torchmodels", True):
+            names = {"__name__": name}
+            exec(compile(lines, f"{name}.py", "exec"), names)
+            module = type("Example", (torch.nn.Module,), {"forward": names["forward"]})()
+            module.linear = torch.nn.Linear(3, 2)
+            with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                export(module, torch.ones(4, 3), os.path.join(folder, "net.onnx"))
+            self.assertEqual(any("Python boolean" in str(each.message) for each in seen), warned, name)
+
     def test_the_module_stays_as_it_was(self):
         module = network()
         module.eval()

@@ -344,6 +344,7 @@ class TrainingTest(unittest.TestCase):
             self.assertEqual(losses, results[0][0])
             self.assertLess(fast_bytes, results[0][1])
             self.assertTrue(all(torch.equal(values[name], results[0][2][name]) for name in values))
+        self.assertLessEqual(results[2][1], 0.95 * results[0][1])
 
     def test_a_weight_that_is_multiplied_by_itself(self):
         class Orthogonal(torch.nn.Module):

@@ -9,7 +9,7 @@
 //               (slice_dense.hpp)
 //   precision   which operands become bf16 or fp16, and which stay fp32 (mixed_precision.hpp)
 //   repeat      whether running it again, on the same operands, gives the same bits, and why
-//   again       whether making its result again costs little beside keeping it, and beside what (recompute.hpp)
+//   again       whether making its result again costs little beside keeping it (recompute.hpp)
 //
 // "samples", "features" and "precision" have a letter for each operand, as in "hhf>h": inputs, then outputs, in the
 // order of the table in op.hpp; the last letter of a side stands for all that follow. An empty text means: never.
@@ -65,9 +65,9 @@ enum class Repeat {
 };
 
 enum class Again : std::uint8_t {
-  kDear,   // not worth it
-  kInRow,  // a few passes over the result, where its operands are there or are made again likewise
-  kCheap,  // in nearly every plan
+  kDear,     // not worth it
+  kInChain,  // a few passes over the result, where its operands are there or are made again likewise
+  kCheap,    // in nearly every plan
 };
 
 struct OpTraits {
@@ -95,6 +95,7 @@ bool may_repeat(OpKind kind);
 //   kBatchNormApply   x, scale_shift, the stats of its first run, [residual] > y
 Op repeated_form(const Op& op);
 
+// Whether a tensor is in both.
 bool meet(std::span<const TensorId> a, std::span<const TensorId> b);
 // Whether the two may run in either order: neither writes what the other reads or writes.
 bool independent(const Op& a, const Op& b);

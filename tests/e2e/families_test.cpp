@@ -48,7 +48,7 @@ TEST_P(FamiliesTest, SameBitsOverPlannersBudgetsAndTiers) {
 }
 
 // dtr decides by the times that ops take while it runs, so a tight budget may do in one run and not in the next.
-// Everything and a tenth more still has no room for all: its memory falls into pieces.
+// Its memory falls into pieces, so what holds everything may not do for it.
 TEST_P(FamiliesTest, SameBitsUnderDtr) {
   Workload workload = test_workload(GetParam().options);
   const Machine machine = test_machine(1, {"file"});
@@ -65,6 +65,7 @@ TEST_P(FamiliesTest, SameBitsUnderDtr) {
     }
     const auto session = Session::create(workload, machine, *plan, {}).value();
     std::vector<float> losses;
+    bool evicted = false;
     for (std::int64_t step = 0; step < kFamilySteps; ++step) {
       const Result<StepOutcome> outcome = session->run_step(step, 0.01F);
       if (!outcome.ok()) {
@@ -72,12 +73,13 @@ TEST_P(FamiliesTest, SameBitsUnderDtr) {
         break;
       }
       losses.push_back(outcome->loss);
-      made_again += session->breakdown(outcome->trace)->recomputation > 0 ? 1 : 0;
+      evicted |= session->breakdown(outcome->trace)->recomputation > 0;
     }
     if (losses.size() < kFamilySteps) continue;
     EXPECT_EQ(testing::bits_of(losses), testing::bits_of(expected.losses));
     EXPECT_EQ(session->hash_parameters().value(), expected.parameter_hash);
     ++trained;
+    made_again += evicted ? 1 : 0;
   }
   EXPECT_GE(trained, 1) << "no budget did";
   EXPECT_GE(made_again, 1) << "nothing was evicted";

@@ -37,7 +37,7 @@ bool cheap_alone(const Op& op) {
   return op.attributes.unary != UnaryFunction::kLinear && !backward_reads_output(op.attributes.unary);
 }
 
-bool cheap_in_row(const Graph& graph, const Op& op) {
+bool cheap_in_chain(const Graph& graph, const Op& op) {
   if (op.kind == OpKind::kMatMul && products(graph, op) > kMostProducts) return false;
   return traits(op.kind).again != Again::kDear;
 }
@@ -102,7 +102,7 @@ class Recomputation {
 
   bool cheap(const Op& op) const {
     if (op.phase != Phase::kForward || !repeatable(again(op))) return false;
-    return chains_ ? cheap_in_row(graph_, op) : cheap_alone(op);
+    return chains_ ? cheap_in_chain(graph_, op) : cheap_alone(op);
   }
 
   void consider(OpIndex index) {

@@ -184,10 +184,8 @@ class Slicer {
       return meet(operands.read, earlier.write) || meet(operands.write, earlier.read) ||
              meet(operands.write, earlier.write);
     });
-    return !bound && std::none_of(run.put_off.begin(), run.put_off.end(), [&](OpIndex index) {
-      const Op& late = graph_.op(index);
-      return !independent(op, late);
-    });
+    return !bound && std::none_of(run.put_off.begin(), run.put_off.end(),
+                                  [&](OpIndex index) { return !independent(op, graph_.op(index)); });
   }
 
   void emit_whole(OpIndex index) {
