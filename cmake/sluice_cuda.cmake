@@ -1,8 +1,12 @@
 # NVIDIA GPUs: whether this build has kernels for them, and what these are compiled and linked with.
 #
-# SLUICE_CUDA says AUTO, ON or OFF; SLUICE_HAS_CUDA is the answer. Sanitizers of the host do not go with CUDA's driver.
+# SLUICE_CUDA says AUTO, ON, OFF or EMULATED; SLUICE_HAS_CUDA is the answer. EMULATED is for tests where there is no GPU:
+# the same sources, compiled for the processor, over the few functions of CUDA that they call
+# (sluice/exec/backends/cuda/emulated). Sanitizers of the host go with that alone, not with CUDA's driver.
 set(SLUICE_HAS_CUDA OFF)
-if(SLUICE_CUDA AND NOT SLUICE_SANITIZE)
+if(SLUICE_CUDA STREQUAL "EMULATED")
+  set(SLUICE_HAS_CUDA EMULATED)
+elseif(SLUICE_CUDA AND NOT SLUICE_SANITIZE)
   include(CheckLanguage)
   check_language(CUDA)
   find_package(CUDAToolkit QUIET)
@@ -17,7 +21,7 @@ if(SLUICE_CUDA AND NOT SLUICE_SANITIZE)
 endif()
 message(STATUS "NVIDIA GPUs: ${SLUICE_HAS_CUDA}")
 
-if(SLUICE_HAS_CUDA)
+if(SLUICE_HAS_CUDA AND NOT SLUICE_HAS_CUDA STREQUAL "EMULATED")
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # A100, H100; what is newer compiles the latter's intermediate code
   endif()
@@ -28,11 +32,16 @@ if(SLUICE_HAS_CUDA)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 endif()
 
-# Of a library's C++ sources, those that this build can compile: GPU rooms have a file that answers where there is no CUDA.
+# Of a library's C++ sources, those that this build can compile: GPU rooms have a file that answers where there is no CUDA,
+# and some that stand for libraries where it is emulated.
+set(SLUICE_CUDA_LIBRARIES "/cuda/(cublaslt.cpp|convolution/cudnn_convolution.cpp)$|/gpu/stream_delay.cu$")
+set(SLUICE_CUDA_EMULATION "/cuda/emulated/|/gpu/without_delay.cpp$")
 function(sluice_choose_gpu_sources SOURCES)
   set(chosen ${${SOURCES}})
-  if(SLUICE_HAS_CUDA)
-    list(FILTER chosen EXCLUDE REGEX "/exec/gpu/without_gpu.cpp$")
+  if(SLUICE_HAS_CUDA STREQUAL "EMULATED")
+    list(FILTER chosen EXCLUDE REGEX "${SLUICE_CUDA_LIBRARIES}|/exec/gpu/without_gpu.cpp$")
+  elseif(SLUICE_HAS_CUDA)
+    list(FILTER chosen EXCLUDE REGEX "${SLUICE_CUDA_EMULATION}|/exec/gpu/without_gpu.cpp$")
   else()
     list(FILTER chosen EXCLUDE REGEX "/exec/(backends/cuda|gpu)/")
     if(NOT "${chosen}" STREQUAL "${${SOURCES}}")
@@ -44,14 +53,29 @@ endfunction()
 
 # Adds these rooms' kernels for GPUs (*.cu) to a library.
 function(sluice_add_cuda TARGET)
+  set(kernels "")
   foreach(room IN LISTS ARGN)
     file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/sluice/${room}/*.cu)
-    target_sources(${TARGET} PRIVATE ${found})
-    set_source_files_properties(${found} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+    list(APPEND kernels ${found})
   endforeach()
-  target_compile_options(
-    ${TARGET} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;-Xcompiler=-Wall>")
-  target_include_directories(${TARGET} SYSTEM PRIVATE ${SLUICE_CUDNN_INCLUDE})
-  # cuBLASLt is opened when a GPU is used (backends/cuda/cublaslt.hpp).
-  target_link_libraries(${TARGET} PRIVATE CUDA::cudart ${SLUICE_CUDNN_LIBRARY} ${CMAKE_DL_LIBS})
+  if(SLUICE_HAS_CUDA STREQUAL "EMULATED")
+    list(FILTER kernels EXCLUDE REGEX "${SLUICE_CUDA_LIBRARIES}")
+    set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
+    add_library(${TARGET}_kernels OBJECT ${kernels})
+    # nvcc knows other pragmas and does not mind names that hide others; every product and sum is rounded.
+    target_compile_options(${TARGET}_kernels PRIVATE -Wno-unknown-pragmas -Wno-shadow -ffp-contract=off)
+    target_link_libraries(${TARGET}_kernels PRIVATE sluice::base sluice::graph)
+    set(kernels $<TARGET_OBJECTS:${TARGET}_kernels>)
+    foreach(target IN ITEMS ${TARGET} ${TARGET}_kernels)
+      target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/sluice/exec/backends/cuda/emulated)
+    endforeach()
+  else()
+    target_compile_options(
+      ${TARGET} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;-Xcompiler=-Wall>")
+    target_include_directories(${TARGET} SYSTEM PRIVATE ${SLUICE_CUDNN_INCLUDE})
+    # cuBLASLt is opened when a GPU is used (backends/cuda/cublaslt.hpp).
+    target_link_libraries(${TARGET} PRIVATE CUDA::cudart ${SLUICE_CUDNN_LIBRARY} ${CMAKE_DL_LIBS})
+    set_source_files_properties(${kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+  target_sources(${TARGET} PRIVATE ${kernels})
 endfunction()

@@ -186,6 +186,15 @@ TEST_P(FastBackends, PlainFormRoundTrips) {
   }
 }
 
+TEST(GpuRefuses, EveryCaseThatItHasNoKernelFor) {
+  SLUICE_SKIP_WITHOUT_GPU();
+  for (const OpCase& each : op_cases_not_of_gpu()) {
+    const auto refused = make_cuda_backend()->compile(each.graph, 1);
+    ASSERT_FALSE(refused.ok()) << each.name;
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported) << each.name;
+  }
+}
+
 std::vector<BackendCase> cases_of(const std::string& backend) {
   std::vector<BackendCase> cases;
   for (OpCase& each : backend == "cuda" ? op_cases_of_gpu() : op_cases()) cases.push_back({backend, std::move(each)});

@@ -72,19 +72,43 @@ std::vector<OpCase> op_cases() {
   return cases;
 }
 
-std::vector<OpCase> op_cases_of_gpu() {
+namespace {
+
+bool gpu_has_kernel(const Graph& graph, const Op& op) {
+  switch (op.kind) {
+    case OpKind::kSquaredSum:
+    case OpKind::kClipFactor:
+    case OpKind::kDelayGradient:
+    case OpKind::kAccumulateGradient:
+    case OpKind::kSparseProduct:
+    case OpKind::kReduceScatter:
+    case OpKind::kMeanLoss:
+    case OpKind::kMeanLossBackward:
+      return false;
+    case OpKind::kEmbedding:
+    case OpKind::kEmbeddingBackward:
+      return graph.tensor(op.inputs[0]).dtype == DType::kI32;
+    default:
+      return !is_update(op.kind) || (!has_master(op) && !op.attributes.nesterov && op.attributes.rate == 0);
+  }
+}
+
+bool runs_on_gpu(const Graph& graph) {
+  const auto fp16 = [](const Tensor& tensor) { return tensor.dtype == DType::kF16; };
+  return std::ranges::none_of(graph.tensors(), fp16) &&
+         std::ranges::all_of(graph.ops(), [&](const Op& op) { return gpu_has_kernel(graph, op); });
+}
+
+std::vector<OpCase> cases_where(bool on_gpu) {
   std::vector<OpCase> cases = op_cases();
-  std::erase_if(cases, [](const OpCase& each) {
-    const auto fp16 = [](const Tensor& tensor) { return tensor.dtype == DType::kF16; };
-    if (std::ranges::any_of(each.graph.tensors(), fp16)) return true;
-    return std::ranges::any_of(each.graph.ops(), [](const Op& op) {
-      return op.kind == OpKind::kSquaredSum || op.kind == OpKind::kDelayGradient ||
-             op.kind == OpKind::kAccumulateGradient || op.kind == OpKind::kSparseProduct ||
-             op.kind == OpKind::kReduceScatter || (is_update(op.kind) && has_master(op));
-    });
-  });
+  std::erase_if(cases, [&](const OpCase& each) { return runs_on_gpu(each.graph) != on_gpu; });
   return cases;
 }
+
+}  // namespace
+
+std::vector<OpCase> op_cases_of_gpu() { return cases_where(true); }
+std::vector<OpCase> op_cases_not_of_gpu() { return cases_where(false); }
 
 namespace {
 

@@ -30,9 +30,10 @@ struct OpCase {
 };
 
 std::vector<OpCase> op_cases();
-// Those that the GPU has kernels for: it neither clips nor delays gradients, keeps no masters, and has no fp16
-// and no sparse products.
+// Those that the GPU has kernels for: it neither clips nor delays gradients, keeps no masters, and has no fp16, no sparse
+// products, no means as losses, no lookups by computed ids, no rates of a parameter's own. And the others.
 std::vector<OpCase> op_cases_of_gpu();
+std::vector<OpCase> op_cases_not_of_gpu();
 
 // The case with every operand in bf16 that mixed precision would have so.
 Graph in_bf16(const Graph& logical);

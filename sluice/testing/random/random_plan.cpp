@@ -324,8 +324,10 @@ Plan random_plan(std::uint64_t seed, const Graph& graph, const Machine& machine)
     TensorPlacer(random, graph, machine, builder, tensor).run(liveness.uses[static_cast<std::size_t>(tensor)]);
   }
   Plan plan = builder.finish(std::vector<Bytes>(machine.tiers.size(), kPlenty)).value();
-  encode_some(random, graph, plan);
-  if (plan.arena_bytes.front() > staging_bytes(plan) && random.chance(0.5)) PageShuffle(random, graph, plan).run();
+  const bool on_gpu = machine.tier(kFastTier).kind == TierKind::kGpu;
+  if (!on_gpu) encode_some(random, graph, plan);
+  if (!on_gpu && plan.arena_bytes.front() > staging_bytes(plan) && random.chance(0.5))
+    PageShuffle(random, graph, plan).run();
   plan.planner = "random";
   plan.budgets = plan.arena_bytes;
   return plan;

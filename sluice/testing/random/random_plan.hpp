@@ -2,8 +2,9 @@
 //
 // Each tensor is walked through its uses. Before a use, copies are made in other tiers (wide or without width, early or
 // late, sometimes into a room that holds a stale copy), kept without reason, or dropped; the use then happens in a
-// random addressable tier that has, or is given, a valid copy. Half of the copies that may be encoded are. Budgets are
-// exactly what the packing took, so that bytes change hands as often as possible. Seeded: equal seeds give equal plans.
+// random addressable tier that has, or is given, a valid copy. Half of the copies that may be encoded are, and half of
+// the arenas stitched, but neither on a GPU. Budgets are exactly what the packing took, so that bytes change hands as
+// often as possible. Seeded: equal seeds give equal plans.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,8 @@
 // Which of the two is the same for all threads, so asking costs nothing beside the access.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 namespace sluice::cuda {

@@ -51,13 +51,13 @@ void layer_norm(const CudaCall& call) {
 }
 
 // What the backward pass reads.
-struct GradientOperands {
+struct LayerGradientOperands {
   Rows rows;
   Cells x, dy;
   const float* scale_shift;
   const float* stats;
 
-  explicit GradientOperands(const CudaCall& call)
+  explicit LayerGradientOperands(const CudaCall& call)
       : rows(*call.input(0).shape),
         x(cells(call.input(0))),
         dy(cells(call.input(1))),
@@ -73,7 +73,7 @@ struct GradientOperands {
 
 // Sums down the columns, of a run of rows by each thread, then of the runs; neighbouring threads take neighbouring
 // columns. The workspace is [runs, 2, features].
-void sum_scale_gradients(const CudaCall& call, const GradientOperands& of) {
+void sum_scale_gradients(const CudaCall& call, const LayerGradientOperands& of) {
   const std::int64_t features = of.rows.features;
   const std::int64_t chunks = of.rows.chunks();
   auto* const partial = static_cast<float*>(call.workspace);
@@ -100,7 +100,7 @@ void sum_scale_gradients(const CudaCall& call, const GradientOperands& of) {
 // dx may overwrite dy: the columns have been summed before, and a row's thread writes elements that no other thread
 // reads.
 void layer_norm_backward(const CudaCall& call) {
-  const GradientOperands of(call);
+  const LayerGradientOperands of(call);
   sum_scale_gradients(call, of);
   const Cells dx = cells(call.output(0));
   for_each_row(call.stream, of.rows.count, [=] __device__(std::int64_t row, Block & block) {

@@ -1,5 +1,6 @@
 #include "sluice/exec/backends/cuda/prepared_op.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "sluice/exec/backends/cuda/check_cuda.hpp"
@@ -34,6 +35,9 @@ class OwnKernel : public PreparedOp {
 }  // namespace
 
 Ways prepare_op(const Context& context, const OpRequest& request) {
+  for (const auto* types : {&request.input_types, &request.output_types}) {
+    if (std::ranges::find(*types, DType::kF16) != types->end()) throw CudaFailure("fp16 runs on processors only");
+  }
   for (const auto& family : {prepare_convolution, prepare_dense, prepare_matmul}) {
     if (Ways ways = family(context, request); !ways.empty()) return ways;
   }
@@ -41,8 +45,8 @@ Ways prepare_op(const Context& context, const OpRequest& request) {
   const auto entry = entries.find(request.op.kind);
   if (entry == entries.end()) throw CudaFailure(std::string(to_string(request.op.kind)) + " runs on processors only");
   const Attributes& attributes = request.op.attributes;
-  if (is_update(request.op.kind) && (attributes.nesterov || attributes.rate != 0)) {
-    throw CudaFailure("Nesterov's momentum and rates of a parameter's own run on processors only");
+  if (is_update(request.op.kind) && (attributes.nesterov || attributes.rate != 0 || has_master(request.op))) {
+    throw CudaFailure("Nesterov's momentum, rates of a parameter's own and masters run on processors only");
   }
   const bool looks_up = request.op.kind == OpKind::kEmbedding || request.op.kind == OpKind::kEmbeddingBackward;
   if (looks_up && request.input_types.at(0) != DType::kI32) {

@@ -191,13 +191,6 @@ std::shared_ptr<ConvolutionMethod> try_engine(const Context& context, Convolutio
 
 }  // namespace
 
-std::string ConvolutionShape::key() const {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(way), fmt::join(fine, ","),
-                     fmt::join(coarse, ","), fmt::join(filters, ","), window.stride_h, window.stride_w,
-                     window.dilation_h, window.dilation_w, window.pad_top, window.pad_left, window.pad_bottom,
-                     window.pad_right, groups, static_cast<int>(dtype), static_cast<int>(target));
-}
-
 ConvolutionMethods cudnn_methods(const Context& context, const ConvolutionShape& shape, Bytes scratch,
                                  const std::vector<std::string>& wanted) {
   const Descriptor graph = describe_graph(context, shape);

@@ -1,0 +1,124 @@
+// Small networks on a GPU under random valid plans, some with ops in another order, again and again, and by random
+// implementations: every parameter and loss has the bits of the same implementations, op by op, with nothing ever moved.
+// Skipped where there is no GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sluice/base/sanitized.hpp"
+#include "sluice/exec/executor.hpp"
+#include "sluice/graph/choose.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
+#include "sluice/memory/presets.hpp"
+#include "sluice/plan/verify/verifier.hpp"
+#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/lane_order.hpp"
+#include "sluice/testing/on_gpu.hpp"
+#include "sluice/testing/random/random_plan.hpp"
+#include "sluice/testing/random/random_schedule.hpp"
+#include "sluice/testing/random/random_step.hpp"
+#include "sluice/testing/random/seeded_random.hpp"
+#include "sluice/testing/small_networks.hpp"
+#include "sluice/testing/training_run.hpp"
+#include "sluice/testing/wave_input.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int kStepsOfRandomPlans = 4;  // where nothing moves, the last are a CUDA graph
+constexpr std::uint64_t kRandomPlans = kSanitized ? 4 : 20;
+constexpr std::uint64_t kInitialSeed = 5;
+
+class SameBitsOnGpu : public ::testing::TestWithParam<SmallNetwork> {
+ protected:
+  void SetUp() override {
+    SLUICE_SKIP_WITHOUT_GPU();
+    machine_ = make_machine({.threads = 1, .slow = {{"host", kGiB}}, .gpu = find_gpu().value()}).value();
+    kernels_ = compiled(make_cuda_backend(), prepare_training_graph(GetParam().forward, {}));
+  }
+
+  StepContext context(int step, WaveInput& input) const {
+    return {.step = step, .learning_rate = 0.02F, .input = &input, .seed = kInitialSeed};
+  }
+
+  // The tensors that outlive a step, and its losses.
+  std::vector<TensorId> kept() const {
+    std::vector<TensorId> found;
+    for (TensorId id = 0; id < kernels_->graph().tensor_count(); ++id) {
+      const Role role = kernels_->graph().tensor(id).role;
+      if (is_persistent(role) || role == Role::kOutput) found.push_back(id);
+    }
+    return found;
+  }
+
+  // One for each op.
+  std::vector<OpChoice> random_implementations(std::uint64_t seed) const {
+    testing::SeededRandom random(seed);
+    std::vector<OpChoice> choices;
+    for (const Op& op : kernels_->graph().ops()) {
+      const auto last = static_cast<std::int32_t>(std::max<std::size_t>(op.implementations.size(), 1)) - 1;
+      choices.push_back({random.between(0, last), kMainProcessor});
+    }
+    return choices;
+  }
+
+  // `step_kernels`: of the plan's own order; `plain`: of the same implementations, in the graph's.
+  void expect_same_bits(const Plan& plan, CompiledGraph& step_kernels, CompiledGraph& plain) {
+    const Graph& graph = kernels_->graph();
+    ASSERT_TRUE(verify_plan(graph, machine_, plan).empty());
+    const Program program = lower_plan(graph, machine_, plan).value();
+    auto executor = Executor::create(step_kernels, machine_, program, plan.budgets);
+    ASSERT_TRUE(executor.ok()) << executor.error().message;
+    GraphRunner runner(plain);
+    runner.initialise(kInitialSeed);
+    for (const TensorId id : kept()) {
+      if (is_persistent(graph.tensor(id).role)) {
+        ASSERT_TRUE((*executor)->write_tensor(id, runner.bytes(id)).ok());
+      }
+    }
+    WaveInput input(graph);
+    for (int step = 0; step < kStepsOfRandomPlans; ++step) {
+      const auto times = (*executor)->run_step(context(step, input));
+      ASSERT_TRUE(times.ok()) << times.error().message;
+      EXPECT_EQ(testing::find_out_of_turn(program, *times), std::nullopt);
+      runner.run_step(context(step, input));
+      for (const TensorId id : kept()) {
+        std::vector<std::byte> bytes(static_cast<std::size_t>(graph.tensor(id).bytes));
+        ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
+        ASSERT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0)
+            << graph.tensor(id).name << " after step " << step;
+      }
+    }
+  }
+
+  Machine machine_;
+  std::unique_ptr<CompiledGraph> kernels_;
+};
+
+TEST_P(SameBitsOnGpu, UnderRandomPlans) {
+  for (std::uint64_t seed = 0; seed < kRandomPlans; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    expect_same_bits(testing::random_plan(seed, kernels_->graph(), machine_), *kernels_, *kernels_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(SameBitsOnGpu, UnderRandomSchedules) {
+  const Graph& graph = kernels_->graph();
+  for (std::uint64_t seed = 0; seed < kRandomPlans; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::vector<OpChoice> choices = random_implementations(seed);
+    const Rescheduled step = chosen_step(graph, testing::random_schedule(graph, seed), choices);
+    const auto step_kernels = kernels_->rescheduled(step);
+    const auto plain = kernels_->rescheduled(chosen_step(graph, choices));
+    expect_same_bits(testing::random_plan_of_step(seed, graph, machine_, step), *step_kernels, *plain);
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, SameBitsOnGpu, ::testing::ValuesIn(cases_on_gpu(small_networks())),
+                         [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace sluice
