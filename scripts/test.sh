@@ -10,8 +10,9 @@
 #   format    layout against .clang-format
 #   names     names against .clang-tidy, in the files that changed (scripts/check_tidy.sh reads all of them)
 #   docs      holds the README's tables against the kept results, and runs the examples of the README and docs/
-#   asan      files and JSON, memory, access, plan, exec, ONNX, train and experiment tests under the address and undefined-behaviour sanitizers
-#   tsan      the tests of the transfer lanes, of saved tensors and of access counting under the thread sanitizer
+#   asan      files and JSON, memory, access, plan, exec, ONNX, train and experiment tests under the address and undefined-behaviour sanitizers,
+#             those for GPUs on an emulated one
+#   tsan      the tests of the transfer lanes, of an emulated GPU's streams, of saved tensors and of access counting under the thread sanitizer
 #   numa      memory nodes as tiers, in a small virtual machine; skipped, with the reason, without QEMU or network
 #
 # A stage that fails does not stop the later ones. Ends with the time of each stage and `N passed, N failed`: the sum of
@@ -23,7 +24,7 @@ readonly all_stages=(packages build tests format names docs asan tsan numa)
 readonly sanitized="base memory access plan verify program exec offload data onnx onnx_import onnx_node train experiment"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
-readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SavedStoreTest PagePoolTest"
+readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SameBitsOnGpu SavedStoreTest PagePoolTest"
 jobs=$(nproc)
 passed=0 failed=0
 
