@@ -1,10 +1,19 @@
 # NVIDIA GPUs: whether this build has kernels for them, and what these are compiled and linked with.
 #
-# SLUICE_CUDA says AUTO, ON, OFF or EMULATED; SLUICE_HAS_CUDA is the answer. EMULATED is for tests where there is no GPU:
-# the same sources, compiled for the processor, over the few functions of CUDA that they call
+# SLUICE_CUDA says AUTO, ON, OFF or EMULATED; SLUICE_HAS_CUDA is the answer. EMULATED is for tests where there is no
+# GPU: the sources are compiled for the processor, over the few functions of CUDA that they call
 # (sluice/exec/backends/cuda/emulated). Sanitizers of the host go with that alone, not with CUDA's driver.
 set(SLUICE_HAS_CUDA OFF)
+set_property(CACHE SLUICE_CUDA PROPERTY STRINGS AUTO ON OFF EMULATED)
+if(NOT SLUICE_CUDA MATCHES "^(AUTO|ON|OFF|EMULATED)$")
+  message(FATAL_ERROR "SLUICE_CUDA is '${SLUICE_CUDA}': it can be AUTO, ON, OFF or EMULATED")
+endif()
+if(SLUICE_CUDA STREQUAL "ON" AND SLUICE_SANITIZE)
+  message(FATAL_ERROR "SLUICE_CUDA=ON does not go with SLUICE_SANITIZE=${SLUICE_SANITIZE}: choose EMULATED or OFF")
+endif()
 if(SLUICE_CUDA STREQUAL "EMULATED")
+  # Its libraries have functions of CUDA's names.
+  install(CODE "message(FATAL_ERROR \"a build with an emulated GPU is for tests: configure with -D SLUICE_CUDA=AUTO\")")
   set(SLUICE_HAS_CUDA EMULATED)
 elseif(SLUICE_CUDA AND NOT SLUICE_SANITIZE)
   include(CheckLanguage)
@@ -32,16 +41,16 @@ if(SLUICE_HAS_CUDA AND NOT SLUICE_HAS_CUDA STREQUAL "EMULATED")
   set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 endif()
 
-# Of a library's C++ sources, those that this build can compile: GPU rooms have a file that answers where there is no CUDA,
-# and some that stand for libraries where it is emulated.
-set(SLUICE_CUDA_LIBRARIES "/cuda/(cublaslt.cpp|convolution/cudnn_convolution.cpp)$|/gpu/stream_delay.cu$")
-set(SLUICE_CUDA_EMULATION "/cuda/emulated/|/gpu/without_delay.cpp$")
+# Of a library's C++ sources, those that this build can compile: GPU rooms have a file that answers where there is no
+# CUDA, and some that stand for libraries where it is emulated.
+set(SLUICE_SOURCES_OF_REAL_GPU "/cuda/(cublaslt.cpp|convolution/cudnn_convolution.cpp)$|/gpu/stream_delay.cu$")
+set(SLUICE_SOURCES_OF_EMULATED_GPU "/cuda/emulated/|/gpu/without_delay.cpp$")
 function(sluice_choose_gpu_sources SOURCES)
   set(chosen ${${SOURCES}})
   if(SLUICE_HAS_CUDA STREQUAL "EMULATED")
-    list(FILTER chosen EXCLUDE REGEX "${SLUICE_CUDA_LIBRARIES}|/exec/gpu/without_gpu.cpp$")
+    list(FILTER chosen EXCLUDE REGEX "${SLUICE_SOURCES_OF_REAL_GPU}|/exec/gpu/without_gpu.cpp$")
   elseif(SLUICE_HAS_CUDA)
-    list(FILTER chosen EXCLUDE REGEX "${SLUICE_CUDA_EMULATION}|/exec/gpu/without_gpu.cpp$")
+    list(FILTER chosen EXCLUDE REGEX "${SLUICE_SOURCES_OF_EMULATED_GPU}|/exec/gpu/without_gpu.cpp$")
   else()
     list(FILTER chosen EXCLUDE REGEX "/exec/(backends/cuda|gpu)/")
     if(NOT "${chosen}" STREQUAL "${${SOURCES}}")
@@ -59,7 +68,7 @@ function(sluice_add_cuda TARGET)
     list(APPEND kernels ${found})
   endforeach()
   if(SLUICE_HAS_CUDA STREQUAL "EMULATED")
-    list(FILTER kernels EXCLUDE REGEX "${SLUICE_CUDA_LIBRARIES}")
+    list(FILTER kernels EXCLUDE REGEX "${SLUICE_SOURCES_OF_REAL_GPU}")
     set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
     add_library(${TARGET}_kernels OBJECT ${kernels})
     # nvcc knows other pragmas and does not mind names that hide others; every product and sum is rounded.
@@ -68,6 +77,7 @@ function(sluice_add_cuda TARGET)
     set(kernels $<TARGET_OBJECTS:${TARGET}_kernels>)
     foreach(target IN ITEMS ${TARGET} ${TARGET}_kernels)
       target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/sluice/exec/backends/cuda/emulated)
+      target_compile_definitions(${target} PRIVATE SLUICE_EMULATED_CUDA)
     endforeach()
   else()
     target_compile_options(

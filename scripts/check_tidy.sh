@@ -36,7 +36,7 @@ done
 command -v clang-tidy >/dev/null || { echo "check_tidy: clang-tidy is not installed (apt: clang-tidy)" >&2; exit 2; }
 if [[ -z $build ]]; then
   build=build/tidy
-  cmake --preset release -B $build -DSLUICE_BUILD_TESTS=ON -DCMAKE_UNITY_BUILD=OFF >/dev/null
+  cmake --preset release -B $build -DSLUICE_BUILD_TESTS=ON -DCMAKE_UNITY_BUILD=OFF -DSLUICE_CUDA=EMULATED >/dev/null
 fi
 if [[ ! -f $build/compile_commands.json ]]; then
   echo "check_tidy: $build/compile_commands.json is missing; configure that folder first" >&2

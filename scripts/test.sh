@@ -10,9 +10,10 @@
 #   format    layout against .clang-format
 #   names     names against .clang-tidy, in the files that changed (scripts/check_tidy.sh reads all of them)
 #   docs      holds the README's tables against the kept results, and runs the examples of the README and docs/
-#   asan      files and JSON, memory, access, plan, exec, ONNX, train and experiment tests under the address and undefined-behaviour sanitizers,
-#             those for GPUs on an emulated one
-#   tsan      the tests of the transfer lanes, of an emulated GPU's streams, of saved tensors and of access counting under the thread sanitizer
+#   asan      files and JSON, memory, access, plan, exec, ONNX, train and experiment tests under the address and
+#             undefined-behaviour sanitizers, those for GPUs on an emulated one
+#   tsan      the tests of the transfer lanes, of an emulated GPU's streams, of saved tensors and of access counting under
+#             the thread sanitizer
 #   numa      memory nodes as tiers, in a small virtual machine; skipped, with the reason, without QEMU or network
 #
 # A stage that fails does not stop the later ones. Ends with the time of each stage and `N passed, N failed`: the sum of
@@ -149,7 +150,7 @@ stage_tsan() {
   before_program="setarch $(uname -m) -R"
   $before_program true 2>/dev/null || before_program=""
   # Steps on several processors have random schedules, too.
-  run_shards build/tsan "$(for suite in $tsan_suites; do printf '%s.*:*/%s.*:' "$suite" "$suite"; done)-*UnderRandomSchedules*" \
+  run_shards build/tsan "$(for suite in $tsan_suites; do printf '%s.*:*/%s.*:' "$suite" "$suite"; done)-Seeds/SameBits.UnderRandomSchedules*" \
     exec access offload
 }
 
@@ -164,7 +165,7 @@ stages=("$@")
 ((${#stages[@]})) || stages=("${all_stages[@]}")
 for stage in "${stages[@]}"; do
   if [[ " ${all_stages[*]} " != *" $stage "* ]]; then
-    [[ $stage == -h || $stage == --help ]] && { sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0; }
+    [[ $stage == -h || $stage == --help ]] && { sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 0; }
     echo "test.sh: unknown stage '$stage'; the stages are: ${all_stages[*]}" >&2
     exit 2
   fi

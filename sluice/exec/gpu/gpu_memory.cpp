@@ -73,7 +73,9 @@ Result<Arena> map_pinned_arena(Bytes bytes, const std::string& name) {
 
 Status copy_gpu_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return {};
-  const cudaError_t status = cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
+  // Of memory that is not pinned it returns while the last bytes are on their way, and no stream of ours waits for them.
+  cudaError_t status = cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
+  if (status == cudaSuccess) status = cudaDeviceSynchronize();
   return status == cudaSuccess ? Status() : Status(refused("a copy to or from the GPU failed", status));
 }
 

@@ -1,6 +1,6 @@
 // Small networks on a GPU under random valid plans, some with ops in another order, again and again, and by random
-// implementations: every parameter and loss has the bits of the same implementations, op by op, with nothing ever moved.
-// Skipped where there is no GPU.
+// implementations, and under one that moves nothing, which becomes a CUDA graph: every parameter and loss has the bits of
+// the same implementations, op by op, with nothing ever moved. Skipped where there is no GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,9 +8,12 @@
 
 #include "sluice/base/sanitized.hpp"
 #include "sluice/exec/executor.hpp"
+#include "sluice/exec/measure/op_timer.hpp"
 #include "sluice/graph/choose.hpp"
+#include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/memory/presets.hpp"
+#include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/lane_order.hpp"
@@ -26,17 +29,27 @@
 namespace sluice {
 namespace {
 
-constexpr int kStepsOfRandomPlans = 4;  // where nothing moves, the last are a CUDA graph
+constexpr int kStepsOfRandomPlans = 3;
+constexpr int kStepsOfAGraph = 5;  // the third records it
 constexpr std::uint64_t kRandomPlans = kSanitized ? 4 : 20;
 constexpr std::uint64_t kInitialSeed = 5;
 
-class SameBitsOnGpu : public ::testing::TestWithParam<SmallNetwork> {
+struct NetworkOnGpu {
+  SmallNetwork network;
+  Precision precision = Precision::kF32;
+};
+
+std::ostream& operator<<(std::ostream& out, const NetworkOnGpu& tested) { return out << tested.network.name; }
+
+class SameBitsOnGpu : public ::testing::TestWithParam<NetworkOnGpu> {
  protected:
   void SetUp() override {
     SLUICE_SKIP_WITHOUT_GPU();
     machine_ = make_machine({.threads = 1, .slow = {{"host", kGiB}}, .gpu = find_gpu().value()}).value();
-    kernels_ = compiled(make_cuda_backend(), prepare_training_graph(GetParam().forward, {}));
+    kernels_ = compiled(make_cuda_backend(), prepared());
   }
+
+  Graph prepared() const { return prepare_training_graph(GetParam().network.forward, {}, GetParam().precision); }
 
   StepContext context(int step, WaveInput& input) const {
     return {.step = step, .learning_rate = 0.02F, .input = &input, .seed = kInitialSeed};
@@ -63,8 +76,22 @@ class SameBitsOnGpu : public ::testing::TestWithParam<SmallNetwork> {
     return choices;
   }
 
+  Plan plan_that_moves_nothing() const {
+    const Graph& graph = kernels_->graph();
+    PlanBuilder builder(graph, machine_);
+    const Liveness liveness = analyze_liveness(graph);
+    for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+      if (liveness.ranges[id].begin < liveness.ranges[id].end)
+        builder.add_residency(id, kFastTier, liveness.ranges[id]);
+    }
+    Plan plan = builder.finish(std::vector<Bytes>(machine_.tiers.size(), kGiB)).value();
+    plan.budgets = plan.arena_bytes;
+    return plan;
+  }
+
   // `step_kernels`: of the plan's own order; `plain`: of the same implementations, in the graph's.
-  void expect_same_bits(const Plan& plan, CompiledGraph& step_kernels, CompiledGraph& plain) {
+  void expect_same_bits(const Plan& plan, CompiledGraph& step_kernels, CompiledGraph& plain,
+                        int steps = kStepsOfRandomPlans) {
     const Graph& graph = kernels_->graph();
     ASSERT_TRUE(verify_plan(graph, machine_, plan).empty());
     const Program program = lower_plan(graph, machine_, plan).value();
@@ -78,7 +105,7 @@ class SameBitsOnGpu : public ::testing::TestWithParam<SmallNetwork> {
       }
     }
     WaveInput input(graph);
-    for (int step = 0; step < kStepsOfRandomPlans; ++step) {
+    for (int step = 0; step < steps; ++step) {
       const auto times = (*executor)->run_step(context(step, input));
       ASSERT_TRUE(times.ok()) << times.error().message;
       EXPECT_EQ(testing::find_out_of_turn(program, *times), std::nullopt);
@@ -97,11 +124,18 @@ class SameBitsOnGpu : public ::testing::TestWithParam<SmallNetwork> {
 };
 
 TEST_P(SameBitsOnGpu, UnderRandomPlans) {
+  const auto plain = compiled(make_cuda_backend(), prepared());
   for (std::uint64_t seed = 0; seed < kRandomPlans; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    expect_same_bits(testing::random_plan(seed, kernels_->graph(), machine_), *kernels_, *kernels_);
+    expect_same_bits(testing::random_plan(seed, kernels_->graph(), machine_), *kernels_, *plain);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST_P(SameBitsOnGpu, AsACudaGraph) {
+  const Plan plan = plan_that_moves_nothing();
+  ASSERT_TRUE(plan.migrations.empty());
+  expect_same_bits(plan, *kernels_, *compiled(make_cuda_backend(), prepared()), kStepsOfAGraph);
 }
 
 TEST_P(SameBitsOnGpu, UnderRandomSchedules) {
@@ -117,8 +151,31 @@ TEST_P(SameBitsOnGpu, UnderRandomSchedules) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, SameBitsOnGpu, ::testing::ValuesIn(cases_on_gpu(small_networks())),
-                         [](const auto& tested) { return tested.param.name; });
+std::vector<NetworkOnGpu> networks_on_gpu() {
+  std::vector<NetworkOnGpu> networks;
+  for (const SmallNetwork& network : small_networks()) networks.push_back({network});
+  networks.push_back({networks.front().network, Precision::kBF16});
+  return networks;
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, SameBitsOnGpu, ::testing::ValuesIn(cases_on_gpu(networks_on_gpu())),
+                         [](const auto& tested) {
+                           return tested.param.network.name +
+                                  (tested.param.precision == Precision::kBF16 ? "_bf16" : "");
+                         });
+
+TEST(OpTimerOnGpu, TimesOps) {
+  SLUICE_SKIP_WITHOUT_GPU();
+  const auto kernels = compiled(make_cuda_backend(), prepare_training_graph(small_networks().front().forward, {}));
+  const auto timer = OpTimer::make(*kernels, 1);
+  ASSERT_TRUE(timer.ok()) << timer.error().message;
+  for (OpIndex op = 0; op < kernels->graph().op_count(); ++op) {
+    const Result<Seconds> seconds = (*timer)->run(op);
+    ASSERT_TRUE(seconds.ok()) << seconds.error().message;
+    EXPECT_GT(*seconds, 0);
+    EXPECT_LT(*seconds, 60);
+  }
+}
 
 }  // namespace
 }  // namespace sluice

@@ -30,9 +30,10 @@ struct OpCase {
 };
 
 std::vector<OpCase> op_cases();
-// Those that the GPU has kernels for: it neither clips nor delays gradients, keeps no masters, and has no fp16, no sparse
-// products, no means as losses, no lookups by computed ids, no rates of a parameter's own. And the others.
+// Those that the GPU has kernels for. It does not clip, delay, accumulate or scatter gradients, keeps no masters, and has
+// no fp16, no sparse products, no means as losses, no lookups by computed ids, no Nesterov and no rates of a parameter's own.
 std::vector<OpCase> op_cases_of_gpu();
+// All others.
 std::vector<OpCase> op_cases_not_of_gpu();
 
 // The case with every operand in bf16 that mixed precision would have so.

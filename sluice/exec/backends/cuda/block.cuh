@@ -1,4 +1,5 @@
 // How a GPU runs the three shapes of a kernel (launch.cuh): what the threads of a block do together, and the launches.
+// emulated/block.hpp does the same without a GPU, and has to be changed with it.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "sluice/exec/backends/cuda/sums.cuh"
-#ifdef __CUDACC__
+#ifndef SLUICE_EMULATED_CUDA
 #include "sluice/exec/backends/cuda/block.cuh"
 #else
 #include "sluice/exec/backends/cuda/emulated/block.hpp"

@@ -197,8 +197,10 @@ ConvolutionMethods find_methods(const Context& context, const ConvolutionShape& 
   const ConvolutionMethods kept = worth_choosing(by_time(context, shape, advised));
   std::vector<std::string> names;
   for (const auto& method : kept) names.push_back(method->name);
-  if (context.tuned().keep(key, names)) return in_order(kept, *context.tuned().find(key));
-  return worth_choosing(advised);
+  // Another process may have kept other names meanwhile, and an older library others altogether.
+  ConvolutionMethods order;
+  if (context.tuned().keep(key, names)) order = in_order(advised, *context.tuned().find(key));
+  return order.empty() ? worth_choosing(advised) : order;
 }
 
 }  // namespace

@@ -1,11 +1,15 @@
-// The three shapes of a kernel (launch.cuh) where a GPU is emulated: what the threads of a block do together is done by one
-// thread, step by step, with sums in the order of a GPU's. Blocks run in another order than their numbers', as on a GPU.
+// The three shapes of a kernel (launch.cuh) where a GPU is emulated. Whoever changes them in block.cuh changes them here.
+//
+// What the threads of a block do together is done by one thread, step by step, with sums in the order of a GPU's. So a
+// sync() that is missing does not show, nor that threads who do not lead do what one should. Blocks run out of order,
+// always in the same one.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "sluice/exec/backends/cuda/check_cuda.hpp"
 #include "sluice/exec/backends/cuda/emulated/stream.hpp"
@@ -82,8 +86,13 @@ void visit_out_of_order(std::int64_t count, const Visit& visit) {
   for (std::int64_t i = 0; i < count; i += 2) visit(i);
 }
 
+// What a launch copies to the device: plain data, in the room that there is for a kernel's parameters.
+template <typename Kernel>
+inline constexpr bool kCanBeLaunched = std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 4000;
+
 template <typename Visit>
 void for_each_element(cudaStream_t stream, std::int64_t count, const Visit& visit) {
+  static_assert(kCanBeLaunched<Visit>);
   if (count <= 0) return;
   stream->put([count, visit] { visit_out_of_order(count, visit); });
   check_launch();
@@ -91,6 +100,7 @@ void for_each_element(cudaStream_t stream, std::int64_t count, const Visit& visi
 
 template <typename Body>
 void for_each_row(cudaStream_t stream, std::int64_t rows, const Body& body) {
+  static_assert(kCanBeLaunched<Body>);
   if (rows <= 0) return;
   stream->put([rows, body] {
     Block block;

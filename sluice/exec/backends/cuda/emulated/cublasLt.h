@@ -40,6 +40,7 @@ using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque*;
 
 struct cublasLtMatmulAlgo_t {
   std::uint32_t alignments[4];  // that the operands were promised to have, in bytes
+  std::size_t workspace;        // that it was promised
 };
 struct cublasLtMatmulHeuristicResult_t {
   cublasLtMatmulAlgo_t algo;

@@ -1,8 +1,7 @@
 // The part of CUDA's runtime that Sluice calls, on the processor: what <cuda_runtime.h> is where a GPU is emulated.
 //
-// For tests alone (docs/gpu.md). Streams are threads, device memory is host memory, kernels are loops (block.hpp). Work is
-// late at random, so that a wait that is missing shows; calls that CUDA refuses are refused. It cannot show what only a
-// GPU does: its speed, races between the threads of a block, another compiler's rounding.
+// For tests alone (docs/gpu.md). Streams are threads that are late at random, so that a wait that is missing shows
+// (stream.hpp). Device memory is host memory whose ranges are known (memory.cpp). Kernels are loops (block.hpp).
 #pragma once
 
 #include <math.h>
@@ -31,6 +30,7 @@ enum cudaError_t {
   cudaErrorHostMemoryAlreadyRegistered,
   cudaErrorHostMemoryNotRegistered,
   cudaErrorStreamCaptureUnsupported,
+  cudaErrorCapturedEvent,
 };
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();

@@ -5,6 +5,8 @@
 #include "sluice/exec/backends/cuda/cublaslt.hpp"
 #include "sluice/exec/backends/cuda/emulated/stream.hpp"
 
+// NOLINTBEGIN(readability-identifier-naming): cuBLASLt's names.
+
 struct cublasLtMatmulDescOpaque {
   cublasOperation_t transposes[2] = {CUBLAS_OP_N, CUBLAS_OP_N};
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
@@ -22,6 +24,8 @@ struct cublasLtMatmulPreferenceOpaque {
   std::size_t workspace = 0;
   std::uint32_t alignments[4] = {256, 256, 256, 256};
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 namespace sluice::cuda {
 namespace {
@@ -66,15 +70,16 @@ struct EmulatedProduct {
 
 bool is_aligned(const void* data, std::uint32_t bytes) { return reinterpret_cast<std::uintptr_t>(data) % bytes == 0; }
 
-// What cuBLASLt asks of operands' shapes.
+// What cuBLASLt asks of operands' shapes and types.
 bool fit(const cublasLtMatmulDescOpaque& description, const cublasLtMatrixLayoutOpaque& a,
          const cublasLtMatrixLayoutOpaque& b, const cublasLtMatrixLayoutOpaque& d) {
   const bool turned_a = description.transposes[0] == CUBLAS_OP_T;
   const bool turned_b = description.transposes[1] == CUBLAS_OP_T;
   const std::int64_t depth = turned_a ? a.rows : a.columns;
   return (turned_a ? a.columns : a.rows) == d.rows && (turned_b ? b.rows : b.columns) == d.columns &&
-         (turned_b ? b.columns : b.rows) == depth && a.pitch >= a.rows && b.pitch >= b.rows && d.pitch >= d.rows &&
-         a.batches == d.batches && b.batches == d.batches;
+         (turned_b ? b.columns : b.rows) == depth && a.type == b.type && (d.type == a.type || d.type == CUDA_R_32F) &&
+         (description.epilogue == CUBLASLT_EPILOGUE_DEFAULT || d.type == CUDA_R_32F) && a.pitch >= a.rows &&
+         b.pitch >= b.rows && d.pitch >= d.rows && a.batches == d.batches && b.batches == d.batches;
 }
 
 template <typename Value>
@@ -194,7 +199,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/, cubla
   *results = {};
   std::memcpy(results->algo.alignments, preference->alignments, sizeof results->algo.alignments);
   if (preference->workspace >= sluice::cuda::kProductWorkspace)
-    results->workspaceSize = sluice::cuda::kProductWorkspace;
+    results->workspaceSize = results->algo.workspace = sluice::cuda::kProductWorkspace;
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -210,22 +215,23 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
   for (int i = 0; i < 4; ++i) {
     if (!sluice::cuda::is_aligned(operands[i], algorithm->alignments[i])) return CUBLAS_STATUS_INVALID_VALUE;
   }
-  if (c != d || layout_c != layout_d || !sluice::cuda::fit(*description, *layout_a, *layout_b, *layout_d) ||
+  const bool adds_bias = description->epilogue == CUBLASLT_EPILOGUE_BIAS;
+  if (c != d || (adds_bias && description->bias == nullptr) || workspace_bytes < algorithm->workspace ||
+      layout_c != layout_d || !sluice::cuda::fit(*description, *layout_a, *layout_b, *layout_d) ||
       (workspace_bytes > 0 && (workspace == nullptr || !sluice::cuda::is_aligned(workspace, 256)))) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const bool turned = description->transposes[0] == CUBLAS_OP_T;
-  const sluice::cuda::EmulatedProduct product{
-      .a = Factor(a, *layout_a, description->transposes[0]),
-      .b = Factor(b, *layout_b, description->transposes[1]),
-      .c = Factor(d, *layout_d, CUBLAS_OP_N),
-      .rows = layout_d->rows,
-      .columns = layout_d->columns,
-      .depth = turned ? layout_a->rows : layout_a->columns,
-      .batches = layout_d->batches,
-      .alpha = *static_cast<const float*>(alpha),
-      .beta = *static_cast<const float*>(beta),
-      .bias = description->epilogue == CUBLASLT_EPILOGUE_BIAS ? description->bias : nullptr};
+  const sluice::cuda::EmulatedProduct product{.a = Factor(a, *layout_a, description->transposes[0]),
+                                              .b = Factor(b, *layout_b, description->transposes[1]),
+                                              .c = Factor(d, *layout_d, CUBLAS_OP_N),
+                                              .rows = layout_d->rows,
+                                              .columns = layout_d->columns,
+                                              .depth = turned ? layout_a->rows : layout_a->columns,
+                                              .batches = layout_d->batches,
+                                              .alpha = *static_cast<const float*>(alpha),
+                                              .beta = *static_cast<const float*>(beta),
+                                              .bias = adds_bias ? description->bias : nullptr};
   stream->put([=] {
     if (workspace_bytes > 0) std::memset(workspace, 0xff, workspace_bytes);
     product.run();

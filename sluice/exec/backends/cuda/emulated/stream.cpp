@@ -1,8 +1,30 @@
 #include "sluice/exec/backends/cuda/emulated/stream.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
 #include "sluice/base/random.hpp"
 
 namespace sluice::cuda {
+namespace {
+
+constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15ULL;
+
+std::atomic<bool> held_back = false;  // what hosts put now
+
+struct KnownStreams {
+  std::mutex mutex;
+  std::set<cudaStream_t> streams;
+};
+
+KnownStreams& known() {
+  static auto* const all = new KnownStreams;  // streams may end after static objects
+  return *all;
+}
+
+}  // namespace
 
 void StreamMark::reach() {
   const std::lock_guard lock(mutex_);
@@ -16,23 +38,50 @@ void StreamMark::wait() const {
   changed_.wait(lock, [this] { return reached_.load(); });
 }
 
-namespace {
-
-// One piece of work in eight begins up to 128 us late: the others find it not done yet, if nobody makes them wait.
-void be_late() {
-  static std::atomic<std::uint64_t> drawn = 0;
-  const std::uint64_t bits = mix64(++drawn * 0x9e3779b97f4a7c15ULL);
-  if (bits % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(bits >> 57));
+void release_all_streams() {
+  held_back = false;
+  for (const cudaStream_t stream : all_streams()) stream->release();
 }
 
-}  // namespace
+void wait_on_host(const StreamMark& mark) {
+  static std::atomic<std::uint64_t> waits = 0;
+  release_all_streams();
+  mark.wait();
+  held_back = mix64(++waits * kStep) % 2 == 0;
+}
+
+cudaStream_t default_stream() {
+  static auto* const stream = new CUstream_st;
+  return stream;
+}
+
+std::vector<cudaStream_t> all_streams() {
+  const std::lock_guard lock(known().mutex);
+  return {known().streams.begin(), known().streams.end()};
+}
+
+cudaStream_t& recorded_here() {
+  thread_local cudaStream_t stream = nullptr;
+  return stream;
+}
+
 }  // namespace sluice::cuda
 
+using sluice::cuda::known;
 using sluice::cuda::StreamMark;
+using sluice::cuda::StreamWork;
 
-CUstream_st::CUstream_st() : thread_([this] { serve(); }) {}
+CUstream_st::CUstream_st() : thread_([this] { serve(); }) {
+  const std::lock_guard lock(known().mutex);
+  known().streams.insert(this);
+}
 
 CUstream_st::~CUstream_st() {
+  sluice::cuda::release_all_streams();
+  {
+    const std::lock_guard lock(known().mutex);
+    known().streams.erase(this);
+  }
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
@@ -41,31 +90,47 @@ CUstream_st::~CUstream_st() {
   thread_.join();
 }
 
+void CUstream_st::be_late() {
+  const std::uint64_t bits = sluice::mix64(++drawn_ * sluice::cuda::kStep);
+  if (bits % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(bits >> 57));  // up to 127
+}
+
 void CUstream_st::serve() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return ends_ || !work_.empty(); });
     if (work_.empty()) return;
-    const sluice::cuda::StreamWork next = std::move(work_.front());
+    const StreamWork next = std::move(work_.front());
     work_.pop_front();
     lock.unlock();
-    sluice::cuda::be_late();
+    be_late();
     next();
     lock.lock();
   }
 }
 
-void CUstream_st::put(sluice::cuda::StreamWork work) {
+void CUstream_st::put(StreamWork work) {
   if (captured != nullptr) {
     captured->calls.emplace_back([work = std::move(work)](cudaStream_t stream) { stream->put(work); });
     return;
   }
-  const std::lock_guard lock(mutex_);
-  work_.push_back(std::move(work));
+  {
+    const std::lock_guard lock(held_mutex_);
+    held_.push_back(std::move(work));
+  }
+  if (!sluice::cuda::held_back) release();
+}
+
+void CUstream_st::release() {
+  const std::lock_guard lock(held_mutex_);
+  const std::lock_guard lock_work(mutex_);
+  std::ranges::move(held_, std::back_inserter(work_));
+  held_.clear();
   changed_.notify_all();
 }
 
 void CUstream_st::record(CUevent_st& event) {
+  event.captured = false;
   event.last = std::make_shared<StreamMark>();
   put([mark = event.last] { mark->reach(); });
 }
@@ -73,5 +138,5 @@ void CUstream_st::record(CUevent_st& event) {
 void CUstream_st::synchronize() {
   const auto mark = std::make_shared<StreamMark>();
   put([mark] { mark->reach(); });
-  mark->wait();
+  sluice::cuda::wait_on_host(*mark);
 }

@@ -1,5 +1,9 @@
-// An emulated stream: a thread that does what is put on it, in order, each piece of work a little late at random. Events
-// are marks in that order.
+// Emulated streams: threads that do what is put on them, in order. Events are marks in that order.
+//
+// What is missing in the waits between streams must show. So one piece of work in eight begins late at random, and in
+// half of the times between two waits of the host no stream begins at all before the second wait: then nothing orders
+// what two streams do but the events between them, which the thread sanitizer sees. Seeded by counting: a run's streams
+// draw the same numbers each time.
 //
 // Threads: any may put work and wait; one at a time records (captures) a stream.
 #pragma once
@@ -7,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -35,7 +40,23 @@ class StreamMark {
   std::chrono::steady_clock::time_point when_;
 };
 
+// Streams that were held back begin.
+void release_all_streams();
+// The host waits for `mark`, which releases them.
+void wait_on_host(const StreamMark& mark);
+
+// The stream that calls without one use. It does not wait for others, nor they for it.
+cudaStream_t default_stream();
+
+// Every stream that is there.
+std::vector<cudaStream_t> all_streams();
+
+// The stream that this thread records, if any: CUDA refuses most other calls meanwhile.
+cudaStream_t& recorded_here();
+
 }  // namespace sluice::cuda
+
+// NOLINTBEGIN(readability-identifier-naming): CUDA's names.
 
 // What a capture has recorded: calls, made again at each launch on the stream that is given.
 struct CUgraph_st {
@@ -44,6 +65,7 @@ struct CUgraph_st {
 
 struct CUevent_st {
   bool timed = true;
+  bool captured = false;                           // recorded last as a part of a graph: nobody else may wait for it
   std::shared_ptr<sluice::cuda::StreamMark> last;  // of its latest recording; none before the first
 };
 
@@ -58,15 +80,22 @@ struct CUstream_st {
   void put(sluice::cuda::StreamWork work);
   void record(CUevent_st& event);
   void synchronize();
+  void release();  // what has been held back
 
   std::unique_ptr<CUgraph_st> captured;  // while it is captured
 
  private:
   void serve();
+  void be_late();
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<sluice::cuda::StreamWork> work_;
+  std::mutex held_mutex_;
+  std::vector<sluice::cuda::StreamWork> held_;  // of hosts, until one of them waits
   bool ends_ = false;
+  std::uint64_t drawn_ = 0;
   std::thread thread_;
 };
+
+// NOLINTEND(readability-identifier-naming)
