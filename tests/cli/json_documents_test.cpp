@@ -122,6 +122,10 @@ TEST_F(JsonDocumentsTest, PlanVerifyAndExplain) {
   run({"plan", "resnet20", "--batch", "2", "--threads", "1", "--fast", "80%", "--link-bandwidth", "0.05GB/s",
        "--planner", "swapadvisor:generations=4:patience=0"},
       tables);
+  // Memory that is worth something however fast this machine computes.
+  run({"plan", "resnet20", "--batch", "2", "--threads", "1", "--fast", "40%", "--link-bandwidth", "0.05GB/s",
+       "--planner", "sentinel"},
+      tables);
   expect_all_seen(tables, kOneProcessor);
 
   std::vector<std::string> about{"verify", plan};

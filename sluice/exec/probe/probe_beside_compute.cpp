@@ -18,12 +18,17 @@ namespace sluice {
 namespace {
 
 constexpr int kBesideRounds = 5;
-constexpr Seconds kPatience = 3;  // no round begins later: on a busy machine barriers take for ever
+constexpr Seconds kPieceTime = 2e-3;  // of a lane at most: a load takes fifteen times as long, and whole pieces count
+constexpr Seconds kPatience = 3;      // no round begins later: on a busy machine barriers take for ever
 
 // A lane at work, from construction to destruction: copies a range over and over, as fast as its engine does.
 class Lane {
  public:
-  Lane(std::unique_ptr<TransferEngine> engine, Bytes bytes) : engine_(std::move(engine)), bytes_(bytes) {
+  // `held`: the bandwidth for which it is held, or 0.
+  Lane(std::unique_ptr<TransferEngine> engine, Bytes bytes, BytesPerSecond held)
+      : engine_(std::move(engine)), bytes_(bytes), piece_(std::min(ThrottledEngine::kPieceBytes, bytes)) {
+    const auto in_time = static_cast<Bytes>(held * kPieceTime);
+    if (held > 0) piece_ = std::clamp(align_down(in_time, kTensorAlignment), kTensorAlignment, piece_);
     engine_->expect_help(true);
     thread_ = std::jthread([this] { run(); });
     copying_.wait();
@@ -42,17 +47,17 @@ class Lane {
   void run() {
     allow_every_cpu();
     copying_.count_down();
-    const Bytes piece = std::min(ThrottledEngine::kPieceBytes, bytes_);
     std::vector<FinishedTransfer> finished;
-    for (Bytes at = 0; !stop_; at = at + 2 * piece <= bytes_ ? at + piece : 0) {
-      engine_->submit(0, at, at, piece);
+    for (Bytes at = 0; !stop_; at = at + 2 * piece_ <= bytes_ ? at + piece_ : 0) {
+      engine_->submit(0, at, at, piece_);
       while (engine_->in_flight() > 0) engine_->wait(std::nullopt, finished);
-      moved_ += piece;
+      moved_ += piece_;
     }
   }
 
   std::unique_ptr<TransferEngine> engine_;
   Bytes bytes_;
+  Bytes piece_;
   std::latch copying_{1};
   std::atomic<bool> stop_{false};
   std::atomic<Bytes> moved_{0};
@@ -81,11 +86,13 @@ class Copies {
     std::byte* const fast = arenas_.to.data();
     std::unique_ptr<Lane> in, out;
     if ((directions & kInward) != 0) {
-      in = std::make_unique<Lane>(make_copy_engine(slow, fast, cached_copy, threads_, emulated_.inward), half);
+      in = std::make_unique<Lane>(make_copy_engine(slow, fast, cached_copy, threads_, emulated_.inward), half,
+                                  emulated_.inward);
     }
     if ((directions & kOutward) != 0) {
       out = std::make_unique<Lane>(
-          make_copy_engine(fast + half, slow + half, streaming_copy, threads_, emulated_.outward), half);
+          make_copy_engine(fast + half, slow + half, streaming_copy, threads_, emulated_.outward), half,
+          emulated_.outward);
     }
     const auto moved = [](const auto& lane) { return lane ? lane->moved() : 0; };
     const Beside before{0, moved(in), moved(out)};

@@ -83,6 +83,16 @@ TEST(Probe, CopiesCostComputeSomething) {
   }
 }
 
+// The time of one large piece is longer than the load beside which it is copied.
+TEST(Probe, MeasuresAVerySlowEmulatedMemory) {
+  Machine machine = make_machine({.threads = 1, .slow = {{"optane"}}, .link_bandwidth = 2e7}).value();
+  ASSERT_TRUE(measure_links(machine).ok());
+  for (const Link& link : machine.links) {
+    EXPECT_GT(link.bandwidth, 1e7);
+    EXPECT_LE(link.bandwidth, 2e7);
+  }
+}
+
 TEST(Probe, AThrottleLeavesTheOtherDirectionItsShare) {
   Machine machine = make_machine({.threads = 1, .slow = {{"pcie3"}}, .link_bandwidth = 1e6}).value();
   ASSERT_TRUE(measure_links(machine).ok());
