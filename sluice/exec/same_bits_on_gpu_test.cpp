@@ -8,7 +8,6 @@
 
 #include "sluice/base/sanitized.hpp"
 #include "sluice/exec/executor.hpp"
-#include "sluice/exec/measure/op_timer.hpp"
 #include "sluice/graph/choose.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
@@ -163,19 +162,6 @@ INSTANTIATE_TEST_SUITE_P(Networks, SameBitsOnGpu, ::testing::ValuesIn(cases_on_g
                            return tested.param.network.name +
                                   (tested.param.precision == Precision::kBF16 ? "_bf16" : "");
                          });
-
-TEST(OpTimerOnGpu, TimesOps) {
-  SLUICE_SKIP_WITHOUT_GPU();
-  const auto kernels = compiled(make_cuda_backend(), prepare_training_graph(small_networks().front().forward, {}));
-  const auto timer = OpTimer::make(*kernels, 1);
-  ASSERT_TRUE(timer.ok()) << timer.error().message;
-  for (OpIndex op = 0; op < kernels->graph().op_count(); ++op) {
-    const Result<Seconds> seconds = (*timer)->run(op);
-    ASSERT_TRUE(seconds.ok()) << seconds.error().message;
-    EXPECT_GT(*seconds, 0);
-    EXPECT_LT(*seconds, 60);
-  }
-}
 
 }  // namespace
 }  // namespace sluice
