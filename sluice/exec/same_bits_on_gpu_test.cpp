@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kStepsOfRandomPlans = 3;
 constexpr int kStepsOfAGraph = 5;  // the third records it
-constexpr std::uint64_t kRandomPlans = kSanitized ? 4 : 20;
+constexpr std::uint64_t kRandomPlans = kSanitized ? 3 : 20;
 constexpr std::uint64_t kInitialSeed = 5;
 
 struct NetworkOnGpu {
