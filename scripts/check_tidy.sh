@@ -36,6 +36,7 @@ done
 command -v clang-tidy >/dev/null || { echo "check_tidy: clang-tidy is not installed (apt: clang-tidy)" >&2; exit 2; }
 if [[ -z $build ]]; then
   build=build/tidy
+  # with an emulated GPU, so that the files for GPUs are read wherever this runs
   cmake --preset release -B $build -DSLUICE_BUILD_TESTS=ON -DCMAKE_UNITY_BUILD=OFF -DSLUICE_CUDA=EMULATED >/dev/null
 fi
 if [[ ! -f $build/compile_commands.json ]]; then
