@@ -1,7 +1,7 @@
 # Every switch of the build, in one place.
 option(SLUICE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
-set(SLUICE_CUDA AUTO CACHE STRING
-    "NVIDIA GPUs: AUTO (where the CUDA toolkit, cuDNN and cuBLAS are found), ON, OFF, or EMULATED for tests")
+set(SLUICE_CUDA OFF CACHE STRING
+    "NVIDIA GPUs: OFF, ON, AUTO (where the CUDA toolkit, cuDNN and cuBLAS are found), or EMULATED for tests")
 set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, 'address,undefined' or 'thread'")
 
 set(CMAKE_CXX_STANDARD 20)
