@@ -1,27 +1,38 @@
 #!/usr/bin/env bash
-# Tests everything, from a bare Debian 12 machine to the last sanitizer; about 80 minutes on two cores.
+# Builds and tests, from a bare Debian 12 machine.
 #
-#   scripts/test.sh             all stages, in this order
-#   scripts/test.sh STAGE...    only these
+#   scripts/test.sh              the quick set: everything that can break, at sizes that take minutes; about 15 minutes on two cores
+#   scripts/test.sh all          everything: the quick set, larger sizes, sanitizers, browser, virtual machine; about an hour
+#   scripts/test.sh soak         what takes hours: fuzzing and random plans at scale; run where a capability needs it
+#   scripts/test.sh quarter [N]  a quarter of what `all` has beyond the quick set: the N-th of four, or by the number of
+#                                commits, so that four commits in a row have all of it
+#   scripts/test.sh STAGE...     only these
 #
+# The quick set:
 #   packages  installs the Debian packages that are missing
 #   build     release build of the libraries, the command and all tests
-#   tests     every test of that build: unit, CLI, end to end, install, include directions
+#   tests     every suite of that build (tests/suites.txt), the Python package, examples, install, checks of the sources
 #   format    layout against .clang-format
 #   names     names against .clang-tidy, in the files that changed (scripts/check_tidy.sh reads all of them)
-#   docs      holds the README's tables against the kept results, and runs the examples of the README and docs/
-#   asan      files and JSON, memory, access, plan, exec, ONNX, train and experiment tests under the address and
-#             undefined-behaviour sanitizers, those for GPUs on an emulated one
-#   tsan      the tests of the transfer lanes, of an emulated GPU's streams, of saved tensors and of access counting under
-#             the thread sanitizer
-#   numa      memory nodes as tiers, in a small virtual machine; skipped, with the reason, without QEMU or network
+#   readme    the README's tables against the kept results, and its examples
+# What `all` has beyond it, in quarters:
+#   long      1: the suites again with all their cases (SLUICE_TEST_SET=all)
+#   asan      2: files and JSON, memory, plan, exec, ONNX, train and experiment under the address and undefined-behaviour
+#             sanitizers, those for GPUs on an emulated one
+#   tsan      3: transfer lanes, an emulated GPU's streams, saved tensors and access counting under the thread sanitizer
+#   browser   3: the report page in Chromium
+#   numa      4: memory nodes as tiers, in a small virtual machine; skipped, with the reason, without QEMU or network
+#   docs      4: the examples of all pages, and the tutorial
 #
 # A stage that fails does not stop the later ones. Ends with the time of each stage and `N passed, N failed`: the sum of
-# the tests that CTest ran, and one for each other check. Exit status 0 only when nothing failed.
+# the tests that ran, and one for each other check. Exit status 0 only when nothing failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly all_stages=(packages build tests format names docs asan tsan numa)
+readonly quick=(packages build tests format names readme)
+readonly rest=(long asan tsan browser numa docs)
+readonly quarters=("long" "asan" "tsan browser" "numa docs")
+readonly all_stages=("${quick[@]}" "${rest[@]}" soak)
 readonly sanitized="base memory access plan verify program exec offload data onnx onnx_import onnx_node train experiment"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
@@ -32,21 +43,42 @@ passed=0 failed=0
 # count STATUS: one check more.
 count() { if (($1 == 0)); then passed=$((passed + 1)); else failed=$((failed + 1)); fi; return "$1"; }
 
-# run_ctest BUILD ARG...: runs tests and adds its totals to ours.
+# add_totals LOG STATUS: adds the last "A passed, B failed" of a log to ours; without one the run itself has failed.
+add_totals() {
+  local good bad
+  read -r good bad <<<"$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$1" | tail -n 1)"
+  if [[ -z $good ]]; then count 1; return; fi
+  passed=$((passed + good))
+  failed=$((failed + bad))
+  return "$2"
+}
+
+# run_suites ARG...: runs test programs (scripts/run_suites.py).
+run_suites() {
+  local log status
+  log=$(mktemp)
+  scripts/run_suites.py "$@" | tee "$log"
+  status=${PIPESTATUS[0]}
+  add_totals "$log" "$status"
+  status=$?
+  rm -f "$log"
+  return "$status"
+}
+
+# run_ctest BUILD ARG...: runs tests that are not in test programs.
 run_ctest() {
-  local build=$1 log status summary
+  local build=$1 log status
   shift
   log=$(mktemp)
   ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$jobs" "$@" >"$log" 2>&1
   status=$?
-  grep -vE '^ *Start +[0-9]+:|Test +#[0-9]+: .* Passed |^ *$' "$log" | tail -n 200
-  summary=$(grep -oE '[0-9]+ tests? failed out of [0-9]+' "$log" | tail -n 1)
+  grep -vE '^ *Start +[0-9]+:|^ *$' "$log" | tail -n 200
+  # CTest counts what failed, of how many
+  sed -nE 's/.* ([0-9]+) tests? failed out of ([0-9]+)$/\1 \2/p' "$log" | tail -n 1 |
+    { read -r bad total && echo "$((total - bad)) passed, $bad failed" >>"$log"; }
+  add_totals "$log" "$status"
+  status=$?
   rm -f "$log"
-  if [[ -z $summary ]]; then count 1; return; fi
-  local bad total
-  read -r bad total <<<"$(tr -dc '0-9 \n' <<<"$summary" | tr -s ' ')"
-  failed=$((failed + bad))
-  passed=$((passed + total - bad))
   return "$status"
 }
 
@@ -63,13 +95,21 @@ build() {
   cmake --build --preset "$preset" --parallel "$jobs" ${1:+--target "$@"}
 }
 
+programs_of() { printf 'sluice_%s_test ' "$@"; }
+
 stage_packages() { scripts/install_packages.sh test; count $?; }
 stage_build() { build release; count $?; }
 stage_format() { scripts/check_format.sh; count $?; }
 stage_names() { scripts/check_tidy.sh --changed; count $?; }
-stage_docs() {
+
+stage_readme() {
   scripts/write_results.py --check
   count $?
+  scripts/check_docs.sh README.md
+  count $?
+}
+
+stage_docs() {
   scripts/check_docs.sh
   count $?
   scripts/check_tutorial.sh
@@ -77,80 +117,34 @@ stage_docs() {
   if ((status != 77)); then count "$status"; fi
 }
 
-# program_of BUILD NAME: the test program of a library, or of a folder of tests/.
-program_of() { ls "$1/sluice/sluice_$2_test" "$1"/tests/*/"sluice_$2_test" 2>/dev/null; }
-
-# run_shard BUILD FILTER LOGS PROGRAM SHARD: one process of run_shards, writing LOGS/PROGRAM.SHARD.
-run_shard() {
-  # shellcheck disable=SC2086
-  GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$5 timeout 1200 $before_program "$(program_of "$1" "$4")" \
-    --gtest_filter="$2" >"$3/$4.$5" 2>&1
-  echo "exit status $?" >>"$3/$4.$5"
-}
-export -f run_shard program_of
-export shards=4 before_program=""
-
-# run_shards BUILD FILTER PROGRAM...: runs test programs, each in a few processes, and adds their totals to
-# ours. CTest starts one process a test, which takes 70 ms, and under a sanitizer half a second.
-run_shards() {
-  local build=$1 filter=$2 logs log count broken status=0
-  shift 2
-  logs=$(mktemp -d)
-  for program in "$@"; do
-    for ((shard = 0; shard < shards; ++shard)); do echo "$program $shard"; done
-  done | xargs -P "$jobs" -L 1 bash -c 'run_shard "$0" "$1" "$2" $3 $4' "$build" "$filter" "$logs"
-  for program in "$@"; do
-    grep -qE '^\[  PASSED  \] [1-9]|^\[  FAILED  \]' "$logs/$program".* && continue
-    echo "== $program of $build ran no test" && status=1 failed=$((failed + 1))
-  done
-  for log in "$logs"/*; do
-    count=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\{0,1\}\.$/\1/p' "$log")
-    passed=$((passed + ${count:-0}))  # none where the process died
-    [[ $(tail -n 1 "$log") == "exit status 0" ]] && continue
-    status=1
-    broken=$(grep -c '^\[  FAILED  \] .* ms)$' "$log")
-    failed=$((failed + (broken > 0 ? broken : 1)))  # none has failed where the process died
-    echo "== $(basename "$log") of $build failed"
-    grep -vE '^\[( RUN  |       OK|-------)' "$log" | tail -n 100
-  done
-  rm -rf "$logs"
-  return $status
-}
-
 stage_tests() {
-  local programs
-  mapfile -t programs < <(printf '%s\n' build/release/sluice/sluice_*_test | sed 's/.*sluice_\(.*\)_test$/\1/')
-  run_shards build/release '*' "${programs[@]}" cli
-  local status=$?
-  run_ctest build/release -LE "^($(IFS='|' && echo "${programs[*]}")|cli|numa)\$" && return $status
+  run_suites --build build/release
+  local status=$? suites
+  suites=$(scripts/run_suites.py --build build/release --list | tr '\n' '|')
+  run_ctest build/release -LE "^(${suites}onnx|page|numa)\$" && return $status
 }
 
-# Begins beside the stage before, whose examples leave much of the processor idle.
-asan_build=""
-begin_asan_build() {
-  (
-    renice -n 10 -p "$BASHPID" >/dev/null
-    # shellcheck disable=SC2086
-    build asan-ubsan $(printf 'sluice_%s_test ' $sanitized) >build/asan-ubsan.log 2>&1
-  ) &
-  asan_build=$!
-}
+stage_long() { run_suites --build build/release --set all; }
+
+stage_browser() { run_ctest build/release -L '^page$'; }
 
 stage_asan() {
-  [[ -n $asan_build ]] || begin_asan_build
-  wait "$asan_build" || { tail -n 60 build/asan-ubsan.log; count 1; return 1; }
   # shellcheck disable=SC2086
-  run_shards build/asan-ubsan '*' $sanitized
+  build asan-ubsan $(programs_of $sanitized) || { count 1; return 1; }
+  # shellcheck disable=SC2086
+  run_suites --build build/asan-ubsan --slower 6 $sanitized
 }
 
 stage_tsan() {
-  build tsan sluice_exec_test sluice_access_test sluice_offload_test || { count 1; return 1; }
+  # shellcheck disable=SC2046
+  build tsan $(programs_of exec access offload) || { count 1; return 1; }
   # Without fixed addresses GCC 12's thread sanitizer refuses to start on kernels that randomise more bits than it knows.
-  local -x before_program
-  before_program="setarch $(uname -m) -R"
-  $before_program true 2>/dev/null || before_program=""
+  local prefix
+  prefix="setarch $(uname -m) -R"
+  $prefix true 2>/dev/null || prefix=""
   # Steps on several processors have random schedules, too.
-  run_shards build/tsan "$(for suite in $tsan_suites; do printf '%s.*:*/%s.*:' "$suite" "$suite"; done)-Seeds/SameBits.UnderRandomSchedules*" \
+  run_suites --build build/tsan --slower 6 --prefix "$prefix" \
+    --filter "$(for suite in $tsan_suites; do printf '%s.*:*/%s.*:' "$suite" "$suite"; done)-Seeds/SameBits.UnderRandomSchedules*" \
     exec access offload
 }
 
@@ -161,22 +155,45 @@ stage_numa() {
   run_ctest build/release -L '^numa$' --verbose
 }
 
-stages=("$@")
-((${#stages[@]})) || stages=("${all_stages[@]}")
-for stage in "${stages[@]}"; do
-  if [[ " ${all_stages[*]} " != *" $stage "* ]]; then
-    [[ $stage == -h || $stage == --help ]] && { sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 0; }
-    echo "test.sh: unknown stage '$stage'; the stages are: ${all_stages[*]}" >&2
-    exit 2
-  fi
-done
+stage_soak() {
+  SLUICE_FUZZ_SECONDS=3600 run_suites --build build/release --set soak onnx_fuzz exec
+  build/release/benchmarks/planners/planner_table benchmarks/planners/problems --against docs/results/planners.json
+  count $?
+}
 
+# words_to_stages WORD...: what the words ask for, in `stages`.
+words_to_stages() {
+  stages=()
+  while (($#)); do
+    case $1 in
+      quick) stages+=("${quick[@]}") ;;
+      all) stages+=("${quick[@]}" "${rest[@]}") ;;
+      quarter)
+        local which
+        if [[ ${2:-} =~ ^[1-4]$ ]]; then which=$2; shift; else which=$(($(git rev-list --first-parent --count HEAD) % 4 + 1)); fi
+        echo "test.sh: quarter $which of 4 of what all has beyond the quick set: ${quarters[which - 1]}"
+        # shellcheck disable=SC2206
+        stages+=(${quarters[which - 1]})
+        ;;
+      -h | --help) sed -n '2,32s/^# \{0,1\}//p' "$0"; exit 0 ;;
+      *)
+        if [[ " ${all_stages[*]} " != *" $1 "* ]]; then
+          echo "test.sh: unknown word '$1'; it takes quick, all, quarter [1-4] and these stages: ${all_stages[*]}" >&2
+          exit 2
+        fi
+        stages+=("$1")
+        ;;
+    esac
+    shift
+  done
+}
+
+if (($#)); then words_to_stages "$@"; else words_to_stages quick; fi
 mkdir -p build
 times=()
 for stage in "${stages[@]}"; do
   echo "== $stage"
   start=$SECONDS
-  if [[ $stage == docs && " ${stages[*]} " == *" asan "* ]]; then begin_asan_build; fi
   if "stage_$stage"; then verdict=ok; else verdict=FAILED; fi
   times+=("$(printf '%-9s %5d s  %s' "$stage" $((SECONDS - start)) "$verdict")")
 done

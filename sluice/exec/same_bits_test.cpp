@@ -20,6 +20,7 @@
 #include "sluice/testing/random/random_schedule.hpp"
 #include "sluice/testing/random/random_step.hpp"
 #include "sluice/testing/start_bytes.hpp"
+#include "sluice/testing/test_set.hpp"
 
 namespace sluice {
 namespace {
@@ -151,7 +152,15 @@ TEST_P(SameBits, WhereTheComputeThreadHelpsToCopy) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, SameBits, ::testing::Values(0, 25, 50, 75, 100, 125, 150, 175));
+// Where each case begins; a case has 25 seeds.
+std::vector<std::uint64_t> first_seeds() {
+  const std::uint64_t cases = testing::pick_for_set(2, 8, 400);
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t i = 0; i < cases; ++i) seeds.push_back(25 * i);
+  return seeds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SameBits, ::testing::ValuesIn(first_seeds()));
 
 // Failing transfers at random points of random programs: always an error that names the cause, never a hang.
 TEST(RandomPrograms, SurviveAFailingTransfer) {

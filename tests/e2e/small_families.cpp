@@ -15,7 +15,8 @@ WorkloadOptions text(const char* model, const ModelOptions& shape, Optimizer opt
 
 std::vector<Family> small_families() {
   return {
-
+      Family{"resnet20", {.model = "resnet20", .shape = {.batch = 4}}},
+      Family{"plain20", {.model = "plain20", .shape = {.batch = 4}}},
       Family{"inception_v3", images("inception_v3", 107, 8)},
       Family{"densenet121", images("densenet121", 32, 8)},
       Family{"mobilenet_v2", images("mobilenet_v2", 64, 8)},

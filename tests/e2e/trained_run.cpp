@@ -34,6 +34,30 @@ Machine test_machine(int threads, const std::vector<std::string>& slow_tiers) {
   return std::move(*machine);
 }
 
+Workload workload_on(WorkloadOptions options, const Processors& processors) {
+  options.threads = processors.threads;
+  if (processors.host_threads == 0) return test_workload(options);
+  options.other_processors = {{processors.host_threads, processors.host_backend}};
+  Workload workload = test_workload(options);
+  for (OpIndex index = 0; index < workload.graph().op_count(); ++index) {
+    const Op& op = workload.graph().op(index);
+    const bool host = (op.phase == Phase::kUpdate || index % 3 == 1) && op.no_kernel_on.empty();
+    workload.choices.push_back({0, host ? 1 : kMainProcessor});
+  }
+  return workload;
+}
+
+Machine machine_of(const Processors& processors, const std::vector<std::string>& slow_tiers) {
+  Machine machine = test_machine(processors.threads, slow_tiers);
+  if (processors.host_threads == 0) return machine;
+  SLUICE_CHECK(add_processors({{"device", processors.threads, {}},
+                               {"host", processors.host_threads, {}, processors.host_backend}},
+                              machine)
+                   .ok(),
+               "two of them");
+  return machine;
+}
+
 Result<Plan> test_plan(const Workload& workload, const Machine& machine, const std::string& planner,
                        const std::string& fast) {
   Profile profile;

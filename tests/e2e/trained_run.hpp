@@ -21,6 +21,17 @@ Workload test_workload(const WorkloadOptions& options);
 // Slow tiers as --slow takes them, nearest first.
 Machine test_machine(int threads, const std::vector<std::string>& slow_tiers);
 
+// Who computes: the main processor and, with `host_threads`, a second one beside it.
+struct Processors {
+  int threads = 1;
+  int host_threads = 0;
+  std::string host_backend{kDefaultBackend};
+};
+
+// The second processor updates, and takes a third of all other ops that it has kernels for.
+Workload workload_on(WorkloadOptions options, const Processors& processors);
+Machine machine_of(const Processors& processors, const std::vector<std::string>& slow_tiers);
+
 Result<Plan> test_plan(const Workload& workload, const Machine& machine, const std::string& planner,
                        const std::string& fast);
 
