@@ -34,7 +34,9 @@ run_row() {
       nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem,pcie.link.gen.max --format=csv,noheader
       "$sluice" machine --gpu --json "$out/gpu_machine.json" ;;
     tests)
-      "$(test_program sluice_exec_test)" --gtest_filter='Cuda/*:*OnGpu*' --gtest_brief=1
+      for suite in backends measure exec; do
+        "$(test_program "sluice_${suite}_test")" --gtest_filter='Cuda/*:*OnGpu*' --gtest_brief=1
+      done
       "$(test_program sluice_e2e_test)" --gtest_filter="${FAMILIES:-*Gpu*}" --gtest_brief=1 ;;
     resnet50) compare resnet50 resnet50 --batch 32 ;;
     pytorch)
@@ -54,9 +56,11 @@ run_row() {
       "$sluice" train gpt2_small --batch 24 --dropout 0 --gpu --planner joint --fast 11GiB --steps 5 --json "$out/gpu_largest.json" ;;
     sanitizers)
       for tool in memcheck racecheck; do
-        echo "$tool"
-        compute-sanitizer --tool $tool --error-exitcode 9 "$(test_program sluice_exec_test)" \
-          --gtest_filter='Cuda/FastBackends.MatchesReference*:*OnGpu*' --gtest_brief=1 2>&1 | tail -3
+        for suite in backends measure exec; do
+          echo "$tool, $suite"
+          compute-sanitizer --tool $tool --error-exitcode 9 "$(test_program "sluice_${suite}_test")" \
+            --gtest_filter='Cuda/FastBackends.MatchesReference*:*OnGpu*' --gtest_brief=1 2>&1 | tail -3
+        done
       done ;;
     *) echo "gpu.sh: no row '$row'" >&2; return 2 ;;
   esac

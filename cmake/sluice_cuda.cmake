@@ -2,7 +2,7 @@
 #
 # SLUICE_CUDA says AUTO, ON, OFF or EMULATED; SLUICE_HAS_CUDA is the answer. EMULATED is for tests where there is no
 # GPU: the sources are compiled for the processor, over the few functions of CUDA that they call
-# (sluice/exec/backends/cuda/emulated). Sanitizers of the host go with that alone, not with CUDA's driver.
+# (sluice/gpu/emulated, sluice/kernels/cuda/emulated). Sanitizers of the host go with that alone, not with CUDA's driver.
 set(SLUICE_HAS_CUDA OFF)
 set_property(CACHE SLUICE_CUDA PROPERTY STRINGS AUTO ON OFF EMULATED)
 if(NOT SLUICE_CUDA MATCHES "^(AUTO|ON|OFF|EMULATED)$")
@@ -41,51 +41,60 @@ if(SLUICE_HAS_CUDA AND NOT SLUICE_HAS_CUDA STREQUAL "EMULATED")
   set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 endif()
 
-# Of a library's C++ sources, those that this build can compile: GPU rooms have a file that answers where there is no
-# CUDA, and some that stand for libraries where it is emulated.
+# Of a library's C++ sources, those that this build can compile. Who needs CUDA: rooms of a GPU, and files called gpu_* in
+# others. Beside them without_gpu.cpp answers where there is no CUDA, and some files stand for libraries where it is emulated.
 set(SLUICE_SOURCES_OF_REAL_GPU "/cuda/(cublaslt.cpp|convolution/cudnn_convolution.cpp)$|/gpu/stream_delay.cu$")
-set(SLUICE_SOURCES_OF_EMULATED_GPU "/cuda/emulated/|/gpu/without_delay.cpp$")
+set(SLUICE_SOURCES_OF_EMULATED_GPU "/gpu/emulated/|/emulated_[a-z]+.cpp$|/gpu/without_delay.cpp$")
 function(sluice_choose_gpu_sources SOURCES)
   set(chosen ${${SOURCES}})
   if(SLUICE_HAS_CUDA STREQUAL "EMULATED")
-    list(FILTER chosen EXCLUDE REGEX "${SLUICE_SOURCES_OF_REAL_GPU}|/exec/gpu/without_gpu.cpp$")
+    list(FILTER chosen EXCLUDE REGEX "${SLUICE_SOURCES_OF_REAL_GPU}|/without_gpu.cpp$")
   elseif(SLUICE_HAS_CUDA)
-    list(FILTER chosen EXCLUDE REGEX "${SLUICE_SOURCES_OF_EMULATED_GPU}|/exec/gpu/without_gpu.cpp$")
+    list(FILTER chosen EXCLUDE REGEX "${SLUICE_SOURCES_OF_EMULATED_GPU}|/without_gpu.cpp$")
   else()
-    list(FILTER chosen EXCLUDE REGEX "/exec/(backends/cuda|gpu)/")
-    if(NOT "${chosen}" STREQUAL "${${SOURCES}}")
-      list(APPEND chosen ${PROJECT_SOURCE_DIR}/sluice/exec/gpu/without_gpu.cpp)
-    endif()
+    set(answers ${chosen})
+    list(FILTER answers INCLUDE REGEX "/without_gpu.cpp$")
+    list(FILTER chosen EXCLUDE REGEX "/sluice/(kernels/cuda|gpu)/|/gpu_[a-z_]+.cpp$|/without_gpu.cpp$")
+    list(APPEND chosen ${answers})
   endif()
   set(${SOURCES} ${chosen} PARENT_SCOPE)
 endfunction()
 
-# Adds these rooms' kernels for GPUs (*.cu) to a library.
-function(sluice_add_cuda TARGET)
+# Compiles a library's files for CUDA, and adds its kernels (*.cu).
+function(sluice_add_cuda LIBRARY)
+  set(target sluice_${LIBRARY})
+  sluice_rooms_of(${LIBRARY} rooms unused)
   set(kernels "")
-  foreach(room IN LISTS ARGN)
+  foreach(room IN LISTS rooms)
     file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/sluice/${room}/*.cu)
     list(APPEND kernels ${found})
   endforeach()
   if(SLUICE_HAS_CUDA STREQUAL "EMULATED")
     list(FILTER kernels EXCLUDE REGEX "${SLUICE_SOURCES_OF_REAL_GPU}")
-    set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
-    add_library(${TARGET}_kernels OBJECT ${kernels})
-    # nvcc knows other pragmas and does not mind names that hide others; every product and sum is rounded.
-    target_compile_options(${TARGET}_kernels PRIVATE -Wno-unknown-pragmas -Wno-shadow -ffp-contract=off)
-    target_link_libraries(${TARGET}_kernels PRIVATE sluice::base sluice::graph)
-    set(kernels $<TARGET_OBJECTS:${TARGET}_kernels>)
-    foreach(target IN ITEMS ${TARGET} ${TARGET}_kernels)
-      target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/sluice/exec/backends/cuda/emulated)
-      target_compile_definitions(${target} PRIVATE SLUICE_EMULATED_CUDA)
-    endforeach()
+    sluice_emulate_cuda(${target})
+    if(kernels)
+      set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
+      add_library(${target}_kernels OBJECT ${kernels})
+      # nvcc knows other pragmas and does not mind names that hide others; every product and sum is rounded.
+      target_compile_options(${target}_kernels PRIVATE -Wno-unknown-pragmas -Wno-shadow -ffp-contract=off)
+      target_link_libraries(${target}_kernels PRIVATE sluice::base sluice::graph)
+      sluice_emulate_cuda(${target}_kernels)
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_kernels>)
+    endif()
   else()
     target_compile_options(
-      ${TARGET} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;-Xcompiler=-Wall>")
-    target_include_directories(${TARGET} SYSTEM PRIVATE ${SLUICE_CUDNN_INCLUDE})
-    # cuBLASLt is opened when a GPU is used (backends/cuda/cublaslt.hpp).
-    target_link_libraries(${TARGET} PRIVATE CUDA::cudart ${SLUICE_CUDNN_LIBRARY} ${CMAKE_DL_LIBS})
+      ${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;-Xcompiler=-Wall>")
+    target_include_directories(${target} SYSTEM PRIVATE ${SLUICE_CUDNN_INCLUDE})
+    # cuBLASLt is opened when a GPU is used (kernels/cuda/cublaslt.hpp).
+    target_link_libraries(${target} PRIVATE CUDA::cudart ${SLUICE_CUDNN_LIBRARY} ${CMAKE_DL_LIBS})
     set_source_files_properties(${kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+    target_sources(${target} PRIVATE ${kernels})
   endif()
-  target_sources(${TARGET} PRIVATE ${kernels})
+endfunction()
+
+# What <cuda_runtime.h>, <cublasLt.h> and <cudnn.h> are for it.
+function(sluice_emulate_cuda TARGET)
+  target_include_directories(${TARGET} PRIVATE ${PROJECT_SOURCE_DIR}/sluice/gpu/emulated
+                                               ${PROJECT_SOURCE_DIR}/sluice/kernels/cuda/emulated)
+  target_compile_definitions(${TARGET} PRIVATE SLUICE_EMULATED_CUDA)
 endfunction()

@@ -1,9 +1,10 @@
-# sluice_library(NAME [LINK target...] [PRIVATE_LINK target...])
+# sluice_library(NAME [LINK target...] [PRIVATE_LINK target...] [OPTIONS option...])
 #
 # One CMake library out of the rooms (folders) that cmake/rooms.txt builds into it, linked to the libraries of the rooms
 # that they may include. Sources are the folders' *.cpp; tests are their *_test.cpp, which become one test program
 # `sluice_NAME_test`, run by CTest test by test; they may use the test-only library `testing` as well. LINK and PRIVATE_LINK
-# name targets from outside; they also decide which precompiled headers fit (sluice_precompiled.cmake).
+# name targets from outside, OPTIONS how it is compiled; they also decide which precompiled headers fit
+# (sluice_precompiled.cmake).
 set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/rooms.txt)
 file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/rooms.txt SLUICE_ROOM_LINES REGEX "^[a-z]")
 set(SLUICE_ROOMS "")
@@ -38,7 +39,7 @@ function(sluice_rooms_of NAME ROOMS_OUT DEPENDS_OUT)
 endfunction()
 
 function(sluice_library NAME)
-  cmake_parse_arguments(ARG "" "" "LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINK;PRIVATE_LINK;OPTIONS" ${ARGN})
   sluice_rooms_of(${NAME} rooms depends)
   set(sources "")
   set(tests "")
@@ -61,13 +62,14 @@ function(sluice_library NAME)
   target_compile_features(sluice_${NAME} PUBLIC cxx_std_20)
   list(TRANSFORM depends PREPEND sluice::)
   target_link_libraries(sluice_${NAME} PUBLIC ${depends} ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  target_compile_options(sluice_${NAME} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${ARG_OPTIONS}>")
   set(parallel "")
   if("OpenMP::OpenMP_CXX" IN_LIST ARG_PRIVATE_LINK)
     set(parallel parallel_)
   endif()
   if("DNNL::dnnl" IN_LIST ARG_PRIVATE_LINK)
     sluice_precompile(sluice_${NAME} kernels)
-  else()
+  elseif(NOT ARG_OPTIONS)
     sluice_precompile(sluice_${NAME} ${parallel}library)
   endif()
   set_property(GLOBAL APPEND PROPERTY SLUICE_LIBRARIES sluice_${NAME})

@@ -15,16 +15,16 @@ while IFS='|' read -r room lib includes _; do
 done < <(grep '^[a-z]' "$(dirname "${BASH_SOURCE[0]}")/../cmake/rooms.txt")
 # The command may include all of them, tests a few more: the doubles and generators, and what these are made of.
 allowed[tools]="${!allowed[*]}"
-readonly for_tests="testing testing/op_cases testing/random models graph/autodiff graph/rewrite plan/verify program"
+readonly for_tests="testing testing/op_cases testing/random kernels/backends models graph/autodiff graph/rewrite plan/verify program"
 
 # Outside headers that only some places may include: "PATTERN WHERE", both extended regular expressions.
 readonly vendors=(
-  '^(dnnl|oneapi/)        ^sluice/exec/backends/onednn/'
-  '^(cuda|cudnn|cublas|curand|nccl)   ^sluice/exec/(backends/cuda|gpu)/'
-  '^(liburing\.h|liburing/) ^sluice/exec/transfer/'
+  '^(dnnl|oneapi/)        ^sluice/kernels/onednn/'
+  '^(cuda|cudnn|cublas|curand|nccl)   ^sluice/(kernels/cuda|gpu)/|^sluice/(exec|measure|probe)/gpu_[a-z_]+\.(cpp|hpp|cu)$'
+  '^(liburing\.h|liburing/) ^sluice/memory/transfer/'
   '^mpi\.h$               ^sluice/exec/ranks/'
-  '^(numa|numaif)\.h       ^sluice/memory/'
-  '^omp\.h                ^sluice/(exec|train)/|_test\.cpp$'
+  '^(numa|numaif)\.h       ^sluice/memory/[^/]*$'
+  '^omp\.h                ^sluice/(kernels|memory/transfer|exec|measure|probe|train)/|_test\.cpp$'
   '^CLI/                  ^tools/'
   '^xxhash\.h             ^sluice/base/'
   '^(onnx|google)/         ^sluice/onnx/'
@@ -115,21 +115,21 @@ self_test() {
     'sluice/plan/a_test.cpp               sluice/testing/random.hpp     ok'
     'sluice/plan/a_test.cpp               sluice/planners/planner.hpp   bad'
     'sluice/novel/a.cpp                   sluice/base/units.hpp         bad'
-    'sluice/exec/backends/onednn/a.cpp    dnnl.hpp                      ok'
+    'sluice/kernels/onednn/a.cpp           dnnl.hpp                      ok'
     'sluice/exec/a.cpp                    dnnl.hpp                      bad'
-    'sluice/exec/transfer/a.cpp           liburing.h                    ok'
+    'sluice/memory/transfer/a.cpp          liburing.h                    ok'
     'sluice/memory/a.cpp                  liburing.h                    bad'
     'sluice/memory/a.cpp                  numa.h                        ok'
     'sluice/memory/a.cpp                  numaif.h                      ok'
-    'sluice/exec/transfer/a.cpp           numaif.h                      bad'
-    'sluice/exec/backends/reference/a.cpp omp.h                         ok'
+    'sluice/memory/transfer/a.cpp          numaif.h                      bad'
+    'sluice/kernels/reference/a.cpp        omp.h                         ok'
     'sluice/plan/a.cpp                    omp.h                         bad'
     'sluice/train/a.cpp                   CLI/CLI.hpp                   bad'
     'tools/a.cpp                          CLI/CLI.hpp                   ok'
     'sluice/planners/redl/a.cpp           sluice/planners/sentinel/gaps.hpp bad'
     'sluice/memory/a.cpp                  cuda_runtime.h                bad'
     'sluice/exec/a.cpp                    cublas_v2.h                   bad'
-    'sluice/exec/backends/cuda/a.cu       cuda_runtime.h                ok'
+    'sluice/kernels/cuda/a.cu              cuda_runtime.h                ok'
     'sluice/planners/a.cpp                coin/CbcModel.hpp             bad'
     'sluice/planners/ilp/a.cpp            coin/CbcModel.hpp             ok'
     'sluice/plan/a.cpp                    gtest/gtest.h                 bad'

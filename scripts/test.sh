@@ -17,7 +17,7 @@
 #   readme    the README's tables against the kept results, and its examples
 # What `all` has beyond it, in quarters:
 #   long      1: the suites again with all their cases (SLUICE_TEST_SET=all)
-#   asan      2: files and JSON, memory, plan, exec, ONNX, train and experiment under the address and undefined-behaviour
+#   asan      2: files and JSON, memory, transfers, plan, kernels, exec, ONNX, train and experiment under the address and undefined-behaviour
 #             sanitizers, those for GPUs on an emulated one
 #   tsan      3: transfer lanes, an emulated GPU's streams, saved tensors and access counting under the thread sanitizer
 #   browser   3: the report page in Chromium
@@ -33,7 +33,8 @@ readonly quick=(packages build tests format names readme)
 readonly rest=(long asan tsan browser numa docs)
 readonly quarters=("long" "asan" "tsan browser" "numa docs")
 readonly all_stages=("${quick[@]}" "${rest[@]}" soak)
-readonly sanitized="base memory access plan verify program exec offload data onnx onnx_import onnx_node train experiment"
+readonly sanitized="base memory transfer observe plan verify program kernels kernels_reference kernels_onednn backends exec measure probe offload data onnx onnx_import onnx_node train experiment"
+readonly threaded="transfer observe exec offload"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
 readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SameBitsOnGpu SavedStoreTest PagePoolTest"
@@ -136,16 +137,17 @@ stage_asan() {
 }
 
 stage_tsan() {
-  # shellcheck disable=SC2046
-  build tsan $(programs_of exec access offload) || { count 1; return 1; }
+  # shellcheck disable=SC2046,SC2086
+  build tsan $(programs_of $threaded) || { count 1; return 1; }
   # Without fixed addresses GCC 12's thread sanitizer refuses to start on kernels that randomise more bits than it knows.
   local prefix
   prefix="setarch $(uname -m) -R"
   $prefix true 2>/dev/null || prefix=""
   # Steps on several processors have random schedules, too.
+  # shellcheck disable=SC2086
   run_suites --build build/tsan --slower 6 --prefix "$prefix" \
     --filter "$(for suite in $tsan_suites; do printf '%s.*:*/%s.*:' "$suite" "$suite"; done)-Seeds/SameBits.UnderRandomSchedules*" \
-    exec access offload
+    $threaded
 }
 
 # Fetches a kernel to boot, unpacked and not installed; CTest shows what it skips as "Skipped".

@@ -13,13 +13,14 @@
 // What is trained: built-in models, ONNX files, graphs of one's own.
 #include "sluice/graph/builder.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
+#include "sluice/kernels/backends/backends.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/onnx/import.hpp"
 #include "sluice/train/workload.hpp"
 
 // On which machine, and what a step costs there.
-#include "sluice/exec/measure/profiler.hpp"
 #include "sluice/experiment/machine_probe.hpp"
+#include "sluice/measure/profiler.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/profile/profile_cache.hpp"
 
@@ -35,5 +36,5 @@
 #include "sluice/train/training_loop.hpp"
 
 // Page accesses of a program that is no neural network.
-#include "sluice/access/page_tracker.hpp"
-#include "sluice/access/training_profile.hpp"
+#include "sluice/memory/observe/page_tracker.hpp"
+#include "sluice/memory/observe/training_profile.hpp"

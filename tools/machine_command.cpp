@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/experiment/machine_json.hpp"
+#include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"

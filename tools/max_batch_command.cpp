@@ -7,8 +7,8 @@
 
 #include "sluice/base/spread.hpp"
 #include "sluice/data/input_tensors.hpp"
-#include "sluice/exec/measure/profiler.hpp"
 #include "sluice/experiment/max_batch.hpp"
+#include "sluice/measure/profiler.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"

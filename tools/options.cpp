@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "sluice/base/closest_name.hpp"
-#include "sluice/exec/gpu/gpu_memory.hpp"
+#include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/planners/planner_name.hpp"
 #include "sluice/policies/dtr/dtr.hpp"
 #include "sluice/policies/policy_settings.hpp"

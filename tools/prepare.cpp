@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "sluice/exec/measure/choice_profiler.hpp"
-#include "sluice/exec/probe/probe.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
+#include "sluice/measure/choice_profiler.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/planner_name.hpp"
+#include "sluice/probe/probe.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/network_times.hpp"
 #include "sluice/profile/profile_file.hpp"

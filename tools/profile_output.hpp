@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sluice/exec/measure/placement_profiler.hpp"
 #include "sluice/graph/graph.hpp"
+#include "sluice/measure/placement_profiler.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/profile/profile.hpp"
 

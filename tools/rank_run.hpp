@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "sluice/exec/backends/ranks.hpp"
+#include "sluice/kernels/ranks.hpp"
 #include "sluice/plan/plan.hpp"
 #include "tools/options.hpp"
 #include "tools/train_arguments.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sluice/base/spread.hpp"
-#include "sluice/exec/backends/ranks.hpp"
+#include "sluice/kernels/ranks.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/step/overlap.hpp"
 #include "sluice/train/progress.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sluice/exec/measure/profiler.hpp"
+#include "sluice/measure/profiler.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"

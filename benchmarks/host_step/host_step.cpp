@@ -1,4 +1,4 @@
-// What the fused host step is worth: one Adam pass of mixed precision (exec/backends/onednn/loops/optimizer_step.hpp)
+// What the fused host step is worth: one Adam pass of mixed precision (kernels/onednn/loops/optimizer_step.hpp)
 // beside the same arithmetic in three passes, and beside a loop that only reads and writes what Adam does.
 //
 //   host_step [--elements 10000000,100000000,400000000] [--rounds 9] [--threads N] [--json FILE]
@@ -17,7 +17,7 @@
 
 #include "benchmarks/host_step/three_passes.hpp"
 #include "sluice/base/time_of.hpp"
-#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
+#include "sluice/kernels/onednn/vectors/element_loops.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"

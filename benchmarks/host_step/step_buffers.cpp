@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "sluice/base/random.hpp"
-#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
+#include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 namespace {

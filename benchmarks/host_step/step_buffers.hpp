@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "sluice/exec/backends/bf16.hpp"
+#include "sluice/kernels/bf16.hpp"
 #include "sluice/memory/arena.hpp"
 
 namespace sluice {

@@ -1,6 +1,6 @@
 #include "benchmarks/host_step/three_passes.hpp"
 
-#include "sluice/exec/backends/onednn/vectors/element_loops.hpp"
+#include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
 namespace sluice {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "sluice/access/training_profile.hpp"
+#include "sluice/memory/observe/training_profile.hpp"
 
 namespace {
 

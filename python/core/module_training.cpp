@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "sluice/exec/measure/profiler.hpp"
 #include "sluice/experiment/machine_probe.hpp"
+#include "sluice/measure/profiler.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/onnx/given_weights.hpp"
 #include "sluice/train/planning.hpp"

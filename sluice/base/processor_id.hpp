@@ -10,7 +10,7 @@ using ProcessorId = std::int32_t;
 
 inline constexpr ProcessorId kMainProcessor = 0;  // runs whatever nobody gives to another one
 
-// Whose kernels a processor runs where nobody says otherwise (exec/backends/backend.hpp).
+// Whose kernels a processor runs where nobody says otherwise (kernels/backend.hpp).
 inline constexpr std::string_view kDefaultBackend = "onednn";
 
 }  // namespace sluice

@@ -18,7 +18,7 @@
 
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/data/sample_sets.hpp"
-#include "sluice/exec/backends/backend.hpp"
+#include "sluice/kernels/backend.hpp"
 
 namespace sluice {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "sluice/base/units.hpp"
-#include "sluice/exec/backends/onednn/onednn_facts.hpp"
-#include "sluice/exec/transfer/uring_support.hpp"
+#include "sluice/kernels/onednn/onednn_facts.hpp"
 #include "sluice/memory/gpu_facts.hpp"
+#include "sluice/memory/transfer/uring_support.hpp"
 #include "sluice/profile/cache_inventory.hpp"
 
 namespace sluice {

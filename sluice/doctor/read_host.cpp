@@ -13,8 +13,8 @@
 
 #include "sluice/doctor/control_group.hpp"
 #include "sluice/doctor/read_storage.hpp"
-#include "sluice/exec/gpu/gpu_memory.hpp"
 #include "sluice/exec/ranks/mpi_ranks.hpp"
+#include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/memory/numa_topology.hpp"
 #include "sluice/memory/presets.hpp"
 
@@ -101,7 +101,7 @@ KernelFacts read_kernel() {
 }
 
 // One for each number of threads that a run here may have, and for each backend of its other processors
-// (exec/measure/choice_profiler.hpp).
+// (measure/choice_profiler.hpp).
 std::vector<std::string> fingerprints_here() {
   std::vector<std::string> fingerprints;
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

@@ -7,7 +7,7 @@
 #include <exception>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/exec/cpu_affinity.hpp"
+#include "sluice/base/threads/cpu_affinity.hpp"
 
 namespace sluice {
 namespace {

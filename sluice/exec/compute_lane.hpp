@@ -11,11 +11,11 @@
 #include <thread>
 #include <vector>
 
-#include "sluice/exec/backends/backend.hpp"
 #include "sluice/exec/delay_injector.hpp"
 #include "sluice/exec/lane.hpp"
 #include "sluice/exec/op_observer.hpp"
 #include "sluice/exec/resolved_program.hpp"
+#include "sluice/kernels/backend.hpp"
 
 namespace sluice {
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "sluice/exec/compute_lane.hpp"
-#include "sluice/exec/gpu/gpu_executor.hpp"
+#include "sluice/exec/gpu_executor.hpp"
 #include "sluice/exec/lane.hpp"
 #include "sluice/exec/progress.hpp"
 #include "sluice/exec/resolved_program.hpp"
-#include "sluice/exec/transfer/encoding_engine.hpp"
+#include "sluice/memory/encoding/encoding_engine.hpp"
 
 namespace sluice {
 namespace {

@@ -12,10 +12,10 @@
 #include <memory>
 #include <span>
 
-#include "sluice/exec/backends/backend.hpp"
 #include "sluice/exec/op_observer.hpp"
-#include "sluice/exec/transfer/engine_factory.hpp"
+#include "sluice/kernels/backend.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/memory/transfer/engine_factory.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "sluice/exec/cpu_affinity.hpp"
-#include "sluice/exec/wake_promptly.hpp"
+#include "sluice/base/threads/cpu_affinity.hpp"
+#include "sluice/base/threads/wake_promptly.hpp"
 
 namespace sluice {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "sluice/exec/progress.hpp"
-#include "sluice/exec/transfer/transfer_engine.hpp"
+#include "sluice/memory/transfer/transfer_engine.hpp"
 #include "sluice/program/step_times.hpp"
 
 namespace sluice {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "sluice/exec/transfer/tier_storage.hpp"
+#include "sluice/memory/transfer/tier_storage.hpp"
 #include "sluice/profile/memory_time.hpp"
 #include "sluice/program/program.hpp"
 

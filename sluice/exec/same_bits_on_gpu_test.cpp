@@ -11,6 +11,7 @@
 #include "sluice/graph/choose.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
+#include "sluice/kernels/backends/backends.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/verify/verifier.hpp"

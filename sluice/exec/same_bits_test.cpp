@@ -9,7 +9,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/base/sanitized.hpp"
 #include "sluice/exec/executor.hpp"
-#include "sluice/exec/transfer/shared_copy_engine.hpp"
+#include "sluice/memory/transfer/shared_copy_engine.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/failing_engine.hpp"
 #include "sluice/testing/graph_runner.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "sluice/base/hash.hpp"
-#include "sluice/exec/measure/access_profiler.hpp"
+#include "sluice/measure/access_profiler.hpp"
 #include "sluice/memory/on_host.hpp"
 #include "sluice/plan/own_pages.hpp"
 #include "sluice/profile/access_profile_file.hpp"

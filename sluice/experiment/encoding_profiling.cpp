@@ -2,8 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include "sluice/exec/measure/coder_probe.hpp"
-#include "sluice/exec/measure/encoding_recorder.hpp"
+#include "sluice/measure/coder_probe.hpp"
+#include "sluice/measure/encoding_recorder.hpp"
 #include "sluice/memory/on_host.hpp"
 
 namespace sluice {

@@ -4,7 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
-#include "sluice/exec/probe/probe.hpp"
+#include "sluice/probe/probe.hpp"
 
 namespace sluice {
 namespace {

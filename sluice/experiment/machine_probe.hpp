@@ -1,6 +1,6 @@
 // The machine's bandwidths, measured or remembered.
 //
-// Measuring takes about 4 s and 1 GiB of a file tier (exec/probe/probe.hpp), so commands that plan repeatedly may
+// Measuring takes about 4 s and 1 GiB of a file tier (probe/probe.hpp), so commands that plan repeatedly may
 // use the figures in the profile cache; commands whose business is measuring links (machine, compare) never do.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The table's form, and what is asked of it. That each trait is true of the kernels: exec/backends/reference.
+// The table's form, and what is asked of it. That each trait is true of the kernels: kernels/reference.
 #include "sluice/graph/op_traits.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 //
 // Both tiers get real memory of their node (numa_arena.hpp), so both are of kind kNuma. Capacity: what is free on the
 // node now. Bandwidths and latency: from firmware where it speaks of both nodes (numa_figures.hpp), otherwise nominal
-// figures scaled by the firmware's distances, to be replaced by measured ones (exec/probe/probe.hpp): figures of two
+// figures scaled by the firmware's distances, to be replaced by measured ones (probe/probe.hpp): figures of two
 // origins would not compare. Errors name what is wrong and which nodes there are.
 #pragma once
 

@@ -30,8 +30,8 @@ constexpr Seconds kFileLatency = 100e-6;  // one small request to an NVMe disk
 // What compute loses to direct I/O beside it: two threads that meet at a barrier every 0.1 to 2 ms, both on one of two
 // cores, took 55 us longer for every transfer of 256 KiB and 129 us for every one of 4 MiB. ResNet-50's steps agree (30 ms
 // per GB in large transfers, 20 to 40 from run to run), and an LSTM's with 500 small ones. Another machine's disk cost
-// 110 to 300 ms per GB, so probing replaces these (exec/probe/probe_file.hpp). Lanes that copy in memory lose more, by the
-// processors they leave to compute (exec/probe/probe_beside_compute.hpp).
+// 110 to 300 ms per GB, so probing replaces these (probe/probe_file.hpp). Lanes that copy in memory lose more, by the
+// processors they leave to compute (probe/probe_beside_compute.hpp).
 constexpr Seconds kFileInterference = 19e-12;
 constexpr Seconds kFileRequestInterference = 50e-6;
 

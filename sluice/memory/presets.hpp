@@ -20,7 +20,7 @@
 
 namespace sluice {
 
-// Tier 0 alone: the host's DRAM. Bandwidths are nominal until measured (exec/probe/probe.hpp).
+// Tier 0 alone: the host's DRAM. Bandwidths are nominal until measured (probe/probe.hpp).
 Machine host_machine(int threads);
 
 // Names for SlowTierOptions::name that mean something on every machine; numa:N does where there are nodes

@@ -10,7 +10,7 @@
 // training starts. Where the file system refuses O_DIRECT or preallocation, notes() says what is done instead.
 //
 // read() and write() are synchronous, for start-up and checkpoints: any offset and length, any thread, through an
-// aligned buffer of 1 MiB. Steps use io_uring on descriptor() (exec/transfer/uring_engine.hpp).
+// aligned buffer of 1 MiB. Steps use io_uring on descriptor() (memory/transfer/uring_engine.hpp).
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "sluice/base/check.hpp"
-#include "sluice/exec/transfer/copy_engine.hpp"
-#include "sluice/exec/transfer/uring_engine.hpp"
+#include "sluice/memory/transfer/copy_engine.hpp"
+#include "sluice/memory/transfer/uring_engine.hpp"
 
 namespace sluice {
 namespace {

@@ -1,6 +1,6 @@
 // Keeps bytes in a file for a while: what another framework's step saves for its backward pass.
 //
-// Bytes leave and come back in the background, a lane each (exec/transfer's engines), first come, first served, straight
+// Bytes leave and come back in the background, a lane each (memory/transfer's engines), first come, first served, straight
 // from and to the pages that they are in (PagePool): files past the page cache take whole pages, and copies would take
 // compute threads their cores.
 //
@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/exec/transfer/transfer_engine.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/spill_file.hpp"
+#include "sluice/memory/transfer/transfer_engine.hpp"
 #include "sluice/offload/free_ranges.hpp"
 
 namespace sluice {

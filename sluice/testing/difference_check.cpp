@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "sluice/kernels/backends/backends.hpp"
+
 namespace sluice {
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "sluice/exec/transfer/uring_engine.hpp"
+#include "sluice/memory/transfer/uring_engine.hpp"
 
 namespace sluice::testing {
 namespace {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sluice/exec/backends/backend.hpp"
+#include "sluice/kernels/backend.hpp"
 
 namespace sluice {
 

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <optional>
 
-#include "sluice/exec/backends/backend.hpp"
+#include "sluice/kernels/backend.hpp"
 
 namespace sluice::testing {
 

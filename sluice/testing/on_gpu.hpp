@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/gpu/gpu_memory.hpp"
+#include "sluice/gpu/gpu_memory.hpp"
 
 namespace sluice {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/backends/backend.hpp"
 #include "sluice/exec/executor.hpp"
+#include "sluice/kernels/backend.hpp"
 
 namespace sluice::testing {
 

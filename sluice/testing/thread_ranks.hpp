@@ -1,4 +1,4 @@
-// Ranks that are threads of one process, for tests: the same rules as those over MPI (exec/backends/ranks.hpp), no network.
+// Ranks that are threads of one process, for tests: the same rules as those over MPI (kernels/ranks.hpp), no network.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "sluice/exec/backends/ranks.hpp"
+#include "sluice/kernels/ranks.hpp"
 
 namespace sluice::testing {
 

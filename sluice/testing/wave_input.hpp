@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "sluice/exec/backends/backend.hpp"
+#include "sluice/kernels/backend.hpp"
 
 namespace sluice {
 

@@ -1,6 +1,6 @@
 // A profile that nobody measured: op times in proportion to the bytes of the operands, on any processor. It is enough to
 // order transfers, and for planners that do not look at times at all. For figures that anybody sees, measure
-// (exec/measure/profiler.hpp).
+// (measure/profiler.hpp).
 #pragma once
 
 #include "sluice/profile/profile.hpp"

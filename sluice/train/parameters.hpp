@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/backends/backend.hpp"
 #include "sluice/exec/executor.hpp"
 #include "sluice/graph/given_values.hpp"
+#include "sluice/kernels/backend.hpp"
 
 namespace sluice {
 

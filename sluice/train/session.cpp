@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sluice/data/data_source.hpp"
+#include "sluice/kernels/backends/backends.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/policies/policy_settings.hpp"

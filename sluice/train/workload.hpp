@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/backends/processor_kernels.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
+#include "sluice/kernels/backends/processor_kernels.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/onnx/import.hpp"
 

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sluice/exec/measure/access_profiler.hpp"
 #include "sluice/experiment/access_profiling.hpp"
 #include "sluice/graph/liveness.hpp"
+#include "sluice/measure/access_profiler.hpp"
 #include "tests/e2e/trained_run.hpp"
 
 namespace sluice {

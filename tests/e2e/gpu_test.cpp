@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "sluice/exec/gpu/gpu_memory.hpp"
+#include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/testing/on_gpu.hpp"
 #include "tests/e2e/small_families.hpp"

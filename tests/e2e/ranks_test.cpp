@@ -1,4 +1,4 @@
-// Several ranks against one that takes all their batches, by threads of one process (exec/backends/ranks.hpp).
+// Several ranks against one that takes all their batches, by threads of one process (kernels/ranks.hpp).
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "sluice/base/random.hpp"
-#include "sluice/exec/probe/probe.hpp"
-#include "sluice/exec/transfer/engine_factory.hpp"
 #include "sluice/memory/numa_arena.hpp"
 #include "sluice/memory/page_mover.hpp"
 #include "sluice/memory/presets.hpp"
+#include "sluice/memory/transfer/engine_factory.hpp"
+#include "sluice/probe/probe.hpp"
 #include "tests/numa/machine_nodes.hpp"
 
 namespace sluice {

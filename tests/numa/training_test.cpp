@@ -6,7 +6,7 @@
 #include <map>
 #include <regex>
 
-#include "sluice/exec/measure/scratch_ring.hpp"
+#include "sluice/measure/scratch_ring.hpp"
 #include "sluice/memory/page_mover.hpp"
 #include "tests/e2e/trained_run.hpp"
 #include "tests/numa/machine_nodes.hpp"

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "sluice/kernels/backends/backends.hpp"
 #include "tests/onnx/model_maker.hpp"
 #include "tests/onnx/node_case.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/backends/backend.hpp"
+#include "sluice/kernels/backend.hpp"
 #include "sluice/onnx/forward_model.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "sluice/kernels/backends/backends.hpp"
 #include "sluice/onnx/forward_model.hpp"
 #include "tests/onnx/node_case.hpp"
 #include "tests/onnx/node_exceptions.hpp"

@@ -8,8 +8,8 @@
 #include <iostream>
 #include <memory>
 
-#include "sluice/exec/backends/backend.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
+#include "sluice/kernels/backends/backends.hpp"
 #include "sluice/onnx/import.hpp"
 
 namespace sluice {

@@ -8,7 +8,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/clock.hpp"
-#include "sluice/exec/transfer/tier_storage.hpp"
+#include "sluice/memory/transfer/tier_storage.hpp"
 
 namespace sluice {
 namespace {

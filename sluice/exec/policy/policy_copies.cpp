@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sluice/exec/cpu_affinity.hpp"
-#include "sluice/exec/transfer/streaming_copy.hpp"
+#include "sluice/base/threads/cpu_affinity.hpp"
+#include "sluice/memory/transfer/streaming_copy.hpp"
 
 namespace sluice {
 namespace {

@@ -19,9 +19,9 @@
 #include <thread>
 #include <vector>
 
-#include "sluice/exec/transfer/memory_line.hpp"
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/memory/transfer/memory_line.hpp"
 
 namespace sluice {
 

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "sluice/exec/backends/ranks.hpp"
+#include "sluice/kernels/ranks.hpp"
 
 namespace sluice {
 

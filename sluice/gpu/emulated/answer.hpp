@@ -1,0 +1,10 @@
+// What an emulated call answers: its error, which cudaGetLastError() of this thread gives once more.
+#pragma once
+
+#include "sluice/gpu/emulated/cuda_runtime.h"
+
+namespace sluice::cuda {
+
+cudaError_t answer(cudaError_t error);
+
+}  // namespace sluice::cuda

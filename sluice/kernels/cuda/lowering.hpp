@@ -1,0 +1,27 @@
+// A logical graph as the GPU runs it: every tensor row-major, reshapes as views, each op prepared for its shapes.
+#pragma once
+
+#include <vector>
+
+#include "sluice/graph/graph.hpp"
+#include "sluice/graph/reschedule.hpp"
+#include "sluice/kernels/cuda/prepared_op.hpp"
+
+namespace sluice::cuda {
+
+struct LoweredOp {
+  OpRequest request;
+  Ways ways;
+  std::size_t way = 0;
+};
+
+struct LoweredGraph {
+  Graph graph;
+  std::vector<LoweredOp> ops;  // by OpIndex
+};
+
+// Throws CudaFailure where a library has no kernel.
+LoweredGraph lower(const Context& context, const Graph& logical);
+LoweredGraph reschedule(const Context& context, const LoweredGraph& lowered, const Rescheduled& step);
+
+}  // namespace sluice::cuda

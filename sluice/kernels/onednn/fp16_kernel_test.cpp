@@ -1,0 +1,64 @@
+#include "sluice/kernels/onednn/fp16_kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "sluice/kernels/fp16.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kPatterns = 65536;
+
+std::vector<Float16> all_patterns() {
+  std::vector<Float16> values(kPatterns);
+  for (std::size_t i = 0; i < kPatterns; ++i) values[i].bits = static_cast<std::uint16_t>(i);
+  return values;
+}
+
+// What a kernel of one input and one output makes of every fp16 there is.
+std::vector<Float16> run_on_all(Kernel& kernel) {
+  std::vector<Float16> from = all_patterns(), to(kPatterns);
+  std::vector<std::byte> workspace(static_cast<std::size_t>(kernel.workspace_bytes) + 64);
+  void* const scratch = workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64);
+  std::vector<void*> operands{from.data(), to.data()};
+  if (kernel.workspace_bytes > 0) operands.push_back(scratch);
+  EXPECT_TRUE(kernel.run(operands, {}).ok());
+  return to;
+}
+
+// Every number is there as often as before: denormals too, which are numbers of bf16 that some instructions make 0.
+void expect_all_numbers(const std::vector<Float16>& moved) {
+  std::vector<int> seen(kPatterns, 0);
+  for (const Float16 value : moved) ++seen[value.bits];
+  for (const Float16 value : all_patterns()) {
+    if (std::isnan(to_float(value))) continue;
+    ASSERT_EQ(seen[value.bits], 1) << std::hex << value.bits;
+  }
+}
+
+TEST(Fp16Kernel, MovesEveryNumberAsItIs) {
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  const Shape image{8, 32, 16, 16};
+  const Layout plain = plain_layout(image, DType::kF16), blocked = blocked_image_layout(image, DType::kF16);
+  expect_all_numbers(run_on_all(*make_fp16_reorder(plain, blocked, engine)));
+  expect_all_numbers(run_on_all(*make_fp16_reorder(blocked, plain, engine)));
+  for (const OpKind kind : {OpKind::kTranspose, OpKind::kSliceBatch, OpKind::kPad}) {
+    KernelRequest request{
+        .kind = kind, .inputs = {{{256, 256}, DType::kF16, {}}}, .outputs = {{{256, 256}, DType::kF16, {}}}};
+    if (kind == OpKind::kTranspose) request.attributes.axes = {1, 0};
+    if (kind == OpKind::kSliceBatch) request.attributes.out_end = 256;
+    if (kind == OpKind::kPad) {
+      request.attributes.shape = {256, 256};
+      request.attributes.out_end = 256;
+    }
+    SCOPED_TRACE(to_string(kind));
+    expect_all_numbers(run_on_all(*make_kernel(request, engine)));
+  }
+}
+
+}  // namespace
+}  // namespace sluice

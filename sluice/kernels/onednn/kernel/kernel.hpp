@@ -1,0 +1,116 @@
+// Kernels: what runs one op, and the layouts in which it wants its operands.
+//
+// A kernel is built from a request: the op's kind and attributes, and for each operand its shape and, where the graph
+// has already decided it, its layout. The kernel answers with the layouts it really uses; lowering.hpp inserts reorders
+// where these differ. Kernels own code and small tables, never tensor memory; equal requests share one kernel.
+// Scratch memory is an operand too: the last output, when workspace_bytes is not 0.
+//
+// Threads: one caller at a time; a kernel uses the OpenMP threads that were set when it was built. Results depend only
+// on operand bytes and that thread count. Errors: construction throws dnnl::error when oneDNN has no such primitive.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sluice/kernels/backend.hpp"
+#include "sluice/kernels/onednn/kernel/layout.hpp"
+
+namespace sluice {
+
+struct OperandRequest {
+  Shape shape;
+  DType dtype = DType::kF32;
+  std::optional<Layout> layout;  // nothing: the kernel may choose
+  bool operator==(const OperandRequest&) const = default;
+};
+
+// Which of several ways to do an op, for the kinds that have some.
+enum class Method {
+  kBest,      // what suits the op best, in layouts that the kernel may change
+  kDirect,    // a convolution without transforms, in the layouts requested; its weights may be reordered inside
+  kWinograd,  // a convolution by Winograd's algorithm, in the layouts requested
+  kMatMul,    // a dense layer's product by oneDNN's matmul where its sgemm is the usual one
+};
+
+struct KernelRequest {
+  OpKind kind = OpKind::kInput;
+  Attributes attributes;
+  std::vector<OperandRequest> inputs;
+  std::vector<OperandRequest> outputs;
+  Bytes scratch = 0;  // what a kernel may take to be faster
+  Method method = Method::kBest;
+  bool operator==(const KernelRequest&) const = default;
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual Status run(std::span<void* const> operands, const StepContext& context) = 0;
+
+  std::string implementation;   // oneDNN's name for the code that runs, or "loop" for our own
+  std::vector<Layout> inputs;   // by operand
+  std::vector<Layout> outputs;  // by operand, without the workspace
+  Bytes workspace_bytes = 0;
+};
+
+using KernelPtr = std::unique_ptr<Kernel>;
+
+// Whether it is oneDNN's code for whatever nothing faster was written for.
+bool is_reference(const Kernel& kernel);
+
+// How oneDNN says that it has no such primitive for a shape, a machine or fixed layouts. Other errors are real.
+inline bool says_none(const dnnl::error& error) {
+  return error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
+}
+
+// Row-major layouts of all operands: the default for kernels that want no other.
+std::vector<Layout> plain_layouts(const std::vector<OperandRequest>& operands);
+
+// The kernels of one file, each beside the kind it runs.
+using KernelMaker = KernelPtr (*)(const KernelRequest& request, const dnnl::engine& engine);
+using KernelMakers = std::vector<std::pair<OpKind, KernelMaker>>;
+
+KernelMakers convolution_kernels();
+KernelMakers convolution_transpose_kernels();
+KernelMakers dense_kernels();
+KernelMakers elementwise_kernels();
+KernelMakers lstm_kernels();
+KernelMakers matmul_kernels();
+KernelMakers pooling_kernels();
+KernelMakers transpose_kernels();
+KernelMakers unary_kernels();
+KernelMakers batch_copy_kernels();
+KernelMakers batch_norm_kernels();
+KernelMakers batch_norm_backward_kernels();
+KernelMakers binary_kernels();
+KernelMakers select_kernels();
+KernelMakers cast_kernels();
+KernelMakers concat_kernels();
+KernelMakers dropout_kernels();
+KernelMakers embedding_kernels();
+KernelMakers input_kernels();
+KernelMakers layer_norm_kernels();
+KernelMakers local_response_norm_kernels();
+KernelMakers loss_kernels();
+KernelMakers reduce_kernels();
+KernelMakers softmax_kernels();
+KernelMakers sparse_product_kernels();
+KernelMakers update_kernels();
+KernelMakers clipping_kernels();
+KernelMakers rank_kernels();
+
+KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine);
+
+// The kernel for any request but a reorder or a reshape, which lowering makes a view. Throws dnnl::error where oneDNN
+// has none, also for a method that the op has not.
+KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine);
+
+// Other ways to do the op than `kernel`, which was made for `request`: each in the kernel's layouts, so that it can
+// take the kernel's place, and of another time or workspace. At most four.
+std::vector<KernelRequest> other_methods(const KernelRequest& request, const Kernel& kernel);
+
+}  // namespace sluice

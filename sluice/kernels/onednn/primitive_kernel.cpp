@@ -1,0 +1,30 @@
+#include "sluice/kernels/onednn/primitive_kernel.hpp"
+
+namespace sluice {
+
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+void PrimitiveKernel::bind(int argument, std::size_t operand, const Layout& layout, Bytes offset) {
+  dnnl::memory memory(layout, stream_.get_engine(), DNNL_MEMORY_NONE);
+  bindings_.push_back({operand, offset, memory});
+  arguments_.insert({argument, memory});
+}
+
+void PrimitiveKernel::bind_scratchpad() {
+  if (workspace_bytes > 0) bind(DNNL_ARG_SCRATCHPAD, inputs.size() + outputs.size(), scratchpad_);
+}
+
+Status PrimitiveKernel::run(std::span<void* const> operands, const StepContext& /*context*/) {
+  for (Binding& binding : bindings_)
+    binding.memory.set_data_handle(static_cast<std::byte*>(operands[binding.operand]) + binding.offset);
+  primitive_.execute(stream_, arguments_);
+  stream_.wait();
+  if (epilogue_) epilogue_(operands);
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,196 @@
+#include <cmath>
+
+#include "sluice/kernels/reference/reference_kernels.hpp"
+
+namespace sluice {
+namespace {
+
+// Visits the flat offsets of all elements of channel `c` of an [N, C, ...] tensor.
+template <typename Visit>
+void for_each_in_channel(const Shape& shape, std::int64_t c, Visit visit) {
+  const std::int64_t pixels = element_count(shape) / (shape[0] * shape[1]);
+  for (std::int64_t n = 0; n < shape[0]; ++n)
+    for (std::int64_t p = 0; p < pixels; ++p) visit(static_cast<std::size_t>((n * shape[1] + c) * pixels + p));
+}
+
+double count_in_channel(const Shape& shape) {
+  return static_cast<double>(element_count(shape)) / static_cast<double>(shape[1]);
+}
+
+struct Moments {
+  double mean = 0;
+  double variance = 0;  // of the population (divided by the count)
+};
+
+Moments channel_moments(std::span<const float> x, const Shape& shape, std::int64_t c) {
+  const double count = count_in_channel(shape);
+  Moments moments;
+  for_each_in_channel(shape, c, [&](std::size_t i) { moments.mean += x[i] / count; });
+  for_each_in_channel(shape, c, [&](std::size_t i) {
+    const double distance = x[i] - moments.mean;
+    moments.variance += distance * distance / count;
+  });
+  return moments;
+}
+
+// The norm of one channel, from the statistics as they are stored: what is made again later is the same bits.
+struct ChannelNorm {
+  double mean, inverse, scale, shift;
+
+  ChannelNorm(std::span<const float> stats, std::span<const float> scale_shift, std::size_t c, double epsilon)
+      : mean(stats[c]),
+        inverse(1.0 / std::sqrt(stats[stats.size() / 2 + c] + epsilon)),
+        scale(scale_shift[c]),
+        shift(scale_shift[stats.size() / 2 + c]) {}
+
+  double normalized(double x) const { return (x - mean) * inverse; }
+  double apply(double x) const { return normalized(x) * scale + shift; }
+};
+
+// y from x and the statistics; the residual, if any, is input `residual`.
+void apply_norm(const ReferenceCall& call, std::span<const float> stats, std::size_t residual) {
+  const auto x = call.input<float>(0);
+  const auto y = call.output<float>(0);
+  const Shape& shape = call.input_shape(0);
+  const bool adds = call.input_count() > residual;
+  for (std::int64_t c = 0; c < shape[1]; ++c) {
+    const ChannelNorm norm(stats, call.input<float>(1), static_cast<std::size_t>(c), call.attributes().epsilon);
+    for_each_in_channel(shape, c, [&](std::size_t i) {
+      const double value = norm.apply(x[i]) + (adds ? call.input<float>(residual)[i] : 0.0F);
+      y[i] = static_cast<float>(activate(call.attributes().activation, value));
+    });
+  }
+}
+
+// stats and running of channel `channel`, of whose elements there are `count`.
+void store_moments(const ReferenceCall& call, const Moments& moments, std::size_t channel, double count,
+                   std::size_t running_input, std::size_t first_output) {
+  const auto old_running = call.input<float>(running_input);
+  const auto stats = call.output<float>(first_output);
+  const auto running = call.output<float>(first_output + 1);
+  const double momentum = call.attributes().momentum;
+  const std::size_t second = stats.size() / 2 + channel;  // the second row: shift, variance
+  const double unbiased = count > 1 ? moments.variance * count / (count - 1) : moments.variance;
+  running[channel] = static_cast<float>((1 - momentum) * old_running[channel] + momentum * moments.mean);
+  running[second] = static_cast<float>((1 - momentum) * old_running[second] + momentum * unbiased);
+  stats[channel] = static_cast<float>(moments.mean);
+  stats[second] = static_cast<float>(moments.variance);
+}
+
+// The backward pass of one channel.
+struct ChannelGradient {
+  std::span<const float> x, dy;
+  ChannelNorm norm;
+  Activation activation;
+
+  ChannelGradient(const ReferenceCall& call, std::size_t c)
+      : x(call.input<float>(0)),
+        dy(call.input<float>(1)),
+        norm(call.input<float>(3), call.input<float>(2), c, call.attributes().epsilon),
+        activation(call.attributes().activation) {}
+
+  double gradient(std::size_t i) const { return passes(activation, norm.apply(x[i])) ? double{dy[i]} : 0.0; }
+};
+
+struct GradientSums {
+  double dscale = 0;
+  double dshift = 0;
+};
+
+// Of one channel; rounded to `dscale_shift`, exact to the caller.
+GradientSums sum_gradients(const ReferenceCall& call, std::int64_t channel, std::span<float> dscale_shift) {
+  const auto c = static_cast<std::size_t>(channel);
+  const ChannelGradient of(call, c);
+  GradientSums sums;
+  for_each_in_channel(call.input_shape(0), channel, [&](std::size_t i) {
+    sums.dscale += of.gradient(i) * of.norm.normalized(of.x[i]);
+    sums.dshift += of.gradient(i);
+  });
+  dscale_shift[c] = static_cast<float>(sums.dscale);
+  dscale_shift[c + dscale_shift.size() / 2] = static_cast<float>(sums.dshift);
+  return sums;
+}
+
+// `count`: elements of the channel in the whole batch, which the sums are over.
+void apply_gradient(const ReferenceCall& call, std::int64_t channel, const GradientSums& sums, double count) {
+  const auto dx = call.output<float>(0);
+  const ChannelGradient of(call, static_cast<std::size_t>(channel));
+  for_each_in_channel(call.input_shape(0), channel, [&](std::size_t i) {
+    const double centred = of.gradient(i) - sums.dshift / count - of.norm.normalized(of.x[i]) * sums.dscale / count;
+    dx[i] = static_cast<float>(of.norm.scale * of.norm.inverse * centred);
+  });
+}
+
+void batch_norm(const ReferenceCall& call) {
+  const Shape& shape = call.input_shape(0);
+  for (std::int64_t c = 0; c < shape[1]; ++c) {
+    const Moments moments = channel_moments(call.input<float>(0), shape, c);
+    store_moments(call, moments, static_cast<std::size_t>(c), count_in_channel(shape), 2, 1);
+  }
+  apply_norm(call, call.output<float>(1), 3);
+}
+
+void batch_norm_apply(const ReferenceCall& call) { apply_norm(call, call.input<float>(2), 3); }
+
+void batch_norm_statistics(const ReferenceCall& call) {
+  const auto stats = call.output<float>(0);
+  const Shape& shape = call.input_shape(0);
+  for (std::int64_t c = 0; c < shape[1]; ++c) {
+    const Moments moments = channel_moments(call.input<float>(0), shape, c);
+    stats[static_cast<std::size_t>(c)] = static_cast<float>(moments.mean);
+    stats[static_cast<std::size_t>(shape[1] + c)] = static_cast<float>(moments.variance);
+  }
+}
+
+// The variance of all is the mean of the parts' variances and the variance of their means.
+void batch_norm_merge(const ReferenceCall& call) {
+  const std::size_t parts = call.input_count() - 1;
+  const std::size_t channels = call.input<float>(0).size() / 2;
+  const auto share = static_cast<double>(parts);
+  for (std::size_t c = 0; c < channels; ++c) {
+    Moments moments;
+    for (std::size_t i = 0; i < parts; ++i) moments.mean += call.input<float>(i)[c] / share;
+    for (std::size_t i = 0; i < parts; ++i) {
+      const double distance = call.input<float>(i)[c] - moments.mean;
+      moments.variance += (call.input<float>(i)[channels + c] + distance * distance) / share;
+    }
+    store_moments(call, moments, c, static_cast<double>(call.attributes().size), parts, 0);
+  }
+}
+
+void batch_norm_backward(const ReferenceCall& call) {
+  const Shape& shape = call.input_shape(0);
+  for (std::int64_t c = 0; c < shape[1]; ++c) {
+    apply_gradient(call, c, sum_gradients(call, c, call.output<float>(1)), count_in_channel(shape));
+  }
+}
+
+void batch_norm_backward_sums(const ReferenceCall& call) {
+  for (std::int64_t c = 0; c < call.input_shape(0)[1]; ++c) sum_gradients(call, c, call.output<float>(0));
+}
+
+void batch_norm_backward_apply(const ReferenceCall& call) {
+  const auto dscale_shift = call.input<float>(4);
+  const std::int64_t channels = call.input_shape(0)[1];
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const GradientSums sums{dscale_shift[static_cast<std::size_t>(c)],
+                            dscale_shift[static_cast<std::size_t>(channels + c)]};
+    apply_gradient(call, c, sums, static_cast<double>(call.attributes().size));
+  }
+}
+
+}  // namespace
+
+ReferenceKernels reference_batch_norm_kernels() {
+  return {
+      {OpKind::kBatchNorm, batch_norm},
+      {OpKind::kBatchNormApply, batch_norm_apply},
+      {OpKind::kBatchNormStatistics, batch_norm_statistics},
+      {OpKind::kBatchNormMerge, batch_norm_merge},
+      {OpKind::kBatchNormBackward, batch_norm_backward},
+      {OpKind::kBatchNormBackwardSums, batch_norm_backward_sums},
+      {OpKind::kBatchNormBackwardApply, batch_norm_backward_apply},
+  };
+}
+
+}  // namespace sluice

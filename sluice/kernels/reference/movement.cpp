@@ -1,0 +1,118 @@
+// Ops that only move elements: 32-bit words or bytes, so that fp32 and i32 tensors take the same way.
+#include <algorithm>
+
+#include "sluice/kernels/reference/index_space.hpp"
+#include "sluice/kernels/reference/reference_kernels.hpp"
+
+namespace sluice {
+namespace {
+
+using Word = std::uint32_t;
+
+void copy(const ReferenceCall& call) {
+  const auto x = call.input_bytes(0);
+  std::copy(x.begin(), x.end(), call.output_bytes(0).begin());
+}
+
+// Integers as fp32. Tensors of 16 bits come as fp32 and leave so (reference_backend.cpp).
+void cast(const ReferenceCall& call) {
+  if (!call.input_is_integer(0)) return copy(call);
+  const auto x = call.input<std::int32_t>(0);
+  std::transform(x.begin(), x.end(), call.output<float>(0).begin(),
+                 [](std::int32_t value) { return static_cast<float>(value); });
+}
+
+void sparse_product(const ReferenceCall& call) {
+  const SparseMatrix& matrix = *call.attributes().matrix;
+  const auto x = call.input<float>(0);
+  const auto y = call.output<float>(0);
+  const auto axis = static_cast<std::size_t>(call.attributes().axis);
+  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+    double sum = 0;
+    Shape source = index;
+    const auto row = static_cast<std::size_t>(index[axis]);
+    for (auto term = static_cast<std::size_t>(matrix.row_starts[row]);
+         term < static_cast<std::size_t>(matrix.row_starts[row + 1]); ++term) {
+      source[axis] = matrix.column_of[term];
+      sum += double{matrix.values[term]} * x[offset_of(call.input_shape(0), source)];
+    }
+    y[i] = static_cast<float>(sum);
+  });
+}
+
+void transpose(const ReferenceCall& call) {
+  const auto x = call.input<Word>(0);
+  const auto y = call.output<Word>(0);
+  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+    y[i] = x[offset_of(call.input_shape(0), unpermuted(index, call.attributes().axes))];
+  });
+}
+
+void concat(const ReferenceCall& call) {
+  const auto y = call.output<float>(0);
+  const auto axis = static_cast<std::size_t>(call.attributes().axis);
+  std::int64_t begin = 0;
+  for (std::size_t part = 0; part < call.input_count(); ++part) {
+    const auto x = call.input<float>(part);
+    for_each_index(call.input_shape(part), [&](const Shape& index, std::size_t i) {
+      Shape target = index;
+      target.at(axis) += begin;
+      y[offset_of(call.output_shape(0), target)] = static_cast<float>(activate(call.attributes().activation, x[i]));
+    });
+    begin += call.input_shape(part).at(axis);
+  }
+}
+
+void slice(const ReferenceCall& call) {
+  const auto x = call.input<Word>(0);
+  const auto y = call.output<Word>(0);
+  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+    Shape source = index;
+    source.at(static_cast<std::size_t>(call.attributes().axis)) += call.attributes().out_begin;
+    y[i] = x[offset_of(call.input_shape(0), source)];
+  });
+}
+
+void pad(const ReferenceCall& call) {
+  const auto x = call.input<Word>(0);
+  const auto y = call.output<Word>(0);
+  std::fill(y.begin(), y.end(), Word{0});
+  for_each_index(call.input_shape(0), [&](const Shape& index, std::size_t i) {
+    Shape target = index;
+    target.at(static_cast<std::size_t>(call.attributes().axis)) += call.attributes().out_begin;
+    y[offset_of(call.output_shape(0), target)] = x[i];
+  });
+}
+
+void slice_batch(const ReferenceCall& call) {
+  const auto y = call.output_bytes(0);
+  const std::size_t sample = y.size() / static_cast<std::size_t>(call.output_shape(0)[0]);
+  const auto part = call.input_bytes(0).subspan(static_cast<std::size_t>(call.attributes().out_begin) * sample);
+  std::copy_n(part.begin(), y.size(), y.begin());
+}
+
+void place_batch(const ReferenceCall& call) {
+  const auto y = call.input_bytes(0);
+  const std::size_t sample = y.size() / static_cast<std::size_t>(call.input_shape(0)[0]);
+  const auto part = call.output_bytes(0).subspan(static_cast<std::size_t>(call.attributes().out_begin) * sample);
+  std::copy(y.begin(), y.end(), part.begin());
+}
+
+}  // namespace
+
+ReferenceKernels reference_movement_kernels() {
+  return {
+      {OpKind::kReshape, copy},
+      {OpKind::kReorder, copy},
+      {OpKind::kCast, cast},
+      {OpKind::kTranspose, transpose},
+      {OpKind::kConcat, concat},
+      {OpKind::kSlice, slice},
+      {OpKind::kPad, pad},
+      {OpKind::kSparseProduct, sparse_product},
+      {OpKind::kSliceBatch, slice_batch},
+      {OpKind::kPlaceBatch, place_batch},
+  };
+}
+
+}  // namespace sluice

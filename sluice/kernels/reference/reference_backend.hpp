@@ -1,0 +1,12 @@
+// The backend that is slow and plain: the oracle in tests.
+#pragma once
+
+#include <memory>
+
+#include "sluice/kernels/backend.hpp"
+
+namespace sluice {
+
+std::unique_ptr<Backend> make_reference_backend();
+
+}  // namespace sluice

@@ -1,0 +1,87 @@
+// The reference kernels: every op written straight from its definition, plain layouts, sums in double precision.
+//
+// Slow on purpose: these are the oracle that fast backends are tested against, so each must be obvious at a glance.
+// They keep no state, need no workspace and ignore the thread count. They see fp32: operands of 16 bits are widened
+// before and rounded behind (reference_backend.cpp), so a bf16 op is the fp32 op on rounded operands with rounded results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sluice/kernels/backend.hpp"
+
+namespace sluice {
+
+// One op with the pointers of its operands, viewed with their types and shapes. Indices follow the table in op.hpp.
+class ReferenceCall {
+ public:
+  ReferenceCall(const Graph& graph, const Op& op, std::span<void* const> operands, const StepContext& context)
+      : graph_(graph), op_(op), operands_(operands), context_(context) {}
+
+  const Op& op() const { return op_; }
+  const Attributes& attributes() const { return op_.attributes; }
+  const StepContext& context() const { return context_; }
+  std::size_t input_count() const { return op_.inputs.size(); }
+  std::size_t output_count() const { return op_.outputs.size(); }
+  const Shape& input_shape(std::size_t i) const { return graph_.tensor(op_.inputs.at(i)).shape; }
+  const Shape& output_shape(std::size_t i) const { return graph_.tensor(op_.outputs.at(i)).shape; }
+
+  bool input_is_integer(std::size_t i) const { return graph_.tensor(op_.inputs.at(i)).dtype == DType::kI32; }
+
+  template <typename T>
+  std::span<const T> input(std::size_t i) const {
+    return {static_cast<const T*>(operands_[i]), static_cast<std::size_t>(element_count(input_shape(i)))};
+  }
+  template <typename T>
+  std::span<T> output(std::size_t i) const {
+    return {static_cast<T*>(operands_[input_count() + i]), static_cast<std::size_t>(element_count(output_shape(i)))};
+  }
+  // The same without their type, for ops that only move: 4 bytes an element, u8 1.
+  std::span<const std::byte> input_bytes(std::size_t i) const {
+    return {static_cast<const std::byte*>(operands_[i]), byte_count(op_.inputs.at(i))};
+  }
+  std::span<std::byte> output_bytes(std::size_t i) const {
+    return {static_cast<std::byte*>(operands_[input_count() + i]), byte_count(op_.outputs.at(i))};
+  }
+
+ private:
+  std::size_t byte_count(TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    return static_cast<std::size_t>(element_count(tensor.shape)) * (tensor.dtype == DType::kU8 ? 1 : 4);
+  }
+
+  const Graph& graph_;
+  const Op& op_;
+  std::span<void* const> operands_;
+  const StepContext& context_;
+};
+
+// A fused activation, and whether its gradient passes at a value before it.
+double activate(Activation activation, double value);
+bool passes(Activation activation, double value);
+
+// The kernels of one file, each beside the kind it runs.
+using ReferenceKernel = void (*)(const ReferenceCall&);
+using ReferenceKernels = std::vector<std::pair<OpKind, ReferenceKernel>>;
+
+ReferenceKernels reference_convolution_kernels();
+ReferenceKernels reference_batch_norm_kernels();
+ReferenceKernels reference_layer_norm_kernels();
+ReferenceKernels reference_elementwise_kernels();
+ReferenceKernels reference_unary_kernels();
+ReferenceKernels reference_movement_kernels();
+ReferenceKernels reference_pooling_kernels();
+ReferenceKernels reference_dense_kernels();
+ReferenceKernels reference_matmul_kernels();
+ReferenceKernels reference_sequence_kernels();
+ReferenceKernels reference_loss_kernels();
+ReferenceKernels reference_update_kernels();
+ReferenceKernels reference_rank_kernels();
+
+// Runs any op but kInput.
+void run_reference_kernel(const ReferenceCall& call);
+
+}  // namespace sluice

@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "sluice/kernels/reference/reference_kernels.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double kRootTwoOverPi = 0.7978845608028654;
+
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+
+// The argument of kGeluTanh's tanh.
+double gelu_argument(double x) { return kRootTwoOverPi * (x + 0.044715 * x * x * x); }
+
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
+double trigonometric_value_at(UnaryFunction function, double x) {
+  switch (function) {
+    case UnaryFunction::kSin:
+      return std::sin(x);
+    case UnaryFunction::kCos:
+      return std::cos(x);
+    case UnaryFunction::kTan:
+      return std::tan(x);
+    case UnaryFunction::kAsin:
+      return std::asin(x);
+    case UnaryFunction::kAcos:
+      return std::acos(x);
+    case UnaryFunction::kAtan:
+      return std::atan(x);
+    case UnaryFunction::kSinh:
+      return std::sinh(x);
+    case UnaryFunction::kCosh:
+      return std::cosh(x);
+    case UnaryFunction::kAsinh:
+      return std::asinh(x);
+    case UnaryFunction::kAtanh:
+      return std::atanh(x);
+    default:
+      SLUICE_CHECK(false, "unknown unary function");
+  }
+}
+
+double other_value_at(UnaryFunction function, double x, double alpha, double beta) {
+  switch (function) {
+    case UnaryFunction::kSoftplus:
+      return softplus(x);
+    case UnaryFunction::kMish:
+      return x * std::tanh(softplus(x));
+    case UnaryFunction::kSoftsign:
+      return x / (1 + std::abs(x));
+    case UnaryFunction::kShrink:
+      return x > alpha ? x - beta : x < -alpha ? x + beta : 0;
+    case UnaryFunction::kThreshold:
+      return x > alpha ? x : 0;
+    case UnaryFunction::kSign:
+      return x > 0 ? 1 : x < 0 ? -1 : x;
+    case UnaryFunction::kFloor:
+      return std::floor(x);
+    case UnaryFunction::kCeil:
+      return std::ceil(x);
+    case UnaryFunction::kRound:
+      return std::nearbyint(x);
+    case UnaryFunction::kIsNan:
+      return std::isnan(x) ? 1 : 0;
+    case UnaryFunction::kIsInfinite:
+      return std::isinf(x) && (x > 0 ? beta : alpha) != 0 ? 1 : 0;
+    default:
+      return trigonometric_value_at(function, x);
+  }
+}
+
+double value_at(UnaryFunction function, double x, double alpha, double beta) {
+  switch (function) {
+    case UnaryFunction::kLinear:
+      return alpha * x + beta;
+    case UnaryFunction::kLeakyRelu:
+      return x > 0 ? x : alpha * x;
+    case UnaryFunction::kClip:
+      return std::min(std::max(x, alpha), beta);
+    case UnaryFunction::kElu:
+      return x > 0 ? x : alpha * std::expm1(x);
+    case UnaryFunction::kSigmoid:
+      return logistic(x);
+    case UnaryFunction::kTanh:
+      return std::tanh(x);
+    case UnaryFunction::kSilu:
+      return x * logistic(x);
+    case UnaryFunction::kHardSigmoid:
+      return std::clamp(alpha * x + beta, 0.0, 1.0);
+    case UnaryFunction::kHardSwish:
+      return x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
+    case UnaryFunction::kGelu:
+      return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
+    case UnaryFunction::kGeluTanh:
+      return x / 2 * (1 + std::tanh(gelu_argument(x)));
+    case UnaryFunction::kErf:
+      return std::erf(x);
+    case UnaryFunction::kExp:
+      return std::exp(x);
+    case UnaryFunction::kLog:
+      return std::log(x);
+    case UnaryFunction::kSqrt:
+      return std::sqrt(x);
+    case UnaryFunction::kAbs:
+      return std::abs(x);
+    case UnaryFunction::kPower:
+      return std::pow(x, alpha);
+    default:
+      return other_value_at(function, x, alpha, beta);
+  }
+}
+
+// The derivative where the output is y.
+double slope_from_output(UnaryFunction function, double y, double alpha, double beta) {
+  switch (function) {
+    case UnaryFunction::kLeakyRelu:
+      return y > 0 ? 1 : alpha;
+    case UnaryFunction::kClip:
+      return y > alpha && y < beta ? 1 : 0;
+    case UnaryFunction::kElu:
+      return y > 0 ? 1 : y + alpha;
+    case UnaryFunction::kSigmoid:
+      return y * (1 - y);
+    case UnaryFunction::kTanh:
+      return 1 - y * y;
+    case UnaryFunction::kHardSigmoid:
+      return y > 0 && y < 1 ? alpha : 0;
+    case UnaryFunction::kExp:
+      return y;
+    case UnaryFunction::kSqrt:
+      return 0.5 / y;
+    default:
+      SLUICE_CHECK(false, "its backward op reads the input");
+  }
+}
+
+double normal_density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); }
+
+double gelu_tanh_slope(double x) {
+  const double tanh = std::tanh(gelu_argument(x));
+  const double inner = kRootTwoOverPi * (1 + 3 * 0.044715 * x * x);
+  return 0.5 * (1 + tanh) + x / 2 * (1 - tanh * tanh) * inner;
+}
+
+double trigonometric_slope(UnaryFunction function, double x) {
+  switch (function) {
+    case UnaryFunction::kSin:
+      return std::cos(x);
+    case UnaryFunction::kCos:
+      return -std::sin(x);
+    case UnaryFunction::kTan:
+      return 1 + std::tan(x) * std::tan(x);
+    case UnaryFunction::kAsin:
+      return 1 / std::sqrt(1 - x * x);
+    case UnaryFunction::kAcos:
+      return -1 / std::sqrt(1 - x * x);
+    case UnaryFunction::kAtan:
+      return 1 / (1 + x * x);
+    case UnaryFunction::kSinh:
+      return std::cosh(x);
+    case UnaryFunction::kCosh:
+      return std::sinh(x);
+    case UnaryFunction::kAsinh:
+      return 1 / std::sqrt(x * x + 1);
+    case UnaryFunction::kAtanh:
+      return 1 / (1 - x * x);
+    default:
+      SLUICE_CHECK(false, "its backward op reads the output, or there is none");
+  }
+}
+
+double mish_slope(double x) {
+  const double tanh = std::tanh(softplus(x));
+  return tanh + x * (1 - tanh * tanh) * logistic(x);
+}
+
+double other_slope(UnaryFunction function, double x, double alpha) {
+  switch (function) {
+    case UnaryFunction::kSoftplus:
+      return logistic(x);
+    case UnaryFunction::kMish:
+      return mish_slope(x);
+    case UnaryFunction::kSoftsign:
+      return 1 / ((1 + std::abs(x)) * (1 + std::abs(x)));
+    case UnaryFunction::kShrink:
+      return std::abs(x) > alpha ? 1 : 0;
+    case UnaryFunction::kThreshold:
+      return x > alpha ? 1 : 0;
+    default:
+      return trigonometric_slope(function, x);
+  }
+}
+
+// The derivative where the input is x.
+double slope_from_input(UnaryFunction function, double x, double alpha) {
+  switch (function) {
+    case UnaryFunction::kLinear:
+      return alpha;
+    case UnaryFunction::kSilu:
+      return logistic(x) * (1 + x * (1 - logistic(x)));
+    case UnaryFunction::kHardSwish:
+      return x <= -3 ? 0 : x >= 3 ? 1 : x / 3 + 0.5;
+    case UnaryFunction::kGelu:
+      return 0.5 * (1 + std::erf(x / std::numbers::sqrt2)) + x * normal_density(x);
+    case UnaryFunction::kGeluTanh:
+      return gelu_tanh_slope(x);
+    case UnaryFunction::kErf:
+      return 2 / std::sqrt(std::numbers::pi) * std::exp(-x * x);
+    case UnaryFunction::kLog:
+      return 1 / x;
+    case UnaryFunction::kAbs:
+      return x > 0 ? 1 : x < 0 ? -1 : 0;
+    case UnaryFunction::kPower:
+      return alpha * std::pow(x, alpha - 1);
+    default:
+      return other_slope(function, x, alpha);
+  }
+}
+
+void unary(const ReferenceCall& call) {
+  const auto x = call.input<float>(0);
+  const auto y = call.output<float>(0);
+  const Attributes& attributes = call.attributes();
+  for (std::size_t i = 0; i < y.size(); ++i)
+    y[i] = static_cast<float>(value_at(attributes.unary, x[i], attributes.alpha, attributes.beta));
+}
+
+void unary_backward(const ReferenceCall& call) {
+  const auto saved = call.input<float>(0);
+  const auto dy = call.input<float>(1);
+  const auto dx = call.output<float>(0);
+  const Attributes& attributes = call.attributes();
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    const double slope = backward_reads_output(attributes.unary)
+                             ? slope_from_output(attributes.unary, saved[i], attributes.alpha, attributes.beta)
+                             : slope_from_input(attributes.unary, saved[i], attributes.alpha);
+    dx[i] = static_cast<float>(dy[i] * slope);
+  }
+}
+
+}  // namespace
+
+ReferenceKernels reference_unary_kernels() {
+  return {
+      {OpKind::kUnary, unary},
+      {OpKind::kUnaryBackward, unary_backward},
+  };
+}
+
+}  // namespace sluice

@@ -1,0 +1,83 @@
+#include "sluice/measure/choice_profiler.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "sluice/graph/choose.hpp"
+#include "sluice/testing/mixing_graph.hpp"
+
+namespace sluice {
+namespace {
+
+// Two ops, the first with two implementations.
+Graph op_with_two_kernels() {
+  Graph graph;
+  Tensor tensor;
+  tensor.shape = {1000};
+  for (int i = 0; i < 3; ++i) graph.add_tensor(tensor);
+  const TensorId scratch =
+      graph.add_tensor({.shape = {kLeastWorkspace}, .dtype = DType::kU8, .role = Role::kWorkspace});
+  graph.add_op({.name = "conv",
+                .kind = OpKind::kConv2d,
+                .inputs = {0},
+                .outputs = {1, scratch},
+                .implementations = {{"direct", 0}, {"winograd", 8192}}});
+  graph.add_op(
+      {.name = "relu", .kind = OpKind::kRelu, .inputs = {1}, .outputs = {2}, .implementations = {{"loop", 0}}});
+  return graph;
+}
+
+class ChoiceProfilerTest : public ::testing::Test {
+ protected:
+  ChoiceProfilerTest() {
+    machine_.tiers.emplace_back();
+    machine_.threads = 2;
+  }
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  ProfileCache open_cache() const { return ProfileCache::open(machine_.compute_fingerprint(), folder_); }
+
+  Machine machine_;
+  testing::MixingGraph compiled_{op_with_two_kernels()};
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("sluice_choices_" + std::to_string(::getpid()) + "_" +
+                                                ::testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(ChoiceProfilerTest, MeasuresOnlyTheOpsThatHaveTheImplementation) {
+  ProfileCache cache = open_cache();
+  Profile profile = measure_profile(compiled_, machine_, cache).value();
+  int total = 0;
+  ASSERT_TRUE(measure_implementations(compiled_, machine_, cache, profile, [&](int, int of) { total = of; }).ok());
+  EXPECT_EQ(total, 1) << "relu has one, which is known";
+  ASSERT_EQ(profile.choices.size(), 1u);
+  const OpTimes& times = *profile.choices.at({1, kMainProcessor});
+  ASSERT_EQ(times.warm.size(), 2u);
+  EXPECT_GT(times.warm[0], 0);
+  EXPECT_EQ(times.warm[1], profile.op_seconds[1]);
+
+  Profile again = measure_profile(compiled_, machine_, cache).value();
+  total = 0;
+  ASSERT_TRUE(measure_implementations(compiled_, machine_, cache, again, [&](int, int of) { total = of; }).ok());
+  EXPECT_EQ(total, 0) << "the cache knows it";
+  EXPECT_EQ(*again.choices.at({1, kMainProcessor}), times);
+}
+
+TEST_F(ChoiceProfilerTest, KeepsAProcessorsTimesWhereAMachineWithItsThreadsFindsThem) {
+  machine_.processors = {{.name = "device", .threads = 2}, {.name = "host", .threads = 1}};
+  ProfileCache cache = open_cache();
+  Profile profile = measure_profile(compiled_, machine_, cache).value();
+  ASSERT_TRUE(measure_processors(compiled_, machine_, cache, profile).ok());
+  ASSERT_TRUE(profile.choices.contains({0, 1}));
+  EXPECT_EQ(profile.choices.at({0, 1})->warm.size(), 2u);
+
+  Machine alone = machine_;
+  alone.processors.clear();
+  alone.threads = 1;
+  ProfileCache its_cache = ProfileCache::open(alone.compute_fingerprint(), folder_);
+  const Profile there = measure_profile(compiled_, alone, its_cache).value();
+  EXPECT_EQ(there.op_seconds[1], profile.choices.at({0, 1})->warm[1]);
+}
+
+}  // namespace
+}  // namespace sluice

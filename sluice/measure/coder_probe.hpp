@@ -1,0 +1,14 @@
+// How fast this processor encodes and decodes (memory/encoding/chunk_coder.hpp): one thread, data that comes from memory and
+// goes there, chunk by chunk as a lane does it. Takes about 0.1 s and 64 MiB.
+#pragma once
+
+#include "sluice/base/result.hpp"
+#include "sluice/profile/encoding_figures.hpp"
+
+namespace sluice {
+
+// kZeroValue: floats of which every second is zero. kNarrow: bytes of which two bits are used. kOutOfSpace where there
+// is no memory for it.
+Result<CoderSpeed> measure_coder(Encoding encoding);
+
+}  // namespace sluice

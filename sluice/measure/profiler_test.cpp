@@ -1,0 +1,139 @@
+#include "sluice/measure/profiler.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "sluice/testing/mixing_graph.hpp"
+
+namespace sluice {
+namespace {
+
+// Two ops of one signature and one of another.
+Graph three_small_ops() {
+  Graph graph;
+  Tensor tensor;
+  tensor.shape = {1000};
+  std::vector<TensorId> tensors;
+  for (int i = 0; i < 4; ++i) tensors.push_back(graph.add_tensor(tensor));
+  for (std::size_t i = 0; i < 3; ++i) {
+    Op op;
+    op.name = "op" + std::to_string(i);
+    op.kind = i < 2 ? OpKind::kRelu : OpKind::kAdd;
+    op.inputs = {tensors[i]};
+    op.outputs = {tensors[i + 1]};
+    graph.add_op(op);
+  }
+  return graph;
+}
+
+class ProfilerTest : public ::testing::Test {
+ protected:
+  ProfilerTest() { machine_.tiers.emplace_back(); }
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  ProfileCache open_cache() const { return ProfileCache::open(machine_.compute_fingerprint(), folder_); }
+
+  Machine machine_;
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("sluice_profiler_" + std::to_string(::getpid()) + "_" +
+                                                ::testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(ProfilerTest, MeasuresEveryOp) {
+  testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 2e-3, .failing_op = {}});
+  ProfileCache cache = open_cache();
+  int last_measured = 0;
+  int last_total = 0;
+  const auto profile = measure_profile(compiled, machine_, cache, [&](int measured, int total) {
+    last_measured = measured;
+    last_total = total;
+  });
+  ASSERT_TRUE(profile.ok());
+  EXPECT_EQ(profile->graph_fingerprint, compiled.graph().fingerprint());
+  EXPECT_EQ(profile->compute_fingerprint, machine_.compute_fingerprint());
+  ASSERT_EQ(profile->op_seconds.size(), 3u);
+  for (const Seconds seconds : profile->op_seconds) EXPECT_GE(seconds, 2e-3);
+  EXPECT_EQ(profile->op_seconds[0], profile->op_seconds[1]) << "one signature, one time";
+  EXPECT_EQ(last_measured, 2);
+  EXPECT_EQ(last_total, 2);
+  const auto measured = cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)));
+  for (const Timing& timing : {measured->warm, measured->cold}) {
+    EXPECT_GE(timing.samples, 5);
+    EXPECT_LE(timing.min, timing.median);
+    EXPECT_LE(timing.median, timing.max);
+  }
+  EXPECT_EQ(measured->warm.median, profile->op_seconds[2]);
+  EXPECT_EQ(measured->cold.median, profile->cold_seconds[2]);
+  EXPECT_EQ(profile->distinct_ops, 2);
+  EXPECT_EQ(profile->measured_ops, 2);
+}
+
+// Whatever is done between the samples (caches made cold, the inputs filled) is not the op's time.
+TEST_F(ProfilerTest, MeasuresNothingBesideTheOp) {
+  constexpr Seconds kOp = 2e-3;
+  Seconds longest = 0;
+  for (int attempt = 0; attempt < 10; ++attempt) {  // what else runs here only ever makes a sample longer
+    testing::MixingGraph compiled(three_small_ops(), {.op_seconds = kOp, .failing_op = {}});
+    ProfileCache cache = open_cache();
+    ASSERT_TRUE(measure_profile(compiled, machine_, cache).ok());
+    const auto measured = cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)));
+    longest = std::max(measured->warm.min, measured->cold.min);
+    if (longest < 2 * kOp) break;
+    std::filesystem::remove_all(folder_);
+  }
+  EXPECT_LT(longest, 2 * kOp);
+}
+
+TEST_F(ProfilerTest, ASecondRunMeasuresNothing) {
+  testing::MixingGraph compiled(three_small_ops());
+  ProfileCache first_cache = open_cache();
+  const auto first = measure_profile(compiled, machine_, first_cache);
+  ASSERT_TRUE(first.ok());
+  const int ops_run = compiled.ops_run();
+  ProfileCache second_cache = open_cache();
+  const auto second = measure_profile(compiled, machine_, second_cache);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(compiled.ops_run(), ops_run);
+  EXPECT_EQ(second->op_seconds, first->op_seconds);
+  EXPECT_EQ(second->cold_seconds, first->cold_seconds);
+  EXPECT_EQ(second->distinct_ops, 2);
+  EXPECT_EQ(second->measured_ops, 0);
+}
+
+TEST_F(ProfilerTest, KnownTimesAreReplacedWhenAsked) {
+  testing::MixingGraph compiled(three_small_ops());
+  ProfileCache cache = open_cache();
+  ASSERT_TRUE(measure_profile(compiled, machine_, cache).ok());
+  testing::MixingGraph slower(three_small_ops(), {.op_seconds = 2e-3, .failing_op = {}});
+  const auto again = measure_profile(slower, machine_, cache, {}, KnownTimes::kReplace);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->measured_ops, 2);
+  for (const Seconds seconds : again->op_seconds) EXPECT_GE(seconds, 2e-3);
+  ProfileCache kept = open_cache();
+  EXPECT_GE(kept.find_op(op_signature(slower.graph(), slower.graph().op(2)))->warm.median, 2e-3);
+}
+
+// A batch is three passes over both signatures, of which one has two ops, and two more over the other, each behind two
+// ops; every timed op is run warm and cold.
+TEST_F(ProfilerTest, ANoisyMomentIsMeasuredThreeTimesAndNoMore) {
+  testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 1e-3, .failing_op = {}, .uneven = true});
+  ProfileCache cache = open_cache();
+  const auto profile = measure_profile(compiled, machine_, cache);
+  ASSERT_TRUE(profile.ok());
+  const int pass = 3 * 2;
+  const int batch = 3 * pass + 2 * (2 + 2);
+  EXPECT_EQ(compiled.ops_run(), pass + 3 * batch);
+}
+
+TEST_F(ProfilerTest, NamesTheOpThatFails) {
+  testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 0, .failing_op = 2});
+  ProfileCache cache = open_cache();
+  const auto profile = measure_profile(compiled, machine_, cache);
+  ASSERT_FALSE(profile.ok());
+  EXPECT_NE(profile.error().message.find("op2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,128 @@
+#include "sluice/measure/scratch_ring.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sluice/base/random.hpp"
+#include "sluice/gpu/gpu_memory.hpp"
+#include "sluice/graph/liveness.hpp"
+#include "sluice/graph/op_traits.hpp"
+#include "sluice/memory/numa_arena.hpp"
+#include "sluice/plan/plan.hpp"
+#include "sluice/plan/rooms.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr Bytes kNoPlace = -1;
+
+Bytes room_of(const Graph& graph, const Op& op) {
+  Bytes room = 0;
+  for (const TensorId tensor : distinct_operands(op)) room += stored_bytes(graph.tensor(tensor));
+  return room;
+}
+
+Bytes room_of_largest(const Graph& graph) {
+  Bytes largest = 0;
+  for (const Op& op : graph.ops()) largest = std::max(largest, room_of(graph, op));
+  return largest;
+}
+
+// Written over and over: drawing every float would take longer than the measurement.
+std::vector<float> pattern_of_normals() {
+  std::vector<float> pattern(64 * 1024);
+  for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = random_normal(0, 0, i);
+  return pattern;
+}
+
+void fill_with_normals(const Arena& arena, int threads) {
+  const std::vector<float> pattern = pattern_of_normals();
+  const auto block = static_cast<Bytes>(pattern.size() * sizeof(float));
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (Bytes begin = 0; begin < arena.bytes(); begin += block) {
+    const Bytes bytes = std::min(block, arena.bytes() - begin);
+    std::memcpy(arena.data() + begin, pattern.data(), static_cast<std::size_t>(bytes));
+  }
+}
+
+}  // namespace
+
+Result<ScratchRing> ScratchRing::make(const Graph& graph, int threads, Bytes smallest_ring) {
+  SLUICE_ASSIGN(Arena arena, Arena::map(std::max(smallest_ring, room_of_largest(graph)), "scratch"));
+  fill_with_normals(arena, threads);
+  return ScratchRing(graph, std::move(arena), false);
+}
+
+Result<ScratchRing> ScratchRing::make_on_gpu(const Graph& graph, Bytes smallest_ring) {
+  SLUICE_ASSIGN(Arena arena, map_device_arena(std::max(smallest_ring, room_of_largest(graph)), "scratch"));
+  const std::vector<float> pattern = pattern_of_normals();
+  const auto block = static_cast<Bytes>(pattern.size() * sizeof(float));
+  for (Bytes begin = 0; begin < arena.bytes(); begin += block) {
+    const auto bytes = static_cast<std::size_t>(std::min(block, arena.bytes() - begin));
+    SLUICE_RETURN_IF_ERROR(copy_gpu_bytes(arena.data() + begin, pattern.data(), bytes));
+  }
+  return ScratchRing(graph, std::move(arena), true);
+}
+
+ScratchRing::ScratchRing(const Graph& graph, Arena arena, bool on_gpu)
+    : graph_(&graph), arena_(std::move(arena)), on_gpu_(on_gpu), position_(graph.tensors().size(), kNoPlace) {}
+
+Status ScratchRing::lie_in(const Tier& tier) const {
+  return tier.kind == TierKind::kNuma ? bind_to_node(arena_, tier.name, tier.node) : Status();
+}
+
+std::vector<void*> ScratchRing::place(const Op& op) {
+  const Bytes room = room_of(*graph_, op);
+  const Bytes left = arena_.bytes() - cursor_ % arena_.bytes();
+  if (room > left) cursor_ += left;                           // so that no operand lies across the end of the ring
+  const Bytes overwritten = cursor_ + room - arena_.bytes();  // before here, should every operand be placed anew
+  for (const TensorId tensor : distinct_operands(op)) {
+    if (position_[static_cast<std::size_t>(tensor)] < std::max<Bytes>(overwritten, 0)) place_tensor(tensor);
+  }
+  std::vector<void*> pointers;
+  for (const auto* operands : {&op.inputs, &op.outputs}) {
+    for (const TensorId tensor : *operands) {
+      pointers.push_back(arena_.data() + position_[static_cast<std::size_t>(tensor)] % arena_.bytes());
+    }
+  }
+  if (!on_gpu_) let_updates_run(op, pointers);
+  return pointers;
+}
+
+// Or one would find that there are no gradients yet, or that they are not finite, and do nothing.
+void ScratchRing::let_updates_run(const Op& op, std::span<void* const> operands) {
+  if (op.attributes.delayed) *static_cast<float*>(operands[op.inputs.size() - 1]) = 1;
+  if (!is_update(op.kind) || !is_clipped(op)) return;
+  auto* const factor = static_cast<float*>(operands[2 + moments_of(op.kind)]);
+  factor[0] = 1;
+  if (op.attributes.scaled) factor[1] = 0;
+}
+
+void ScratchRing::place_tensor(TensorId id) {
+  const Tensor& tensor = graph_->tensor(id);
+  position_[static_cast<std::size_t>(id)] = cursor_;
+  // Floats of some kind are there already, and touching them would make cold data warm.
+  if (tensor.dtype != DType::kF32) {
+    clear(arena_.data() + cursor_ % arena_.bytes(), tensor.bytes);
+  }
+  cursor_ += stored_bytes(tensor);
+}
+
+void ScratchRing::clear_integers(const Op& op, std::span<void* const> operands) const {
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    const Tensor& tensor = graph_->tensor(op.outputs[i]);
+    if (tensor.dtype == DType::kF32) continue;
+    clear(operands[op.inputs.size() + i], tensor.bytes);
+  }
+}
+
+void ScratchRing::clear(void* memory, Bytes bytes) const {
+  const auto size = static_cast<std::size_t>(bytes);
+  if (on_gpu_) {
+    SLUICE_CHECK(clear_gpu_bytes(memory, size).ok(), "scratch memory of the GPU can be cleared");
+  } else {
+    std::memset(memory, 0, size);
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,99 @@
+#include "sluice/memory/transfer/tier_storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sluice/gpu/gpu_memory.hpp"
+#include "sluice/memory/numa_arena.hpp"
+
+namespace sluice {
+namespace {
+
+void append(const std::vector<std::string>& notes, std::vector<std::string>& all) {
+  for (const std::string& note : notes) {
+    if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(note);
+  }
+}
+
+}  // namespace
+
+Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes) {
+  switch (tier.kind) {
+    case TierKind::kNuma:
+      return map_arena_on_node(bytes, tier.name, tier.node);
+    case TierKind::kGpu:
+      return map_device_arena(bytes, tier.name);
+    case TierKind::kPinned:
+      return map_pinned_arena(bytes, tier.name);
+    default:
+      return Arena::map(bytes, tier.name);
+  }
+}
+
+Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const Bytes> arena_bytes,
+                                        std::span<const Stitch> stitches) {
+  TierStorages all;
+  for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
+    const Tier& tier = machine.tiers[i];
+    const Bytes bytes = i < arena_bytes.size() ? arena_bytes[i] : 0;
+    Storage storage{tier.name, tier.kind == TierKind::kGpu, {}, nullptr};
+    if (i == kFastTier && !stitches.empty()) {
+      SLUICE_ASSIGN(storage.arena, Arena::map_stitched(bytes, stitches, tier.name));
+    } else if (tier.kind != TierKind::kFile) {
+      SLUICE_ASSIGN(storage.arena, map_tier_arena(tier, bytes));
+    } else if (bytes > 0) {
+      SLUICE_ASSIGN(SpillFile file, SpillFile::open(tier.path, bytes));
+      storage.file = std::make_unique<SpillFile>(std::move(file));
+    }
+    all.storages_.push_back(std::move(storage));
+  }
+  return all;
+}
+
+std::byte* TierStorages::base(TierId tier) const { return storage(tier).arena.data(); }
+
+Bytes TierStorages::bytes(TierId tier) const {
+  const Storage& each = storage(tier);
+  return each.file ? each.file->bytes() : each.arena.bytes();
+}
+
+const SpillFile* TierStorages::file(TierId tier) const { return storage(tier).file.get(); }
+
+Status TierStorages::check_range(TierId tier, Bytes offset, std::size_t size) const {
+  const auto wanted = static_cast<Bytes>(size);
+  if (offset >= 0 && wanted <= bytes(tier) - offset) return {};
+  return Error{ErrorCode::kBadInput,
+               fmt::format("{} at offset {} is outside tier '{}', which has {}", format_bytes(wanted), offset,
+                           storage(tier).name, format_bytes(bytes(tier)))};
+}
+
+Status TierStorages::read(TierId tier, Bytes offset, std::span<std::byte> into) const {
+  SLUICE_RETURN_IF_ERROR(check_range(tier, offset, into.size()));
+  if (const SpillFile* spill = file(tier)) return spill->read(offset, into);
+  if (storage(tier).on_gpu) return copy_gpu_bytes(into.data(), base(tier) + offset, into.size());
+  if (!into.empty()) std::memcpy(into.data(), base(tier) + offset, into.size());
+  return {};
+}
+
+Status TierStorages::write(TierId tier, Bytes offset, std::span<const std::byte> from) const {
+  SLUICE_RETURN_IF_ERROR(check_range(tier, offset, from.size()));
+  if (const SpillFile* spill = file(tier)) return spill->write(offset, from);
+  if (storage(tier).on_gpu) return copy_gpu_bytes(base(tier) + offset, from.data(), from.size());
+  if (!from.empty()) std::memcpy(base(tier) + offset, from.data(), from.size());
+  return {};
+}
+
+void TierStorages::prefault(TierId tier, int threads) const { storage(tier).arena.prefault(threads); }
+
+std::vector<std::string> TierStorages::notes() const {
+  std::vector<std::string> all;
+  for (const Storage& each : storages_) {
+    append(each.arena.notes(), all);
+    if (each.file) append(each.file->notes(), all);
+  }
+  return all;
+}
+
+}  // namespace sluice

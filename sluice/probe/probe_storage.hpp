@@ -1,0 +1,27 @@
+// What the links of a file tier are measured on: a file that was written once, and an arena.
+#pragma once
+
+#include "sluice/probe/probe_stream.hpp"
+
+namespace sluice {
+
+class ProbeStorage {
+ public:
+  // For `link` and its link back. The file is 1 GiB, the arena 128 MiB, each of them no more than its tier has.
+  static Result<ProbeStorage> open(const Machine& machine, const Link& link);
+
+  // Part `part` of `parts` equal ones, of both; all of them one page where there are not so many.
+  StreamRoom room(int part, int parts) const;
+
+  const TierStorages& storages() const { return storages_; }
+
+ private:
+  Status write_file_once() const;
+
+  TierStorages storages_;
+  TierId file_tier_ = 0;
+  Bytes in_file_ = 0;
+  Bytes in_memory_ = 0;
+};
+
+}  // namespace sluice
