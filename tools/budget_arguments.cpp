@@ -8,6 +8,7 @@
 
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/train/progress.hpp"
 
 namespace sluice {

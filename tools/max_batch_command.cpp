@@ -9,6 +9,7 @@
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/exec/measure/profiler.hpp"
 #include "sluice/experiment/max_batch.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"

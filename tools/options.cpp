@@ -10,7 +10,7 @@
 
 #include "sluice/base/closest_name.hpp"
 #include "sluice/exec/gpu/gpu_memory.hpp"
-#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/policies/dtr/dtr.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/report/json_document.hpp"

@@ -8,7 +8,8 @@
 
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
-#include "sluice/planners/keep_what_fits.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/schedule/keep_what_fits.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 

@@ -14,7 +14,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/verify/verifier.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/lane_order.hpp"
 #include "sluice/testing/on_gpu.hpp"
 #include "sluice/testing/random/random_plan.hpp"

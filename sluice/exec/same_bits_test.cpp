@@ -12,7 +12,7 @@
 #include "sluice/exec/transfer/shared_copy_engine.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/failing_engine.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/lane_order.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 #include "sluice/testing/random/random_graph.hpp"

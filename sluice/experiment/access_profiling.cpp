@@ -9,6 +9,7 @@
 #include "sluice/exec/measure/access_profiler.hpp"
 #include "sluice/memory/on_host.hpp"
 #include "sluice/plan/own_pages.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/train/estimated_profile.hpp"
 #include "sluice/train/session.hpp"

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/train/planning.hpp"
 
 namespace sluice {

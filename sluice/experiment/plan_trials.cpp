@@ -6,7 +6,9 @@
 #include <chrono>
 #include <functional>
 
-#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/registry.hpp"
+
 
 namespace sluice {
 namespace {

@@ -8,6 +8,8 @@
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/memory/processors.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/dtr_simulator.hpp"

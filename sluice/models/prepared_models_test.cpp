@@ -7,7 +7,7 @@
 
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
-#include "sluice/graph/validate.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/models/model.hpp"
 
 namespace sluice {

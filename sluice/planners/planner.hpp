@@ -1,5 +1,5 @@
-// Offline planners: functions from graph, profile, machine and budgets to a Plan. A new planner takes one file that
-// defines its PlannerEntry, and one line in registry.cpp. Planners do not know how plans are run.
+// What a planner is: a function from graph, profile, machine and budgets to a Plan. A new planner takes one file that
+// defines its PlannerEntry, and one line in registry/registry.cpp. Planners do not know how plans are run.
 #pragma once
 
 #include <functional>
@@ -97,36 +97,12 @@ struct PlannerEntry {
   std::vector<PlannerAddition> additions = {};  // each can be switched off
   std::vector<PlannerSetting> settings = {};
   // It always looks at Profile::choices for other implementations of ops than the first; others do so where an addition
-  // that does is on (planner_name.hpp).
+  // that does is on (chosen_planner.hpp).
   bool chooses_implementations = false;
   bool gives_ops_to_processors = false;  // whose operands need not fit into the fast tier
 };
 
-const std::vector<PlannerEntry>& planners();
-// Finds a planner by its name, with or without settings; nullptr when the name is unknown.
-const PlannerEntry* find_planner(std::string_view text);
-
-// Planners are named as the user writes them, settings included (planner_name.hpp).
-//
-// Finds the planner, runs it, verifies its plan, fills fingerprints, arena bytes and the predicted step time.
-// Unknown name: kBadInput listing the known ones. A plan that fails verification is our bug: std::logic_error.
-Result<Plan> make_plan(std::string_view planner, const PlanRequest& request);
-
-// The planner's search, if it has one and can plan for this request; nullptr if it has none. Unknown name: kBadInput.
-Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const PlanRequest& request);
-
 // What a step with this plan takes, by the simulator. The plan may have a schedule and choices of its own.
 Seconds simulated_seconds(const PlanRequest& request, const Plan& plan);
-
-// What make_plan() does with a planner's plan: verifies it and fills in planner, predicted step time and lower bound.
-Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan);
-
-// The smallest budget of the fast tier, to about one per cent, for which the planner finds a plan; the other budgets
-// are the request's. It runs the planner about seven times. An unknown name or a planner that cannot plan for this
-// machine at all gives make_plan()'s error.
-Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanRequest& request);
-
-// Arena bytes of the fast-only plan: what "100 %" of a budget means.
-Bytes fast_only_bytes(const Graph& graph);
 
 }  // namespace sluice

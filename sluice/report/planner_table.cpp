@@ -5,6 +5,7 @@
 #include <array>
 
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/report/text_table.hpp"
 
 namespace sluice {

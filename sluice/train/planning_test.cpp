@@ -1,4 +1,6 @@
 // What is made again, and what is kept, by the memory that a plan may use.
+#include "sluice/planners/registry/registry.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/train/planning.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Policies named where planners are: the plan that carries one, and a session that runs under it.
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/train/policy_run.hpp"
 
 #include <gmock/gmock.h>

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/profile/scale_profile.hpp"
 
 namespace sluice {

@@ -9,6 +9,7 @@
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/rooms.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/train/estimated_profile.hpp"

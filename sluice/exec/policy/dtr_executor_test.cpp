@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/seeded_random.hpp"

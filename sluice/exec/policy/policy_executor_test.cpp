@@ -11,7 +11,7 @@
 #include "sluice/exec/policy/policy_copies.hpp"
 #include "sluice/policies/charge.hpp"
 #include "sluice/policies/step_accesses.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/start_bytes.hpp"

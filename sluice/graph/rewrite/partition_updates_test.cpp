@@ -6,7 +6,7 @@
 
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
-#include "sluice/graph/validate.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/models/model.hpp"
 
 namespace sluice {

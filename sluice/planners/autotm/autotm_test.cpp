@@ -4,7 +4,8 @@
 
 #include "sluice/plan/operand_shares.hpp"
 #include "sluice/planners/ilp/integer_program.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 
 namespace sluice {
 namespace {

@@ -21,7 +21,7 @@
 #include "sluice/planners/feature_maps/feature_maps.hpp"
 #include "sluice/planners/interruption.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
-#include "sluice/planners/schedule/tensor_schedule.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/profile/cost_model.hpp"
 
 namespace sluice {
@@ -50,15 +50,8 @@ const std::vector<PlannerSetting>& checkmate_settings() {
 Result<Plan> plan_in_order(const PlanRequest& request, const std::vector<OpIndex>& order,
                            PackingFailure* failure = nullptr) {
   const RescheduledRequest step(request, order);
-  const Graph& graph = step.request().graph;
-  const Liveness liveness = analyze_liveness(graph);
-  PlanBuilder builder(graph, request.machine);
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    add_tensor_schedule(builder, graph, liveness, id, kFastTier,
-                        always_fast(liveness, id, is_persistent(graph.tensor(id).role)));
-  }
-  SLUICE_ASSIGN(Plan plan, request.draft ? builder.finish(request.budgets, failure, kPortfolioAlone)
-                                         : builder.finish(request.budgets, failure));
+  const PlanBuilder builder = everything_fast(step.request().graph, request.machine);
+  SLUICE_ASSIGN(Plan plan, builder.finish(request.budgets, failure, request.draft ? kPortfolioAlone : kPackingEffort));
   return step.for_given_graph(std::move(plan));
 }
 

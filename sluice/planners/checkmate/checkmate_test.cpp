@@ -6,7 +6,8 @@
 
 #include "sluice/planners/checkmate/node_grouping.hpp"
 #include "sluice/planners/checkmate/remat_rounding.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {

@@ -8,7 +8,8 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/plan_graph.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 
 namespace sluice {
 namespace {

@@ -33,6 +33,7 @@
 #include "sluice/planners/joint/savings.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/deferral.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 
 namespace sluice {
 namespace {

@@ -5,7 +5,8 @@
 
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/plan_search.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 

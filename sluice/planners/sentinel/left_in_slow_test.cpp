@@ -1,4 +1,6 @@
 // Case 3 and uses in place: which prefetches are left out, what that does to schedules, and test and trial.
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/planners/sentinel/left_in_slow.hpp"
 
 #include <gmock/gmock.h>

@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "sluice/planners/plan_search.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/schedule/intervals.hpp"
 #include "sluice/planners/schedule/moving_units.hpp"
 #include "sluice/planners/sentinel/short_lived_pool.hpp"

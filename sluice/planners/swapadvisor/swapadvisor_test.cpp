@@ -6,7 +6,8 @@
 
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/plan/verify/same_values.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/schedule/step_for_tests.hpp"
 #include "sluice/planners/swapadvisor/genetic_search.hpp"
 #include "sluice/program/program.hpp"

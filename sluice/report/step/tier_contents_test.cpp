@@ -1,3 +1,4 @@
+#include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/report/step/tier_contents.hpp"
 
 #include <gmock/gmock.h>

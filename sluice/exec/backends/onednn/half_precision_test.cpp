@@ -4,7 +4,7 @@
 #include <set>
 
 #include "sluice/exec/backends/onednn/bf16_support.hpp"
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/testing/training_run.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "sluice/exec/backends/backend.hpp"
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/testing/training_run.hpp"
 #include "sluice/testing/wave_input.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "sluice/exec/backends/backend.hpp"
-#include "sluice/graph/builder.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/graph/builder/builder.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 
 namespace sluice {
 namespace {

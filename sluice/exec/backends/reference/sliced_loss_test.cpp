@@ -15,8 +15,8 @@
 #include "sluice/graph/rewrite/mixed_precision.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/rewrite/slice_loss.hpp"
-#include "sluice/graph/validate.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/graph/builder/validate.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/small_models.hpp"
 #include "sluice/testing/wave_input.hpp"
 

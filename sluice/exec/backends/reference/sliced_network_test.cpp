@@ -10,8 +10,8 @@
 #include "sluice/graph/rewrite/fold.hpp"
 #include "sluice/graph/rewrite/slice_batch.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
-#include "sluice/graph/validate.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/graph/builder/validate.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/small_networks.hpp"
 #include "sluice/testing/wave_input.hpp"
 

@@ -1,12 +1,10 @@
-#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/chosen_planner.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-
-#include "sluice/base/closest_name.hpp"
 
 namespace sluice {
 namespace {
@@ -16,21 +14,11 @@ constexpr std::string_view kAdditions = "additions";
 constexpr char kBetweenAdditions = '+';
 constexpr std::string_view kNoAdditions = "none";
 
-std::string_view name_in(std::string_view text) { return text.substr(0, text.find(kBeforeSettings)); }
-
 template <typename Entries>
 std::string names_of(const Entries& entries) {
   std::vector<std::string_view> names;
   for (const auto& entry : entries) names.push_back(entry.name);
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-Error unknown_planner(std::string_view text) {
-  std::vector<std::string_view> known;
-  for (const PlannerEntry& entry : planners()) known.push_back(entry.name);
-  const std::string_view name = name_in(text);
-  return bad_input(
-      fmt::format("unknown planner '{}'{}planners: {}", name, suggest_name(name, known), fmt::join(known, ", ")));
 }
 
 // "gap from 0 to 1" or "migration one of direct, all".
@@ -106,28 +94,9 @@ bool take_setting(std::string_view part, ChosenPlanner& chosen) {
   return parsed.has_value();
 }
 
-AdditionSet default_additions(const PlannerEntry& entry) {
-  AdditionSet chosen;
-  for (std::size_t i = 0; i < entry.additions.size(); ++i) {
-    if (!entry.additions[i].by_default) chosen.remove(i);
-  }
-  return chosen;
-}
-
-// Whether one that is on does so.
-bool any_addition(const PlannerEntry& entry, AdditionSet additions, bool PlannerAddition::*does) {
-  for (std::size_t i = 0; i < entry.additions.size(); ++i) {
-    if (entry.additions[i].*does && additions.has(i)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
-const PlannerEntry* find_planner(std::string_view text) {
-  const auto found = std::ranges::find(planners(), name_in(text), &PlannerEntry::name);
-  return found == planners().end() ? nullptr : &*found;
-}
+std::string_view name_in(std::string_view text) { return text.substr(0, text.find(kBeforeSettings)); }
 
 std::string names_of_additions(AdditionSet set, std::span<const PlannerAddition> known) {
   std::vector<std::string_view> names;
@@ -138,24 +107,38 @@ std::string names_of_additions(AdditionSet set, std::span<const PlannerAddition>
                        : fmt::format("{}", fmt::join(names, std::string_view(&kBetweenAdditions, 1)));
 }
 
-Result<ChosenPlanner> choose_planner(std::string_view text) {
-  const PlannerEntry* entry = find_planner(text);
-  if (entry == nullptr) return unknown_planner(text);
-  ChosenPlanner chosen{entry, default_additions(*entry), {}};
-  for (const PlannerSetting& each : entry->settings) chosen.settings.push_back(each.value);
+AdditionSet default_additions(const PlannerEntry& entry) {
+  AdditionSet chosen;
+  for (std::size_t i = 0; i < entry.additions.size(); ++i) {
+    if (!entry.additions[i].by_default) chosen.remove(i);
+  }
+  return chosen;
+}
+
+Result<ChosenPlanner> choose_settings(const PlannerEntry& entry, std::string_view text) {
+  ChosenPlanner chosen{&entry, default_additions(entry), {}};
+  for (const PlannerSetting& each : entry.settings) chosen.settings.push_back(each.value);
   for (std::size_t colon = text.find(kBeforeSettings); colon != std::string_view::npos;) {
     const std::size_t end = text.find(kBeforeSettings, colon + 1);
     if (!take_setting(text.substr(colon + 1, end == std::string_view::npos ? end : end - colon - 1), chosen)) {
-      return bad_setting(text, *entry);
+      return bad_setting(text, entry);
     }
     colon = end;
   }
   return chosen;
 }
 
-bool wants_encodings(std::string_view text) {
-  const Result<ChosenPlanner> chosen = choose_planner(text);
-  return chosen.ok() && any_addition(*chosen->entry, chosen->additions, &PlannerAddition::wants_encodings);
+PlanRequest with_settings(PlanRequest request, const ChosenPlanner& chosen) {
+  request.additions = chosen.additions;
+  request.settings = chosen.settings;
+  return request;
+}
+
+bool any_addition(const PlannerEntry& entry, AdditionSet additions, bool PlannerAddition::*does) {
+  for (std::size_t i = 0; i < entry.additions.size(); ++i) {
+    if (entry.additions[i].*does && additions.has(i)) return true;
+  }
+  return false;
 }
 
 bool chooses_implementations(const PlannerEntry& entry, AdditionSet additions) {
@@ -164,11 +147,6 @@ bool chooses_implementations(const PlannerEntry& entry, AdditionSet additions) {
 
 bool gives_ops_to_processors(const PlannerEntry& entry, AdditionSet additions) {
   return entry.gives_ops_to_processors || any_addition(entry, additions, &PlannerAddition::gives_ops_to_processors);
-}
-
-bool chooses_implementations(std::string_view text) {
-  const Result<ChosenPlanner> chosen = choose_planner(text);
-  return chosen.ok() && chooses_implementations(*chosen->entry, chosen->additions);
 }
 
 }  // namespace sluice
