@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "sluice/graph/rewrite/prepare.hpp"
-#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/on_gpu.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 #include "sluice/testing/small_networks.hpp"
 #include "sluice/testing/training_run.hpp"

@@ -9,7 +9,6 @@
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/registry.hpp"
 
-
 namespace sluice {
 namespace {
 

@@ -1,6 +1,4 @@
 // What is made again, and what is kept, by the memory that a plan may use.
-#include "sluice/planners/registry/registry.hpp"
-#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/train/planning.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +8,8 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
+#include "sluice/planners/registry/registry.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
 namespace sluice {

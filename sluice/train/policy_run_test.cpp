@@ -1,5 +1,4 @@
 // Policies named where planners are: the plan that carries one, and a session that runs under it.
-#include "sluice/planners/registry/registry.hpp"
 #include "sluice/train/policy_run.hpp"
 
 #include <gmock/gmock.h>
@@ -7,6 +6,7 @@
 
 #include "sluice/memory/presets.hpp"
 #include "sluice/plan/verify/verifier.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice {

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 #include "sluice/testing/start_bytes.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "sluice/graph/builder/builder.hpp"
-#include "sluice/graph/liveness.hpp"
 #include "sluice/graph/builder/validate.hpp"
+#include "sluice/graph/liveness.hpp"
 
 namespace sluice {
 namespace {

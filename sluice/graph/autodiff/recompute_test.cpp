@@ -8,8 +8,8 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
-#include "sluice/graph/liveness.hpp"
 #include "sluice/graph/builder/validate.hpp"
+#include "sluice/graph/liveness.hpp"
 
 namespace sluice {
 namespace {

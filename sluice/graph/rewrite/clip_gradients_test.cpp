@@ -6,8 +6,8 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
-#include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/builder/validate.hpp"
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/models/model.hpp"
 
 namespace sluice {

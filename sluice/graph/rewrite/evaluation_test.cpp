@@ -7,8 +7,8 @@
 #include <string>
 
 #include "sluice/graph/builder/builder.hpp"
-#include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/graph/builder/validate.hpp"
+#include "sluice/graph/rewrite/prepare.hpp"
 
 namespace sluice {
 namespace {

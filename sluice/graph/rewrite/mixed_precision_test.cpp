@@ -7,8 +7,8 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
-#include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/builder/validate.hpp"
+#include "sluice/graph/rewrite/slice_dense.hpp"
 
 namespace sluice {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/batch_slices.hpp"
-#include "sluice/graph/builder/validate.hpp"
 
 namespace sluice {
 namespace {

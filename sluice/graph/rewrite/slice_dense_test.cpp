@@ -8,9 +8,9 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/summary.hpp"
-#include "sluice/graph/builder/validate.hpp"
 
 namespace sluice {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
-#include "sluice/graph/rewrite/mixed_precision.hpp"
 #include "sluice/graph/builder/validate.hpp"
+#include "sluice/graph/rewrite/mixed_precision.hpp"
 
 namespace sluice {
 namespace {

@@ -1,5 +1,4 @@
 // Which ops a step leaves out that has room to keep what they would make again.
-#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/planners/schedule/keep_what_fits.hpp"
 
 #include <gtest/gtest.h>
@@ -12,6 +11,7 @@
 #include "sluice/plan/verify/same_values.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 
 namespace sluice {
 namespace {

@@ -49,8 +49,7 @@ class OrderSearch {
   void consider(const std::optional<UpdateSpread>& spread) {
     std::vector<OpIndex> order = deferral_.schedule(spread.value_or(UpdateSpread{}));
     if (!tried_.insert(order).second) return;
-    auto asked =
-        std::make_shared<const RescheduledRequest>(given_, std::move(order), default_additions(placed_by_));
+    auto asked = std::make_shared<const RescheduledRequest>(given_, std::move(order), default_additions(placed_by_));
     PlanRequest draft = asked->request();
     draft.draft = true;
     const Result<Plan> plan = placed_by_.plan(draft);

@@ -1,5 +1,4 @@
 // States behind the host's memory: what lies on file, and when it comes and goes.
-#include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/zero_offload/offloaded_step.hpp"
 
 #include <gmock/gmock.h>
@@ -7,6 +6,7 @@
 
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/plan/plan_graph.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/offload_for_tests.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/testing/program_oracle.hpp"

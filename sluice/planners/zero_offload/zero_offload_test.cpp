@@ -7,8 +7,8 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/processors.hpp"
 #include "sluice/models/model.hpp"
-#include "sluice/planners/registry/offload_for_tests.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/offload_for_tests.hpp"
 #include "sluice/planners/zero_offload/strategy.hpp"
 
 namespace sluice {

@@ -1,4 +1,3 @@
-#include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/report/step/tier_contents.hpp"
 
 #include <gmock/gmock.h>
@@ -7,6 +6,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
 
 namespace sluice {
 namespace {

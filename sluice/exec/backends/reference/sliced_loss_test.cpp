@@ -10,12 +10,12 @@
 #include <tuple>
 
 #include "sluice/graph/autodiff/autodiff.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/rewrite/evaluation.hpp"
 #include "sluice/graph/rewrite/fold.hpp"
 #include "sluice/graph/rewrite/mixed_precision.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/rewrite/slice_loss.hpp"
-#include "sluice/graph/builder/validate.hpp"
 #include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/small_models.hpp"
 #include "sluice/testing/wave_input.hpp"
