@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace sluice {
 namespace {
 
-constexpr char kBeforeSettings = ':';
 constexpr std::string_view kAdditions = "additions";
 constexpr char kBetweenAdditions = '+';
 constexpr std::string_view kNoAdditions = "none";
@@ -21,16 +19,9 @@ std::string names_of(const Entries& entries) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// "gap from 0 to 1" or "migration one of direct, all".
-std::string range_of(const PlannerSetting& setting) {
-  if (!setting.words.empty()) return fmt::format("{} one of {}", setting.name, fmt::join(setting.words, ", "));
-  return fmt::format("{} from {:g} to {:g}{}", setting.name, setting.least, setting.most,
-                     setting.whole ? ", whole" : "");
-}
-
-std::string ranges_of(const std::vector<PlannerSetting>& settings) {
+std::string ranges_of(const Settings& settings) {
   std::vector<std::string> texts;
-  for (const PlannerSetting& each : settings) texts.push_back(range_of(each));
+  for (const Setting& each : settings.rows) texts.push_back(range_of(each));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
@@ -40,12 +31,10 @@ Error bad_setting(std::string_view text, const PlannerEntry& entry) {
     ways.push_back(fmt::format("{}:additions=none, or {}:additions=A+B with some of {}", entry.name, entry.name,
                                names_of(entry.additions)));
   }
-  if (!entry.settings.empty())
+  if (!entry.settings.rows.empty())
     ways.push_back(fmt::format("{}:NAME=VALUE with {}", entry.name, ranges_of(entry.settings)));
-  if (ways.empty()) ways.push_back(fmt::format("{} has no settings", entry.name));
-  return {ErrorCode::kBadInput,
-          fmt::format("planner '{}': {}{}", text, entry.additions.empty() && entry.settings.empty() ? "" : "write ",
-                      fmt::join(ways, "; or "))};
+  if (ways.empty()) return bad_input(fmt::format("planner '{}': {} has no settings", text, entry.name));
+  return bad_input(fmt::format("planner '{}': write {}", text, fmt::join(ways, "; or ")));
 }
 
 // "choice+staying" as a set; nothing when one of them is not among the planner's additions.
@@ -62,41 +51,23 @@ std::optional<AdditionSet> parse_additions(std::string_view list, const PlannerE
   return chosen;
 }
 
-// Nothing where the text is no value of the setting.
-std::optional<double> parse_value(std::string_view text, const PlannerSetting& setting) {
-  if (!setting.words.empty()) {
-    const auto word = std::ranges::find(setting.words, text);
-    if (word == setting.words.end()) return std::nullopt;
-    return static_cast<double>(word - setting.words.begin());
-  }
-  const Result<double> number = parse_number(text);
-  if (!number.ok() || *number < setting.least || *number > setting.most) return std::nullopt;
-  if (setting.whole && *number != std::floor(*number)) return std::nullopt;
-  return *number;
-}
-
-// "additions=A+B" or "NAME=VALUE"; false when the planner has no such thing, or the value is out of range.
-bool take_setting(std::string_view part, ChosenPlanner& chosen) {
-  const std::size_t equals = part.find('=');
-  if (equals == std::string_view::npos) return false;
-  const std::string_view name = part.substr(0, equals);
-  const std::string_view value = part.substr(equals + 1);
+// False when the planner has no such thing, or the value is none of it.
+bool take_setting(const WrittenSetting& written, ChosenPlanner& chosen) {
+  if (!written.value) return false;
   const PlannerEntry& entry = *chosen.entry;
-  if (name == kAdditions) {
-    const std::optional<AdditionSet> additions = parse_additions(value, entry);
+  if (written.name == kAdditions) {
+    const std::optional<AdditionSet> additions = parse_additions(*written.value, entry);
     if (additions) chosen.additions = *additions;
     return additions && !entry.additions.empty();
   }
-  const auto setting = std::ranges::find(entry.settings, name, &PlannerSetting::name);
-  if (setting == entry.settings.end()) return false;
-  const std::optional<double> parsed = parse_value(value, *setting);
-  if (parsed) chosen.settings[static_cast<std::size_t>(setting - entry.settings.begin())] = *parsed;
-  return parsed.has_value();
+  const Setting* setting = entry.settings.find(written.name);
+  if (setting == nullptr) return false;
+  const Result<double> value = setting->read(*written.value);
+  if (value.ok()) setting->set(chosen.config, *value);
+  return value.ok();
 }
 
 }  // namespace
-
-std::string_view name_in(std::string_view text) { return text.substr(0, text.find(kBeforeSettings)); }
 
 std::string names_of_additions(AdditionSet set, std::span<const PlannerAddition> known) {
   std::vector<std::string_view> names;
@@ -116,21 +87,16 @@ AdditionSet default_additions(const PlannerEntry& entry) {
 }
 
 Result<ChosenPlanner> choose_settings(const PlannerEntry& entry, std::string_view text) {
-  ChosenPlanner chosen{&entry, default_additions(entry), {}};
-  for (const PlannerSetting& each : entry.settings) chosen.settings.push_back(each.value);
-  for (std::size_t colon = text.find(kBeforeSettings); colon != std::string_view::npos;) {
-    const std::size_t end = text.find(kBeforeSettings, colon + 1);
-    if (!take_setting(text.substr(colon + 1, end == std::string_view::npos ? end : end - colon - 1), chosen)) {
-      return bad_setting(text, entry);
-    }
-    colon = end;
+  ChosenPlanner chosen{&entry, default_additions(entry), entry.settings.defaults};
+  for (const WrittenSetting& each : settings_in(text)) {
+    if (!take_setting(each, chosen)) return bad_setting(text, entry);
   }
   return chosen;
 }
 
 PlanRequest with_settings(PlanRequest request, const ChosenPlanner& chosen) {
   request.additions = chosen.additions;
-  request.settings = chosen.settings;
+  request.config = chosen.config;
   return request;
 }
 

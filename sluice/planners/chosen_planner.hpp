@@ -15,11 +15,8 @@ namespace sluice {
 struct ChosenPlanner {
   const PlannerEntry* entry = nullptr;
   AdditionSet additions;
-  std::vector<double> settings;  // by PlannerEntry::settings
+  std::any config;  // as PlanRequest has it
 };
-
-// The part ahead of the settings.
-std::string_view name_in(std::string_view text);
 
 // `text`: the entry's name, with or without settings; `entry` must outlive what is returned. kBadInput for an unknown
 // setting or addition, or a value out of range; the message lists what there is.

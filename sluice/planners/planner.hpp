@@ -2,6 +2,7 @@
 // defines its PlannerEntry, and one line in registry/registry.cpp. Planners do not know how plans are run.
 #pragma once
 
+#include <any>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,9 +11,9 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
+#include "sluice/base/settings.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/planners/additions.hpp"
-#include "sluice/planners/planner_setting.hpp"
 #include "sluice/planners/planner_traits.hpp"
 #include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile.hpp"
@@ -50,8 +51,8 @@ struct PlanRequest {
   // What we added to the planner's published algorithm and is on; make_plan() and make_search() set it from the
   // planner's name.
   AdditionSet additions = {};
-  // By PlannerEntry::settings, set likewise; empty: what they are where nobody names them.
-  std::vector<double> settings = {};
+  // The struct that PlannerEntry::settings sets, likewise; empty: its defaults.
+  std::any config = {};
   // By op: implementations and processors that somebody has chosen for whatever plan is made; empty: the graph's own.
   // make_plan() and make_search() give planners the graph that these choices make, so planners know nothing of them.
   std::vector<OpChoice> choices = {};
@@ -71,6 +72,12 @@ struct PlanRequest {
     if (watch && watch->rounds) watch->rounds(rounds);
   }
 };
+
+// What the planner, whose struct this is, is asked for.
+template <typename Config>
+Config config_of(const PlanRequest& request) {
+  return request.config.has_value() ? std::any_cast<const Config&>(request.config) : Config{};
+}
 
 // Everything in fast memory: what "100 %" of a budget means, and what every slowdown is measured against.
 inline constexpr std::string_view kBaselinePlanner = "fast-only";
@@ -95,7 +102,7 @@ struct PlannerEntry {
   // Its plans keep short-lived tensors in the fast tier, so that graph/fast_memory_bound.hpp bounds their budgets.
   bool keeps_short_lived_fast = false;
   std::vector<PlannerAddition> additions = {};  // each can be switched off
-  std::vector<PlannerSetting> settings = {};
+  Settings settings = {};
   // It always looks at Profile::choices for other implementations of ops than the first; others do so where an addition
   // that does is on (chosen_planner.hpp).
   bool chooses_implementations = false;

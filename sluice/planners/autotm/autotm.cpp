@@ -37,19 +37,29 @@ const std::vector<PlannerAddition>& additions() {
   return all;
 }
 
-// In the order of settings().
-enum class SolverSetting { kSeconds, kGap, kNodes, kColumns, kCuts, kThreads, kSeed };
+struct AutoTmConfig {
+  Seconds seconds = 60;
+  double gap = 0.01;
+  int nodes = 200;
+  int columns = 3000;
+  bool cuts = true;
+  int threads = 1;
+  int seed = 0;
+};
 
-// The paper's gap. Static and synchronous programs reach it in a second or so.
-const std::vector<PlannerSetting>& settings() {
-  static const std::vector<PlannerSetting> all{
-      {"seconds", "for the solver, each time it is asked", 60, 0.001, 1e6},
-      {"gap", "good enough: an answer within this share of the bound", 0.01, 0, 1},
-      {"nodes", "of branch and bound", 200, 0, 1e9, true},
-      {"columns", "integer columns of the largest program that is branched on", 3000, 0, 1e9, true},
-      {"cuts", "1: made while branching, 0: none", 1, 0, 1, true},
-      {"threads", "of branch and bound", 1, 1, 256, true},
-      {"seed", "of what the solver decides by lot", 0, 0, 1e9, true}};
+// Static and synchronous programs reach the paper's gap in a second or so.
+const Settings& settings() {
+  using Config = AutoTmConfig;
+  static const Settings all{
+      Config{},
+      {setting<&Config::seconds>({"seconds", "for the solver, each time it is asked", "ours", 0.001, 1e6}),
+       setting<&Config::gap>({"gap", "good enough: an answer within this share of the bound", "the paper's", 0, 1}),
+       setting<&Config::nodes>({"nodes", "of branch and bound", "ours", 0, 1e9}),
+       setting<&Config::columns>(
+           {"columns", "integer columns of the largest program that is branched on", "ours", 0, 1e9}),
+       setting<&Config::cuts>({"cuts", "1: made while branching, 0: none", "ours"}),
+       setting<&Config::threads>({"threads", "of branch and bound", "ours", 1, 256}),
+       setting<&Config::seed>({"seed", "of what the solver decides by lot", "ours", 0, 1e9})}};
   return all;
 }
 
@@ -58,6 +68,7 @@ class AutoTm {
   AutoTm(std::string_view name, const PlanRequest& request, Movement movement, const SlowTier& slow)
       : name_(name),
         request_(request),
+        config_(config_of<AutoTmConfig>(request)),
         movement_(movement),
         liveness_(analyze_liveness(request.graph)),
         costs_(request.graph, request.profile, request.machine),
@@ -113,20 +124,15 @@ class AutoTm {
                     name_, request_.graph.name, format_bytes(request_.budgets[kFastTier]), describe(solution))};
   }
 
-  double setting(SolverSetting which) const {
-    const auto index = static_cast<std::size_t>(which);
-    return request_.settings.empty() ? settings()[index].value : request_.settings[index];
-  }
-
   // Dives and branch and bound find nothing better in a minute where there is a column for every move beside an op.
   SolveLimits limits_for(const Formulation& program) const {
-    SolveLimits limits{.seconds = setting(SolverSetting::kSeconds),
-                       .nodes = static_cast<int>(setting(SolverSetting::kNodes)),
-                       .columns = static_cast<int>(setting(SolverSetting::kColumns)),
-                       .gap = setting(SolverSetting::kGap),
-                       .threads = static_cast<int>(setting(SolverSetting::kThreads)),
-                       .seed = static_cast<int>(setting(SolverSetting::kSeed)),
-                       .cuts = setting(SolverSetting::kCuts) != 0};
+    SolveLimits limits{.seconds = config_.seconds,
+                       .nodes = config_.nodes,
+                       .columns = config_.columns,
+                       .gap = config_.gap,
+                       .threads = config_.threads,
+                       .seed = config_.seed,
+                       .cuts = config_.cuts};
     const auto choices = std::ranges::count(program.ilp.columns, true, &Column::integer);
     if (movement_ == Movement::kAsynchronous && choices > limits.columns) limits.dives = 0;
     return limits;
@@ -214,6 +220,7 @@ class AutoTm {
 
   std::string_view name_;
   const PlanRequest& request_;
+  AutoTmConfig config_;
   Movement movement_;
   Liveness liveness_;
   CostModel costs_;

@@ -31,18 +31,29 @@ constexpr int kMostSolved = 6;
 constexpr double kTrades[] = {0.5, 1, 2};  // of runs_by_forgetting()
 constexpr double kLessCapacity = 0.98;     // than in the round before, at least
 
-// In the order of checkmate_settings().
-enum class CheckmateSetting { kSeconds, kGap, kNodes, kExact, kBranches, kSeed };
+struct CheckmateConfig {
+  Seconds seconds = 60;
+  double gap = 0.01;
+  int nodes = 80;
+  int exact = 40;
+  int branches = 200;
+  int seed = 0;
+};
 
-const std::vector<PlannerSetting>& checkmate_settings() {
-  static const std::vector<PlannerSetting> all{
-      {"seconds", "for the solver, each time it is asked", 60, 0.001, 1e6},
-      {"gap", "good enough: an answer within this share of the bound", 0.01, 0, 1},
-      {"nodes", "of the program at most: neighbouring ops are put together until there are so few", 80, 2, 1e4, true},
-      {"exact", "nodes of the largest program that is branched on; the relaxation of larger ones is rounded", 40, 0,
-       1e4, true},
-      {"branches", "of branch and bound", 200, 0, 1e9, true},
-      {"seed", "of what the solver decides by lot", 0, 0, 1e9, true}};
+const Settings& checkmate_settings() {
+  using Config = CheckmateConfig;
+  static const Settings all{
+      Config{},
+      {setting<&Config::seconds>({"seconds", "for the solver, each time it is asked", "ours", 0.001, 1e6}),
+       setting<&Config::gap>({"gap", "good enough: an answer within this share of the bound", "ours", 0, 1}),
+       setting<&Config::nodes>({"nodes",
+                                "of the program at most: neighbouring ops are put together until there are so few",
+                                "ours", 2, 1e4}),
+       setting<&Config::exact>(
+           {"exact", "nodes of the largest program that is branched on; the relaxation of larger ones is rounded",
+            "ours; rounding: section 5", 0, 1e4}),
+       setting<&Config::branches>({"branches", "of branch and bound", "ours", 0, 1e9}),
+       setting<&Config::seed>({"seed", "of what the solver decides by lot", "ours", 0, 1e9})}};
   return all;
 }
 
@@ -59,8 +70,9 @@ class Checkmate {
  public:
   explicit Checkmate(const PlanRequest& request)
       : request_(request),
-        step_(group_into_nodes(request, static_cast<int>(setting(CheckmateSetting::kNodes)))),
-        exact_(step_.problem.stages() <= static_cast<int>(setting(CheckmateSetting::kExact))) {}
+        config_(config_of<CheckmateConfig>(request)),
+        step_(group_into_nodes(request, config_.nodes)),
+        exact_(step_.problem.stages() <= config_.exact) {}
 
   Result<Plan> run() {
     Result<Plan> plan = plan_of(no_repetitions(step_.problem));
@@ -84,11 +96,6 @@ class Checkmate {
   }
 
  private:
-  double setting(CheckmateSetting which) const {
-    const auto index = static_cast<std::size_t>(which);
-    return request_.settings.empty() ? checkmate_settings()[index].value : request_.settings[index];
-  }
-
   Result<Plan> plan_of(const RematRuns& runs) { return plan_in_order(request_, step_.schedule(runs), &failure_); }
 
   // By what was missing.
@@ -100,12 +107,12 @@ class Checkmate {
   }
 
   SolveLimits limits() const {
-    return {.seconds = setting(CheckmateSetting::kSeconds),
-            .nodes = static_cast<int>(setting(CheckmateSetting::kBranches)),
+    return {.seconds = config_.seconds,
+            .nodes = config_.branches,
             .columns = exact_ ? std::numeric_limits<int>::max() : 0,
             .dives = 0,
-            .gap = setting(CheckmateSetting::kGap),
-            .seed = static_cast<int>(setting(CheckmateSetting::kSeed))};
+            .gap = config_.gap,
+            .seed = config_.seed};
   }
 
   // The cheapest found without a program. Not stopped: it is quick.
@@ -143,7 +150,7 @@ class Checkmate {
     return {.progress =
                 [&](double incumbent, double bound, Seconds elapsed) {
                   if (!request_.watch || !request_.watch->solving) return;
-                  request_.watch->solving(std::min(1.0, elapsed / setting(CheckmateSetting::kSeconds)),
+                  request_.watch->solving(std::min(1.0, elapsed / config_.seconds),
                                           incumbent * program.seconds_per_unit(), bound * program.seconds_per_unit());
                 },
             .stop = [this] { return request_.stopped(); }};
@@ -168,6 +175,7 @@ class Checkmate {
   }
 
   const PlanRequest& request_;
+  CheckmateConfig config_;
   GroupedStep step_;
   bool exact_;
   PackingFailure failure_;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/planners/sentinel/sentinel_settings.hpp"
+
 namespace sluice {
 namespace {
 
@@ -38,12 +40,12 @@ TEST(PlannerName, NumbersAreSetByName) {
   const auto plain = choose_planner("autotm-sync");
   const auto set = choose_planner("autotm-sync:gap=0.25:additions=kernels:seconds=300");
   ASSERT_TRUE(plain.ok() && set.ok());
-  const auto& settings = plain->entry->settings;
-  ASSERT_EQ(plain->settings.size(), settings.size());
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    EXPECT_EQ(plain->settings[i], settings[i].value);
-    const double expected = settings[i].name == "gap" ? 0.25 : settings[i].name == "seconds" ? 300 : settings[i].value;
-    EXPECT_EQ(set->settings[i], expected) << settings[i].name;
+  const Settings& settings = plain->entry->settings;
+  ASSERT_FALSE(settings.rows.empty());
+  for (const Setting& each : settings.rows) {
+    const double own = each.get(settings.defaults);
+    EXPECT_EQ(each.get(plain->config), own);
+    EXPECT_EQ(each.get(set->config), each.name == "gap" ? 0.25 : each.name == "seconds" ? 300 : own) << each.name;
   }
   EXPECT_EQ(names_of_additions(set->additions, set->entry->additions), "kernels");
   for (const char* text :
@@ -56,11 +58,28 @@ TEST(PlannerName, NumbersAreSetByName) {
   }
 }
 
+TEST(PlannerName, SettingsSayWhatTheyAreAndWhereTheirDefaultsAreFrom) {
+  for (const PlannerEntry& entry : planners()) {
+    for (const Setting& each : entry.settings.rows) {
+      SCOPED_TRACE(std::string(entry.name) + ":" + std::string(each.name));
+      EXPECT_FALSE(each.help.empty());
+      EXPECT_FALSE(each.source.empty());
+      EXPECT_TRUE(each.check(each.get(entry.settings.defaults)).ok()) << "the default is out of range";
+      const std::string text = text_of(each, entry.settings.defaults);
+      EXPECT_TRUE(choose_planner(std::string(entry.name) + ":" + std::string(each.name) + "=" + text).ok()) << text;
+    }
+  }
+}
+
 TEST(PlannerName, WordsAreSetByName) {
-  EXPECT_EQ(choose_planner("sentinel")->settings, choose_planner("sentinel:migration=all")->settings);
-  EXPECT_EQ(choose_planner("sentinel:migration=direct")->settings, (std::vector<double>{0, 0}));
-  EXPECT_EQ(choose_planner("sentinel:migration=intervals:additions=none:interval=8")->settings,
-            (std::vector<double>{1, 8}));
+  const auto config = [](std::string_view text) {
+    return std::any_cast<SentinelConfig>(choose_planner(text).value().config);
+  };
+  EXPECT_EQ(config("sentinel").migration, config("sentinel:migration=all").migration);
+  EXPECT_EQ(config("sentinel:migration=direct").migration, SentinelMigration::kDirect);
+  EXPECT_EQ(config("sentinel:migration=direct").interval, 0);
+  EXPECT_EQ(config("sentinel:migration=intervals:additions=none:interval=8").migration, SentinelMigration::kIntervals);
+  EXPECT_EQ(config("sentinel:migration=intervals:additions=none:interval=8").interval, 8);
   for (const char* text : {"sentinel:migration=directly", "sentinel:migration=", "sentinel:migration=0",
                            "sentinel:migration", "sentinel:migrations=direct"}) {
     const auto refused = choose_planner(text);

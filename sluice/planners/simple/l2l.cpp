@@ -19,9 +19,14 @@
 namespace sluice {
 namespace {
 
-const std::vector<PlannerSetting>& l2l_settings() {
-  static const std::vector<PlannerSetting> all{
-      {"stash", "1: activations leave with their layer, 0: they stay", 1, 0, 1, true}};
+struct L2lConfig {
+  bool stash = true;
+};
+
+const Settings& l2l_settings() {
+  static const Settings all{
+      L2lConfig{},
+      {setting<&L2lConfig::stash>({"stash", "1: activations leave with their layer, 0: they stay", "the paper's"})}};
   return all;
 }
 
@@ -75,7 +80,7 @@ class LayerByLayer {
 
 Result<Plan> plan_l2l(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("l2l", request.machine));
-  const bool stash = request.settings.empty() || request.settings.front() != 0;
+  const bool stash = config_of<L2lConfig>(request).stash;
   const Graph& graph = request.graph;
   const Liveness liveness = analyze_liveness(graph);
   const LayerByLayer layers(graph, liveness, stash);
