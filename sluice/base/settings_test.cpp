@@ -19,13 +19,12 @@ struct PaintConfig {
 };
 
 const Settings& paint_settings() {
-  static const Settings all{
-      PaintConfig{},
-      {setting<&PaintConfig::share>({.name = "share", .least = 0, .most = 1}),
-       setting<&PaintConfig::coats>({.name = "coats", .least = 1, .most = 9}),
-       setting<&PaintConfig::dry>({.name = "dry"}),
-       setting<&PaintConfig::colour>({.name = "colour", .words = {"red", "blue"}}),
-       setting<&PaintConfig::tin>({.name = "tin", .least = 1, .most = 1e9, .size = true})}};
+  static const Settings all{PaintConfig{},
+                            {setting<&PaintConfig::share>({.name = "share", .least = 0, .most = 1}),
+                             setting<&PaintConfig::coats>({.name = "coats", .least = 1, .most = 9}),
+                             setting<&PaintConfig::dry>({.name = "dry"}),
+                             setting<&PaintConfig::colour>({.name = "colour", .words = {"red", "blue"}}),
+                             setting<&PaintConfig::tin>({.name = "tin", .least = 1, .most = 1e9, .size = true})}};
   return all;
 }
 

@@ -31,6 +31,8 @@ struct PlanningWatch {
   // Once it says true, planners that seek long (joint, home, checkmate, ...) end with the best plan so far, soon after they
   // have a first one. Asked between linear programs and plans, which take up to a second or two each.
   std::function<bool()> stop = {};
+  // Asked after that: whether it is the time given that is over. Else the caller wants no more.
+  std::function<bool()> out_of_time = {};
   // Of planners that solve integer programs: each program, before it is solved.
   std::function<void(const IntegerProgram&)> program = {};
   // How far the solver is: how much of its time is gone, from 0 to 1, the step that its best answer expects (infinite
@@ -65,6 +67,9 @@ struct PlanRequest {
   std::shared_ptr<const PlanningWatch> watch = nullptr;
 
   bool stopped() const { return watch && watch->stop && watch->stop(); }
+  ErrorCode why_stopped() const {
+    return watch && watch->out_of_time && watch->out_of_time() ? ErrorCode::kOutOfTime : ErrorCode::kInterrupted;
+  }
   void report(double done, const std::optional<Seconds>& best) const {
     if (watch && watch->progress) watch->progress(done, best);
   }
@@ -94,6 +99,8 @@ class PlanSearch;  // plan_search.hpp
 struct PlannerEntry {
   std::string_view name;
   std::string_view summary;  // one line for --help and docs
+  // Errors: kInfeasible where it is proved that this planner has no plan in these budgets, kNoneFound where it only found
+  // none, kOutOfTime and kInterrupted where it was stopped before, kUnsupported and kBadInput where no budget would help.
   std::function<Result<Plan>(const PlanRequest&)> plan;
   PlannerTraits traits = {};
   // For planners that go on planning while training runs; empty for the others. What the request refers to must outlive

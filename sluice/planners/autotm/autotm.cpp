@@ -86,9 +86,9 @@ class AutoTm {
     for (int round = 1; round <= kMostRounds; ++round) {
       Overfull overfull;
       const std::optional<Formulation> program = formulate(problem_, movement_, {}, &overfull);
-      if (!program) return infeasible(overfull);
+      if (!program) return infeasible(overfull, round);
       const IlpSolution solution = answer(*program);
-      if (solution.values.empty()) return without_answer(solution);
+      if (solution.values.empty()) return without_answer(solution, round);
       const PlacedStep placed = program->placed_by(problem_, solution.values);
       const RescheduledRequest step(with_choices(placed));
       const PlanBuilder builder = build(step.request().graph, placed.paths);
@@ -99,26 +99,34 @@ class AutoTm {
         if (selects_) describe_kernels(*plan, placed);
         return step.for_given_graph(std::move(*plan));
       }
-      if (plan.error().code != ErrorCode::kInfeasible || failure.tier != kFastTier) return plan;
+      if (!wants_more_room(plan.error().code) || failure.tier != kFastTier) return none_found(plan.error());
       SLUICE_RETURN_IF_ERROR(shrink_where_it_overflows(step.request().graph, builder, failure));
     }
-    return Error{ErrorCode::kInfeasible, fmt::format("{}: no placement packs into {} of fast memory", name_,
-                                                     format_bytes(request_.budgets[kFastTier]))};
+    return Error{ErrorCode::kNoneFound, fmt::format("{}: no placement packs into {} of fast memory", name_,
+                                                    format_bytes(request_.budgets[kFastTier]))};
   }
 
  private:
-  Error infeasible(const Overfull& overfull) const {
-    return {ErrorCode::kInfeasible,
+  // After the first round, limits are lower than the budget: what is infeasible then proves nothing.
+  static ErrorCode proved_in(int round) { return round == 1 ? ErrorCode::kInfeasible : ErrorCode::kNoneFound; }
+
+  Error infeasible(const Overfull& overfull, int round) const {
+    return {proved_in(round),
             fmt::format("{}: while op {} runs, {} must be in fast memory, where {} are", name_,
                         request_.graph.op(overfull.op).name, format_bytes(overfull.needed),
                         format_bytes(request_.budgets[kFastTier])),
             overfull.needed, request_.budgets[kFastTier]};
   }
 
-  Error without_answer(const IlpSolution& solution) const {
-    const bool proved = solution.status == SolveStatus::kInfeasible;
+  ErrorCode code_of(SolveStatus status, int round) const {
+    if (status == SolveStatus::kInfeasible) return proved_in(round);
+    if (status == SolveStatus::kStopped) return request_.why_stopped();
+    return status == SolveStatus::kTimeLimit ? ErrorCode::kOutOfTime : ErrorCode::kNoneFound;
+  }
+
+  Error without_answer(const IlpSolution& solution, int round) const {
     return {
-        proved ? ErrorCode::kInfeasible : ErrorCode::kUnsupported,
+        code_of(solution.status, round),
         fmt::format("{}: the solver found no placement of {} in {} of fast memory: {}. Raise --fast, or name another "
                     "planner",
                     name_, request_.graph.name, format_bytes(request_.budgets[kFastTier]), describe(solution))};

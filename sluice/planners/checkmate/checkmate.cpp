@@ -81,7 +81,7 @@ class Checkmate {
       return plan;
     }
     for (int round = 1; round <= kMostSolved; ++round) {
-      if (plan.error().code != ErrorCode::kInfeasible) return plan;
+      if (!wants_more_room(plan.error().code)) return plan;
       const std::optional<RematRuns> runs = answer();
       if (!runs) break;
       plan = plan_of(*runs);
@@ -91,11 +91,23 @@ class Checkmate {
       }
       shrink();
     }
-    return Error{ErrorCode::kInfeasible, fmt::format("checkmate: no order of {} packs into {} of fast memory",
-                                                     request_.graph.name, format_bytes(request_.budgets[kFastTier]))};
+    return without_plan();
   }
 
  private:
+  // Of these nodes: finer ones, and orders that it does not consider, may fit.
+  Error without_plan() const {
+    const bool no_answer = !request_.draft && solution_.values.empty();
+    const bool out_of_time = no_answer && solution_.status == SolveStatus::kTimeLimit;
+    const bool stopped = no_answer && solution_.status == SolveStatus::kStopped;
+    return {out_of_time ? ErrorCode::kOutOfTime
+            : stopped   ? request_.why_stopped()
+                        : ErrorCode::kNoneFound,
+            fmt::format("checkmate: no order of {} packs into {} of fast memory{}", request_.graph.name,
+                        format_bytes(request_.budgets[kFastTier]),
+                        no_answer ? fmt::format(" ({})", describe(solution_)) : "")};
+  }
+
   Result<Plan> plan_of(const RematRuns& runs) { return plan_in_order(request_, step_.schedule(runs), &failure_); }
 
   // By what was missing.
@@ -192,19 +204,25 @@ Seconds seconds_of_order(const PlanRequest& request, const Plan& plan) {
   return seconds;
 }
 
+// Whether what takes no time may still have a plan.
+bool others_may_do(ErrorCode code) {
+  return wants_more_room(code) || code == ErrorCode::kOutOfTime || code == ErrorCode::kInterrupted;
+}
+
 // What is found without the program may pack where the program's answers do not.
 Result<Plan> solve_or_draft(const PlanRequest& step) {
   Result<Plan> plan = Checkmate(step).run();
-  if (plan.ok() || step.draft || plan.error().code != ErrorCode::kInfeasible) return plan;
+  if (plan.ok() || step.draft || !others_may_do(plan.error().code)) return plan;
   PlanRequest draft = step;
   draft.draft = true;
-  return Checkmate(draft).run();
+  Result<Plan> drafted = Checkmate(draft).run();
+  return drafted.ok() ? std::move(drafted) : std::move(plan);
 }
 
 // The graph's own order, in which some is made again by itself, is one of the possible plans.
 Result<Plan> solved_or_as_given(const PlanRequest& request) {
   Result<Plan> plan = plan_without_repetitions(request, solve_or_draft);
-  if (!plan.ok() && plan.error().code != ErrorCode::kInfeasible) return plan;
+  if (!plan.ok() && !others_may_do(plan.error().code)) return plan;
   const CostModel costs(request.graph, request.profile, request.machine);
   if (plan.ok() && seconds_of_order(request, *plan) <= costs.compute_seconds()) return plan;
   std::vector<OpIndex> own(request.graph.ops().size());

@@ -76,20 +76,22 @@ Result<Plan> plan_home(const PlanRequest& request) {
   Bytes capacity = request.budgets[kFastTier];
   Bytes slow_capacity = request.budgets[static_cast<std::size_t>(slow.front().id)];
   Result<Plan> plan =
-      Error{ErrorCode::kInfeasible,
+      Error{ErrorCode::kNoneFound,
             fmt::format(
                 "home: no policy fits {} into {} of fast memory, with {} of slow memory. Raise --fast, or name another "
                 "planner",
                 request.graph.name, format_bytes(capacity), format_bytes(slow_capacity))};
   for (int search = 1; search <= kMostSearches; ++search) {
     const PolicyEvaluator evaluator(request, wanted.maps, slow.front(), capacity, slow_capacity);
+    const bool proved = evaluator.least_bytes() > capacity && search == 1;  // later ones have less than there is
+    if (proved) return Error{ErrorCode::kInfeasible, plan.error().message};
     if (evaluator.least_bytes() > capacity) return plan;
     const SwarmResult found = search_by_swarm(
         evaluator, wanted.maps, options_of(request), [&] { return request.stopped(); },
         [&](double done, const PolicyCost& best) {
           request.report(done, best.feasible ? std::optional(best.seconds) : std::nullopt);
         });
-    if (!found.cost.feasible && found.stopped) return interrupted_before_a_plan("home", request.graph.name);
+    if (!found.cost.feasible && found.stopped) return ended_before_a_plan("home", request);
     if (!found.cost.feasible) return plan;
     wanted.actions = found.best;
     plan = plan_actions(request, wanted);
@@ -98,7 +100,7 @@ Result<Plan> plan_home(const PlanRequest& request) {
       request.report(found.iterations);
       return plan;
     }
-    if (plan.error().code != ErrorCode::kInfeasible) return plan;
+    if (!wants_more_room(plan.error().code)) return plan;
     for (Bytes* each : {&capacity, &slow_capacity})
       *each = static_cast<Bytes>(kCapacityShrink * static_cast<double>(*each));
   }

@@ -192,7 +192,10 @@ Result<TimedPlan> plan_by(std::string_view name, const PlanRequest& request) {
   const ChosenPlanner chosen = choose_settings(rival_named(name), name).value();
   PlanRequest asked = with_settings(request, chosen);
   asked.watch = nullptr;
-  if (request.watch) asked.watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = request.watch->stop});
+  if (request.watch) {
+    const PlanningWatch quiet{.stop = request.watch->stop, .out_of_time = request.watch->out_of_time};
+    asked.watch = std::make_shared<const PlanningWatch>(quiet);
+  }
   SLUICE_ASSIGN(Plan plan, chosen.entry->plan(asked));
   plan.planner_config.emplace_back("made_by", chosen.entry->name);
   const Seconds seconds = simulated_seconds(request, plan);

@@ -6,6 +6,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/offload_for_tests.hpp"
+#include "sluice/planners/registry/smallest_budget.hpp"
 
 namespace sluice {
 namespace {

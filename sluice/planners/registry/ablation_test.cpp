@@ -51,7 +51,8 @@ TEST(Ablation, EveryVariantIsRightOnRandomGraphs) {
         const Result<Plan> plan = make_plan(variant, problem.request(share));  // verifies it
         if (!plan.ok()) {
           const bool needs_in_place = variant.starts_with("autotm-static") && seed % 3 == 0;
-          EXPECT_EQ(plan.error().code, needs_in_place ? ErrorCode::kUnsupported : ErrorCode::kInfeasible)
+          EXPECT_TRUE(needs_in_place ? plan.error().code == ErrorCode::kUnsupported
+                                     : wants_more_room(plan.error().code))
               << plan.error().message;
           continue;
         }

@@ -51,7 +51,10 @@ struct OffloadProblem {
   }
 
   Result<Plan> plan(Bytes fast, std::string_view planner = "zero-offload") const {
-    return make_plan(planner, {.graph = graph, .profile = profile, .machine = machine, .budgets = {fast, kGiB}});
+    return make_plan(planner, request(fast));
+  }
+  PlanRequest request(Bytes fast) const {
+    return {.graph = graph, .profile = profile, .machine = machine, .budgets = {fast, kGiB}};
   }
 };
 

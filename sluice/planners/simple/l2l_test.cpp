@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include "sluice/planners/registry/advice.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
+#include "sluice/planners/registry/smallest_budget.hpp"
 #include "sluice/planners/schedule/step_for_tests.hpp"
 
 namespace sluice {
@@ -67,7 +69,8 @@ TEST(L2l, ABudgetBelowTheLargestLayerIsInfeasible) {
   const auto plan = make_plan("l2l", problem.request(0.02));
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
-  EXPECT_NE(plan.error().message.find("the smallest budget it can use is"), std::string::npos);
+  EXPECT_NE(advised("l2l", problem.request(0.02), plan.error()).message.find("the smallest budget it can use is"),
+            std::string::npos);
 }
 
 }  // namespace
