@@ -1,10 +1,10 @@
 // Whoever plans does not pay for advice.
-#include "sluice/plan/rooms.hpp"
 #include "sluice/planners/registry/advice.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/plan/rooms.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/registry/registry.hpp"
