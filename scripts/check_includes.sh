@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
-# Rejects #include edges that the architecture does not allow (docs/architecture.md, "Who may include whom").
+# Rejects #include edges that the architecture does not allow (docs/architecture.md, "Who may include whom"), and circles
+# of rooms.
 #
-#   scripts/check_includes.sh              checks sluice/, tools/ and the public headers of this repository
+#   scripts/check_includes.sh              checks sluice/, tools/, the public headers and the table of this repository
 #   scripts/check_includes.sh --self-test  shows that each rule fires on a file that breaks it and on no other
 #
 # Bash and coreutils only, so that it runs anywhere. Prints FILE:LINE and the rule for each bad edge; exit 1 if any.
 set -euo pipefail
 
 # Which rooms' headers the sources of a room may include, besides base and its own: the table that the build uses, too.
-declare -A allowed=() library=()
+declare -A allowed=() library=() rooms_of=()
 while IFS='|' read -r room lib includes _; do
   room=${room// /} lib=${lib// /}
-  allowed[$room]=${includes//-/} library[$room]=$lib
+  allowed[$room]=${includes//-/} library[$room]=$lib rooms_of[$lib]+=" $room"
 done < <(grep '^[a-z]' "$(dirname "${BASH_SOURCE[0]}")/../cmake/rooms.txt")
-# The command may include all of them, tests a few more: the doubles and generators, and what these are made of.
-allowed[tools]="${!allowed[*]}"
-readonly for_tests="testing testing/op_cases testing/random kernels/backends models graph/autodiff graph/rewrite plan/verify program"
+# The command may include all of them. Tests may include the rooms that are built into their own room's library, and a
+# few more: the doubles and generators, and what these are made of.
+allowed[tools]="${!allowed[*]}" library[tools]=tools rooms_of[tools]=""
+readonly for_tests="testing testing/op_cases testing/random kernels/backends models graph/builder graph/autodiff graph/rewrite plan/verify program"
 
 # Outside headers that only some places may include: "PATTERN WHERE", both extended regular expressions.
 readonly vendors=(
@@ -54,7 +56,7 @@ check_edge() {
     return
   fi
   local may="base $folder ${allowed[$folder]}"
-  [[ $file == *_test.cpp || $file == *_for_tests.hpp ]] && may+=" $for_tests"
+  [[ $file == *_test.cpp || $file == *_for_tests.hpp ]] && may+=" $for_tests ${rooms_of[${library[$folder]}]}"
   if [[ " $may " != *" $target "* ]]; then
     broken="$folder may not include $target (it may include: base ${allowed[$folder]})"
   fi
@@ -75,6 +77,35 @@ check_tree() {
     --include='*.cpp' --include='*.hpp' --include='*.cu' --include='*.cuh' sluice tools 2>/dev/null)
   echo "check_includes: $edges edges, $bad not allowed"
   ((bad == 0))
+}
+
+# check_circles: no room may include, through others or at once, one that includes it. Takes away rooms that include only
+# rooms taken away before, until none can go; of what is left prints one circle.
+check_circles() {
+  local -A left=()
+  local -a path=()
+  local room target taken
+  for room in "${!allowed[@]}"; do left[$room]=yes; done
+  for ((taken = 1; taken;)); do
+    taken=0
+    for room in "${!left[@]}"; do
+      if [[ -z $(first_of_left "$room") ]]; then unset "left[$room]"; taken=1; fi
+    done
+  done
+  if ((${#left[@]} == 0)); then echo "check_includes: no circle of rooms"; return 0; fi
+  mapfile -t path < <(printf '%s\n' "${!left[@]}" | sort | head -n 1)
+  while target=$(first_of_left "${path[-1]}") && [[ " ${path[*]} " != *" $target "* ]]; do path+=("$target"); done
+  while [[ ${path[0]} != "$target" ]]; do path=("${path[@]:1}"); done
+  echo "cmake/rooms.txt: a circle of rooms: $(printf '%s -> ' "${path[@]}")$target; what they share is a lower room"
+  return 1
+}
+
+# first_of_left ROOM: the first room of those in `left` that ROOM may include, but for itself.
+first_of_left() {
+  local other
+  for other in ${allowed[$1]}; do
+    if [[ $other != "$1" && -n ${left[$other]:-} ]]; then echo "$other"; return; fi
+  done
 }
 
 # check_public ROOT: what a library user gets. Headers behind the umbrella bring no vendor's header along, and the
@@ -127,6 +158,9 @@ self_test() {
     'sluice/train/a.cpp                   CLI/CLI.hpp                   bad'
     'tools/a.cpp                          CLI/CLI.hpp                   ok'
     'sluice/planners/redl/a.cpp           sluice/planners/sentinel/gaps.hpp bad'
+    'sluice/planners/redl/a.cpp           sluice/planners/registry/registry.hpp bad'
+    'sluice/planners/redl/a_test.cpp      sluice/planners/registry/registry.hpp ok'
+    'sluice/graph/a.cpp                   sluice/graph/builder/builder.hpp bad'
     'sluice/memory/a.cpp                  cuda_runtime.h                bad'
     'sluice/exec/a.cpp                    cublas_v2.h                   bad'
     'sluice/kernels/cuda/a.cu              cuda_runtime.h                ok'
@@ -148,15 +182,34 @@ self_test() {
       wrong=$((wrong + 1))
     fi
   done
+  self_test_circles || wrong=$((wrong + 1))
   echo "check_includes: self-test of ${#cases[@]} cases, $wrong wrong"
   ((wrong == 0))
+}
+
+# Tables of rooms, as "ROOM:INCLUDED,INCLUDED ..." and what check_circles says of each.
+self_test_circles() {
+  local cases=(
+    'a:b,c b:c c:                 no circle of rooms'
+    'a:b b:a c:a                  a circle of rooms: a -> b -> a;'
+    'a:b b:c,d c: d:b             a circle of rooms: b -> d -> b;'
+    'z:a a:b,e b:c c:a e:         a circle of rooms: a -> b -> c -> a;'
+  )
+  local line expected entry found
+  local -A allowed
+  for line in "${cases[@]}"; do
+    allowed=() expected=$(sed -E 's/^.*[a-z]*:[a-z,]* {2,}//' <<<"$line")
+    for entry in ${line%"$expected"}; do allowed[${entry%%:*}]=$(tr ',' ' ' <<<"${entry#*:}"); done
+    found=$(check_circles) || true
+    if [[ $found != *"$expected"* ]]; then echo "self-test: '$found' where '$expected' is true"; return 1; fi
+  done
 }
 
 case ${1:-} in
   --self-test) self_test ;;
   "")
     root=$(dirname "${BASH_SOURCE[0]}")/..
-    check_tree "$root" && check_public "$root"
+    check_tree "$root" && check_public "$root" && check_circles
     ;;
   *) echo "usage: scripts/check_includes.sh [--self-test]" >&2; exit 2 ;;
 esac

@@ -11,7 +11,7 @@
 #pragma once
 
 // What is trained: built-in models, ONNX files, graphs of one's own.
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/models/model.hpp"
@@ -27,7 +27,8 @@
 // Where everything lives: plans, their proof, their file, their prediction.
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/plan/verify/verifier.hpp"
-#include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/sim/simulator.hpp"
 #include "sluice/train/planning.hpp"
 

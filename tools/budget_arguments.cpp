@@ -8,6 +8,7 @@
 
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/train/progress.hpp"
 
 namespace sluice {
@@ -29,8 +30,8 @@ Result<MemorySize> find_budget(const Prepared& prepared, const std::vector<std::
       sweep.find_no_loss(*planner, allowed, [&](int tried, int at_most) { progress.update(tried, at_most, *planner); });
   progress.clear();
   if (!found.point.feasible()) {
-    return Error{ErrorCode::kInfeasible, fmt::format("--fast {}:{:g}%: {}. Allow more loss, or say the budget yourself",
-                                                     kAuto, 100 * allowed, found.point.failure)};
+    return Error{ErrorCode::kNoneFound, fmt::format("--fast {}:{:g}%: {}. Allow more loss, or say the budget yourself",
+                                                    kAuto, 100 * allowed, found.point.failure)};
   }
   const Bytes whole = fast_only_bytes(prepared.workload.graph());
   print_notes(

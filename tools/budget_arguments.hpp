@@ -25,7 +25,7 @@ struct BudgetArguments {
 
 // The budget to plan with. What `planners` want to know besides op times is measured first, into `prepared`. `auto` is
 // for the first of them that is not the baseline: it plans about ten times and says on standard error what it found;
-// kInfeasible where that planner loses more whatever it gets.
+// kNoneFound where that planner loses more whatever it gets.
 Result<FastBudget> budget_for(Prepared& prepared, const BudgetArguments& arguments, const MachineArguments& machine,
                               const std::vector<std::string>& planners, const SessionOptions& session = {});
 

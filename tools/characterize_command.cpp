@@ -10,6 +10,7 @@
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/experiment/access_profiling.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/characterization_charts.hpp"
 #include "sluice/report/characterization_json.hpp"
 #include "sluice/report/json_document.hpp"

@@ -6,6 +6,8 @@ int exit_code_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kBadInput:
     case ErrorCode::kInfeasible:
+    case ErrorCode::kNoneFound:
+    case ErrorCode::kOutOfTime:
     case ErrorCode::kUnsupported:
     case ErrorCode::kMismatch:
       return kExitBadInput;
@@ -22,7 +24,8 @@ const std::vector<ExitCode>& exit_codes() {
   static const std::vector<ExitCode> all{
       {kExitOk, "done; of a check, it holds"},
       {kExitFailed, "a check failed (a plan that breaks rules, other bits, no room), or a file or device did"},
-      {kExitBadInput, "what was asked for is wrong or cannot be done: an option, a file, a budget that is too small"},
+      {kExitBadInput,
+       "what was asked for is wrong or cannot be done: an option, a file, a budget or a time that is too small"},
       {kExitInterrupted, "interrupted by Ctrl-C; what was finished is kept"}};
   return all;
 }

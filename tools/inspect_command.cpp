@@ -10,6 +10,9 @@
 #include "sluice/graph/summary.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/smallest_budget.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
@@ -108,7 +111,7 @@ Status find_smallest_budget(const Graph& graph, const Machine& machine, ModelFin
   request.budgets[kFastTier] = fast_only_bytes(graph);
   const WaitingLine waiting("looking for the smallest budget");
   const Result<Bytes> smallest = smallest_feasible_bytes(kLeastPlanner, request);
-  if (!smallest.ok() && smallest.error().code != ErrorCode::kInfeasible) return smallest.error();
+  if (!smallest.ok() && !wants_more_room(smallest.error().code)) return smallest.error();
   found.smallest = smallest.ok() ? *smallest : found.everything;
   found.least_planner = smallest.ok() ? kLeastPlanner : kBaselinePlanner;
   return {};

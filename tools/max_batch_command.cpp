@@ -9,11 +9,13 @@
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/experiment/max_batch.hpp"
 #include "sluice/measure/profiler.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/planning.hpp"
+#include "sluice/train/planning_advice.hpp"
 #include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
@@ -77,7 +79,7 @@ nlohmann::json trials_json(const MaxBatch& found) {
     trials.push_back({{"batch", trial.batch},
                       {"everything_bytes", trial.everything},
                       {"fits", trial.fits},
-                      {"reason", trial.reason}});
+                      {"reason", trial.failure ? trial.failure->message : ""}});
   }
   return trials;
 }
@@ -202,16 +204,27 @@ Result<Seconds> confirm(const Question& question, Answer& answer, int steps) {
   return seconds;
 }
 
+// Why not even one sample fits.
+Error nothing_fits(const Question& question, const BatchTrial& last) {
+  const MaxBatchOptions& search = question.search;
+  WorkloadOptions options = search.workload;
+  options.shape.batch = last.batch;
+  const Result<Workload> workload = build_workload(options);
+  if (!workload.ok()) return workload.error();
+  const Profile profile = question.times.at(workload->graph(), last.batch, search.machine);
+  Error why = advised(*workload, search.machine, profile, search.planner, {.size = MemorySize{search.fast}}, nullptr,
+                      *last.failure);
+  why.message =
+      fmt::format("{} cannot train a single sample in {}: {}", search.planner, format_bytes(search.fast), why.message);
+  why.available_bytes = search.fast;
+  return why;
+}
+
 Result<int> run_max_batch(const MaxBatchArguments& arguments) {
   SLUICE_ASSIGN(const Question question, prepare_question(arguments));
   SLUICE_ASSIGN(const MaxBatch found, look_for(question));
   fmt::print("{}", trials_table(found));
-  if (found.batch == 0) {
-    return Error{ErrorCode::kInfeasible,
-                 fmt::format("{} cannot train a single sample in {}: {}", arguments.planner.name,
-                             format_bytes(question.search.fast), found.trials.back().reason),
-                 found.trials.back().needed, question.search.fast};
-  }
+  if (found.batch == 0) return nothing_fits(question, found.trials.back());
   SLUICE_ASSIGN(Answer answer, plan_largest(question, arguments.planner, found.batch));
   print_answer(question, answer);
   nlohmann::json document = answer_json(question, found, answer);

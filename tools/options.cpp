@@ -10,7 +10,7 @@
 
 #include "sluice/base/closest_name.hpp"
 #include "sluice/gpu/gpu_memory.hpp"
-#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/policies/dtr/dtr.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/report/json_document.hpp"
@@ -36,16 +36,12 @@ std::string addition_help() {
   return text;
 }
 
-std::string text_of_default(const PlannerSetting& setting) {
-  if (setting.words.empty()) return fmt::format("{:g}", setting.value);
-  return std::string(setting.words[static_cast<std::size_t>(setting.value)]);
-}
-
 std::string setting_help() {
   std::string text = "\nPLANNER:NAME=VALUE sets a number, or one of a few words:";
   for (const PlannerEntry& entry : planners()) {
-    for (const PlannerSetting& each : entry.settings) {
-      text += fmt::format("\n{:>16}  {}: {} (default {})", entry.name, each.name, each.summary, text_of_default(each));
+    for (const Setting& each : entry.settings.rows) {
+      text += fmt::format("\n{:>16}  {}: {} (default {})", entry.name, each.name, each.help,
+                          text_of(each, entry.settings.defaults));
     }
   }
   return text;

@@ -15,6 +15,7 @@
 #include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/sim/noise.hpp"
+#include "sluice/train/planning_advice.hpp"
 #include "sluice/train/policy_run.hpp"
 #include "sluice/train/progress.hpp"
 #include "tools/budget_arguments.hpp"
@@ -50,7 +51,10 @@ Result<AttendedPlan> attended_plan(const PlanArguments& arguments, const Prepare
     plan = plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
                          prepared.access_counts(), attended.watch());
   });
-  SLUICE_RETURN_IF_ERROR(*plan);
+  if (!plan->ok()) {
+    return advised(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
+                   prepared.access_counts(), plan->error());
+  }
   SLUICE_RETURN_IF_ERROR(attended.program_written());
   return AttendedPlan{std::move(**plan), seconds, attended.rounds()};
 }

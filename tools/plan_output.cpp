@@ -8,6 +8,7 @@
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/step/plan_summary.hpp"

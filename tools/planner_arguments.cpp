@@ -112,6 +112,11 @@ std::shared_ptr<const PlanningWatch> AttendedPlanning::watch() const {
                           const auto attended = state.lock();
                           return attended && attended->stop();
                         },
+                    .out_of_time =
+                        [state] {
+                          const auto attended = state.lock();
+                          return attended && !attended->guard.interrupted();
+                        },
                     .program =
                         [state](const IntegerProgram& program) {
                           if (const auto attended = state.lock()) attended->write(program);

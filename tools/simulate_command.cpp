@@ -17,6 +17,7 @@
 #include "sluice/report/text_table.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
+#include "sluice/train/planning_advice.hpp"
 #include "sluice/train/session.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"
@@ -51,8 +52,12 @@ Status check(const SimulateArguments& arguments) {
 Result<Plan> obtain_plan(const SimulateArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
   if (arguments.plan.empty()) {
     const AttendedPlanning attended(arguments.planner);
-    SLUICE_ASSIGN(Plan plan, plan_workload(prepared.workload, prepared.machine, prepared.profile,
-                                           arguments.planner.name, fast, prepared.access_counts(), attended.watch()));
+    Result<Plan> plan = plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name,
+                                      fast, prepared.access_counts(), attended.watch());
+    if (!plan.ok()) {
+      return advised(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
+                     prepared.access_counts(), plan.error());
+    }
     SLUICE_RETURN_IF_ERROR(attended.program_written());
     return plan;
   }

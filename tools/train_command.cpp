@@ -20,6 +20,7 @@
 #include "sluice/report/trial_record.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/train/onnx_workload.hpp"
+#include "sluice/train/planning_advice.hpp"
 #include "sluice/train/policy_run.hpp"
 #include "sluice/train/replanning.hpp"
 #include "tools/commands.hpp"
@@ -47,8 +48,13 @@ Status plan_run(const TrainArguments& arguments, Run& run) {
   SLUICE_ASSIGN(const FastBudget fast,
                 budget_for(run, arguments.budget, arguments.machine, {arguments.planner.name}, arguments.session));
   const AttendedPlanning attended(arguments.planner);
-  SLUICE_ASSIGN(run.start, start_planning(run.workload, run.machine, run.profile, arguments.planner.name, fast,
-                                          run.access_counts(), arguments.trials, attended.watch()));
+  Result<PlannedStart> start = start_planning(run.workload, run.machine, run.profile, arguments.planner.name, fast,
+                                              run.access_counts(), arguments.trials, attended.watch());
+  if (!start.ok()) {
+    return advised(run.workload, run.machine, run.profile, arguments.planner.name, fast, run.access_counts(),
+                   start.error());
+  }
+  run.start = std::move(*start);
   SLUICE_RETURN_IF_ERROR(attended.program_written());
   run.plan = run.start.plan;
   run.baseline = predicted_baseline_seconds(run.workload, run.machine, run.profile);

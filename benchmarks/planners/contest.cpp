@@ -8,7 +8,9 @@
 
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
-#include "sluice/planners/keep_what_fits.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/smallest_budget.hpp"
+#include "sluice/planners/schedule/keep_what_fits.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 
@@ -60,7 +62,7 @@ Status Contest::fill_by_plan(const std::string& planner, PlannerRow& row) {
   const auto begin = std::chrono::steady_clock::now();
   Result<Plan> plan = make_plan(planner, request(row.budget));
   row.planning = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) plan = at_smallest(planner, row);
+  if (!plan.ok() && wants_more_room(plan.error().code)) plan = at_smallest(planner, row);
   if (!plan.ok()) return plan.error();
   fill(row, *plan);
   return {};

@@ -11,7 +11,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
-#include "sluice/graph/validate.hpp"
+#include "sluice/graph/builder/validate.hpp"
 
 namespace sluice {
 namespace {

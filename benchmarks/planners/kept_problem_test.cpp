@@ -9,7 +9,9 @@
 #include "benchmarks/planners/kept_machines.hpp"
 #include "benchmarks/planners/planner_rows.hpp"
 #include "sluice/planners/planner.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 
 namespace sluice {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "benchmarks/planners/contest.hpp"
 #include "sluice/base/json_reader.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/text_table.hpp"
 
 namespace sluice {

@@ -11,6 +11,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/onnx/given_weights.hpp"
 #include "sluice/train/planning.hpp"
+#include "sluice/train/planning_advice.hpp"
 
 namespace sluice {
 namespace {
@@ -89,7 +90,9 @@ Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workl
   ProfileCache cache = ProfileCache::open(machine.compute_fingerprint());
   SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
   SLUICE_ASSIGN(const Profile profile, measure_profile(*workload.compiled, machine, cache));
-  return plan_workload(workload, machine, profile, options.planner, {.size = fast});
+  Result<Plan> plan = plan_workload(workload, machine, profile, options.planner, {.size = fast});
+  if (plan.ok()) return plan;
+  return advised(workload, machine, profile, options.planner, {.size = fast}, nullptr, plan.error());
 }
 
 Result<Machine> machine_for(const ModuleTrainingOptions& options) {

@@ -8,7 +8,7 @@
 #include "python/core/own_process.hpp"
 #include "python/core/raise_error.hpp"
 #include "sluice/memory/process_memory.hpp"
-#include "sluice/onnx/external_data.hpp"
+#include "sluice/onnx/model/external_data.hpp"
 
 namespace {
 

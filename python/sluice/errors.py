@@ -7,8 +7,9 @@ class SluiceError(RuntimeError):
     """Why something could not be done; the text says what was asked for, what there is, and what to do.
 
     Attributes:
-        kind: "bad-input" (an argument, a file or a model is wrong), "infeasible" (the budget is too small), "unsupported"
-            (this build or machine cannot do it), "io" (a file or device failed), "out-of-space" (memory or a file system is
+        kind: "bad-input" (an argument, a file or a model is wrong), "infeasible" (the budget is too small, which is proved),
+            "none-found" (no plan was found in the budget), "out-of-time" (there was no answer yet when the time given was
+            over), "unsupported" (this build or machine cannot do it), "io" (a file or device failed), "out-of-space" (memory or a file system is
             full), "mismatch" (a plan or profile is of another model or machine), "interrupted" or "internal".
         message: the text.
         requested: bytes that it takes, where the error is about room and they are known; else None. Of a budget that is

@@ -8,6 +8,10 @@ std::string_view to_string(ErrorCode code) {
       return "bad-input";
     case ErrorCode::kInfeasible:
       return "infeasible";
+    case ErrorCode::kNoneFound:
+      return "none-found";
+    case ErrorCode::kOutOfTime:
+      return "out-of-time";
     case ErrorCode::kUnsupported:
       return "unsupported";
     case ErrorCode::kIo:

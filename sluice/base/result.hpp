@@ -19,6 +19,8 @@ namespace sluice {
 enum class ErrorCode {
   kBadInput,     // the user's argument, file or model is wrong
   kInfeasible,   // proved impossible within the budget given
+  kNoneFound,    // nothing was found within the budget given, which proves nothing
+  kOutOfTime,    // the time given was over before there was an answer
   kUnsupported,  // right, but this build or machine cannot do it
   kIo,           // a device or file failed
   kOutOfSpace,   // a tier or file system is full
@@ -27,6 +29,9 @@ enum class ErrorCode {
 };
 
 std::string_view to_string(ErrorCode code);  // "bad-input"
+
+// Whether it is about a budget that was too small, proved or not: a larger one may do, a smaller request too.
+inline bool wants_more_room(ErrorCode code) { return code == ErrorCode::kInfeasible || code == ErrorCode::kNoneFound; }
 
 struct Error {
   ErrorCode code = ErrorCode::kBadInput;

@@ -40,6 +40,16 @@ TEST(Result, MacrosReturnTheFirstError) {
 
 TEST(Result, TakingTheValueOfAnErrorBreaksAnInvariant) { EXPECT_THROW(half(1).value(), std::logic_error); }
 
+TEST(ErrorCodes, HaveNamesAndSayWhetherRoomWouldHelp) {
+  EXPECT_EQ(to_string(ErrorCode::kInfeasible), "infeasible");
+  EXPECT_EQ(to_string(ErrorCode::kNoneFound), "none-found");
+  EXPECT_EQ(to_string(ErrorCode::kOutOfTime), "out-of-time");
+  EXPECT_TRUE(wants_more_room(ErrorCode::kInfeasible));
+  EXPECT_TRUE(wants_more_room(ErrorCode::kNoneFound));
+  EXPECT_FALSE(wants_more_room(ErrorCode::kOutOfTime));
+  EXPECT_FALSE(wants_more_room(ErrorCode::kUnsupported));
+}
+
 TEST(Result, MovesWhatCannotBeCopied) {
   Result<std::unique_ptr<int>> result(std::make_unique<int>(5));
   const std::unique_ptr<int> value = std::move(result).value();

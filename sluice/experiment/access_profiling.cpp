@@ -9,8 +9,10 @@
 #include "sluice/measure/access_profiler.hpp"
 #include "sluice/memory/on_host.hpp"
 #include "sluice/plan/own_pages.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/planning_advice.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice {
@@ -68,7 +70,11 @@ Plan without_shared_pages(const Graph& graph, const Machine& machine, const Plan
 Result<AccessProfile> measure(Workload& workload, const Machine& machine, const PlanChoice& choice,
                               const AccessOptions& options) {
   const Profile profile = estimated_profile(workload.graph(), machine);  // none of these planners looks at times
-  SLUICE_ASSIGN(const Plan chosen, plan_workload(workload, machine, profile, choice.planner, choice.fast));
+  Result<Plan> planned = plan_workload(workload, machine, profile, choice.planner, choice.fast);
+  if (!planned.ok()) {  // which ends the measuring
+    return advised(workload, machine, profile, choice.planner, choice.fast, nullptr, planned.error());
+  }
+  const Plan chosen = std::move(*planned);
   const Plan plan = without_shared_pages(workload.graph(), machine, chosen);
   SLUICE_ASSIGN(const auto session, Session::create(workload, machine, plan, {}));
   std::int64_t step = 0;

@@ -15,6 +15,7 @@
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/placement.hpp"
 #include "sluice/sim/policy_simulator.hpp"
+#include "sluice/train/planning_advice.hpp"
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice {
@@ -138,12 +139,15 @@ class Comparison {
 
   Status plan(ComparisonRow& row) const {
     const std::optional<std::int64_t> most_steps = has_search(row.planner) ? options_.trials : 0;
-    SLUICE_ASSIGN(PlannedStart start, start_planning(workload_, machine_, profile_, row.planner, options_.fast,
-                                                     options_.accesses, most_steps, watch_of(row.planner)));
-    row.plan = start.plan;
-    if (!start.search) return {};
+    Result<PlannedStart> start = start_planning(workload_, machine_, profile_, row.planner, options_.fast,
+                                                options_.accesses, most_steps, watch_of(row.planner));
+    if (!start.ok()) {  // its row says why
+      return advised(workload_, machine_, profile_, row.planner, options_.fast, options_.accesses, start.error());
+    }
+    row.plan = start->plan;
+    if (!start->search) return {};
     SLUICE_ASSIGN(Workload tried, build_workload(workload_.options));
-    SLUICE_ASSIGN(row.trials, settle_in_training(tried, std::move(start), {row.planner, most_steps}, options_.session,
+    SLUICE_ASSIGN(row.trials, settle_in_training(tried, std::move(*start), {row.planner, most_steps}, options_.session,
                                                  options_.schedule.rate(options_.learning_rate, 0), stop_));
     row.plan = row.trials->plans[row.trials->kept].plan;
     return {};

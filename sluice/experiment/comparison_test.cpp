@@ -10,7 +10,7 @@
 #include <set>
 
 #include "sluice/memory/presets.hpp"
-#include "sluice/planners/keep_what_fits.hpp"
+#include "sluice/planners/schedule/keep_what_fits.hpp"
 #include "sluice/testing/scripted_worker.hpp"
 #include "sluice/train/estimated_profile.hpp"
 

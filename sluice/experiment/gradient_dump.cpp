@@ -15,6 +15,7 @@
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
 
 namespace sluice {
 namespace {

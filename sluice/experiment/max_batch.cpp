@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/train/planning.hpp"
 
 namespace sluice {
@@ -35,14 +37,13 @@ class BatchSearch {
     WorkloadOptions sized = options_.workload;
     sized.shape.batch = batch;
     SLUICE_ASSIGN(const Workload workload, build_workload(sized));
-    BatchTrial trial{batch, false, fast_only_bytes(workload.graph()), ""};
+    BatchTrial trial{batch, false, fast_only_bytes(workload.graph())};
     const Profile profile = times_.at(workload.graph(), batch, options_.machine);
     const Result<Plan> plan = draft(workload, profile);
     trial.fits = plan.ok();
     if (!plan.ok()) {
-      if (plan.error().code != ErrorCode::kInfeasible) return plan.error();
-      trial.reason = plan.error().message;
-      trial.needed = plan.error().requested_bytes;
+      if (!wants_more_room(plan.error().code)) return plan.error();
+      trial.failure = plan.error();
     }
     report_(trial);
     found_.trials.push_back(trial);

@@ -19,9 +19,8 @@ namespace sluice {
 struct BatchTrial {
   std::int64_t batch = 0;
   bool fits = false;
-  Bytes everything = 0;                        // what the step takes with everything in fast memory
-  std::string reason;                          // why it does not fit
-  std::optional<Bytes> needed = std::nullopt;  // the smallest budget for it, where that is known and it does not fit
+  Bytes everything = 0;                         // what the step takes with everything in fast memory
+  std::optional<Error> failure = std::nullopt;  // why it does not fit, in the planner's words
 };
 
 struct MaxBatch {

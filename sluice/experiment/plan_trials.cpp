@@ -6,7 +6,8 @@
 #include <chrono>
 #include <functional>
 
-#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/registry.hpp"
 
 namespace sluice {
 namespace {
@@ -142,12 +143,10 @@ Result<PlannedStart> start_planning(const Workload& workload, const Machine& mac
     SLUICE_ASSIGN(BudgetedRequest asked, budgeted_request(workload, machine, profile, planner, fast, accesses));
     start.asked = std::make_unique<BudgetedRequest>(std::move(asked));
     Result<std::unique_ptr<PlanSearch>> search = make_search(planner, start.asked->request);
-    if (search.ok()) {
-      start.search = std::move(*search);
-      start.plan = finish_proposal(planner, *start.asked, start.search->plan());
-      return start;
-    }
-    if (search.error().code != ErrorCode::kInfeasible) return search.error();  // else make_plan() says what is feasible
+    SLUICE_RETURN_IF_ERROR(search);
+    start.search = std::move(*search);
+    start.plan = finish_proposal(planner, *start.asked, start.search->plan());
+    return start;
   }
   SLUICE_ASSIGN(start.plan, plan_workload(workload, machine, profile, planner, fast, accesses, std::move(watch)));
   return start;

@@ -5,6 +5,7 @@
 
 #include "sluice/experiment/plan_trials.hpp"
 #include "sluice/memory/presets.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
 namespace sluice {

@@ -8,6 +8,9 @@
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/memory/processors.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/smallest_budget.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/dtr_simulator.hpp"
@@ -70,6 +73,11 @@ MeasuredPoint measured_point(const ComparisonRow& row, const ComparisonRow& base
           row.other_choices || row.same_bits()};
 }
 
+std::string too_little(std::string_view planner, Bytes budget, Bytes smallest) {
+  return fmt::format("{} cannot do with {}: the smallest budget it can use is {}", planner, format_bytes(budget),
+                     format_bytes(smallest));
+}
+
 }  // namespace
 
 BudgetSweep::BudgetSweep(const Workload& workload, const Machine& machine, const Profile& profile,
@@ -87,13 +95,14 @@ SweptModel BudgetSweep::begin(std::string_view model) const {
 
 void BudgetSweep::fail(SweepPoint& point, const Error& error) {
   point.failure = error.message;
-  if (error.code != ErrorCode::kInfeasible) return;
+  if (!wants_more_room(error.code)) return;
   const auto budgets = resolve_budgets(workload_.graph(), machine_, point.planner, MemorySize{point.budget});
   if (!budgets.ok()) return;
   const Result<Bytes> smallest =
       smallest_feasible_bytes(point.planner, {workload_.graph(), profile_, machine_, *budgets});
   if (!smallest.ok()) return;
   point.smallest_feasible = smallest_[point.planner] = *smallest;
+  point.failure = too_little(point.planner, point.budget, *smallest);
 }
 
 SweepPoint BudgetSweep::predict(std::string_view planner, Bytes budget, bool bounded) {
@@ -126,8 +135,7 @@ BudgetSweep::PlannedPoint BudgetSweep::predict_own(std::string_view planner, Byt
   const auto known = smallest_.find(planner);
   if (known != smallest_.end() && point.budget < known->second) {
     point.smallest_feasible = known->second;
-    point.failure = fmt::format("{} cannot do with {}: the smallest budget it can use is {}", planner,
-                                format_bytes(point.budget), format_bytes(known->second));
+    point.failure = too_little(planner, point.budget, known->second);
     return {std::move(point), std::nullopt};
   }
   Result<Plan> plan =

@@ -7,6 +7,7 @@
 
 #include "sluice/graph/liveness.hpp"
 #include "sluice/memory/presets.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 
 namespace sluice {
 namespace {

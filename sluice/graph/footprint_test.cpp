@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 
 namespace sluice {
 namespace {

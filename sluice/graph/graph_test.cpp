@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 
 namespace sluice {
 namespace {

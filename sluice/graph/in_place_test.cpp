@@ -7,8 +7,8 @@
 
 #include "sluice/base/random.hpp"
 #include "sluice/graph/autodiff/autodiff.hpp"
-#include "sluice/graph/builder.hpp"
-#include "sluice/graph/validate.hpp"
+#include "sluice/graph/builder/builder.hpp"
+#include "sluice/graph/builder/validate.hpp"
 
 namespace sluice {
 namespace {

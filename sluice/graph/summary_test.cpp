@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sluice/graph/autodiff/autodiff.hpp"
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 
 namespace sluice {
 namespace {

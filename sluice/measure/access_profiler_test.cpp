@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "sluice/plan/own_pages.hpp"
-#include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/mixing_graph.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/start_bytes.hpp"

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "sluice/base/random.hpp"
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/models/attention.hpp"
 #include "sluice/models/networks.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 
 namespace sluice {
 

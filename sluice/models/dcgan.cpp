@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "sluice/base/random.hpp"
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/models/networks.hpp"
 
 namespace sluice {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "sluice/base/random.hpp"
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/models/attention.hpp"
 #include "sluice/models/networks.hpp"
 

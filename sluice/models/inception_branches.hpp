@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/models/blocks.hpp"
 
 namespace sluice {

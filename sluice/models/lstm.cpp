@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/models/networks.hpp"
 
 namespace sluice {

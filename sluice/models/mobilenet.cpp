@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/models/blocks.hpp"
 #include "sluice/models/networks.hpp"
 

@@ -5,10 +5,10 @@
 #include <set>
 #include <string>
 
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/in_place.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/summary.hpp"
-#include "sluice/graph/validate.hpp"
 #include "sluice/testing/small_models.hpp"
 
 namespace sluice {

@@ -3,7 +3,7 @@
 
 #include "sluice/onnx/given_weights.hpp"
 #include "sluice/onnx/import.hpp"
-#include "sluice/onnx/model_file.hpp"
+#include "sluice/onnx/model/model_file.hpp"
 
 namespace sluice {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "sluice/onnx/convert/convert_nodes.hpp"
 #include "sluice/onnx/convert/converters.hpp"
-#include "sluice/onnx/element_type.hpp"
 #include "sluice/onnx/given_weights.hpp"
-#include "sluice/onnx/model_file.hpp"
+#include "sluice/onnx/model/element_type.hpp"
+#include "sluice/onnx/model/model_file.hpp"
 
 namespace sluice {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/given_weights.hpp"
-#include "sluice/onnx/model_file.hpp"
+#include "sluice/onnx/model/model_file.hpp"
+#include "sluice/onnx/model/patterns.hpp"
 #include "sluice/onnx/model_inputs.hpp"
-#include "sluice/onnx/patterns.hpp"
 #include "sluice/onnx/walk.hpp"
 
 namespace sluice {

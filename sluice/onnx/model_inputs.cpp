@@ -6,7 +6,7 @@
 #include <cctype>
 #include <numeric>
 
-#include "sluice/onnx/element_type.hpp"
+#include "sluice/onnx/model/element_type.hpp"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "sluice/onnx/convert/convert_nodes.hpp"
 #include "sluice/onnx/loss.hpp"
-#include "sluice/onnx/model_file.hpp"
+#include "sluice/onnx/model/model_file.hpp"
 
 namespace sluice {
 namespace {

@@ -118,7 +118,7 @@ TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const
 
 Error does_not_fit(const Machine& machine, const PackingFailure& failure) {
   const bool proved = failure.bound > failure.budget;
-  return {ErrorCode::kInfeasible,
+  return {proved ? ErrorCode::kInfeasible : ErrorCode::kNoneFound,
           fmt::format("the plan needs {} bytes ({}) of tier {} '{}', and its budget is {} bytes ({}); {}: raise the "
                       "budget, or keep less there",
                       failure.needed, format_bytes(failure.needed), failure.tier, machine.tier(failure.tier).name,

@@ -78,7 +78,8 @@ class PlanBuilder {
 
   // The plan with offsets, fingerprints, budgets and arena bytes; the caller adds planner, config, status and times.
   // `budgets` by TierId. Where the portfolio misses a budget, an exact search takes up to `effort` for each tier
-  // (offset_packer.hpp). kInfeasible names tier, budget and bytes needed, and fills `failure` when given.
+  // (offset_packer.hpp). kInfeasible (so many bytes live at one time) and kNoneFound (they would fit, but for
+  // fragmentation) name tier, budget and bytes needed, and fill `failure` when given.
   // kBadInput when the number of budgets is not that of the tiers.
   Result<Plan> finish(std::span<const Bytes> budgets, PackingFailure* failure = nullptr,
                       std::int64_t effort = kPackingEffort) const;

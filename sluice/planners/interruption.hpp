@@ -6,8 +6,7 @@
 
 #include <string_view>
 
-#include "sluice/base/result.hpp"
-#include "sluice/plan/plan.hpp"
+#include "sluice/planners/planner.hpp"
 
 namespace sluice {
 
@@ -16,12 +15,13 @@ inline void note_interruption(Plan& plan, std::string_view what) {
   plan.planner_config.emplace_back("stopped_early", what);
 }
 
-inline Error interrupted_before_a_plan(std::string_view planner, const std::string& graph) {
+// kOutOfTime or kInterrupted.
+inline Error ended_before_a_plan(std::string_view planner, const PlanRequest& request) {
   return {
-      ErrorCode::kInterrupted,
+      request.why_stopped(),
       fmt::format("{} was interrupted before it had a plan for {}. Give it more time (--planning-time, or no Ctrl-C), "
                   "raise --fast, or name another planner",
-                  planner, graph)};
+                  planner, request.graph.name)};
 }
 
 }  // namespace sluice

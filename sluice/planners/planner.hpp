@@ -1,7 +1,8 @@
-// Offline planners: functions from graph, profile, machine and budgets to a Plan. A new planner takes one file that
-// defines its PlannerEntry, and one line in registry.cpp. Planners do not know how plans are run.
+// What a planner is: a function from graph, profile, machine and budgets to a Plan. A new planner takes one file that
+// defines its PlannerEntry, and one line in registry/registry.cpp. Planners do not know how plans are run.
 #pragma once
 
+#include <any>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,9 +11,9 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
+#include "sluice/base/settings.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/planners/additions.hpp"
-#include "sluice/planners/planner_setting.hpp"
 #include "sluice/planners/planner_traits.hpp"
 #include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile.hpp"
@@ -30,6 +31,8 @@ struct PlanningWatch {
   // Once it says true, planners that seek long (joint, home, checkmate, ...) end with the best plan so far, soon after they
   // have a first one. Asked between linear programs and plans, which take up to a second or two each.
   std::function<bool()> stop = {};
+  // Asked after that: whether it is the time given that is over. Else the caller wants no more.
+  std::function<bool()> out_of_time = {};
   // Of planners that solve integer programs: each program, before it is solved.
   std::function<void(const IntegerProgram&)> program = {};
   // How far the solver is: how much of its time is gone, from 0 to 1, the step that its best answer expects (infinite
@@ -50,8 +53,8 @@ struct PlanRequest {
   // What we added to the planner's published algorithm and is on; make_plan() and make_search() set it from the
   // planner's name.
   AdditionSet additions = {};
-  // By PlannerEntry::settings, set likewise; empty: what they are where nobody names them.
-  std::vector<double> settings = {};
+  // The struct that PlannerEntry::settings sets, likewise; empty: its defaults.
+  std::any config = {};
   // By op: implementations and processors that somebody has chosen for whatever plan is made; empty: the graph's own.
   // make_plan() and make_search() give planners the graph that these choices make, so planners know nothing of them.
   std::vector<OpChoice> choices = {};
@@ -64,6 +67,9 @@ struct PlanRequest {
   std::shared_ptr<const PlanningWatch> watch = nullptr;
 
   bool stopped() const { return watch && watch->stop && watch->stop(); }
+  ErrorCode why_stopped() const {
+    return watch && watch->out_of_time && watch->out_of_time() ? ErrorCode::kOutOfTime : ErrorCode::kInterrupted;
+  }
   void report(double done, const std::optional<Seconds>& best) const {
     if (watch && watch->progress) watch->progress(done, best);
   }
@@ -71,6 +77,12 @@ struct PlanRequest {
     if (watch && watch->rounds) watch->rounds(rounds);
   }
 };
+
+// What the planner, whose struct this is, is asked for.
+template <typename Config>
+Config config_of(const PlanRequest& request) {
+  return request.config.has_value() ? std::any_cast<const Config&>(request.config) : Config{};
+}
 
 // Everything in fast memory: what "100 %" of a budget means, and what every slowdown is measured against.
 inline constexpr std::string_view kBaselinePlanner = "fast-only";
@@ -87,6 +99,8 @@ class PlanSearch;  // plan_search.hpp
 struct PlannerEntry {
   std::string_view name;
   std::string_view summary;  // one line for --help and docs
+  // Errors: kInfeasible where it is proved that this planner has no plan in these budgets, kNoneFound where it only found
+  // none, kOutOfTime and kInterrupted where it was stopped before, kUnsupported and kBadInput where no budget would help.
   std::function<Result<Plan>(const PlanRequest&)> plan;
   PlannerTraits traits = {};
   // For planners that go on planning while training runs; empty for the others. What the request refers to must outlive
@@ -95,38 +109,14 @@ struct PlannerEntry {
   // Its plans keep short-lived tensors in the fast tier, so that graph/fast_memory_bound.hpp bounds their budgets.
   bool keeps_short_lived_fast = false;
   std::vector<PlannerAddition> additions = {};  // each can be switched off
-  std::vector<PlannerSetting> settings = {};
+  Settings settings = {};
   // It always looks at Profile::choices for other implementations of ops than the first; others do so where an addition
-  // that does is on (planner_name.hpp).
+  // that does is on (chosen_planner.hpp).
   bool chooses_implementations = false;
   bool gives_ops_to_processors = false;  // whose operands need not fit into the fast tier
 };
 
-const std::vector<PlannerEntry>& planners();
-// Finds a planner by its name, with or without settings; nullptr when the name is unknown.
-const PlannerEntry* find_planner(std::string_view text);
-
-// Planners are named as the user writes them, settings included (planner_name.hpp).
-//
-// Finds the planner, runs it, verifies its plan, fills fingerprints, arena bytes and the predicted step time.
-// Unknown name: kBadInput listing the known ones. A plan that fails verification is our bug: std::logic_error.
-Result<Plan> make_plan(std::string_view planner, const PlanRequest& request);
-
-// The planner's search, if it has one and can plan for this request; nullptr if it has none. Unknown name: kBadInput.
-Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const PlanRequest& request);
-
 // What a step with this plan takes, by the simulator. The plan may have a schedule and choices of its own.
 Seconds simulated_seconds(const PlanRequest& request, const Plan& plan);
-
-// What make_plan() does with a planner's plan: verifies it and fills in planner, predicted step time and lower bound.
-Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan);
-
-// The smallest budget of the fast tier, to about one per cent, for which the planner finds a plan; the other budgets
-// are the request's. It runs the planner about seven times. An unknown name or a planner that cannot plan for this
-// machine at all gives make_plan()'s error.
-Result<Bytes> smallest_feasible_bytes(std::string_view planner, const PlanRequest& request);
-
-// Arena bytes of the fast-only plan: what "100 %" of a budget means.
-Bytes fast_only_bytes(const Graph& graph);
 
 }  // namespace sluice

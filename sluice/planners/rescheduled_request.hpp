@@ -53,7 +53,7 @@ class RescheduledRequest {
                  .machine = request.machine,
                  .budgets = request.budgets,
                  .additions = additions,
-                 .settings = request.settings,
+                 .config = request.config,
                  .draft = request.draft,
                  .watch = request.watch} {
     if (request.accesses == nullptr) return;

@@ -2,84 +2,53 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <concepts>
-#include <limits>
-
+#include "sluice/base/settings.hpp"
 #include "sluice/policies/dtr/dtr.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr char kBetween = ':';
+constexpr std::string_view kSource = "each policy's own: its file says from where";
+constexpr double kMostOfACount = 2147483647;
+constexpr double kMostBytes = static_cast<double>(Bytes{1} << 53);
+constexpr double kMostSeconds = 1e9;
 
-Result<double> parse_size(std::string_view text) {
-  SLUICE_ASSIGN(const Bytes bytes, parse_bytes(text));
-  return static_cast<double>(bytes);
+// Each policy has its own defaults. make_policy() checks what else makes sense.
+const Settings& policy_settings() {
+  using Tuning = PolicyTuning;
+  static const Settings all{
+      Tuning{},
+      {setting<&Tuning::page_bytes>({.name = "page",
+                                     .help = "unit of placement; of a hardware cache its line",
+                                     .source = kSource,
+                                     .least = 1,
+                                     .most = kMostBytes,
+                                     .size = true}),
+       setting<&Tuning::fault_bytes>({.name = "fault-bytes",
+                                      .help = "adjacent missing bytes that one fault brings, at most",
+                                      .source = kSource,
+                                      .most = kMostBytes,
+                                      .size = true}),
+       setting<&Tuning::scan_period>(
+           {"period", "seconds between two passes over the accessed bits", kSource, 0, kMostSeconds}),
+       setting<&Tuning::fault_seconds>({"fault", "seconds to handle a fault", kSource, 0, kMostSeconds}),
+       setting<&Tuning::migration_seconds>(
+           {"migration", "seconds to unmap and map again, for each batch", kSource, 0, kMostSeconds}),
+       setting<&Tuning::copy_threads>({"threads", "that copy pages", kSource, 1, kMostOfACount}),
+       setting<&Tuning::concurrent_migrations>(
+           {"concurrent", "pages unmapped, copied and mapped together", kSource, 1, kMostOfACount})}};
+  return all;
 }
 
-Status assign(Seconds& setting, double value) {
-  if (!std::isfinite(value)) return Error{ErrorCode::kBadInput, fmt::format("{} is not a number", value)};
-  setting = value;
-  return {};
-}
-
-template <std::integral Whole>
-Status assign(Whole& setting, double value) {
-  // Beyond 2^53 a double does not hold every whole number.
-  constexpr auto kMost = static_cast<double>(std::min<std::int64_t>(std::numeric_limits<Whole>::max(), 1LL << 53));
-  if (!(std::abs(value) <= kMost) || value != std::floor(value)) {
-    return Error{ErrorCode::kBadInput, fmt::format("{} is not a whole number within range", value)};
+Result<PolicySetting> parse_setting(std::string_view text, const WrittenSetting& written) {
+  const Setting* setting = policy_settings().find(written.name);
+  if (setting == nullptr || !written.value) {
+    return bad_input(fmt::format("policy '{}': no setting '{}'; write NAME:SETTING=VALUE with one of {}", text,
+                                 written.name, policy_settings().names()));
   }
-  setting = static_cast<Whole>(value);
-  return {};
-}
-
-struct Setting {
-  std::string_view name;
-  Result<double> (*parse)(std::string_view);
-  Status (*set)(PolicyTuning&, double);
-};
-
-constexpr std::array kSettings{
-    Setting{"page", parse_size, [](PolicyTuning& t, double value) { return assign(t.page_bytes, value); }},
-    Setting{"fault-bytes", parse_size, [](PolicyTuning& t, double value) { return assign(t.fault_bytes, value); }},
-    Setting{"period", parse_number, [](PolicyTuning& t, double value) { return assign(t.scan_period, value); }},
-    Setting{"fault", parse_number, [](PolicyTuning& t, double value) { return assign(t.fault_seconds, value); }},
-    Setting{"migration", parse_number,
-            [](PolicyTuning& t, double value) { return assign(t.migration_seconds, value); }},
-    Setting{"threads", parse_number, [](PolicyTuning& t, double value) { return assign(t.copy_threads, value); }},
-    Setting{"concurrent", parse_number,
-            [](PolicyTuning& t, double value) { return assign(t.concurrent_migrations, value); }},
-};
-
-const Setting* find_setting(std::string_view name) {
-  const auto found = std::ranges::find(kSettings, name, &Setting::name);
-  return found == kSettings.end() ? nullptr : &*found;
-}
-
-std::string known_settings() {
-  std::string known;
-  for (const Setting& each : kSettings) known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
-  return known;
-}
-
-Result<PolicySetting> parse_setting(std::string_view text, std::string_view part) {
-  const std::size_t equals = part.find('=');
-  const std::string_view name = part.substr(0, equals);
-  const Setting* setting = find_setting(name);
-  if (setting == nullptr || equals == std::string_view::npos) {
-    return Error{ErrorCode::kBadInput,
-                 fmt::format("policy '{}': no setting '{}'; write NAME:SETTING=VALUE with one of {}", text, name,
-                             known_settings())};
-  }
-  const Result<double> value = setting->parse(part.substr(equals + 1));
-  PolicyTuning unused;
-  const Status fits = value.ok() ? setting->set(unused, *value) : Status(value.error());
-  if (fits.ok()) return PolicySetting{std::string(name), *value};
-  return Error{ErrorCode::kBadInput, fmt::format("policy '{}': {}: {}", text, name, fits.error().message)};
+  const Result<double> value = setting->read(*written.value);
+  if (value.ok()) return PolicySetting{std::string(written.name), *value};
+  return bad_input(fmt::format("policy '{}': {}: {}", text, written.name, value.error().message));
 }
 
 Error error_at(std::string_view place, const std::string& message) {
@@ -88,11 +57,9 @@ Error error_at(std::string_view place, const std::string& message) {
 
 }  // namespace
 
-const PolicyEntry* find_policy_of(std::string_view text) { return find_policy(text.substr(0, text.find(kBetween))); }
+const PolicyEntry* find_policy_of(std::string_view text) { return find_policy(name_in(text)); }
 
-bool names_policy(std::string_view text) {
-  return find_policy_of(text) != nullptr || text.substr(0, text.find(kBetween)) == kDtrName;
-}
+bool names_policy(std::string_view text) { return find_policy_of(text) != nullptr || name_in(text) == kDtrName; }
 
 std::vector<std::string_view> known_policies() {
   std::vector<std::string_view> known;
@@ -111,12 +78,8 @@ Result<PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes) {
   const PolicyEntry* entry = find_policy_of(text);
   if (entry == nullptr) return unknown_policy(text);
   PolicyRequest request{std::string(entry->name), {}, fast_bytes};
-  std::size_t end = text.find(kBetween);
-  while (end != std::string_view::npos) {
-    const std::size_t begin = end + 1;
-    end = text.find(kBetween, begin);
-    const std::string_view part = text.substr(begin, end == std::string_view::npos ? end : end - begin);
-    SLUICE_ASSIGN(PolicySetting setting, parse_setting(text, part));
+  for (const WrittenSetting& each : settings_in(text)) {
+    SLUICE_ASSIGN(PolicySetting setting, parse_setting(text, each));
     request.settings.push_back(std::move(setting));
   }
   return request;
@@ -125,17 +88,19 @@ Result<PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes) {
 Result<ChosenPolicy> choose_policy(const PolicyRequest& request) {
   ChosenPolicy chosen{.entry = find_policy(request.name)};
   if (chosen.entry == nullptr) return error_at("name", unknown_policy(request.name).message);
-  chosen.tuning = chosen.entry->defaults;
+  std::any tuning = chosen.entry->defaults;
   for (std::size_t i = 0; i < request.settings.size(); ++i) {
     const PolicySetting& wanted = request.settings[i];
-    const Setting* setting = find_setting(wanted.name);
+    const Setting* setting = policy_settings().find(wanted.name);
     if (setting == nullptr) {
       return error_at(fmt::format("settings/{}/name", i),
-                      fmt::format("no setting '{}'; there are {}", wanted.name, known_settings()));
+                      fmt::format("no setting '{}'; there are {}", wanted.name, policy_settings().names()));
     }
-    const Status set = setting->set(chosen.tuning, wanted.value);
-    if (!set.ok()) return error_at(fmt::format("settings/{}/value", i), set.error().message);
+    const Status fits = setting->check(wanted.value);
+    if (!fits.ok()) return error_at(fmt::format("settings/{}/value", i), fits.error().message);
+    setting->set(tuning, wanted.value);
   }
+  chosen.tuning = std::any_cast<PolicyTuning>(tuning);
   return chosen;
 }
 

@@ -4,7 +4,8 @@
 //   ial:period=0.02              a pass every 20 ms
 //   um:page=2MiB:fault=0.00005   pages of 2 MiB, 50 us a fault
 //
-// Settings: page, fault-bytes (sizes), period, fault, migration (seconds), threads, concurrent (counts).
+// Settings are members of PolicyTuning: page, fault-bytes (sizes), period, fault, migration (seconds), threads, concurrent
+// (counts).
 #pragma once
 
 #include "sluice/plan/plan.hpp"

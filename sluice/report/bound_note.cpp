@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/registry.hpp"
 
 namespace sluice {
 

@@ -3,6 +3,7 @@
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/trial_record.hpp"

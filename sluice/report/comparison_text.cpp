@@ -7,6 +7,7 @@
 #include "sluice/memory/processors.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/describe_graph.hpp"
 #include "sluice/report/host_cpu.hpp"

@@ -4,6 +4,7 @@
 
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 
 namespace sluice {
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/report/text_table.hpp"
 
 namespace sluice {
@@ -60,11 +61,28 @@ std::string planner_table_markdown() {
   return text;
 }
 
+namespace {
+
+// {"name", "help", "source", "default", "least", "most", "words"}: the numbers of those written as numbers, else words.
+nlohmann::json setting_json(const Setting& setting, const Settings& all) {
+  nlohmann::json object = {{"name", setting.name}, {"help", setting.help}, {"source", setting.source}};
+  if (setting.words.empty()) {
+    object.update({{"default", setting.get(all.defaults)}, {"least", setting.least}, {"most", setting.most}});
+  } else {
+    object.update({{"default", text_of(setting, all.defaults)}, {"words", setting.words}});
+  }
+  return object;
+}
+
+}  // namespace
+
 nlohmann::json planner_table_json() {
   nlohmann::json all = nlohmann::json::array();
   for (const PlannerEntry& entry : planners()) {
     nlohmann::json planner = {{"name", entry.name}, {"summary", entry.summary}, {"decides", entry.traits.decides}};
     for (const TraitColumn& column : kColumns) planner[column.name] = entry.traits.*column.value;
+    planner["settings"] = nlohmann::json::array();
+    for (const Setting& each : entry.settings.rows) planner["settings"].push_back(setting_json(each, entry.settings));
     all.push_back(std::move(planner));
   }
   return all;

@@ -8,6 +8,9 @@
 
 #include "sluice/data/data_source.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/registry.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/train/estimated_profile.hpp"
 

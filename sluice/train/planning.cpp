@@ -8,8 +8,11 @@
 #include "sluice/graph/choose.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/rooms.hpp"
-#include "sluice/planners/keep_what_fits.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/smallest_budget.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
+#include "sluice/planners/schedule/keep_what_fits.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/profile/rescheduled_times.hpp"
@@ -67,30 +70,6 @@ Status raise_budget(std::string_view planner, BudgetedRequest& asked) {
   return {};
 }
 
-// What would bring the largest op into the budget, where it is that which is too large.
-std::string advice_on_slices(const Workload& workload, Bytes budget) {
-  constexpr int kMostTimes = 8;
-  if (largest_working_set(workload.graph()) <= budget) return "";
-  WorkloadOptions options = workload.options;
-  for (int times = 2; times <= kMostTimes; times *= 2) {
-    options.finer_slices = times * workload.options.finer_slices;
-    if (options.finer_slices > kFinestSlices) break;
-    const Result<Workload> finer = build_workload(options);
-    if (!finer.ok()) break;
-    const Bytes largest = largest_working_set(finer->graph());
-    if (largest > budget) continue;
-    return fmt::format(", or cut ops finer: with --finer-slices {} the largest needs {}", options.finer_slices,
-                       format_bytes(largest));
-  }
-  return "; finer slices (--finer-slices) would not bring it below that budget";
-}
-
-Error with_advice(Error error, const Workload& workload, const BudgetedRequest& asked) {
-  if (error.code == ErrorCode::kInfeasible)
-    error.message += advice_on_slices(workload, asked.request.budgets[kFastTier]);
-  return error;
-}
-
 Plan with_raise(const BudgetedRequest& asked, Plan plan) {
   plan.raised_from = asked.raised_from;
   return plan;
@@ -117,7 +96,7 @@ Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine
   SLUICE_ASSIGN(BudgetedRequest asked, resolved_request(workload, machine, profile, planner, fast, accesses));
   if (!fast.raise_to_feasible) return asked;
   const Result<Plan> plan = make_plan(planner, asked.request);
-  if (!plan.ok() && plan.error().code != ErrorCode::kInfeasible) return plan.error();
+  if (!plan.ok() && !wants_more_room(plan.error().code)) return plan.error();
   if (!plan.ok()) SLUICE_RETURN_IF_ERROR(raise_budget(planner, asked));
   return asked;
 }
@@ -131,8 +110,7 @@ Result<Plan> plan_workload(const Workload& workload, const Machine& machine, con
   spdlog::debug("{} plans {} in {} of fast memory", planner, workload.graph().name,
                 format_bytes(asked.request.budgets[kFastTier]));
   Result<Plan> plan = make_plan(planner, asked.request);
-  if (!plan.ok() && !fast.raise_to_feasible) return with_advice(plan.error(), workload, asked);
-  if (plan.ok() || plan.error().code != ErrorCode::kInfeasible) return plan;
+  if (plan.ok() || !fast.raise_to_feasible || !wants_more_room(plan.error().code)) return plan;
   SLUICE_RETURN_IF_ERROR(raise_budget(planner, asked));
   spdlog::debug("{} cannot do with that: it plans in {}", planner, format_bytes(asked.request.budgets[kFastTier]));
   SLUICE_ASSIGN(Plan raised, make_plan(planner, asked.request));

@@ -39,7 +39,8 @@ Result<BudgetedRequest> budgeted_request(const Workload& workload, const Machine
                                          const AccessProfile* accesses = nullptr);
 
 // A verified plan with its prediction; for a policy, the plan that it runs over (policy_run.hpp). A raised budget is in
-// the plan's budgets, and the budget that was asked for in raised_from. `watch`: of the search, or nullptr.
+// the plan's budgets, and the budget that was asked for in raised_from. `watch`: of the search, or nullptr. Errors are the
+// planner's; whoever prints them asks for advice (planning_advice.hpp).
 Result<Plan> plan_workload(const Workload& workload, const Machine& machine, const Profile& profile,
                            std::string_view planner, const FastBudget& fast, const AccessProfile* accesses = nullptr,
                            std::shared_ptr<const PlanningWatch> watch = nullptr);

@@ -8,7 +8,10 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
+#include "sluice/planners/registry/registry.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/planning_advice.hpp"
 
 namespace sluice {
 namespace {
@@ -108,7 +111,10 @@ TEST(PlanningAdvice, NamesTheSlicesThatHelp) {
   const Machine machine = make_machine({.threads = 1, .slow = {{"pcie3"}}}).value();
   const auto error_of = [&](Bytes budget) {
     const Profile profile = estimated_profile(usual.graph(), machine);
-    return plan_workload(usual, machine, profile, "on-demand", {.size = MemorySize{budget}}).error();
+    const FastBudget fast{.size = MemorySize{budget}};
+    const Error why = plan_workload(usual, machine, profile, "on-demand", fast).error();
+    EXPECT_EQ(why.message.find("--finer-slices"), std::string::npos) << "nobody asked for advice";
+    return advised(usual, machine, profile, "on-demand", fast, nullptr, why);
   };
   const Bytes budget = largest_working_set(usual.graph()) / 2;
   const Error error = error_of(budget);

@@ -6,6 +6,7 @@
 
 #include "sluice/memory/presets.hpp"
 #include "sluice/plan/verify/verifier.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice {

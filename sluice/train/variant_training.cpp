@@ -4,7 +4,9 @@
 
 #include <chrono>
 
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/profile/scale_profile.hpp"
+#include "sluice/train/planning_advice.hpp"
 
 namespace sluice {
 namespace {
@@ -75,7 +77,10 @@ Status VariantTraining::add_variant(const VariantKey& key, Workload workload) {
   const Result<Profile> profile = profile_for(variant);
   if (!profile.ok()) return of_variant(key, profile.error());
   Result<Plan> plan = plan_workload(variant.workload, machine_, *profile, settings_.planner, settings_.fast);
-  if (!plan.ok()) return of_variant(key, plan.error());
+  if (!plan.ok()) {  // which ends the training
+    return of_variant(
+        key, advised(variant.workload, machine_, *profile, settings_.planner, settings_.fast, nullptr, plan.error()));
+  }
   ++costs_.plans;
   variant.plan = std::move(*plan);
   const auto added = variants_.emplace(key, std::move(variant)).first;

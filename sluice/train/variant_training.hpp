@@ -15,8 +15,8 @@
 // take the largest variant: a budget that is too small then shows before the first step. Loss and parameters depend on
 // (graphs, data, seed, learning rates) alone.
 //
-// One caller at a time. Errors name the variant. They are those of building, of profiling, of planning (kInfeasible
-// says the smallest budget that would do) and of a session.
+// One caller at a time. Errors name the variant. They are those of building, of profiling, of planning (with
+// advice, planning_advice.hpp: they end the training) and of a session.
 #pragma once
 
 #include <map>

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/testing/small_models.hpp"

@@ -49,7 +49,7 @@ TEST_P(GpuTest, SameBitsOverPlannersAndBudgets) {
     SCOPED_TRACE(planner + " " + fast);
     const Result<Plan> plan = test_plan(workload, machine_, planner, fast);
     if (!plan.ok()) {
-      EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible) << plan.error().message;
+      EXPECT_TRUE(wants_more_room(plan.error().code)) << plan.error().message;
       return;
     }
     const TrainedRun run = train(workload, machine_, *plan, kStepsOnGpu, 0.01F);

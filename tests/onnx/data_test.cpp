@@ -6,8 +6,8 @@
 #include <fstream>
 #include <span>
 
-#include "sluice/onnx/external_data.hpp"
-#include "sluice/onnx/half.hpp"
+#include "sluice/onnx/model/external_data.hpp"
+#include "sluice/onnx/model/half.hpp"
 #include "tests/onnx/model_maker.hpp"
 
 namespace sluice {

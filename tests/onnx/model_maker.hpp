@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sluice/onnx/import.hpp"
-#include "sluice/onnx/proto.hpp"
+#include "sluice/onnx/model/proto.hpp"
 
 namespace sluice {
 

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "sluice/onnx/initializers.hpp"
-#include "sluice/onnx/model_file.hpp"
-#include "sluice/onnx/proto.hpp"
+#include "sluice/onnx/model/initializers.hpp"
+#include "sluice/onnx/model/model_file.hpp"
+#include "sluice/onnx/model/proto.hpp"
 
 namespace sluice {
 namespace {

@@ -5,7 +5,8 @@
 #include <sstream>
 
 #include "sluice/planners/planner.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 
 namespace sluice {
 

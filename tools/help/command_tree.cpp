@@ -8,6 +8,7 @@
 
 #include "sluice/models/model.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/policies/dtr/dtr.hpp"
 #include "sluice/policies/policy_settings.hpp"
 

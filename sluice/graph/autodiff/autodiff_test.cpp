@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/graph/validate.hpp"
 
 namespace sluice {
 namespace {

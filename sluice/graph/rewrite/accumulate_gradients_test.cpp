@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/rewrite/clip_gradients.hpp"
 #include "sluice/graph/rewrite/delay_updates.hpp"
-#include "sluice/graph/validate.hpp"
 #include "sluice/models/model.hpp"
 
 namespace sluice {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "sluice/graph/autodiff/autodiff.hpp"
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/op_traits.hpp"
-#include "sluice/graph/validate.hpp"
 #include "sluice/models/model.hpp"
 
 namespace sluice {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/rewrite/clip_gradients.hpp"
-#include "sluice/graph/validate.hpp"
 #include "sluice/models/model.hpp"
 
 namespace sluice {

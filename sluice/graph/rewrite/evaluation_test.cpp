@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
-#include "sluice/graph/validate.hpp"
 
 namespace sluice {
 namespace {

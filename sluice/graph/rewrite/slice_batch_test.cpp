@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "sluice/graph/autodiff/autodiff.hpp"
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/batch_slices.hpp"
-#include "sluice/graph/validate.hpp"
 
 namespace sluice {
 namespace {

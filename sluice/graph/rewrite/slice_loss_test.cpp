@@ -7,14 +7,14 @@
 #include <string>
 
 #include "sluice/graph/autodiff/autodiff.hpp"
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/evaluation.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/summary.hpp"
-#include "sluice/graph/validate.hpp"
 
 namespace sluice {
 namespace {

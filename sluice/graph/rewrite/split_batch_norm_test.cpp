@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "sluice/graph/autodiff/autodiff.hpp"
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/rewrite/mixed_precision.hpp"
-#include "sluice/graph/validate.hpp"
 
 namespace sluice {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/kernels/backends/backends.hpp"
-#include "sluice/testing/graph_runner.hpp"
 #include "sluice/testing/on_gpu.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 #include "sluice/testing/small_networks.hpp"
 #include "sluice/testing/training_run.hpp"

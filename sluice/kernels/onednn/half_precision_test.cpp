@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/kernels/onednn/bf16_support.hpp"

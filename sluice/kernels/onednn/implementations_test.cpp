@@ -9,7 +9,7 @@
 #include "sluice/graph/choose.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/models/model.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/training_run.hpp"
 #include "sluice/testing/wave_input.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/graph/rewrite/slice_batch.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
+#include "sluice/kernels/backend.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/testing/training_run.hpp"
 #include "sluice/testing/wave_input.hpp"

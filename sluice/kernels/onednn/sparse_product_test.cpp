@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
+#include "sluice/kernels/backend.hpp"
 #include "sluice/kernels/backends/backends.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 
 namespace sluice {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "sluice/graph/validate.hpp"
+#include "sluice/graph/builder/validate.hpp"
 
 namespace sluice {
 namespace {

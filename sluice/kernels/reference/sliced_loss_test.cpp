@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "sluice/graph/autodiff/autodiff.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/rewrite/evaluation.hpp"
 #include "sluice/graph/rewrite/fold.hpp"
 #include "sluice/graph/rewrite/mixed_precision.hpp"
@@ -17,7 +18,7 @@
 #include "sluice/graph/rewrite/slice_loss.hpp"
 #include "sluice/graph/validate.hpp"
 #include "sluice/kernels/backends/backends.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/small_models.hpp"
 #include "sluice/testing/wave_input.hpp"
 

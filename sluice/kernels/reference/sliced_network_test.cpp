@@ -6,13 +6,14 @@
 #include <map>
 
 #include "sluice/graph/autodiff/autodiff.hpp"
+#include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/rewrite/evaluation.hpp"
 #include "sluice/graph/rewrite/fold.hpp"
 #include "sluice/graph/rewrite/slice_batch.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/validate.hpp"
 #include "sluice/kernels/backends/backends.hpp"
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/small_networks.hpp"
 #include "sluice/testing/wave_input.hpp"
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "sluice/graph/builder.hpp"
+#include "sluice/graph/builder/builder.hpp"
 #include "sluice/onnx/convert/weight_expression.hpp"
-#include "sluice/onnx/network.hpp"
-#include "sluice/onnx/node_attributes.hpp"
+#include "sluice/onnx/model/network.hpp"
+#include "sluice/onnx/model/node_attributes.hpp"
 
 namespace sluice {
 

@@ -6,7 +6,7 @@
 
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
-#include "sluice/onnx/element_type.hpp"
+#include "sluice/onnx/model/element_type.hpp"
 
 namespace sluice {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "sluice/onnx/arrays/array_ops.hpp"
 #include "sluice/onnx/convert/converters.hpp"
-#include "sluice/onnx/element_type.hpp"
+#include "sluice/onnx/model/element_type.hpp"
 
 namespace sluice {
 namespace {

@@ -37,19 +37,29 @@ const std::vector<PlannerAddition>& additions() {
   return all;
 }
 
-// In the order of settings().
-enum class SolverSetting { kSeconds, kGap, kNodes, kColumns, kCuts, kThreads, kSeed };
+struct AutoTmConfig {
+  Seconds seconds = 60;
+  double gap = 0.01;
+  int nodes = 200;
+  int columns = 3000;
+  bool cuts = true;
+  int threads = 1;
+  int seed = 0;
+};
 
-// The paper's gap. Static and synchronous programs reach it in a second or so.
-const std::vector<PlannerSetting>& settings() {
-  static const std::vector<PlannerSetting> all{
-      {"seconds", "for the solver, each time it is asked", 60, 0.001, 1e6},
-      {"gap", "good enough: an answer within this share of the bound", 0.01, 0, 1},
-      {"nodes", "of branch and bound", 200, 0, 1e9, true},
-      {"columns", "integer columns of the largest program that is branched on", 3000, 0, 1e9, true},
-      {"cuts", "1: made while branching, 0: none", 1, 0, 1, true},
-      {"threads", "of branch and bound", 1, 1, 256, true},
-      {"seed", "of what the solver decides by lot", 0, 0, 1e9, true}};
+// Static and synchronous programs reach the paper's gap in a second or so.
+const Settings& settings() {
+  using Config = AutoTmConfig;
+  static const Settings all{
+      Config{},
+      {setting<&Config::seconds>({"seconds", "for the solver, each time it is asked", "ours", 0.001, 1e6}),
+       setting<&Config::gap>({"gap", "good enough: an answer within this share of the bound", "the paper's", 0, 1}),
+       setting<&Config::nodes>({"nodes", "of branch and bound", "ours", 0, 1e9}),
+       setting<&Config::columns>(
+           {"columns", "integer columns of the largest program that is branched on", "ours", 0, 1e9}),
+       setting<&Config::cuts>({"cuts", "1: made while branching, 0: none", "ours"}),
+       setting<&Config::threads>({"threads", "of branch and bound", "ours", 1, 256}),
+       setting<&Config::seed>({"seed", "of what the solver decides by lot", "ours", 0, 1e9})}};
   return all;
 }
 
@@ -58,6 +68,7 @@ class AutoTm {
   AutoTm(std::string_view name, const PlanRequest& request, Movement movement, const SlowTier& slow)
       : name_(name),
         request_(request),
+        config_(config_of<AutoTmConfig>(request)),
         movement_(movement),
         liveness_(analyze_liveness(request.graph)),
         costs_(request.graph, request.profile, request.machine),
@@ -75,9 +86,9 @@ class AutoTm {
     for (int round = 1; round <= kMostRounds; ++round) {
       Overfull overfull;
       const std::optional<Formulation> program = formulate(problem_, movement_, {}, &overfull);
-      if (!program) return infeasible(overfull);
+      if (!program) return infeasible(overfull, round);
       const IlpSolution solution = answer(*program);
-      if (solution.values.empty()) return without_answer(solution);
+      if (solution.values.empty()) return without_answer(solution, round);
       const PlacedStep placed = program->placed_by(problem_, solution.values);
       const RescheduledRequest step(with_choices(placed));
       const PlanBuilder builder = build(step.request().graph, placed.paths);
@@ -88,45 +99,48 @@ class AutoTm {
         if (selects_) describe_kernels(*plan, placed);
         return step.for_given_graph(std::move(*plan));
       }
-      if (plan.error().code != ErrorCode::kInfeasible || failure.tier != kFastTier) return plan;
+      if (!wants_more_room(plan.error().code) || failure.tier != kFastTier) return none_found(plan.error());
       SLUICE_RETURN_IF_ERROR(shrink_where_it_overflows(step.request().graph, builder, failure));
     }
-    return Error{ErrorCode::kInfeasible, fmt::format("{}: no placement packs into {} of fast memory", name_,
-                                                     format_bytes(request_.budgets[kFastTier]))};
+    return Error{ErrorCode::kNoneFound, fmt::format("{}: no placement packs into {} of fast memory", name_,
+                                                    format_bytes(request_.budgets[kFastTier]))};
   }
 
  private:
-  Error infeasible(const Overfull& overfull) const {
-    return {ErrorCode::kInfeasible,
+  // After the first round, limits are lower than the budget: what is infeasible then proves nothing.
+  static ErrorCode proved_in(int round) { return round == 1 ? ErrorCode::kInfeasible : ErrorCode::kNoneFound; }
+
+  Error infeasible(const Overfull& overfull, int round) const {
+    return {proved_in(round),
             fmt::format("{}: while op {} runs, {} must be in fast memory, where {} are", name_,
                         request_.graph.op(overfull.op).name, format_bytes(overfull.needed),
                         format_bytes(request_.budgets[kFastTier])),
             overfull.needed, request_.budgets[kFastTier]};
   }
 
-  Error without_answer(const IlpSolution& solution) const {
-    const bool proved = solution.status == SolveStatus::kInfeasible;
+  ErrorCode code_of(SolveStatus status, int round) const {
+    if (status == SolveStatus::kInfeasible) return proved_in(round);
+    if (status == SolveStatus::kStopped) return request_.why_stopped();
+    return status == SolveStatus::kTimeLimit ? ErrorCode::kOutOfTime : ErrorCode::kNoneFound;
+  }
+
+  Error without_answer(const IlpSolution& solution, int round) const {
     return {
-        proved ? ErrorCode::kInfeasible : ErrorCode::kUnsupported,
+        code_of(solution.status, round),
         fmt::format("{}: the solver found no placement of {} in {} of fast memory: {}. Raise --fast, or name another "
                     "planner",
                     name_, request_.graph.name, format_bytes(request_.budgets[kFastTier]), describe(solution))};
   }
 
-  double setting(SolverSetting which) const {
-    const auto index = static_cast<std::size_t>(which);
-    return request_.settings.empty() ? settings()[index].value : request_.settings[index];
-  }
-
   // Dives and branch and bound find nothing better in a minute where there is a column for every move beside an op.
   SolveLimits limits_for(const Formulation& program) const {
-    SolveLimits limits{.seconds = setting(SolverSetting::kSeconds),
-                       .nodes = static_cast<int>(setting(SolverSetting::kNodes)),
-                       .columns = static_cast<int>(setting(SolverSetting::kColumns)),
-                       .gap = setting(SolverSetting::kGap),
-                       .threads = static_cast<int>(setting(SolverSetting::kThreads)),
-                       .seed = static_cast<int>(setting(SolverSetting::kSeed)),
-                       .cuts = setting(SolverSetting::kCuts) != 0};
+    SolveLimits limits{.seconds = config_.seconds,
+                       .nodes = config_.nodes,
+                       .columns = config_.columns,
+                       .gap = config_.gap,
+                       .threads = config_.threads,
+                       .seed = config_.seed,
+                       .cuts = config_.cuts};
     const auto choices = std::ranges::count(program.ilp.columns, true, &Column::integer);
     if (movement_ == Movement::kAsynchronous && choices > limits.columns) limits.dives = 0;
     return limits;
@@ -214,6 +228,7 @@ class AutoTm {
 
   std::string_view name_;
   const PlanRequest& request_;
+  AutoTmConfig config_;
   Movement movement_;
   Liveness liveness_;
   CostModel costs_;

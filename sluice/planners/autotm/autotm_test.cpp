@@ -4,7 +4,9 @@
 
 #include "sluice/plan/operand_shares.hpp"
 #include "sluice/planners/ilp/integer_program.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/advice.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 
 namespace sluice {
 namespace {
@@ -180,7 +182,8 @@ TEST(AutoTm, ABudgetBelowAnyPlanNamesTheOp) {
   const auto plan = make_plan("autotm-sync", problem.request(0.001));
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
-  EXPECT_THAT(plan.error().message, HasSubstr("The largest op, "));
+  EXPECT_THAT(plan.error().message, HasSubstr("for its operands alone"));
+  EXPECT_THAT(advised("autotm-sync", problem.request(0.001), plan.error()).message, HasSubstr("The largest op, "));
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 #include "sluice/planners/bound/bound_for_tests.hpp"
 #include "sluice/planners/bound/step_to_bound.hpp"
 #include "sluice/planners/planner.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/testing/random/random_schedule.hpp"
 

@@ -17,6 +17,7 @@
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,8 @@
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/bound/bound_for_tests.hpp"
 #include "sluice/planners/planner.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/profile/placement.hpp"
 
 namespace sluice {

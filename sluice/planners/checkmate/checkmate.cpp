@@ -21,7 +21,7 @@
 #include "sluice/planners/feature_maps/feature_maps.hpp"
 #include "sluice/planners/interruption.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
-#include "sluice/planners/schedule/tensor_schedule.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/profile/cost_model.hpp"
 
 namespace sluice {
@@ -31,18 +31,29 @@ constexpr int kMostSolved = 6;
 constexpr double kTrades[] = {0.5, 1, 2};  // of runs_by_forgetting()
 constexpr double kLessCapacity = 0.98;     // than in the round before, at least
 
-// In the order of checkmate_settings().
-enum class CheckmateSetting { kSeconds, kGap, kNodes, kExact, kBranches, kSeed };
+struct CheckmateConfig {
+  Seconds seconds = 60;
+  double gap = 0.01;
+  int nodes = 80;
+  int exact = 40;
+  int branches = 200;
+  int seed = 0;
+};
 
-const std::vector<PlannerSetting>& checkmate_settings() {
-  static const std::vector<PlannerSetting> all{
-      {"seconds", "for the solver, each time it is asked", 60, 0.001, 1e6},
-      {"gap", "good enough: an answer within this share of the bound", 0.01, 0, 1},
-      {"nodes", "of the program at most: neighbouring ops are put together until there are so few", 80, 2, 1e4, true},
-      {"exact", "nodes of the largest program that is branched on; the relaxation of larger ones is rounded", 40, 0,
-       1e4, true},
-      {"branches", "of branch and bound", 200, 0, 1e9, true},
-      {"seed", "of what the solver decides by lot", 0, 0, 1e9, true}};
+const Settings& checkmate_settings() {
+  using Config = CheckmateConfig;
+  static const Settings all{
+      Config{},
+      {setting<&Config::seconds>({"seconds", "for the solver, each time it is asked", "ours", 0.001, 1e6}),
+       setting<&Config::gap>({"gap", "good enough: an answer within this share of the bound", "ours", 0, 1}),
+       setting<&Config::nodes>({"nodes",
+                                "of the program at most: neighbouring ops are put together until there are so few",
+                                "ours", 2, 1e4}),
+       setting<&Config::exact>(
+           {"exact", "nodes of the largest program that is branched on; the relaxation of larger ones is rounded",
+            "ours; rounding: section 5", 0, 1e4}),
+       setting<&Config::branches>({"branches", "of branch and bound", "ours", 0, 1e9}),
+       setting<&Config::seed>({"seed", "of what the solver decides by lot", "ours", 0, 1e9})}};
   return all;
 }
 
@@ -50,15 +61,8 @@ const std::vector<PlannerSetting>& checkmate_settings() {
 Result<Plan> plan_in_order(const PlanRequest& request, const std::vector<OpIndex>& order,
                            PackingFailure* failure = nullptr) {
   const RescheduledRequest step(request, order);
-  const Graph& graph = step.request().graph;
-  const Liveness liveness = analyze_liveness(graph);
-  PlanBuilder builder(graph, request.machine);
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    add_tensor_schedule(builder, graph, liveness, id, kFastTier,
-                        always_fast(liveness, id, is_persistent(graph.tensor(id).role)));
-  }
-  SLUICE_ASSIGN(Plan plan, request.draft ? builder.finish(request.budgets, failure, kPortfolioAlone)
-                                         : builder.finish(request.budgets, failure));
+  const PlanBuilder builder = everything_fast(step.request().graph, request.machine);
+  SLUICE_ASSIGN(Plan plan, builder.finish(request.budgets, failure, request.draft ? kPortfolioAlone : kPackingEffort));
   return step.for_given_graph(std::move(plan));
 }
 
@@ -66,8 +70,9 @@ class Checkmate {
  public:
   explicit Checkmate(const PlanRequest& request)
       : request_(request),
-        step_(group_into_nodes(request, static_cast<int>(setting(CheckmateSetting::kNodes)))),
-        exact_(step_.problem.stages() <= static_cast<int>(setting(CheckmateSetting::kExact))) {}
+        config_(config_of<CheckmateConfig>(request)),
+        step_(group_into_nodes(request, config_.nodes)),
+        exact_(step_.problem.stages() <= config_.exact) {}
 
   Result<Plan> run() {
     Result<Plan> plan = plan_of(no_repetitions(step_.problem));
@@ -76,7 +81,7 @@ class Checkmate {
       return plan;
     }
     for (int round = 1; round <= kMostSolved; ++round) {
-      if (plan.error().code != ErrorCode::kInfeasible) return plan;
+      if (!wants_more_room(plan.error().code)) return plan;
       const std::optional<RematRuns> runs = answer();
       if (!runs) break;
       plan = plan_of(*runs);
@@ -86,14 +91,21 @@ class Checkmate {
       }
       shrink();
     }
-    return Error{ErrorCode::kInfeasible, fmt::format("checkmate: no order of {} packs into {} of fast memory",
-                                                     request_.graph.name, format_bytes(request_.budgets[kFastTier]))};
+    return without_plan();
   }
 
  private:
-  double setting(CheckmateSetting which) const {
-    const auto index = static_cast<std::size_t>(which);
-    return request_.settings.empty() ? checkmate_settings()[index].value : request_.settings[index];
+  // Of these nodes: finer ones, and orders that it does not consider, may fit.
+  Error without_plan() const {
+    const bool no_answer = !request_.draft && solution_.values.empty();
+    const bool out_of_time = no_answer && solution_.status == SolveStatus::kTimeLimit;
+    const bool stopped = no_answer && solution_.status == SolveStatus::kStopped;
+    return {out_of_time ? ErrorCode::kOutOfTime
+            : stopped   ? request_.why_stopped()
+                        : ErrorCode::kNoneFound,
+            fmt::format("checkmate: no order of {} packs into {} of fast memory{}", request_.graph.name,
+                        format_bytes(request_.budgets[kFastTier]),
+                        no_answer ? fmt::format(" ({})", describe(solution_)) : "")};
   }
 
   Result<Plan> plan_of(const RematRuns& runs) { return plan_in_order(request_, step_.schedule(runs), &failure_); }
@@ -107,12 +119,12 @@ class Checkmate {
   }
 
   SolveLimits limits() const {
-    return {.seconds = setting(CheckmateSetting::kSeconds),
-            .nodes = static_cast<int>(setting(CheckmateSetting::kBranches)),
+    return {.seconds = config_.seconds,
+            .nodes = config_.branches,
             .columns = exact_ ? std::numeric_limits<int>::max() : 0,
             .dives = 0,
-            .gap = setting(CheckmateSetting::kGap),
-            .seed = static_cast<int>(setting(CheckmateSetting::kSeed))};
+            .gap = config_.gap,
+            .seed = config_.seed};
   }
 
   // The cheapest found without a program. Not stopped: it is quick.
@@ -150,7 +162,7 @@ class Checkmate {
     return {.progress =
                 [&](double incumbent, double bound, Seconds elapsed) {
                   if (!request_.watch || !request_.watch->solving) return;
-                  request_.watch->solving(std::min(1.0, elapsed / setting(CheckmateSetting::kSeconds)),
+                  request_.watch->solving(std::min(1.0, elapsed / config_.seconds),
                                           incumbent * program.seconds_per_unit(), bound * program.seconds_per_unit());
                 },
             .stop = [this] { return request_.stopped(); }};
@@ -175,6 +187,7 @@ class Checkmate {
   }
 
   const PlanRequest& request_;
+  CheckmateConfig config_;
   GroupedStep step_;
   bool exact_;
   PackingFailure failure_;
@@ -191,19 +204,25 @@ Seconds seconds_of_order(const PlanRequest& request, const Plan& plan) {
   return seconds;
 }
 
+// Whether what takes no time may still have a plan.
+bool others_may_do(ErrorCode code) {
+  return wants_more_room(code) || code == ErrorCode::kOutOfTime || code == ErrorCode::kInterrupted;
+}
+
 // What is found without the program may pack where the program's answers do not.
 Result<Plan> solve_or_draft(const PlanRequest& step) {
   Result<Plan> plan = Checkmate(step).run();
-  if (plan.ok() || step.draft || plan.error().code != ErrorCode::kInfeasible) return plan;
+  if (plan.ok() || step.draft || !others_may_do(plan.error().code)) return plan;
   PlanRequest draft = step;
   draft.draft = true;
-  return Checkmate(draft).run();
+  Result<Plan> drafted = Checkmate(draft).run();
+  return drafted.ok() ? std::move(drafted) : std::move(plan);
 }
 
 // The graph's own order, in which some is made again by itself, is one of the possible plans.
 Result<Plan> solved_or_as_given(const PlanRequest& request) {
   Result<Plan> plan = plan_without_repetitions(request, solve_or_draft);
-  if (!plan.ok() && plan.error().code != ErrorCode::kInfeasible) return plan;
+  if (!plan.ok() && !others_may_do(plan.error().code)) return plan;
   const CostModel costs(request.graph, request.profile, request.machine);
   if (plan.ok() && seconds_of_order(request, *plan) <= costs.compute_seconds()) return plan;
   std::vector<OpIndex> own(request.graph.ops().size());

@@ -6,7 +6,9 @@
 
 #include "sluice/planners/checkmate/node_grouping.hpp"
 #include "sluice/planners/checkmate/remat_rounding.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/advice.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {
@@ -238,8 +240,9 @@ TEST(CheckmatePlanner, NamesTheSmallestBudget) {
   const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9);
   const Result<Plan> plan = make_plan("checkmate", problem.request(0.2));
   ASSERT_FALSE(plan.ok());
-  EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
-  EXPECT_THAT(plan.error().message, ::testing::HasSubstr("smallest budget it can use is"));
+  EXPECT_EQ(plan.error().code, ErrorCode::kNoneFound);
+  EXPECT_THAT(advised("checkmate", problem.request(0.2), plan.error()).message,
+              ::testing::HasSubstr("smallest budget it can use is"));
 }
 
 TEST(CheckmatePlanner, MakesNothingAgainWhereEverythingFits) {

@@ -200,9 +200,15 @@ Result<DecidedPlan> decide(const PlanRequest& request, const SlowTier& slow) {
   return plan.ok() ? std::move(plan) : plan_with(0, true);
 }
 
-const std::vector<PlannerSetting>& capuchin_settings() {
-  static const std::vector<PlannerSetting> all{
-      {"corrections", "steps at most after which what came late is fetched earlier; 0: none", 60, 0, 1e6, true}};
+struct CapuchinConfig {
+  int corrections = 60;
+};
+
+const Settings& capuchin_settings() {
+  static const Settings all{
+      CapuchinConfig{},
+      {setting<&CapuchinConfig::corrections>(
+          {"corrections", "steps at most after which what came late is fetched earlier; 0: none", "ours", 0, 1e6})}};
   return all;
 }
 
@@ -215,10 +221,9 @@ Result<std::unique_ptr<PlanSearch>> start_capuchin(const PlanRequest& request) {
     const Load load{map.tensor, stored_bytes(request.graph.tensor(map.tensor)), Encoding::kNone};
     fetch_seconds.push_back(costs.transfer_seconds(slow.front().inward, load));
   }
-  const double steps = request.settings.empty() ? capuchin_settings().front().value : request.settings.front();
-  return std::unique_ptr<PlanSearch>(
-      std::make_unique<InTriggerFeedback>(request, std::move(first.decided), std::move(fetch_seconds),
-                                          std::move(first.plan), request.draft ? 0 : static_cast<int>(steps)));
+  const int steps = request.draft ? 0 : config_of<CapuchinConfig>(request).corrections;
+  return std::unique_ptr<PlanSearch>(std::make_unique<InTriggerFeedback>(
+      request, std::move(first.decided), std::move(fetch_seconds), std::move(first.plan), steps));
 }
 
 Result<Plan> plan_capuchin(const PlanRequest& request) {

@@ -55,8 +55,8 @@ struct FeatureMapPlan {
   std::vector<Seconds> ahead = {};
 };
 
-// kInfeasible where that does not pack into the budgets, kUnsupported where a map is to be made again that nothing can
-// make again, kBadInput where a map is to be swapped and there is no slow tier.
+// kInfeasible or kNoneFound where that does not pack into the budgets, kUnsupported where a map is to be made again that
+// nothing can make again, kBadInput where a map is to be swapped and there is no slow tier.
 Result<Plan> plan_actions(const PlanRequest& request, const FeatureMapPlan& wanted);
 
 }  // namespace sluice

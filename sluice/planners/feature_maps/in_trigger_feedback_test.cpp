@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/schedule/step_for_tests.hpp"
 
 namespace sluice {

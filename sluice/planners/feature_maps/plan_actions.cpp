@@ -65,8 +65,8 @@ Result<Plan> plan_actions(const PlanRequest& request, const FeatureMapPlan& want
   const RescheduledRequest step(request, std::move(schedule));
   Result<Plan> plan = packed_plan(step.request(), wanted);
   if (plan.ok()) return step.for_given_graph(std::move(plan).value());
-  if (plan.error().code != ErrorCode::kInfeasible) return plan;
-  return Error{ErrorCode::kInfeasible,
+  if (!wants_more_room(plan.error().code)) return plan;
+  return Error{plan.error().code,
                fmt::format("{}: what it keeps of {} does not fit into {} of fast memory. Raise --fast, or name another "
                            "planner",
                            wanted.planner, request.graph.name, format_bytes(request.budgets[kFastTier]))};

@@ -13,9 +13,14 @@
 namespace sluice {
 namespace {
 
-const std::vector<PlannerSetting>& vdnn_settings() {
-  static const std::vector<PlannerSetting> all{
-      {"all", "1: all feature maps, 0: inputs of convolutions", 0, 0, 1, true}};
+struct VdnnConfig {
+  bool all = false;
+};
+
+const Settings& vdnn_settings() {
+  static const Settings all{
+      VdnnConfig{},
+      {setting<&VdnnConfig::all>({"all", "1: all feature maps, 0: inputs of convolutions", "HOME, section 4.1"})}};
   return all;
 }
 
@@ -26,7 +31,7 @@ bool is_input_of_convolution(const Graph& graph, const FeatureMap& map) {
 }
 
 Result<Plan> plan_vdnn(const PlanRequest& request) {
-  const bool all = !request.settings.empty() && request.settings.front() != 0;
+  const bool all = config_of<VdnnConfig>(request).all;
   FeatureMapPlan wanted{.planner = "vdnn",
                         .maps = find_feature_maps(request.graph, analyze_liveness(request.graph)),
                         .pace = SwapPace::kByLayer};

@@ -20,30 +20,35 @@ constexpr int kMostSearches = 6;
 constexpr double kCapacityShrink = 0.96;  // of the capacities of the search before
 constexpr int kMostOfADraft = 30;         // particles, and iterations
 
-// In the order of home_settings().
-enum class HomeSetting { kParticles, kIterations, kPatience, kThreads, kSeed };
+struct HomeConfig {
+  int particles = 500;
+  int iterations = 500;
+  int patience = 30;
+  int threads = 2;
+  std::uint64_t seed = 0;
+};
 
-const std::vector<PlannerSetting>& home_settings() {
-  static const std::vector<PlannerSetting> all{
-      {"particles", "policies that search together", 500, 1, 1e6, true},
-      {"iterations", "of the swarm, at most", 500, 1, 1e6, true},
-      {"patience", "iterations without a better policy after which it ends; 0: all are run", 30, 0, 1e6, true},
-      {"threads", "that search; the plan does not depend on it", 2, 1, 256, true},
-      {"seed", "of the policies to begin with", 0, 0, 1e9, true}};
+const Settings& home_settings() {
+  using Config = HomeConfig;
+  static const Settings all{
+      Config{},
+      {setting<&Config::particles>({"particles", "policies that search together", "the paper's", 1, 1e6}),
+       setting<&Config::iterations>({"iterations", "of the swarm, at most", "the paper's", 1, 1e6}),
+       setting<&Config::patience>(
+           {"patience", "iterations without a better policy after which it ends; 0: all are run", "ours", 0, 1e6}),
+       setting<&Config::threads>({"threads", "that search; the plan does not depend on it", "ours", 1, 256}),
+       setting<&Config::seed>({"seed", "of the policies to begin with", "ours", 0, 1e9})}};
   return all;
 }
 
 SwarmOptions options_of(const PlanRequest& request) {
-  const auto setting = [&](HomeSetting which) {
-    const auto index = static_cast<std::size_t>(which);
-    return request.settings.empty() ? home_settings()[index].value : request.settings[index];
-  };
+  const auto config = config_of<HomeConfig>(request);
   const int most = request.draft ? kMostOfADraft : std::numeric_limits<int>::max();
-  return {.particles = std::min(most, static_cast<int>(setting(HomeSetting::kParticles))),
-          .iterations = std::min(most, static_cast<int>(setting(HomeSetting::kIterations))),
-          .patience = static_cast<int>(setting(HomeSetting::kPatience)),
-          .threads = static_cast<int>(setting(HomeSetting::kThreads)),
-          .seed = static_cast<std::uint64_t>(setting(HomeSetting::kSeed))};
+  return {.particles = std::min(most, config.particles),
+          .iterations = std::min(most, config.iterations),
+          .patience = config.patience,
+          .threads = config.threads,
+          .seed = config.seed};
 }
 
 void describe_in(Plan& plan, const SwarmResult& result, int searches) {
@@ -71,20 +76,22 @@ Result<Plan> plan_home(const PlanRequest& request) {
   Bytes capacity = request.budgets[kFastTier];
   Bytes slow_capacity = request.budgets[static_cast<std::size_t>(slow.front().id)];
   Result<Plan> plan =
-      Error{ErrorCode::kInfeasible,
+      Error{ErrorCode::kNoneFound,
             fmt::format(
                 "home: no policy fits {} into {} of fast memory, with {} of slow memory. Raise --fast, or name another "
                 "planner",
                 request.graph.name, format_bytes(capacity), format_bytes(slow_capacity))};
   for (int search = 1; search <= kMostSearches; ++search) {
     const PolicyEvaluator evaluator(request, wanted.maps, slow.front(), capacity, slow_capacity);
+    const bool proved = evaluator.least_bytes() > capacity && search == 1;  // later ones have less than there is
+    if (proved) return Error{ErrorCode::kInfeasible, plan.error().message};
     if (evaluator.least_bytes() > capacity) return plan;
     const SwarmResult found = search_by_swarm(
         evaluator, wanted.maps, options_of(request), [&] { return request.stopped(); },
         [&](double done, const PolicyCost& best) {
           request.report(done, best.feasible ? std::optional(best.seconds) : std::nullopt);
         });
-    if (!found.cost.feasible && found.stopped) return interrupted_before_a_plan("home", request.graph.name);
+    if (!found.cost.feasible && found.stopped) return ended_before_a_plan("home", request);
     if (!found.cost.feasible) return plan;
     wanted.actions = found.best;
     plan = plan_actions(request, wanted);
@@ -93,7 +100,7 @@ Result<Plan> plan_home(const PlanRequest& request) {
       request.report(found.iterations);
       return plan;
     }
-    if (plan.error().code != ErrorCode::kInfeasible) return plan;
+    if (!wants_more_room(plan.error().code)) return plan;
     for (Bytes* each : {&capacity, &slow_capacity})
       *each = static_cast<Bytes>(kCapacityShrink * static_cast<double>(*each));
   }

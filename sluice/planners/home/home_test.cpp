@@ -6,7 +6,8 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/planners/home/swarm.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/schedule/step_for_tests.hpp"
 
 namespace sluice {

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 
 namespace sluice {
 namespace {

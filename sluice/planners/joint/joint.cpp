@@ -33,6 +33,7 @@
 #include "sluice/planners/joint/savings.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/deferral.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 
 namespace sluice {
 namespace {
@@ -106,7 +107,7 @@ Result<TimedPlan> last_resort(const PlanRequest& request, Result<TimedPlan> infe
     const bool moves_nothing = request.machine.tiers.size() < 2;  // then its error says what is missing
     if (Result<TimedPlan> plan = plan_without_moves(request); plan.ok() || moves_nothing) return plan;
   }
-  if (request.stopped()) return interrupted_before_a_plan("joint", request.graph.name);
+  if (request.stopped()) return ended_before_a_plan("joint", request);
   return infeasible;
 }
 

@@ -10,7 +10,8 @@
 #include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/planners/joint/finalists.hpp"
 #include "sluice/planners/joint/list_schedule.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {

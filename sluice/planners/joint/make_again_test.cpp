@@ -11,7 +11,7 @@
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/plan/verify/same_values.hpp"
 #include "sluice/plan/verify/verifier.hpp"
-#include "sluice/planners/problem_for_tests.hpp"
+#include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice {

@@ -7,10 +7,15 @@
 #include <set>
 #include <span>
 
+#include "sluice/planners/autotm/autotm.hpp"
+#include "sluice/planners/checkmate/checkmate.hpp"
+#include "sluice/planners/chosen_planner.hpp"
+#include "sluice/planners/home/home.hpp"
 #include "sluice/planners/joint/joint_additions.hpp"
 #include "sluice/planners/joint/rounding.hpp"
-#include "sluice/planners/planner_name.hpp"
 #include "sluice/planners/schedule/pack.hpp"
+#include "sluice/planners/sentinel/sentinel.hpp"
+#include "sluice/planners/zero_offload/zero_offload.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
 
@@ -145,6 +150,17 @@ class MovesSearch {
   int considered_ = 0;
 };
 
+namespace {
+
+// Of those that plan_by() knows.
+const PlannerEntry& rival_named(std::string_view text) {
+  static const std::array rivals{sentinel_planner(), autotm_sync_planner(), checkmate_planner(), home_planner(),
+                                 zero_offload_planner()};
+  return *std::ranges::find(rivals, name_in(text), &PlannerEntry::name);
+}
+
+}  // namespace
+
 MovesPlanner::MovesPlanner(const PlanRequest& request, std::optional<StepPrices> prices) {
   Result<std::vector<SlowTier>> slow = find_slow_tiers("joint", request.machine);
   if (slow.ok()) search_ = std::make_unique<MovesSearch>(request, std::move(slow).value(), std::move(prices));
@@ -173,12 +189,13 @@ std::optional<TimedPlan> MovesPlanner::plan() {
 std::optional<Seconds> MovesPlanner::estimate() { return search_ == nullptr ? std::nullopt : search_->estimate(); }
 
 Result<TimedPlan> plan_by(std::string_view name, const PlanRequest& request) {
-  const ChosenPlanner chosen = choose_planner(name).value();
-  PlanRequest asked = request;
-  asked.additions = chosen.additions;
-  asked.settings = chosen.settings;
+  const ChosenPlanner chosen = choose_settings(rival_named(name), name).value();
+  PlanRequest asked = with_settings(request, chosen);
   asked.watch = nullptr;
-  if (request.watch) asked.watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = request.watch->stop});
+  if (request.watch) {
+    const PlanningWatch quiet{.stop = request.watch->stop, .out_of_time = request.watch->out_of_time};
+    asked.watch = std::make_shared<const PlanningWatch>(quiet);
+  }
   SLUICE_ASSIGN(Plan plan, chosen.entry->plan(asked));
   plan.planner_config.emplace_back("made_by", chosen.entry->name);
   const Seconds seconds = simulated_seconds(request, plan);

@@ -49,7 +49,7 @@ class MovesPlanner {
   std::unique_ptr<MovesSearch> search_;  // nullptr: no slow tier
 };
 
-// Another planner's, named as a user would name it.
+// Another planner's, named as a user would name it: sentinel, autotm-sync, checkmate, home or zero-offload.
 Result<TimedPlan> plan_by(std::string_view name, const PlanRequest& request);
 
 // The plan that the ones of this are held against: where gaps are few and large, it may be the faster one.

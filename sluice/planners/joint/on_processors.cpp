@@ -92,8 +92,7 @@ Result<TimedPlan> fastest_on_processors(const PlanRequest& request, Result<Timed
   const auto fastest =
       std::ranges::min_element(others, {}, [](const PlanOnProcessors& each) { return each.timed.seconds; });
   const bool none = fastest == others.end();
-  if (none && !own.ok())
-    return request.stopped() ? interrupted_before_a_plan("joint", request.graph.name) : own.error();
+  if (none && !own.ok()) return request.stopped() ? ended_before_a_plan("joint", request) : own.error();
   const bool worth = !none && (!own.ok() || fastest->timed.seconds <= kWorthMoreTraffic * own->seconds);
   const std::string taken = worth ? describe(request, *fastest, own) : "all updates on the main one";
   TimedPlan best = worth ? std::move(fastest->timed) : std::move(own).value();

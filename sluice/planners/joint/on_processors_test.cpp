@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "sluice/graph/op_traits.hpp"
-#include "sluice/planners/offload_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/offload_for_tests.hpp"
+#include "sluice/planners/registry/smallest_budget.hpp"
 
 namespace sluice {
 namespace {

@@ -166,7 +166,7 @@ Status Redl::try_rules(const StretchRules& rules) {
   stretches_ = find_stretches(problem_, rules);
   std::optional<Placement> placement = place_units(rules);
   if (!placement) {
-    return Error{ErrorCode::kInfeasible,
+    return Error{ErrorCode::kNoneFound,
                  "no placement keeps within the fast budget of " + format_bytes(request_.budgets[kFastTier])};
   }
   placement_ = std::move(*placement);
@@ -187,7 +187,7 @@ Status Redl::start(int patience) {
   for (const StretchRules& rules : finer) {
     status = try_rules(rules);
     if (status.ok()) break;
-    if (status.error().code != ErrorCode::kInfeasible) return status;
+    if (!wants_more_room(status.error().code)) return status;
   }
   if (!status.ok()) return status;
   // Without the search the first period is as good as can be, whatever its step takes.

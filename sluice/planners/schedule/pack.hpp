@@ -21,10 +21,17 @@ struct PackedPlan {
   Bytes fast_capacity() const { return capacities[kFastTier]; }
 };
 
+// Of one schedule among many: that it does not fit proves nothing of the others.
+inline Error none_found(Error error) {
+  if (error.code == ErrorCode::kInfeasible) error.code = ErrorCode::kNoneFound;
+  return error;
+}
+
 // A small number of large tensors packs worst, so each attempt also gives up one per cent more than the one before.
 // `build(capacities)` returns a builder, or nothing when the fast capacity is too small. Starts at `capacities` (at
 // most the budgets, by TierId) and shrinks that of the tier that failed by what packing missed: of the fast tier, and
-// of slow tiers with a farther one behind them, which can take the rest. kInfeasible when the capacity gets too small.
+// of slow tiers with a farther one behind them, which can take the rest. kNoneFound when the capacity gets too small:
+// what is built with it is one of many schedules.
 template <typename Build>
 Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vector<Bytes> capacities,
                                            const Build& build) {
@@ -37,13 +44,13 @@ Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vect
     Result<Plan> plan = builder->finish(request.budgets, &failure, kPortfolioAlone);
     if (plan.ok()) return PackedPlan{std::move(plan).value(), std::move(capacities)};
     const bool last = failure.tier != kFastTier && failure.tier == farthest;
-    if (plan.error().code != ErrorCode::kInfeasible || last) return plan.error();
+    if (!wants_more_room(plan.error().code) || last) return none_found(plan.error());
     const auto tier = static_cast<std::size_t>(failure.tier);
     const double overshoot = static_cast<double>(failure.needed) / static_cast<double>(request.budgets[tier]);
     const double share = std::clamp(0.999 / overshoot, 0.8, 1 - 0.01 * attempt);
     capacities[tier] = align_down(static_cast<Bytes>(static_cast<double>(capacities[tier]) * share), kTensorAlignment);
   }
-  return Error{ErrorCode::kInfeasible,
+  return Error{ErrorCode::kNoneFound,
                "no schedule packs into the fast budget of " + format_bytes(request.budgets[kFastTier])};
 }
 

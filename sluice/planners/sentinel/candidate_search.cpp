@@ -18,8 +18,9 @@ IntervalEstimate estimate_candidate(const CandidateBuilder& builder, const Inter
 // budget is too small for equation 1 altogether, single layers: room then decides when prefetches start (case 2).
 // Where the equations decide alone, only the first. Direct migration knows no longer ones, and who names a length gets it.
 std::vector<int> CandidateSearch::promising_lengths() {
-  if (migration_of(builder_.request()) == SentinelMigration::kDirect) return {1};
-  if (const int named = interval_length_of(builder_.request())) return {named};
+  const auto config = config_of<SentinelConfig>(builder_.request());
+  if (config.migration == SentinelMigration::kDirect) return {1};
+  if (config.interval != 0) return {config.interval};
   std::vector<std::pair<Seconds, int>> allowed;
   const int spans = static_cast<int>(builder_.liveness().spans.size());
   for (int length = 1; length <= std::max(1, spans / 2); ++length) {
@@ -56,8 +57,9 @@ bool CandidateSearch::good_enough() const {
 }
 
 ScheduleOptions CandidateSearch::plain_options() const {
-  return {.migration = migration_of(builder_.request()),
-          .interval_length = std::max(1, interval_length_of(builder_.request())),
+  const auto config = config_of<SentinelConfig>(builder_.request());
+  return {.migration = config.migration,
+          .interval_length = std::max(1, config.interval),
           .staying = has(SentinelAddition::kStaying),
           .lending = has(SentinelAddition::kLending),
           .ahead = ahead_};

@@ -8,6 +8,8 @@
 
 #include "sluice/memory/presets.hpp"
 #include "sluice/plan/verify/verifier.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/planners/sentinel/by_halves.hpp"
 #include "sluice/planners/sentinel/test_and_trial.hpp"
 #include "sluice/testing/program_oracle.hpp"

@@ -43,7 +43,7 @@ void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan&
   const IntervalEstimate estimated = estimate_candidate(builder, cut);
   const bool hottest = options.order == PrefetchOrder::kHottestFirst;
   plan.planner_config = {
-      {"migration", std::string(name_of(options.migration))},
+      {"migration", text_of(sentinel_settings().rows.front(), SentinelConfig{.migration = options.migration})},
       {"interval_length", fmt::format("{}", options.interval_length)},
       {"intervals", fmt::format("{}", cut.intervals.size())},
       {"prefetch_order", hottest ? "hottest-first" : "soonest-first"},

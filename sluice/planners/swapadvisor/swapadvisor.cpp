@@ -15,31 +15,37 @@
 namespace sluice {
 namespace {
 
-// In the order of swapadvisor_settings().
-enum class SwapAdvisorSetting { kSeconds, kPopulation, kGenerations, kPatience, kThreads, kSeed };
+struct SwapAdvisorConfig {
+  Seconds seconds = 60;
+  int population = 40;
+  int generations = 100;
+  int patience = 20;
+  int threads = 2;
+  std::uint64_t seed = 0;
+};
 
-const std::vector<PlannerSetting>& swapadvisor_settings() {
-  static const std::vector<PlannerSetting> all{
-      {"seconds", "that the search may take", 60, 0, 1e6, false},
-      {"population", "individuals of a generation", 40, 1, 1e5, true},
-      {"generations", "that are bred, at most", 100, 1, 1e6, true},
-      {"patience", "generations without a better one after which it ends; 0: all are bred", 20, 0, 1e6, true},
-      {"threads", "that search; the plan does not depend on it", 2, 1, 256, true},
-      {"seed", "of all that is drawn", 0, 0, 1e9, true}};
+const Settings& swapadvisor_settings() {
+  using Config = SwapAdvisorConfig;
+  static const Settings all{
+      Config{},
+      {setting<&Config::seconds>({"seconds", "that the search may take", "ours", 0, 1e6}),
+       setting<&Config::population>({"population", "individuals of a generation", "ours", 1, 1e5}),
+       setting<&Config::generations>({"generations", "that are bred, at most", "ours", 1, 1e6}),
+       setting<&Config::patience>(
+           {"patience", "generations without a better one after which it ends; 0: all are bred", "ours", 0, 1e6}),
+       setting<&Config::threads>({"threads", "that search; the plan does not depend on it", "ours", 1, 256}),
+       setting<&Config::seed>({"seed", "of all that is drawn", "ours", 0, 1e9})}};
   return all;
 }
 
 GeneticOptions genetic_options(const PlanRequest& request) {
-  const auto setting = [&](SwapAdvisorSetting which) {
-    const auto index = static_cast<std::size_t>(which);
-    return request.settings.empty() ? swapadvisor_settings()[index].value : request.settings[index];
-  };
-  return {.population = static_cast<int>(setting(SwapAdvisorSetting::kPopulation)),
-          .generations = static_cast<int>(setting(SwapAdvisorSetting::kGenerations)),
-          .patience = static_cast<int>(setting(SwapAdvisorSetting::kPatience)),
-          .seconds = setting(SwapAdvisorSetting::kSeconds),
-          .threads = static_cast<int>(setting(SwapAdvisorSetting::kThreads)),
-          .seed = static_cast<std::uint64_t>(setting(SwapAdvisorSetting::kSeed))};
+  const auto config = config_of<SwapAdvisorConfig>(request);
+  return {.population = config.population,
+          .generations = config.generations,
+          .patience = config.patience,
+          .seconds = config.seconds,
+          .threads = config.threads,
+          .seed = config.seed};
 }
 
 std::string_view why_ended(GeneticEnd end) {

@@ -18,7 +18,7 @@ struct Host {
 
 // `request` is for the graph whose updates run on `host`, in the order in which they are to run. Everything that the host
 // uses is in its memory where that packs; only where it does not, and there is a file, some states are there. kInfeasible
-// says which tier is too small; kUnsupported, which tensor goes to and fro.
+// and kNoneFound say which tier is too small; kUnsupported, which tensor goes to and fro.
 Result<Plan> plan_offloaded_step(const PlanRequest& request, const Host& host);
 
 }  // namespace sluice

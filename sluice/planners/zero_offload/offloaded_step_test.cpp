@@ -6,7 +6,8 @@
 
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/plan/plan_graph.hpp"
-#include "sluice/planners/offload_for_tests.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
+#include "sluice/planners/registry/offload_for_tests.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/testing/program_oracle.hpp"
 

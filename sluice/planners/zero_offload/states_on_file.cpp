@@ -117,7 +117,7 @@ class StatePlacement {
   }
 
   Error no_room(OpIndex op) const {
-    return {ErrorCode::kInfeasible,
+    return {ErrorCode::kNoneFound,
             fmt::format(
                 "{} needs {} of the optimizer's states in the host's memory at one time, beside {} of gradients, of "
                 "parameters under way and of other states, of {} that can be counted on: give it more room, or "

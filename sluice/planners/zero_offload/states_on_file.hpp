@@ -47,7 +47,7 @@ struct PlacedStates {
 
 // Keeps in the host's memory what is so small that `file`, the link to the file, takes longer to start than to carry it;
 // then, beside working room for a few updates, what is updated last, so that the step does not end with writing it.
-// `states`: ascending. `occupied`: what else is in that memory, by op, and what there is of it. kInfeasible names the op
+// `states`: ascending. `occupied`: what else is in that memory, by op, and what there is of it. kNoneFound names the op
 // whose states alone find no room.
 Result<PlacedStates> place_states(const Graph& graph, const Liveness& liveness, std::span<const TensorId> states,
                                   ReservationTable occupied, const Link& file);

@@ -44,13 +44,23 @@
 namespace sluice {
 namespace {
 
-const std::vector<PlannerSetting>& zero_offload_settings() {
-  static const std::vector<PlannerSetting> all{
-      {"checkpoints", "activations inside segments of so many layers are made again in the backward pass; 0: they stay",
-       0, 0, 1024, true},
-      {"share",
-       "so many per cent of the parameters are updated on the host, and those whose gradients come last on the device",
-       100, 0, 100, false}};
+struct ZeroOffloadConfig {
+  int checkpoints = 0;
+  double share = 100;
+};
+
+const Settings& zero_offload_settings() {
+  using Config = ZeroOffloadConfig;
+  static const Settings all{
+      Config{},
+      {setting<&Config::checkpoints>(
+           {"checkpoints",
+            "activations inside segments of so many layers are made again in the backward pass; 0: they stay",
+            "figure 5.2", 0, 1024}),
+       setting<&Config::share>({"share",
+                                "so many per cent of the parameters are updated on the host, and those whose gradients "
+                                "come last on the device",
+                                "ours", 0, 100})}};
   return all;
 }
 
@@ -209,8 +219,9 @@ void describe_costs(const Graph& graph, const Host& host, Plan& plan) {
 Result<Plan> plan_zero_offload(const PlanRequest& request) {
   SLUICE_ASSIGN(const Host host, find_host(request.machine));
   const Graph& graph = request.graph;
-  const double segment = request.settings.empty() ? 0 : request.settings.front();
-  const double share = request.settings.empty() ? 1 : request.settings[1] / 100;
+  const auto config = config_of<ZeroOffloadConfig>(request);
+  const double segment = config.checkpoints;
+  const double share = config.share / 100;
   SLUICE_RETURN_IF_ERROR(check_share(graph, share));
   PlanRequest asked = request;
   SLUICE_ASSIGN(std::vector<OpIndex> order, segment > 0 ? schedule_with_checkpoints(graph, segment, "zero-offload")

@@ -7,8 +7,9 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/processors.hpp"
 #include "sluice/models/model.hpp"
-#include "sluice/planners/offload_for_tests.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/advice.hpp"
+#include "sluice/planners/registry/offload_for_tests.hpp"
 #include "sluice/planners/zero_offload/strategy.hpp"
 
 namespace sluice {
@@ -268,7 +269,10 @@ TEST(ZeroOffload, BringsParametersBackInTimeForASecondLoss) {
 
 TEST(ZeroOffload, SaysWhatItNeeds) {
   OffloadProblem problem(Precision::kBF16Masters);
-  EXPECT_THAT(problem.plan(16 * kKiB).error().message, HasSubstr("the smallest budget it can use is"));
+  const Error why = problem.plan(16 * kKiB).error();
+  EXPECT_TRUE(wants_more_room(why.code));
+  EXPECT_THAT(advised("zero-offload", problem.request(16 * kKiB), why).message,
+              HasSubstr("the smallest budget it can use is"));
   problem.machine = make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
   EXPECT_THAT(problem.plan(kGiB).error().message, HasSubstr("--slow pcie3 --processors device:1:dram,host:1:pcie3"));
 }

@@ -218,7 +218,7 @@ class RunningStep {
 
   Error no_room(ValueId id) const {
     const Bytes held = places_.used();
-    return {ErrorCode::kInfeasible,
+    return {ErrorCode::kNoneFound,
             fmt::format("dtr has no room for {} ({}) at op {} ({} of {}), and nothing else can go: of a budget of {}, "
                         "parameters and what is like them take {}, values in use or that cannot be made again {}, and "
                         "the {} that are free lie in pieces of {} at most; raise --fast",
@@ -230,7 +230,7 @@ class RunningStep {
 
   Error too_much_again() const {
     return {
-        ErrorCode::kInfeasible,
+        ErrorCode::kNoneFound,
         fmt::format("dtr gives up at op {} ({} of {}): it has run ops {} times again, {} for each op of the step, "
                     "in a budget of {}, where each makes others go; raise --fast",
                     op_name(), op_, step_.first.size(), done_.runs_again - 1, kMostRunsAgain, format_bytes(room_.end))};

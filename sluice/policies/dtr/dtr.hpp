@@ -19,7 +19,7 @@
 // randomness of its own: its time is the sum of these durations, and equal answers give equal decisions. Each step begins
 // anew. One thread at a time.
 //
-// Errors: kInfeasible where what an op needs does not fit though nothing else can go, and where a step makes so much
+// Errors: kNoneFound where what an op needs does not fit though nothing else can go, and where a step makes so much
 // again that it had better not go on (kMostRunsAgain); and the driver's. After an error the step's values are lost.
 #pragma once
 

@@ -127,7 +127,7 @@ TEST(Dtr, SaysWhatDoesNotFit) {
   CheckedArena arena(dtr, {1, 1, 1});
   const auto done = dtr.run_step(arena);
   ASSERT_FALSE(done.ok());
-  EXPECT_EQ(done.error().code, ErrorCode::kInfeasible);
+  EXPECT_EQ(done.error().code, ErrorCode::kNoneFound);
   EXPECT_THAT(done.error().message, HasSubstr("no room for b (128 B) at op b (1 of 3)"));
   EXPECT_THAT(done.error().message, HasSubstr("raise --fast"));
 }
@@ -150,7 +150,7 @@ TEST(Dtr, GivesUpWhereAStepMakesTooMuchAgain) {
   CheckedArena arena(dtr, costs);
   const auto done = dtr.run_step(arena);
   ASSERT_FALSE(done.ok());
-  EXPECT_EQ(done.error().code, ErrorCode::kInfeasible);
+  EXPECT_EQ(done.error().code, ErrorCode::kNoneFound);
   EXPECT_THAT(done.error().message, HasSubstr("30 for each op of the step"));
 }
 
@@ -176,7 +176,7 @@ void run_in_every_budget(std::uint64_t seed, Totals& totals) {
       const Result<DtrStep> done = dtr->run_step(arena);
       EXPECT_THAT(arena.faults(), IsEmpty());
       if (!done.ok()) {
-        EXPECT_EQ(done.error().code, ErrorCode::kInfeasible);
+        EXPECT_EQ(done.error().code, ErrorCode::kNoneFound);
         break;
       }
       EXPECT_LE(done->most_bytes, dtr->budget());

@@ -21,6 +21,7 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/sweep/sweep_json.hpp"
+#include "sluice/train/planning_advice.hpp"
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice {
@@ -120,7 +121,7 @@ class ReportCollector {
 
   // What is planned stays: planners are predicted where the baseline cannot run here, and left out after an interruption.
   Status not_run(const Error& why) {
-    if (why.code != ErrorCode::kInterrupted && why.code != ErrorCode::kInfeasible) return why;
+    if (why.code != ErrorCode::kInterrupted && !wants_more_room(why.code)) return why;
     predict_planners();
     document_["comparison"]["not_run"] = why.message;
     return {};
@@ -183,7 +184,9 @@ class ReportCollector {
 
   Result<Plan> plan_of(const std::string& planner) {
     const auto watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = stop_});
-    return plan_workload(workload_, machine_, profile_, planner, request_.fast, accesses_, watch);
+    Result<Plan> plan = plan_workload(workload_, machine_, profile_, planner, request_.fast, accesses_, watch);
+    if (plan.ok()) return plan;
+    return advised(workload_, machine_, profile_, planner, request_.fast, accesses_, plan.error());
   }
 
   void add_curve() {

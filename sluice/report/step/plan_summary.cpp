@@ -8,6 +8,7 @@
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/step/tier_contents.hpp"
 #include "sluice/train/policy_run.hpp"

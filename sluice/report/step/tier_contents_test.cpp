@@ -6,6 +6,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/make_plan.hpp"
 
 namespace sluice {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/testing/graph_runner.hpp"
+#include "sluice/testing/op_cases/graph_runner.hpp"
 
 namespace sluice {
 

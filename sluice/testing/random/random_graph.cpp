@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "sluice/testing/weight_updates.hpp"
+#include "sluice/testing/random/weight_updates.hpp"
 
 namespace sluice::testing {
 namespace {

@@ -15,20 +15,24 @@ namespace sluice {
 struct ChosenPlanner {
   const PlannerEntry* entry = nullptr;
   AdditionSet additions;
-  std::vector<double> settings;  // by PlannerEntry::settings
+  std::any config;  // as PlanRequest has it
 };
 
-// kBadInput for an unknown planner, setting or addition, or a value out of range; the message lists what there is.
-Result<ChosenPlanner> choose_planner(std::string_view text);
+// `text`: the entry's name, with or without settings; `entry` must outlive what is returned. kBadInput for an unknown
+// setting or addition, or a value out of range; the message lists what there is.
+Result<ChosenPlanner> choose_settings(const PlannerEntry& entry, std::string_view text);
 
-// Whether the planner, so named, looks at Profile::encodings. False where there is no such planner.
-bool wants_encodings(std::string_view text);
+// Those that are on where nobody names any.
+AdditionSet default_additions(const PlannerEntry& entry);
 
-// Whether the planner, so named, looks at Profile::choices for other implementations. False where there is no such
-// planner.
-bool chooses_implementations(std::string_view text);
+PlanRequest with_settings(PlanRequest request, const ChosenPlanner& chosen);
+
+// Whether an addition that is on does so.
+bool any_addition(const PlannerEntry& entry, AdditionSet additions, bool PlannerAddition::*does);
+
+// Whether the planner, with these additions, looks at Profile::choices for other implementations, and gives ops to other
+// processors by itself.
 bool chooses_implementations(const PlannerEntry& entry, AdditionSet additions);
-// Whether it gives ops to other processors by itself.
 bool gives_ops_to_processors(const PlannerEntry& entry, AdditionSet additions);
 
 }  // namespace sluice

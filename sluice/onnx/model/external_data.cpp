@@ -1,0 +1,150 @@
+#include "sluice/onnx/model/external_data.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+
+#include "sluice/onnx/model/element_type.hpp"
+#include "sluice/onnx/model/model_file.hpp"
+
+namespace sluice {
+namespace {
+
+Result<std::int64_t> entry_number(const std::string& key, const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (wrong != std::errc{} || end != text.data() + text.size() || number < 0) {
+    return bad_input(fmt::format("its external data has the {} '{}'", key, text));
+  }
+  return number;
+}
+
+bool is_inside(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  const std::filesystem::path relative = file.lexically_relative(folder);
+  return !relative.empty() && *relative.begin() != ".." && !relative.is_absolute();
+}
+
+Result<std::filesystem::path> external_file(const std::filesystem::path& folder, const std::string& location) {
+  std::error_code wrong;
+  const std::filesystem::path base = std::filesystem::weakly_canonical(folder.empty() ? "." : folder, wrong);
+  const std::filesystem::path file = std::filesystem::weakly_canonical(base / location, wrong);
+  if (location.empty() || location.find('\0') != std::string::npos || !is_inside(file, base)) {
+    return bad_input(fmt::format("its external data is at '{}', outside the model's folder", location));
+  }
+  if (!std::filesystem::is_regular_file(file, wrong)) {
+    return Error{ErrorCode::kIo, fmt::format("its external data is missing: no file {}", file.string())};
+  }
+  return file;
+}
+
+}  // namespace
+
+Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int64_t bytes,
+                                        const std::filesystem::path& folder) {
+  ExternalData source;
+  std::string location;
+  std::int64_t length = bytes;
+  for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") {
+      SLUICE_ASSIGN(source.offset, entry_number(entry.key(), entry.value()));
+    }
+    if (entry.key() == "length") {
+      SLUICE_ASSIGN(length, entry_number(entry.key(), entry.value()));
+    }
+  }
+  if (length != bytes) {
+    return bad_input(fmt::format("takes {} bytes, but its external data says {}", bytes, length));
+  }
+  SLUICE_ASSIGN(source.file, external_file(folder, location));
+  std::error_code wrong;
+  const auto available = static_cast<std::int64_t>(std::filesystem::file_size(source.file, wrong));
+  if (wrong || source.offset > available || bytes > available - source.offset) {
+    return bad_input(fmt::format("needs bytes {} to {} of {}, which has {}", source.offset, source.offset + bytes,
+                                 source.file.string(), available));
+  }
+  return source;
+}
+
+namespace {
+
+// A file that data are appended to.
+class DataFile {
+ public:
+  explicit DataFile(std::filesystem::path path) : path_(std::move(path)), stream_(path_, std::ios::binary) {}
+
+  void append(std::span<const std::byte> data, onnx::TensorProto& tensor) {
+    const auto add = [&](const char* key, const std::string& value) {
+      onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    };
+    add("location", path_.filename().string());
+    add("offset", std::to_string(offset_));
+    add("length", std::to_string(data.size()));
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    stream_.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+    offset_ += data.size();
+  }
+
+  Status finish() {
+    if (stream_.flush()) return {};
+    return Error{ErrorCode::kIo, fmt::format("cannot write {}: is the disk full?", path_.string())};
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::ofstream stream_;
+  std::size_t offset_ = 0;
+};
+
+// An initializer with the input's name, type and shape, and no data yet.
+Result<onnx::TensorProto> initializer_of(const onnx::ValueInfoProto& input, std::size_t bytes) {
+  const onnx::TypeProto::Tensor& type = input.type().tensor_type();
+  onnx::TensorProto tensor;
+  tensor.set_name(input.name());
+  tensor.set_data_type(type.elem_type());
+  std::int64_t count = 1;
+  for (const auto& dimension : type.shape().dim()) {
+    tensor.add_dims(dimension.dim_value());
+    count *= dimension.dim_value();
+  }
+  const std::int64_t element = element_bytes(type.elem_type());
+  if (element != 0 && count * element == static_cast<std::int64_t>(bytes)) return tensor;
+  return Error{ErrorCode::kMismatch, fmt::format("input '{}' has {} elements of type {}; its value has {} bytes",
+                                                 input.name(), count, type.elem_type(), bytes)};
+}
+
+}  // namespace
+
+Status give_inputs_values(const std::filesystem::path& path, const InputValues& values,
+                          const std::set<std::string>& fed) {
+  constexpr std::size_t kSmallest = 64 << 10;
+  SLUICE_ASSIGN(const std::shared_ptr<onnx::ModelProto> model, read_model(path));
+  onnx::GraphProto& graph = *model->mutable_graph();
+  DataFile beside(path.string() + ".weights");
+  std::vector<onnx::ValueInfoProto> kept;
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    if (fed.contains(input.name())) {
+      kept.push_back(input);
+      continue;
+    }
+    const auto value = values.find(input.name());
+    if (value == values.end()) {
+      return Error{ErrorCode::kMismatch, fmt::format("input '{}' has no value, and is not fed", input.name())};
+    }
+    SLUICE_ASSIGN(onnx::TensorProto tensor, initializer_of(input, value->second.size()));
+    if (value->second.size() < kSmallest) {
+      tensor.set_raw_data(value->second.data(), value->second.size());
+    } else {
+      beside.append(value->second, tensor);
+    }
+    *graph.add_initializer() = std::move(tensor);
+  }
+  *graph.mutable_input() = {kept.begin(), kept.end()};
+  SLUICE_RETURN_IF_ERROR(beside.finish());
+  return write_model(path, *model);
+}
+
+}  // namespace sluice

@@ -1,0 +1,10 @@
+// For a planner that holds its plans against home's.
+#pragma once
+
+#include "sluice/planners/planner.hpp"
+
+namespace sluice {
+
+PlannerEntry home_planner();
+
+}  // namespace sluice

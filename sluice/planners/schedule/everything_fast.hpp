@@ -1,0 +1,14 @@
+// Everything in the fast tier for as long as it lives, and nothing moves.
+#pragma once
+
+#include "sluice/plan/plan_builder.hpp"
+
+namespace sluice {
+
+// Of tensors of `graph`, by its order of ops. Both must outlive the builder.
+PlanBuilder everything_fast(const Graph& graph, const Machine& machine);
+
+// Arena bytes of the fast-only plan: what "100 %" of a budget means.
+Bytes fast_only_bytes(const Graph& graph);
+
+}  // namespace sluice

@@ -1,0 +1,10 @@
+// For planners that have sentinel place tensors, in a step of their own.
+#pragma once
+
+#include "sluice/planners/planner.hpp"
+
+namespace sluice {
+
+PlannerEntry sentinel_planner();
+
+}  // namespace sluice

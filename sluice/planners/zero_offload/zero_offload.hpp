@@ -1,0 +1,10 @@
+// For a planner that holds its plans against zero-offload's.
+#pragma once
+
+#include "sluice/planners/planner.hpp"
+
+namespace sluice {
+
+PlannerEntry zero_offload_planner();
+
+}  // namespace sluice
