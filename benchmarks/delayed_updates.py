@@ -114,6 +114,7 @@ def main():
         print(text_of(name, document["rows"][name]), flush=True)
     if options.curve > 0:
         document["curves"] = curves(options)
+        document["last_losses"] = {way: curve[-LAST:] for way, curve in document["curves"].items()}
         print(text_of_curves(document["curves"]))
     if options.json:
         with open(options.json, "w") as file:

@@ -48,7 +48,7 @@ std::string describe_rows(std::span<const PlannerRow> rows);
 // [{"problem", "machine", "percent", "asked_bytes", "planner", "budget_bytes", "slowdown", "bound", "moved_bytes",
 // "planning_seconds"}], where there is no plan "failure" instead of the figures.
 nlohmann::json rows_json(std::span<const PlannerRow> rows);
-// From a document with these as "rows"; kBadInput for another.
+// From a document with these as "rows"; kBadInput for another. Kept rows have no figures but the slowdown.
 Result<std::vector<PlannerRow>> rows_from_json(const nlohmann::json& document);
 
 // Which rows are slower than those of the same name in `kept`, by more than two and a half per cent. Rows that are not

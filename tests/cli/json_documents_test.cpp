@@ -199,7 +199,7 @@ TEST_F(JsonDocumentsTest, ThePageHasEveryCommand) {
   const json tree = json::parse(run_sluice({"man", "--json", "-"}).output);
   for (const json& command : tree["commands"]) {
     const std::string name = command["name"];
-    const bool own_page = name == "compare" || name == "report" || name == "reproduce";
+    const bool own_page = name == "compare" || name == "report";
     if (!own_page) {
       EXPECT_THAT(tables, Contains(name));
     }
