@@ -16,7 +16,7 @@ import os
 import statistics
 import tempfile
 
-from sluice_command import json_of
+from processes import json_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODELS = {"width 512, depth 6, 64 tokens": ["--batch", "2", "--sequence", "32", "--width", "512", "--depth", "6"],
@@ -26,6 +26,7 @@ COMMON = ["gpt2_small", "--classes", "256", "--optimizer", "adamw", "--precision
 HOST = ["--slow", "pcie3", "--processors", "device:1,host:1:pcie3", "--planner", "zero-offload"]
 CURVE = ["--batch", "8", "--sequence", "64", "--width", "128", "--depth", "2", "--planner", "fast-only"]
 WARM_UP = 40  # steps before updates are delayed, as in the paper
+LAST = 10  # losses at the end of a curve, of which a paper has the mean
 
 
 def arguments():

@@ -27,9 +27,10 @@ import math
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
+
+from processes import json_of, run
 
 CIFAR = ["--batch", "8"]
 IMAGES = ["--batch", "2", "--image-size", "64", "--classes", "10"]
@@ -54,10 +55,7 @@ REASONS = ((r"the smallest budget it can use is .*?\(([\d.]+) %", lambda found: 
 
 def names_of(arguments, command, key):
     """Names that `sluice models` or `sluice planners` lists."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "list.json"
-        subprocess.run([arguments.sluice, command, "--json", path], check=True, capture_output=True)
-        listed = json.loads(path.read_text())
+    listed = json_of([arguments.sluice, command])
     return [each["name"] for each in (listed[key] if isinstance(listed, dict) else listed)]
 
 
@@ -78,11 +76,7 @@ class Machine:
         self.profiles.mkdir(parents=True, exist_ok=True)
 
     def sluice(self, *words):
-        try:
-            return subprocess.run([self.arguments.sluice, *map(str, words)], capture_output=True, text=True, check=False,
-                                  timeout=self.arguments.timeout)
-        except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(words, 124, "", f"took more than {self.arguments.timeout} s")
+        return run([self.arguments.sluice, *words], timeout=self.arguments.timeout)
 
     def common(self, model, planner):
         machine = HOSTED.get(planner, ["--threads", "1", "--slow", self.arguments.slow])

@@ -18,9 +18,9 @@ import argparse
 import json
 import math
 import os
-import subprocess
 import sys
-import tempfile
+
+from processes import answer_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAPERS = {
@@ -57,17 +57,15 @@ def arguments():
     return options
 
 
-def largest_batch(options, model, planner, folder):
+def largest_batch(options, model, planner):
     """What max-batch says, or why it says nothing."""
     paper = PAPERS[options.of]
-    answer = os.path.join(folder, "answer.json")
     command = [options.binary, "max-batch", model, *paper["models"][model], *paper["settings"], "--slow",
-               options.slow, "--fast", options.fast, "--planner", planner, "--json", answer]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return {"model": model, "planner": planner, "batch": 0, "reason": done.stderr.strip().splitlines()[-1]}
-    with open(answer) as file:
-        return {**json.load(file), "reason": None}
+               options.slow, "--fast", options.fast, "--planner", planner]
+    answer, ran = answer_of(command)
+    if answer is None:
+        return {"model": model, "planner": planner, "batch": 0, "reason": ran.stderr.strip().splitlines()[-1]}
+    return {**answer, "reason": None}
 
 
 def geometric_mean(values):
@@ -100,12 +98,11 @@ def main():
     options = arguments()
     planners = options.planners.split(",")
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for model in options.models:
-            for planner in planners:
-                rows.append(largest_batch(options, model, planner, folder))
-                keep(options, rows)
-                print(f"{model} {planner}: {rows[-1]['batch']} {rows[-1]['reason'] or ''}".rstrip(), file=sys.stderr)
+    for model in options.models:
+        for planner in planners:
+            rows.append(largest_batch(options, model, planner))
+            keep(options, rows)
+            print(f"{model} {planner}: {rows[-1]['batch']} {rows[-1]['reason'] or ''}".rstrip(), file=sys.stderr)
     print(f"largest batches in {options.fast}, predicted")
     print(table(rows, planners, options.models))
     errors = [abs(row["scaling_error"]) for row in rows if row["batch"]]

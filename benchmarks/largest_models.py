@@ -16,11 +16,10 @@ The table goes to standard output, progress to standard error.
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import every_planner
+from processes import answer_of
 
 HOST = ["--slow", "pcie3", "--processors", "device:1,host:1:pcie3"]
 STREAMED = ["--slow", "pcie3"]
@@ -57,15 +56,10 @@ class Search:
     def run(self, command, contestant, depth, *more):
         name, planner, options, batch, width, _ = contestant
         model = "gpt2_1b" if width < 4096 else "gpt2_13b" if width < 8192 else "gpt2_20b"
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "out.json"
-            ran = subprocess.run([self.arguments.sluice, command, model, "--width", str(width), "--depth", str(depth),
-                                  "--batch", str(batch), *self.sizes, *COMMON, *options, "--planner", planner, *more,
-                                  "--json", path], capture_output=True, text=True)
-            if ran.returncode == 0:
-                return json.loads(path.read_text())
-        if every_planner.reason_of(ran.stderr):
-            return None
+        answer, ran = answer_of([self.arguments.sluice, command, model, "--width", width, "--depth", depth, "--batch", batch,
+                                 *self.sizes, *COMMON, *options, "--planner", planner, *more])
+        if answer is not None or every_planner.reason_of(ran.stderr):
+            return answer
         sys.exit(f"largest_models: {name} at depth {depth}: {ran.stderr}")
 
     def plan(self, contestant, depth):

@@ -13,7 +13,7 @@ import json
 import pathlib
 import re
 
-from sluice_command import json_of
+from processes import json_of
 
 MODEL = ["gpt2_1b", "--batch", "1", "--width", "1024", "--depth", "24", "--sequence", "256", "--optimizer", "adamw", "--precision",
          "bf16-masters", "--slow", "pcie3", "--processors", "device:1,host:1:pcie3"]

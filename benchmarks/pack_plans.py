@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from processes import run
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PACKING = os.path.join(ROOT, "build/release/benchmarks/packing/plan_packing")
 PLANNERS = ["fast-only", "chen-sqrt", "first-touch", "on-demand", "redl", "sentinel", "deferred-updates", "joint"]
@@ -25,7 +27,7 @@ def planned(arguments, folder, model, batch):
         path = os.path.join(folder, f"{model}.{planner}.json")
         command = [arguments.sluice, "plan", model, "--batch", batch, "--fast", "20%", "--smallest-feasible", "--threads", "1",
                    "--planner", planner, "--slow", "pmbd" if planner in IN_PLACE else "file", "--spill-dir", arguments.spill_dir, "-o", path]
-        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+        if run(command).returncode == 0:
             words += [path, model, batch]
         else:
             print(f"pack_plans: no plan of {planner} for {model}", file=sys.stderr)

@@ -16,11 +16,11 @@ simulated.
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 from largest_models import parameters
+from processes import run_well
 
 TOKENS, FLOPS, LINK = 1024, 35e12, 12e9
 # Parameters in billions: micro-batch (table 5.3), seconds of Adam on the host and on the device (table 5.4).
@@ -32,10 +32,7 @@ PROCESSORS = "device:1,host:1:pcie3"  # the second one is the host
 
 
 def sluice(arguments, *words):
-    ran = subprocess.run([arguments.sluice, *map(str, words)], capture_output=True, text=True)
-    if ran.returncode != 0:
-        sys.exit(f"paper_ratios: sluice {' '.join(map(str, words))}\n{ran.stderr}")
-    return ran.stderr
+    return run_well([arguments.sluice, *words]).stderr
 
 
 def part_of(op):

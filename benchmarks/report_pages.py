@@ -10,7 +10,6 @@ Selenium (scripts/install_packages.sh test); the ONNX model needs PyTorch to be 
 """
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import subprocess

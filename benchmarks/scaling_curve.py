@@ -40,7 +40,7 @@ import types
 
 import paper_ratios
 from busy_machine import quartiles
-from sluice_command import json_of
+from processes import json_of
 
 NODE_RANKS, IN_NODE, BETWEEN_NODES = 16, 150e9, 100e9
 UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}

@@ -25,7 +25,7 @@ import math
 import os
 import sys
 
-from sluice_command import json_of
+from processes import json_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORKLOADS = ["resnet200:2:18%", "bert_large:1:18%", "lstm:20:53%", "mobilenet_v1:16:25%", "dcgan:32:24%"]

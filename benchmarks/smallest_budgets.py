@@ -12,7 +12,7 @@ import math
 import pathlib
 import sys
 
-from sluice_command import json_of
+from processes import json_of
 
 MODELS = ("resnet50:16,vgg16:8,inception_v3:8,densenet121:16,mobilenet_v1:32,mobilenet_v2:32,squeezenet1_1:32,"
           "googlenet:16,lstm:20,bert_base:8,gpt2_small:4,dcgan:128")

@@ -16,7 +16,7 @@ import os
 import statistics
 import sys
 
-from sluice_command import json_of
+from processes import json_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODEL = ["gpt2_small", "--batch", "4", "--sequence", "64", "--classes", "2000", "--width", "512", "--depth", "6"]

@@ -13,9 +13,10 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
+
+from processes import json_of, run_well
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WARMUP = 2
@@ -38,26 +39,17 @@ def arguments():
     return options
 
 
-def run(command):
-    outcome = subprocess.run(command, capture_output=True, text=True)
-    if outcome.returncode != 0:
-        sys.exit(f"train_agrees: {' '.join(command)}\n{outcome.stderr}")
-
-
 def train_ms(options, workload, folder):
     path = os.path.join(folder, "trace.json")
-    run([options.binary, "train", *workload, "--planner", "fast-only", "--steps", str(options.steps), "--losses", path])
+    run_well([options.binary, "train", *workload, "--planner", "fast-only", "--steps", str(options.steps), "--losses", path])
     with open(path) as file:
         steps = [json.loads(line) for line in file]
     return [step["step_ms"] for step in steps[WARMUP:]]
 
 
-def compare_ms(options, workload, folder):
-    path = os.path.join(folder, "compare.json")
-    run([options.binary, "compare", *workload, "--planners", options.beside, "--fast", options.fast, "--starts",
-         "1", "--steps", str(options.steps), "--json", path])
-    with open(path) as file:
-        rows = json.load(file)["results"]
+def compare_ms(options, workload):
+    rows = json_of([options.binary, "compare", *workload, "--planners", options.beside, "--fast", options.fast, "--starts", "1",
+                    "--steps", str(options.steps)])["results"]
     return next(row["round_ms"] for row in rows if row["planner"] == "fast-only")
 
 
@@ -68,7 +60,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(options.turns):
             trained.append(train_ms(options, workload, folder))
-            compared.append(compare_ms(options, workload, folder))
+            compared.append(compare_ms(options, workload))
             print(f"turn {turn + 1}: train {statistics.median(trained[-1]):.1f} ms, "
                   f"compare {statistics.median(compared[-1]):.1f} ms", flush=True)
     medians = [statistics.median(steps) for steps in trained]

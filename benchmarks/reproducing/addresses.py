@@ -4,7 +4,6 @@ An address is NAME#/step/step...: a key, an index, `key=value&other=value` for t
 elements, `*key=value` for all that are so. An expression is a number, an address, or {"operation": expressions}.
 """
 import math
-import re
 
 OPERATIONS = {  # name: (least, most numbers, what)
     "add": (1, math.inf, sum), "subtract": (2, 2, lambda n: n[0] - n[1]), "multiply": (1, math.inf, math.prod),

@@ -206,12 +206,12 @@ def stale_text(evaluated):
     return f"{stale} of these rows read results that are older than the code they measure (stale)." if stale else ""
 
 
-def text_table(head, rows):
-    """Columns as wide as what is in them, for a terminal."""
+def text_table(head, rows, right=NUMBERS):
+    """Columns as wide as what is in them, for a terminal; those called as in `right` end at the same place."""
     lines = [list(head), *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     lines.insert(1, ["-" * width for width in widths])
-    return "\n".join("  ".join(cell.rjust(width) if title in NUMBERS else cell.ljust(width)
+    return "\n".join("  ".join(cell.rjust(width) if title in right else cell.ljust(width)
                                for title, cell, width in zip(head, line, widths)).rstrip() for line in lines)
 
 
