@@ -10,6 +10,7 @@ Selenium (scripts/install_packages.sh test); the ONNX model needs PyTorch to be 
 """
 import argparse
 import json
+import os
 import pathlib
 import shutil
 import subprocess
