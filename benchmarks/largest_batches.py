@@ -14,15 +14,11 @@ batches, each over the one with everything in fast memory, and geometric means o
 train.
 """
 
-import argparse
-import json
 import math
-import os
 import sys
 
-from processes import answer_of
+from processes import answer_of, parser_of, write_json
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAPERS = {
     "home": {"fast": "11GiB", "planners": "fast-only,vdnn,superneurons,capuchin,home,sentinel,joint",
              "settings": ["--classes", "10", "--keep-norm-outputs"],
@@ -37,15 +33,12 @@ NOTHING = "fast-only"
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage=argparse.SUPPRESS)
+    parser = parser_of(__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--of", choices=PAPERS, default="home", help="whose models, budget and planners (default %(default)s)")
     parser.add_argument("--fast", help="(default: the paper's)")
     parser.add_argument("--slow", default="pcie3:512GiB", help="(default %(default)s)")
     parser.add_argument("--planners", help="(default: the paper's)")
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
-    parser.add_argument("--json", help="write the results to this file too")
     options = parser.parse_args()
     paper = PAPERS[options.of]
     options.fast = options.fast or paper["fast"]
@@ -60,7 +53,7 @@ def arguments():
 def largest_batch(options, model, planner):
     """What max-batch says, or why it says nothing."""
     paper = PAPERS[options.of]
-    command = [options.binary, "max-batch", model, *paper["models"][model], *paper["settings"], "--slow",
+    command = [options.sluice, "max-batch", model, *paper["models"][model], *paper["settings"], "--slow",
                options.slow, "--fast", options.fast, "--planner", planner]
     answer, ran = answer_of(command)
     if answer is None:
@@ -89,9 +82,7 @@ def table(rows, planners, models):
 
 
 def keep(options, rows):
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"fast": options.fast, "slow": options.slow, "rows": rows}, file, indent=1)
+    write_json(options.json, {"fast": options.fast, "slow": options.slow, "rows": rows})
 
 
 def main():

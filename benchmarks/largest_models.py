@@ -13,13 +13,10 @@ one device of a node of 16 that keep a sixteenth of the optimizer's states each 
 
 The table goes to standard output, progress to standard error.
 """
-import argparse
-import json
-import pathlib
 import sys
 
 import every_planner
-from processes import answer_of
+from processes import answer_of, parser_of, write_json
 
 HOST = ["--slow", "pcie3", "--processors", "device:1,host:1:pcie3"]
 STREAMED = ["--slow", "pcie3"]
@@ -103,13 +100,11 @@ def table(rows, device):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--executed", action="store_true", help="small models, each trained for two steps")
     parser.add_argument("--node", action="store_true", help="one device of a node of 16")
     parser.add_argument("--device", help="its memory (32GiB; executed 64MiB)")
     parser.add_argument("--only", help="contestants of this name")
-    parser.add_argument("--sluice", default="build/release/tools/sluice")
-    parser.add_argument("--json", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
     arguments.device = arguments.device or ("64MiB" if arguments.executed else "32GiB")
     amount, unit = arguments.device[:-3], arguments.device[-3:]
@@ -117,7 +112,7 @@ def main():
     search = Search(arguments)
     contestants = SMALL if arguments.executed else NODE if arguments.node else FULL
     rows = [search.largest(each) for each in contestants if arguments.only in (None, each[0])]
-    arguments.json.write_text(json.dumps({"device": arguments.device, "rows": rows}, indent=1) + "\n")
+    write_json(arguments.json, {"device": arguments.device, "rows": rows})
     print(table(rows, arguments.device))
 
 

@@ -1,12 +1,30 @@
-"""Starting other programs: `sluice`, whose JSON is read, and whatever else the scripts here need."""
+"""What the scripts here share: their options, programs that they start, JSON that they read and write."""
 
+import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOOK_TOO_LONG = 124  # as coreutils' timeout has it
+
+
+def parser_of(doc):
+    """With the options that all have; a script adds its own."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser.add_argument("--sluice", "--binary", default=os.path.join(ROOT, "build/release/tools/sluice"), help="the command")
+    parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"), help="for large files (default %(default)s)")
+    parser.add_argument("--json", metavar="FILE", help="write the results to this file, too")
+    return parser
+
+
+def write_json(path, document):
+    """Where a path was given."""
+    if path:
+        with open(path, "w") as file:
+            file.write(json.dumps(document, indent=1) + "\n")
 
 
 def run(command, timeout=None, **more):

@@ -9,21 +9,19 @@ they differ by less than --tolerance (default 3 %), or by less than the medians 
 Exit status 1 when they do not. Wants an idle machine, so it is no unit test. Options behind -- go to both commands.
 """
 
-import argparse
 import json
 import os
 import statistics
 import sys
 import tempfile
 
-from processes import json_of, run_well
+from processes import json_of, parser_of, run_well
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WARMUP = 2
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("model")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--steps", type=int, default=12, help="of each run, two of them warm-up (default 12)")
@@ -31,7 +29,6 @@ def arguments():
     parser.add_argument("--beside", default="on-demand")
     parser.add_argument("--fast", default="30%", help="for those beside it (default 30%%)")
     parser.add_argument("--tolerance", type=float, default=0.03)
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
     parser.add_argument("options", nargs="*", help="for sluice")
     options = parser.parse_args()
     if options.steps <= WARMUP or options.turns < 1:
@@ -41,14 +38,14 @@ def arguments():
 
 def train_ms(options, workload, folder):
     path = os.path.join(folder, "trace.json")
-    run_well([options.binary, "train", *workload, "--planner", "fast-only", "--steps", str(options.steps), "--losses", path])
+    run_well([options.sluice, "train", *workload, "--planner", "fast-only", "--steps", str(options.steps), "--losses", path])
     with open(path) as file:
         steps = [json.loads(line) for line in file]
     return [step["step_ms"] for step in steps[WARMUP:]]
 
 
 def compare_ms(options, workload):
-    rows = json_of([options.binary, "compare", *workload, "--planners", options.beside, "--fast", options.fast, "--starts", "1",
+    rows = json_of([options.sluice, "compare", *workload, "--planners", options.beside, "--fast", options.fast, "--starts", "1",
                     "--steps", str(options.steps)])["results"]
     return next(row["round_ms"] for row in rows if row["planner"] == "fast-only")
 
