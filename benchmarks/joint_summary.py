@@ -64,13 +64,9 @@ def row_of(document):
             "same_bits": joint["same_losses"] and joint["same_parameters"]}
 
 
-def geometric_mean(values):
-    return math.exp(statistics.fmean(map(math.log, values)))
-
-
 def totals_of(rows):
     gaps = [row["gap"] for row in rows if row["gap"] is not None]
-    return {"geometric_mean": {key: geometric_mean([row[key] for row in rows])
+    return {"geometric_mean": {key: statistics.geometric_mean([row[key] for row in rows])
                                for key in ("sentinel", "joint", "ratio", "predicted")},
             "mean_error": statistics.fmean(abs(row["error"]) for row in rows),
             "mean_gap": statistics.fmean(gaps) if gaps else None,

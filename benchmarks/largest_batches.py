@@ -14,7 +14,7 @@ batches, each over the one with everything in fast memory, and geometric means o
 train.
 """
 
-import math
+import statistics
 import sys
 
 from processes import answer_of, parser_of, write_json
@@ -61,10 +61,6 @@ def largest_batch(options, model, planner):
     return {**answer, "reason": None}
 
 
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def table(rows, planners, models):
     """By model: batches, and in parentheses over the first planner's."""
     batch = {(row["model"], row["planner"]): row["batch"] for row in rows}
@@ -75,7 +71,7 @@ def table(rows, planners, models):
         lines.append([model, *(f"{batch[model, p]} ({batch[model, p] / first:.2f}x)" if batch[model, p] and first else "-"
                                for p in planners)])
     if whole:
-        means = [geometric_mean([batch[model, p] / batch[model, planners[0]] for model in whole]) for p in planners]
+        means = [statistics.geometric_mean([batch[model, p] / batch[model, planners[0]] for model in whole]) for p in planners]
         lines.append([f"geometric mean of {len(whole)}", *(f"{mean:.2f}x" for mean in means)])
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)

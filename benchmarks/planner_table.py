@@ -35,10 +35,6 @@ def with_expectations(rows):
     return rows + [{**row, "planner": row["planner"] + EXPECTS, "slowdown": row["expected"]} for row in rows if row.get("expected", 0) > 0]
 
 
-def geometric_mean(values):
-    return math.exp(statistics.fmean(map(math.log, values)))
-
-
 def gap_text(rows, bound):
     gaps = [row["slowdown"] / row[bound] - 1 if row[bound] > 0 else 0 for row in rows if row["bound"] > 0]
     return f"{100 * statistics.fmean(gaps):.1f} %" if gaps else ""
@@ -74,7 +70,7 @@ def group_table(rows):
         return summary(f"over what {program}", text_of)
 
     lines = [problem_cells(problem) for problem in problems]
-    lines += [summary("geometric mean", lambda plans: f"{geometric_mean([row['slowdown'] for row in plans]):.3f}"),
+    lines += [summary("geometric mean", lambda plans: f"{statistics.geometric_mean([row['slowdown'] for row in plans]):.3f}"),
               summary("mean gap", lambda plans: gap_text(plans, "bound")), summary("in its order", lambda plans: gap_text(plans, "order_bound"))]
     if programs := [planner for planner in planners if planner.endswith(EXPECTS)]:
         lines += [over(program) for program in programs]

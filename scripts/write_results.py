@@ -8,8 +8,8 @@ A table stands between `<!-- results: NAME -->` and `<!-- end of results -->`. S
 hand: what is kept is the only place of it.
 """
 import argparse
-import math
 import pathlib
+import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -48,10 +48,6 @@ def printed(page, name):
     return records.sections_of((RESULTS / f"{page}.md").read_text())[1][name].splitlines()
 
 
-def geometric_mean(values):
-    return math.exp(sum(math.log(each) for each in values) / len(values))
-
-
 def mebibytes(count):
     return f"{count / 2**20:,.0f} MiB"
 
@@ -80,7 +76,7 @@ def joint_table():
                      f"{figures[2]:.3f}×", f"{figures[3]:.3f}×",
                      f"{fast['peak_rss_bytes'] / 2**20:,.0f} → {mebibytes(joint['peak_rss_bytes'])}",
                      f"[table](joint.md#joint_{name})"])
-    means = [geometric_mean(column) for column in columns]
+    means = [statistics.geometric_mean(column) for column in columns]
     rows.append([f"**geometric mean of {len(JOINT)}**", "", f"{means[0]:.3f}×", f"**{means[1]:.3f}×**", f"{means[2]:.3f}×",
                  f"{means[3]:.3f}×", "", ""])
     return table(["", "fast-only", "sentinel", "joint, the default", "predicted", "bound", "resident", ""], rows)
@@ -165,7 +161,7 @@ def comparison_output():
 def geometric_means(names, figure_of):
     """Of what `figure_of` finds in each of the results."""
     columns = [figure_of(name) for name in names]
-    return [geometric_mean([column[i] for column in columns]) for i in range(len(columns[0]))]
+    return [statistics.geometric_mean([column[i] for column in columns]) for i in range(len(columns[0]))]
 
 
 def one_way(name, model, way):
@@ -180,7 +176,7 @@ def summary_table():
     beside = next(each for each in read("pytorch")["summaries"] if each["rival"] == "pytorch plain")["geometric_mean"]
     sentinel, joint, bound = geometric_means([f"joint_{name}" for name, _ in JOINT], joint_slowdowns)
     optane = [sum(column) / len(OPTANE) for column in zip(*(optane_slowdowns(name) for name, _ in OPTANE))]
-    swapped = [geometric_mean([slowdown_of(comparison, way) for comparison in read("kernel_swap")["comparisons"]])
+    swapped = [statistics.geometric_mean([slowdown_of(comparison, way) for comparison in read("kernel_swap")["comparisons"]])
                for way in ("sentinel", "swap")]
     return table(["", "Sluice", "beside it", ""], [
         [f"step and memory, everything in memory, {len(read('pytorch')['comparisons'])} models, over PyTorch's at its best",

@@ -4,11 +4,12 @@ An address is NAME#/step/step...: a key, an index, `key=value&other=value` for t
 elements, `*key=value` for all that are so. An expression is a number, an address, or {"operation": expressions}.
 """
 import math
+import statistics
 
 OPERATIONS = {  # name: (least, most numbers, what)
     "add": (1, math.inf, sum), "subtract": (2, 2, lambda n: n[0] - n[1]), "multiply": (1, math.inf, math.prod),
     "divide": (2, 2, lambda n: n[0] / n[1]), "mean": (1, math.inf, lambda n: sum(n) / len(n)),
-    "geometric_mean": (1, math.inf, lambda n: math.exp(sum(map(math.log, n)) / len(n))), "max": (1, math.inf, max),
+    "geometric_mean": (1, math.inf, statistics.geometric_mean), "max": (1, math.inf, max),
     "min": (1, math.inf, min), "count": (0, math.inf, len), "percent": (1, 1, lambda n: 100 * n[0])}
 
 

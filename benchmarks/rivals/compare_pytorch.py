@@ -20,7 +20,6 @@ Exit status 77 when PyTorch is not installed, and a line that says how to.
 """
 
 import argparse
-import math
 import os
 import statistics
 import sys
@@ -152,10 +151,6 @@ def compare(options, workload, folder):
     return {"model": workload[0], "batch": workload[1], "results": rows}
 
 
-def geometric_mean(values):
-    return math.exp(statistics.fmean(math.log(value) for value in values))
-
-
 def print_summary(comparisons, contestant, rival):
     """Each model's time, in turn and alone, and memory by the rival's, and their means."""
     summary = []
@@ -167,7 +162,7 @@ def print_summary(comparisons, contestant, rival):
         alone = rows[contestant]["alone_ms"] / rows[rival]["alone_ms"]
         summary.append({"model": comparison["model"], "time": time, "alone": alone, "memory": memory})
         print(f"{comparison['model']:16} {time:7.3f} {alone:7.3f} {memory:9.3f}")
-    means = {key: geometric_mean([entry[key] for entry in summary]) for key in ("time", "alone", "memory")}
+    means = {key: statistics.geometric_mean([entry[key] for entry in summary]) for key in ("time", "alone", "memory")}
     print(f"{'geometric mean':16} {means['time']:7.3f} {means['alone']:7.3f} {means['memory']:9.3f}\n")
     return {"contestant": contestant, "rival": rival, "models": summary, "geometric_mean": means}
 
