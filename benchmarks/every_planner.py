@@ -32,6 +32,7 @@ import tempfile
 
 from processes import json_of, run
 
+FEW = 6  # models whose tables people read; all are in the file
 CIFAR = ["--batch", "8"]
 IMAGES = ["--batch", "2", "--image-size", "64", "--classes", "10"]
 TEXT = ["--batch", "4", "--classes", "2000", "--sequence", "64", "--width", "256"]
@@ -114,12 +115,13 @@ def shown(cell):
 
 
 def tables(cells, planners, budgets):
-    """A table a model, and one of all."""
+    """A table a model, where they are few, and one of all."""
     by_key = {(cell["model"], cell["planner"], cell["budget"]): cell for cell in cells}
     width = max(map(len, planners)) + 2
     head = "".join(f"{budget:>10}" for budget in budgets)
     text = []
-    for model in dict.fromkeys(cell["model"] for cell in cells):
+    models = list(dict.fromkeys(cell["model"] for cell in cells))
+    for model in models if len(models) <= FEW else []:
         text.append(f"{model:<{width}}{head}")
         for planner in planners:
             text.append(f"{planner:<{width}}" + "".join(f"{shown(by_key.get((model, planner, budget))):>10}" for budget in budgets))

@@ -10,7 +10,7 @@ import pathlib
 import re
 
 ABSENT = "~"
-LONGEST = 20000  # characters of what a result printed
+LONGEST = 28000  # characters of what a result printed
 RESULTS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "results"
 
 
@@ -18,7 +18,7 @@ def packed(value):
     if isinstance(value, dict):
         return {key: packed(each) for key, each in value.items()}
     if isinstance(value, float):
-        short = float(f"{value:.8g}")
+        short = float(f"{value:.7g}")
         return int(short) if short.is_integer() else short
     if not isinstance(value, list):
         return value
@@ -85,7 +85,7 @@ def sections_of(text):
 
 
 def shortened(printed):
-    """Without what people can do without: rules under heads, lines that stand there before, the middle of very long lists."""
+    """Without what people can do without: rules under heads, notes that stand there before, the middle of what is very long."""
     lines = [line.rstrip() for line in printed.splitlines() if not line or line.strip("- ")]
     text = "\n".join(line for index, line in enumerate(lines) if not line.startswith("note: ") or line not in lines[:index])
     if len(text) <= LONGEST:
@@ -96,9 +96,10 @@ def shortened(printed):
 
 
 def write_section(folder, page, name, printed):
-    """What a result printed, in its place on its page."""
+    """What a result printed, and its picture where it has one, in its place on its page."""
     file = pathlib.Path(folder) / f"{page}.md"
     head = f"# Kept results: {page}\n\nWritten by [benchmarks/reproduce.py](../reproduce.md); [what is what](README.md).\n\n"
     sections = sections_of(file.read_text())[1] if file.exists() else {}
-    sections[name] = f"```text\n{shortened(printed).strip()}\n```"
+    picture = f"\n\n![{name}]({name}.svg)" if (file.parent / f"{name}.svg").exists() else ""
+    sections[name] = f"```text\n{shortened(printed).strip()}\n```{picture}"
     write_whole(file, head + "\n".join(f"## {each}\n\n{sections[each]}\n" for each in sorted(sections, key=by_number)))
