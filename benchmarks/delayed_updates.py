@@ -10,15 +10,13 @@ in the one without a delay. The curve is that of a small GPT-2 on the characters
 on, from a checkpoint of the exact run at step 40.
 """
 
-import argparse
 import json
 import os
 import statistics
 import tempfile
 
-from sluice_command import json_of
+from processes import json_of, parser_of, write_json
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODELS = {"width 512, depth 6, 64 tokens": ["--batch", "2", "--sequence", "32", "--width", "512", "--depth", "6"],
           "width 768, depth 6, 32 tokens": ["--batch", "1", "--sequence", "32", "--width", "768", "--depth", "6"],
           "width 1024, depth 3, 64 tokens": ["--batch", "2", "--sequence", "32", "--width", "1024", "--depth", "3"]}
@@ -26,28 +24,26 @@ COMMON = ["gpt2_small", "--classes", "256", "--optimizer", "adamw", "--precision
 HOST = ["--slow", "pcie3", "--processors", "device:1,host:1:pcie3", "--planner", "zero-offload"]
 CURVE = ["--batch", "8", "--sequence", "64", "--width", "128", "--depth", "2", "--planner", "fast-only"]
 WARM_UP = 40  # steps before updates are delayed, as in the paper
+LAST = 10  # losses at the end of a curve, of which a paper has the mean
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage=argparse.SUPPRESS)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=7, help="(default %(default)s)")
     parser.add_argument("--steps", type=int, default=25, help="of each run (default %(default)s)")
     parser.add_argument("--curve", type=int, default=1000, help="steps of the loss curve; 0: none (default %(default)s)")
     parser.add_argument("--text", default="/usr/share/common-licenses/GPL-3", help="(default %(default)s)")
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
-    parser.add_argument("--json", help="write the results to this file too")
     return parser.parse_args()
 
 
 def train(options, *words):
     """The JSON of a run."""
-    return json_of([options.binary, "train", *COMMON, *words])
+    return json_of([options.sluice, "train", *COMMON, *words])
 
 
 def host_share(options, words):
     """Of the simulated step without a delay: how long the host's ops take."""
-    events = json_of([options.binary, "simulate", *COMMON[:-1], *HOST, *words], "--trace")["traceEvents"]
+    events = json_of([options.sluice, "simulate", *COMMON[:-1], *HOST, *words], "--trace")["traceEvents"]
     lanes = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
     spans = [event for event in events if event["ph"] == "X"]
     host = sum(event["dur"] for event in spans if "host" in lanes[event["tid"]] and event["cat"] == "op")
@@ -114,11 +110,9 @@ def main():
         print(text_of(name, document["rows"][name]), flush=True)
     if options.curve > 0:
         document["curves"] = curves(options)
+        document["last_losses"] = {way: curve[-LAST:] for way, curve in document["curves"].items()}
         print(text_of_curves(document["curves"]))
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(document, file, indent=1)
-            file.write("\n")
+    write_json(options.json, document)
 
 
 if __name__ == "__main__":

@@ -27,10 +27,12 @@ import math
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
+from processes import json_of, run
+
+FEW = 6  # models whose tables people read; all are in the file
 CIFAR = ["--batch", "8"]
 IMAGES = ["--batch", "2", "--image-size", "64", "--classes", "10"]
 TEXT = ["--batch", "4", "--classes", "2000", "--sequence", "64", "--width", "256"]
@@ -54,10 +56,7 @@ REASONS = ((r"the smallest budget it can use is .*?\(([\d.]+) %", lambda found: 
 
 def names_of(arguments, command, key):
     """Names that `sluice models` or `sluice planners` lists."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "list.json"
-        subprocess.run([arguments.sluice, command, "--json", path], check=True, capture_output=True)
-        listed = json.loads(path.read_text())
+    listed = json_of([arguments.sluice, command])
     return [each["name"] for each in (listed[key] if isinstance(listed, dict) else listed)]
 
 
@@ -78,11 +77,7 @@ class Machine:
         self.profiles.mkdir(parents=True, exist_ok=True)
 
     def sluice(self, *words):
-        try:
-            return subprocess.run([self.arguments.sluice, *map(str, words)], capture_output=True, text=True, check=False,
-                                  timeout=self.arguments.timeout)
-        except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(words, 124, "", f"took more than {self.arguments.timeout} s")
+        return run([self.arguments.sluice, *words], timeout=self.arguments.timeout)
 
     def common(self, model, planner):
         machine = HOSTED.get(planner, ["--threads", "1", "--slow", self.arguments.slow])
@@ -120,12 +115,13 @@ def shown(cell):
 
 
 def tables(cells, planners, budgets):
-    """A table a model, and one of all."""
+    """A table a model, where they are few, and one of all."""
     by_key = {(cell["model"], cell["planner"], cell["budget"]): cell for cell in cells}
     width = max(map(len, planners)) + 2
     head = "".join(f"{budget:>10}" for budget in budgets)
     text = []
-    for model in dict.fromkeys(cell["model"] for cell in cells):
+    models = list(dict.fromkeys(cell["model"] for cell in cells))
+    for model in models if len(models) <= FEW else []:
         text.append(f"{model:<{width}}{head}")
         for planner in planners:
             text.append(f"{planner:<{width}}" + "".join(f"{shown(by_key.get((model, planner, budget))):>10}" for budget in budgets))

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What docs/results/gpu_* holds: training on an NVIDIA GPU, beside PyTorch on the same one.
+# What docs/results/gpu.md holds: training on an NVIDIA GPU, beside PyTorch on the same one.
 #
 #   benchmarks/gpu.sh OUT [ROW...]    rows: machine tests resnet50 pytorch bf16 bert_base gpt2_small bert_large largest sanitizers
 #
 # BUILD (default build/release) is where the binaries are, PYTHON (default python3) has PyTorch. About five minutes in all.
 # Each row prints and writes OUT/gpu_ROW.txt, and .json where there are numbers; a row that fails says so and the others go
-# on. `sluice reproduce gpu_ROW` keeps a row in docs/results.
+# on. `benchmarks/reproduce.py gpu_ROW` keeps a row in docs/results.
 set -uo pipefail
 out=$(realpath "${1:?where to}")
 shift

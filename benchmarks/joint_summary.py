@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""One table for each group of kept comparisons of joint with sentinel (`sluice reproduce joint_NAME`, joint40_NAME and so on).
+"""One table for each group of kept comparisons of joint with sentinel (`reproduce.py joint_NAME`, joint40_NAME and so on).
 
     joint_summary.py [FILE.json...] [--json FILE]
 
-Without files: docs/results/joint*_*.json. Slowdowns are against fast-only of the same rounds. `ratio` is the median of
+Without files, which are what `sluice compare --json` writes: what is kept of joint*_* in docs/results. Slowdowns are against fast-only of the same rounds. `ratio` is the median of
 joint's step by sentinel's step of the same round: below 1 joint is faster. Its interval of 95 % is between two of the
 sorted ratios, as many steps from their ends as chance allows (sign test): it assumes nothing of how steps scatter, and
 takes six rounds. `predicted`, its error, `bound` (as a slowdown), the `gap` between them as planned and the most that
@@ -11,14 +11,14 @@ the process had resident beyond its budget are joint's.
 """
 
 import argparse
-import glob
 import json
 import math
 import os
 import statistics
 import sys
 
-RESULTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs/results")
+from reproducing.records import documents_of
+
 GROUPS = {"joint40": "40 % of the memory", "joint_least": "the least memory each can do with",
           "joint_1GBs": "20 %, links of 1 GB/s", "joint_optane": "20 %, emulated Optane", "joint_onnx": "20 %, from ONNX",
           "joint_xeon": "20 %, a Xeon",
@@ -44,7 +44,7 @@ def interval_of(values):
 
 def row_of(document):
     """A row of the table; None where sentinel or joint did not run."""
-    rows = {row["planner"]: row for row in document.get("results", []) if "round_ms" in row}
+    rows = {row["planner"]: row for row in document.get("results", []) if "slowdown" in row}
     if not {"fast-only", "sentinel", "joint"} <= rows.keys():
         return None
     joint, sentinel = rows["joint"], rows["sentinel"]
@@ -56,7 +56,7 @@ def row_of(document):
             "ratio": statistics.median(ratios),
             "interval": interval_of(ratios),
             "predicted": joint["predicted_slowdown"],
-            "error": joint["ratio_error"],
+            "error": joint["predicted_slowdown"] / joint["slowdown"] - 1,
             "bound": joint["scaled_bound_ms"] / rows["fast-only"]["step_ms"]["median"],
             "gap": joint["predicted_ms"] / joint["lower_bound_ms"] - 1 if joint["lower_bound_ms"] else None,
             "budget_mib": joint["fast_budget_bytes"] / 2 ** 20,
@@ -64,13 +64,9 @@ def row_of(document):
             "same_bits": joint["same_losses"] and joint["same_parameters"]}
 
 
-def geometric_mean(values):
-    return math.exp(statistics.fmean(map(math.log, values)))
-
-
 def totals_of(rows):
     gaps = [row["gap"] for row in rows if row["gap"] is not None]
-    return {"geometric_mean": {key: geometric_mean([row[key] for row in rows])
+    return {"geometric_mean": {key: statistics.geometric_mean([row[key] for row in rows])
                                for key in ("sentinel", "joint", "ratio", "predicted")},
             "mean_error": statistics.fmean(abs(row["error"]) for row in rows),
             "mean_gap": statistics.fmean(gaps) if gaps else None,
@@ -105,12 +101,11 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write the same there")
     options = parser.parse_args()
     found = {}
-    for path in options.files or sorted(glob.glob(os.path.join(RESULTS, "joint*_*.json"))):
+    for path, document in documents_of(options.files, "joint"):
         if (group := group_of(path)) is None:
             sys.exit(f"joint_summary: '{path}' is of no group: names begin with {', '.join(GROUPS)} and _")
-        with open(path) as file:
-            if row := row_of(json.load(file)):
-                found.setdefault(group, []).append(row)
+        if row := row_of(document):
+            found.setdefault(group, []).append(row)
     if not found:
         sys.exit("joint_summary: no comparison of sentinel with joint among these files")
     summary = {}

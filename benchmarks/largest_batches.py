@@ -14,15 +14,11 @@ batches, each over the one with everything in fast memory, and geometric means o
 train.
 """
 
-import argparse
-import json
-import math
-import os
-import subprocess
+import statistics
 import sys
-import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from processes import answer_of, parser_of, write_json
+
 PAPERS = {
     "home": {"fast": "11GiB", "planners": "fast-only,vdnn,superneurons,capuchin,home,sentinel,joint",
              "settings": ["--classes", "10", "--keep-norm-outputs"],
@@ -37,15 +33,12 @@ NOTHING = "fast-only"
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage=argparse.SUPPRESS)
+    parser = parser_of(__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--of", choices=PAPERS, default="home", help="whose models, budget and planners (default %(default)s)")
     parser.add_argument("--fast", help="(default: the paper's)")
     parser.add_argument("--slow", default="pcie3:512GiB", help="(default %(default)s)")
     parser.add_argument("--planners", help="(default: the paper's)")
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
-    parser.add_argument("--json", help="write the results to this file too")
     options = parser.parse_args()
     paper = PAPERS[options.of]
     options.fast = options.fast or paper["fast"]
@@ -57,21 +50,15 @@ def arguments():
     return options
 
 
-def largest_batch(options, model, planner, folder):
+def largest_batch(options, model, planner):
     """What max-batch says, or why it says nothing."""
     paper = PAPERS[options.of]
-    answer = os.path.join(folder, "answer.json")
-    command = [options.binary, "max-batch", model, *paper["models"][model], *paper["settings"], "--slow",
-               options.slow, "--fast", options.fast, "--planner", planner, "--json", answer]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return {"model": model, "planner": planner, "batch": 0, "reason": done.stderr.strip().splitlines()[-1]}
-    with open(answer) as file:
-        return {**json.load(file), "reason": None}
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
+    command = [options.sluice, "max-batch", model, *paper["models"][model], *paper["settings"], "--slow",
+               options.slow, "--fast", options.fast, "--planner", planner]
+    answer, ran = answer_of(command)
+    if answer is None:
+        return {"model": model, "planner": planner, "batch": 0, "reason": ran.stderr.strip().splitlines()[-1]}
+    return {**answer, "reason": None}
 
 
 def table(rows, planners, models):
@@ -84,28 +71,25 @@ def table(rows, planners, models):
         lines.append([model, *(f"{batch[model, p]} ({batch[model, p] / first:.2f}x)" if batch[model, p] and first else "-"
                                for p in planners)])
     if whole:
-        means = [geometric_mean([batch[model, p] / batch[model, planners[0]] for model in whole]) for p in planners]
+        means = [statistics.geometric_mean([batch[model, p] / batch[model, planners[0]] for model in whole]) for p in planners]
         lines.append([f"geometric mean of {len(whole)}", *(f"{mean:.2f}x" for mean in means)])
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
 
 
 def keep(options, rows):
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"fast": options.fast, "slow": options.slow, "rows": rows}, file, indent=1)
+    write_json(options.json, {"fast": options.fast, "slow": options.slow, "rows": rows})
 
 
 def main():
     options = arguments()
     planners = options.planners.split(",")
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for model in options.models:
-            for planner in planners:
-                rows.append(largest_batch(options, model, planner, folder))
-                keep(options, rows)
-                print(f"{model} {planner}: {rows[-1]['batch']} {rows[-1]['reason'] or ''}".rstrip(), file=sys.stderr)
+    for model in options.models:
+        for planner in planners:
+            rows.append(largest_batch(options, model, planner))
+            keep(options, rows)
+            print(f"{model} {planner}: {rows[-1]['batch']} {rows[-1]['reason'] or ''}".rstrip(), file=sys.stderr)
     print(f"largest batches in {options.fast}, predicted")
     print(table(rows, planners, options.models))
     errors = [abs(row["scaling_error"]) for row in rows if row["batch"]]

@@ -13,14 +13,10 @@ one device of a node of 16 that keep a sixteenth of the optimizer's states each 
 
 The table goes to standard output, progress to standard error.
 """
-import argparse
-import json
-import pathlib
-import subprocess
 import sys
-import tempfile
 
 import every_planner
+from processes import answer_of, parser_of, write_json
 
 HOST = ["--slow", "pcie3", "--processors", "device:1,host:1:pcie3"]
 STREAMED = ["--slow", "pcie3"]
@@ -57,15 +53,10 @@ class Search:
     def run(self, command, contestant, depth, *more):
         name, planner, options, batch, width, _ = contestant
         model = "gpt2_1b" if width < 4096 else "gpt2_13b" if width < 8192 else "gpt2_20b"
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "out.json"
-            ran = subprocess.run([self.arguments.sluice, command, model, "--width", str(width), "--depth", str(depth),
-                                  "--batch", str(batch), *self.sizes, *COMMON, *options, "--planner", planner, *more,
-                                  "--json", path], capture_output=True, text=True)
-            if ran.returncode == 0:
-                return json.loads(path.read_text())
-        if every_planner.reason_of(ran.stderr):
-            return None
+        answer, ran = answer_of([self.arguments.sluice, command, model, "--width", width, "--depth", depth, "--batch", batch,
+                                 *self.sizes, *COMMON, *options, "--planner", planner, *more])
+        if answer is not None or every_planner.reason_of(ran.stderr):
+            return answer
         sys.exit(f"largest_models: {name} at depth {depth}: {ran.stderr}")
 
     def plan(self, contestant, depth):
@@ -109,13 +100,11 @@ def table(rows, device):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--executed", action="store_true", help="small models, each trained for two steps")
     parser.add_argument("--node", action="store_true", help="one device of a node of 16")
     parser.add_argument("--device", help="its memory (32GiB; executed 64MiB)")
     parser.add_argument("--only", help="contestants of this name")
-    parser.add_argument("--sluice", default="build/release/tools/sluice")
-    parser.add_argument("--json", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
     arguments.device = arguments.device or ("64MiB" if arguments.executed else "32GiB")
     amount, unit = arguments.device[:-3], arguments.device[-3:]
@@ -123,7 +112,7 @@ def main():
     search = Search(arguments)
     contestants = SMALL if arguments.executed else NODE if arguments.node else FULL
     rows = [search.largest(each) for each in contestants if arguments.only in (None, each[0])]
-    arguments.json.write_text(json.dumps({"device": arguments.device, "rows": rows}, indent=1) + "\n")
+    write_json(arguments.json, {"device": arguments.device, "rows": rows})
     print(table(rows, arguments.device))
 
 

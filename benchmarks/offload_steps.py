@@ -8,13 +8,11 @@ updates take what table 5.4 has for PyTorch's Adam on the CPU, then what it has 
 Gradients are clipped, so that the host begins when the last gradient is there, as the paper's does. One batch a step: the paper
 does not say whether its steps of batch 1 to 8 add up several. Nothing is executed; every figure is simulated.
 """
-import argparse
-import json
-import pathlib
 import statistics
 import tempfile
 
 import paper_ratios
+from processes import parser_of, write_json
 
 BATCHES = (1, 2, 4, 8)
 BILLIONS, PYTORCH_ADAM = 1, 1.39  # seconds on the CPU: table 5.4
@@ -44,17 +42,15 @@ def gains(row):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sluice", default="build/release/tools/sluice")
+    parser = parser_of(__doc__)
     parser.add_argument("--link", type=float, default=paper_ratios.LINK, help="bytes a second of the emulated link")
-    parser.add_argument("--json", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
     rows = []
     for batch in BATCHES:
         row = {"batch": batch, "seconds": {way: seconds(arguments, way, batch) for way in WAYS}}
         rows.append({**row, "gains": gains(row)})
     means = {name: statistics.mean(row["gains"][name] for row in rows) for name in rows[0]["gains"]}
-    arguments.json.write_text(json.dumps({"simulated": True, "rows": rows, "mean_gains": means}, indent=1) + "\n")
+    write_json(arguments.json, {"simulated": True, "rows": rows, "mean_gains": means})
     print(f"simulated: GPT-2 of a billion parameters; seconds of a step\n{'batch':>5}" + "".join(f"{way:>28}" for way in WAYS))
     for row in rows:
         print(f"{row['batch']:>5}" + "".join(f"{row['seconds'][way]:>28.3f}" for way in WAYS))

@@ -8,12 +8,9 @@ measured or executed. Shown are model states, parameters with a master alone: by
 with everything on the device, and what crosses the link in a step, as a share of all model states. The plan is made as well:
 what it really keeps on the device of parameters and the optimizer's states, and of gradients at their peak.
 """
-import argparse
-import json
-import pathlib
 import re
 
-from sluice_command import json_of
+from processes import json_of, parser_of, write_json
 
 MODEL = ["gpt2_1b", "--batch", "1", "--width", "1024", "--depth", "24", "--sequence", "256", "--optimizer", "adamw", "--precision",
          "bf16-masters", "--slow", "pcie3", "--processors", "device:1,host:1:pcie3"]
@@ -37,13 +34,11 @@ def strategies(config):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sluice", default="build/release/tools/sluice")
-    parser.add_argument("--json", type=pathlib.Path, required=True)
+    parser = parser_of(__doc__)
     arguments = parser.parse_args()
     plan = json_of([arguments.sluice, "plan", *MODEL, "--estimate", "--planner", "zero-offload"])
     rows = strategies(plan["planner_config"])
-    arguments.json.write_text(json.dumps({"simulated": True, "model": MODEL, "rows": rows}, indent=1) + "\n")
+    write_json(arguments.json, {"simulated": True, "model": MODEL, "rows": rows})
     print(f"{'on the host':<40}{'stays MiB':>11}{'reduction':>11}{'link, of all states':>21}")
     for row in rows:
         print(f"{row['on_host']:<40}{row['stays_bytes'] / 2**20:>11.1f}{row['reduction']:>10.2f}x{row['link_share']:>20.1%}")

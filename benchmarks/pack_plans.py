@@ -6,13 +6,13 @@
 A fifth of the memory is fast, or the least that the planner can use. A planner without a plan for a model is left out.
 """
 
-import argparse
 import os
 import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from processes import ROOT, parser_of, run
+
 PACKING = os.path.join(ROOT, "build/release/benchmarks/packing/plan_packing")
 PLANNERS = ["fast-only", "chen-sqrt", "first-touch", "on-demand", "redl", "sentinel", "deferred-updates", "joint"]
 IN_PLACE = ("redl", "first-touch")  # planners whose ops use the slow tier where it is
@@ -25,7 +25,7 @@ def planned(arguments, folder, model, batch):
         path = os.path.join(folder, f"{model}.{planner}.json")
         command = [arguments.sluice, "plan", model, "--batch", batch, "--fast", "20%", "--smallest-feasible", "--threads", "1",
                    "--planner", planner, "--slow", "pmbd" if planner in IN_PLACE else "file", "--spill-dir", arguments.spill_dir, "-o", path]
-        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+        if run(command).returncode == 0:
             words += [path, model, batch]
         else:
             print(f"pack_plans: no plan of {planner} for {model}", file=sys.stderr)
@@ -33,13 +33,11 @@ def planned(arguments, folder, model, batch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage=argparse.SUPPRESS)
+    parser = parser_of(__doc__)
     parser.add_argument("models", nargs="+", metavar="MODEL:BATCH")
-    parser.add_argument("--json", required=True)
-    parser.add_argument("--sluice", default=os.path.join(ROOT, "build/release/tools/sluice"))
-    parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"))
     arguments = parser.parse_args()
+    if not arguments.json:
+        parser.error("--json says where the result goes")
     with tempfile.TemporaryDirectory(dir=arguments.spill_dir) as folder:
         plans = [word for each in arguments.models for word in planned(arguments, folder, *each.split(":"))]
         subprocess.run([PACKING, arguments.json, *plans], check=False)  # its status says whether packing won

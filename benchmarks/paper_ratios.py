@@ -13,14 +13,13 @@ simulated.
                 against l2l and swapadvisor in as much device memory
   delay         zero-offload with and without --delay-updates, a micro-batch of 8, gradients clipped
 """
-import argparse
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 from largest_models import parameters
+from processes import parser_of, run_well, write_json
 
 TOKENS, FLOPS, LINK = 1024, 35e12, 12e9
 # Parameters in billions: micro-batch (table 5.3), seconds of Adam on the host and on the device (table 5.4).
@@ -32,10 +31,7 @@ PROCESSORS = "device:1,host:1:pcie3"  # the second one is the host
 
 
 def sluice(arguments, *words):
-    ran = subprocess.run([arguments.sluice, *map(str, words)], capture_output=True, text=True)
-    if ran.returncode != 0:
-        sys.exit(f"paper_ratios: sluice {' '.join(map(str, words))}\n{ran.stderr}")
-    return ran.stderr
+    return run_well([arguments.sluice, *words]).stderr
 
 
 def part_of(op):
@@ -128,11 +124,9 @@ def delay(arguments, folder, billions):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sluice", default="build/release/tools/sluice")
+    parser = parser_of(__doc__)
     parser.add_argument("--models", default="1,2,4,8,10", help="billions of parameters")
     parser.add_argument("--link", type=float, default=12e9, help="bytes a second of the emulated link")
-    parser.add_argument("--json", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
     rows = {"throughput": [], "delay": []}
     for billions in map(int, arguments.models.split(",")):
@@ -140,7 +134,7 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 rows[name].append(measure(arguments, folder, billions))
             print(f"{name} {rows[name][-1]}", file=sys.stderr, flush=True)
-    arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    write_json(arguments.json, rows)
     print(f"{'parameters':<12}{'zero-offload':>14}{'l2l':>8}{'swapadvisor':>13}{'delayed':>10}   simulated; of everything on the device")
     for row, with_delay in zip(rows["throughput"], rows["delay"]):
         cells = [f"{row[name]['of_everything']:.2f}" for name in ("zero-offload", "l2l", "swapadvisor")]

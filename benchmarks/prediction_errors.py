@@ -3,20 +3,19 @@
 
     prediction_errors.py [FILE.json...] [--rows]
 
-Without files: all of docs/results. A prediction is compared as a ratio, predicted over measured slowdown against
+Without files, which are what `--json` writes: all that is kept in docs/results. A prediction is compared as a ratio, predicted over measured slowdown against
 fast-only of the same run, less one: drift of the machine between profiling and running is no error of the model. The
 absolute error of the step stands beside it. fast-only's own rows do not count, their ratio is 1 by definition, nor do
 files that are not comparisons. --rows also prints every row.
 """
 
 import argparse
-import glob
-import json
 import os
 import statistics
 import sys
 
-RESULTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs/results")
+from reproducing.records import documents_of
+
 BASELINE = "fast-only"
 
 
@@ -46,9 +45,8 @@ def main():
     parser.add_argument("--rows", action="store_true", help="every row, the worst first")
     options = parser.parse_args()
     found = []
-    for path in options.files or sorted(glob.glob(os.path.join(RESULTS, "*.json"))):
-        with open(path) as file:
-            found += [(os.path.basename(path), *row) for row in rows_of(json.load(file))]
+    for path, document in documents_of(options.files):
+        found += [(os.path.basename(path), *row) for row in rows_of(document)]
     if not found:
         sys.exit("prediction_errors: no comparison among these files")
     if options.rows:

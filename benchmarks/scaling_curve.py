@@ -26,7 +26,6 @@ The ranks of zero-offload are not timed: each keeps its device and its host to a
 As root, Open MPI wants OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1. Tables go to standard output, progress
 to standard error.
 """
-import argparse
 import json
 import os
 import pathlib
@@ -40,7 +39,7 @@ import types
 
 import paper_ratios
 from busy_machine import quartiles
-from sluice_command import json_of
+from processes import json_of, parser_of, write_json
 
 NODE_RANKS, IN_NODE, BETWEEN_NODES = 16, 150e9, 100e9
 UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -283,14 +282,12 @@ PARTS = {"curve": (curve, text_of_curve), "node": (node, text_of_node), "validat
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sluice", default="build/release/tools/sluice")
+    parser = parser_of(__doc__)
     parser.add_argument("--parts", default=",".join(PARTS), help="(default %(default)s)")
     parser.add_argument("--ranks", default="1,2,4,8,16,32,64,128", help="of the curve (default %(default)s)")
     parser.add_argument("--executed", default="2,4", help="ranks of the validation (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=7, help="of the validation, at least two (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=3, help="of steps in each run (default %(default)s)")
-    parser.add_argument("--json", type=pathlib.Path, required=True)
     return parser.parse_args()
 
 
@@ -301,7 +298,7 @@ def main():
         measure, text = PARTS[name]
         document[name] = measure(options)
         print(text(document[name]), flush=True)
-    options.json.write_text(json.dumps(document, indent=1) + "\n")
+    write_json(options.json, document)
 
 
 if __name__ == "__main__":

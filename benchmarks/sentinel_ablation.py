@@ -19,15 +19,12 @@ is what ops waited for copies, and its share of the step; hidden is what the lin
 than the paper's, BERT-large has 8 of its 24 layers, and the slow tier is emulated.
 """
 
-import argparse
 import json
 import math
-import os
 import sys
 
-from sluice_command import json_of
+from processes import json_of, parser_of
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORKLOADS = ["resnet200:2:18%", "bert_large:1:18%", "lstm:20:53%", "mobilenet_v1:16:25%", "dcgan:32:24%"]
 SMALLER = {"bert_large": ["--depth", "8"]}
 PUBLISHED = "sentinel:additions=none"
@@ -40,17 +37,13 @@ MIB = 1 << 20
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage=argparse.SUPPRESS)
+    parser = parser_of(__doc__)
     parser.add_argument("workloads", nargs="*", default=WORKLOADS, metavar="MODEL:BATCH:FAST")
     parser.add_argument("--slow", default="pcie3", help="(default %(default)s)")
     parser.add_argument("--carries", type=float, default=0.5, help="times a step what everything takes (default %(default)s)")
     parser.add_argument("--rivals", action="store_true", help=f"also {', '.join(RIVALS)}")
     parser.add_argument("--steps", type=int, default=5, help="of each process (default %(default)s)")
     parser.add_argument("--starts", type=int, default=1, help="processes of each (default %(default)s)")
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
-    parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"))
-    parser.add_argument("--json", help="write the results to this file too")
     options = parser.parse_args()
     for workload in options.workloads:
         parts = workload.split(":")
@@ -60,7 +53,7 @@ def arguments():
 
 
 def sluice(options, *words):
-    return json_of([options.binary, *words, "--slow", options.slow, "--spill-dir", options.spill_dir])
+    return json_of([options.sluice, *words, "--slow", options.slow, "--spill-dir", options.spill_dir])
 
 
 def slowed_link(everything, carries):

@@ -6,13 +6,10 @@
 Every budget is asked to be a hundredth of the memory and raised to the smallest that works (--smallest-feasible).
 The last row is the geometric mean of the ratios to the usual slices.
 """
-import argparse
-import json
 import math
-import pathlib
 import sys
 
-from sluice_command import json_of
+from processes import json_of, parser_of, write_json
 
 MODELS = ("resnet50:16,vgg16:8,inception_v3:8,densenet121:16,mobilenet_v1:32,mobilenet_v2:32,squeezenet1_1:32,"
           "googlenet:16,lstm:20,bert_base:8,gpt2_small:4,dcgan:128")
@@ -25,12 +22,9 @@ def smallest(arguments, model, batch, finer):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--models", default=MODELS)
     parser.add_argument("--finer", default="1,4,8")
-    parser.add_argument("--sluice", default="build/release/tools/sluice")
-    parser.add_argument("--spill-dir", default="build")
-    parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
     finer = [int(each) for each in arguments.finer.split(",")]
     print(f"{'model':<24}" + "".join(f"{f'slices / {each}':>14}" for each in finer) + "   MiB, and of everything",
@@ -48,8 +42,7 @@ def main():
     means = [math.exp(sum(math.log(row["budgets"][i] / row["budgets"][0]) for row in rows) / len(rows))
              for i in range(len(finer))]
     print(f"{'geometric mean ratio':<24}" + "".join(f"{each:>14.3f}" for each in means))
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"run": run, "rows": rows, "geometric_mean_ratios": means}, indent=1) + "\n")
+    write_json(arguments.json, {"run": run, "rows": rows, "geometric_mean_ratios": means})
 
 
 if __name__ == "__main__":

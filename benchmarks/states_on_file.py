@@ -11,36 +11,30 @@ where the parameters' bits differ.
 """
 
 import argparse
-import json
-import os
 import statistics
 import sys
 
-from sluice_command import json_of
+from processes import json_of, parser_of, write_json
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODEL = ["gpt2_small", "--batch", "4", "--sequence", "64", "--classes", "2000", "--width", "512", "--depth", "6"]
 COMMON = ["--optimizer", "adamw", "--precision", "bf16-masters", "--no-validation", "--processors", "device:1,host:1:pcie3",
           "--planner", "zero-offload"]
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage=argparse.SUPPRESS)
+    parser = parser_of(__doc__)
     parser.add_argument("model", nargs=argparse.REMAINDER, help="last, as sluice train takes it (default: GPT-2 of 19 million parameters)")
     parser.add_argument("--rounds", type=int, default=5, help="(default %(default)s)")
     parser.add_argument("--steps", type=int, default=12, help="of each run (default %(default)s)")
     parser.add_argument("--shares", default="0.75,0.45,0.27", help="of the host memory that all takes (default %(default)s)")
-    parser.add_argument("--spill-dir", default="/var/tmp", help="(default %(default)s)")
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
-    parser.add_argument("--json", help="write the results to this file too")
+    parser.set_defaults(spill_dir="/var/tmp")
     return parser.parse_args()
 
 
 def train(options, host_bytes):
     """The JSON of a run with so much host memory; None: with what everything takes."""
     memory = "pcie3" if host_bytes is None else f"pcie3:{host_bytes}"
-    return json_of([options.binary, "train", *(options.model or MODEL), *COMMON, "--slow", memory, "--slow", "file",
+    return json_of([options.sluice, "train", *(options.model or MODEL), *COMMON, "--slow", memory, "--slow", "file",
                     "--spill-dir", options.spill_dir, "--steps", options.steps])
 
 
@@ -80,10 +74,7 @@ def main():
           f"{'':>12}{'predicted':>10}")
     for row in rows:
         print(text_of(row))
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"rows": rows, "run": runs[None][0]["run"]}, file, indent=1)
-            file.write("\n")
+    write_json(options.json, {"rows": rows, "run": runs[None][0]["run"]})
     if len(hashes) > 1:
         sys.exit("states_on_file.py: the parameters' bits differ")
     print("parameters: the same bits in all runs")

@@ -9,20 +9,19 @@ they differ by less than --tolerance (default 3 %), or by less than the medians 
 Exit status 1 when they do not. Wants an idle machine, so it is no unit test. Options behind -- go to both commands.
 """
 
-import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from processes import json_of, parser_of, run_well
+
 WARMUP = 2
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("model")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--steps", type=int, default=12, help="of each run, two of them warm-up (default 12)")
@@ -30,7 +29,6 @@ def arguments():
     parser.add_argument("--beside", default="on-demand")
     parser.add_argument("--fast", default="30%", help="for those beside it (default 30%%)")
     parser.add_argument("--tolerance", type=float, default=0.03)
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
     parser.add_argument("options", nargs="*", help="for sluice")
     options = parser.parse_args()
     if options.steps <= WARMUP or options.turns < 1:
@@ -38,26 +36,17 @@ def arguments():
     return options
 
 
-def run(command):
-    outcome = subprocess.run(command, capture_output=True, text=True)
-    if outcome.returncode != 0:
-        sys.exit(f"train_agrees: {' '.join(command)}\n{outcome.stderr}")
-
-
 def train_ms(options, workload, folder):
     path = os.path.join(folder, "trace.json")
-    run([options.binary, "train", *workload, "--planner", "fast-only", "--steps", str(options.steps), "--losses", path])
+    run_well([options.sluice, "train", *workload, "--planner", "fast-only", "--steps", str(options.steps), "--losses", path])
     with open(path) as file:
         steps = [json.loads(line) for line in file]
     return [step["step_ms"] for step in steps[WARMUP:]]
 
 
-def compare_ms(options, workload, folder):
-    path = os.path.join(folder, "compare.json")
-    run([options.binary, "compare", *workload, "--planners", options.beside, "--fast", options.fast, "--starts",
-         "1", "--steps", str(options.steps), "--json", path])
-    with open(path) as file:
-        rows = json.load(file)["results"]
+def compare_ms(options, workload):
+    rows = json_of([options.sluice, "compare", *workload, "--planners", options.beside, "--fast", options.fast, "--starts", "1",
+                    "--steps", str(options.steps)])["results"]
     return next(row["round_ms"] for row in rows if row["planner"] == "fast-only")
 
 
@@ -68,7 +57,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(options.turns):
             trained.append(train_ms(options, workload, folder))
-            compared.append(compare_ms(options, workload, folder))
+            compared.append(compare_ms(options, workload))
             print(f"turn {turn + 1}: train {statistics.median(trained[-1]):.1f} ms, "
                   f"compare {statistics.median(compared[-1]):.1f} ms", flush=True)
     medians = [statistics.median(steps) for steps in trained]

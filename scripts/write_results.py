@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
-"""Writes the tables of results into pages from the kept files of docs/results, between their marks.
+"""Writes the tables of results into pages from what is kept in docs/results, between their marks.
 
   scripts/write_results.py           writes
-  scripts/write_results.py --check   writes nothing; fails where a page differs from the kept files
+  scripts/write_results.py --check   writes nothing; fails where a page differs from what is kept
 
 A table stands between `<!-- results: NAME -->` and `<!-- end of results -->`. So no figure of these pages is typed by
-hand: the kept file is the only place of it.
+hand: what is kept is the only place of it.
 """
 import argparse
-import json
-import math
 import pathlib
+import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
-PAGES = ("README.md",)
+PAGES = ("README.md", "docs/results/README.md")
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from reproducing import records  # noqa: E402
+
+KEPT = {name: record.get("numbers") for name, record in records.records_of(RESULTS).items()}
 
 JOINT = [  # kept result, how people call it
     ("resnet50_b16", "ResNet-50, batch 16"), ("vgg16_b8", "VGG-16, batch 8"), ("inception_v3_b8", "Inception v3, batch 8"),
@@ -37,11 +40,12 @@ WAYS = {"sluice joint@20%": "Sluice, `--fast 20%`, the rest in a file",
 
 
 def read(name):
-    return json.loads((RESULTS / f"{name}.json").read_text())
+    return KEPT[name]
 
 
-def geometric_mean(values):
-    return math.exp(sum(math.log(each) for each in values) / len(values))
+def printed(page, name):
+    """The lines that a kept result printed."""
+    return records.sections_of((RESULTS / f"{page}.md").read_text())[1][name].splitlines()
 
 
 def mebibytes(count):
@@ -55,7 +59,7 @@ def table(head, rows):
 
 
 def rows_by_planner(name):
-    return {row["planner"]: row for row in read(name)["results"] if "infeasible" not in row}
+    return {row["planner"]: row for row in read(name)["results"] if "slowdown" in row}
 
 
 def joint_table():
@@ -71,11 +75,18 @@ def joint_table():
         rows.append([title, f"{fast['step_ms']['median']:,.0f} ms", f"{figures[0]:.3f}×", f"**{figures[1]:.3f}×**",
                      f"{figures[2]:.3f}×", f"{figures[3]:.3f}×",
                      f"{fast['peak_rss_bytes'] / 2**20:,.0f} → {mebibytes(joint['peak_rss_bytes'])}",
-                     f"[table](docs/results/joint_{name}.txt)"])
-    means = [geometric_mean(column) for column in columns]
+                     f"[table](joint.md#joint_{name})"])
+    means = [statistics.geometric_mean(column) for column in columns]
     rows.append([f"**geometric mean of {len(JOINT)}**", "", f"{means[0]:.3f}×", f"**{means[1]:.3f}×**", f"{means[2]:.3f}×",
                  f"{means[3]:.3f}×", "", ""])
     return table(["", "fast-only", "sentinel", "joint, the default", "predicted", "bound", "resident", ""], rows)
+
+
+def joint_slowdowns(name):
+    """sentinel's, joint's, and what bounds plans that keep to joint's order."""
+    by_planner = rows_by_planner(name)
+    return (by_planner["sentinel"]["slowdown"], by_planner["joint"]["slowdown"],
+            by_planner["joint"]["order_bound_ms"] / by_planner["fast-only"]["predicted_ms"])
 
 
 def pytorch_table():
@@ -105,46 +116,94 @@ def ways_table(name):
     return make
 
 
+def optane_slowdowns(name):
+    by_planner = rows_by_planner(f"optane_sentinel_{name}")
+    return [by_planner[planner]["slowdown"] for planner in ("sentinel", "memory-mode", "ial", "first-touch", "slow-only")]
+
+
 def optane_table():
-    planners = ["sentinel", "memory-mode", "ial", "first-touch", "slow-only"]
     titles = ["sentinel", "hardware cache", "active lists (IAL)", "first touch", "all in slow memory"]
-    rows, columns = [], [[] for _ in planners]
-    for name, title in OPTANE:
-        by_planner = rows_by_planner(f"optane_sentinel_{name}")
-        for column, planner in zip(columns, planners):
-            column.append(by_planner[planner]["slowdown"])
-        rows.append([title] + [f"{column[-1]:.2f}×" for column in columns])
+    columns = list(zip(*(optane_slowdowns(name) for name, _ in OPTANE)))
+    rows = [[title] + [f"{slowdown:.2f}×" for slowdown in optane_slowdowns(name)] for name, title in OPTANE]
     rows.append(["**mean**"] + [f"{sum(column) / len(column):.2f}×" for column in columns])
     return table([""] + titles, rows)
+
+
+def slowdown_of(comparison, name):
+    return next(each for each in comparison["results"] if each["name"] == name)["slowdown"]["median"]
 
 
 def swap_table():
     """Slowdowns over the same step without a limit; where the kernel swaps, steps that took too long were ended."""
     rows = []
     for comparison in read("kernel_swap")["comparisons"]:
-        by_name = {each["name"]: each for each in comparison["results"]}
         rows.append([f"{comparison['model']}, batch {comparison['batch']}", mebibytes(comparison["memory_limit_bytes"])] +
-                    [f"{by_name[name]['slowdown']['median']:.2f}×" for name in ("sentinel", "swap")])
+                    [f"{slowdown_of(comparison, name):.2f}×" for name in ("sentinel", "swap")])
     return table(["", "physical memory", "sentinel", "the kernel's swap"], rows)
 
 
 def agreement():
     worst = max(each["max_relative_error"] for each in read("gradients")["models"])
-    verdict = (RESULTS / "onnx.txt").read_text().strip().splitlines()[-1]
+    verdict = printed("rivals", "onnx")[-2]  # the last is the end of the block
     return [f"Every gradient of {len(read('gradients')['models'])} models agrees with PyTorch's double precision to {worst:.0e} of "
-            "its largest element ([table](docs/results/gradients.txt)).",
-            f"Of the ONNX exports, {verdict} ([table](docs/results/onnx.txt))."]
+            "its largest element ([table](rivals.md#gradients)).",
+            f"Of the ONNX exports, {verdict} ([table](rivals.md#onnx))."]
 
 
 def comparison_output():
     """The table that `sluice compare` printed, and what it says of the machine above it."""
-    lines = (RESULTS / "demo_resnet50.txt").read_text().splitlines()
+    lines = printed("networks", "demo_resnet50")
     begin = next(i for i, line in enumerate(lines) if line.startswith("resnet50,"))
-    end = lines.index("", lines.index("", begin) + 1)
+    end = next(i for i, line in enumerate(lines) if line.startswith("joint ")) + 1
     return ["```text"] + lines[begin:end] + ["```"]
 
 
-TABLES = {"joint": joint_table, "pytorch": pytorch_table, "short of memory": ways_table("chen_sqrt"),
+def geometric_means(names, figure_of):
+    """Of what `figure_of` finds in each of the results."""
+    columns = [figure_of(name) for name in names]
+    return [statistics.geometric_mean([column[i] for column in columns]) for i in range(len(columns[0]))]
+
+
+def one_way(name, model, way):
+    """A step and its memory, in words."""
+    results = next(each for each in read(name)["comparisons"] if each["model"] == model)["results"]
+    found = next(each for each in results if each["name"] == way)
+    return f"{found['step_ms']['median'] / 1e3:.2f} s in {mebibytes(found['peak_rss_bytes'])}"
+
+
+def summary_table():
+    """The README's: a line a question."""
+    beside = next(each for each in read("pytorch")["summaries"] if each["rival"] == "pytorch plain")["geometric_mean"]
+    sentinel, joint, bound = geometric_means([f"joint_{name}" for name, _ in JOINT], joint_slowdowns)
+    optane = [sum(column) / len(OPTANE) for column in zip(*(optane_slowdowns(name) for name, _ in OPTANE))]
+    swapped = [statistics.geometric_mean([slowdown_of(comparison, way) for comparison in read("kernel_swap")["comparisons"]])
+               for way in ("sentinel", "swap")]
+    return table(["", "Sluice", "beside it", ""], [
+        [f"step and memory, everything in memory, {len(read('pytorch')['comparisons'])} models, over PyTorch's at its best",
+         f"**{beside['time']:.3f}**, {beside['memory']:.3f}", "1", more("beside-pytorch-everything-in-memory")],
+        ["ResNet-50, batch 32, short of memory", one_way("pytorch_joint", "resnet50", "sluice joint@20%"),
+         f"PyTorch: a checkpoint per block {one_way('pytorch_joint', 'resnet50', 'pytorch checkpoint')}, "
+         f"saved tensors in a file {one_way('pytorch_joint', 'resnet50', 'pytorch disk')}",
+         more("short-of-memory-beside-pytorchs-ways")],
+        ["BERT base, batch 8, the same", one_way("pytorch_joint", "bert_base", "sluice joint@20%"),
+         f"{one_way('pytorch_joint', 'bert_base', 'pytorch checkpoint')}; {one_way('pytorch_joint', 'bert_base', 'pytorch disk')}",
+         more("short-of-memory-beside-pytorchs-ways")],
+        [f"slowdown in a fifth of the memory, the rest on disk, {len(JOINT)} models", f"**{joint:.3f}×**",
+         f"sentinel {sentinel:.3f}×; no plan that moves tensors in this order comes below {bound:.3f}×",
+         more("a-fifth-of-the-memory-the-rest-in-a-file")],
+        ["slowdown with a fifth fast, the rest in emulated Optane, five models", f"sentinel **{optane[0]:.2f}×**",
+         f"hardware cache {optane[1]:.2f}×, active lists {optane[2]:.2f}×, first touch {optane[3]:.2f}×, all slow {optane[4]:.2f}×",
+         more("slow-memory-that-can-be-addressed")],
+        [f"slowdown in the same physical memory, {len(read('kernel_swap')['comparisons'])} models", f"sentinel **{swapped[0]:.2f}×**",
+         f"the kernel's swap {swapped[1]:.2f}×", more("beside-the-kernels-swapping")],
+    ])
+
+
+def more(section):
+    return f"[more](docs/results/README.md#{section})"
+
+
+TABLES = {"summary": summary_table, "joint": joint_table, "pytorch": pytorch_table, "short of memory": ways_table("chen_sqrt"),
           "ways to save memory": ways_table("pytorch_joint"), "optane": optane_table, "kernel swap": swap_table,
           "agreement": agreement, "demo": comparison_output}
 
@@ -180,7 +239,7 @@ def main():
         elif before != after:
             (ROOT / page).write_text(after)
     if different:
-        sys.exit(f"write_results: {', '.join(different)}: not what the kept files say; run scripts/write_results.py")
+        sys.exit(f"write_results: {', '.join(different)}: not what is kept; run scripts/write_results.py")
 
 
 if __name__ == "__main__":

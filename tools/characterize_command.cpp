@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "benchmarks/papers/sentinel_observations.hpp"
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/experiment/access_profiling.hpp"
@@ -41,8 +40,6 @@ struct Findings {
   std::optional<AccessProfile> accesses;
   Characterization observed;
   std::vector<PageMigrationCase> page_migration;
-  std::vector<ComparedFigure> published;  // empty for models that no paper gives figures of
-  std::vector<std::string> differences;   // why those differ
 };
 
 std::vector<PageMigrationCase> simulate_pages(const Graph& graph, const Findings& found, Bytes fast_budget) {
@@ -70,9 +67,6 @@ Findings find(const Workload& workload, std::optional<AccessProfile> accesses, B
   Findings found{.liveness = analyze_liveness(graph), .accesses = std::move(accesses)};
   found.observed = characterize(graph, found.liveness, found.accesses ? &*found.accesses : nullptr);
   found.page_migration = simulate_pages(graph, found, fast_budget);
-  if (workload.options.model != kPublishedModel) return found;
-  found.published = compare_with_published(found.observed);
-  found.differences = explain_differences(graph, found.liveness, found.observed, batch_size(graph));
   return found;
 }
 
@@ -80,9 +74,6 @@ void print(const Graph& graph, const Findings& found) {
   fmt::print("{}\n{}{}", describe_graph(graph), describe_characterization(graph, found.liveness, found.observed),
              describe_page_migration(found.page_migration));
   if (found.accesses) fmt::print("\n{}", describe_access_method(*found.accesses));
-  if (found.published.empty()) return;
-  fmt::print("\n{}\nWhat differs:\n", describe_published(found.published));
-  for (const std::string& reason : found.differences) fmt::print("{}", format_item(reason));
 }
 
 Status write_json(const std::string& path, const Workload& workload, const Machine& machine, const Findings& found) {
@@ -95,9 +86,6 @@ Status write_json(const std::string& path, const Workload& workload, const Machi
   document["page_migration"] = page_migration_json(found.page_migration);
   document["notes"] = workload.notes;
   if (found.accesses) document["accesses"] = access_method_json(*found.accesses);
-  if (found.published.empty()) return write_document(path, "characterize", std::move(document));
-  document["published"] = published_json(found.published);
-  document["differences"] = found.differences;
   return write_document(path, "characterize", std::move(document));
 }
 

@@ -32,7 +32,6 @@ void add_compare_command(CLI::App& app, Action& action);
 void add_sweep_command(CLI::App& app, Action& action);
 void add_report_command(CLI::App& app, Action& action);
 void add_allocate_command(CLI::App& app, Action& action);
-void add_reproduce_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
 void add_worker_command(CLI::App& app, Action& action);     // hidden: see sluice/experiment/worker.hpp
 void add_gradients_command(CLI::App& app, Action& action);  // hidden: see sluice/experiment/gradient_dump.hpp

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <string_view>
 
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
@@ -34,7 +35,6 @@ void add_commands(CLI::App& app, Action& action) {
   add_sweep_command(app, action);
   add_report_command(app, action);
   add_allocate_command(app, action);
-  add_reproduce_command(app, action);
   add_doctor_command(app, action);
   add_completion_command(app, action);
   add_man_command(app, action);
@@ -46,6 +46,9 @@ void add_commands(CLI::App& app, Action& action) {
 std::string explain(const CLI::App& app, const CLI::ParseError& wrong, int argc, char** argv) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   const auto is_asked = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1] == std::string_view("reproduce")) {
+    return "'sluice reproduce' is gone; in a checkout, benchmarks/reproduce.py takes the same words";
+  }
   const bool mistyped = argc > 1 && argv[1][0] != '-' && std::none_of(commands.begin(), commands.end(), is_asked);
   return mistyped ? fmt::format("unknown command '{}'", argv[1]) : wrong.what();
 }

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 
-#include "benchmarks/papers/sweep_claims.hpp"
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/report/json_document.hpp"
@@ -141,13 +140,12 @@ class Sweep {
                            {"complete", complete},
                            {"measured_steps", arguments_.run ? arguments_.steps : 0},
                            {"warmup_steps", arguments_.run ? kWarmupRounds : 0},
-                           {"models", sweep_json(models_)},
-                           {"claims", claims_json(models_)}});
+                           {"models", sweep_json(models_)}});
   }
 
   Result<int> finish(bool complete) {
     if (request_.no_loss) fmt::print("{}\n", describe_no_loss(models_));
-    fmt::print("predicted: {}\n{}", provenance_text(emulated_), describe_claims(models_));
+    fmt::print("predicted: {}\n", provenance_text(emulated_));
     SLUICE_RETURN_IF_ERROR(write(complete));
     SLUICE_RETURN_IF_ERROR(write_picture(arguments_.svg, draw_sweep(models_, emulated_)));
     SLUICE_RETURN_IF_ERROR(write_picture(arguments_.svg_traffic, draw_sweep_traffic(models_, emulated_)));

@@ -9,7 +9,7 @@
 namespace sluice::autotm {
 namespace {
 
-constexpr Fit kFit{0.12, 240e-6};  // docs/results/emulation_autotm.json
+constexpr Fit kFit{0.12, 240e-6};  // docs/results/autotm.md, emulation_autotm
 
 double median(std::vector<double> values) {
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));

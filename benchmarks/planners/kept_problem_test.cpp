@@ -17,7 +17,6 @@ namespace sluice {
 namespace {
 
 using nlohmann::json;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // With batch norms that are made again, so that equal ops are to be known as such.
@@ -80,56 +79,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadProblem{"NoBytes", [](json& d) { d["tensors"]["bytes"][0] = 0; }, "above 0"},
         BadProblem{"NoSuchLayer", [](json& d) { d["ops"]["layer"][0] = 30000; }, "layer that there is not"}),
     [](const auto& each) { return each.param.name; });
-
-PlannerRow row(const char* planner, double slowdown) {
-  return {
-      .problem = "net b4", .machine = "disk", .planner = planner, .percent = 20, .slowdown = slowdown, .bound = 1.0};
-}
-
-TEST(PlannerRows, TellWhatHasBecomeWorse) {
-  const std::vector<PlannerRow> before{row("sentinel", 1.5), row("joint", 1.2), row("gone", 1.1)};
-  const std::vector<PlannerRow> kept = *rows_from_json({{"rows", rows_json(before)}});
-  EXPECT_TRUE(worse_than(kept, before).empty());
-  std::vector<PlannerRow> now{row("sentinel", 1.6), row("joint", 1.1), row("new", 9)};
-  EXPECT_THAT(worse_than(kept, now), ElementsAre("net b4, disk, 20 %, sentinel: 1.600, before 1.500"));
-  now[1].failure = "cannot";
-  EXPECT_EQ(worse_than(kept, now).size(), 2U) << "no plan any more";
-  EXPECT_FALSE(rows_from_json(json::array()).ok());
-}
-
-TEST(PlannerRows, StandBesideOneAnotherWithTheirMean) {
-  std::vector<PlannerRow> rows{row("sentinel", 1.5), row("joint", 1.2)};
-  rows.push_back({.problem = "other b1", .machine = "disk", .planner = "sentinel", .percent = 20, .failure = "cannot"});
-  rows.push_back({.problem = "other b1",
-                  .machine = "disk",
-                  .planner = "joint",
-                  .percent = 20,
-                  .asked = 1,
-                  .budget = 2,
-                  .slowdown = 1.2});
-  const std::string text = describe_rows(rows);
-  EXPECT_THAT(text, HasSubstr("disk, 20 % of what everything takes (simulated)"));
-  EXPECT_THAT(text, HasSubstr("net b4              1.500   1.200  1.000"));
-  EXPECT_THAT(text, HasSubstr("other b1             none  1.200*"));
-  EXPECT_THAT(text, HasSubstr("geometric mean      1.500   1.200"));
-}
-
-// What a planner's integer program comes to is a column, and every planner's distance to it a row.
-TEST(PlannerRows, ShowTheDistanceToAnIntegerProgramsAnswer) {
-  std::vector<PlannerRow> rows{row("autotm-sync", 1.1), row("joint", 0.99)};
-  rows[0].expected = 1.2;
-  rows[0].proved = 1.08;
-  rows[0].solved = 3;
-  const std::vector<PlannerRow> kept = *rows_from_json({{"rows", rows_json(rows)}});
-  EXPECT_EQ(kept[0].solved, 3);
-  const std::string text = describe_rows(kept);
-  using ::testing::ContainsRegex;
-  EXPECT_THAT(text, ContainsRegex("autotm-sync +joint +autotm-sync expects +bound"));
-  EXPECT_THAT(text, ContainsRegex("net b4 +1.100 +0.990 +1.200 +1.000"));
-  EXPECT_THAT(text, ContainsRegex("over what autotm-sync expects +-8.3 % +-17.5 % +.0.0 %"));
-  EXPECT_THAT(text, ContainsRegex("solver's gap, worst +10.0 %"));
-  EXPECT_THAT(text, ContainsRegex("solved again +1 of 1"));
-}
 
 // A policy has steps instead of a plan: figures like a planner's, but no bound. One that cannot use the tier says so.
 TEST(PlannerRows, HavePoliciesBesidePlanners) {

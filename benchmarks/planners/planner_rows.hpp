@@ -8,7 +8,6 @@
 
 #include "benchmarks/planners/kept_machines.hpp"
 #include "benchmarks/planners/kept_problem.hpp"
-#include "sluice/base/result.hpp"
 
 namespace sluice {
 
@@ -33,26 +32,12 @@ struct PlannerRow {
   double proved = 0;       // no answer of that program comes to less
   int solved = 0;          // how often it was solved until the plan packed
   std::string failure;     // why there is no plan
-
-  double gap() const { return bound > 0 ? slowdown / bound - 1 : 0; }
-  double order_gap() const { return order_bound > 0 ? slowdown / order_bound - 1 : 0; }
 };
 
 std::vector<PlannerRow> rows_of(const KeptProblem& problem, const RowsWanted& wanted);
 
-// A table a machine and budget, a problem a row and a planner a column, with geometric means below. A planner that solves
-// an integer program has a second column, with what its program's answer comes to, and every planner's distance to that
-// stands below.
-std::string describe_rows(std::span<const PlannerRow> rows);
-
 // [{"problem", "machine", "percent", "asked_bytes", "planner", "budget_bytes", "slowdown", "bound", "moved_bytes",
 // "planning_seconds"}], where there is no plan "failure" instead of the figures.
 nlohmann::json rows_json(std::span<const PlannerRow> rows);
-// From a document with these as "rows"; kBadInput for another.
-Result<std::vector<PlannerRow>> rows_from_json(const nlohmann::json& document);
-
-// Which rows are slower than those of the same name in `kept`, by more than two and a half per cent. Rows that are not
-// there are no worse.
-std::vector<std::string> worse_than(std::span<const PlannerRow> kept, std::span<const PlannerRow> rows);
 
 }  // namespace sluice

@@ -1,12 +1,8 @@
-// How good every planner's plans are on kept problems and machines, which no machine can disturb: simulated step over
-// fast-only's, the bound, bytes moved, time to plan.
+// Plans kept problems with planners and policies, and simulates the plans; benchmarks/planner_table.py shows the rows.
 //
-//   planner_table FOLDER [--planners sentinel,joint] [--problems lstm,vgg16] [--machines 1,2] [--budgets 20,40]
-//                 [--json FILE] [--against FILE]
-//   planner_table --show FILE... [--json FILE]
+//   planner_table FOLDER --json FILE [--planners sentinel,joint] [--problems lstm,vgg16] [--machines 1,2] [--budgets 20,40]
 //
-// FOLDER holds problems (keep_problem). --json is written anew after every problem. --against: an earlier --json; ends
-// with 1 where a plan has become slower than its row there. --show: rows of earlier runs together, without planning.
+// FOLDER holds problems (keep_problem). FILE is written anew after every problem.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -23,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct TableArguments {
-  std::string folder, json, against;
-  std::vector<std::string> problems, shown;
+  std::string folder, json;
+  std::vector<std::string> problems;
   RowsWanted wanted;
 };
 
@@ -44,45 +40,16 @@ Result<std::vector<KeptProblem>> read_problems(const TableArguments& arguments) 
   return problems;
 }
 
-Status keep_rows(const TableArguments& arguments, const std::vector<PlannerRow>& rows) {
-  if (arguments.json.empty()) return {};
-  return write_json_file(arguments.json, {{"sluice", kVersion}, {"rows", rows_json(rows)}});
-}
-
-Result<std::vector<PlannerRow>> plan_problems(const TableArguments& arguments) {
+Status plan_problems(const TableArguments& arguments) {
   SLUICE_ASSIGN(const std::vector<KeptProblem> problems, read_problems(arguments));
   ProgressLine progress("planning");
   std::vector<PlannerRow> rows;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     progress.update(static_cast<std::int64_t>(i), static_cast<std::int64_t>(problems.size()), problems[i].model);
     for (PlannerRow& row : rows_of(problems[i], arguments.wanted)) rows.push_back(std::move(row));
-    SLUICE_RETURN_IF_ERROR(keep_rows(arguments, rows));
+    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, {{"sluice", kVersion}, {"rows", rows_json(rows)}}));
   }
-  return rows;
-}
-
-Result<std::vector<PlannerRow>> read_rows(const std::vector<std::string>& files) {
-  std::vector<PlannerRow> rows;
-  for (const std::string& file : files) {
-    SLUICE_ASSIGN(const nlohmann::json document, read_json_file(file));
-    SLUICE_ASSIGN(const std::vector<PlannerRow> read, rows_from_json(document));
-    rows.insert(rows.end(), read.begin(), read.end());
-  }
-  return rows;
-}
-
-Result<int> run(const TableArguments& arguments) {
-  if (arguments.folder.empty() == arguments.shown.empty())
-    return bad_input("name a folder of problems, or --show FILE");
-  SLUICE_ASSIGN(const std::vector<PlannerRow> rows,
-                arguments.shown.empty() ? plan_problems(arguments) : read_rows(arguments.shown));
-  SLUICE_RETURN_IF_ERROR(keep_rows(arguments, rows));
-  fmt::print("{}", describe_rows(rows));
-  if (arguments.against.empty()) return 0;
-  SLUICE_ASSIGN(const std::vector<PlannerRow> kept, read_rows({arguments.against}));
-  const std::vector<std::string> worse = worse_than(kept, rows);
-  for (const std::string& each : worse) fmt::print(stderr, "worse: {}\n", each);
-  return worse.empty() ? 0 : 1;
+  return {};
 }
 
 }  // namespace
@@ -91,18 +58,16 @@ Result<int> run(const TableArguments& arguments) {
 int main(int argc, char** argv) {
   sluice::TableArguments arguments;
   CLI::App app("Plans kept problems with every planner and simulates the plans");
-  app.add_option("folder", arguments.folder, "Problems")->check(CLI::ExistingDirectory);
+  app.add_option("folder", arguments.folder, "Problems")->required()->check(CLI::ExistingDirectory);
   app.add_option("--planners", arguments.wanted.planners, "Only these")->delimiter(',');
   app.add_option("--problems", arguments.problems, "Only these files, without .json")->delimiter(',');
   app.add_option("--machines", arguments.wanted.machines, "Only these, from 1, in the order of the table")
       ->delimiter(',');
   app.add_option("--budgets", arguments.wanted.percents, "Per cent of what everything takes")->delimiter(',');
-  app.add_option("--json", arguments.json, "Also write the rows to this file");
-  app.add_option("--against", arguments.against, "Rows that none may be worse than");
-  app.add_option("--show", arguments.shown, "Rows that were kept, instead of planning");
+  app.add_option("--json", arguments.json, "Where the rows go")->required();
   CLI11_PARSE(app, argc, argv);
-  const auto result = sluice::run(arguments);
-  if (result.ok()) return *result;
-  fmt::print(stderr, "planner_table: {}\n", result.error().message);
+  const sluice::Status planned = sluice::plan_problems(arguments);
+  if (planned.ok()) return 0;
+  fmt::print(stderr, "planner_table: {}\n", planned.error().message);
   return 2;
 }

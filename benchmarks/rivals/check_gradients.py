@@ -22,12 +22,11 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+from contestants import ROOT, run_well
+
 LIMIT = 1e-4
 SEEDS = 8
 AS_THEY_START = ("densenet121", "mobilenet_v2")  # padding beside a constant is itself far from the mean: narrow instead
@@ -57,9 +56,7 @@ def sluice_step(options, model, seed, folder, parameters=None):
     command = [options.binary, "gradients", model, "--output", folder, f"--seed={seed}",
                *(f"--{name.replace('_', '-')}={value}" for name, value in SIZES[model].items()),
                *(["--parameters", parameters] if parameters else [])]
-    outcome = subprocess.run(command, capture_output=True, text=True)
-    if outcome.returncode != 0:
-        sys.exit(f"check_gradients: {' '.join(command)} failed:\n{outcome.stdout}{outcome.stderr}")
+    run_well(command)
     with open(os.path.join(folder, "manifest.json")) as file:
         return json.load(file)
 

@@ -11,7 +11,6 @@ build with tests (tests/onnx/onnx_forward).
 """
 import argparse
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -24,6 +23,7 @@ except ImportError as missing:
     print(f"check_onnx: skipped: {missing}")
     sys.exit(0)
 
+import contestants as processes
 import export_onnx
 from onnx_models import BATCH, MODELS
 
@@ -37,7 +37,7 @@ def time_major(path):
 
 
 def run(command):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    done = processes.run(command)
     if done.returncode != 0:
         raise RuntimeError((done.stderr or done.stdout).strip().splitlines()[-1])
 

@@ -20,20 +20,15 @@ Exit status 77 when PyTorch is not installed, and a line that says how to.
 """
 
 import argparse
-import math
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 
 from openblas_core import describe, fastest_core
 from pytorch_step import rival_libraries
-from contestants import (HERE, MIB, ROOT, SEQUENCES, Contestant, Lost, environment, sluice_plan, workload_settings,
-                         write_json)
-
-PYTHON = "/usr/bin/python3"  # Debian's, for Debian's python3-torch
-
+from contestants import (HERE, MIB, PYTHON, ROOT, SEQUENCES, Contestant, Lost, environment, require_pytorch, sluice_plan,
+                         workload_settings, write_json)
 
 # The sizes of the published comparison.
 BATCHES = {"resnet50": 16, "vgg16": 8, "inception_v3": 8, "densenet121": 16, "mobilenet_v2": 32, "squeezenet1_1": 32,
@@ -89,14 +84,6 @@ def pytorch_contestant(options, workload, name):
                        "--threads", str(options.threads), "--mode", mode, "--serve", "--optimizer", options.optimizer, *(["--fast", budget] if budget else []),
                        *(["--dropout", str(options.dropout)] if workload[0] in SEQUENCES else []),
                        *(["--core", options.openblas["core"]] if options.openblas["core"] else []), "--spill", os.path.join(options.spill_dir, f"pytorch-{os.getpid()}.spill")])
-
-
-def require_pytorch():
-    probe = subprocess.run([PYTHON, "-c", "import torch, numpy"], capture_output=True, text=True) \
-        if os.path.exists(PYTHON) else None
-    if probe is None or probe.returncode != 0:
-        print("skipped: PyTorch is not installed for /usr/bin/python3; run scripts/install_packages.sh rivals")
-        sys.exit(77)
 
 
 def run_rounds(contestants, options):
@@ -164,10 +151,6 @@ def compare(options, workload, folder):
     return {"model": workload[0], "batch": workload[1], "results": rows}
 
 
-def geometric_mean(values):
-    return math.exp(statistics.fmean(math.log(value) for value in values))
-
-
 def print_summary(comparisons, contestant, rival):
     """Each model's time, in turn and alone, and memory by the rival's, and their means."""
     summary = []
@@ -179,7 +162,7 @@ def print_summary(comparisons, contestant, rival):
         alone = rows[contestant]["alone_ms"] / rows[rival]["alone_ms"]
         summary.append({"model": comparison["model"], "time": time, "alone": alone, "memory": memory})
         print(f"{comparison['model']:16} {time:7.3f} {alone:7.3f} {memory:9.3f}")
-    means = {key: geometric_mean([entry[key] for entry in summary]) for key in ("time", "alone", "memory")}
+    means = {key: statistics.geometric_mean([entry[key] for entry in summary]) for key in ("time", "alone", "memory")}
     print(f"{'geometric mean':16} {means['time']:7.3f} {means['alone']:7.3f} {means['memory']:9.3f}\n")
     return {"contestant": contestant, "rival": rival, "models": summary, "geometric_mean": means}
 

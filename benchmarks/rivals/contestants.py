@@ -16,10 +16,15 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.append(os.path.join(ROOT, "benchmarks"))
+from processes import run, run_well  # noqa: E402, for the scripts beside this one, too
+
 MIB = 1 << 20
+PYTHON = "/usr/bin/python3"  # Debian's, for Debian's python3-torch
 LEARNING_RATE = 0.01
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
@@ -115,9 +120,15 @@ def float_of_bits(bits):
 
 
 def run_quietly(command):
-    outcome = subprocess.run(command, capture_output=True, text=True)
+    outcome = run(command)
     if outcome.returncode != 0:
         raise Lost(" ".join(command), f"failed\n{outcome.stdout}{outcome.stderr}")
+
+
+def require_pytorch():
+    if not os.path.exists(PYTHON) or run([PYTHON, "-c", "import torch, numpy"]).returncode != 0:
+        print("skipped: PyTorch is not installed for /usr/bin/python3; run scripts/install_packages.sh rivals")
+        sys.exit(77)
 
 
 def workload_settings(model, batch, dropout=0.0):
@@ -145,7 +156,7 @@ def sluice_plan(options, settings, planner, budget, folder, extra=(), tiers=()):
 
 
 def environment():
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    commit = run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"])
     with open("/proc/cpuinfo") as cpuinfo:
         cpu = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), platform.machine())
     return {"cpu": cpu, "commit": commit.stdout.strip() or "unknown",

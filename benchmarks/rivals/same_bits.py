@@ -11,12 +11,10 @@ nothing left memory; 77 when PyTorch is not installed.
 import argparse
 import json
 import os
-import subprocess
 import sys
 
-from contestants import HERE, ROOT, environment, write_json
+from contestants import HERE, PYTHON, ROOT, environment, require_pytorch, run_well, write_json
 
-PYTHON = "/usr/bin/python3"
 CASES = ("resnet50:4:60MiB:sgd", "bert_base:1:60MiB:adamw", "gpt2_small:1:80MiB:adamw", "depth_drawn:8:80MiB:sgd",
          "early_exits:8:80MiB:sgd")
 DROPOUT = "0.1"
@@ -37,10 +35,7 @@ def train(options, case, mode):
     command = [PYTHON, os.path.join(HERE, "pytorch_step.py"), model, "--batch", batch, "--steps", str(options.steps), "--mode",
                mode, "--fast", budget, "--optimizer", optimizer, "--layout", "nchw", "--dropout", DROPOUT, "--core", "",
                "--spill", os.path.join(options.spill_dir, "same-bits.spill")]
-    outcome = subprocess.run(command, capture_output=True, text=True)
-    if outcome.returncode != 0:
-        sys.exit(f"same_bits: {' '.join(command)}\n{outcome.stderr}")
-    lines = [json.loads(line) for line in outcome.stdout.splitlines()]
+    lines = [json.loads(line) for line in run_well(command).stdout.splitlines()]
     return [line["loss"] for line in lines if "loss" in line], lines[-1]
 
 
@@ -55,9 +50,7 @@ def compare(options, case):
 
 def main():
     options = arguments()
-    if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
-        print("skipped: PyTorch is not installed for /usr/bin/python3; run scripts/install_packages.sh rivals")
-        sys.exit(77)
+    require_pytorch()
     os.makedirs(options.spill_dir, exist_ok=True)
     rows = []
     print(f"{'case':32} {'steps':>5} {'losses':>10} {'parameters':>10} {'left a step':>12} {'peak RSS':>10} {'plain':>10}")

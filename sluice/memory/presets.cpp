@@ -36,7 +36,7 @@ constexpr Seconds kFileInterference = 19e-12;
 constexpr Seconds kFileRequestInterference = 50e-6;
 
 // Of the caches' nominal bytes, what an op's operands are still found in, or not yet written back from: the share that
-// explains AutoTM's kernels best (benchmarks/papers/autotm_kernels.cpp). Sets, other data and a prefetcher's guesses take
+// explains AutoTM's kernels best (benchmarks/papers/autotm_numbers.cpp). Sets, other data and a prefetcher's guesses take
 // the rest.
 constexpr double kUsableCaches = 0.12;
 

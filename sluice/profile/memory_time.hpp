@@ -13,8 +13,8 @@
 // before the device is short, and when it is full reads wait too. `in_fast` holds what the same writes take in fast
 // memory, so that much is subtracted.
 //
-// Checked against 28,045 kernels timed on Optane by AutoTM's authors: benchmarks/papers/autotm_kernels.cpp, with its
-// result in docs/results/emulation_autotm.txt. Not in the model: what ops and copies take from each other when they use
+// Checked against 28,045 kernels timed on Optane by AutoTM's authors: benchmarks/papers/autotm_numbers.cpp, with its
+// result in docs/results/autotm.md. Not in the model: what ops and copies take from each other when they use
 // one device at the same time, and the order in which a kernel comes back to a block.
 #pragma once
 

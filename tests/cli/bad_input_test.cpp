@@ -38,6 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadInputTest,
     ::testing::Values(
         BadInput{"NoCommand", {}, "subcommand"}, BadInput{"UnknownCommand", {"fly"}, "fly"},
+        BadInput{"MovedCommand", {"reproduce", "all", "--no-run"}, "benchmarks/reproduce.py"},
         BadInput{"UnknownOption", {"models", "--fly"}, "--fly"}, BadInput{"NoModel", {"train"}, "model"},
         BadInput{"UnknownModel", {"train", "resnet21"}, "did you mean 'resnet20'"},
         BadInput{"ZeroBatch", {"train", "resnet20", "--batch", "0"}, "batch must be from 1"},

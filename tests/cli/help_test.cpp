@@ -11,9 +11,8 @@ using ::testing::HasSubstr;
 
 TEST(HelpTest, EverySubcommandShowsAnExample) {
   for (const std::string name :
-       {"machine",  "models",    "planners", "inspect", "max-batch",  "characterize", "profile",
-        "plan",     "verify",    "simulate", "train",   "compare",    "sweep",        "report",
-        "allocate", "reproduce", "explain",  "doctor",  "completion", "man"}) {
+       {"machine", "models", "planners", "inspect", "max-batch", "characterize", "profile", "plan", "verify",
+        "simulate", "train", "compare", "sweep", "report", "allocate", "explain", "doctor", "completion", "man"}) {
     const CommandResult result = run_sluice({name, "--help"});
     EXPECT_EQ(result.exit_code, 0) << name;
     EXPECT_THAT(result.output, HasSubstr("Example: sluice " + name));

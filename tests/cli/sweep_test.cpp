@@ -49,7 +49,6 @@ TEST_F(SweepTest, PointsAreWhatSimulateSays) {
   EXPECT_EQ(point["planned_for_bytes"], point["budget_bytes"]);
   EXPECT_GE(point["predicted_slowdown"].get<double>(), 0.999);
   EXPECT_THAT(result_.output, AllOf(HasSubstr("infeasible"), HasSubstr("the smallest budget it can use is")));
-  EXPECT_THAT(result_.output, HasSubstr("With 60 % of peak memory"));
   EXPECT_THAT(read_text(folder_.file("curve.svg")), HasSubstr("resnet20 b2, on-demand"));
 
   const CommandResult simulated =
@@ -86,8 +85,7 @@ TEST_F(SweepTest, FindsTheBudgetWithoutLoss) {
     EXPECT_LE(found["budget_bytes"], swept["fast_only_bytes"]);
     EXPECT_EQ(found["allowed_loss"], 0.05);
   }
-  EXPECT_EQ(document["claims"].size(), 2U);
-  EXPECT_THAT(result_.output, AllOf(HasSubstr("no loss MiB"), HasSubstr("ReDL, figure 11(b)")));
+  EXPECT_THAT(result_.output, HasSubstr("no loss MiB"));
   EXPECT_THAT(read_text(folder_.file("bars.svg")), HasSubstr("resnet32 b2, everything"));
 }
 
