@@ -36,9 +36,9 @@ install(TARGETS sluice_command RUNTIME)
 # tools/CMakeLists.txt writes these.
 set(help ${PROJECT_BINARY_DIR}/help)
 install(FILES ${help}/sluice.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME sluice)
-install(FILES ${help}/_sluice DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${help}/sluice.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES ${help}/sluice.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+if(SLUICE_HELP2MAN)
+  install(DIRECTORY ${help}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
 install(EXPORT sluice_targets NAMESPACE sluice:: DESTINATION ${package_dir})

@@ -11,11 +11,11 @@ build=(g++ cmake ninja-build pkg-config libdnnl-dev ocl-icd-opencl-dev liburing-
   nlohmann-json3-dev libcli11-dev libxxhash-dev coinor-libcbc-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenmpi-dev)
 # The report page's charts. A Node from elsewhere, with its own npm, does as well, and Debian's npm cannot be installed beside it.
 command -v npm >/dev/null || build+=(nodejs npm)
-# qemu, busybox, cpio: tests/numa boots a machine with several memory nodes. chromium, selenium: tests/page. zsh, fish, groff,
-# mandoc: tests/cli has them read completions and the manual page. pybind11, python3-dev, python3-torch, libtorch-dev: the
+# qemu, busybox, cpio: tests/numa boots a machine with several memory nodes. chromium, selenium: tests/page. help2man:
+# the manual pages, which tests/install looks for. pybind11, python3-dev, python3-torch, libtorch-dev: the
 # Python package. libonnx-testdata: ONNX' own tests of its ops.
 test=(libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin
-  chromium chromium-driver python3-selenium poppler-utils zsh fish groff-base mandoc pybind11-dev
+  chromium chromium-driver python3-selenium poppler-utils help2man pybind11-dev
   python3-dev python3-torch libtorch-dev libonnx-testdata)
 rivals=(python3-torch python3-torchvision python3-onnx python3-numpy libtcmalloc-minimal4 libopenblas0-openmp)
 

@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 
+#include "sluice/base/parse.hpp"
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
@@ -46,9 +46,9 @@ Result<MemorySize> find_budget(const Prepared& prepared, const std::vector<std::
 }  // namespace
 
 Result<double> parse_percentage(const std::string& argument, const std::string& text) {
-  double percent = 0;
-  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  if (failure == std::errc{} && std::string_view(rest) == "%" && percent >= 0 && percent <= 100) return percent / 100;
+  std::string_view rest = text;
+  const std::optional<double> percent = take_number(rest);
+  if (percent && rest == "%" && *percent >= 0 && *percent <= 100) return *percent / 100;
   return bad_input(fmt::format("{}: '{}' is not a percentage; write one from 0% to 100%, such as 1%", argument, text));
 }
 

@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 
+#include "sluice/base/parse.hpp"
 #include "tools/budget_arguments.hpp"
 
 namespace sluice {
@@ -63,14 +63,12 @@ Result<WorkloadArguments> parse_model(const std::string& text, WorkloadArguments
   const std::string name = text.substr(0, colon);
   (name.ends_with(kOnnx) ? workload.onnx : workload.model) = name;
   if (colon == std::string::npos) return workload;
-  std::int64_t batch = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data() + colon + 1, end, batch);
-  if (failure != std::errc{} || rest != end || batch < 1) {
+  const Result<std::int64_t> batch = parse_integer(std::string_view(text).substr(colon + 1), 1);
+  if (!batch.ok()) {
     return Error{ErrorCode::kBadInput,
                  fmt::format("'{}': behind the colon stands the batch, from 1, such as {}:16", text, name)};
   }
-  workload.batch = batch;
+  workload.batch = *batch;
   return workload;
 }
 

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/parse.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/plan_file.hpp"
@@ -87,7 +87,7 @@ PackedTier pack_tier(const PlanBuilder& builder, const Plan& plan, TierId tier) 
 
 Result<PackedModel> pack_again(const std::string& file, const std::string& model, const std::string& batch) {
   PackedModel packed{model, {}, 0, 0, {}};
-  std::from_chars(batch.data(), batch.data() + batch.size(), packed.batch);
+  SLUICE_ASSIGN(packed.batch, parse_integer(batch, 1));
   WorkloadOptions options{.model = model};
   options.shape.batch = packed.batch;
   SLUICE_ASSIGN(const Machine machine, make_machine({.threads = options.threads}));

@@ -3,11 +3,11 @@
 //   keep_problem MODEL BATCH PROFILE FILE      after: sluice profile MODEL --batch BATCH --save PROFILE
 #include <fmt/format.h>
 
-#include <charconv>
 #include <thread>
 
 #include "benchmarks/planners/kept_problem.hpp"
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/parse.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/train/workload.hpp"
@@ -20,7 +20,7 @@ Status keep(std::span<char*> arguments) {
   KeptProblem problem{.model = arguments[1]};
   WorkloadOptions options{.model = problem.model};
   options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  std::from_chars(batch.data(), batch.data() + batch.size(), problem.batch);
+  SLUICE_ASSIGN(problem.batch, parse_integer(batch, 1));
   options.shape.batch = problem.batch;
   SLUICE_ASSIGN(const Workload workload, build_workload(options));
   SLUICE_ASSIGN(const Machine machine, make_machine({.threads = options.threads}));

@@ -4,10 +4,11 @@
 
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
@@ -18,12 +19,10 @@ struct NumberAndUnit {
 };
 
 std::optional<NumberAndUnit> split(std::string_view text) {
-  double number = 0;
-  auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{} || !std::isfinite(number)) return std::nullopt;
-  std::string_view unit = text.substr(static_cast<std::size_t>(rest - text.data()));
-  while (!unit.empty() && std::isspace(static_cast<unsigned char>(unit.front()))) unit.remove_prefix(1);
-  return NumberAndUnit{number, unit};
+  const std::optional<double> number = take_number(text);
+  if (!number) return std::nullopt;
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  return NumberAndUnit{*number, text};
 }
 
 template <std::size_t N>
@@ -44,12 +43,6 @@ constexpr std::array<std::pair<std::string_view, double>, 4> kBandwidthUnits{
 Bytes MemorySize::resolve(Bytes whole) const {
   if (const Bytes* bytes = std::get_if<Bytes>(&value)) return *bytes;
   return static_cast<Bytes>(std::get<double>(value) * static_cast<double>(whole));
-}
-
-Result<double> parse_number(std::string_view text) {
-  const auto parts = split(text);
-  if (parts && parts->unit.empty() && !std::isspace(static_cast<unsigned char>(text.back()))) return parts->number;
-  return Error{ErrorCode::kBadInput, fmt::format("'{}' is not a number", text)};
 }
 
 Result<Bytes> parse_bytes(std::string_view text) {

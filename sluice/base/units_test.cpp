@@ -6,16 +6,6 @@
 namespace sluice {
 namespace {
 
-TEST(ParseNumber, ReadsFiniteNumbersAndNothingBehindThem) {
-  EXPECT_EQ(*parse_number("0.05"), 0.05);
-  EXPECT_EQ(*parse_number("-1e3"), -1000);
-  for (const char* text : {"", "x", "1x", "1 ", " 1", "nan", "inf", "1e999"}) {
-    const Result<double> number = parse_number(text);
-    ASSERT_FALSE(number.ok()) << text;
-    EXPECT_NE(number.error().message.find(fmt::format("'{}'", text)), std::string::npos) << number.error().message;
-  }
-}
-
 TEST(ParseBytes, ReadsPlainNumbersAndBinaryUnits) {
   EXPECT_EQ(*parse_bytes("0"), 0);
   EXPECT_EQ(*parse_bytes("4096"), 4096);

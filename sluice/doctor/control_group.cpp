@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <string>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
@@ -28,26 +29,24 @@ void keep_least(std::optional<T>& least, T value) {
 
 // "max", a number of bytes, or nothing where there is no such file.
 void add_memory(const fs::path& file, std::optional<Bytes>& least) {
-  const std::string text = first_line(file);
-  if (text.empty() || text == "max") return;
-  const Bytes bytes = std::atoll(text.c_str());
-  if (bytes < kNoLimit) keep_least(least, bytes);
+  const Result<Bytes> bytes = parse_integer(first_line(file), 0, kNoLimit - 1);
+  if (bytes.ok()) keep_least(least, *bytes);
 }
 
-// "150000 100000": of every 100 ms, 150 ms of processor time.
-void add_quota(double quota, double period, std::optional<double>& least) {
-  if (quota > 0 && period > 0) keep_least(least, quota / period);
+// "150000" and "100000": of every 100 ms, 150 ms of processor time; "max" or -1 and a period: all.
+void add_quota(std::string_view quota, std::string_view period, std::optional<double>& least) {
+  const Result<double> used = parse_number(quota), of = parse_number(period);
+  if (used.ok() && of.ok() && *used > 0 && *of > 0) keep_least(least, *used / *of);
 }
 
 void add_group(const fs::path& folder, GroupLimits& limits) {
   add_memory(folder / "memory.max", limits.memory);
   add_memory(folder / "memory.limit_in_bytes", limits.memory);
   const std::string both = first_line(folder / "cpu.max");
-  if (!both.empty() && both.find(' ') != std::string::npos) {
-    add_quota(std::atof(both.c_str()), std::atof(both.c_str() + both.find(' ')), limits.processors);
+  if (const std::size_t space = both.find(' '); space != std::string::npos) {
+    add_quota(both.substr(0, space), both.substr(space + 1), limits.processors);
   }
-  add_quota(std::atof(first_line(folder / "cpu.cfs_quota_us").c_str()),
-            std::atof(first_line(folder / "cpu.cfs_period_us").c_str()), limits.processors);
+  add_quota(first_line(folder / "cpu.cfs_quota_us"), first_line(folder / "cpu.cfs_period_us"), limits.processors);
 }
 
 // "cpu,cpuacct" has "cpu".

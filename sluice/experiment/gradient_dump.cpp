@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sluice/base/parse.hpp"
 #include "sluice/data/data_source.hpp"
 #include "sluice/experiment/workload_json.hpp"
 #include "sluice/graph/op_traits.hpp"
@@ -89,7 +90,9 @@ struct Whole {
 std::string whole_name(const std::string& name) { return name.substr(0, name.find('[')); }
 std::int64_t first_row(const std::string& name) {
   const std::size_t bracket = name.find('[');
-  return bracket == std::string::npos ? 0 : std::stoll(name.substr(bracket + 1));
+  if (bracket == std::string::npos) return 0;
+  std::string_view rows = std::string_view(name).substr(bracket + 1);
+  return take_integer(rows).value_or(0);
 }
 
 std::vector<Whole> wholes(const Graph& graph, Role role) {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
@@ -16,11 +17,8 @@ std::optional<double> price_named(std::string_view text, std::string_view name) 
     const std::string_view entry = text.substr(begin, end - begin);
     begin = end + 1;
     if (!entry.starts_with(name) || entry.size() <= name.size() || entry[name.size()] != '=') continue;
-    const char* const last = entry.data() + entry.size();
-    double price = 0;
-    const auto [rest, failure] = std::from_chars(entry.data() + name.size() + 1, last, price);
-    const bool sound = failure == std::errc{} && rest == last && std::isfinite(price) && price > 0;
-    return sound ? std::optional(price) : std::nullopt;
+    const Result<double> price = parse_number(entry.substr(name.size() + 1));
+    return price.ok() && *price > 0 ? std::optional(*price) : std::nullopt;
   }
   return std::nullopt;
 }

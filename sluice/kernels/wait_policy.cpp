@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include <mutex>
 #include <utility>
 
+#include "sluice/base/parse.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
 
 namespace sluice {
@@ -30,12 +30,13 @@ std::optional<ThreadTimes::Sums> read_times(int file) {
   std::array<char, 80> text{};
   const ssize_t length = ::pread(file, text.data(), text.size(), 0);
   if (length <= 0) return std::nullopt;
-  const char* const end = text.data() + length;
-  std::int64_t ran = 0, queued = 0;
-  const auto first = std::from_chars(text.data(), end, ran);
-  if (first.ec != std::errc{} || first.ptr == end) return std::nullopt;
-  if (std::from_chars(first.ptr + 1, end, queued).ec != std::errc{}) return std::nullopt;
-  return ThreadTimes::Sums{static_cast<Seconds>(ran) * 1e-9, static_cast<Seconds>(queued) * 1e-9};
+  std::string_view rest(text.data(), static_cast<std::size_t>(length));
+  const auto ran = take_integer(rest);
+  if (!ran || rest.empty()) return std::nullopt;
+  rest.remove_prefix(1);
+  const auto queued = take_integer(rest);
+  if (!queued) return std::nullopt;
+  return ThreadTimes::Sums{static_cast<Seconds>(*ran) * 1e-9, static_cast<Seconds>(*queued) * 1e-9};
 }
 
 }  // namespace
@@ -68,9 +69,9 @@ ThreadTimes::~ThreadTimes() {
 void ThreadTimes::list_threads() {
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(tasks_, failed)) {
-    const std::string name = entry.path().filename();
-    int id = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), id).ec != std::errc{}) continue;
+    const Result<std::int64_t> parsed = parse_integer(entry.path().filename().string());
+    if (!parsed.ok()) continue;
+    const auto id = static_cast<int>(*parsed);
     if (std::ranges::find(threads_, id, &Thread::id) != threads_.end()) continue;
     const int file = ::open((entry.path() / "schedstat").c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) continue;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
+#include <limits>
 #include <string>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
@@ -19,10 +21,8 @@ Result<double> read_number(const std::filesystem::path& path) {
   if (!file) return 0.0;
   std::string text{std::istreambuf_iterator<char>(file), {}};
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc() && rest == end) return static_cast<double>(number);
+  const Result<std::int64_t> number = parse_integer(text, 0, std::numeric_limits<std::uint32_t>::max());
+  if (number.ok()) return static_cast<double>(*number);
   return Error{ErrorCode::kIo, fmt::format("{} does not hold a number but '{}'", path.string(), text.substr(0, 40))};
 }
 

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
-#include <charconv>
+#include <limits>
 #include <string>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
@@ -13,10 +15,8 @@ namespace {
 constexpr std::string_view kPrefix = "numa";
 
 std::optional<int> parse_node(std::string_view text) {
-  std::uint16_t node = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), node);
-  if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
-  return node;
+  const Result<std::int64_t> node = parse_integer(text, 0, std::numeric_limits<std::uint16_t>::max());
+  return node.ok() ? std::optional(static_cast<int>(*node)) : std::nullopt;
 }
 
 std::string nodes_there_are(const NumaTopology& topology) {

@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "sluice/base/check.hpp"
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
@@ -42,11 +42,9 @@ Result<ProcessorRequest> parse_processor(const std::string& text) {
     return not_a_processor(text, "NAME@BACKEND lacks one of them");
   }
   if (request.backend == "cuda") return not_a_processor(text, "a GPU computes with --gpu, as the only processor");
-  const char* const end = fields[1].data() + fields[1].size();
-  const auto parsed = std::from_chars(fields[1].data(), end, request.threads);
-  if (parsed.ec != std::errc() || parsed.ptr != end || request.threads < 1 || request.threads > kMostThreads) {
-    return not_a_processor(text, fmt::format("'{}' is no number of threads", fields[1]));
-  }
+  const Result<std::int64_t> threads = parse_integer(fields[1], 1, kMostThreads);
+  if (!threads.ok()) return not_a_processor(text, fmt::format("'{}' is no number of threads", fields[1]));
+  request.threads = static_cast<int>(*threads);
   if (fields.size() == 3) request.tiers = split_at(fields[2], '+');
   return request;
 }

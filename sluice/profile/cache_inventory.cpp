@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "sluice/base/parse.hpp"
 #include "sluice/profile/profile_cache.hpp"
 
 namespace sluice {
@@ -20,7 +21,9 @@ int version_at_the_end(const std::filesystem::path& path, Bytes bytes) {
   std::string tail(static_cast<std::size_t>(std::min(bytes, kTail)), '\0');
   file.read(tail.data(), static_cast<std::streamsize>(tail.size()));
   const std::size_t key = tail.rfind(kKey);
-  return !file || key == std::string::npos ? 0 : std::atoi(tail.c_str() + key + kKey.size());
+  if (!file || key == std::string::npos) return 0;
+  std::string_view version = std::string_view(tail).substr(key + kKey.size());
+  return static_cast<int>(take_integer(version).value_or(0));
 }
 
 double days_since(std::filesystem::file_time_type written) {

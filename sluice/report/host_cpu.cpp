@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
@@ -36,9 +38,16 @@ Bytes last_level_cache() {
     std::ifstream(entry.path() / "size") >> size;
     if (level <= highest || !size.ends_with('K')) continue;
     highest = level;
-    bytes = std::atoll(size.c_str()) * kKiB;
+    std::string_view kib = size;
+    bytes = take_integer(kib).value_or(0) * kKiB;
   }
   return bytes;
+}
+
+// 0 where there is none.
+int number_in(const std::string& field) {
+  const Result<std::int64_t> number = parse_integer(field, 0, std::numeric_limits<int>::max());
+  return number.ok() ? static_cast<int>(*number) : 0;
 }
 
 }  // namespace
@@ -47,9 +56,9 @@ HostCpu read_host_cpu() {
   std::map<std::string, std::string> info = cpu_info();
   const std::string name = info["model name"];
   return {.name = name.empty() ? "unknown CPU" : name,
-          .family = std::atoi(info["cpu family"].c_str()),
-          .model = std::atoi(info["model"].c_str()),
-          .stepping = std::atoi(info["stepping"].c_str()),
+          .family = number_in(info["cpu family"]),
+          .model = number_in(info["model"]),
+          .stepping = number_in(info["stepping"]),
           .cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)),
           .last_level_cache_bytes = last_level_cache()};
 }

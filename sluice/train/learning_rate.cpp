@@ -3,21 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numbers>
-#include <optional>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
-
-template <typename T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // Splits off what stands before the first `separator`; the rest stays in `text`.
 std::string_view take_until(std::string_view& text, char separator) {
@@ -37,8 +29,8 @@ Error bad_schedule(std::string_view text, std::string_view why) {
 Status parse_step_decay(std::string_view whole, std::string_view body, LearningRateSchedule& schedule) {
   std::string_view list = take_until(body, ':');
   while (!list.empty()) {
-    const auto milestone = parse_number<std::int64_t>(take_until(list, ','));
-    if (!milestone || *milestone <= 0) return bad_schedule(whole, "a milestone must be a step number above 0");
+    const Result<std::int64_t> milestone = parse_integer(take_until(list, ','), 1);
+    if (!milestone.ok()) return bad_schedule(whole, "a milestone must be a step number above 0");
     schedule.milestones.push_back(*milestone);
   }
   if (schedule.milestones.empty()) return bad_schedule(whole, "no milestones");
@@ -46,8 +38,8 @@ Status parse_step_decay(std::string_view whole, std::string_view body, LearningR
     return bad_schedule(whole, "milestones must ascend");
   }
   if (!body.empty()) {
-    const auto factor = parse_number<double>(body);
-    if (!factor || !(*factor > 0)) return bad_schedule(whole, "the factor must be a number above 0");
+    const Result<double> factor = parse_number(body);
+    if (!factor.ok() || *factor <= 0) return bad_schedule(whole, "the factor must be a number above 0");
     schedule.factor = *factor;
   }
   return {};
@@ -73,8 +65,8 @@ Result<LearningRateSchedule> parse_learning_rate_schedule(std::string_view text)
   std::string_view rest = text;
   if (rest.starts_with("warmup:")) {
     rest.remove_prefix(std::string_view("warmup:").size());
-    const auto steps = parse_number<std::int64_t>(take_until(rest, '+'));
-    if (!steps || *steps <= 0) return bad_schedule(text, "warm-up must last a whole number of steps above 0");
+    const Result<std::int64_t> steps = parse_integer(take_until(rest, '+'), 1);
+    if (!steps.ok()) return bad_schedule(text, "warm-up must last a whole number of steps above 0");
     schedule.warmup_steps = *steps;
   }
   const std::string_view name = take_until(rest, ':');
@@ -86,8 +78,8 @@ Result<LearningRateSchedule> parse_learning_rate_schedule(std::string_view text)
   }
   if (name == "cosine") {
     schedule.decay = LearningRateSchedule::Decay::kCosine;
-    const auto total = parse_number<std::int64_t>(rest);
-    if (!total || *total <= 0) return bad_schedule(text, "cosine needs the number of steps it lasts");
+    const Result<std::int64_t> total = parse_integer(rest, 1);
+    if (!total.ok()) return bad_schedule(text, "cosine needs the number of steps it lasts");
     schedule.total_steps = *total;
     return schedule;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sluice/base/hash.hpp"
+#include "sluice/base/parse.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/graph/rewrite/half_parameters.hpp"
 
@@ -43,7 +44,9 @@ std::vector<Slice> slices_of(const Graph& graph, const std::string& name) {
   for (const TensorId id : persistent_tensors(graph)) {
     const std::string& each = graph.tensor(id).name;
     if (each == name) return {{0, id}};
-    if (each.starts_with(name + "[")) slices.push_back({std::stoll(each.substr(name.size() + 1)), id});
+    if (!each.starts_with(name + "[")) continue;
+    std::string_view rows = std::string_view(each).substr(name.size() + 1);
+    if (const auto begin = take_integer(rows)) slices.push_back({*begin, id});
   }
   std::ranges::sort(slices, {}, &Slice::begin);
   return slices;

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
 #include "sluice/base/hash.hpp"
 #include "sluice/base/interval.hpp"
+#include "sluice/base/parse.hpp"
 #include "sluice/memory/presets.hpp"
 
 namespace sluice {
@@ -30,13 +30,13 @@ struct Part {
 
 // [64, 128) of "w[64:128]".
 std::optional<Interval<std::int64_t>> rows_in_name(const std::string& name, std::size_t bracket) {
-  const char* const end = name.data() + name.size();
-  Interval<std::int64_t> rows{0, 0};
-  const auto first = std::from_chars(name.data() + bracket + 1, end, rows.begin);
-  if (first.ec != std::errc() || first.ptr == end || *first.ptr != ':') return std::nullopt;
-  const auto second = std::from_chars(first.ptr + 1, end, rows.end);
-  if (second.ec != std::errc() || second.ptr + 1 != end || *second.ptr != ']') return std::nullopt;
-  return rows;
+  std::string_view rest = std::string_view(name).substr(bracket + 1);
+  const auto begin = take_integer(rest);
+  if (!begin || !rest.starts_with(':')) return std::nullopt;
+  rest.remove_prefix(1);
+  const auto end = take_integer(rest);
+  if (!end || rest != "]") return std::nullopt;
+  return Interval<std::int64_t>{*begin, *end};
 }
 
 Part part_of(const Tensor& tensor) {

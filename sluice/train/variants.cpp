@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <optional>
 
+#include "sluice/base/parse.hpp"
 #include "sluice/base/random.hpp"
 
 namespace sluice {
@@ -14,12 +13,7 @@ namespace {
 
 constexpr std::uint64_t kDrawnSize = stream_of("sizes of inputs");
 
-std::optional<std::int64_t> positive(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || value <= 0) return std::nullopt;
-  return value;
-}
+Result<std::int64_t> positive(std::string_view text) { return parse_integer(text, 1); }
 
 Error not_sizes(std::string_view text, const std::string& why) {
   return {ErrorCode::kBadInput,
@@ -43,7 +37,7 @@ Status add_item(std::string_view item, std::string_view text, std::vector<std::i
   const std::size_t colon = item.find(':', dash);
   const auto first = positive(item.substr(0, dash));
   const auto last = positive(item.substr(dash + 1, colon == std::string_view::npos ? colon : colon - dash - 1));
-  const auto stride = colon == std::string_view::npos ? 1 : positive(item.substr(colon + 1));
+  const auto stride = colon == std::string_view::npos ? Result<std::int64_t>(1) : positive(item.substr(colon + 1));
   if (!first || !last || !stride || *last < *first) return refuse();
   if ((*last - *first) / *stride >= static_cast<std::int64_t>(kMostSizes)) return too_many(text);
   for (std::int64_t size = *first; size <= *last; size += *stride) sizes.push_back(size);

@@ -1,5 +1,5 @@
-// `sluice completion SHELL` and `sluice man`: what shells and `man` know of the other commands. Added last, as they
-// describe the parser as it is when they run.
+// `sluice completion bash`: a script by which bash completes what the other commands take, asked of their --help. And
+// `sluice man`, which was: manual pages are made of --help when sluice is built (tools/help/write_manual.sh).
 #pragma once
 
 #include "tools/commands.hpp"
@@ -7,6 +7,6 @@
 namespace sluice {
 
 void add_completion_command(CLI::App& app, Action& action);
-void add_man_command(CLI::App& app, Action& action);
+void add_man_command(CLI::App& app, Action& action);  // hidden: says what there is instead
 
 }  // namespace sluice

@@ -6,10 +6,17 @@
 
 #include "sluice/base/terminal.hpp"
 #include "tools/exit_codes.hpp"
-#include "tools/help/command_tree.hpp"
 
 namespace sluice {
 namespace {
+
+// "FILE" of CLI11's "TEXT:FILE": what an option's value is called.
+std::string value_name(const std::string& type) {
+  const std::string last = type.substr(type.rfind(':') == std::string::npos ? 0 : type.rfind(':') + 1);
+  if (last == "DIR") return "FOLDER";
+  if (last == "INT" || last == "UINT") return "N";
+  return last == "FLOAT" || last == "POSITIVE" ? "X" : last;
+}
 
 class HelpFormatter : public CLI::Formatter {
  public:
@@ -35,7 +42,7 @@ void format_help(CLI::App& app) { app.formatter(std::make_shared<HelpFormatter>(
 std::string help_footer() {
   std::string text = "Each command explains itself: sluice COMMAND --help\n\nExit status:\n";
   for (const ExitCode& code : exit_codes()) text += fmt::format("  {:>3}  {}\n", code.code, code.meaning);
-  return text + "\nTab completion: sluice completion bash|zsh|fish; the manual page: sluice man";
+  return text + "\nTab completion: sluice completion bash";
 }
 
 }  // namespace sluice

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "sluice/base/parse.hpp"
 #include "sluice/exec/ranks/open_mpi.hpp"
 
 namespace sluice {
@@ -42,7 +43,8 @@ Status check_code(int code, const char* what) {
 
 int ranks_started() {
   const char* const size = std::getenv("OMPI_COMM_WORLD_SIZE");
-  return size == nullptr ? 1 : std::atoi(size);
+  const Result<std::int64_t> ranks = parse_integer(size == nullptr ? "1" : size, 1, std::numeric_limits<int>::max());
+  return ranks.ok() ? static_cast<int>(*ranks) : 1;
 }
 
 class MpiRanks : public Ranks {

@@ -3,7 +3,6 @@
 
 #include <set>
 
-#include "sluice/graph/builder.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/kernels/backends/backends.hpp"

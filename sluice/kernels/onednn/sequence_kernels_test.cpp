@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include "sluice/graph/builder.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/kernels/backend.hpp"

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "sluice/graph/builder.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/kernels/backend.hpp"
 #include "sluice/kernels/backends/backends.hpp"

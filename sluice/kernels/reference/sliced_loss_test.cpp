@@ -16,7 +16,6 @@
 #include "sluice/graph/rewrite/mixed_precision.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/rewrite/slice_loss.hpp"
-#include "sluice/graph/validate.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/small_models.hpp"

@@ -11,7 +11,6 @@
 #include "sluice/graph/rewrite/fold.hpp"
 #include "sluice/graph/rewrite/slice_batch.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
-#include "sluice/graph/validate.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/testing/op_cases/graph_runner.hpp"
 #include "sluice/testing/small_networks.hpp"

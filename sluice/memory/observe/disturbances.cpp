@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 
@@ -13,7 +16,9 @@ std::vector<std::string> disturbances_in(const std::string& process_status) {
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view kTracer = "TracerPid:";
     if (!line.starts_with(kTracer)) continue;
-    const long tracer = std::strtol(line.c_str() + kTracer.size(), nullptr, 10);
+    std::string_view number = line;
+    number.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t", kTracer.size())));
+    const std::int64_t tracer = take_integer(number).value_or(0);
     if (tracer == 0) continue;
     found.push_back(fmt::format(
         "process {} is tracing this one (a debugger?): it sees every fault first, so counts may be off and times are",

@@ -12,7 +12,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <utility>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
@@ -37,8 +40,8 @@ std::optional<std::string> read_line(const std::filesystem::path& path) {
 
 std::optional<std::uint32_t> event_type(const std::string& source) {
   const auto line = read_line(kEventSources / source / "type");
-  if (!line) return std::nullopt;
-  return static_cast<std::uint32_t>(std::stoul(*line));
+  const auto type = parse_integer(line.value_or(""), 0, std::numeric_limits<std::uint32_t>::max());
+  return type.ok() ? std::optional(static_cast<std::uint32_t>(*type)) : std::nullopt;
 }
 
 // AMD has one event for loads and stores, Intel one for each.
@@ -161,8 +164,9 @@ Result<std::unique_ptr<SampleSource>> open_hardware_sampler() {
   }
   std::vector<SampleBuffer> buffers;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    SLUICE_ASSIGN(const std::int64_t id, parse_integer(thread.path().filename().string()));
     for (const SampledEvent& event : events) {
-      SLUICE_ASSIGN(SampleBuffer buffer, SampleBuffer::open(event, std::stoi(thread.path().filename().string())));
+      SLUICE_ASSIGN(SampleBuffer buffer, SampleBuffer::open(event, static_cast<int>(id)));
       buffers.push_back(std::move(buffer));
     }
   }

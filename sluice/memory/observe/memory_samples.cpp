@@ -2,9 +2,10 @@
 
 #include <linux/perf_event.h>
 
-#include <charconv>
 #include <cstring>
 #include <sstream>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
@@ -28,13 +29,13 @@ Record read_record(std::span<const std::byte> bytes) {
   return record;
 }
 
-std::optional<std::uint64_t> parse_number(std::string text) {
+// "0xcd" or "3".
+std::optional<std::uint64_t> code_in(std::string_view text) {
   const bool hexadecimal = text.starts_with("0x");
-  if (hexadecimal) text.erase(0, 2);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  if (hexadecimal) text.remove_prefix(2);
+  const auto code = take_integer(text, hexadecimal ? 16 : 10);
+  if (!code || *code < 0 || !text.empty()) return std::nullopt;
+  return static_cast<std::uint64_t>(*code);
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ std::optional<EventCode> parse_event(const std::string& description) {
     while (!term.empty() && term.back() == '\n') term.pop_back();
     const auto equals = term.find('=');
     if (equals == std::string::npos) return std::nullopt;
-    const auto value = parse_number(term.substr(equals + 1));
+    const auto value = code_in(std::string_view(term).substr(equals + 1));
     const std::string name = term.substr(0, equals);
     if (!value) return std::nullopt;
     if (name == "event") {

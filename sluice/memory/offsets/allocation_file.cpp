@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <unordered_map>
+
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
@@ -107,16 +108,8 @@ class AllocationParser {
   }
 
   Result<std::int64_t> number(const CsvField& field) const {
-    std::int64_t value = 0;
-    const char* const end = field.text.data() + field.text.size();
-    const auto [stop, failure] = std::from_chars(field.text.data(), end, value);
-    if (failure == std::errc::result_out_of_range) {
-      return error_at(field.column, fmt::format("{} is beyond 64 bits", field.text));
-    }
-    if (failure != std::errc() || stop != end) {
-      return error_at(field.column, fmt::format("'{}' is not a whole number", field.text));
-    }
-    return value;
+    const Result<std::int64_t> value = parse_integer(field.text);
+    return value.ok() ? value : error_at(field.column, value.error().message);
   }
 
   // Only the order of times matters: they are counted from 0.

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <fstream>
 
+#include "sluice/base/parse.hpp"
 #include "sluice/onnx/model/element_type.hpp"
 #include "sluice/onnx/model/model_file.hpp"
 
@@ -12,12 +12,9 @@ namespace sluice {
 namespace {
 
 Result<std::int64_t> entry_number(const std::string& key, const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (wrong != std::errc{} || end != text.data() + text.size() || number < 0) {
-    return bad_input(fmt::format("its external data has the {} '{}'", key, text));
-  }
-  return number;
+  const Result<std::int64_t> number = parse_integer(text, 0);
+  if (number.ok()) return number;
+  return bad_input(fmt::format("its external data has the {} '{}'", key, text));
 }
 
 bool is_inside(const std::filesystem::path& file, const std::filesystem::path& folder) {
