@@ -19,8 +19,8 @@ const std::string kExample = SLUICE_SOURCE_FOLDER "/examples/allocation.csv";
 
 TEST(AllocateTest, FindsTheLeastHeightOfTheExampleAndSaysSo) {
   const TemporaryFolder folder;
-  const CommandResult result = run_sluice({"allocate", kExample, "--output", folder.file("out.csv"), "--svg",
-                                           folder.file("out.svg"), "--json", folder.file("out.json")});
+  const CommandResult result = run_sluice({"allocate", kExample, "--output", folder.file("out.csv"), "--html",
+                                           folder.file("out.html"), "--json", folder.file("out.json")});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr("height 12288 bytes, bound 12288 bytes: nothing is lower"));
   const json document = json::parse(read_text(folder.file("out.json")));
@@ -30,8 +30,7 @@ TEST(AllocateTest, FindsTheLeastHeightOfTheExampleAndSaysSo) {
   EXPECT_EQ(document["offsets"].size(), document["items"]);
   const std::string csv = read_text(folder.file("out.csv"));
   EXPECT_EQ(csv.substr(0, csv.find('\n')), "id,lower,upper,size,offset");
-  const std::string svg = read_text(folder.file("out.svg"));
-  EXPECT_THAT(svg, HasSubstr("<title>a: 4608 bytes at "));
+  EXPECT_THAT(read_text(folder.file("out.html")), HasSubstr(R"("id":"a","lower":0,"offset":)"));
 }
 
 // 12,288 fit; the search may stop anywhere below what it was given.

@@ -94,15 +94,10 @@ TEST_F(CharacterizeTest, OnlyThePapersModelHasThePapersFigures) {
   EXPECT_THAT(result_.output, HasSubstr("batch 2, the paper's is 128"));
 }
 
-TEST_F(CharacterizeTest, DrawsPictures) {
-  const std::string folder = folder_.file("new/pictures");
-  run("squeezenet1_1", {"--no-accesses", "--image-size", "64", "--svg", folder});
-  for (const char* name : {"lifetimes.svg", "lifetime_bytes.svg", "distances.svg", "live_bytes.svg"}) {
-    const std::string svg = read_text(folder + "/" + name);
-    EXPECT_THAT(svg, AllOf(StartsWith("<svg "), HasSubstr("squeezenet"))) << name;
-    EXPECT_THAT(result_.output, HasSubstr(name));
-  }
-  EXPECT_FALSE(std::filesystem::exists(folder + "/hot_and_cold.svg"));
+TEST_F(CharacterizeTest, DrawsAPage) {
+  run("squeezenet1_1", {"--no-accesses", "--image-size", "64", "--html", folder_.file("page.html")});
+  EXPECT_THAT(read_text(folder_.file("page.html")),
+              AllOf(StartsWith("<!doctype html>"), HasSubstr("<h1>squeezenet1_1, "), HasSubstr("peak of live bytes")));
 }
 
 TEST_F(CharacterizeTest, BadInputIsRefused) {
@@ -115,7 +110,7 @@ TEST_F(CharacterizeTest, BadInputIsRefused) {
     return result.errors;
   };
   EXPECT_THAT(errors({"--fast", "lots"}, 2), HasSubstr("'lots' is not a size"));
-  EXPECT_THAT(errors({"--svg", folder_.file("file") + "/below"}, 1), HasSubstr("cannot make the folder"));
+  EXPECT_THAT(errors({"--svg", "pictures"}, 2), HasSubstr("--html FILE writes a page"));
   EXPECT_THAT(errors({"--json", "/no/such/place/out.json"}, 1), HasSubstr("cannot write /no/such/place/out.json"));
 }
 

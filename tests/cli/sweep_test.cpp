@@ -35,8 +35,8 @@ class SweepTest : public ::testing::Test {
 // With a cache of its own: another test may measure the disk again between the two commands.
 TEST_F(SweepTest, PointsAreWhatSimulateSays) {
   const std::string cache = folder_.file("cache");
-  const json document = run({"--fast", "60%,1%", "--planners", "sentinel,on-demand", "--svg", folder_.file("curve.svg"),
-                             "--cache-dir", cache});
+  const json document = run({"--fast", "60%,1%", "--planners", "sentinel,on-demand", "--html",
+                             folder_.file("page.html"), "--cache-dir", cache});
   EXPECT_TRUE(document["complete"].get<bool>());
   ASSERT_EQ(document["models"].size(), 1U);
   const json& swept = document["models"][0];
@@ -50,7 +50,7 @@ TEST_F(SweepTest, PointsAreWhatSimulateSays) {
   EXPECT_GE(point["predicted_slowdown"].get<double>(), 0.999);
   EXPECT_THAT(result_.output, AllOf(HasSubstr("infeasible"), HasSubstr("the smallest budget it can use is")));
   EXPECT_THAT(result_.output, HasSubstr("With 60 % of peak memory"));
-  EXPECT_THAT(read_text(folder_.file("curve.svg")), HasSubstr("resnet20 b2, on-demand"));
+  EXPECT_THAT(read_text(folder_.file("page.html")), AllOf(HasSubstr("resnet20"), HasSubstr("\"no_loss\":[]")));
 
   const CommandResult simulated =
       run_sluice({"simulate", "resnet20", "--batch", "2", "--threads", "1", "--fast", "60%", "--planner", "sentinel",
@@ -76,8 +76,7 @@ TEST_F(SweepTest, RunsPointsBesideTheBaseline) {
 }
 
 TEST_F(SweepTest, FindsTheBudgetWithoutLoss) {
-  const json document =
-      run({"resnet32:2", "--no-loss", "5%", "--planners", "sentinel", "--svg", folder_.file("bars.svg")});
+  const json document = run({"resnet32:2", "--no-loss", "5%", "--planners", "sentinel"});
   ASSERT_EQ(document["models"].size(), 2U);
   for (const json& swept : document["models"]) {
     ASSERT_EQ(swept["no_loss"].size(), 1U);
@@ -88,16 +87,16 @@ TEST_F(SweepTest, FindsTheBudgetWithoutLoss) {
   }
   EXPECT_EQ(document["claims"].size(), 2U);
   EXPECT_THAT(result_.output, AllOf(HasSubstr("no loss MiB"), HasSubstr("ReDL, figure 11(b)")));
-  EXPECT_THAT(read_text(folder_.file("bars.svg")), HasSubstr("resnet32 b2, everything"));
 }
 
-TEST_F(SweepTest, DrawsPricesAndTraffic) {
-  run({"--fast", "40%,1%", "--planners", "sentinel", "--slow", "optane", "--price", "fast=2,slow=1", "--svg",
-       folder_.file("price.svg"), "--svg-traffic", folder_.file("traffic.svg")});
-  EXPECT_THAT(read_text(folder_.file("price.svg")),
-              AllOf(HasSubstr("resnet20 b2, sentinel, 40 %: "), HasSubstr(" per price, "), HasSubstr("emulated")));
-  EXPECT_THAT(read_text(folder_.file("traffic.svg")),
-              AllOf(HasSubstr("inputs in fast memory"), HasSubstr(" moved a step</title>"), HasSubstr("simulated")));
+TEST_F(SweepTest, HasPricesAndTraffic) {
+  const json document =
+      run({"--fast", "40%,1%", "--planners", "sentinel", "--slow", "optane", "--price", "fast=2,slow=1"});
+  const json& point = document["models"][0]["points"][1];
+  EXPECT_GT(point["price"]["performance"].get<double>(), 0);
+  EXPECT_LE(point["price"]["cost"].get<double>(), 1);
+  EXPECT_LE(point["fast_operands"]["inputs"].get<double>(), 1);
+  EXPECT_GT(point["bytes_in"].get<std::int64_t>(), 0);
 }
 
 TEST_F(SweepTest, NoLossIsOnePerCentWhenNothingFollows) {
@@ -155,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadSweep{"NegativeLoss", {"resnet20", "--no-loss=-1%"}, "is not a percentage"},
         BadSweep{"PriceOfZero", {"resnet20", "--price", "fast=0,slow=1"}, "both above 0"},
         BadSweep{"PriceAndNoLoss", {"resnet20", "--price", "fast=2,slow=1", "--no-loss", "1%"}, "leave out one"},
-        BadSweep{"TrafficAndNoLoss", {"resnet20", "--svg-traffic", "t.svg", "--no-loss", "1%"}, "leave out one"},
+        BadSweep{"Svg", {"resnet20", "--svg-traffic", "t.svg"}, "--html FILE writes a page"},
         BadSweep{"WithinWithoutPrice", {"resnet20", "--within", "5%"}, "--price"},
         BadSweep{
             "WithinIsNoPercentage", {"resnet20", "--price", "fast=2,slow=1", "--within", "little"}, "--within little"},
