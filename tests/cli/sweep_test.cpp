@@ -96,7 +96,7 @@ TEST_F(SweepTest, HasPricesAndTraffic) {
   EXPECT_GT(point["price"]["performance"].get<double>(), 0);
   EXPECT_LE(point["price"]["cost"].get<double>(), 1);
   EXPECT_LE(point["fast_operands"]["inputs"].get<double>(), 1);
-  EXPECT_GT(point["bytes_in"].get<std::int64_t>(), 0);
+  EXPECT_GT(point["bytes_out"].get<std::int64_t>(), 0);
 }
 
 TEST_F(SweepTest, NoLossIsOnePerCentWhenNothingFollows) {

@@ -8,7 +8,7 @@
 //   items        what pointer and keys can be on: { count, at(plot, i), lines(i), tensors(i) }; at() gives { left, top,
 //                width, height } in CSS pixels from the plot's corner, lines what the tooltip says, the title first
 const charts = [];
-const PAPER = 680; // CSS pixels of a chart's width in print
+const PAPER = 900; // CSS pixels that a chart is drawn with for print, and then shrunk to the page
 let printing = false;
 let refreshAsked = false;
 

@@ -4,14 +4,9 @@ const countValues = () => axis({ size: 28, space: 70 });
 
 function addChart(title, spec) {
   if (!spec.items.count) return;
-  const figure = element("figure", {
-    class: "chart",
-    tabindex: "0",
-    "aria-label": title,
-    id: `chart-${charts.length}`,
-  });
-  const numbers = document.getElementById("numbers");
-  numbers.before(element("section", {}, [element("h2", { text: title }), figure]));
+  const id = `chart-${charts.length}`;
+  const figure = element("figure", { class: "chart", tabindex: "0", "aria-label": title, id });
+  document.getElementById("numbers").before(element("section", {}, [element("h2", { text: title }), figure]));
   openChart(figure, spec);
 }
 
@@ -34,24 +29,14 @@ function drawSweepPage({ models }) {
     },
     { ring: ({ price }) => price && price.cheapest },
   );
-  for (const part of ["inputs", "outputs"])
-    curves(
-      `${part === "inputs" ? "Inputs" : "Outputs"} of ops in fast memory`,
-      (point) => point.fast_operands && 100 * point.fast_operands[part],
-      {
-        axis: axis({ label: "% of their bytes", size: 52 }),
-        top: 105,
-      },
-    );
-  // Both directions have one scale.
-  const most =
-    1.1 *
-    Math.max(
-      1,
-      ...swept.flatMap(({ points }) => points.flatMap((point) => [point.bytes_in || 0, point.bytes_out || 0])),
-    );
-  curves("Moved into fast memory a step", (point) => point.bytes_in, { axis: bytesAxis(), top: most });
-  curves("Moved out of fast memory a step", (point) => point.bytes_out, { axis: bytesAxis(), top: most });
+  const share = (part) => (point) => point.fast_operands && 100 * point.fast_operands[part];
+  const percent = { axis: axis({ label: "% of their bytes", size: 52 }), top: 105 };
+  curves("Inputs of ops in fast memory", share("inputs"), percent);
+  curves("Outputs of ops in fast memory", share("outputs"), percent);
+  const moved = swept.flatMap(({ points }) => points.flatMap((point) => [point.bytes_in || 0, point.bytes_out || 0]));
+  const bytes = { axis: bytesAxis(), top: 1.1 * Math.max(1, ...moved) }; // both directions have one scale
+  curves("Moved into fast memory a step", (point) => point.bytes_in, bytes);
+  curves("Moved out of fast memory a step", (point) => point.bytes_out, bytes);
 }
 
 // The smallest budget of each planner beside everything.
