@@ -18,7 +18,7 @@ import sys
 from processes import json_of
 
 # Options of the command that are no matter of the model or its machine, with how many words follow each.
-NOT_SIMULATED = {"--fast": 1, "--planner": 1, "--planners": 1, "--starts": 1, "--steps": 1, "--json": 1, "--svg-convergence": 1,
+NOT_SIMULATED = {"--fast": 1, "--planner": 1, "--planners": 1, "--starts": 1, "--steps": 1, "--json": 1, "--html": 1,
                  "--spill-dir": 1, "--smallest-feasible": 0}
 
 

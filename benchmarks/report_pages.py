@@ -1,26 +1,25 @@
 #!/usr/bin/python3
 """What a report costs to look at: pages of `sluice report` for several models, opened in headless Chromium.
 
-    report_pages.py [--binary BINARY] [--assets SOURCE] [--folder FOLDER] [--json OUT]
+    report_pages.py [--binary BINARY] [--folder FOLDER] [--json OUT]
 
 Of each page: its size, errors of the console, when it was first painted, how many bars its timeline has, how many charts
 have data, and what one event of panning the timeline costs the page's main thread (median and most of 100 events, the
-drawing included). The last row is a page of a made step whose timeline has 5,000 bars. Needs Chromium, its driver and
-Selenium (scripts/install_packages.sh test); the ONNX model needs PyTorch to be exported.
+drawing included). Needs Chromium, its driver and Selenium (scripts/install_packages.sh test); the ONNX model needs PyTorch
+to be exported.
 """
 import argparse
 import json
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "page"))
-import fixture  # noqa: E402
-import page_maker  # noqa: E402
 from browser import Browser  # noqa: E402
 
 PAN_EVENTS = 100
@@ -44,33 +43,33 @@ def write_pages(arguments):
         subprocess.run([arguments.binary, "report", *(model or exported(folder)), "--fast", "20%", "--spill-dir", folder,
                         "-o", page], check=True, stdout=sys.stderr)
         yield name, page, time.monotonic() - begin
-    page = folder / "report_made.html"
-    style, scripts = page_maker.read_assets(arguments.assets)
-    page.write_text(page_maker.make_page(fixture.make_document(seed=1, bars=5000), style, scripts))
-    yield "made, 5,000 bars", page, None
+
+
+def task_ms(browser):
+    """What tasks of the page's main thread have taken so far: its own time, whatever else the machine does."""
+    metrics = {metric["name"]: metric["value"] for metric in browser.cdp("Performance.getMetrics")["metrics"]}
+    return metrics["TaskDuration"] * 1e3
 
 
 def pan_cost(browser):
-    """Events of a drag over the middle of the timeline, at a third of the step."""
+    """Median and most main-thread ms of panning the timeline to and fro, at a third of the step, the drawing included."""
     browser.focus("#chart-timeline")
     browser.keys("0", *["+"] * 3)
-    left, top, width, height = browser.plot_box("chart-timeline")
-    y = top + height - 3
-
-    def x(event):
-        return left + width / 2 + 3 * (event % 50)
-
-    browser.mouse("mousePressed", x(0), y, button="left", buttons=1, clickCount=1)
-    costs = browser.cost_of_events(lambda event: browser.mouse("mouseMoved", x(event + 1), y, button="left", buttons=1), PAN_EVENTS)
-    browser.mouse("mouseReleased", x(PAN_EVENTS), y, button="left", clickCount=1)
-    return costs
+    browser.cdp("Performance.enable", timeDomain="threadTicks")
+    costs = []
+    for event in range(PAN_EVENTS):
+        before = task_ms(browser)
+        browser.press("chart-timeline", "Earlier" if event % 2 else "Later")
+        costs.append(task_ms(browser) - before)
+    browser.cdp("Performance.disable")
+    return statistics.median(costs), max(costs)
 
 
 def look_at(browser, name, page, seconds):
     browser.open(page.resolve())
     paint = browser.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime")
     charts = browser.charts()
-    median, most, _ = pan_cost(browser)
+    median, most = pan_cost(browser)
     return {"page": name, "bytes": page.stat().st_size, "made_in_seconds": seconds, "first_paint_ms": paint,
             "bars": int(browser.data("chart-timeline", "points")), "charts": len(charts),
             "charts_with_data": sum(int(browser.data(chart, "points") or 0) > 0 for chart in charts),
@@ -80,7 +79,6 @@ def look_at(browser, name, page, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default=str(ROOT / "build/release/tools/sluice"))
-    parser.add_argument("--assets", default=str(ROOT / "build/release/page/assets.cpp"), help="written by the build")
     parser.add_argument("--folder", default=str(ROOT / "build/report_pages"), help="where the pages are left")
     parser.add_argument("--json")
     arguments = parser.parse_args()

@@ -15,7 +15,7 @@ command -v npm >/dev/null || build+=(nodejs npm)
 # the manual pages, which tests/install looks for. pybind11, python3-dev, python3-torch, libtorch-dev: the
 # Python package. libonnx-testdata: ONNX' own tests of its ops.
 test=(libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin
-  chromium chromium-driver python3-selenium poppler-utils help2man pybind11-dev
+  chromium chromium-driver python3-selenium help2man pybind11-dev
   python3-dev python3-torch libtorch-dev libonnx-testdata)
 rivals=(python3-torch python3-torchvision python3-onnx python3-numpy libtcmalloc-minimal4 libopenblas0-openmp)
 

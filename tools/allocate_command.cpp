@@ -4,18 +4,17 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/memory/offsets/allocation_file.hpp"
 #include "sluice/memory/offsets/offset_minimizer.hpp"
 #include "sluice/memory/offsets/offset_search.hpp"
-#include "sluice/report/charts/box_chart.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
+#include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
@@ -27,7 +26,7 @@ struct AllocateArguments {
   std::string capacity;
   bool minimize = false;
   double time_limit = 60;
-  std::string output, svg, json;
+  std::string output, html, json;
 };
 
 struct Allocation {
@@ -94,22 +93,17 @@ std::string verdict_text(const Allocation& allocation) {
                             format_seconds(allocation.seconds));
 }
 
-std::string draw(const AllocationProblem& problem, const OffsetAssignment& found, const std::string& name) {
-  BoxChart chart;
-  chart.text = {"Offsets over time", fmt::format("{}: {} items", name, problem.ids.size()), "time", "offset"};
-  chart.level = {static_cast<double>(found.lower_bound), "bound"};
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();
-  for (const auto& live : problem.live) first = std::min(first, live.begin);
-  const auto since = [&](std::int64_t time) { return static_cast<double>(time) - static_cast<double>(first); };
+// What is drawn of it beside its document: where each item lies, and when.
+nlohmann::json boxes_json(const AllocationProblem& problem, const OffsetAssignment& found) {
+  nlohmann::json boxes = nlohmann::json::array();
   for (std::size_t i = 0; i < problem.ids.size(); ++i) {
-    const Interval<std::int64_t>& live = problem.live[i];
-    const Bytes offset = found.offsets[i], bytes = problem.items[i].bytes;
-    chart.boxes.push_back(
-        {{since(live.begin), since(live.end)},
-         {static_cast<double>(offset), static_cast<double>(offset) + static_cast<double>(bytes)},
-         fmt::format("{}: {} bytes at {}, from {} to {}", problem.ids[i], bytes, offset, live.begin, live.end)});
+    boxes.push_back({{"id", problem.ids[i]},
+                     {"lower", problem.live[i].begin},
+                     {"upper", problem.live[i].end},
+                     {"offset", found.offsets[i]},
+                     {"size", problem.items[i].bytes}});
   }
-  return draw_boxes(chart);
+  return boxes;
 }
 
 // This machine, of which nothing but the processor matters here.
@@ -149,14 +143,14 @@ Result<int> run_allocate(const AllocateArguments& arguments) {
   } else {
     SLUICE_RETURN_IF_ERROR(write_file(arguments.output, csv));
   }
-  fmt::print("{}", verdict_text(allocation));
-  if (!arguments.svg.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_file(arguments.svg, draw(problem, allocation.assignment, arguments.problem)));
-  }
-  if (!arguments.json.empty()) {
-    SLUICE_ASSIGN(nlohmann::json document, allocation_json(problem, allocation));
-    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "allocate", std::move(document)));
-  }
+  const std::string verdict = verdict_text(allocation);
+  fmt::print("{}", verdict);
+  SLUICE_ASSIGN(nlohmann::json document, allocation_json(problem, allocation));
+  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "allocate", document));
+  document["boxes"] = boxes_json(problem, allocation.assignment);
+  SLUICE_RETURN_IF_ERROR(write_charts(
+      arguments.html,
+      {"allocate", fmt::format("{}: {} items", arguments.problem, problem.ids.size()), verdict, std::move(document)}));
   if (allocation.interrupted) return kExitInterrupted;
   return allocation.fits() ? kExitOk : kExitFailed;
 }
@@ -178,9 +172,10 @@ void add_allocate_command(CLI::App& app, Action& action) {
       ->check(CLI::PositiveNumber);
   command->add_option("--output", arguments->output, "Write the offsets to this CSV file instead of the terminal")
       ->type_name("FILE");
-  command->add_option("--svg", arguments->svg, "Draw where each item lies, and when")->type_name("FILE");
+  add_html_option(*command, arguments->html, "Also write a page with a chart of where each item lies, and when",
+                  {"--svg"});
   add_json_option(*command, arguments->json);
-  command->footer("Example: sluice allocate items.csv --capacity 1MiB --output offsets.csv --svg offsets.svg");
+  command->footer("Example: sluice allocate items.csv --capacity 1MiB --output offsets.csv --html offsets.html");
   command->callback([arguments, &action] { action = [arguments] { return run_allocate(*arguments); }; });
 }
 

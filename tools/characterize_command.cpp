@@ -2,20 +2,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
-#include "sluice/base/atomic_file.hpp"
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/experiment/access_profiling.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
-#include "sluice/report/characterization_charts.hpp"
 #include "sluice/report/characterization_json.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/progress.hpp"
+#include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
@@ -31,7 +29,7 @@ struct CharacterizeArguments {
   std::string fast;
   bool no_accesses = false;
   std::string json;
-  std::string svg;
+  std::string html;
 };
 
 // Everything that was found out about a workload.
@@ -70,13 +68,15 @@ Findings find(const Workload& workload, std::optional<AccessProfile> accesses, B
   return found;
 }
 
-void print(const Graph& graph, const Findings& found) {
-  fmt::print("{}\n{}{}", describe_graph(graph), describe_characterization(graph, found.liveness, found.observed),
-             describe_page_migration(found.page_migration));
-  if (found.accesses) fmt::print("\n{}", describe_access_method(*found.accesses));
+std::string findings_text(const Graph& graph, const Findings& found) {
+  std::string text =
+      fmt::format("{}\n{}{}", describe_graph(graph), describe_characterization(graph, found.liveness, found.observed),
+                  describe_page_migration(found.page_migration));
+  if (found.accesses) text += "\n" + describe_access_method(*found.accesses);
+  return text;
 }
 
-Status write_json(const std::string& path, const Workload& workload, const Machine& machine, const Findings& found) {
+nlohmann::json findings_json(const Workload& workload, const Machine& machine, const Findings& found) {
   const Graph& graph = workload.graph();
   nlohmann::json document = characterization_json(graph, found.observed);
   document["run"] = run_record(machine);
@@ -86,21 +86,7 @@ Status write_json(const std::string& path, const Workload& workload, const Machi
   document["page_migration"] = page_migration_json(found.page_migration);
   document["notes"] = workload.notes;
   if (found.accesses) document["accesses"] = access_method_json(*found.accesses);
-  return write_document(path, "characterize", std::move(document));
-}
-
-Status write_pictures(const std::filesystem::path& folder, const Graph& graph, const Findings& found) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) {
-    return Error{ErrorCode::kIo, fmt::format("cannot make the folder {}: {}", folder.string(), failed.message())};
-  }
-  const std::string subject = fmt::format("{}, batch {}", graph.name, batch_size(graph));
-  for (const NamedPicture& picture : draw_characterization(graph, found.liveness, found.observed, subject)) {
-    SLUICE_RETURN_IF_ERROR(write_file((folder / picture.file).string(), picture.svg));
-    fmt::print("written to {}\n", (folder / picture.file).string());
-  }
-  return {};
+  return document;
 }
 
 Result<int> run_characterize(const CharacterizeArguments& arguments) {
@@ -117,14 +103,11 @@ Result<int> run_characterize(const CharacterizeArguments& arguments) {
   const Graph& graph = workload.graph();
   const Bytes fast_budget = fast.value_or(MemorySize{kUsualFastShare}).resolve(fast_only_bytes(graph));
   const Findings found = find(workload, std::move(accesses), fast_budget);
-  print(graph, found);
-  if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json(arguments.json, workload, machine, found));
-  }
-  if (!arguments.svg.empty()) {
-    fmt::print("\n");
-    SLUICE_RETURN_IF_ERROR(write_pictures(arguments.svg, graph, found));
-  }
+  const std::string text = findings_text(graph, found);
+  fmt::print("{}", text);
+  const nlohmann::json document = findings_json(workload, machine, found);
+  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "characterize", document));
+  SLUICE_RETURN_IF_ERROR(write_charts(arguments.html, {"characterize", describe_graph(graph), text, document}));
   return kExitOk;
 }
 
@@ -145,10 +128,10 @@ void add_characterize_command(CLI::App& app, Action& action) {
   command->add_flag("--no-accesses", arguments->no_accesses,
                     "Only what the graph says: do not run a step to count accesses");
   add_json_option(*command, arguments->json);
-  command->add_option("--svg", arguments->svg, "Also draw pictures into this folder")->type_name("FOLDER");
+  add_html_option(*command, arguments->html, "Also write a page with charts of it", {"--svg"});
   command->footer(
       "Example: sluice characterize resnet32 --batch 128\n"
-      "         sluice characterize resnet50 --batch 16 --no-accesses --svg pictures\n"
+      "         sluice characterize resnet50 --batch 16 --no-accesses --html findings.html\n"
       "         sluice characterize --onnx model.onnx --json findings.json");
   command->callback([arguments, &action] { action = [arguments] { return run_characterize(*arguments); }; });
 }

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 
-#include "sluice/base/atomic_file.hpp"
 #include "sluice/experiment/comparison.hpp"
 #include "sluice/report/comparison_json.hpp"
 #include "sluice/report/comparison_text.hpp"
@@ -15,6 +14,7 @@
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
 #include "tools/budget_arguments.hpp"
+#include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
@@ -29,7 +29,7 @@ struct CompareArguments {
   std::string schedule = "constant";
   ProfileArguments profile;
   std::string json;
-  std::string svg_times;
+  std::string html;
   ComparisonOptions comparison;
 };
 
@@ -59,14 +59,11 @@ Result<int> run_compare(CompareArguments arguments) {
                                  [&] { return guard.interrupted(); }));
   progress.reset();
   const ComparisonHeading heading{prepared.workload.graph(), prepared.machine, arguments.budget.fast};
-  fmt::print("{}", comparison_text(heading, result));
-  if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "compare", comparison_json(heading, result)));
-  }
-  if (!arguments.svg_times.empty()) {
-    SLUICE_RETURN_IF_ERROR(
-        write_file(arguments.svg_times, breakdown_picture(breakdowns_of(result), describe_graph(heading.graph))));
-  }
+  const std::string text = comparison_text(heading, result);
+  fmt::print("{}", text);
+  const nlohmann::json document = comparison_json(heading, result);
+  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "compare", document));
+  SLUICE_RETURN_IF_ERROR(write_charts(arguments.html, {"compare", describe_graph(heading.graph), text, document}));
   const bool same = result.same_bits();
   if (!same) print_error("results differ from fast-only's: this is a bug, please report it");
   return same ? kExitOk : kExitFailed;
@@ -102,10 +99,9 @@ void add_compare_command(CLI::App& app, Action& action) {
   command->add_option("--schedule", arguments->schedule, "As for sluice train")
       ->type_name("SCHEDULE")
       ->capture_default_str();
-  command
-      ->add_option("--svg-times", arguments->svg_times,
-                   "Write a picture of where the time of each planner's step goes, simulated and executed")
-      ->type_name("FILE");
+  add_html_option(*command, arguments->html,
+                  "Also write a page with charts: step times, and where the time goes, simulated and executed",
+                  {"--svg-times"});
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice compare resnet50 --batch 16 --fast 20% --planners on-demand,sentinel --steps 12");
   command->callback([arguments, &action] { action = [arguments] { return run_compare(*arguments); }; });

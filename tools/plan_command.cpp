@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
-#include "sluice/base/atomic_file.hpp"
 #include "sluice/base/time_of.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
@@ -19,6 +19,7 @@
 #include "sluice/train/policy_run.hpp"
 #include "sluice/train/progress.hpp"
 #include "tools/budget_arguments.hpp"
+#include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
@@ -35,7 +36,7 @@ struct PlanArguments {
   ProfileArguments profile;
   std::string output;
   std::string json;
-  std::string svg_convergence;
+  std::string html;
 };
 
 struct AttendedPlan {
@@ -66,15 +67,15 @@ void certify_both(const Graph& graph, const Prepared& prepared, Plan& plan) {
 }
 
 // `file`: empty where nobody wants one.
-Status draw_convergence(const std::string& file, const Graph& graph, const Plan& plan,
-                        const std::vector<SearchRound>& rounds) {
+Status draw_convergence(const std::string& file, const Graph& graph, const Plan& plan, const nlohmann::json& document) {
   if (file.empty()) return {};
-  const std::string name = plan.planner.substr(0, plan.planner.find(':'));
-  const std::string picture = convergence_picture(rounds, name, describe_graph(graph));
-  if (!picture.empty()) return write_file(file, picture);
+  const auto has_room = [](const nlohmann::json& round) { return round.at("feasible") > 0; };
+  if (std::ranges::any_of(document.at("convergence"), has_room)) {
+    return write_charts(file, {"plan", describe_graph(graph), format_fields(plan.planner_config), document});
+  }
   return bad_input(
-      fmt::format("--svg-convergence: {} had no rounds of a search to draw; home and swapadvisor search in "
-                  "rounds where not everything fits",
+      fmt::format("--html: {} had no rounds of a search to draw; home and swapadvisor search in rounds where not "
+                  "everything fits, and sluice report has charts of any plan",
                   plan.planner));
 }
 
@@ -112,15 +113,13 @@ Result<int> run_plan(const PlanArguments& arguments) {
     SLUICE_RETURN_IF_ERROR(write_plan(arguments.output, graph, plan));
     fmt::print("written to {}\n", arguments.output);
   }
-  if (!arguments.json.empty()) {
-    nlohmann::json summary = plan_summary_json(graph, prepared.machine, plan, baseline);
-    summary["under_noise"] = noise_json(noise, noisy);
-    if (worth) summary["worth"] = worth_json(graph, plan, *worth);
-    summary["planning_ms"] = attended.seconds * 1e3;
-    summary["convergence"] = convergence_json(attended.rounds);
-    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "plan", std::move(summary)));
-  }
-  SLUICE_RETURN_IF_ERROR(draw_convergence(arguments.svg_convergence, graph, plan, attended.rounds));
+  nlohmann::json summary = plan_summary_json(graph, prepared.machine, plan, baseline);
+  summary["under_noise"] = noise_json(noise, noisy);
+  if (worth) summary["worth"] = worth_json(graph, plan, *worth);
+  summary["planning_ms"] = attended.seconds * 1e3;
+  summary["convergence"] = convergence_json(attended.rounds);
+  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "plan", summary));
+  SLUICE_RETURN_IF_ERROR(draw_convergence(arguments.html, graph, plan, summary));
   return kExitOk;
 }
 
@@ -139,11 +138,10 @@ void add_plan_command(CLI::App& app, Action& action) {
       "Measure nothing, on a machine whose memories are as large as asked (simulated): op times are those of "
       "--profile, or guesses from bytes, which tell whether a model fits and not how fast it is");
   command->add_option("-o,--output", arguments->output, "Write the plan to this file")->type_name("FILE");
-  command
-      ->add_option("--svg-convergence", arguments->svg_convergence,
-                   "Write a picture of how the search converged: worst, average and best of each round (home, "
-                   "swapadvisor)")
-      ->type_name("FILE");
+  add_html_option(*command, arguments->html,
+                  "Also write a page with a chart of how the search converged: worst, average and best of each round "
+                  "(home, swapadvisor)",
+                  {"--svg-convergence"});
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice plan resnet50 --batch 16 --fast 20% -o plan.json");
   command->callback([arguments, &action] { action = [arguments] { return run_plan(*arguments); }; });

@@ -7,6 +7,7 @@
 
 #include "sluice/base/parse.hpp"
 #include "tools/budget_arguments.hpp"
+#include "tools/chart_output.hpp"
 
 namespace sluice {
 namespace {
@@ -82,9 +83,6 @@ Result<SweepRequest> SweepArguments::request() const {
   SLUICE_ASSIGN(request.budgets, parse_budgets(fast));
   if (!no_loss.empty()) {
     if (!fast.empty()) return Error{ErrorCode::kBadInput, "--no-loss looks for the budget itself: leave out --fast"};
-    if (!svg_traffic.empty()) {
-      return Error{ErrorCode::kBadInput, "--no-loss has one budget, --svg-traffic draws several: leave out one"};
-    }
     SLUICE_ASSIGN(request.no_loss, parse_percentage("--no-loss " + no_loss, no_loss));
   }
   if (!price.empty()) {
@@ -147,13 +145,10 @@ void SweepArguments::add_to(CLI::App& command) {
   command.add_option("--steps", steps, "With --run: steps a point; the first two are warm-up")->capture_default_str();
   add_learning_rate_option(command, learning_rate);
   add_json_option(command, json);
-  command
-      .add_option("--svg", svg, "Also draw the curves into this file; with --price, performance per price beside them")
-      ->type_name("FILE");
-  command
-      .add_option("--svg-traffic", svg_traffic,
-                  "Also draw how much of what ops read and write lies in fast memory, and how much is moved")
-      ->type_name("FILE");
+  add_html_option(command, html,
+                  "Also write a page with charts: step time over memory, where operands lie and what is moved; with "
+                  "--price performance per price",
+                  {"--svg", "--svg-traffic"});
 }
 
 }  // namespace sluice

@@ -39,8 +39,7 @@ struct SweepArguments {
   std::int64_t steps = 7;
   std::optional<double> learning_rate;
   std::string json;
-  std::string svg;
-  std::string svg_traffic;
+  std::string html;
 
   void add_to(CLI::App& command);
   // Checks everything that can be checked without measuring: names, lists, models.

@@ -1,5 +1,5 @@
 // sluice sweep: slowdown over fast budgets, for several models and planners.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,25 +7,19 @@
 #include <map>
 #include <memory>
 
-#include "sluice/base/atomic_file.hpp"
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
-#include "sluice/report/sweep/sweep_charts.hpp"
 #include "sluice/report/sweep/sweep_json.hpp"
 #include "sluice/report/sweep/sweep_text.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/progress.hpp"
+#include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/sweep_arguments.hpp"
 
 namespace sluice {
 namespace {
-
-// Where it was asked for and there is something to draw.
-Status write_picture(const std::string& file, const std::string& picture) {
-  return file.empty() || picture.empty() ? Status{} : write_file(file, picture);
-}
 
 std::string swept_name(const WorkloadArguments& workload) {
   return workload.onnx.empty() ? workload.model : std::filesystem::path(workload.onnx).stem().string();
@@ -57,7 +51,7 @@ class Sweep {
       const Status swept = request_.no_loss ? find_no_loss(sweep) : sweep_budgets(sweep);
       if (!swept.ok() && swept.error().code != ErrorCode::kInterrupted) return swept.error();
       progress_.clear();
-      if (!request_.no_loss) fmt::print("{}\n", describe_sweep(models_.back()));
+      if (!request_.no_loss) tell(describe_sweep(models_.back()) + "\n");
       std::fflush(stdout);
       if (!swept.ok()) return finish(false);
     }
@@ -134,21 +128,28 @@ class Sweep {
   // A file holds what is finished so far; standard output gets the document once.
   Status keep() const { return arguments_.json == kStandardOutput ? Status{} : write(false); }
 
-  Status write(bool complete) const {
-    return write_document(arguments_.json, "sweep",
-                          {{"run", record_},
-                           {"complete", complete},
-                           {"measured_steps", arguments_.run ? arguments_.steps : 0},
-                           {"warmup_steps", arguments_.run ? kWarmupRounds : 0},
-                           {"models", sweep_json(models_)}});
+  Status write(bool complete) const { return write_document(arguments_.json, "sweep", document(complete)); }
+
+  nlohmann::json document(bool complete) const {
+    return {{"run", record_},
+            {"complete", complete},
+            {"measured_steps", arguments_.run ? arguments_.steps : 0},
+            {"warmup_steps", arguments_.run ? kWarmupRounds : 0},
+            {"models", sweep_json(models_)}};
+  }
+
+  void tell(const std::string& text) {
+    fmt::print("{}", text);
+    told_ += text;
   }
 
   Result<int> finish(bool complete) {
-    if (request_.no_loss) fmt::print("{}\n", describe_no_loss(models_));
-    fmt::print("predicted: {}\n", provenance_text(emulated_));
+    if (request_.no_loss) tell(describe_no_loss(models_) + "\n");
+    tell(fmt::format("predicted: {}\n", provenance_text(emulated_)));
     SLUICE_RETURN_IF_ERROR(write(complete));
-    SLUICE_RETURN_IF_ERROR(write_picture(arguments_.svg, draw_sweep(models_, emulated_)));
-    SLUICE_RETURN_IF_ERROR(write_picture(arguments_.svg_traffic, draw_sweep_traffic(models_, emulated_)));
+    SLUICE_RETURN_IF_ERROR(write_charts(
+        arguments_.html,
+        {"sweep", fmt::format("Sweep of {}", fmt::join(arguments_.models, ", ")), told_, document(complete)}));
     if (!complete) print_error("interrupted; what was finished is above and in the files asked for");
     return complete ? kExitOk : kExitInterrupted;
   }
@@ -161,6 +162,7 @@ class Sweep {
   nlohmann::json record_;
   bool emulated_ = false;
   std::vector<SweptModel> models_;
+  std::string told_;  // what was printed
 };
 
 Result<int> run_sweep(const SweepArguments& arguments) {
@@ -177,9 +179,8 @@ void add_sweep_command(CLI::App& app, Action& action) {
   command->footer(
       "Example: sluice sweep resnet50:16 mobilenet_v2:16 --planners sentinel,on-demand --fast 20%,40%,60%\n"
       "         sluice sweep resnet50:16 --slow optane --planners joint,autotm-sync --price fast=16.61,slow=7.85 "
-      "--svg price.svg\n"
-      "         sluice sweep resnet50:16 --slow optane --planners joint,autotm-sync --svg-traffic traffic.svg\n"
-      "         sluice sweep resnet20 resnet32 resnet110 --batch 128 --no-loss --svg curve.svg");
+      "--html sweep.html\n"
+      "         sluice sweep resnet20 resnet32 resnet110 --batch 128 --no-loss --html sweep.html");
   command->callback([arguments, &action] { action = [arguments] { return run_sweep(*arguments); }; });
 }
 

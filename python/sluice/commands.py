@@ -38,7 +38,7 @@ def plan(
     profile: File | None = None,
     accesses: File | None = None,
     program: File | None = None,
-    svg_convergence: File | None = None,
+    html: File | None = None,
     quiet: bool = False,
     json: File | None = None,
     **settings: Unpack[Settings],
@@ -58,7 +58,7 @@ def plan(
         profile: op times from this file instead of measuring.
         accesses: counted memory accesses from this file.
         program: a file for the integer program that the planner solves, in MPS.
-        svg_convergence: a file for a picture of how the search converged.
+        html: a file for a page with a chart of how the search converged.
 
     Returns:
         among others `predicted_ms` (of a step), `predicted_loss` (against everything in fast memory; 0.1 is 10 % longer),
@@ -69,7 +69,7 @@ def plan(
     """
     options = dict(
         fast=fast, planner=planner, output=output, smallest_feasible=smallest_feasible, planning_time=planning_time,
-        estimate=estimate, profile=profile, accesses=accesses, program=program, svg_convergence=svg_convergence,
+        estimate=estimate, profile=profile, accesses=accesses, program=program, html=html,
     )
     return about_model("plan", model, inputs, options, settings, quiet, json)
 
@@ -120,8 +120,7 @@ def sweep(
     run: bool = False,
     steps: int | None = None,
     lr: float | None = None,
-    svg: File | None = None,
-    svg_traffic: File | None = None,
+    html: File | None = None,
     quiet: bool = False,
     json: File | None = None,
     **settings: Unpack[Settings],
@@ -135,7 +134,7 @@ def sweep(
         no_loss: instead of budgets, such as "1%": the smallest whose step is predicted to be at most so much longer.
         price: "fast=16.61,slow=7.85", of a GB of each memory: what budgets cost; `within` is the loss that is allowed then.
         run: also run each point, `steps` steps with learning rate `lr`, beside everything in fast memory.
-        svg, svg_traffic: files for pictures of the curves.
+        html: a file for a page with charts.
 
     Returns:
         `models`, each with `points`; `rows(result)` is a row for each, with `budget_bytes`, `predicted_ms`,
@@ -145,7 +144,7 @@ def sweep(
     check_settings("sweep", settings)
     options = dict(
         fast=together(fast), planners=together(planners), no_loss=no_loss, price=price, within=within, run=run,
-        steps=steps, lr=lr, svg=svg, svg_traffic=svg_traffic,
+        steps=steps, lr=lr, html=html,
     )
     listed = list(models) if isinstance(models, (list, tuple)) else [models]
     with given_models(listed, inputs, "batch" in settings) as words:
@@ -224,7 +223,7 @@ def characterize(
     *,
     fast: Size | None = None,
     accesses: bool = True,
-    svg: File | None = None,
+    html: File | None = None,
     inputs: Any = None,
     quiet: bool = False,
     json: File | None = None,
@@ -235,11 +234,11 @@ def characterize(
     Args:
         fast: the budget for simulated page migration, bytes or "20%". The others: see plan().
         accesses: run a step and count accesses to memory; without it only what the graph says.
-        svg: a folder for pictures.
+        html: a file for a page with charts.
 
     Returns:
         the tables of docs/characterize.md, sizes in bytes; `rows(result)` has lifetimes in layers, and
         `rows(result, "page_migration")`, "distances", "hot_and_cold" and the others theirs.
     """
-    options = dict(fast=fast, no_accesses=not accesses, svg=svg)
+    options = dict(fast=fast, no_accesses=not accesses, html=html)
     return about_model("characterize", model, inputs, options, settings, quiet, json)

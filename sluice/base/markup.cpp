@@ -22,7 +22,7 @@ std::string escape_markup(std::string_view text) {
         escaped += "&apos;";
         break;
       default:
-        escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+        escaped += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
     }
   }
   return escaped;

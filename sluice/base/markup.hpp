@@ -1,4 +1,4 @@
-// Text as HTML and XML read it back, for pages and pictures.
+// Text as HTML and XML read it back, for pages.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// For text and attributes: & < > " ' become entities, control characters that XML forbids become spaces.
+// For text and attributes: & < > " ' become entities; control characters other than the end of a line become spaces.
 std::string escape_markup(std::string_view text);
 
 }  // namespace sluice

@@ -1,9 +1,7 @@
-// Where the time of steps goes, for people: a table with a line a step, and a picture with a bar a step
-// (sim/time_breakdown.hpp).
+// Where the time of steps goes, for people: a table with a line a step (sim/time_breakdown.hpp).
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sluice/sim/time_breakdown.hpp"
@@ -16,7 +14,5 @@ struct NamedBreakdown {
 };
 
 std::string breakdown_table(const std::vector<NamedBreakdown>& steps);
-// SVG. `subtitle`: what the steps are of. No steps: an empty text.
-std::string breakdown_picture(const std::vector<NamedBreakdown>& steps, std::string_view subtitle);
 
 }  // namespace sluice

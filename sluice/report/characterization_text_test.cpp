@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sluice/report/characterization_charts.hpp"
 #include "sluice/report/characterization_json.hpp"
 #include "sluice/testing/drawn_step.hpp"
 
@@ -12,7 +11,6 @@ namespace sluice {
 namespace {
 
 using nlohmann::json;
-using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Step = testing::DrawnStep;
@@ -70,20 +68,6 @@ TEST(CharacterizationJsonTest, HasTheCountedNumbers) {
   EXPECT_EQ(found["live"]["short_lived"], (json{4095, 0, 0, 0, 8192, 8192}));
   EXPECT_EQ(found["hot_and_cold"][2]["accesses"], 201);
   EXPECT_TRUE(found["false_sharing"].contains("misclassed_bytes"));
-}
-
-TEST(CharacterizationChartsTest, DrawWhatWasMeasured) {
-  const Step step;
-  const auto files = [&](const Characterization& found) {
-    std::vector<std::string> names;
-    for (const NamedPicture& each : draw_characterization(step.graph, step.liveness, found, "drawn")) {
-      EXPECT_THAT(each.svg, HasSubstr("drawn"));
-      names.push_back(each.file);
-    }
-    return names;
-  };
-  EXPECT_THAT(files(characterize(step.graph, step.liveness, nullptr)), Not(Contains("hot_and_cold.svg")));
-  EXPECT_THAT(files(observe(step)), ::testing::IsSupersetOf({"hot_and_cold.svg", "false_sharing.svg"}));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/bound_note.hpp"
+#include "sluice/report/breakdown_text.hpp"
 #include "sluice/report/describe_graph.hpp"
 #include "sluice/report/host_cpu.hpp"
 #include "sluice/report/run_record.hpp"
@@ -176,6 +177,16 @@ std::string heading_text(const ComparisonHeading& heading, const ComparisonResul
                             heading.fast_budget());
 }
 
+// Where the time of each planner's step goes, predicted and measured; empty where nobody knows.
+std::vector<NamedBreakdown> breakdowns_of(const ComparisonResult& result) {
+  std::vector<NamedBreakdown> steps;
+  for (const ComparisonRow& row : result.rows) {
+    if (row.predicted_parts) steps.push_back({row.planner + ", simulated", *row.predicted_parts});
+    if (row.measured_parts) steps.push_back({row.planner + ", executed", *row.measured_parts});
+  }
+  return steps;
+}
+
 }  // namespace
 
 std::string comparison_text(const ComparisonHeading& heading, const ComparisonResult& result) {
@@ -200,15 +211,6 @@ std::string comparison_text(const ComparisonHeading& heading, const ComparisonRe
     text += "\nWhere the time goes\n" + breakdown_table(steps);
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
   return text;
-}
-
-std::vector<NamedBreakdown> breakdowns_of(const ComparisonResult& result) {
-  std::vector<NamedBreakdown> steps;
-  for (const ComparisonRow& row : result.rows) {
-    if (row.predicted_parts) steps.push_back({row.planner + ", simulated", *row.predicted_parts});
-    if (row.measured_parts) steps.push_back({row.planner + ", executed", *row.measured_parts});
-  }
-  return steps;
 }
 
 }  // namespace sluice

@@ -161,13 +161,13 @@ TEST_F(FilesTest, TracesAndLossesAreOfTheStepsThatWereTrained) {
 
 TEST_F(FilesTest, AllocationsHaveOffsetsAndAPicture) {
   const std::string items = SLUICE_SOURCE_FOLDER "/examples/allocation.csv";
-  const std::string csv = folder_.file("out.csv"), svg = folder_.file("out.svg");
-  const json found = document_of({"allocate", items, "--output", csv, "--svg", svg});
+  const std::string csv = folder_.file("out.csv"), page = folder_.file("out.html");
+  const json found = document_of({"allocate", items, "--output", csv, "--html", page});
   EXPECT_EQ(found["height"], 12288);
   EXPECT_EQ(found["lower_bound"], 12288);
   EXPECT_EQ(found["offsets"].size(), found["items"]);
   EXPECT_THAT(read_text(csv), StartsWith("id,lower,upper,size,offset\n"));
-  EXPECT_THAT(read_text(svg), HasSubstr("<title>a: 4608 bytes at "));
+  EXPECT_THAT(read_text(page), HasSubstr(R"("id":"a","lower":0,"offset":)"));
   const CommandResult fits = call_sluice({"allocate", items, "--capacity", "12KiB"});
   EXPECT_EQ(fits.exit_code, 0);
   EXPECT_THAT(fits.output, HasSubstr("id,lower,upper,size,offset\na,0,8,4608,"));
@@ -193,23 +193,22 @@ TEST_F(FilesTest, AnAllocationSaysTheHeightThatItsOffsetsReallyHave) {
   EXPECT_EQ(found["height"], height);
 }
 
-TEST_F(FilesTest, PicturesAreWritten) {
-  const std::string folder = folder_.file("new/pictures");
+TEST_F(FilesTest, PagesOfChartsAreWritten) {
+  const std::string page = folder_.file("page.html");
   make({"characterize", "squeezenet1_1", "--batch", "2", "--threads", "1", "--slow", "optane", "--image-size", "64",
-        "--no-accesses", "--svg", folder});
-  for (const char* name : {"lifetimes.svg", "lifetime_bytes.svg", "distances.svg", "live_bytes.svg"}) {
-    EXPECT_THAT(read_text(folder + "/" + name), AllOf(StartsWith("<svg "), HasSubstr("squeezenet"))) << name;
-  }
-  const std::string search = folder_.file("convergence.svg");
+        "--no-accesses", "--html", page});
+  EXPECT_THAT(read_text(page), AllOf(StartsWith("<!doctype html>"), HasSubstr("<h1>squeezenet1_1, "),
+                                     HasSubstr("peak of live bytes")));
+  const std::string search = folder_.file("convergence.html");
   make(tiny("plan",
-            {"--fast", "80%", "--planner", "home:particles=30:iterations=8:patience=0", "--svg-convergence", search}));
-  EXPECT_THAT(read_text(search), HasSubstr("How the search of home"));
+            {"--fast", "80%", "--planner", "home:particles=30:iterations=8:patience=0", "--html", search}));
+  EXPECT_THAT(read_text(search), HasSubstr("\"average_ms\":"));
 }
 
 TEST_F(FilesTest, WhatThereIsNothingToDrawOrMeasureOfIsRefused) {
-  const std::string picture = folder_.file("convergence.svg");
-  expect_refused(tiny("plan", {"--planner", "sentinel", "--svg-convergence", picture}), "",
-                 "--svg-convergence: sentinel had no rounds of a search to draw");
+  const std::string picture = folder_.file("convergence.html");
+  expect_refused(tiny("plan", {"--planner", "sentinel", "--html", picture}), "",
+                 "--html: sentinel had no rounds of a search to draw");
   EXPECT_FALSE(std::filesystem::exists(picture));
   expect_refused({"profile", "resnet20", "--batch", "2", "--threads", "1", "--slow", "pcie3", "--placements"}, "",
                  "--slow optane");
@@ -224,8 +223,8 @@ TEST_F(FilesTest, WhatCannotBeWrittenIsNamed) {
   };
   EXPECT_THAT(errors({"models", "--json", "/no/such/folder/x.json"}),
               HasSubstr("/no/such/folder/x.json: No such file"));
-  EXPECT_THAT(errors(tiny("characterize", {"--no-accesses", "--svg", folder_.file("file") + "/below"})),
-              HasSubstr("cannot make the folder"));
+  EXPECT_THAT(errors(tiny("characterize", {"--no-accesses", "--html", folder_.file("file") + "/below"})),
+              HasSubstr("below"));
   EXPECT_THAT(errors(tiny("report", {"-o", folder_.file("none/report.html"), "--cache-dir", folder_.file("cache")})),
               HasSubstr("none/report.html"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("cache"))) << "said before anything was measured";

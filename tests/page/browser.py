@@ -1,46 +1,38 @@
-"""Headless Chromium for the tests of the page: opening, emulating, reading what was drawn and what it cost."""
+"""Headless Chromium for the tests of our pages: opening, emulating, reading what was drawn and what it cost."""
 import base64
 import hashlib
-import statistics
-import time
+import os
 
 from selenium import webdriver
 from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-# Counts of a canvas' pixels: how many colours, and what share is not the commonest.
-PIXELS = """
+# How many colours a chart's canvas has.
+COLOURS = """
 const canvas = document.querySelector(`#${arguments[0]} .plot canvas`);
-if (!canvas) return [0, 0];
+if (!canvas) return 0;
 const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-const pixels = new Uint32Array(data.buffer), counts = new Map();
-for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) || 0) + 1);
-return [counts.size, 1 - Math.max(...counts.values()) / pixels.length];
+return new Set(new Uint32Array(data.buffer)).size;
 """
 AFTER_TWO_FRAMES = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));"
 
 
 class Browser:
+    """Offline from the start. Places in a plot are CSS pixels from its upper left corner."""
+
     def __init__(self, driver_path, width=1200, height=900):
         options = webdriver.ChromeOptions()
         # Without a sandbox: Chromium refuses to have one as root, and the pages are our own.
-        for argument in [
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-dev-shm-usage",
-            f"--window-size={width},{height}",
-            "--hide-scrollbars",
-        ]:
+        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--window-size={width},{height}"):
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service(driver_path), options=options)
         self.driver.set_script_timeout(60)
         self.cdp("Network.enable")
-        self.offline(True)
+        self.cdp("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
 
     def close(self):
         self.driver.quit()
@@ -51,12 +43,9 @@ class Browser:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def offline(self, on):
-        self.cdp("Network.emulateNetworkConditions", offline=on, latency=0, downloadThroughput=-1, uploadThroughput=-1)
-
     def open(self, path):
-        self.driver.get_log("browser")
-        self.driver.get(f"file://{path}")
+        self.console()
+        self.driver.get(f"file://{os.path.abspath(path)}")
         try:
             WebDriverWait(self.driver, 30, 0.05).until(
                 lambda _: self.run("return document.documentElement.dataset.charts") == "drawn"
@@ -83,26 +72,18 @@ class Browser:
         self.frames()
 
     def dark(self, on):
-        self.cdp(
-            "Emulation.setEmulatedMedia",
-            features=[{"name": "prefers-color-scheme", "value": "dark" if on else "light"}],
-        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if on else "light"}
+        self.cdp("Emulation.setEmulatedMedia", features=[scheme])
         self.frames()
 
-    def print_to(self, path):
-        pdf = base64.b64decode(self.cdp("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"])
-        with open(path, "wb") as file:
-            file.write(pdf)
-        return pdf
-
-    def find(self, selector):
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
+    def print_to_pdf(self):
+        return base64.b64decode(self.cdp("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"])
 
     def charts(self):
         return self.run("return [...document.querySelectorAll('figure.chart')].map((figure) => figure.id)")
 
-    def pixels(self, chart):
-        return self.run(PIXELS, chart)
+    def colours(self, chart):
+        return self.run(COLOURS, chart)
 
     def picture(self, chart):
         """A fingerprint of what a chart shows: the same for the same pixels."""
@@ -113,11 +94,14 @@ class Browser:
         return self.run("return document.getElementById(arguments[0]).dataset[arguments[1]]", chart, name)
 
     def seen(self, chart="chart-timeline"):
+        """The part of the step that a chart over time shows, in ms."""
         return float(self.data(chart, "from")), float(self.data(chart, "to"))
 
+    def highlighted(self):
+        return [int(each) for each in self.run("return document.documentElement.dataset.highlighted || ''").split()]
+
     def focus(self, selector):
-        self.run("document.querySelector(arguments[0]).focus()", selector)
-        self.run("document.querySelector(arguments[0]).scrollIntoView({ block: 'center' })", selector)
+        self.run("const one = document.querySelector(arguments[0]); one.scrollIntoView({ block: 'center' }); one.focus()", selector)
         self.frames()
 
     def keys(self, *keys, shift=False):
@@ -128,6 +112,10 @@ class Browser:
         if shift:
             chain.key_up(Keys.SHIFT)
         chain.perform()
+        self.frames()
+
+    def press(self, chart, label):
+        self.run("document.querySelector(`#${arguments[0]} button[aria-label='${arguments[1]}']`).click()", chart, label)
         self.frames()
 
     def plot_box(self, chart):
@@ -145,65 +133,34 @@ class Browser:
     def hover(self, chart, left, top):
         """Moves the pointer to a place of the plot; gives the tooltip's lines."""
         box = self.plot_box(chart)
+        self.frames()
         self.mouse("mouseMoved", box[0] + left, box[1] + top)
         self.frames()
         return self.tip()
+
+    def leave(self):
+        self.mouse("mouseMoved", 2, 2)
+        self.frames()
 
     def tip(self):
         return self.run(
             "const tip = document.getElementById('tip'); return tip.hidden ? [] : [...tip.children].map((line) => line.textContent)"
         )
 
-    def click(self, chart, left, top):
+    def click(self, chart, left, top, clicks=1):
         box = self.plot_box(chart)
         self.mouse("mouseMoved", box[0] + left, box[1] + top)
-        for kind in ("mousePressed", "mouseReleased"):
-            self.mouse(kind, box[0] + left, box[1] + top, button="left", clickCount=1)
+        for count in range(1, clicks + 1):
+            for kind in ("mousePressed", "mouseReleased"):
+                self.mouse(kind, box[0] + left, box[1] + top, button="left", clickCount=count)
         self.frames()
 
-    def drag(self, chart, pixels):
+    def drag(self, chart, begin, end, top):
         box = self.plot_box(chart)
-        x, y = box[0] + box[2] / 2, box[1] + box[3] - 3
-        self.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
-        self.mouse("mouseMoved", x + pixels / 2, y, button="left", buttons=1)
-        self.mouse("mouseMoved", x + pixels, y, button="left", buttons=1)
-        self.mouse("mouseReleased", x + pixels, y, button="left", clickCount=1)
+        x, y = [box[0] + begin, box[0] + (begin + end) / 2, box[0] + end], box[1] + top
+        self.mouse("mouseMoved", x[0], y)
+        self.mouse("mousePressed", x[0], y, button="left", buttons=1, clickCount=1)
+        for at in x[1:]:
+            self.mouse("mouseMoved", at, y, button="left", buttons=1)
+        self.mouse("mouseReleased", x[2], y, button="left", clickCount=1)
         self.frames()
-
-    def touch(self, chart, *places):
-        """A finger down at the first place of the plot, moved along the others, and lifted."""
-        box = self.plot_box(chart)
-        self.frames()
-        points = [{"x": box[0] + left, "y": box[1] + top} for left, top in places]
-        self.cdp("Input.dispatchTouchEvent", type="touchStart", touchPoints=points[:1])
-        for point in points[1:]:
-            self.cdp("Input.dispatchTouchEvent", type="touchMove", touchPoints=[point])
-        self.cdp("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-        time.sleep(0.4)  # a tap is known as one when no second follows
-        self.frames()
-
-    def wheel(self, chart, delta):
-        box = self.plot_box(chart)
-        self.mouse("mouseWheel", box[0] + box[2] / 2, box[1] + 10, deltaX=0, deltaY=delta)
-        time.sleep(0.1)
-        self.frames()
-
-    def task_ms(self):
-        """What tasks of the page's main thread have taken so far, all of them together: its own time, whatever else the machine does."""
-        metrics = {metric["name"]: metric["value"] for metric in self.cdp("Performance.getMetrics")["metrics"]}
-        return metrics["TaskDuration"] * 1e3
-
-    def cost_of_events(self, act, count):
-        """Main-thread ms of an event, its drawing included: of `count` events, and of as many times nothing."""
-        self.cdp("Performance.enable", timeDomain="threadTicks")
-        costs, idle = [], []
-        for number in range(count):
-            before = self.task_ms()
-            act(number)
-            self.frames()
-            between = self.task_ms()
-            self.frames()
-            costs.append(between - before)
-            idle.append(self.task_ms() - between)
-        self.cdp("Performance.disable")
-        return statistics.median(costs), max(costs), statistics.median(idle)

@@ -9,13 +9,6 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-TEST(HtmlTable, HasRowsWithAttributesAndNumbersToTheRight) {
-  HtmlTable table({{"name"}, {"bytes", Align::kRight}});
-  table.add_row({"x", "1"}, "data-tensor=\"3\"");
-  EXPECT_THAT(table.html(), HasSubstr("<th scope=\"col\" class=\"number\">bytes</th>"));
-  EXPECT_THAT(table.html(), HasSubstr("<tr data-tensor=\"3\"><td>x</td><td class=\"number\">1</td></tr>"));
-}
-
 TEST(ShownNumbers, SayWhereTheyComeFrom) {
   const json document{{"a", {{{"ms", 1250.0}, {"bytes", 2097152}}}}, {"share", 0.075}, {"none", nullptr}};
   const ShownNumbers numbers(document);

@@ -1,4 +1,5 @@
-// The whole page of one small step: every number that it shows is the document's, as it stands there.
+// The whole page of one small step: every number that it shows is the document's, as it stands there. And a command's page
+// of charts.
 #include "sluice/report/page/report_page.hpp"
 
 #include <gmock/gmock.h>
@@ -7,6 +8,8 @@
 #include <regex>
 
 #include "sluice/memory/presets.hpp"
+#include "sluice/report/page/assets.hpp"
+#include "sluice/report/page/chart_page.hpp"
 #include "sluice/report/page/collect_report.hpp"
 #include "sluice/report/page/html.hpp"
 #include "sluice/train/workload.hpp"
@@ -94,6 +97,25 @@ TEST_F(ReportPageTest, SaysWhenItWasInterrupted) {
   cut.erase("sweep");
   cut.erase("more_memory");
   EXPECT_THAT(report_page(cut), HasSubstr("This report was interrupted"));
+}
+
+ChartPage a_page() { return {"sweep", "a < b", "1.250x & more\n", {{"models", json::array()}, {"note", "</script>"}}}; }
+
+TEST(ChartPage, EmbedsTheStampedDocument) {
+  const json document = embedded_in(chart_page(a_page()));
+  EXPECT_EQ(document["command"], "sweep");
+  EXPECT_EQ(document["format"], "sluice-json");
+  EXPECT_EQ(document["note"], "</script>");
+}
+
+TEST(ChartPage, SaysWhatWasPrintedWhatIsEmulatedAndWhatIsMissing) {
+  ChartPage printed = a_page();
+  EXPECT_THAT(chart_page(printed), HasSubstr("<h1>a &lt; b</h1>"));
+  EXPECT_THAT(chart_page(printed), HasSubstr("1.250x &amp; more\n</pre>"));
+  EXPECT_EQ(chart_page(printed).find("There are no charts") == std::string::npos, why_no_charts().empty());
+  EXPECT_THAT(chart_page(printed), Not(HasSubstr("Emulated: ")));
+  printed.document["run"] = {{"emulated", true}};
+  EXPECT_THAT(chart_page(printed), HasSubstr("Emulated: times are those of the hardware imitated."));
 }
 
 }  // namespace

@@ -1,103 +1,108 @@
-// The cursor of a chart: on one of its items, by pointer or by keys; what it is on is shown beside it, and said.
-//
-// frame.items, made when the chart is drawn; places are CSS pixels from the plot's corner:
-//   find(left, top)    the item there, or -1
-//   at(item)           { left, top, width, height, lines }; lines are what the tooltip says, the title first
-//   step(item, key)    the item that "ArrowLeft", ..., "Home", "End" leads to from `item` (-1: from none)
-//   enter(item), pin(item), reveal(item)
-//                      where the chart has them: the cursor is on it, it was chosen, it must be in view
-const STEP_KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
+// The cursor of a chart: on one of its items, by pointer or by keys; what it is on is shown beside it and said, and its
+// tensors are highlighted.
+const SLACK = 3; // CSS pixels around an item that count as it
 
-function placeMark(frame) {
-  const { mark, items, current } = frame;
-  if (!mark) return;
-  mark.hidden = current < 0 || !items;
+function placeMark({ plot, spec, current, mark }) {
+  mark.hidden = current < 0;
   if (mark.hidden) return;
-  const { left, top, width, height } = items.at(current);
+  const { left, top, width, height } = spec.items.at(plot, current);
   const from = Math.max(left, 0);
-  const to = Math.min(left + width, frame.plot.over.clientWidth);
+  const to = Math.min(left + width, plot.over.clientWidth);
   mark.hidden = to < from;
-  Object.assign(mark.style, {
-    left: `${from - 2}px`,
-    top: `${top - 2}px`,
-    width: `${to - from + 4}px`,
-    height: `${height + 4}px`,
-  });
+  mark.style.cssText = `left:${from - 2}px;top:${top - 2}px;width:${to - from + 4}px;height:${height + 4}px`;
 }
 
-function setCurrent(frame, item) {
-  if (frame.current === item) return;
-  frame.current = item;
-  frame.figure.dataset.item = item < 0 ? "" : frame.items.at(item).lines[0];
-  if (frame.items.enter) frame.items.enter(item);
-  placeMark(frame);
+function setCurrent(chart, item) {
+  const { items } = chart.spec;
+  chart.current = item;
+  chart.figure.dataset.item = item < 0 ? "" : items.lines(item)[0];
+  hoverTensors(item >= 0 && items.tensors ? items.tensors(item) : []);
+  placeMark(chart);
 }
 
-function moveByPointer(frame, event) {
-  if (!frame.items) return;
-  const box = frame.plot.over.getBoundingClientRect();
-  const item = frame.items.find(event.clientX - box.left, event.clientY - box.top);
-  setCurrent(frame, item);
-  frame.byKeys = false;
-  if (item < 0) hideTip();
-  else showTip(event.clientX, event.clientY, frame.items.at(item).lines);
-}
-
-function moveByKey(frame, key) {
-  const item = frame.items.step(frame.current, key);
-  if (item < 0) return;
-  if (frame.items.reveal) frame.items.reveal(item);
-  frame.current = -1; // said again, and marked, although it may be the same
-  setCurrent(frame, item);
-  frame.byKeys = true;
-  showAtItem(frame);
-  say(frame.items.at(item).lines.join(". "));
-}
-
-// The tooltip beside the item that the keys lead to.
-function showAtItem(frame) {
-  const box = frame.plot.over.getBoundingClientRect();
-  const { left, top, width, height, lines } = frame.items.at(frame.current);
-  if (box.bottom < 0 || box.top > innerHeight) {
-    hideTip();
-    return;
-  }
-  const middle = Math.max(0, Math.min(left + width / 2, box.width));
-  showTip(box.left + middle, box.top + top + height, lines);
-}
-
-// What the pointer was on has moved away from it; what the keys lead to keeps its tooltip.
-function tipAfterScroll() {
-  const frame = frames.find((one) => one.byKeys && one.current >= 0 && one.figure === document.activeElement);
-  if (frame) showAtItem(frame);
-  else hideTip();
-}
-
-function clearCursor(frame) {
-  if (frame.items) setCurrent(frame, -1);
+function clearCursor(chart) {
+  setCurrent(chart, -1);
   hideTip();
 }
 
-function connectCursor(frame) {
-  const { figure, host } = frame;
-  host.addEventListener("pointermove", (event) => {
-    if (!frame.dragging) moveByPointer(frame, event);
-  });
-  host.addEventListener("pointerleave", () => clearCursor(frame));
-  host.addEventListener("click", (event) => {
-    if (frame.dragged || !frame.items) return;
-    moveByPointer(frame, event); // a finger has not moved here before, and has already left
-    if (frame.items.pin) frame.items.pin(frame.current);
-  });
-  figure.addEventListener("blur", () => clearCursor(frame));
+// The item at a place of the plot, the smallest where several are there; -1: none.
+function itemAt({ plot, spec: { items } }, left, top) {
+  let [best, least] = [-1, Infinity];
+  for (let i = 0; i < items.count; ++i) {
+    const at = items.at(plot, i);
+    const across = Math.max(at.left - left, left - at.left - at.width, 0);
+    const along = Math.max(at.top - top, top - at.top - at.height, 0);
+    const badness = at.width * at.height + 1e6 * (across + along);
+    if (across <= SLACK && along <= SLACK && badness < least) [best, least] = [i, badness];
+  }
+  return best;
+}
+
+function moveByPointer(chart, event) {
+  const box = chart.plot.over.getBoundingClientRect();
+  const item = itemAt(chart, event.clientX - box.left, event.clientY - box.top);
+  if (item !== chart.current) setCurrent(chart, item);
+  if (item < 0) hideTip();
+  else showTip(event.clientX, event.clientY, chart.spec.items.lines(item));
+}
+
+// Left and right go through the items in their order, up and down to the nearest above or below.
+function itemByKey({ plot, spec: { items }, current }, key) {
+  if (key === "Home" || current < 0) return 0;
+  if (key === "End") return items.count - 1;
+  if (key === "ArrowLeft") return Math.max(0, current - 1);
+  if (key === "ArrowRight") return Math.min(items.count - 1, current + 1);
+  const middle = ({ left, top, width, height }) => [left + width / 2, top + height / 2];
+  const [x, y] = middle(items.at(plot, current));
+  let [best, least] = [current, Infinity];
+  for (let i = 0; i < items.count; ++i) {
+    const [left, top] = middle(items.at(plot, i));
+    const down = key === "ArrowDown" ? top - y : y - top;
+    const away = 4 * down + Math.abs(left - x);
+    if (down > 1 && away < least) [best, least] = [i, away];
+  }
+  return best;
+}
+
+function moveByKey(chart, key) {
+  const { plot, spec } = chart;
+  const item = itemByKey(chart, key);
+  const at = spec.items.at(plot, item);
+  const middle = plot.posToVal(at.left + at.width / 2, "x");
+  if (spec.time && (middle < range.from || middle > range.to)) {
+    setRange(middle - (range.to - range.from) / 2, middle + (range.to - range.from) / 2);
+    refresh(chart);
+  }
+  setCurrent(chart, item);
+  const { left, top, width, height } = spec.items.at(plot, item);
+  const box = plot.over.getBoundingClientRect();
+  const lines = spec.items.lines(item);
+  showTip(box.left + Math.max(0, Math.min(left + width / 2, box.width)), box.top + top + height, lines);
+  said.textContent = lines.join(". ");
+}
+
+function pinCurrent({ spec: { items }, current }) {
+  if (items.tensors) pinTensors(current < 0 ? [] : items.tensors(current));
+}
+
+function connectCursor(chart) {
+  const { figure, host } = chart;
+  host.addEventListener("mousemove", (event) => (event.buttons ? hideTip() : moveByPointer(chart, event)));
+  host.addEventListener("mouseleave", () => clearCursor(chart));
+  host.addEventListener("click", () => pinCurrent(chart));
+  host.addEventListener("wheel", (event) => chart.spec.time && zoomByWheel(chart, event), { passive: false });
+  figure.addEventListener("blur", () => clearCursor(chart));
   figure.addEventListener("keydown", (event) => {
-    if (event.target !== figure || event.ctrlKey || event.altKey || event.metaKey || !frame.items) return;
-    if (STEP_KEYS.includes(event.key) && !event.shiftKey) moveByKey(frame, event.key);
-    else if (event.key === "Enter" && frame.items.pin && frame.current >= 0) frame.items.pin(frame.current);
-    else if (event.key === "Escape") {
-      clearCursor(frame);
-      pinTensors([]);
-    } else return;
+    const { key } = event;
+    if (event.target !== figure || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!zoomByKey(chart, event)) {
+      if (/^(Arrow.*|Home|End)$/.test(key)) moveByKey(chart, key);
+      else if (key === "Enter") pinCurrent(chart);
+      else if (key === "Escape") {
+        clearCursor(chart);
+        pinTensors([]);
+      } else return;
+    }
     event.preventDefault();
   });
 }

@@ -16,8 +16,24 @@ function button(text, label, action) {
 }
 
 // Said by screen readers, once somebody is in a chart.
-const liveRegion = element("div", { class: "heard", "aria-live": "polite", id: "said" });
+const said = element("div", { class: "heard", "aria-live": "polite", id: "said" });
 
-function say(text) {
-  liveRegion.textContent = text;
+// The one tooltip: beside what it explains, never over the pointer, never out of the window.
+const tip = element("div", { class: "tip", role: "tooltip", id: "tip", hidden: "" });
+
+// `x`, `y`: the point in the window; lines: the first is the title.
+function showTip(x, y, lines) {
+  tip.replaceChildren(...lines.map((line, i) => element(i ? "div" : "strong", { text: line })));
+  tip.hidden = false;
+  const gap = 14;
+  const { width, height } = tip.getBoundingClientRect();
+  const { clientWidth, clientHeight } = document.documentElement;
+  const left = x + gap + width <= clientWidth ? x + gap : x - gap - width;
+  const top = y + gap + height <= clientHeight ? y + gap : y - gap - height;
+  tip.style.left = `${Math.max(4, Math.min(left, clientWidth - width - 4))}px`;
+  tip.style.top = `${Math.max(4, top)}px`;
+}
+
+function hideTip() {
+  tip.hidden = true;
 }

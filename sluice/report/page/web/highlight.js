@@ -1,49 +1,41 @@
 // Which tensors are highlighted: everywhere at once, in charts and tables. What is pinned stays when the pointer has
 // left.
-const highlight = { hovered: [], pinned: [], watchers: [] };
+const highlight = { hovered: [], pinned: [] };
 
 function highlightedTensors() {
   return highlight.hovered.length ? highlight.hovered : highlight.pinned;
 }
 
-function tellWatchers() {
-  document.documentElement.dataset.highlighted = highlightedTensors().join(" ");
-  for (const watcher of highlight.watchers) watcher();
+function tellHighlight() {
+  const now = new Set(highlightedTensors());
+  document.documentElement.dataset.highlighted = [...now].join(" ");
+  for (const row of document.querySelectorAll("tr[data-tensor]"))
+    row.classList.toggle("highlighted", now.has(Number(row.dataset.tensor)));
+  refreshSoon();
 }
 
 function hoverTensors(tensors) {
   if (tensors.join() === highlight.hovered.join()) return;
   highlight.hovered = tensors;
-  tellWatchers();
+  tellHighlight();
 }
 
 function pinTensors(tensors) {
   highlight.pinned = tensors;
-  tellWatchers();
+  tellHighlight();
 }
 
-function onHighlight(watcher) {
-  highlight.watchers.push(watcher);
-}
-
-// Rows of tables that stand for a tensor: they highlight it, and are marked when it is highlighted elsewhere.
+// Rows of tables that stand for a tensor highlight it, by pointer and by keys.
 function connectRows() {
-  const rows = [...document.querySelectorAll("tr[data-tensor]")];
-  for (const row of rows) {
+  for (const row of document.querySelectorAll("tr[data-tensor]")) {
     const tensors = [Number(row.dataset.tensor)];
     row.tabIndex = 0;
-    row.addEventListener("pointerenter", () => hoverTensors(tensors));
-    row.addEventListener("pointerleave", () => hoverTensors([]));
-    row.addEventListener("focus", () => hoverTensors(tensors));
-    row.addEventListener("blur", () => hoverTensors([]));
+    for (const event of ["mouseenter", "focus"]) row.addEventListener(event, () => hoverTensors(tensors));
+    for (const event of ["mouseleave", "blur"]) row.addEventListener(event, () => hoverTensors([]));
     row.addEventListener("click", () => pinTensors(highlight.pinned.join() === tensors.join() ? [] : tensors));
     row.addEventListener("keydown", (event) => {
       if (event.key === "Enter") row.click();
       if (event.key === "Escape") pinTensors([]);
     });
   }
-  onHighlight(() => {
-    const now = new Set(highlightedTensors());
-    for (const row of rows) row.classList.toggle("highlighted", now.has(Number(row.dataset.tensor)));
-  });
 }

@@ -1,42 +1,58 @@
-// Starts the page: reads the document and draws every chart whose figure and data are there, after the page's first
-// paint and in turns, so that none is in the way of reading.
+// Starts the page: reads the document and draws the charts of its command, after the page's first paint and in turns,
+// so that none is in the way of reading.
 const report = JSON.parse(document.getElementById("report-data").textContent);
+const emulated = report.emulated ?? (report.run && report.run.emulated ? "emulated" : "");
 
-const KEYS_TIME =
-  "Arrow keys go from item to item, plus and minus zoom, shift with left or right pans, 0 shows the whole step, " +
-  "Home and End go to the ends, Enter pins, Escape clears.";
-const KEYS_PLAIN = "Arrow keys go from item to item, Home and End to the ends, Escape clears.";
+const KEYS =
+  "Arrow keys go from item to item, Home and End to the first and last, Enter highlights an item's tensors, Escape clears. " +
+  "In charts over time plus and minus zoom, shift with left or right pans, 0 shows the whole step.";
+const HINT =
+  "Drag over a part to zoom into it; a double click shows the whole step. A click keeps an item's tensors highlighted.";
 
-function chartsToDraw() {
-  const charts = [];
-  if (report.timeline) {
-    startRange(report.timeline.step_ms);
-    charts.push(...(report.memory || []).map((memory, i) => () => drawMemory(memory, i)), drawTimelineChart);
+const place = (id) => document.getElementById(`chart-${id}`);
+
+function drawReport() {
+  const { timeline, memory = [], comparison, sweep, step } = report;
+  const turns = [];
+  if (timeline) {
+    startRange(timeline.step_ms);
+    turns.push(...memory.map((one, i) => () => openChart(place(`memory-${i}`), memorySpec(one))));
+    turns.push(() => {
+      openChart(place("timeline"), timelineSpec(timeline));
+      place("timeline").append(element("p", { class: "hint", text: HINT }));
+    });
   }
-  if (report.comparison) charts.push(drawPlanners);
-  if (report.sweep && report.sweep.models.length) charts.push(drawCurve);
-  if (report.step) charts.push(drawBreakdown);
-  return charts;
+  const results = comparison ? comparison.results : [];
+  if (results.length) turns.push(() => openChart(place("planners"), plannersSpec(results, report.plan.planner)));
+  if (sweep && sweep.models.length) turns.push(() => openChart(place("curve"), slowdownSpec(sweep.models.slice(0, 1))));
+  const parts = [
+    ...(step && step.parts_ms ? [{ name: "this step", parts: step.parts_ms }] : []),
+    ...partsOfResults(results),
+  ];
+  if (parts.length) turns.push(() => openChart(place("breakdown"), breakdownSpec(parts)));
+  return turns;
 }
 
+const PAGES = {
+  sweep: drawSweepPage,
+  characterize: drawCharacterizePage,
+  compare: drawComparePage,
+  plan: drawPlanPage,
+  allocate: drawAllocatePage,
+};
+
 async function start() {
-  document.body.append(
-    tip,
-    liveRegion,
-    element("p", { id: "keys-time", class: "heard", text: KEYS_TIME }),
-    element("p", { id: "keys-plain", class: "heard", text: KEYS_PLAIN }),
-  );
+  document.body.append(tip, said, element("p", { id: "keys", class: "heard", text: KEYS }));
   readTheme();
-  for (const draw of chartsToDraw()) {
-    await new Promise((next) => {
-      requestAnimationFrame(() => setTimeout(next));
-    });
-    draw();
+  const draw = PAGES[report.command];
+  for (const turn of draw ? [() => draw(report)] : drawReport()) {
+    await new Promise((next) => requestAnimationFrame(() => setTimeout(next)));
+    turn();
   }
   connectRows();
-  onThemeChange(drawAll);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   connectPrinting();
-  addEventListener("scroll", tipAfterScroll, { passive: true });
+  addEventListener("scroll", hideTip, { passive: true });
   document.documentElement.dataset.charts = "drawn";
 }
 

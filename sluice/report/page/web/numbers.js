@@ -9,10 +9,7 @@ function threeDigits(value) {
 function bytesText(bytes) {
   let unit = 0;
   let value = bytes;
-  while (Math.abs(value) >= 1024 && unit + 1 < BYTE_UNITS.length) {
-    value /= 1024;
-    ++unit;
-  }
+  for (; Math.abs(value) >= 1024 && unit + 1 < BYTE_UNITS.length; ++unit) value /= 1024;
   return `${threeDigits(value)} ${BYTE_UNITS[unit]}`;
 }
 
@@ -24,22 +21,17 @@ function msText(ms) {
 
 // An instant of the step: precise enough to tell it from its neighbours while `span` ms are seen.
 function instantText(ms, span) {
-  const digits = Math.min(4, Math.max(0, Math.ceil(3 - Math.log10(Math.max(span, 1e-6)))));
-  return `${ms.toFixed(digits)} ms`;
+  return `${ms.toFixed(Math.min(4, Math.max(0, Math.ceil(3 - Math.log10(Math.max(span, 1e-6))))))} ms`;
 }
 
-// The first index in ascending `values` whose value is not below `wanted`.
-function lowerBound(values, wanted) {
-  let low = 0;
-  let high = values.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (values[middle] < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+function percentText(share) {
+  return `${threeDigits(100 * share)} %`;
 }
 
 function words(name) {
   return name.replaceAll("_", " ");
+}
+
+function sum(values) {
+  return values.reduce((all, each) => all + each, 0);
 }

@@ -1,23 +1,22 @@
-// The part of the step that is seen: one for the timeline and the memory charts, so that they show the same time.
-const range = { from: 0, to: 1, length: 1, watchers: [] };
+// The part of the step that is seen: one for the timeline and the memory charts, so that they show the same time. It is
+// chosen by dragging over a chart, by buttons, by keys, and by the wheel with Ctrl (a pinch on a touchpad).
+const range = { from: 0, to: 1, length: 1 };
+const ZOOM = 1.5;
 
 function startRange(length) {
-  range.length = Math.max(length, 1e-6);
-  range.from = 0;
-  range.to = range.length;
+  range.length = range.to = Math.max(length, 1e-6);
 }
 
 function setRange(from, to) {
   const span = Math.min(range.length, Math.max(to - from, range.length / 1e5));
-  const begin = Math.min(Math.max(from, 0), range.length - span);
-  if (begin === range.from && begin + span === range.to) return;
-  range.from = begin;
-  range.to = begin + span;
-  for (const watcher of range.watchers) watcher();
+  range.from = Math.min(Math.max(from, 0), range.length - span);
+  range.to = range.from + span;
+  refreshSoon();
 }
 
-function pan(ms) {
-  setRange(range.from + ms, range.to + ms);
+function pan(share) {
+  const by = share * (range.to - range.from);
+  setRange(range.from + by, range.to + by);
 }
 
 // Factor below 1: closer. The instant `around` stays where it is.
@@ -29,15 +28,40 @@ function wholeStep() {
   setRange(0, range.length);
 }
 
-// Moves the range, where [begin, end] is not all seen, so that it is, or at least its beginning.
-function reveal(begin, end) {
-  if (begin >= range.from && end <= range.to) return;
+function rangeText() {
   const span = range.to - range.from;
-  const after = begin >= range.from && end - begin < 0.9 * span;
-  const from = after ? end - 0.95 * span : begin - 0.05 * span;
-  setRange(from, from + span);
+  return `${instantText(range.from, span)} – ${instantText(range.to, span)}`;
 }
 
-function onRange(watcher) {
-  range.watchers.push(watcher);
+// What a key does to the range; false where it is another chart's or no such key.
+function zoomByKey(chart, event) {
+  if (!chart.spec.time) return false;
+  if (event.key === "+" || event.key === "=") zoom(1 / ZOOM);
+  else if (event.key === "-") zoom(ZOOM);
+  else if (event.key === "0") wholeStep();
+  else if (event.shiftKey && event.key === "ArrowLeft") pan(-0.2);
+  else if (event.shiftKey && event.key === "ArrowRight") pan(0.2);
+  else return false;
+  hideTip();
+  said.textContent = rangeText();
+  return true;
+}
+
+function zoomByWheel(chart, event) {
+  if (!event.ctrlKey) return;
+  event.preventDefault();
+  const left = event.clientX - chart.plot.over.getBoundingClientRect().left;
+  zoom(ZOOM ** Math.max(-1, Math.min(1, event.deltaY / 100)), chart.plot.posToVal(left, "x"));
+}
+
+// The buttons of a chart over time, and what part of the step is seen.
+function timeTools() {
+  return element("div", { class: "tools", role: "group", "aria-label": "View" }, [
+    element("output", { class: "seen" }),
+    button("◀", "Earlier", () => pan(-0.5)),
+    button("▶", "Later", () => pan(0.5)),
+    button("+", "Zoom in", () => zoom(1 / ZOOM)),
+    button("−", "Zoom out", () => zoom(ZOOM)),
+    button("Whole", "Show the whole step", wholeStep),
+  ]);
 }

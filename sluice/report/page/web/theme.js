@@ -1,28 +1,43 @@
-// Colours and sizes of the charts: what the style says for light, dark and paper, read when a chart is drawn.
-//
-// `scale`: how much larger than on the screen everything is drawn. Paper shows more than a screen's pixels.
-const theme = { scale: 1, printing: false };
+// Colours of the charts, by the names that the style gives them: read when charts are drawn, for light, dark and paper.
+const theme = {};
 
 function readTheme() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["page", "panel", "text", "muted", "line", "accent"])
+  const series = Array.from({ length: 8 }, (_, i) => `series-${i}`);
+  for (const name of ["page", "text", "muted", "line", ...series])
     theme[name] = style.getPropertyValue(`--${name}`).trim();
-  theme.series = Array.from({ length: 8 }, (_, i) => style.getPropertyValue(`--series-${i}`).trim());
-  theme.scale = theme.printing ? Math.max(1, 2.5 / uPlot.pxRatio) : 1;
-  tiles.clear();
 }
 
-// Canvas pixels of so many CSS pixels.
-function px(css) {
-  return css * uPlot.pxRatio * theme.scale;
+// What is named has the same colour in every chart: Okabe and Ito's, which colour-blind readers can tell apart.
+const COLOURS = {
+  parameter: 0,
+  optimizer_state: 5,
+  gradient: 4,
+  activation: 1,
+  activation_gradient: 2,
+  workspace: 7,
+  input: 3,
+  buffer: 6,
+  forward: 2,
+  backward: 1,
+  update: 3,
+  stall: 7,
+  prefetch: 0,
+  eviction: 4,
+  recomputation: 5,
+  "made again": 5,
+  computation: 2,
+  exposed_transfer: 4,
+  processor_wait: 3,
+  overlapped_transfer: 0,
+};
+
+function colourOf(name, order = 7) {
+  return name === "output" ? "muted" : `series-${COLOURS[name] ?? order % 8}`;
 }
 
-function canvasFont(size, weight = "") {
-  return `${weight} ${px(size)}px system-ui, sans-serif`;
-}
-
-// Calls `redraw` when colours or the density of pixels change, and around printing.
-function onThemeChange(redraw) {
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  addEventListener("dppxchange", redraw);
+// Black or white, whichever is read more easily on a colour "#rrggbb".
+function inkOn(colour) {
+  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return 0.3 * red + 0.59 * green + 0.11 * blue > 110 ? "#000000" : "#ffffff";
 }

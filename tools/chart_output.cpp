@@ -1,0 +1,34 @@
+#include "tools/chart_output.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "sluice/base/atomic_file.hpp"
+#include "tools/terminal/output_settings.hpp"
+
+namespace sluice {
+
+void add_html_option(CLI::App& command, std::string& path, const std::string& what,
+                     const std::vector<std::string>& formerly) {
+  command.add_option("--html", path, what)->type_name("FILE")->group(kOutputGroup);
+  for (const std::string& name : formerly) {
+    command
+        .add_option_function<std::string>(
+            name,
+            [name](const std::string&) {
+              throw CLI::ValidationError(name,
+                                         "there are no SVG pictures any more: --html FILE writes a page with them");
+            })
+        ->group("");
+  }
+}
+
+Status write_charts(const std::string& path, const ChartPage& page) {
+  if (path.empty()) return {};
+  SLUICE_RETURN_IF_ERROR(write_file(path, chart_page(page)));
+  fmt::print("written to {}; it opens in any browser, offline\n", path);
+  return {};
+}
+
+}  // namespace sluice
