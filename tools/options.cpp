@@ -44,6 +44,8 @@ std::string setting_help() {
                           text_of(each, entry.settings.defaults));
     }
   }
+  for (const Setting& each : policy_settings().rows)
+    text += fmt::format("\n{:>16}  {}: {}", "a policy", each.name, each.help);
   return text;
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "sluice/base/settings.hpp"
 #include "sluice/policies/dtr/dtr.hpp"
 
 namespace sluice {
@@ -13,7 +12,23 @@ constexpr double kMostOfACount = 2147483647;
 constexpr double kMostBytes = static_cast<double>(Bytes{1} << 53);
 constexpr double kMostSeconds = 1e9;
 
-// Each policy has its own defaults. make_policy() checks what else makes sense.
+Result<PolicySetting> parse_setting(std::string_view text, const WrittenSetting& written) {
+  const Setting* setting = policy_settings().find(written.name);
+  if (setting == nullptr || !written.value) {
+    return bad_input(fmt::format("policy '{}': no setting '{}'; write NAME:SETTING=VALUE with one of {}", text,
+                                 written.name, policy_settings().names()));
+  }
+  const Result<double> value = setting->read(*written.value);
+  if (value.ok()) return PolicySetting{std::string(written.name), *value};
+  return bad_input(fmt::format("policy '{}': {}: {}", text, written.name, value.error().message));
+}
+
+Error error_at(std::string_view place, const std::string& message) {
+  return {ErrorCode::kBadInput, fmt::format("/policy/{}: {}", place, message)};
+}
+
+}  // namespace
+
 const Settings& policy_settings() {
   using Tuning = PolicyTuning;
   static const Settings all{
@@ -39,23 +54,6 @@ const Settings& policy_settings() {
            {"concurrent", "pages unmapped, copied and mapped together", kSource, 1, kMostOfACount})}};
   return all;
 }
-
-Result<PolicySetting> parse_setting(std::string_view text, const WrittenSetting& written) {
-  const Setting* setting = policy_settings().find(written.name);
-  if (setting == nullptr || !written.value) {
-    return bad_input(fmt::format("policy '{}': no setting '{}'; write NAME:SETTING=VALUE with one of {}", text,
-                                 written.name, policy_settings().names()));
-  }
-  const Result<double> value = setting->read(*written.value);
-  if (value.ok()) return PolicySetting{std::string(written.name), *value};
-  return bad_input(fmt::format("policy '{}': {}: {}", text, written.name, value.error().message));
-}
-
-Error error_at(std::string_view place, const std::string& message) {
-  return {ErrorCode::kBadInput, fmt::format("/policy/{}: {}", place, message)};
-}
-
-}  // namespace
 
 const PolicyEntry* find_policy_of(std::string_view text) { return find_policy(name_in(text)); }
 

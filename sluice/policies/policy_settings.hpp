@@ -8,6 +8,7 @@
 // (counts).
 #pragma once
 
+#include "sluice/base/settings.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/policies/policy.hpp"
 
@@ -27,6 +28,10 @@ const PolicyEntry* find_policy_of(std::string_view text);
 // Reads a text as a request for `fast_bytes` of fast memory. kBadInput for an unknown policy or setting, or a value
 // that cannot be read. dtr has no settings.
 Result<PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes);
+
+// Of PolicyTuning: what may be set of any policy but dtr. Each has defaults of its own and ignores what it has no use
+// for; make_policy() checks what else makes sense.
+const Settings& policy_settings();
 
 struct ChosenPolicy {
   const PolicyEntry* entry = nullptr;
