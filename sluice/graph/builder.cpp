@@ -56,10 +56,14 @@ bool is_label(Content content) {
 
 void GraphBuilder::begin_layer(std::string name) { graph_.layers.push_back(std::move(name)); }
 
-void GraphBuilder::end_stage(std::string trained_prefix) {
+void GraphBuilder::end_stage(std::string_view trained_prefix) {
   if (!usable({})) return;
   if (!has_loss_) return fail("a stage ends without a loss");
-  graph_.stages.push_back({graph_.op_count(), std::move(trained_prefix)});
+  Stage& stage = graph_.stages.emplace_back(Stage{graph_.op_count(), {}});
+  for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.role == Role::kParameter && tensor.name.starts_with(trained_prefix)) stage.trained.push_back(id);
+  }
   has_loss_ = false;
 }
 
@@ -95,10 +99,13 @@ TensorId GraphBuilder::add_weight(const std::string& name, Shape shape, std::int
   return new_parameter(unique_name(name), std::move(shape), init);
 }
 
-TensorId GraphBuilder::named_parameter(const std::string& name, Shape shape, Init init, Role role) {
+TensorId GraphBuilder::named_parameter(const std::string& name, Shape shape, Init init, Role role, Part part) {
   if (!usable({})) return kNoTensor;
   ++names_[name];  // no parameter of a layer gets it, too
-  return new_parameter(name, std::move(shape), std::move(init), role);
+  const TensorId id = new_parameter(name, std::move(shape), std::move(init), role);
+  graph_.tensor(id).part = std::move(part);
+  graph_.tensor(id).parameter = name;
+  return id;
 }
 
 TensorId GraphBuilder::new_parameter(std::string name, Shape shape, Init init, Role role) {

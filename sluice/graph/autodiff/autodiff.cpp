@@ -28,7 +28,7 @@ class TrainingStep {
 
   Graph run() && {
     std::vector<Stage> stages = forward_.stages;
-    if (stages.empty()) stages.push_back({forward_.op_count(), ""});
+    if (stages.empty()) stages.push_back({forward_.op_count(), all_parameters()});
     SLUICE_CHECK(stages.back().end == forward_.op_count(), "graph " + forward_.name + " has ops after its last stage");
     OpIndex begin = 0;
     for (const Stage& stage : stages) {
@@ -40,6 +40,14 @@ class TrainingStep {
   }
 
  private:
+  std::vector<TensorId> all_parameters() const {
+    std::vector<TensorId> all;
+    for (TensorId id = 0; id < forward_.tensor_count(); ++id) {
+      if (forward_.tensor(id).role == Role::kParameter) all.push_back(id);
+    }
+    return all;
+  }
+
   void append_forward(OpIndex begin, OpIndex end) {
     bool has_loss = false;
     for (OpIndex index = begin; index < end; ++index) {
@@ -52,7 +60,7 @@ class TrainingStep {
   }
 
   void append_backward(OpIndex begin, const Stage& stage) {
-    tape_.begin_stage(std::span(forward_.ops()).first(as_index(stage.end)), stage.trained_prefix);
+    tape_.begin_stage(std::span(forward_.ops()).first(as_index(stage.end)), stage.trained);
     std::vector<int> pending_uses(forward_.tensors().size());
     for (OpIndex index = 0; index < stage.end; ++index) {
       for (const TensorId id : forward_.op(index).inputs) ++pending_uses[as_index(id)];
@@ -87,6 +95,8 @@ class TrainingStep {
       tensor.name = forward_.tensor(parameter).name + suffix;
       tensor.shape = forward_.tensor(parameter).shape;
       tensor.role = Role::kOptimizerState;
+      tensor.parameter = forward_.tensor(parameter).name;
+      tensor.slot = suffix + 1;
       found->second.push_back(graph_.add_tensor(std::move(tensor)));
     }
     return found->second;
