@@ -169,7 +169,7 @@ class GradientDump {
   }
 
   // `tensor` (a parameter, or its gradient) into the parameter's part of the whole's file.
-  Status write_values(TensorId tensor, const Part& part, const std::string& file) {
+  Status write_values(TensorId tensor, const TensorPart& part, const std::string& file) {
     SLUICE_ASSIGN(const std::span<const float> values, access_->read(tensor));
     const Shape& shape = graph().tensor(tensor).shape;
     const std::int64_t row = shape.empty() ? 1 : static_cast<std::int64_t>(values.size()) / shape.front();

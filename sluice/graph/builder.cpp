@@ -99,7 +99,7 @@ TensorId GraphBuilder::add_weight(const std::string& name, Shape shape, std::int
   return new_parameter(unique_name(name), std::move(shape), init);
 }
 
-TensorId GraphBuilder::named_parameter(const std::string& name, Shape shape, Init init, Role role, Part part) {
+TensorId GraphBuilder::named_parameter(const std::string& name, Shape shape, Init init, Role role, TensorPart part) {
   if (!usable({})) return kNoTensor;
   ++names_[name];  // no parameter of a layer gets it, too
   const TensorId id = new_parameter(name, std::move(shape), std::move(init), role);

@@ -117,7 +117,7 @@ class GraphBuilder {
   // For importers. A parameter (or buffer) with a name of its own; any forward op of one result by the table in op.hpp.
   // `part`: of a parameter that is some rows of what other graphs of the model may have more of.
   TensorId named_parameter(const std::string& name, Shape shape, Init init, Role role = Role::kParameter,
-                           Part part = {});
+                           TensorPart part = {});
   TensorId add(OpKind kind, const Attributes& attributes, const std::vector<TensorId>& inputs);
   // One step of an LSTM layer; without an earlier state (ids of -1) the weight is not needed.
   LstmState lstm_cell(TensorId gates, const LstmState& earlier, TensorId weight);

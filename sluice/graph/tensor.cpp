@@ -36,11 +36,11 @@ void cut_rows(Tensor& tensor, const Interval<std::int64_t>& rows) {
 void name_beside(Tensor& tensor, const std::string& whole, const Tensor& source) {
   const bool is_part = !source.part.whole.empty();
   tensor.name = is_part ? whole + rows_text(source.part.rows) : whole;
-  tensor.part = is_part ? Part{whole, source.part.rows} : Part{};
+  tensor.part = is_part ? TensorPart{whole, source.part.rows} : TensorPart{};
 }
 
-Part part_beside(const Tensor& source, std::string_view suffix) {
-  Part part = source.part;
+TensorPart part_beside(const Tensor& source, std::string_view suffix) {
+  TensorPart part = source.part;
   if (!part.whole.empty()) part.whole += suffix;
   return part;
 }

@@ -65,10 +65,10 @@ struct Init {
 
 // Of a tensor that is some rows of a larger one: the larger one's name, and which rows. Names show it ("w[64:128]"), but
 // nobody reads it from them: a model may call a whole tensor so.
-struct Part {
+struct TensorPart {
   std::string whole;  // empty: the tensor is whole
   Interval<std::int64_t> rows = {};
-  bool operator==(const Part&) const = default;
+  bool operator==(const TensorPart&) const = default;
 };
 
 struct Tensor {
@@ -82,7 +82,7 @@ struct Tensor {
   Content content = Content::kNone;  // role kInput
   std::int64_t bound = 0;            // integer contents: one above the largest value
   Shape whole = {};  // not empty: every rank has a part of a tensor of this shape (partition_updates.hpp)
-  Part part = {};
+  TensorPart part = {};
   // What persists: the model's name of the parameter that it is a part of, or that the optimizer keeps it for (empty: its
   // own), and as what.
   std::string parameter = {};
@@ -106,6 +106,6 @@ void cut_rows(Tensor& tensor, const Interval<std::int64_t>& rows);
 // Calls the tensor `whole`, or the rows of it that `source` is of its own whole: "w.master[0:64]" beside "w[0:64]".
 void name_beside(Tensor& tensor, const std::string& whole, const Tensor& source);
 // Of a tensor that is called as `source` and then `suffix`: "x[0:16].cast" is a part of "x.cast".
-Part part_beside(const Tensor& source, std::string_view suffix);
+TensorPart part_beside(const Tensor& source, std::string_view suffix);
 
 }  // namespace sluice

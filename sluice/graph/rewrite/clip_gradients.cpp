@@ -44,7 +44,7 @@ class Clipping {
   void put_off(const Op& update) {
     constexpr std::string_view kSum = ".squared_sum";
     const Tensor& gradient = result_.tensor(update.inputs[1]);
-    const Part part = part_beside(gradient, kSum);
+    const TensorPart part = part_beside(gradient, kSum);
     const TensorId sum = add_number(gradient.name + std::string(kSum));
     result_.tensor(sum).part = part;
     add_beside(update, {.name = result_.tensor(sum).name, .kind = OpKind::kSquaredSum, .inputs = {update.inputs[1]}},

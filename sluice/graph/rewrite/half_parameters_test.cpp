@@ -86,7 +86,7 @@ TEST(HalfParameters, HaveMastersOfTheSameRows) {
   Tensor master = slice;
   name_beside(master, whole_name(slice) + ".master", slice);
   EXPECT_EQ(master.name, "w.master[64:128]");
-  EXPECT_EQ(master.part, (Part{"w.master", {64, 128}}));
+  EXPECT_EQ(master.part, (TensorPart{"w.master", {64, 128}}));
   EXPECT_EQ(parameter_name(master), "w");
 }
 

@@ -76,7 +76,7 @@ std::string parameter_name(const Weights& weights, const std::string& hint) {
 }
 
 // Of a longer sequence, say, the model has more of them.
-Part rows_of_initializer(const WeightExpression& x) {
+TensorPart rows_of_initializer(const WeightExpression& x) {
   using Kind = WeightExpression::Kind;
   if (x.kind != Kind::kSlice || x.axis != 0 || x.parts[0]->kind != Kind::kInitializer) return {};
   return {x.parts[0]->name, {x.begin, x.begin + x.shape[0]}};
