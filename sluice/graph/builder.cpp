@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sluice/base/random.hpp"
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/shapes/shape_rules.hpp"
 
 namespace sluice {
@@ -21,29 +22,23 @@ struct OutputFormat {
 
 // Of the outputs that the op makes. A batch norm's last output is its input `running`, which exists already.
 std::vector<OutputFormat> output_formats(OpKind kind, DType input) {
-  switch (kind) {
-    case OpKind::kBatchNorm:
-    case OpKind::kLayerNorm:
-      return {{""}, {".stats"}};
-    case OpKind::kMaxPool:
-      return {{""}, {".index", DType::kU8}};
-    case OpKind::kLstmCell:
-      return {{""}, {".c"}, {".gates"}};
-    case OpKind::kSoftmaxCrossEntropy:
-      return {{".loss", DType::kF32, Role::kOutput}, {".probabilities"}};
-    case OpKind::kSigmoidCrossEntropy:
-    case OpKind::kMeanLoss:
-      return {{".loss", DType::kF32, Role::kOutput}};
-    case OpKind::kBroadcast:
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kConcat:
-    case OpKind::kSlice:
-    case OpKind::kPad:
-      return {{"", input}};
-    default:
+  switch (traits(kind).made) {
+    case Made::kOne:
       return {{""}};
+    case Made::kAsInput:
+      return {{"", input}};
+    case Made::kWithStats:
+      return {{""}, {".stats"}};
+    case Made::kWithIndex:
+      return {{""}, {".index", DType::kU8}};
+    case Made::kCell:
+      return {{""}, {".c"}, {".gates"}};
+    case Made::kLoss:
+      return {{".loss", DType::kF32, Role::kOutput}};
+    case Made::kLossAndProbabilities:
+      return {{".loss", DType::kF32, Role::kOutput}, {".probabilities"}};
   }
+  return {};
 }
 
 bool is_integer(Content content) { return content != Content::kNone && !is_float(content); }

@@ -114,7 +114,7 @@ class GraphBuilder {
   TensorId sigmoid_cross_entropy(TensorId logits, float target);
   TensorId mean_loss(TensorId x);  // whatever made x is part of the loss
 
-  // For importers. A parameter (or buffer) with a name of its own; any forward op of one result by the table in op.hpp.
+  // For importers. A parameter (or buffer) with a name of its own; any forward op of one result by op_table.hpp.
   // `part`: of a parameter that is some rows of what other graphs of the model may have more of.
   TensorId named_parameter(const std::string& name, Shape shape, Init init, Role role = Role::kParameter,
                            TensorPart part = {});

@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"UnknownLoss", {"train", "resnet20", "--loss", "hinge"}, "unknown loss 'hinge'"},
         BadInput{"UnknownOptimizer", {"train", "resnet20", "--optimizer", "lamb"}, "unknown optimizer 'lamb'"},
         BadInput{"BetaOfOne", {"train", "resnet20", "--optimizer", "adam", "--beta2", "1"}, "--beta2 from 0"},
-        BadInput{"NegativeDecay", {"train", "resnet20", "--weight-decay", "-1"}, "must not be negative"},
+        BadInput{"NegativeDecay", {"train", "resnet20", "--weight-decay", "-1"}, "sgd takes --weight-decay from 0"},
         BadInput{"LossScaleOfThree",
                  {"train", "resnet20", "--precision", "fp16-masters", "--loss-scale", "3"},
                  "--loss-scale must be a power of two from 1 to"},

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsSubsetOf;
 using ::testing::IsSupersetOf;
@@ -22,6 +23,18 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
+}
+
+// Those that an option's help names: "--optimizer sgd|adam".
+std::vector<std::string> words_of(const std::string& option) {
+  const std::string help = run_sluice({"train", "--help"}).output;
+  std::stringstream words(help.substr(help.find(option + " ") + option.size() + 1));
+  std::string all;
+  words >> all;
+  std::stringstream parts(all);
+  std::vector<std::string> found;
+  for (std::string word; std::getline(parts, word, '|');) found.push_back(word);
+  return found;
 }
 
 class CompletionTest : public ::testing::Test {
@@ -65,7 +78,7 @@ TEST_F(CompletionTest, BashGoesOnBehindValuesThatItSplits) {
 }
 
 TEST_F(CompletionTest, BashOffersWordsAndNames) {
-  EXPECT_THAT(bash("sluice train --optimizer ''"), ElementsAre("sgd", "adam", "adamw"));
+  EXPECT_THAT(bash("sluice train --optimizer ''"), ElementsAreArray(words_of("--optimizer")));
   EXPECT_THAT(bash("sluice train --precision = bf"), ElementsAre("bf16", "bf16-masters"));
   EXPECT_THAT(bash("sluice train --precision ="), ElementsAre("fp32", "bf16", "bf16-masters", "fp16-masters"));
   EXPECT_THAT(bash("sluice train densenet12"), ElementsAre("densenet121"));
