@@ -159,7 +159,9 @@
   OP(kMeanLoss, "mean_loss", "x", "loss: the mean of x", \
      kNone,   "",         "",      "f>f",        kPure,   kDear,    kLoss, number_of_one, own_claim, differentiate_mean_loss, kNoGpu) \
   OP(kMeanLossBackward, "mean_loss_backward", "x, [scale]", "dx", \
-     kX,      "",         "",      "f>h",        kPure,   kDear,    kOne, same_shape, loss_claim, no_gradient, kNoGpu)
+     kX,      "",         "",      "f>h",        kPure,   kDear,    kOne, same_shape, loss_claim, no_gradient, kNoGpu) \
+  OP(kLionUpdate, "lion_update", "w, dw, momentum, [factor], [filled]", "w, momentum, [w in 16 bits]", \
+     kNone,   "",         "c>c",   "f>f",        kUpdate, kDear,    kOne, update_shapes, update_claim, no_gradient, kNoGpu)
 
 #define SLUICE_OP_SHAPES(kind, name, inputs, outputs, in_place, samples, features, precision, repeat, again, made, shapes, claim, gradient, gpu) shapes
 #define SLUICE_OP_CLAIM(kind, name, inputs, outputs, in_place, samples, features, precision, repeat, again, made, shapes, claim, gradient, gpu) claim

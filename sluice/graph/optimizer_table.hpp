@@ -7,9 +7,11 @@
 #define SLUICE_OPTIMIZERS(OPTIMIZER) \
   OPTIMIZER(kSgd, sgd)               \
   OPTIMIZER(kAdam, adam)             \
-  OPTIMIZER(kAdamW, adamw)
+  OPTIMIZER(kAdamW, adamw)           \
+  OPTIMIZER(kLion, lion)
 
 #define SLUICE_UPDATES(UPDATE)       \
   UPDATE(kSgdUpdate, sgd)            \
-  UPDATE(kAdamUpdate, adam)
+  UPDATE(kAdamUpdate, adam)          \
+  UPDATE(kLionUpdate, lion)
 // clang-format on
