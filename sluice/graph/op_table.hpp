@@ -161,7 +161,9 @@
   OP(kMeanLossBackward, "mean_loss_backward", "x, [scale]", "dx", \
      kX,      "",         "",      "f>h",        kPure,   kDear,    kOne, same_shape, loss_claim, no_gradient, kNoGpu) \
   OP(kLionUpdate, "lion_update", "w, dw, momentum, [factor], [filled]", "w, momentum, [w in 16 bits]", \
-     kNone,   "",         "c>c",   "f>f",        kUpdate, kDear,    kOne, update_shapes, update_claim, no_gradient, kNoGpu)
+     kNone,   "",         "c>c",   "f>f",        kUpdate, kDear,    kOne, update_shapes, update_claim, no_gradient, kNoGpu) \
+  OP(kRunningSum, "running_sum", "x", "y: along `axis` sums of all up to each (where `causal`), or from it on", \
+     kX,      "a>a",      "",      "f>f",        kPure,   kDear,    kOne, running_sum_shapes, own_claim, differentiate_running_sum, kNoGpu)
 
 #define SLUICE_OP_SHAPES(kind, name, inputs, outputs, in_place, samples, features, precision, repeat, again, made, shapes, claim, gradient, gpu) shapes
 #define SLUICE_OP_CLAIM(kind, name, inputs, outputs, in_place, samples, features, precision, repeat, again, made, shapes, claim, gradient, gpu) claim

@@ -81,7 +81,8 @@ class CaseBuilder {
   FAMILY(add_product_cases) \
   FAMILY(add_sequence_cases) \
   FAMILY(add_loss_cases) \
-  FAMILY(add_update_cases)
+  FAMILY(add_update_cases) \
+  FAMILY(add_running_sum_cases)
 // clang-format on
 #define SLUICE_CASE_FAMILY(family) void family(std::vector<OpCase>& cases);
 SLUICE_CASE_FAMILIES(SLUICE_CASE_FAMILY)

@@ -103,7 +103,8 @@ using KernelMakers = std::vector<std::pair<OpKind, KernelMaker>>;
   FAMILY(sparse_product_kernels) \
   FAMILY(update_kernels) \
   FAMILY(clipping_kernels) \
-  FAMILY(rank_kernels)
+  FAMILY(rank_kernels) \
+  FAMILY(running_sum_kernels)
 // clang-format on
 #define SLUICE_KERNEL_FAMILY(family) KernelMakers family();
 SLUICE_KERNEL_FAMILIES(SLUICE_KERNEL_FAMILY)
