@@ -6,7 +6,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::array kHyperparameters = std::to_array<Hyperparameter>({
+constexpr std::array kAdamNumbers = std::to_array<Hyperparameter>({
     {.name = "momentum",
      .help = "Of the gradients' mean (beta 1), what stays",
      .value = &OptimizerOptions::momentum,
@@ -28,7 +28,7 @@ constexpr std::array kHyperparameters = std::to_array<Hyperparameter>({
      .usual = 1e-4},
 });
 
-void fill(const OptimizerOptions& options, Attributes& update) {
+void fill_adam(const OptimizerOptions& options, Attributes& update) {
   update.momentum = options.momentum;
   update.beta2 = options.beta2;
   update.epsilon = static_cast<float>(options.epsilon);
@@ -42,13 +42,13 @@ const OptimizerRow adam_optimizer{.name = "adam",
                                   .update = "Kingma & Ba's; *g* += decay *w* first",
                                   .kind = OpKind::kAdamUpdate,
                                   .rate = 0.001,
-                                  .hyperparameters = kHyperparameters,
-                                  .fill = fill};
+                                  .hyperparameters = kAdamNumbers,
+                                  .fill = fill_adam};
 const OptimizerRow adamw_optimizer{.name = "adamw",
                                    .update = "Adam's; *w* -= rate decay *w* beside it",
                                    .kind = OpKind::kAdamUpdate,
                                    .rate = 0.001,
-                                   .hyperparameters = kHyperparameters,
-                                   .fill = fill};
+                                   .hyperparameters = kAdamNumbers,
+                                   .fill = fill_adam};
 
 }  // namespace sluice

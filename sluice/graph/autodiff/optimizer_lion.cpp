@@ -6,7 +6,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::array kHyperparameters = std::to_array<Hyperparameter>({
+constexpr std::array kLionNumbers = std::to_array<Hyperparameter>({
     {.name = "momentum",
      .help = "Of the mean that an update goes by (beta 1), what stays",
      .value = &OptimizerOptions::momentum,
@@ -20,7 +20,7 @@ constexpr std::array kHyperparameters = std::to_array<Hyperparameter>({
     {.name = "weight decay", .help = "Taken from the weights", .value = &OptimizerOptions::weight_decay, .usual = 1e-4},
 });
 
-void fill(const OptimizerOptions& options, Attributes& update) {
+void fill_lion(const OptimizerOptions& options, Attributes& update) {
   update.momentum = options.momentum;
   update.beta2 = options.beta2;
 }
@@ -33,7 +33,7 @@ const OptimizerRow lion_optimizer{
     .update = "*w* -= rate (sign(*m* + (1 - beta 1) (*g* - *m*)) + decay *w*); *m* += (1 - beta 2) (*g* - *m*)",
     .kind = OpKind::kLionUpdate,
     .rate = 0.0001,
-    .hyperparameters = kHyperparameters,
-    .fill = fill};
+    .hyperparameters = kLionNumbers,
+    .fill = fill_lion};
 
 }  // namespace sluice

@@ -6,7 +6,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::array kHyperparameters = std::to_array<Hyperparameter>({
+constexpr std::array kSgdNumbers = std::to_array<Hyperparameter>({
     {.name = "momentum",
      .help = "Of the velocity, or of the gradients' mean (beta 1), what stays",
      .value = &OptimizerOptions::momentum,
@@ -17,7 +17,7 @@ constexpr std::array kHyperparameters = std::to_array<Hyperparameter>({
      .usual = 1e-4},
 });
 
-void fill(const OptimizerOptions& options, Attributes& update) {
+void fill_sgd(const OptimizerOptions& options, Attributes& update) {
   update.momentum = options.momentum;
   update.nesterov = options.nesterov;
 }
@@ -29,7 +29,7 @@ const OptimizerRow sgd_optimizer{.name = "sgd",
                                  .update = "*g* += decay *w*; *v* = momentum *v* + *g*; *w* -= rate *v*",
                                  .kind = OpKind::kSgdUpdate,
                                  .rate = 0.02,
-                                 .hyperparameters = kHyperparameters,
-                                 .fill = fill};
+                                 .hyperparameters = kSgdNumbers,
+                                 .fill = fill_sgd};
 
 }  // namespace sluice
