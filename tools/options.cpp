@@ -185,12 +185,14 @@ void add_json_option(CLI::App& command, std::string& path) {
 }
 
 void add_learning_rate_option(CLI::App& command, std::optional<double>& rate) {
-  command.add_option("--lr", rate, "Base learning rate (default: 0.02 for sgd, 0.001 for adam and adamw)")
-      ->type_name("RATE");
+  command.add_option("--lr", rate, fmt::format("Base learning rate (default: {})", usual_rates()))->type_name("RATE");
 }
 
 Result<double> base_learning_rate(const std::optional<double>& asked, const std::string& optimizer) {
-  if (!asked) return optimizer == "sgd" ? 0.02 : 0.001;
+  if (!asked) {
+    SLUICE_ASSIGN(const Optimizer chosen, parse_optimizer(optimizer));
+    return optimizer_row(chosen).rate;
+  }
   if (*asked > 0) return *asked;
   return Error{ErrorCode::kBadInput, "--lr must be above 0"};
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,8 @@ struct WorkloadArguments {
   std::optional<std::int64_t> batch, image_size, classes, sequence, width, depth;
   std::optional<float> dropout;
   std::string optimizer = "sgd";
-  OptimizerOptions update;  // all but which optimizer it is
+  std::map<std::string, std::optional<double>> hyperparameters = {};  // by name, of all optimizers
+  OptimizerOptions update;                                            // all but these
   bool keep_norm_outputs = false;
   std::string precision = "fp32";
   int finer_slices = 1;

@@ -1,5 +1,6 @@
 // Which model, of what shape, trained how: the options of WorkloadArguments.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 
@@ -55,11 +56,19 @@ void WorkloadArguments::add_optimizer_options(CLI::App& command) {
   const auto add = [&](const char* name, auto& value, const char* help) {
     return command.add_option(name, value, help)->capture_default_str()->group(kGroup);
   };
-  add("--optimizer", optimizer, "What updates parameters")->type_name("sgd|adam|adamw");
-  add("--momentum", update.momentum, "Of SGD; Adam's beta 1");
-  add("--beta2", update.beta2, "Of Adam");
-  add("--epsilon", update.epsilon, "Of Adam");
-  add("--weight-decay", update.weight_decay, "Added to the gradient; adamw: taken from the weights");
+  std::vector<std::string_view> names;
+  for (const Optimizer each : all_optimizers()) names.push_back(to_string(each));
+  add("--optimizer", optimizer, "What updates parameters")->type_name(fmt::format("{}", fmt::join(names, "|")));
+  for (const Optimizer optimizer_of : all_optimizers()) {
+    for (const Hyperparameter& each : optimizer_row(optimizer_of).hyperparameters) {
+      const auto [value, is_new] = hyperparameters.try_emplace(std::string(each.name));
+      if (!is_new) continue;
+      command
+          .add_option(option_of(each), value->second,
+                      fmt::format("{} (default: {})", each.help, usual_values(each.name)))
+          ->group(kGroup);
+    }
+  }
   add("--clip-norm", update.clip_norm, "Multiply gradients until their norm together is at most this; 0: as they are");
   add("--accumulate", update.accumulate, "Batches a step: their gradients are averaged before the update");
   add("--ranks", update.ranks,
@@ -104,9 +113,10 @@ Result<OptimizerOptions> WorkloadArguments::optimizer_options() const {
   OptimizerOptions options = update;
   SLUICE_ASSIGN(options.optimizer, parse_optimizer(optimizer));
   options.recompute = keep_norm_outputs ? Recompute::kNothing : Recompute::kCheap;
-  if (!(options.momentum >= 0) || !(options.weight_decay >= 0)) {
-    return Error{ErrorCode::kBadInput, "--momentum and --weight-decay must not be negative"};
+  for (const Hyperparameter& each : optimizer_row(options.optimizer).hyperparameters) {
+    options.*each.value = hyperparameters.at(std::string(each.name)).value_or(each.usual);
   }
+  SLUICE_RETURN_IF_ERROR(check_hyperparameters(options));
   if (!(options.clip_norm >= 0 && options.clip_norm < std::numeric_limits<float>::infinity())) {
     return Error{ErrorCode::kBadInput, fmt::format("--clip-norm must be from 0, got {}", options.clip_norm)};
   }
@@ -119,10 +129,6 @@ Result<OptimizerOptions> WorkloadArguments::optimizer_options() const {
   if (!is_loss_scale(options.loss_scale)) {
     return bad_input(fmt::format("--loss-scale must be a power of two from {} to {}, got {}", kLeastLossScale,
                                  kMostLossScale, options.loss_scale));
-  }
-  if (options.optimizer == Optimizer::kSgd) return options;
-  if (!(options.momentum < 1) || !(options.beta2 >= 0 && options.beta2 < 1) || !(options.epsilon > 0)) {
-    return Error{ErrorCode::kBadInput, "Adam takes --momentum and --beta2 from 0 to below 1, and an --epsilon above 0"};
   }
   return options;
 }

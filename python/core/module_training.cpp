@@ -50,9 +50,7 @@ Status check_trained(const ImportedModel& model, const std::map<std::string, int
     return Error{ErrorCode::kUnsupported,
                  fmt::format("'{}' is a parameter that the graph has as a constant: it would not be trained", name)};
   }
-  const auto softmax = std::ranges::find_if(
-      model.notes, [](const std::string& note) { return note.find("(Softmax) is part of the loss") != note.npos; });
-  if (softmax == model.notes.end()) return {};
+  if (!model.softmax_in_loss) return {};
   return Error{ErrorCode::kUnsupported,
                "the module ends in a softmax, and the cross-entropy has its own: let it give logits instead"};
 }
@@ -260,7 +258,7 @@ Result<InitializerValues> ModuleTraining::current(const std::string& initializer
     }
   }
   for (const std::string& parameter : parameters) {
-    SLUICE_ASSIGN(std::vector<float> trained, read_whole(session_->parameters(), parameter + state));
+    SLUICE_ASSIGN(std::vector<float> trained, read_whole(session_->parameters(), {parameter, state}));
     write_back_weights(*sources_.at(parameter), std::move(trained), values);
   }
   session_->parameters().release();
@@ -294,7 +292,7 @@ Status ModuleTraining::write(const std::string& initializer, const std::string& 
     const WeightExpression& weights = *sources_.at(parameter);
     std::vector<float> whole(static_cast<std::size_t>(element_count(weights.shape)));
     SLUICE_RETURN_IF_ERROR(evaluate_weights(weights, part, 0, whole));
-    SLUICE_RETURN_IF_ERROR(write_whole(session_->parameters(), parameter + state, whole));
+    SLUICE_RETURN_IF_ERROR(write_whole(session_->parameters(), {parameter, state}, whole));
   }
   session_->parameters().release();
   return {};

@@ -52,7 +52,7 @@ class ModuleTraining {
 
   // Initializers that steps change, ascending.
   std::vector<std::string> changing() const;
-  // Its value, or with `state` (".momentum", ".moment1", ".moment2") what the optimizer keeps of it.
+  // Its value, or with `state` ("momentum", "moment1", "moment2") what the optimizer keeps of it.
   Status read(const std::string& initializer, const std::string& state, std::span<float> values);
   Status write(const std::string& initializer, const std::string& state, std::span<const float> values);
 

@@ -27,7 +27,7 @@ OptimizerOptions optimizer_options(const py::dict& values) {
   options.optimizer = value_or_raise(parse_optimizer(values["name"].cast<std::string>()));
   options.momentum = values["momentum"].cast<double>();
   options.beta2 = values["beta2"].cast<double>();
-  options.epsilon = values["epsilon"].cast<float>();
+  options.epsilon = values["epsilon"].cast<double>();
   options.nesterov = values["nesterov"].cast<bool>();
   options.clip_norm = values["clip_norm"].cast<float>();
   return options;

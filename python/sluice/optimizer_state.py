@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     import torch
 
 _TENSORS = {
-    "SGD": {"momentum_buffer": ".momentum"},
-    "Adam": {"exp_avg": ".moment1", "exp_avg_sq": ".moment2"},
-    "AdamW": {"exp_avg": ".moment1", "exp_avg_sq": ".moment2"},
+    "SGD": {"momentum_buffer": "momentum"},
+    "Adam": {"exp_avg": "moment1", "exp_avg_sq": "moment2"},
+    "AdamW": {"exp_avg": "moment1", "exp_avg_sq": "moment2"},
 }
 
 
@@ -43,10 +43,10 @@ class OptimizerState:
         self._training.steps = max(steps, default=0)
         for parameter, name in self._named:
             state = self._optimizer.state.get(parameter, {})
-            for key, suffix in self._tensors.items() if name is not None else ():
+            for key, slot in self._tensors.items() if name is not None else ():
                 value = state.get(key)
                 value = torch.zeros(parameter.shape) if value is None else value.detach().float().contiguous()
-                self._training.write(name, suffix, (value.data_ptr(), value.numel()))
+                self._training.write(name, slot, (value.data_ptr(), value.numel()))
         self._optimizer.state.clear()
 
     def _put(self) -> None:
@@ -60,9 +60,9 @@ class OptimizerState:
             state = self._optimizer.state[parameter]
             if "exp_avg" in self._tensors:
                 state["step"] = torch.tensor(float(self._training.steps))
-            for key, suffix in self._tensors.items():
+            for key, slot in self._tensors.items():
                 state[key] = torch.empty(parameter.shape, dtype=torch.float32)
-                self._training.read(name, suffix, (state[key].data_ptr(), state[key].numel()))
+                self._training.read(name, slot, (state[key].data_ptr(), state[key].numel()))
 
     def _state_dict(self) -> dict:
         self._put()

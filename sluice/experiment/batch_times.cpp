@@ -7,15 +7,9 @@
 namespace sluice {
 namespace {
 
-// "conv1.conv2d[16:32]" and "conv1.conv2d" are parts of the same work.
-std::string work_of(const Op& op) {
-  std::string name = op.name;
-  for (std::size_t begin = name.find('['); begin != std::string::npos; begin = name.find('[')) {
-    const std::size_t end = name.find(']', begin);
-    if (end == std::string::npos) break;
-    name.erase(begin, end - begin + 1);
-  }
-  return name + " " + std::string(to_string(op.kind));
+// Ops of one kind that make parts of one tensor do parts of the same work.
+std::string work_of(const Graph& graph, const Op& op) {
+  return whole_name(graph.tensor(op.outputs.front())) + " " + std::string(to_string(op.kind));
 }
 
 Bytes operand_bytes(const Graph& graph, const Op& op) {
@@ -28,7 +22,7 @@ Bytes operand_bytes(const Graph& graph, const Op& op) {
 std::map<std::string, Seconds> seconds_by_work(const MeasuredBatch& measured) {
   std::map<std::string, Seconds> seconds;
   for (OpIndex op = 0; op < measured.graph.op_count(); ++op)
-    seconds[work_of(measured.graph.op(op))] += measured.profile.op_seconds[as_index(op)];
+    seconds[work_of(measured.graph, measured.graph.op(op))] += measured.profile.op_seconds[as_index(op)];
   return seconds;
 }
 
@@ -84,9 +78,9 @@ Profile BatchTimes::at(const Graph& graph, std::int64_t batch, const Machine& ma
   profile.compute_fingerprint = machine.compute_fingerprint();
   profile.provenance = Provenance::kGiven;
   std::map<std::string, int> parts;
-  for (const Op& op : graph.ops()) ++parts[work_of(op)];
+  for (const Op& op : graph.ops()) ++parts[work_of(graph, op)];
   for (const Op& op : graph.ops()) {
-    const std::string work = work_of(op);
+    const std::string work = work_of(graph, op);
     const auto line = lines_.find(work);
     profile.op_seconds.push_back(line != lines_.end()
                                      ? line->second.at(batch) / parts[work]

@@ -87,20 +87,12 @@ struct Whole {
   std::int64_t index = 0;  // among those of its role
 };
 
-std::string whole_name(const std::string& name) { return name.substr(0, name.find('[')); }
-std::int64_t first_row(const std::string& name) {
-  const std::size_t bracket = name.find('[');
-  if (bracket == std::string::npos) return 0;
-  std::string_view rows = std::string_view(name).substr(bracket + 1);
-  return take_integer(rows).value_or(0);
-}
-
 std::vector<Whole> wholes(const Graph& graph, Role role) {
   std::vector<Whole> found;
   std::map<std::string, std::size_t> index;
   for (const Tensor& tensor : graph.tensors()) {
     if (tensor.role != role) continue;
-    const auto [entry, is_new] = index.emplace(whole_name(tensor.name), found.size());
+    const auto [entry, is_new] = index.emplace(whole_name(tensor), found.size());
     if (is_new) {
       found.push_back({entry->first, tensor.shape, static_cast<std::int64_t>(found.size())});
     } else {
@@ -166,10 +158,10 @@ class GradientDump {
       std::ifstream file(path, std::ios::binary);
       for (const TensorId id : persistent_tensors(graph())) {
         const Tensor& tensor = graph().tensor(id);
-        if (tensor.role != Role::kParameter || whole_name(tensor.name) != whole.name) continue;
+        if (tensor.role != Role::kParameter || whole_name(tensor) != whole.name) continue;
         const std::span<float> values = access_->stage(id);
         const std::int64_t row = static_cast<std::int64_t>(values.size_bytes()) / tensor.shape.front();
-        file.seekg(first_row(tensor.name) * row);
+        file.seekg(tensor.part.rows.begin * row);
         file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
         if (!file) return Error{ErrorCode::kIo, fmt::format("cannot read {} from {}", tensor.name, path.string())};
         SLUICE_RETURN_IF_ERROR(access_->write(id));
@@ -178,13 +170,13 @@ class GradientDump {
     return {};
   }
 
-  // `tensor` (a parameter, or the gradient of one called `name`) into its part of the whole's file.
-  Status write_values(TensorId tensor, const std::string& name, const std::string& file) {
+  // `tensor` (a parameter, or its gradient) into the parameter's part of the whole's file.
+  Status write_values(TensorId tensor, const TensorPart& part, const std::string& file) {
     SLUICE_ASSIGN(const std::span<const float> values, access_->read(tensor));
     const Shape& shape = graph().tensor(tensor).shape;
     const std::int64_t row = shape.empty() ? 1 : static_cast<std::int64_t>(values.size()) / shape.front();
     const auto bytes = static_cast<std::int64_t>(sizeof(float));
-    return write_part(file, first_row(name) * row * bytes, std::as_bytes(values));
+    return write_part(file, part.rows.begin * row * bytes, std::as_bytes(values));
   }
 
   Status write_tensors(Role role, const std::string& prefix, const std::string& list) {
@@ -202,7 +194,7 @@ class GradientDump {
     for (const TensorId id : persistent_tensors(graph())) {
       const Tensor& tensor = graph().tensor(id);
       if (tensor.role != role) continue;
-      SLUICE_RETURN_IF_ERROR(write_values(id, tensor.name, files.at(whole_name(tensor.name))));
+      SLUICE_RETURN_IF_ERROR(write_values(id, tensor.part, files.at(whole_name(tensor))));
     }
     return {};
   }
@@ -230,8 +222,8 @@ class GradientDump {
 
   Status note_gradient(const Op& op) {
     if (!is_update(op.kind)) return {};
-    const std::string& name = graph().tensor(op.inputs.at(0)).name;
-    return write_values(op.inputs.at(1), name, gradient_files_.at(whole_name(name)));
+    const Tensor& parameter = graph().tensor(op.inputs.at(0));
+    return write_values(op.inputs.at(1), parameter.part, gradient_files_.at(whole_name(parameter)));
   }
 
   Status note_losses() {

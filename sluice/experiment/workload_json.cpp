@@ -33,11 +33,13 @@ Status read_optimizer(const JsonReader& reader, OptimizerOptions& optimizer) {
   bool keep_norm_outputs = optimizer.recompute == Recompute::kNothing;
   if (reader.has("optimizer")) {
     SLUICE_RETURN_IF_ERROR(reader.read_parsed("optimizer", parse_optimizer, optimizer.optimizer));
+    use_usual_hyperparameters(optimizer);
   }
-  SLUICE_RETURN_IF_ERROR(reader.read_if_present("momentum", optimizer.momentum));
-  SLUICE_RETURN_IF_ERROR(reader.read_if_present("beta2", optimizer.beta2));
-  SLUICE_RETURN_IF_ERROR(reader.read_if_present("epsilon", optimizer.epsilon));
-  SLUICE_RETURN_IF_ERROR(reader.read_if_present("weight_decay", optimizer.weight_decay));
+  for (const Optimizer each : all_optimizers()) {
+    for (const Hyperparameter& hyperparameter : optimizer_row(each).hyperparameters) {
+      SLUICE_RETURN_IF_ERROR(reader.read_if_present(field_of(hyperparameter).c_str(), optimizer.*hyperparameter.value));
+    }
+  }
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("delay_updates", optimizer.delayed));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("clip_norm", optimizer.clip_norm));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("accumulate", optimizer.accumulate));
@@ -71,32 +73,33 @@ Status read_other_processors(const JsonReader& reader, std::vector<ProcessorKern
 json workload_to_json(const WorkloadOptions& options) {
   const ModelOptions& shape = options.shape;
   const OptimizerOptions& optimizer = options.optimizer;
-  return {{"model", options.model},
-          {"onnx", options.onnx.string()},
-          {"loss", to_string(options.onnx_loss)},
-          {"batch", shape.batch},
-          {"image_size", shape.image_size},
-          {"classes", shape.classes},
-          {"sequence", shape.sequence},
-          {"width", shape.width},
-          {"depth", shape.depth},
-          {"dropout", shape.dropout},
-          {"optimizer", to_string(optimizer.optimizer)},
-          {"momentum", optimizer.momentum},
-          {"beta2", optimizer.beta2},
-          {"epsilon", optimizer.epsilon},
-          {"weight_decay", optimizer.weight_decay},
-          {"delay_updates", optimizer.delayed},
-          {"clip_norm", optimizer.clip_norm},
-          {"accumulate", optimizer.accumulate},
-          {"ranks", optimizer.ranks},
-          {"loss_scale", optimizer.loss_scale},
-          {"keep_norm_outputs", optimizer.recompute == Recompute::kNothing},
-          {"precision", to_string(options.precision)},
-          {"finer_slices", options.finer_slices},
-          {"threads", options.threads},
-          {"backend", options.backend},
-          {"other_processors", processors_to_json(options.other_processors)}};
+  json document{{"model", options.model},
+                {"onnx", options.onnx.string()},
+                {"loss", to_string(options.onnx_loss)},
+                {"batch", shape.batch},
+                {"image_size", shape.image_size},
+                {"classes", shape.classes},
+                {"sequence", shape.sequence},
+                {"width", shape.width},
+                {"depth", shape.depth},
+                {"dropout", shape.dropout},
+                {"optimizer", to_string(optimizer.optimizer)},
+                {"delay_updates", optimizer.delayed},
+                {"clip_norm", optimizer.clip_norm},
+                {"accumulate", optimizer.accumulate},
+                {"ranks", optimizer.ranks},
+                {"loss_scale", optimizer.loss_scale},
+                {"keep_norm_outputs", optimizer.recompute == Recompute::kNothing},
+                {"precision", to_string(options.precision)},
+                {"finer_slices", options.finer_slices},
+                {"threads", options.threads},
+                {"backend", options.backend},
+                {"other_processors", processors_to_json(options.other_processors)}};
+  for (const Optimizer each : all_optimizers()) {
+    for (const Hyperparameter& hyperparameter : optimizer_row(each).hyperparameters)
+      document[field_of(hyperparameter)] = optimizer.*hyperparameter.value;
+  }
+  return document;
 }
 
 Status read_json(const JsonReader& reader, WorkloadOptions& options) {

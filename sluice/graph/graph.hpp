@@ -18,8 +18,8 @@ namespace sluice {
 // A part of a forward graph that is differentiated and updated before the next part runs: a GAN trains its
 // discriminator, then its generator, in one step.
 struct Stage {
-  OpIndex end = 0;             // one past its last forward op; it starts where the one before ends
-  std::string trained_prefix;  // of the names of the parameters it updates; empty: all
+  OpIndex end = 0;                // one past its last forward op; it starts where the one before ends
+  std::vector<TensorId> trained;  // the parameters it updates, ascending
 };
 
 class Graph {

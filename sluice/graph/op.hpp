@@ -1,78 +1,5 @@
-// Ops: one scheduled operation each, at an OpIndex. The table below fixes the operands of every kind; shape rules
-// (shape_rules.hpp), autodiff and the backends all follow it. Operands in [brackets] may be absent; where an attribute
-// decides, it is named.
-//
-//   kind                          inputs                                     outputs
-//   kInput                        -                                          the step's data (Tensor::content), or a part
-//   kConv2d                       x, w, [bias]                               y
-//   kConv2dBackwardData           dy, w                                      dx
-//   kConv2dBackwardWeights        x, dy                                      dw, [dbias]
-//   kConvTranspose2d              x, w, [bias]                               y
-//   kConvTranspose2dBackwardData  dy, w                                      dx
-//   kConvTranspose2dBackwardWeights  x, dy                                   dw, [dbias]
-//   kBatchNorm                    x, scale_shift, running, [residual]        y, stats, running
-//   kBatchNormApply               x, scale_shift, stats, [residual]          y
-//   kBatchNormBackward            x, dy, scale_shift, stats                  dx, dscale_shift
-//   kBatchNormStatistics          x                                          stats (of x's samples only)
-//   kBatchNormMerge               stats, stats, ..., running                 stats (of all samples), running
-//   kBatchNormBackwardSums        x, dy, scale_shift, stats                  dscale_shift
-//   kBatchNormBackwardApply       x, dy, scale_shift, stats, dscale_shift    dx
-//   kLayerNorm                    x, scale_shift                             y, stats
-//   kLayerNormBackward            x, dy, scale_shift, stats                  dx, dscale_shift
-//   kLocalResponseNorm            x                                          y
-//   kLocalResponseNormBackward    x, dy                                      dx
-//   kRelu                         x                                          y
-//   kReluBackward                 y, dy                                      dx
-//   kUnary                        x                                          y
-//   kUnaryBackward                x (y: backward_reads_output), dy           dx
-//   kAdd                          a, b                                       y (same shapes)
-//   kBinary                       a, b                                       y (shapes broadcast)
-//   kSelect                       c, a, b                                    y: a where c is not 0, else b (shapes broadcast)
-//   kReduce                       x                                          y (`axes` become 1)
-//   kBroadcast                    x                                          y (extents of 1 grow)
-//   kReshape                      x                                          y (a view: no bytes move)
-//   kTranspose                    x                                          y
-//   kConcat                       x, x, ...                                  y
-//   kSlice                        x                                          y
-//   kPad                          x                                          y (zero outside x)
-//   kSparseProduct                x                                          y = `matrix` x along `axis`
-//   kMaxPool                      x                                          y, index
-//   kMaxPoolBackward              dy, index                                  dx
-//   kAvgPool                      x                                          y
-//   kAvgPoolBackward              dy                                         dx
-//   kDense                        x, w, [bias], [y when partial]             y
-//   kDenseBackwardData            dy, w, [dx when partial]                   dx
-//   kDenseBackwardWeights         x, dy, [dw, [dbias] when accumulate]       dw, [dbias]
-//   kMatMul                       a, b                                       y
-//   kEmbedding                    ids, w, [y when partial]                   y (ids: i32, or whole numbers in fp32)
-//   kEmbeddingBackward            ids, dy, [dw when accumulate]              dw
-//   kLstmCell                     gates_x, [h, c, w when state]              h, c, gates
-//   kLstmCellBackward             dh, gates, c, [c_prev, w when state], [dc when carry]   dgates, [dh, dc when state]
-//   kSoftmax                      x                                          y
-//   kSoftmaxBackward              y, dy                                      dx
-//   kDropout                      x                                          y (its own gradient: dx from dy)
-//   kSoftmaxCrossEntropy          logits, labels, [loss when accumulate]     loss, probabilities
-//   kSoftmaxCrossEntropyBackward  probabilities, labels, [scale]             dlogits
-//   kSigmoidCrossEntropy          logits                                     loss
-//   kSigmoidCrossEntropyBackward  logits, [scale]                            dlogits
-//   kMeanLoss                     x                                          loss: the mean of x
-//   kMeanLossBackward             x, [scale]                                 dx
-//   kCast                         x                                          y (same shape, another dtype; from i32 too)
-//   kReorder                      x                                          y (same shape, another layout)
-//   kSliceBatch                   x                                          y (some samples of x)
-//   kPlaceBatch                   y, [x when partial]                        x (some samples of x, the others stay)
-//   kSgdUpdate                    w, dw, momentum, [factor], [filled]        w, momentum, [w in 16 bits]
-//   kAdamUpdate                   w, dw, moment1, moment2, [factor], [filled]  w, moment1, moment2, [w in 16 bits]
-//   kSquaredSum                   x                                          sum of the squares of x ([1])
-//   kClipFactor                   sum, ..., [scale, counts when scaled]      factor ([1]; [2] when scaled)
-//   kDelayGradient                dw                                         dw of the next step, [filled ([1])]
-//   kAccumulateGradient           dw, [sum]                                  sum
-//   kReduceScatter                x                                          part of the ranks' sum
-//   kOwnPart                      x                                          part
-//   kAllGather                    part                                       x
-//   kLossScale                    factor, scale, counts, [scale of delayed]  scale, counts, [scale of delayed]
-//
-// Scratch workspaces (role kWorkspace) are appended to the outputs by the backend when it lowers the graph.
+// Ops: one scheduled operation each, at an OpIndex. The table of kinds (op_table.hpp) fixes the operands of each; shape
+// rules, autodiff and the backends all follow it.
 //
 // Shapes. Image tensors are [N, C, H, W]; convolution weights [O, I / groups, KH, KW], transposed ones
 // [I, O / groups, KH, KW]. scale_shift, running and the stats of a batch norm are [2, C] (scale/mean first,
@@ -122,12 +49,14 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sluice/base/processor_id.hpp"
+#include "sluice/graph/op_table.hpp"
 #include "sluice/graph/sparse_matrix.hpp"
 #include "sluice/graph/tensor.hpp"
 
@@ -136,77 +65,13 @@ namespace sluice {
 using OpIndex = std::int32_t;
 using LayerIndex = std::int32_t;
 
-enum class OpKind {
-  kInput,
-  kConv2d,
-  kConv2dBackwardData,
-  kConv2dBackwardWeights,
-  kConvTranspose2d,
-  kConvTranspose2dBackwardData,
-  kConvTranspose2dBackwardWeights,
-  kBatchNorm,
-  kBatchNormApply,
-  kBatchNormBackward,
-  kBatchNormStatistics,
-  kBatchNormMerge,
-  kBatchNormBackwardSums,
-  kBatchNormBackwardApply,
-  kLayerNorm,
-  kLayerNormBackward,
-  kLocalResponseNorm,
-  kLocalResponseNormBackward,
-  kRelu,
-  kReluBackward,
-  kUnary,
-  kUnaryBackward,
-  kAdd,
-  kBinary,
-  kReduce,
-  kBroadcast,
-  kReshape,
-  kTranspose,
-  kConcat,
-  kSlice,
-  kPad,
-  kMaxPool,
-  kMaxPoolBackward,
-  kAvgPool,
-  kAvgPoolBackward,
-  kDense,
-  kDenseBackwardData,
-  kDenseBackwardWeights,
-  kMatMul,
-  kEmbedding,
-  kEmbeddingBackward,
-  kLstmCell,
-  kLstmCellBackward,
-  kSoftmax,
-  kSoftmaxBackward,
-  kDropout,
-  kSoftmaxCrossEntropy,
-  kSoftmaxCrossEntropyBackward,
-  kSigmoidCrossEntropy,
-  kSigmoidCrossEntropyBackward,
-  kCast,
-  kReorder,
-  kSliceBatch,
-  kPlaceBatch,
-  kSgdUpdate,
-  kAdamUpdate,
-  kSquaredSum,
-  kClipFactor,
-  kDelayGradient,
-  kAccumulateGradient,
-  kReduceScatter,
-  kOwnPart,
-  kAllGather,
-  kLossScale,
-  kSparseProduct,
-  kSelect,
-  kMeanLoss,
-  kMeanLossBackward,
-};
-inline constexpr OpKind kLastOpKind = OpKind::kMeanLossBackward;
+#define SLUICE_OP_KIND(kind, ...) kind,
+#define SLUICE_OP_COUNT(...) +1
+enum class OpKind { SLUICE_OPS(SLUICE_OP_KIND) };
+inline constexpr std::size_t kOpKinds = SLUICE_OPS(SLUICE_OP_COUNT);
+inline constexpr auto kLastOpKind = static_cast<OpKind>(kOpKinds - 1);
+#undef SLUICE_OP_KIND
+#undef SLUICE_OP_COUNT
 
 enum class Phase { kForward, kBackward, kUpdate };
 
@@ -281,9 +146,7 @@ enum class ReduceFunction {
 };
 
 // The ops that a step's gradients start from.
-constexpr bool is_loss(OpKind kind) {
-  return kind == OpKind::kSoftmaxCrossEntropy || kind == OpKind::kSigmoidCrossEntropy || kind == OpKind::kMeanLoss;
-}
+bool is_loss(OpKind kind);
 
 // Whether kUnaryBackward's first operand is the forward op's output (else its input).
 constexpr bool backward_reads_output(UnaryFunction function) {

@@ -1,7 +1,6 @@
-// What is true of a kind of op by itself, in any graph. op_traits.cpp has one line per kind. Rewrites, lowering and
-// planners ask here instead of listing kinds, so a new kind is added in one place.
+// What is true of a kind of op by itself, in any graph: its row of op_table.hpp. Rewrites, lowering and planners ask here
+// instead of listing kinds.
 //
-//   name        as printed and as part of an op's signature
 //   in place    which output may overwrite which input, best first: kernels that go through their operands element by
 //               element (or row by row), and read each before they write it
 //   samples     how the op is done for some samples of a batch of images, then for the others (slice_batch.hpp)
@@ -12,7 +11,7 @@
 //   again       whether making its result again costs little beside keeping it (recompute.hpp)
 //
 // "samples", "features" and "precision" have a letter for each operand, as in "hhf>h": inputs, then outputs, in the
-// order of the table in op.hpp; the last letter of a side stands for all that follow. An empty text means: never.
+// order of the table; the last letter of a side stands for all that follow. An empty text means: never.
 //
 //   samples     n  samples along its first dimension
 //               w  weights, or a gradient of weights: no samples; what slices add to it is summed
@@ -33,6 +32,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "sluice/graph/op.hpp"
 
@@ -70,15 +70,29 @@ enum class Again : std::uint8_t {
   kCheap,    // in nearly every plan
 };
 
+// What a builder makes of a forward op's outputs.
+enum class Made : std::uint8_t {
+  kOne,                   // one tensor in fp32
+  kAsInput,               // one of the type of the first input
+  kWithStats,             // and statistics
+  kWithIndex,             // and where each element came from, in u8
+  kCell,                  // h, c and gates
+  kLoss,                  // a number that the caller reads
+  kLossAndProbabilities,  // and what backward ops read
+};
+
 struct OpTraits {
   OpKind kind;
   std::string_view name;
+  std::string_view inputs, outputs;
   std::span<const InPlace> in_place;
   OperandLetters samples;
   OperandLetters features;
   OperandLetters precision;
   Repeat repeat;
   Again again;
+  Made made;
+  bool gpu;
 };
 
 const OpTraits& traits(OpKind kind);
@@ -109,9 +123,10 @@ constexpr std::int64_t part_elements(std::int64_t elements, std::int64_t ranks) 
 
 // The ops of optimizers.
 bool is_update(OpKind kind);
-// Of an update's operands (op.hpp): how many the optimizer keeps beside the parameter; whether gradients are multiplied
+// Of an update's operands (op_table.hpp): how many the optimizer keeps beside the parameter; whether gradients are multiplied
 // by a factor; whether the parameter is a master, whose copy in 16 bits is written, too.
 std::size_t moments_of(OpKind kind);
+std::vector<std::string_view> slots_of(OpKind kind);  // what they are called: "moment1"
 bool is_clipped(const Op& update);
 bool has_master(const Op& update);
 

@@ -16,6 +16,8 @@ TEST(OpTraits, HaveOneLineAKind) {
     EXPECT_EQ(static_cast<int>(line.kind), kind);
     EXPECT_TRUE(names.insert(line.name).second) << line.name;
     EXPECT_FALSE(line.precision.empty()) << line.name;
+    EXPECT_FALSE(line.outputs.empty()) << line.name;
+    EXPECT_EQ(line.inputs.empty(), line.kind == OpKind::kInput) << line.name;
   }
   EXPECT_EQ(to_string(OpKind::kConvTranspose2dBackwardWeights), "conv_transpose2d_backward_weights");
   EXPECT_EQ(to_string(OpKind::kAdamUpdate), "adam_update");
@@ -43,7 +45,20 @@ TEST(OpTraits, CallOptimizersUpdates) {
   for (int kind = 0; kind <= static_cast<int>(kLastOpKind); ++kind) {
     if (is_update(static_cast<OpKind>(kind))) updates.insert(static_cast<OpKind>(kind));
   }
-  EXPECT_EQ(updates, (std::set{OpKind::kSgdUpdate, OpKind::kAdamUpdate}));
+  EXPECT_TRUE(updates.contains(OpKind::kSgdUpdate) && updates.contains(OpKind::kAdamUpdate));
+  for (const OpKind kind : updates) EXPECT_EQ(slots_of(kind).size(), moments_of(kind)) << to_string(kind);
+}
+
+TEST(OpTraits, HaveTheNamesOfAnOptimizersState) {
+  EXPECT_EQ(slots_of(OpKind::kSgdUpdate), (std::vector<std::string_view>{"momentum"}));
+  EXPECT_EQ(slots_of(OpKind::kAdamUpdate), (std::vector<std::string_view>{"moment1", "moment2"}));
+  EXPECT_THROW(slots_of(OpKind::kAdd), std::logic_error);
+}
+
+TEST(OpTraits, KnowLossesByWhatTheyMake) {
+  EXPECT_TRUE(is_loss(OpKind::kMeanLoss));
+  EXPECT_TRUE(is_loss(OpKind::kSoftmaxCrossEntropy));
+  EXPECT_FALSE(is_loss(OpKind::kMeanLossBackward));
 }
 
 Op op_of(OpKind kind, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {

@@ -4,6 +4,11 @@
 #include <fmt/ranges.h>
 
 namespace sluice {
+namespace {
+
+std::string rows_text(const Interval<std::int64_t>& rows) { return fmt::format("[{}:{}]", rows.begin, rows.end); }
+
+}  // namespace
 
 std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;
@@ -13,10 +18,31 @@ std::int64_t element_count(const Shape& shape) {
 
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-std::string with_suffix(const std::string& name, std::string_view suffix) {
-  const std::size_t rows = name.ends_with(']') ? name.rfind('[') : std::string::npos;
-  const std::string whole = name.substr(0, rows);
-  return whole + std::string(suffix) + (rows == std::string::npos ? "" : name.substr(rows));
+const std::string& whole_name(const Tensor& tensor) {
+  return tensor.part.whole.empty() ? tensor.name : tensor.part.whole;
+}
+
+const std::string& parameter_name(const Tensor& tensor) {
+  return tensor.parameter.empty() ? tensor.name : tensor.parameter;
+}
+
+void cut_rows(Tensor& tensor, const Interval<std::int64_t>& rows) {
+  if (is_persistent(tensor.role) && tensor.parameter.empty()) tensor.parameter = tensor.name;
+  const std::int64_t before = tensor.part.rows.begin;
+  tensor.part = {whole_name(tensor), {before + rows.begin, before + rows.end}};
+  tensor.name += rows_text(rows);
+}
+
+void name_beside(Tensor& tensor, const std::string& whole, const Tensor& source) {
+  const bool is_part = !source.part.whole.empty();
+  tensor.name = is_part ? whole + rows_text(source.part.rows) : whole;
+  tensor.part = is_part ? TensorPart{whole, source.part.rows} : TensorPart{};
+}
+
+TensorPart part_beside(const Tensor& source, std::string_view suffix) {
+  TensorPart part = source.part;
+  if (!part.whole.empty()) part.whole += suffix;
+  return part;
 }
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/base/interval.hpp"
 #include "sluice/base/units.hpp"
 
 namespace sluice {
@@ -62,6 +63,14 @@ struct Init {
 };
 // kScaleShift: shape [2, C], ones then zeros. kRunningStats: shape [2, C], mean zeros then variance ones.
 
+// Of a tensor that is some rows of a larger one: the larger one's name, and which rows. Names show it ("w[64:128]"), but
+// nobody reads it from them: a model may call a whole tensor so.
+struct TensorPart {
+  std::string whole;  // empty: the tensor is whole
+  Interval<std::int64_t> rows = {};
+  bool operator==(const TensorPart&) const = default;
+};
+
 struct Tensor {
   std::string name;
   Shape shape;
@@ -73,6 +82,11 @@ struct Tensor {
   Content content = Content::kNone;  // role kInput
   std::int64_t bound = 0;            // integer contents: one above the largest value
   Shape whole = {};  // not empty: every rank has a part of a tensor of this shape (partition_updates.hpp)
+  TensorPart part = {};
+  // What persists: the model's name of the parameter that it is a part of, or that the optimizer keeps it for (empty: its
+  // own), and as what.
+  std::string parameter = {};
+  std::string slot = {};  // empty: the parameter itself; one of the optimizer's, kMaster or kInFlight
 };
 
 constexpr bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
@@ -80,7 +94,18 @@ constexpr Bytes size_of(DType dtype) { return dtype == DType::kU8 ? 1 : is_half(
 std::int64_t element_count(const Shape& shape);
 std::string to_string(const Shape& shape);  // "[16, 3, 224, 224]"
 
-// "w.master[0:64]" of "w[0:64]" and ".master": the rows of a slice stay last.
-std::string with_suffix(const std::string& name, std::string_view suffix);
+inline constexpr std::string_view kMaster = "master";       // fp32, of a parameter in 16 bits (half_parameters.hpp)
+inline constexpr std::string_view kInFlight = "in_flight";  // of the step before (delay_updates.hpp)
+
+// Without the rows: "w" of "w[0:64]".
+const std::string& whole_name(const Tensor& tensor);
+// Which parameter of the model a persistent tensor belongs to.
+const std::string& parameter_name(const Tensor& tensor);
+// Makes the tensor some rows of what it was, by name: "w" becomes "w[0:64]". Its shape is the caller's to change.
+void cut_rows(Tensor& tensor, const Interval<std::int64_t>& rows);
+// Calls the tensor `whole`, or the rows of it that `source` is of its own whole: "w.master[0:64]" beside "w[0:64]".
+void name_beside(Tensor& tensor, const std::string& whole, const Tensor& source);
+// Of a tensor that is called as `source` and then `suffix`: "x[0:16].cast" is a part of "x.cast".
+TensorPart part_beside(const Tensor& source, std::string_view suffix);
 
 }  // namespace sluice

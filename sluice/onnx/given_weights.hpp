@@ -25,6 +25,7 @@ struct ImportedModel {
   Graph forward;
   ParameterSources sources;
   std::vector<std::string> notes;
+  bool softmax_in_loss = false;  // the model's last op is a softmax, which the loss has inside
   std::shared_ptr<onnx::ModelProto> model;
   std::shared_ptr<const Initializers> initializers;
 };

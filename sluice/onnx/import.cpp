@@ -16,16 +16,17 @@ namespace {
 
 // The value that the loss is computed from: the first output, or what it was before a last softmax, which a loss of ours
 // has inside.
-std::string logits_name(const onnx::GraphProto& graph, const Network& network, OnnxLoss loss,
-                        std::vector<std::string>& notes) {
+std::string logits_name(const onnx::GraphProto& graph, const Network& network, OnnxLoss loss, ImportedModel& result) {
   std::string name = graph.output_size() > 0 ? graph.output(0).name() : std::string();
   for (int i = 1; i < graph.output_size(); ++i) {
-    notes.push_back(fmt::format("output '{}' has no loss; what only it needs is left out", graph.output(i).name()));
+    result.notes.push_back(
+        fmt::format("output '{}' has no loss; what only it needs is left out", graph.output(i).name()));
   }
   const onnx::NodeProto* last = network.maker(name);
   const bool softmax = last != nullptr && (last->op_type() == "Softmax" || last->op_type() == "LogSoftmax");
   if (softmax && last->input_size() == 1 && loss != OnnxLoss::kFirstOutput) {
-    notes.push_back(fmt::format("{} is part of the loss", Network::describe(*last)));
+    result.notes.push_back(fmt::format("{} is part of the loss", Network::describe(*last)));
+    result.softmax_in_loss = last->op_type() == "Softmax";
     name = last->input(0);
   }
   return name;
@@ -44,7 +45,7 @@ Result<ImportedModel> import_model(const std::filesystem::path& path, const Onnx
   if (!network.ok()) return in_file(network.error());
   merge_patterns(*network, **initializers);
   ImportedModel result;
-  const std::string logits = logits_name(model->graph(), *network, options.loss, result.notes);
+  const std::string logits = logits_name(model->graph(), *network, options.loss, result);
   auto walked = walk_model(*model, path, *network, **initializers, logits, options);
   if (!walked.ok()) return in_file(walked.error());
   result.forward = std::move(walked->forward);

@@ -94,20 +94,27 @@ TEST(InitialValuesTest, UniformAndGivenOnesAreSlicesOfTheWhole) {
   tail.first_element = 60;
   graph.add_tensor(tensor_of("u", {100}, Role::kParameter, uniform));
   graph.add_tensor(tensor_of("u.tail", {40}, Role::kParameter, tail));
-  graph.add_tensor(tensor_of("g[2:4]", {2, 3}, Role::kParameter,
-                             {.kind = Init::Kind::kGiven, .first_element = 6, .source = "given"}));
-  graph.add_tensor(tensor_of("g[0:2]", {2, 3}, Role::kParameter, {.kind = Init::Kind::kGiven, .source = "given"}));
-  graph.add_tensor(tensor_of("m", {100}, Role::kParameter, {}));
-  graph.add_tensor(tensor_of("m.master", {100}, Role::kOptimizerState, uniform));
+  for (const auto& [begin, first_element] : {std::pair(2, 6), std::pair(0, 0)}) {
+    const Init part{.kind = Init::Kind::kGiven, .first_element = first_element, .source = "given"};
+    Tensor slice = tensor_of("g", {2, 3}, Role::kParameter, part);
+    cut_rows(slice, {begin, begin + 2});
+    graph.add_tensor(slice);
+  }
+  graph.add_tensor(tensor_of("g[4:6]", {2, 3}, Role::kParameter));  // whole: the model calls it so
+  graph.add_tensor(tensor_of("m", {100}, Role::kParameter));
+  Tensor master = tensor_of("m.master", {100}, Role::kOptimizerState, uniform);
+  master.parameter = "m";
+  master.slot = kMaster;
+  graph.add_tensor(master);
   EXPECT_TRUE(needs_given_values(graph));
   ReversingGraph compiled(graph);
   MapExecutor executor;
   ParameterAccess access(compiled, executor);
   const CountingValues given;
   ASSERT_TRUE(initialise_parameters(access, 5, &given).ok());
-  const std::vector<float> whole = read_whole(access, "u").value();
-  const std::vector<float> part = read_whole(access, "u.tail").value();
-  EXPECT_EQ(read_whole(access, "m").value(), whole) << "of a parameter with a master, that";
+  const std::vector<float> whole = read_whole(access, {"u"}).value();
+  const std::vector<float> part = read_whole(access, {"u.tail"}).value();
+  EXPECT_EQ(read_whole(access, {"m"}).value(), whole) << "of a parameter with a master, that";
   EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 60));
   EXPECT_LT(*std::ranges::max_element(whole), 0.25F);
   EXPECT_GT(*std::ranges::max_element(whole), 0.2F);
@@ -115,8 +122,10 @@ TEST(InitialValuesTest, UniformAndGivenOnesAreSlicesOfTheWhole) {
   EXPECT_LT(*std::ranges::min_element(whole), -0.2F);
   std::vector<float> expected(12);
   std::iota(expected.begin(), expected.end(), 100.0F);
-  EXPECT_EQ(read_whole(access, "g").value(), expected) << "slices in the order of the whole, not of the graph";
-  EXPECT_THAT(read_whole(access, "h").error().message, HasSubstr("no parameter 'h'"));
+  EXPECT_EQ(read_whole(access, {"g"}).value(), expected) << "slices in the order of the whole, not of the graph";
+  EXPECT_EQ(read_whole(access, {"g[4:6]"}).value(), std::vector<float>(6, 0.0F));
+  EXPECT_THAT(read_whole(access, {"m", "momentum"}).error().message, HasSubstr("no 'momentum' of a parameter 'm'"));
+  EXPECT_THAT(read_whole(access, {"h"}).error().message, HasSubstr("no parameter 'h'"));
 }
 
 TEST_F(CheckpointTest, ParkedTensorsComeBackByName) {

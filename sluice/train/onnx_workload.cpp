@@ -36,7 +36,7 @@ Result<ForwardModel> read_onnx_workload(const WorkloadOptions& options) {
 Status write_onnx_workload(const WorkloadOptions& options, const std::filesystem::path& target,
                            ParameterAccess& access) {
   return export_onnx(
-      options.onnx, target, [&](const std::string& name) { return read_whole(access, name); }, onnx_options(options));
+      options.onnx, target, [&](const std::string& name) { return read_whole(access, {name}); }, onnx_options(options));
 }
 
 std::string_view to_string(OnnxLoss loss) {

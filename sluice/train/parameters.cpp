@@ -7,7 +7,6 @@
 #include "sluice/base/hash.hpp"
 #include "sluice/base/parse.hpp"
 #include "sluice/base/random.hpp"
-#include "sluice/graph/rewrite/half_parameters.hpp"
 
 namespace sluice {
 namespace {
@@ -33,31 +32,25 @@ void fill_halves(float first, float second, std::span<float> values) {
   std::ranges::fill(values.subspan(half), second);
 }
 
-struct Slice {
-  std::int64_t begin = 0;  // as in its name
-  TensorId tensor = 0;
-};
-
-// The tensors that make up `name`, in order.
-std::vector<Slice> slices_of(const Graph& graph, const std::string& name) {
-  std::vector<Slice> slices;
+// The tensors that make up the parameter, or what the optimizer keeps of it, in order.
+std::vector<TensorId> slices_of(const Graph& graph, const std::string& parameter, std::string_view slot) {
+  std::vector<TensorId> slices;
   for (const TensorId id : persistent_tensors(graph)) {
-    const std::string& each = graph.tensor(id).name;
-    if (each == name) return {{0, id}};
-    if (!each.starts_with(name + "[")) continue;
-    std::string_view rows = std::string_view(each).substr(name.size() + 1);
-    if (const auto begin = take_integer(rows)) slices.push_back({*begin, id});
+    const Tensor& tensor = graph.tensor(id);
+    if (tensor.slot == slot && parameter_name(tensor) == parameter) slices.push_back(id);
   }
-  std::ranges::sort(slices, {}, &Slice::begin);
+  std::ranges::sort(slices, {}, [&](TensorId id) { return graph.tensor(id).part.rows.begin; });
   return slices;
 }
 
 // Of the master copy, where there is one.
-Result<std::vector<Slice>> slices_of_whole(const Graph& graph, const std::string& name) {
-  std::vector<Slice> slices = slices_of(graph, master_name(name));
-  if (slices.empty()) slices = slices_of(graph, name);
-  if (slices.empty()) return Error{ErrorCode::kBadInput, graph.name + " has no parameter '" + name + "'"};
-  return slices;
+Result<std::vector<TensorId>> slices_of_whole(const Graph& graph, const WholeName& whole) {
+  std::vector<TensorId> slices;
+  if (whole.slot.empty()) slices = slices_of(graph, whole.parameter, kMaster);
+  if (slices.empty()) slices = slices_of(graph, whole.parameter, whole.slot);
+  if (!slices.empty()) return slices;
+  const std::string what = whole.slot.empty() ? "parameter " : "'" + whole.slot + "' of a parameter ";
+  return Error{ErrorCode::kBadInput, fmt::format("{} has no {}'{}'", graph.name, what, whole.parameter)};
 }
 
 }  // namespace
@@ -178,27 +171,28 @@ bool needs_given_values(const Graph& graph) {
   });
 }
 
-Result<std::vector<float>> read_whole(ParameterAccess& access, const std::string& name) {
-  SLUICE_ASSIGN(const std::vector<Slice> slices, slices_of_whole(access.graph(), name));
+Result<std::vector<float>> read_whole(ParameterAccess& access, const WholeName& name) {
+  SLUICE_ASSIGN(const std::vector<TensorId> slices, slices_of_whole(access.graph(), name));
   std::vector<float> whole;
-  for (const Slice& slice : slices) {
-    SLUICE_ASSIGN(const std::span<const float> part, access.read(slice.tensor));
+  for (const TensorId slice : slices) {
+    SLUICE_ASSIGN(const std::span<const float> part, access.read(slice));
     whole.insert(whole.end(), part.begin(), part.end());
   }
   return whole;
 }
 
-Status write_whole(ParameterAccess& access, const std::string& name, std::span<const float> values) {
-  SLUICE_ASSIGN(const std::vector<Slice> slices, slices_of_whole(access.graph(), name));
-  for (const Slice& slice : slices) {
-    const std::span<float> part = access.stage(slice.tensor);
+Status write_whole(ParameterAccess& access, const WholeName& name, std::span<const float> values) {
+  SLUICE_ASSIGN(const std::vector<TensorId> slices, slices_of_whole(access.graph(), name));
+  for (const TensorId slice : slices) {
+    const std::span<float> part = access.stage(slice);
     if (part.size() > values.size()) break;
     std::ranges::copy(values.first(part.size()), part.begin());
     values = values.subspan(part.size());
-    SLUICE_RETURN_IF_ERROR(access.write(slice.tensor));
+    SLUICE_RETURN_IF_ERROR(access.write(slice));
   }
   if (values.empty()) return {};
-  return Error{ErrorCode::kMismatch, fmt::format("'{}' of {} has another number of values", name, access.graph().name)};
+  return Error{ErrorCode::kMismatch,
+               fmt::format("'{}' of {} has another number of values", name.parameter, access.graph().name)};
 }
 
 Result<std::string> parameter_hash(ParameterAccess& access) {

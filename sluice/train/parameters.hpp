@@ -62,11 +62,16 @@ Status initialise_parameters(ParameterAccess& access, std::uint64_t seed, const 
 
 bool needs_given_values(const Graph& graph);
 
-// A whole parameter by its name before slicing: the tensor itself, or its slices "name[0:64]", "name[64:128]", ...
-// joined. kBadInput when there is none of that name.
-Result<std::vector<float>> read_whole(ParameterAccess& access, const std::string& name);
+// A parameter as the model calls it, or what its optimizer keeps of it.
+struct WholeName {
+  std::string parameter;
+  std::string slot = {};  // Tensor::slot
+};
+
+// All of it, however the graph slices it. kBadInput when there is none of that name.
+Result<std::vector<float>> read_whole(ParameterAccess& access, const WholeName& name);
 // The same backwards. kMismatch when it has another number of values.
-Status write_whole(ParameterAccess& access, const std::string& name, std::span<const float> values);
+Status write_whole(ParameterAccess& access, const WholeName& name, std::span<const float> values);
 
 // Hash over the values of all persistent tensors in tensor order: equal for equal bits, whatever plan or layout.
 Result<std::string> parameter_hash(ParameterAccess& access);

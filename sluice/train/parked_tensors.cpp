@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
-#include <string_view>
 
 #include "sluice/base/hash.hpp"
 #include "sluice/base/interval.hpp"
@@ -19,7 +17,7 @@ constexpr std::int64_t kHashedAtOnce = 1 << 18;  // elements
 constexpr auto kElementBytes = static_cast<Bytes>(sizeof(float));
 
 // Some rows of a whole parameter.
-struct Part {
+struct ParkedRows {
   std::string whole;
   std::int64_t first_row = 0;
   std::int64_t rows = 1;
@@ -28,29 +26,12 @@ struct Part {
   std::int64_t end() const { return first_row + rows; }
 };
 
-// [64, 128) of "w[64:128]".
-std::optional<Interval<std::int64_t>> rows_in_name(const std::string& name, std::size_t bracket) {
-  std::string_view rest = std::string_view(name).substr(bracket + 1);
-  const auto begin = take_integer(rest);
-  if (!begin || !rest.starts_with(':')) return std::nullopt;
-  rest.remove_prefix(1);
-  const auto end = take_integer(rest);
-  if (!end || rest != "]") return std::nullopt;
-  return Interval<std::int64_t>{*begin, *end};
-}
-
-Part part_of(const Tensor& tensor) {
-  Part part{tensor.name};
+ParkedRows rows_of(const Tensor& tensor) {
+  ParkedRows part{whole_name(tensor), tensor.part.rows.begin};
   if (const Shape& shape = whole_shape(tensor); !shape.empty()) {
     part.rows = shape.front();
     part.row_elements = element_count(shape) / std::max<std::int64_t>(1, part.rows);
   }
-  const std::size_t bracket = tensor.name.rfind('[');
-  if (bracket == std::string::npos) return part;
-  const auto rows = rows_in_name(tensor.name, bracket);
-  if (!rows || rows->length() != part.rows) return part;
-  part.whole = tensor.name.substr(0, bracket);
-  part.first_row = rows->begin;
   return part;
 }
 
@@ -65,7 +46,7 @@ Result<ParkedTensors> ParkedTensors::park(ParameterAccess& access, const std::st
 Status ParkedTensors::update(ParameterAccess& access) {
   SLUICE_RETURN_IF_ERROR(make_room(access.graph()));
   for (const TensorId id : persistent_tensors(access.graph())) {
-    const Part part = part_of(access.graph().tensor(id));
+    const ParkedRows part = rows_of(access.graph().tensor(id));
     const Place& place = places_.at(part.whole);
     SLUICE_ASSIGN(const std::span<const float> values, access.read(id));
     const Bytes offset = place.offset + part.first_row * place.row_elements * kElementBytes;
@@ -78,7 +59,7 @@ Status ParkedTensors::make_room(const Graph& graph) {
   std::map<std::string, Place> grown;
   Bytes end = 0;
   for (const TensorId id : persistent_tensors(graph)) {
-    const Part part = part_of(graph.tensor(id));
+    const ParkedRows part = rows_of(graph.tensor(id));
     SLUICE_RETURN_IF_ERROR(check_rows(graph.tensor(id)));
     const auto before = places_.find(part.whole);
     if (before != places_.end() && before->second.rows >= part.end()) continue;
@@ -99,7 +80,7 @@ Status ParkedTensors::make_room(const Graph& graph) {
 }
 
 Status ParkedTensors::check_rows(const Tensor& tensor) const {
-  const Part part = part_of(tensor);
+  const ParkedRows part = rows_of(tensor);
   const auto before = places_.find(part.whole);
   if (before == places_.end() || before->second.row_elements == part.row_elements) return {};
   return Error{ErrorCode::kMismatch,
@@ -109,7 +90,7 @@ Status ParkedTensors::check_rows(const Tensor& tensor) const {
 }
 
 std::int64_t ParkedTensors::rows_held(const Tensor& tensor) const {
-  const Part part = part_of(tensor);
+  const ParkedRows part = rows_of(tensor);
   const auto place = places_.find(part.whole);
   if (place == places_.end() || place->second.row_elements != part.row_elements) return 0;
   return std::clamp<std::int64_t>(place->second.rows - part.first_row, 0, part.rows);
@@ -117,7 +98,7 @@ std::int64_t ParkedTensors::rows_held(const Tensor& tensor) const {
 
 Status ParkedTensors::read(const Tensor& tensor, std::span<float> first_rows) const {
   if (first_rows.empty()) return {};
-  const Part part = part_of(tensor);
+  const ParkedRows part = rows_of(tensor);
   const Place& place = places_.at(part.whole);
   const Bytes offset = place.offset + part.first_row * place.row_elements * kElementBytes;
   return files_[place.file].read(offset, std::as_writable_bytes(first_rows));
@@ -127,7 +108,7 @@ Status ParkedTensors::restore(ParameterAccess& access) const {
   for (const TensorId id : persistent_tensors(access.graph())) {
     const Tensor& tensor = access.graph().tensor(id);
     const std::span<float> values = access.stage(id);
-    if (rows_held(tensor) < part_of(tensor).rows) {
+    if (rows_held(tensor) < rows_of(tensor).rows) {
       return Error{ErrorCode::kMismatch, fmt::format("{} is not among the tensors that were put aside, or they have "
                                                      "not all of its {} elements",
                                                      tensor.name, values.size())};
@@ -143,7 +124,7 @@ Status ParkedTensors::restore_or_initialise(ParameterAccess& access, std::uint64
   for (const TensorId id : persistent_tensors(access.graph())) {
     const Tensor& tensor = access.graph().tensor(id);
     SLUICE_RETURN_IF_ERROR(check_rows(tensor));
-    const Part part = part_of(tensor);
+    const ParkedRows part = rows_of(tensor);
     const std::span<float> values = access.stage(id);
     const std::int64_t held = rows_held(tensor);
     if (held < part.rows) SLUICE_RETURN_IF_ERROR(fill_initial_values(tensor.init, seed, given, values));
@@ -155,7 +136,7 @@ Status ParkedTensors::restore_or_initialise(ParameterAccess& access, std::uint64
 
 bool ParkedTensors::holds_all_of(const Graph& graph) const {
   return std::ranges::all_of(persistent_tensors(graph), [&](TensorId id) {
-    return rows_held(graph.tensor(id)) == part_of(graph.tensor(id)).rows;
+    return rows_held(graph.tensor(id)) == rows_of(graph.tensor(id)).rows;
   });
 }
 

@@ -2,8 +2,7 @@
 // both can have the whole budget, and between steps whose graphs differ (variant_training.hpp). The values are exact:
 // row-major fp32, in files without a name, so that none is left behind when the process ends.
 //
-// A tensor is known by the name of its whole parameter: the slices "w[0:64]" and "w[64:128]" of one graph are the "w"
-// of another. A graph may have fewer rows of a parameter than another (position embeddings: as many as the sequence is
+// A tensor is known by its whole's name (graph/tensor.hpp): the slices of one graph are the "w" of another. A graph may have fewer rows of a parameter than another (position embeddings: as many as the sequence is
 // long); it then has the first ones. update() leaves what a graph does not have as it was.
 #pragma once
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "sluice/data/data_source.hpp"
@@ -15,13 +16,14 @@
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice {
+
 std::vector<TensorId> loss_tensors(const Graph& graph) {
-  std::vector<TensorId> found;
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    if (graph.tensor(id).role == Role::kOutput && graph.tensor(id).name.ends_with("loss")) found.push_back(id);
+  std::set<TensorId> found;
+  for (const Op& op : graph.ops()) {
+    if (is_loss(op.kind)) found.insert(op.outputs.front());
   }
   SLUICE_CHECK(!found.empty(), "a training graph has a loss");
-  return found;
+  return {found.begin(), found.end()};
 }
 
 namespace {

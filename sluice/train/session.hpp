@@ -115,7 +115,7 @@ class Session : public Training {
   std::unique_ptr<ParameterAccess> parameters_;
 };
 
-// The scalar outputs that make up the loss: those whose names end in "loss".
+// The scalar outputs that make up the loss, ascending: what its ops make (graph/op.hpp: is_loss).
 std::vector<TensorId> loss_tensors(const Graph& graph);
 
 }  // namespace sluice

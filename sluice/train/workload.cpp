@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/precision.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::array kOptimizers{Optimizer::kSgd, Optimizer::kAdam, Optimizer::kAdamW};
 
 ModelOptions with_usual_batch(const std::string& model, ModelOptions shape) {
   const auto entry = std::ranges::find(models(), model, &ModelEntry::name);
@@ -26,6 +24,9 @@ Status check_on_gpu(const WorkloadOptions& options) {
   };
   if (options.precision != Precision::kF32 && options.precision != Precision::kBF16) {
     return lacks(fmt::format("--precision {}; write bf16", to_string(options.precision)));
+  }
+  if (!traits(optimizer_row(options.optimizer.optimizer).kind).gpu) {
+    return lacks(fmt::format("--optimizer {}", to_string(options.optimizer.optimizer)));
   }
   if (options.optimizer.clip_norm > 0) return lacks("--clip-norm");
   if (options.optimizer.delayed) return lacks("--delay-updates");
@@ -113,7 +114,6 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
 
 std::string describe_settings(const WorkloadOptions& options) {
   const OptimizerOptions& each = options.optimizer;
-  const bool adam = each.optimizer != Optimizer::kSgd;
   const std::string slices =
       options.finer_slices == 1 ? "" : fmt::format(", {} times finer slices", options.finer_slices);
   const std::string delayed = each.delayed ? ", updates delayed" : "";
@@ -121,27 +121,8 @@ std::string describe_settings(const WorkloadOptions& options) {
   const std::string batches = batches_a_step(each) > 1 ? fmt::format(", {} batches a step", batches_a_step(each)) : "";
   const bool scaled = options.precision == Precision::kF16Masters;
   const std::string scale = scaled ? fmt::format(" from loss scale {}", each.loss_scale) : "";
-  return fmt::format("{} momentum {}{}, weight decay {}{}{}{}, {}{}{}", to_string(each.optimizer), each.momentum,
-                     adam ? fmt::format(", beta2 {}, epsilon {}", each.beta2, each.epsilon) : "", each.weight_decay,
-                     delayed, clipped, batches, to_string(options.precision), scale, slices);
-}
-
-std::string_view to_string(Optimizer optimizer) {
-  switch (optimizer) {
-    case Optimizer::kSgd:
-      return "sgd";
-    case Optimizer::kAdam:
-      return "adam";
-    case Optimizer::kAdamW:
-      return "adamw";
-  }
-  return "";
-}
-
-Result<Optimizer> parse_optimizer(std::string_view text) {
-  const auto found = std::ranges::find(kOptimizers, text, [](Optimizer each) { return to_string(each); });
-  if (found != kOptimizers.end()) return *found;
-  return Error{ErrorCode::kBadInput, fmt::format("unknown optimizer '{}'; write sgd, adam or adamw", text)};
+  return fmt::format("{} {}{}{}{}, {}{}{}", to_string(each.optimizer), describe_hyperparameters(each), delayed, clipped,
+                     batches, to_string(options.precision), scale, slices);
 }
 
 }  // namespace sluice

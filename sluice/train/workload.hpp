@@ -70,7 +70,4 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
 // "sgd momentum 0.9, weight decay 0.0001, fp32": what a run's results depend on besides model, data and seed.
 std::string describe_settings(const WorkloadOptions& options);
 
-std::string_view to_string(Optimizer optimizer);           // "adamw"
-Result<Optimizer> parse_optimizer(std::string_view text);  // kBadInput for anything else
-
 }  // namespace sluice

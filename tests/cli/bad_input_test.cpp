@@ -69,7 +69,7 @@ const std::vector<BadInput> kAll{
     {"train resnet20 --loss hinge", "unknown loss 'hinge'"},
     {"train resnet20 --optimizer lamb", "unknown optimizer 'lamb'"},
     {"train resnet20 --optimizer adam --beta2 1", "--beta2 from 0"},
-    {"train resnet20 --weight-decay -1", "must not be negative"},
+    {"train resnet20 --weight-decay -1", "sgd takes --weight-decay from 0"},
     {"train resnet20 --precision fp16-masters --loss-scale 3", "--loss-scale must be a power of two from 1 to"},
     {"train resnet20 --loss-scale 1024", "--precision fp16-masters"},
     {"train resnet20 --clip-norm -1", "--clip-norm must be from 0"},

@@ -7,6 +7,7 @@
 
 #include "sluice/experiment/gradient_dump.hpp"
 #include "tests/cli/command_runner.hpp"
+#include "tests/e2e/tiny_onnx.hpp"
 #include "tests/e2e/trained_run.hpp"
 
 namespace sluice {
@@ -26,8 +27,9 @@ std::int64_t product(const nlohmann::json& shape) {
 }
 
 // One step at rate 1 without momentum and decay takes the gradient from every parameter.
-void expect_gradients_move_parameters(const std::string& model, const ModelOptions& shape) {
-  Workload workload = test_workload({.model = model, .shape = shape, .optimizer = {.momentum = 0, .weight_decay = 0}});
+void expect_gradients_move_parameters(WorkloadOptions options) {
+  options.optimizer = {.momentum = 0, .weight_decay = 0};
+  Workload workload = test_workload(options);
   const TemporaryFolder folder;
   const Status dumped = dump_gradients(workload, {}, {.folder = folder.path(), .parameters = {}, .learning_rate = 1});
   ASSERT_TRUE(dumped.ok()) << dumped.error().message;
@@ -43,7 +45,7 @@ void expect_gradients_move_parameters(const std::string& model, const ModelOptio
     SCOPED_TRACE(entry.dump());
     const std::vector<float> before = read_floats(folder.file(entry["file"]));
     const std::vector<float> gradient = read_floats(folder.file(entry["gradient"]));
-    const std::vector<float> after = read_whole((*session)->parameters(), entry["name"]).value();
+    const std::vector<float> after = read_whole((*session)->parameters(), {entry["name"].get<std::string>()}).value();
     ASSERT_EQ(static_cast<std::int64_t>(before.size()), product(entry["shape"]));
     ASSERT_EQ(gradient.size(), before.size());
     ASSERT_EQ(after.size(), before.size());
@@ -51,11 +53,20 @@ void expect_gradients_move_parameters(const std::string& model, const ModelOptio
   }
 }
 
-TEST(GradientsTest, OfConvolutionsAndNorms) { expect_gradients_move_parameters("resnet20", {.batch = 2}); }
+TEST(GradientsTest, OfConvolutionsAndNorms) {
+  expect_gradients_move_parameters({.model = "resnet20", .shape = {.batch = 2}});
+}
 
 TEST(GradientsTest, OfSlicedWeights) {
-  expect_gradients_move_parameters(
-      "lstm", {.batch = 2, .classes = 20'000, .sequence = 4, .width = 256, .depth = 1, .dropout = 0.5F});
+  const ModelOptions shape{.batch = 2, .classes = 20'000, .sequence = 4, .width = 256, .depth = 1, .dropout = 0.5F};
+  expect_gradients_move_parameters({.model = "lstm", .shape = shape});
+}
+
+// A whole parameter may be called as a slice of ours would be.
+TEST(GradientsTest, OfParametersWithBracketsInTheirNames) {
+  const TemporaryFolder folder;
+  write_tiny_onnx(folder.file("odd.onnx"), tiny_onnx_values(), {"conv[0:4]", "conv"});
+  expect_gradients_move_parameters({.onnx = folder.file("odd.onnx"), .shape = {.batch = 2}});
 }
 
 TEST(GradientsTest, InputsAreWritten) {

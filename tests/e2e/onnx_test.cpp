@@ -27,9 +27,9 @@ TEST_F(OnnxTest, StartsWithTheWeightsOfTheFile) {
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(workload.values, nullptr) << "they are not kept beside the parameters";
   const TinyOnnx expected = tiny_onnx_values();
-  EXPECT_EQ(read_whole((*session)->parameters(), "conv.weight").value(), expected.conv_weight);
-  EXPECT_EQ(read_whole((*session)->parameters(), "fc.weight").value(), expected.fc_weight);
-  EXPECT_EQ(read_whole((*session)->parameters(), "fc.bias").value(), expected.fc_bias);
+  EXPECT_EQ(read_whole((*session)->parameters(), {"conv.weight"}).value(), expected.conv_weight);
+  EXPECT_EQ(read_whole((*session)->parameters(), {"fc.weight"}).value(), expected.fc_weight);
+  EXPECT_EQ(read_whole((*session)->parameters(), {"fc.bias"}).value(), expected.fc_bias);
 }
 
 TEST_F(OnnxTest, LearnsToTheSameBitsUnderEveryPlan) {
@@ -56,10 +56,32 @@ TEST_F(OnnxTest, TrainedWeightsComeBackAsOnnx) {
   auto next = Session::create(again, machine_, *test_plan(again, machine_, "fast-only", "100%"), {});
   ASSERT_TRUE(next.ok()) << next.error().message;
   for (const char* name : {"conv.weight", "conv.bias", "fc.weight", "fc.bias"}) {
-    const std::vector<float> expected = read_whole((*session)->parameters(), name).value();
-    EXPECT_EQ(read_whole((*next)->parameters(), name).value(), expected) << name;
+    const std::vector<float> expected = read_whole((*session)->parameters(), {name}).value();
+    EXPECT_EQ(read_whole((*next)->parameters(), {name}).value(), expected) << name;
   }
-  EXPECT_NE(read_whole((*next)->parameters(), "fc.weight").value(), tiny_onnx_values().fc_weight);
+  EXPECT_NE(read_whole((*next)->parameters(), {"fc.weight"}).value(), tiny_onnx_values().fc_weight);
+}
+
+// Names that a slice, a master, or a loss of ours could have.
+TEST_F(OnnxTest, NamesMeanNothing) {
+  const std::string odd = folder_.file("odd.onnx"), trained = folder_.file("trained.onnx");
+  for (const TinyNames& names : {TinyNames{"conv[0:4]", "conv"}, TinyNames{"conv[x", "loss"}}) {
+    write_tiny_onnx(odd, tiny_onnx_values(), names);
+    Workload workload = test_workload(options(odd)), plain = test_workload(options(file_));
+    const Plan plan = *test_plan(workload, machine_, "fast-only", "100%");
+    auto session = Session::create(workload, machine_, plan, {}), expected = Session::create(plain, machine_, plan, {});
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ((*session)->run_step(0, 0.1F)->loss, (*expected)->run_step(0, 0.1F)->loss);
+    const Status written = write_onnx_workload(workload.options, trained, (*session)->parameters());
+    ASSERT_TRUE(written.ok()) << written.error().message;
+    Workload again = test_workload(options(trained));
+    auto next = Session::create(again, machine_, plan, {});
+    ASSERT_TRUE(next.ok()) << next.error().message;
+    const std::vector<float> conv = read_whole((*expected)->parameters(), {"conv.weight"}).value();
+    EXPECT_EQ(read_whole((*next)->parameters(), {names.conv_weight}).value(), conv) << names.conv_weight;
+    const std::vector<float> fc = read_whole((*expected)->parameters(), {"fc.weight"}).value();
+    EXPECT_EQ(read_whole((*next)->parameters(), {names.fc_weight}).value(), fc) << names.fc_weight;
+  }
 }
 
 TEST_F(OnnxTest, CommandTrainsExportsAndTrainsOn) {

@@ -83,19 +83,19 @@ TinyOnnx tiny_onnx_values() {
           random_values(std::size_t{4} * 8, "fc.weight", 0.3F), random_values(4, "fc.bias", 0.1F)};
 }
 
-void write_tiny_onnx(const std::string& path, const TinyOnnx& values) {
+void write_tiny_onnx(const std::string& path, const TinyOnnx& values, const TinyNames& names) {
   Message graph;
   graph
-      .message(1, node("Conv", {"images", "conv.weight", "conv.bias"}, "c",
+      .message(1, node("Conv", {"images", names.conv_weight, "conv.bias"}, "c",
                        {integers("kernel_shape", {3, 3}), integers("pads", {1, 1, 1, 1}), integers("strides", {1, 1})}))
       .message(1, node("Relu", {"c"}, "r"))
       .message(1, node("GlobalAveragePool", {"r"}, "p"))
       .message(1, node("Flatten", {"p"}, "f", {integer("axis", 1)}))
-      .message(1, node("Gemm", {"f", "fc.weight", "fc.bias"}, "logits", {integer("transB", 1)}))
+      .message(1, node("Gemm", {"f", names.fc_weight, "fc.bias"}, "logits", {integer("transB", 1)}))
       .bytes(2, "tiny")
-      .message(5, tensor("conv.weight", {8, 3, 3, 3}, values.conv_weight))
+      .message(5, tensor(names.conv_weight, {8, 3, 3, 3}, values.conv_weight))
       .message(5, tensor("conv.bias", {8}, values.conv_bias))
-      .message(5, tensor("fc.weight", {4, 8}, values.fc_weight))
+      .message(5, tensor(names.fc_weight, {4, 8}, values.fc_weight))
       .message(5, tensor("fc.bias", {4}, values.fc_bias))
       .message(11, value("images", {0, 3, 8, 8}))
       .message(12, value("logits", {0, 4}));

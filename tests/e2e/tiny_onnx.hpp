@@ -11,7 +11,11 @@ struct TinyOnnx {
   std::vector<float> conv_weight, conv_bias, fc_weight, fc_bias;
 };
 
+struct TinyNames {
+  std::string conv_weight = "conv.weight", fc_weight = "fc.weight";
+};
+
 TinyOnnx tiny_onnx_values();
-void write_tiny_onnx(const std::string& path, const TinyOnnx& values);
+void write_tiny_onnx(const std::string& path, const TinyOnnx& values, const TinyNames& names = {});
 
 }  // namespace sluice

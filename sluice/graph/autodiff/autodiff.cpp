@@ -1,5 +1,7 @@
 #include "sluice/graph/autodiff/autodiff.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <span>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "sluice/graph/autodiff/gradients.hpp"
 #include "sluice/graph/autodiff/recompute.hpp"
 #include "sluice/graph/in_place.hpp"
+#include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
@@ -28,7 +31,7 @@ class TrainingStep {
 
   Graph run() && {
     std::vector<Stage> stages = forward_.stages;
-    if (stages.empty()) stages.push_back({forward_.op_count(), ""});
+    if (stages.empty()) stages.push_back({forward_.op_count(), all_parameters()});
     SLUICE_CHECK(stages.back().end == forward_.op_count(), "graph " + forward_.name + " has ops after its last stage");
     OpIndex begin = 0;
     for (const Stage& stage : stages) {
@@ -40,6 +43,14 @@ class TrainingStep {
   }
 
  private:
+  std::vector<TensorId> all_parameters() const {
+    std::vector<TensorId> all;
+    for (TensorId id = 0; id < forward_.tensor_count(); ++id) {
+      if (forward_.tensor(id).role == Role::kParameter) all.push_back(id);
+    }
+    return all;
+  }
+
   void append_forward(OpIndex begin, OpIndex end) {
     bool has_loss = false;
     for (OpIndex index = begin; index < end; ++index) {
@@ -52,7 +63,7 @@ class TrainingStep {
   }
 
   void append_backward(OpIndex begin, const Stage& stage) {
-    tape_.begin_stage(std::span(forward_.ops()).first(as_index(stage.end)), stage.trained_prefix);
+    tape_.begin_stage(std::span(forward_.ops()).first(as_index(stage.end)), stage.trained);
     std::vector<int> pending_uses(forward_.tensors().size());
     for (OpIndex index = 0; index < stage.end; ++index) {
       for (const TensorId id : forward_.op(index).inputs) ++pending_uses[as_index(id)];
@@ -81,12 +92,13 @@ class TrainingStep {
   const std::vector<TensorId>& optimizer_state(TensorId parameter) {
     const auto [found, added] = state_.try_emplace(parameter);
     if (!added) return found->second;
-    const bool sgd = options_.optimizer == Optimizer::kSgd;
-    for (const char* suffix : sgd ? std::vector{".momentum"} : std::vector{".moment1", ".moment2"}) {
+    for (const std::string_view slot : slots_of(optimizer_row(options_.optimizer).kind)) {
       Tensor tensor;
-      tensor.name = forward_.tensor(parameter).name + suffix;
+      tensor.name = fmt::format("{}.{}", forward_.tensor(parameter).name, slot);
       tensor.shape = forward_.tensor(parameter).shape;
       tensor.role = Role::kOptimizerState;
+      tensor.parameter = forward_.tensor(parameter).name;
+      tensor.slot = slot;
       found->second.push_back(graph_.add_tensor(std::move(tensor)));
     }
     return found->second;
@@ -99,21 +111,15 @@ class TrainingStep {
     op.name = tape_.distinct(forward_.tensor(parameter).name + ".update");
     op.layer = at.layer;
     op.phase = Phase::kUpdate;
-    op.attributes.momentum = options_.momentum;
-    op.attributes.nesterov = options_.nesterov;
+    const OptimizerRow& optimizer = optimizer_row(options_.optimizer);
+    op.kind = optimizer.kind;
+    optimizer.fill(options_, op.attributes);
     const auto own = options_.by_parameter.find(forward_.tensor(parameter).name);
     const bool has_own = own != options_.by_parameter.end();
     op.attributes.weight_decay = has_own ? own->second.weight_decay : options_.weight_decay;
     op.attributes.rate = has_own ? own->second.rate : 0;
     op.inputs = {parameter, *gradient};
     op.outputs = {parameter};
-    const bool sgd = options_.optimizer == Optimizer::kSgd;
-    op.kind = sgd ? OpKind::kSgdUpdate : OpKind::kAdamUpdate;
-    if (!sgd) {
-      op.attributes.beta2 = options_.beta2;
-      op.attributes.epsilon = options_.epsilon;
-      op.attributes.decoupled = options_.optimizer == Optimizer::kAdamW;
-    }
     for (const TensorId state : optimizer_state(parameter)) {
       op.inputs.push_back(state);
       op.outputs.push_back(state);

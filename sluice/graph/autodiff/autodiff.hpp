@@ -18,10 +18,9 @@
 // its result, outputs of residual blocks, concatenations; and a weight's gradient is made before its data's, so that what
 // was made again for the one is gone when the other is made.
 //
-// Updates are PyTorch's. SGD: g += weight_decay * w; v = momentum * v + g; w -= learning_rate * v, and with Nesterov's
-// momentum learning_rate * (g + momentum * v). Adam (Kingma & Ba 2015, algorithm 1): decay in the gradient; AdamW
-// (Loshchilov & Hutter 2019): decay on the weights. The learning rate is a run-time value (StepContext). Weight decay
-// applies to every parameter, norms' scale and shift included, that has no settings of its own.
+// Updates are those of the optimizer's row (optimizer.hpp): PyTorch's, for those that it has. SGD: g += weight_decay * w;
+// v = momentum * v + g; w -= learning_rate * v, and with Nesterov's momentum learning_rate * (g + momentum * v). The
+// learning rate is a run-time value (StepContext). Weight decay applies to every parameter, norms' scale and shift included, that has no settings of its own.
 //
 // Input: a forward graph that passed GraphBuilder::finish(). A graph without a loss, or with an op that is not a
 // forward op, breaks an invariant of ours and throws (SLUICE_CHECK).
@@ -30,14 +29,13 @@
 #include <map>
 #include <string>
 
+#include "sluice/graph/autodiff/optimizer.hpp"
 #include "sluice/graph/graph.hpp"
 
 namespace sluice {
 
 inline constexpr int kMostBatches = 256;  // a step: its graph grows with them
 inline constexpr int kMostRanks = 1024;
-
-enum class Optimizer { kSgd, kAdam, kAdamW };
 
 enum class Recompute { kNothing, kCheap, kChains };
 
@@ -48,9 +46,10 @@ struct ParameterSettings {
 
 struct OptimizerOptions {
   Optimizer optimizer = Optimizer::kSgd;
-  double momentum = 0.9;  // SGD; Adam: beta 1
-  double beta2 = 0.999;   // Adam
-  float epsilon = 1e-8F;  // Adam
+  // The optimizer's hyperparameters: those of its row (optimizer.hpp).
+  double momentum = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
   double weight_decay = 1e-4;
   bool delayed = false;      // updates use the gradients of the step before (rewrite/delay_updates.hpp)
   float clip_norm = 0;       // of all gradients together (rewrite/clip_gradients.hpp); 0: they are not clipped

@@ -31,13 +31,10 @@ bool is_smooth(const Op& op) {
 
 }  // namespace
 
-void GradientTape::begin_stage(std::span<const Op> ops, std::string_view trained_prefix) {
+void GradientTape::begin_stage(std::span<const Op> ops, std::span<const TensorId> trained) {
   needed_.assign(forward_tensors_, false);
   totals_.assign(forward_tensors_, {});
-  for (std::size_t id = 0; id < forward_tensors_; ++id) {
-    const Tensor& tensor = graph_.tensors()[id];
-    needed_[id] = tensor.role == Role::kParameter && tensor.name.starts_with(trained_prefix);
-  }
+  for (const TensorId id : trained) needed_[static_cast<std::size_t>(id)] = true;
   for (const Op& op : ops) {
     const bool any =
         is_smooth(op) && std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) { return needs(id); });

@@ -22,9 +22,8 @@ class GradientTape {
   // `graph` starts with the forward graph's tensors, under the same ids.
   explicit GradientTape(Graph& graph) : graph_(graph), forward_tensors_(graph.tensors().size()) {}
 
-  // Forgets all gradients. From here on, the parameters whose names start with `trained_prefix` get gradients, and so
-  // does what `ops` compute from them.
-  void begin_stage(std::span<const Op> ops, std::string_view trained_prefix);
+  // Forgets all gradients. From here on, these parameters get gradients, and so does what `ops` compute from them.
+  void begin_stage(std::span<const Op> ops, std::span<const TensorId> trained);
 
   bool needs(TensorId id) const { return needed_[static_cast<std::size_t>(id)]; }
   const Shape& shape(TensorId id) const { return graph_.tensor(id).shape; }

@@ -10,24 +10,13 @@ namespace sluice {
 // to the op's inputs. A loss starts from 1; any other op whose output has no gradient is left out.
 void differentiate(GradientTape& tape, const Op& op);
 
-// By family. `dy` is the gradient of the op's first output, before a fused activation.
-void differentiate_convolution(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_dense(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_embedding(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_batch_norm(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_layer_norm(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_lstm_cell(GradientTape& tape, const Op& op);
+// The functions that the table of kinds (op_table.hpp) names. `dy` is the gradient of the op's first output, before a
+// fused activation; of no use to losses, and to cells, which look for those of all their outputs.
+#define SLUICE_GRADIENT(...) void SLUICE_OP_GRADIENT(__VA_ARGS__)(GradientTape & tape, const Op& op, TensorId dy);
+SLUICE_OPS(SLUICE_GRADIENT)
+#undef SLUICE_GRADIENT
 
-void differentiate_unary(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_binary(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_select(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_reduce(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_broadcast(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_reshape(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_transpose(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_concat(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_pad(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_sparse_product(GradientTape& tape, const Op& op, TensorId dy);
-void differentiate_matmul(GradientTape& tape, const Op& op, TensorId dy);
+// Of ops with one differentiable input, inputs[0], and a backward kind of the same attributes.
+void differentiate_input(GradientTape& tape, const Op& op, OpKind kind, std::vector<TensorId> inputs);
 
 }  // namespace sluice

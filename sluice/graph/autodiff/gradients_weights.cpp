@@ -80,7 +80,7 @@ void differentiate_layer_norm(GradientTape& tape, const Op& op, TensorId dy) {
   differentiate_norm(tape, op, OpKind::kLayerNormBackward, op.attributes, dy);
 }
 
-void differentiate_lstm_cell(GradientTape& tape, const Op& op) {
+void differentiate_lstm_cell(GradientTape& tape, const Op& op, TensorId /*dy*/) {
   const TensorId gates_x = op.inputs[0];
   const auto [h, c, gates] = std::tuple(op.outputs[0], op.outputs[1], op.outputs[2]);
   std::optional<TensorId> dh = tape.gradient(op, h);

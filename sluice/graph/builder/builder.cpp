@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sluice/base/random.hpp"
+#include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/shapes/shape_rules.hpp"
 
 namespace sluice {
@@ -21,29 +22,23 @@ struct OutputFormat {
 
 // Of the outputs that the op makes. A batch norm's last output is its input `running`, which exists already.
 std::vector<OutputFormat> output_formats(OpKind kind, DType input) {
-  switch (kind) {
-    case OpKind::kBatchNorm:
-    case OpKind::kLayerNorm:
-      return {{""}, {".stats"}};
-    case OpKind::kMaxPool:
-      return {{""}, {".index", DType::kU8}};
-    case OpKind::kLstmCell:
-      return {{""}, {".c"}, {".gates"}};
-    case OpKind::kSoftmaxCrossEntropy:
-      return {{".loss", DType::kF32, Role::kOutput}, {".probabilities"}};
-    case OpKind::kSigmoidCrossEntropy:
-    case OpKind::kMeanLoss:
-      return {{".loss", DType::kF32, Role::kOutput}};
-    case OpKind::kBroadcast:
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kConcat:
-    case OpKind::kSlice:
-    case OpKind::kPad:
-      return {{"", input}};
-    default:
+  switch (traits(kind).made) {
+    case Made::kOne:
       return {{""}};
+    case Made::kAsInput:
+      return {{"", input}};
+    case Made::kWithStats:
+      return {{""}, {".stats"}};
+    case Made::kWithIndex:
+      return {{""}, {".index", DType::kU8}};
+    case Made::kCell:
+      return {{""}, {".c"}, {".gates"}};
+    case Made::kLoss:
+      return {{".loss", DType::kF32, Role::kOutput}};
+    case Made::kLossAndProbabilities:
+      return {{".loss", DType::kF32, Role::kOutput}, {".probabilities"}};
   }
+  return {};
 }
 
 bool is_integer(Content content) { return content != Content::kNone && !is_float(content); }
@@ -56,10 +51,14 @@ bool is_label(Content content) {
 
 void GraphBuilder::begin_layer(std::string name) { graph_.layers.push_back(std::move(name)); }
 
-void GraphBuilder::end_stage(std::string trained_prefix) {
+void GraphBuilder::end_stage(std::string_view trained_prefix) {
   if (!usable({})) return;
   if (!has_loss_) return fail("a stage ends without a loss");
-  graph_.stages.push_back({graph_.op_count(), std::move(trained_prefix)});
+  Stage& stage = graph_.stages.emplace_back(Stage{graph_.op_count(), {}});
+  for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.role == Role::kParameter && tensor.name.starts_with(trained_prefix)) stage.trained.push_back(id);
+  }
   has_loss_ = false;
 }
 
@@ -95,10 +94,13 @@ TensorId GraphBuilder::add_weight(const std::string& name, Shape shape, std::int
   return new_parameter(unique_name(name), std::move(shape), init);
 }
 
-TensorId GraphBuilder::named_parameter(const std::string& name, Shape shape, Init init, Role role) {
+TensorId GraphBuilder::named_parameter(const std::string& name, Shape shape, Init init, Role role, TensorPart part) {
   if (!usable({})) return kNoTensor;
   ++names_[name];  // no parameter of a layer gets it, too
-  return new_parameter(name, std::move(shape), std::move(init), role);
+  const TensorId id = new_parameter(name, std::move(shape), std::move(init), role);
+  graph_.tensor(id).part = std::move(part);
+  graph_.tensor(id).parameter = name;
+  return id;
 }
 
 TensorId GraphBuilder::new_parameter(std::string name, Shape shape, Init init, Role role) {

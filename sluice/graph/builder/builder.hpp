@@ -64,7 +64,7 @@ class GraphBuilder {
   void begin_layer(std::string name);
   // Ends a stage: all ops since the last stage are differentiated, and the parameters whose names begin with this
   // prefix are updated, before what follows runs (Graph::stages).
-  void end_stage(std::string trained_prefix);
+  void end_stage(std::string_view trained_prefix);
   // Weights made from here on: normal with this standard deviation; nothing: He et al. again.
   void weight_init(std::optional<float> stddev) { stddev_ = stddev; }
 
@@ -114,8 +114,10 @@ class GraphBuilder {
   TensorId sigmoid_cross_entropy(TensorId logits, float target);
   TensorId mean_loss(TensorId x);  // whatever made x is part of the loss
 
-  // For importers. A parameter (or buffer) with a name of its own; any forward op of one result by the table in op.hpp.
-  TensorId named_parameter(const std::string& name, Shape shape, Init init, Role role = Role::kParameter);
+  // For importers. A parameter (or buffer) with a name of its own; any forward op of one result by op_table.hpp.
+  // `part`: of a parameter that is some rows of what other graphs of the model may have more of.
+  TensorId named_parameter(const std::string& name, Shape shape, Init init, Role role = Role::kParameter,
+                           TensorPart part = {});
   TensorId add(OpKind kind, const Attributes& attributes, const std::vector<TensorId>& inputs);
   // One step of an LSTM layer; without an earlier state (ids of -1) the weight is not needed.
   LstmState lstm_cell(TensorId gates, const LstmState& earlier, TensorId weight);

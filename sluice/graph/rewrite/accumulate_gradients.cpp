@@ -51,6 +51,7 @@ class Accumulation {
         ids_.push_back(id);
       } else {
         tensor.name = of_batch(tensor.name);
+        if (!tensor.part.whole.empty()) tensor.part.whole = of_batch(tensor.part.whole);
         ids_.push_back(result_.add_tensor(std::move(tensor)));
       }
     }
@@ -105,7 +106,7 @@ class Accumulation {
 
   TensorId add_sum(const Tensor& gradient) {
     Tensor sum;
-    sum.name = with_suffix(gradient.name, ".sum");
+    name_beside(sum, whole_name(gradient) + ".sum", gradient);
     sum.shape = gradient.shape;
     sum.role = Role::kGradient;
     sum.whole = gradient.whole;

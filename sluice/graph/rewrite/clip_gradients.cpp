@@ -42,8 +42,11 @@ class Clipping {
 
  private:
   void put_off(const Op& update) {
-    const std::string& gradient = result_.tensor(update.inputs[1]).name;
-    const TensorId sum = add_number(gradient + ".squared_sum");
+    constexpr std::string_view kSum = ".squared_sum";
+    const Tensor& gradient = result_.tensor(update.inputs[1]);
+    const TensorPart part = part_beside(gradient, kSum);
+    const TensorId sum = add_number(gradient.name + std::string(kSum));
+    result_.tensor(sum).part = part;
     add_beside(update, {.name = result_.tensor(sum).name, .kind = OpKind::kSquaredSum, .inputs = {update.inputs[1]}},
                sum);
     sums_.push_back(sum);

@@ -10,18 +10,13 @@
 namespace sluice {
 namespace {
 
-constexpr std::string_view kDelayed = ".delayed", kFilled = "gradients.filled";
-
-// "w[0:64]" of "w.moment1[0:64]": gradients go by many names, of parts and of sums.
-std::string parameter_of_moment(const std::string& moment) {
-  const std::size_t slice = moment.ends_with(']') ? moment.rfind('[') : moment.size();
-  return moment.substr(0, moment.rfind('.', slice)) + moment.substr(slice);
-}
-
+// Named after the parameter that the moment belongs to: gradients go by many names, of parts and of sums.
 TensorId add_delayed(Graph& graph, const Tensor& gradient, const Tensor& moment) {
   Tensor delayed = gradient;
-  delayed.name = with_suffix(with_suffix(parameter_of_moment(moment.name), ".gradient"), kDelayed);
+  name_beside(delayed, moment.parameter + ".gradient.delayed", moment);
   delayed.role = Role::kOptimizerState;
+  delayed.parameter = moment.parameter;
+  delayed.slot = kInFlight;
   delayed.init = {};
   return graph.add_tensor(std::move(delayed));
 }
@@ -34,8 +29,8 @@ Graph delay_updates(const Graph& training) {
   result.name = training.name;
   result.layers = training.layers;
   for (const Tensor& tensor : training.tensors()) result.add_tensor(tensor);
-  const TensorId filled =
-      result.add_tensor({.name = std::string(kFilled), .shape = {1}, .role = Role::kOptimizerState});
+  const TensorId filled = result.add_tensor(
+      {.name = "gradients.filled", .shape = {1}, .role = Role::kOptimizerState, .slot = std::string(kInFlight)});
   std::vector<Op> delays;
   for (Op op : training.ops()) {
     if (is_update(op.kind)) {
@@ -57,9 +52,6 @@ Graph delay_updates(const Graph& training) {
   return result;
 }
 
-bool is_in_flight(const Tensor& tensor) {
-  const std::string whole = tensor.name.substr(0, tensor.name.find('['));
-  return tensor.role == Role::kOptimizerState && (whole.ends_with(kDelayed) || whole == kFilled);
-}
+bool is_in_flight(const Tensor& tensor) { return tensor.slot == kInFlight; }
 
 }  // namespace sluice

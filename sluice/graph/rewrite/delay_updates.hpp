@@ -23,8 +23,8 @@ namespace sluice {
 // updated (graph/reschedule.hpp: updates_may_run_last).
 Graph delay_updates(const Graph& training);
 
-// Whether the tensor is one that only runs with delayed updates have: a gradient of the step before and its loss scale
-// (scale_loss.hpp), whose names end alike, or `filled`.
+// Whether the tensor is one that only runs with delayed updates have: a gradient of the step before, its loss scale
+// (scale_loss.hpp), or `filled`.
 bool is_in_flight(const Tensor& tensor);
 
 }  // namespace sluice

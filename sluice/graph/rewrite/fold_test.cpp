@@ -236,14 +236,16 @@ TEST_F(Fold, FoldsNothingAcrossStages) {
   const TensorId shared = builder_.dense(x, 6);
   const TensorId early = builder_.add(shared, x);
   builder_.sigmoid_cross_entropy(builder_.relu(builder_.add(shared, early)), 1);
-  builder_.end_stage("a");
+  builder_.end_stage("net");
   const TensorId late = builder_.relu(early);
   builder_.sigmoid_cross_entropy(builder_.relu(builder_.add(late, late)), 0);
   builder_.end_stage("b");
   const Graph graph = fold(*builder_.finish());
   ASSERT_EQ(graph.stages.size(), 2U);
   EXPECT_EQ(graph.op(graph.stages[0].end - 1).kind, OpKind::kSigmoidCrossEntropy);
-  EXPECT_EQ(graph.stages[0].trained_prefix, "a");
+  std::vector<std::string> trained;
+  for (const TensorId id : graph.stages[0].trained) trained.push_back(graph.tensor(id).name);
+  EXPECT_EQ(trained, (std::vector<std::string>{"net.weight", "net.bias"}));
   EXPECT_EQ(graph.stages[1].end, graph.op_count());
   EXPECT_EQ(ops(graph, OpKind::kRelu).size(), 1U) << "early is made in stage a and activated in stage b";
 }

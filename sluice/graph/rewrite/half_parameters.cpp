@@ -68,15 +68,16 @@ class Halving {
     const Tensor& tensor = graph_.tensor(id);
     if (halved_[as_index(id)]) {
       Tensor master = tensor;
-      master.name = master_name(tensor.name);
+      name_beside(master, whole_name(tensor) + ".master", tensor);
+      master.parameter = parameter_name(tensor);
+      master.slot = kMaster;
       master.role = Role::kOptimizerState;
       masters_[id] = result_.add_tensor(std::move(master));
     }
-    new_ids_[as_index(id)] = halved_[as_index(id)] ? add_half(tensor, tensor.name) : result_.add_tensor(tensor);
+    new_ids_[as_index(id)] = halved_[as_index(id)] ? add_half(tensor) : result_.add_tensor(tensor);
   }
 
-  TensorId add_half(Tensor tensor, const std::string& name) {
-    tensor.name = name;
+  TensorId add_half(Tensor tensor) {
     tensor.dtype = half_;
     tensor.bytes = 0;
     return result_.add_tensor(std::move(tensor));
@@ -101,8 +102,9 @@ class Halving {
   }
 
   TensorId add_gradient_cast(const Op& update) {
-    const Tensor& gradient = result_.tensor(update.inputs[1]);
-    const TensorId half = add_half(gradient, with_suffix(gradient.name, fmt::format(".{}", to_string(half_))));
+    Tensor gradient = result_.tensor(update.inputs[1]);
+    name_beside(gradient, fmt::format("{}.{}", whole_name(gradient), to_string(half_)), gradient);
+    const TensorId half = add_half(std::move(gradient));
     const std::string name = result_.tensor(half).name + ".cast";
     result_.add_op({.name = name,
                     .kind = OpKind::kCast,
@@ -124,7 +126,5 @@ class Halving {
 }  // namespace
 
 Graph keep_half_parameters(const Graph& mixed) { return Halving(mixed).run(); }
-
-std::string master_name(const std::string& parameter) { return with_suffix(parameter, ".master"); }
 
 }  // namespace sluice

@@ -18,7 +18,4 @@ namespace sluice {
 // `mixed`: a training graph in mixed precision (mixed_precision.hpp).
 Graph keep_half_parameters(const Graph& mixed);
 
-// "w.master" of "w", "w.master[0:64]" of "w[0:64]".
-std::string master_name(const std::string& parameter);
-
 }  // namespace sluice

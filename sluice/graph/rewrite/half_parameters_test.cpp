@@ -80,8 +80,14 @@ TEST(HalfParameters, AreReadWithoutCastsAndWrittenByTheirMastersUpdate) {
 }
 
 TEST(HalfParameters, HaveMastersOfTheSameRows) {
-  EXPECT_EQ(master_name("w"), "w.master");
-  EXPECT_EQ(master_name("w[64:128]"), "w.master[64:128]");
+  Tensor slice{.name = "w", .shape = {128, 4}, .role = Role::kParameter};
+  cut_rows(slice, {64, 128});
+  EXPECT_EQ(slice.name, "w[64:128]");
+  Tensor master = slice;
+  name_beside(master, whole_name(slice) + ".master", slice);
+  EXPECT_EQ(master.name, "w.master[64:128]");
+  EXPECT_EQ(master.part, (TensorPart{"w.master", {64, 128}}));
+  EXPECT_EQ(parameter_name(master), "w");
 }
 
 TEST(HalfParameters, OfAnUpdateMustHaveItsShape) {

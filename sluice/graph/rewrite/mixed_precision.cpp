@@ -135,6 +135,7 @@ class Converter {
     const int earlier = casts_[id]++;
     Tensor tensor;
     tensor.name = source.name + suffix + (earlier == 0 ? "" : fmt::format("_{}", earlier + 1));
+    tensor.part = part_beside(source, suffix);
     tensor.shape = source.shape;
     tensor.dtype = wanted;
     tensor.role = source.role == Role::kActivationGradient ? source.role : Role::kActivation;

@@ -10,8 +10,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::string_view kPart = ".part";
-
 class Partition {
  public:
   Partition(const Graph& training, int ranks) : ranks_(ranks) {
@@ -37,7 +35,7 @@ class Partition {
   TensorId add_part(TensorId whole) {
     const Tensor& tensor = result_.tensor(whole);
     Tensor part;
-    part.name = with_suffix(tensor.name, kPart);
+    name_beside(part, whole_name(tensor) + ".part", tensor);
     part.shape = part_shape(whole);
     part.dtype = tensor.dtype;
     part.role = Role::kGradient;

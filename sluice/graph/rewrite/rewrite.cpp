@@ -6,7 +6,6 @@
 #include "sluice/base/as_index.hpp"
 
 namespace sluice {
-namespace {}  // namespace
 
 GraphRewrite::GraphRewrite(const Graph& graph)
     : graph_(graph), living_(graph.ops().size(), true), readers_(graph.tensors().size()), maker_(readers_.size()) {
@@ -97,10 +96,17 @@ Graph GraphRewrite::finish() && {
   for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
     if (named[as_index(id)]) new_ids[as_index(id)] = result.add_tensor(graph_.tensor(id));
   }
-  for (OpIndex index = 0; index < op_count(); ++index) {
+  const auto end_stages = [&](OpIndex end) {
     for (const Stage& stage : graph_.stages) {
-      if (stage.end == index) result.stages.push_back({result.op_count(), stage.trained_prefix});
+      if (stage.end != end) continue;
+      Stage& ended = result.stages.emplace_back(Stage{result.op_count(), {}});
+      for (const TensorId id : stage.trained) {
+        if (new_ids[as_index(id)]) ended.trained.push_back(*new_ids[as_index(id)]);
+      }
     }
+  };
+  for (OpIndex index = 0; index < op_count(); ++index) {
+    end_stages(index);
     if (!living(index)) continue;
     Op op = graph_.op(index);
     for (auto* operands : {&op.inputs, &op.outputs}) {
@@ -108,9 +114,7 @@ Graph GraphRewrite::finish() && {
     }
     result.add_op(std::move(op));
   }
-  for (const Stage& stage : graph_.stages) {
-    if (stage.end == op_count()) result.stages.push_back({result.op_count(), stage.trained_prefix});
-  }
+  end_stages(op_count());
   return result;
 }
 

@@ -31,6 +31,7 @@ ScaleState add_state(Graph& graph, float initial, bool delayed) {
   state.scale = add(kScale, 1, first);
   state.counts = add(kCounts, 2, {});
   state.of_updates = delayed ? add(kScaleDelayed, 1, first) : state.scale;
+  if (delayed) graph.tensor(state.of_updates).slot = kInFlight;
   return state;
 }
 

@@ -85,7 +85,7 @@ TensorId BatchSlicer::part(TensorId id, std::size_t slice) {
   const auto [entry, fresh] = parts_.try_emplace({id, slice}, -1);
   if (fresh) {
     Tensor tensor = graph_.tensor(id);
-    tensor.name += suffix(slice);
+    cut_rows(tensor, cuts_[slice]);
     if (carries_samples(id)) tensor.shape[0] = cuts_[slice].length();
     tensor.bytes = 0;
     entry->second = result_.add_tensor(std::move(tensor));
@@ -127,7 +127,7 @@ void BatchSlicer::accumulate(TensorId gradient, std::size_t slice, const Op& wri
   TensorId total = whole_[as_index(gradient)];
   if (slice + 1 < cuts_.size()) {
     Tensor tensor = graph_.tensor(gradient);
-    tensor.name += fmt::format("[0:{}]", cuts_[slice].end);
+    cut_rows(tensor, {0, cuts_[slice].end});
     total = result_.add_tensor(std::move(tensor));
   }
   result_.add_op({.name = graph_.tensor(gradient).name + ".add" + suffix(slice),

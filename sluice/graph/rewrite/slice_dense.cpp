@@ -147,7 +147,7 @@ class Slicer {
   Tensor part(TensorId id, const Features& features) const {
     Tensor tensor = graph_.tensor(id);
     const std::int64_t elements_per_feature = element_count(tensor.shape) / tensor.shape[0];
-    tensor.name += fmt::format("[{}:{}]", features.begin, features.end);
+    cut_rows(tensor, features);
     tensor.shape[0] = features.length();
     tensor.bytes = 0;
     tensor.init.first_element += features.begin * elements_per_feature;

@@ -82,8 +82,12 @@ class LossSlicer {
     result_.add_op(std::move(op));
   }
 
-  TensorId add_like(Tensor tensor, const std::string& suffix, Shape shape) {
-    tensor.name += suffix;
+  TensorId add_slice(Tensor whole, const Rows& rows, Shape shape) {
+    cut_rows(whole, rows);
+    return add_in_shape(std::move(whole), std::move(shape));
+  }
+
+  TensorId add_in_shape(Tensor tensor, Shape shape) {
     tensor.shape = std::move(shape);
     tensor.bytes = 0;
     return result_.add_tensor(std::move(tensor));
@@ -121,7 +125,10 @@ class LossSlicer {
   // `id`, of graph_, as a matrix of its rows: itself, or one that the caller makes a view from or of.
   TensorId as_rows(TensorId id, const Shape& rows) {
     const Tensor& tensor = graph_.tensor(id);
-    return tensor.shape == rows ? renamed(id) : add_like(tensor, ".rows", rows);
+    if (tensor.shape == rows) return renamed(id);
+    Tensor view = tensor;
+    view.name += ".rows";
+    return add_in_shape(std::move(view), rows);
   }
 
   void emit_chain(const LossChain& chain) {
@@ -155,15 +162,15 @@ class LossSlicer {
 
     const Tensor& whole = result_.tensor(slice.x);
     const std::string name = whole.name + ".slice" + suffix;
-    const TensorId x = add_like(whole, suffix, {slice.rows.length(), whole.shape[1]});
+    const TensorId x = add_slice(whole, slice.rows, {slice.rows.length(), whole.shape[1]});
     emit_beside(chain.dense, slice.phase, OpKind::kSliceBatch, name, part, {slice.x}, x);
 
     std::vector<TensorId> dense_inputs = renamed(dense.inputs);
     dense_inputs[0] = x;
-    const TensorId logits = add_like(graph_.tensor(dense.outputs[0]), suffix, shape);
+    const TensorId logits = add_slice(graph_.tensor(dense.outputs[0]), slice.rows, shape);
     emit_slice(chain.dense, slice, dense.attributes, std::move(dense_inputs), {logits});
 
-    const TensorId probabilities = add_like(graph_.tensor(loss.outputs[1]), suffix, shape);
+    const TensorId probabilities = add_slice(graph_.tensor(loss.outputs[1]), slice.rows, shape);
     const TensorId labels = renamed(loss.inputs[1]);
     const TensorId sum = renamed(loss.outputs[0]);
     Attributes loss_part = part;
@@ -173,7 +180,7 @@ class LossSlicer {
     emit_slice(chain.loss, slice, loss_part, std::move(loss_inputs), {sum, probabilities});
 
     if (!chain.backward) return;
-    const TensorId dlogits = add_like(graph_.tensor(op(*chain.backward).outputs[0]), suffix, shape);
+    const TensorId dlogits = add_slice(graph_.tensor(op(*chain.backward).outputs[0]), slice.rows, shape);
     emit_slice(*chain.backward, slice, part, {probabilities, labels}, {dlogits});
     for (const OpIndex product : chain.products) emit_product(product, slice, x, dlogits);
   }
@@ -183,7 +190,7 @@ class LossSlicer {
     if (product.kind == OpKind::kDenseBackwardData) {
       const Tensor& whole = result_.tensor(slice.dx);
       const std::string name = whole.name + ".place" + suffix(slice.rows);
-      const TensorId dx = add_like(whole, suffix(slice.rows), result_.tensor(x).shape);
+      const TensorId dx = add_slice(whole, slice.rows, result_.tensor(x).shape);
       emit_slice(index, slice, product.attributes, {dlogits, renamed(product.inputs[1])}, {dx});
       std::vector<TensorId> placed = {dx};
       if (!slice.first) placed.push_back(slice.dx);

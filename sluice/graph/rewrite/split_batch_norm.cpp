@@ -21,6 +21,7 @@ class Splitter {
     const TensorId running = norm.inputs[2];
     const TensorId stats = norm.outputs[1];
     Tensor tensor = result_.graph.tensor(stats);
+    tensor.part = part_beside(tensor, ".part");
     tensor.name += ".part";
     const TensorId part = result_.graph.add_tensor(std::move(tensor));
     const Attributes merging{.size = channel_elements(x), .momentum = norm.attributes.momentum};

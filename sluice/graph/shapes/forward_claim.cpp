@@ -1,57 +1,107 @@
 #include "sluice/graph/shapes/forward_claim.hpp"
 
+#include <array>
+
 #include "sluice/graph/op_traits.hpp"
 
 namespace sluice {
 namespace {
+
+using Claim = std::optional<ForwardClaim>;
 
 Shapes concatenate(Shapes first, const Shapes& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
 }
 
-struct OperandCounts {
-  std::size_t inputs = 0;
-  std::size_t outputs = 1;
-};
-
-// At least as many outputs; nothing for kinds with a rule of their own, which counts.
-std::optional<OperandCounts> backward_operands(const Op& op) {
-  const Attributes& a = op.attributes;
-  switch (op.kind) {
-    case OpKind::kConv2dBackwardData:
-    case OpKind::kConv2dBackwardWeights:
-    case OpKind::kConvTranspose2dBackwardData:
-    case OpKind::kConvTranspose2dBackwardWeights:
-    case OpKind::kDenseBackwardData:
-    case OpKind::kDenseBackwardWeights:
-    case OpKind::kEmbeddingBackward:
-    case OpKind::kMaxPoolBackward:
-      return OperandCounts{2, 1};
-    case OpKind::kAvgPoolBackward:
-      return OperandCounts{1, 1};
-    case OpKind::kBatchNormBackward:
-    case OpKind::kLayerNormBackward:
-      return OperandCounts{4, 2};
-    case OpKind::kLstmCellBackward:
-      return OperandCounts{3 + (a.state ? 2U : 0U) + (a.carry ? 1U : 0U), a.state ? 3U : 1U};
-    default:
-      return std::nullopt;
-  }
+// Of ops whose first input is the gradient of y, and whose output that of x.
+Claim data_claim(OpKind forward, const Shapes& in, const Shapes& out) {
+  if (in.size() != 2 || out.empty()) return std::nullopt;
+  return ForwardClaim{forward, {out[0], in[1]}, {in[0]}};
 }
 
-ForwardClaim lstm_cell_claim(const Op& op, const Shapes& in, const Shapes& out) {
-  ForwardClaim claim{OpKind::kLstmCell, {in[1]}, {in[0], in[2], out[0]}};
-  if (op.attributes.state) {
-    claim.inputs.insert(claim.inputs.end(), {out[1], in[3], in[4]});
-    claim.equal.emplace_back(out[2], in[3]);
-  }
-  if (op.attributes.carry) claim.equal.emplace_back(in.back(), in[2]);
+// Of ops that make the gradients of all inputs but x from x and the gradient of y.
+Claim weights_claim(OpKind forward, const Shapes& in, const Shapes& out) {
+  if (in.size() != 2 || out.empty()) return std::nullopt;
+  return ForwardClaim{forward, concatenate({in[0]}, out), {in[1]}};
+}
+
+Claim pool_claim(OpKind forward, std::size_t inputs, const Shapes& in, const Shapes& out) {
+  if (in.size() != inputs || out.empty()) return std::nullopt;
+  return ForwardClaim{forward, out, in};
+}
+
+// The rule of a loss's gradient knows no scale.
+ForwardClaim without_scale(ForwardClaim claim, std::size_t own) {
+  if (claim.inputs.size() != own + 1) return claim;
+  claim.equal.emplace_back(claim.inputs.back(), Shape{1});
+  claim.inputs.pop_back();
   return claim;
 }
 
+}  // namespace
+
+Claim own_claim(const Op& op, const Shapes& in, const Shapes& out) { return ForwardClaim{op.kind, in, out}; }
+
+Claim conv2d_data_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  return data_claim(OpKind::kConv2d, in, out);
+}
+Claim conv2d_weights_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  return weights_claim(OpKind::kConv2d, in, out);
+}
+Claim conv_transpose2d_data_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  return data_claim(OpKind::kConvTranspose2d, in, out);
+}
+Claim conv_transpose2d_weights_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  return weights_claim(OpKind::kConvTranspose2d, in, out);
+}
+Claim dense_data_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  return data_claim(OpKind::kDense, in, out);
+}
+Claim dense_weights_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  return weights_claim(OpKind::kDense, in, out);
+}
+Claim embedding_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  return weights_claim(OpKind::kEmbedding, in, out);
+}
+
+Claim batch_norm_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  if (in.size() != 4 || out.size() < 2) return std::nullopt;
+  return ForwardClaim{OpKind::kBatchNorm, {out[0], in[2], in[3]}, {in[1], in[3], out[1]}, {{in[0], out[0]}}};
+}
+
+Claim layer_norm_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  if (in.size() != 4 || out.size() < 2) return std::nullopt;
+  return ForwardClaim{OpKind::kLayerNorm, {out[0], in[2]}, {in[1], in[3]}, {{in[0], out[0]}, {out[1], in[2]}}};
+}
+
+Claim lstm_cell_claim(const Op& op, const Shapes& in, const Shapes& out) {
+  const Attributes& a = op.attributes;
+  const std::size_t inputs = 3 + (a.state ? 2U : 0U) + (a.carry ? 1U : 0U);
+  if (in.size() != inputs || out.size() < (a.state ? 3U : 1U)) return std::nullopt;
+  ForwardClaim claim{OpKind::kLstmCell, {in[1]}, {in[0], in[2], out[0]}};
+  if (a.state) {
+    claim.inputs.insert(claim.inputs.end(), {out[1], in[3], in[4]});
+    claim.equal.emplace_back(out[2], in[3]);
+  }
+  if (a.carry) claim.equal.emplace_back(in.back(), in[2]);
+  return claim;
+}
+
+Claim max_pool_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  return pool_claim(OpKind::kMaxPool, 2, in, out);
+}
+Claim avg_pool_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  return pool_claim(OpKind::kAvgPool, 1, in, out);
+}
+
+Claim softmax_cross_entropy_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
+  return without_scale({OpKind::kSoftmaxCrossEntropy, in, {{1}, out[0]}}, 2);
+}
+Claim loss_claim(const Op& op, const Shapes& in, const Shapes& out) { return without_scale({op.kind, in, out}, 1); }
+
 // The rule of an update knows neither factor nor `filled` nor the parameter in 16 bits.
-ForwardClaim update_claim(const Op& op, const Shapes& in, const Shapes& out) {
+Claim update_claim(const Op& op, const Shapes& in, const Shapes& out) {
   ForwardClaim claim{op.kind, in, out};
   const std::size_t own = 2 + moments_of(op.kind);
   for (; claim.inputs.size() > own; claim.inputs.pop_back()) {
@@ -65,65 +115,24 @@ ForwardClaim update_claim(const Op& op, const Shapes& in, const Shapes& out) {
   return claim;
 }
 
-// The rule of a loss's gradient knows no scale.
-ForwardClaim without_scale(ForwardClaim claim, std::size_t own) {
-  if (claim.inputs.size() != own + 1) return claim;
-  claim.equal.emplace_back(claim.inputs.back(), Shape{1});
-  claim.inputs.pop_back();
-  return claim;
+// The first one of a step adds to nothing.
+Claim accumulate_claim(const Op& op, const Shapes& in, const Shapes& out) {
+  if (in.size() == 1) return own_claim(op, in, out);
+  return ForwardClaim{op.kind, {in[0]}, out, {{in[1], in[0]}}};
 }
 
-ForwardClaim claim_of(const Op& op, const Shapes& in, const Shapes& out) {
-  switch (op.kind) {
-    case OpKind::kConv2dBackwardData:
-      return {OpKind::kConv2d, {out[0], in[1]}, {in[0]}};
-    case OpKind::kConv2dBackwardWeights:
-      return {OpKind::kConv2d, concatenate({in[0]}, out), {in[1]}};
-    case OpKind::kConvTranspose2dBackwardData:
-      return {OpKind::kConvTranspose2d, {out[0], in[1]}, {in[0]}};
-    case OpKind::kConvTranspose2dBackwardWeights:
-      return {OpKind::kConvTranspose2d, concatenate({in[0]}, out), {in[1]}};
-    case OpKind::kDenseBackwardData:
-      return {OpKind::kDense, {out[0], in[1]}, {in[0]}};
-    case OpKind::kDenseBackwardWeights:
-      return {OpKind::kDense, concatenate({in[0]}, out), {in[1]}};
-    case OpKind::kEmbeddingBackward:
-      return {OpKind::kEmbedding, concatenate({in[0]}, out), {in[1]}};
-    case OpKind::kBatchNormBackward:
-      return {OpKind::kBatchNorm, {out[0], in[2], in[3]}, {in[1], in[3], out[1]}, {{in[0], out[0]}}};
-    case OpKind::kLayerNormBackward:
-      return {OpKind::kLayerNorm, {out[0], in[2]}, {in[1], in[3]}, {{in[0], out[0]}, {out[1], in[2]}}};
-    case OpKind::kLstmCellBackward:
-      return lstm_cell_claim(op, in, out);
-    case OpKind::kMaxPoolBackward:
-      return {OpKind::kMaxPool, out, in};
-    case OpKind::kAvgPoolBackward:
-      return {OpKind::kAvgPool, out, in};
-    case OpKind::kSoftmaxCrossEntropyBackward:
-      return without_scale({OpKind::kSoftmaxCrossEntropy, in, {{1}, out[0]}}, 2);
-    case OpKind::kSigmoidCrossEntropyBackward:
-    case OpKind::kMeanLossBackward:
-      return without_scale({op.kind, in, out}, 1);
-    case OpKind::kSgdUpdate:
-    case OpKind::kAdamUpdate:
-      return update_claim(op, in, out);
-    case OpKind::kAccumulateGradient:  // the first one of a step adds to nothing
-      if (in.size() == 1) return {op.kind, in, out};
-      return {op.kind, {in[0]}, out, {{in[1], in[0]}}};
-    case OpKind::kDelayGradient:  // the last one of a step fills
-      if (out.size() == 1) return {op.kind, in, out};
-      return {op.kind, in, {out[0]}, {{out[1], Shape{1}}}};
-    default:
-      return {op.kind, in, out};
-  }
+// The last one of a step fills.
+Claim delay_claim(const Op& op, const Shapes& in, const Shapes& out) {
+  if (out.size() == 1) return own_claim(op, in, out);
+  return ForwardClaim{op.kind, in, {out[0]}, {{out[1], Shape{1}}}};
 }
-
-}  // namespace
 
 std::optional<ForwardClaim> forward_claim(const Op& op, const Shapes& inputs, const Shapes& outputs) {
-  const std::optional<OperandCounts> counts = backward_operands(op);
-  if (counts && (inputs.size() != counts->inputs || outputs.size() < counts->outputs)) return std::nullopt;
-  return claim_of(op, inputs, outputs);
+#define SLUICE_CLAIM(...) SLUICE_OP_CLAIM(__VA_ARGS__),
+  static constexpr std::array<Claim (*)(const Op&, const Shapes&, const Shapes&), kOpKinds> kClaims{
+      SLUICE_OPS(SLUICE_CLAIM)};
+#undef SLUICE_CLAIM
+  return kClaims.at(static_cast<std::size_t>(op.kind))(op, inputs, outputs);
 }
 
 }  // namespace sluice

@@ -20,4 +20,10 @@ struct ForwardClaim {
 // nothing when the number of operands is wrong. An op whose kind has a shape rule of its own claims to be that kind.
 std::optional<ForwardClaim> forward_claim(const Op& op, const Shapes& inputs, const Shapes& outputs);
 
+// The claims that the table of kinds (op_table.hpp) names.
+#define SLUICE_CLAIM(...) \
+  std::optional<ForwardClaim> SLUICE_OP_CLAIM(__VA_ARGS__)(const Op& op, const Shapes& in, const Shapes& out);
+SLUICE_OPS(SLUICE_CLAIM)
+#undef SLUICE_CLAIM
+
 }  // namespace sluice

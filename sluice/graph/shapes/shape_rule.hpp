@@ -30,30 +30,9 @@ struct ShapeRule {
 // The shape whose dimension i is the old dimension axes[i]. Without axes the shape stays as it is.
 Result<Shape> permuted(const ShapeRule& rule, const Shape& shape, const std::vector<std::int64_t>& axes);
 
-// By family; the op's kind selects the rule within it.
-Result<Shapes> convolution_shapes(const ShapeRule& rule);  // kConv2d, kConvTranspose2d
-Result<Shapes> pool_shapes(const ShapeRule& rule);         // kMaxPool, kAvgPool
-
-Result<Shapes> batch_norm_shapes(const ShapeRule& rule);           // kBatchNorm, kBatchNormApply
-Result<Shapes> batch_norm_part_shapes(const ShapeRule& rule);      // the other parts, backward too
-Result<Shapes> layer_norm_shapes(const ShapeRule& rule);           // kLayerNorm
-Result<Shapes> local_response_norm_shapes(const ShapeRule& rule);  // kLocalResponseNorm
-
-Result<Shapes> binary_shapes(const ShapeRule& rule);          // kBinary
-Result<Shapes> select_shapes(const ShapeRule& rule);          // kSelect
-Result<Shapes> reduce_shapes(const ShapeRule& rule);          // kReduce
-Result<Shapes> broadcast_shapes(const ShapeRule& rule);       // kBroadcast
-Result<Shapes> reshape_shapes(const ShapeRule& rule);         // kReshape
-Result<Shapes> transpose_shapes(const ShapeRule& rule);       // kTranspose
-Result<Shapes> concat_shapes(const ShapeRule& rule);          // kConcat
-Result<Shapes> slice_shapes(const ShapeRule& rule);           // kSlice
-Result<Shapes> pad_shapes(const ShapeRule& rule);             // kPad
-Result<Shapes> sparse_product_shapes(const ShapeRule& rule);  // kSparseProduct
-
-Result<Shapes> dense_shapes(const ShapeRule& rule);      // kDense
-Result<Shapes> matmul_shapes(const ShapeRule& rule);     // kMatMul
-Result<Shapes> embedding_shapes(const ShapeRule& rule);  // kEmbedding
-Result<Shapes> lstm_cell_shapes(const ShapeRule& rule);  // kLstmCell
-Result<Shapes> softmax_shapes(const ShapeRule& rule);    // kSoftmax
+// The rules that the table of kinds (op_table.hpp) names; where several kinds have one rule, the op's kind selects.
+#define SLUICE_SHAPE_RULE(...) Result<Shapes> SLUICE_OP_SHAPES(__VA_ARGS__)(const ShapeRule& rule);
+SLUICE_OPS(SLUICE_SHAPE_RULE)
+#undef SLUICE_SHAPE_RULE
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "sluice/graph/op_traits.hpp"
@@ -43,12 +44,34 @@ Status ShapeRule::expect_axis(std::int64_t axis) const {
 
 namespace {
 
-Result<Shapes> same_shape(const ShapeRule& rule, std::size_t inputs, std::size_t outputs) {
+Result<Shapes> all_of_one_shape(const ShapeRule& rule, std::size_t inputs, std::size_t outputs) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(inputs, inputs));
   for (std::size_t i = 1; i < inputs; ++i) {
     SLUICE_RETURN_IF_ERROR(rule.expect_shape(fmt::format("input {}", i), rule.inputs[i], rule.inputs[0]));
   }
   return Shapes(outputs, rule.inputs[0]);
+}
+
+// Of a slice of the rows, all labels are given, in whatever shape.
+Status expect_labels(const ShapeRule& rule, const Shape& logits, const Shape& labels) {
+  const auto [begin, end] = std::pair(rule.attributes.out_begin, rule.attributes.out_end);
+  if (end == 0) return rule.expect_shape("labels", labels, {logits.begin(), logits.end() - 1});
+  const std::int64_t rows = element_count(logits) / logits.back();
+  if (begin >= 0 && end - begin == rows && end <= element_count(labels)) return {};
+  return rule.error(
+      fmt::format("logits {} are not those of labels {}:{} of {}", to_string(logits), begin, end, to_string(labels)));
+}
+
+}  // namespace
+
+Result<Shapes> no_shapes(const ShapeRule& rule) { return rule.error("has no shape rule"); }
+
+Result<Shapes> same_shape(const ShapeRule& rule) { return all_of_one_shape(rule, 1, 1); }
+Result<Shapes> same_shape_of_two(const ShapeRule& rule) { return all_of_one_shape(rule, 2, 1); }
+
+Result<Shapes> update_shapes(const ShapeRule& rule) {
+  const std::size_t moments = moments_of(rule.kind);
+  return all_of_one_shape(rule, 2 + moments, 1 + moments);
 }
 
 Result<Shapes> part_of_ranks(const ShapeRule& rule) {
@@ -65,7 +88,7 @@ Result<Shapes> all_of_ranks(const ShapeRule& rule) {
   return Shapes{rule.attributes.shape};
 }
 
-Result<Shapes> clip_factor(const ShapeRule& rule) {
+Result<Shapes> clip_factor_shapes(const ShapeRule& rule) {
   const bool scaled = rule.attributes.scaled;
   if (rule.inputs.size() < (scaled ? 3U : 1U)) return rule.error("expects the sums of some gradients");
   if (!(rule.attributes.alpha > 0) && !scaled) {
@@ -78,7 +101,7 @@ Result<Shapes> clip_factor(const ShapeRule& rule) {
   return Shapes{{scaled ? 2 : 1}};
 }
 
-Result<Shapes> loss_scale(const ShapeRule& rule) {
+Result<Shapes> loss_scale_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(3, 4));
   SLUICE_RETURN_IF_ERROR(rule.expect_shape("a factor", rule.inputs[0], {2}));
   SLUICE_RETURN_IF_ERROR(rule.expect_shape("a scale", rule.inputs[1], {1}));
@@ -87,24 +110,14 @@ Result<Shapes> loss_scale(const ShapeRule& rule) {
   return Shapes(rule.inputs.begin() + 1, rule.inputs.end());
 }
 
-Result<Shapes> dropout(const ShapeRule& rule) {
+Result<Shapes> dropout_shapes(const ShapeRule& rule) {
   if (!(rule.attributes.rate >= 0 && rule.attributes.rate < 1)) {
     return rule.error(fmt::format("expects a rate in [0, 1), got {}", rule.attributes.rate));
   }
-  return same_shape(rule, 1, 1);
+  return same_shape(rule);
 }
 
-// Of a slice of the rows, all labels are given, in whatever shape.
-Status expect_labels(const ShapeRule& rule, const Shape& logits, const Shape& labels) {
-  const auto [begin, end] = std::pair(rule.attributes.out_begin, rule.attributes.out_end);
-  if (end == 0) return rule.expect_shape("labels", labels, {logits.begin(), logits.end() - 1});
-  const std::int64_t rows = element_count(logits) / logits.back();
-  if (begin >= 0 && end - begin == rows && end <= element_count(labels)) return {};
-  return rule.error(
-      fmt::format("logits {} are not those of labels {}:{} of {}", to_string(logits), begin, end, to_string(labels)));
-}
-
-Result<Shapes> softmax_cross_entropy(const ShapeRule& rule) {
+Result<Shapes> softmax_cross_entropy_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 2));
   const Shape& logits = rule.inputs[0];
   if (logits.size() < 2) return rule.error(fmt::format("expects logits [..., classes], got {}", to_string(logits)));
@@ -112,106 +125,16 @@ Result<Shapes> softmax_cross_entropy(const ShapeRule& rule) {
   return Shapes{{1}, logits};
 }
 
-Result<Shapes> loss_of_one_input(const ShapeRule& rule) {
+Result<Shapes> number_of_one(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
   return Shapes{{1}};
 }
 
-}  // namespace
-
 Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attributes, std::span<const Shape> inputs) {
-  const ShapeRule rule{kind, attributes, inputs};
-  switch (kind) {
-    case OpKind::kConv2d:
-    case OpKind::kConvTranspose2d:
-      return convolution_shapes(rule);
-    case OpKind::kBatchNorm:
-    case OpKind::kBatchNormApply:
-      return batch_norm_shapes(rule);
-    case OpKind::kBatchNormStatistics:
-    case OpKind::kBatchNormMerge:
-    case OpKind::kBatchNormBackwardSums:
-    case OpKind::kBatchNormBackwardApply:
-      return batch_norm_part_shapes(rule);
-    case OpKind::kLayerNorm:
-      return layer_norm_shapes(rule);
-    case OpKind::kLocalResponseNorm:
-      return local_response_norm_shapes(rule);
-    case OpKind::kRelu:
-    case OpKind::kUnary:
-    case OpKind::kCast:
-    case OpKind::kReorder:
-    case OpKind::kSigmoidCrossEntropyBackward:
-    case OpKind::kMeanLossBackward:
-      return same_shape(rule, 1, 1);
-    case OpKind::kDropout:
-      return dropout(rule);
-    case OpKind::kAdd:
-    case OpKind::kLocalResponseNormBackward:
-    case OpKind::kReluBackward:
-    case OpKind::kUnaryBackward:
-    case OpKind::kSoftmaxBackward:
-      return same_shape(rule, 2, 1);
-    case OpKind::kBinary:
-      return binary_shapes(rule);
-    case OpKind::kSelect:
-      return select_shapes(rule);
-    case OpKind::kReduce:
-      return reduce_shapes(rule);
-    case OpKind::kBroadcast:
-      return broadcast_shapes(rule);
-    case OpKind::kReshape:
-      return reshape_shapes(rule);
-    case OpKind::kTranspose:
-      return transpose_shapes(rule);
-    case OpKind::kConcat:
-      return concat_shapes(rule);
-    case OpKind::kSlice:
-      return slice_shapes(rule);
-    case OpKind::kPad:
-      return pad_shapes(rule);
-    case OpKind::kSparseProduct:
-      return sparse_product_shapes(rule);
-    case OpKind::kMaxPool:
-    case OpKind::kAvgPool:
-      return pool_shapes(rule);
-    case OpKind::kDense:
-      return dense_shapes(rule);
-    case OpKind::kMatMul:
-      return matmul_shapes(rule);
-    case OpKind::kEmbedding:
-      return embedding_shapes(rule);
-    case OpKind::kLstmCell:
-      return lstm_cell_shapes(rule);
-    case OpKind::kSoftmax:
-      return softmax_shapes(rule);
-    case OpKind::kSoftmaxCrossEntropy:
-      return softmax_cross_entropy(rule);
-    case OpKind::kSigmoidCrossEntropy:
-    case OpKind::kMeanLoss:
-      return loss_of_one_input(rule);
-    case OpKind::kSquaredSum:
-      SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
-      return Shapes{{1}};
-    case OpKind::kClipFactor:
-      return clip_factor(rule);
-    case OpKind::kLossScale:
-      return loss_scale(rule);
-    case OpKind::kDelayGradient:
-    case OpKind::kAccumulateGradient:
-      return same_shape(rule, 1, 1);
-    case OpKind::kReduceScatter:
-    case OpKind::kOwnPart:
-      return part_of_ranks(rule);
-    case OpKind::kAllGather:
-      return all_of_ranks(rule);
-    case OpKind::kSgdUpdate:
-      return same_shape(rule, 3, 2);
-    case OpKind::kAdamUpdate:
-      return same_shape(rule, 4, 3);
-    default:
-      return rule.error("has no shape rule");
-  }
+#define SLUICE_SHAPE_RULE(...) SLUICE_OP_SHAPES(__VA_ARGS__),
+  static constexpr std::array<Result<Shapes> (*)(const ShapeRule&), kOpKinds> kRules{SLUICE_OPS(SLUICE_SHAPE_RULE)};
+#undef SLUICE_SHAPE_RULE
+  return kRules.at(static_cast<std::size_t>(kind))({kind, attributes, inputs});
 }
 
 }  // namespace sluice

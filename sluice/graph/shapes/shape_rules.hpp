@@ -1,4 +1,4 @@
-// Shape rules: what a forward op's outputs look like, given its inputs. The table of operands is in op.hpp.
+// Shape rules: what a forward op's outputs look like, given its inputs. The table of operands is in op_table.hpp.
 //
 // A backward op has a rule here if all its operands have the shape of x, or if it is a part of a batch norm. The others
 // have none: a stride makes the input's height ambiguous given the output's. So autodiff takes a gradient's shape from

@@ -1,6 +1,6 @@
 // The kernels of the CUDA backend: for each kind of op a function that puts its work on a stream.
 //
-// Operands are row-major (plain) in device memory; indices follow the table in op.hpp. A kernel may write an output
+// Operands are row-major (plain) in device memory; indices follow op_table.hpp. A kernel may write an output
 // over an input where op_traits.hpp says so. Results depend on operands, the step and the op's implementation alone:
 // sums are added in an order fixed by the shapes, and nothing is added by atomics.
 #pragma once

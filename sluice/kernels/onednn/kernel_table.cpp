@@ -8,20 +8,9 @@ namespace {
 
 std::map<OpKind, KernelMaker> all_makers() {
   std::map<OpKind, KernelMaker> all;
-  for (const auto& family : {convolution_kernels, convolution_transpose_kernels,
-                             dense_kernels,       elementwise_kernels,
-                             lstm_kernels,        matmul_kernels,
-                             pooling_kernels,     transpose_kernels,
-                             unary_kernels,       batch_copy_kernels,
-                             batch_norm_kernels,  batch_norm_backward_kernels,
-                             binary_kernels,      cast_kernels,
-                             concat_kernels,      dropout_kernels,
-                             embedding_kernels,   input_kernels,
-                             layer_norm_kernels,  local_response_norm_kernels,
-                             loss_kernels,        reduce_kernels,
-                             softmax_kernels,     sparse_product_kernels,
-                             update_kernels,      clipping_kernels,
-                             rank_kernels,        select_kernels}) {
+#define SLUICE_KERNEL_FAMILY(family) family,
+  for (const auto& family : {SLUICE_KERNEL_FAMILIES(SLUICE_KERNEL_FAMILY)}) {
+#undef SLUICE_KERNEL_FAMILY
     for (const auto& [kind, maker] : family()) {
       SLUICE_CHECK(all.emplace(kind, maker).second, "two kernels for " + std::string(to_string(kind)));
     }

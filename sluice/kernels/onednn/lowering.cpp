@@ -219,7 +219,9 @@ class Lowering {
     const bool flows = tensor.role == Role::kActivation || tensor.role == Role::kActivationGradient;
     tensor.role = flows ? tensor.role : Role::kWorkspace;
     tensor.init = {};
-    tensor.name = fmt::format("{}.{}", tensor.name, layout_name(stored));
+    const std::string suffix = "." + layout_name(stored);
+    tensor.part = part_beside(tensor, suffix);
+    tensor.name += suffix;
     return add_tensor(std::move(tensor), stored);
   }
 

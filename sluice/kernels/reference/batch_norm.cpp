@@ -181,16 +181,12 @@ void batch_norm_backward_apply(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_batch_norm_kernels() {
-  return {
-      {OpKind::kBatchNorm, batch_norm},
-      {OpKind::kBatchNormApply, batch_norm_apply},
-      {OpKind::kBatchNormStatistics, batch_norm_statistics},
-      {OpKind::kBatchNormMerge, batch_norm_merge},
-      {OpKind::kBatchNormBackward, batch_norm_backward},
-      {OpKind::kBatchNormBackwardSums, batch_norm_backward_sums},
-      {OpKind::kBatchNormBackwardApply, batch_norm_backward_apply},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kBatchNorm, batch_norm)
+SLUICE_REFERENCE_KERNEL(kBatchNormApply, batch_norm_apply)
+SLUICE_REFERENCE_KERNEL(kBatchNormStatistics, batch_norm_statistics)
+SLUICE_REFERENCE_KERNEL(kBatchNormMerge, batch_norm_merge)
+SLUICE_REFERENCE_KERNEL(kBatchNormBackward, batch_norm_backward)
+SLUICE_REFERENCE_KERNEL(kBatchNormBackwardSums, batch_norm_backward_sums)
+SLUICE_REFERENCE_KERNEL(kBatchNormBackwardApply, batch_norm_backward_apply)
 
 }  // namespace sluice

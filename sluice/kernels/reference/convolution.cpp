@@ -133,15 +133,11 @@ void convolution_transpose_backward_weights(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_convolution_kernels() {
-  return {
-      {OpKind::kConv2d, convolution},
-      {OpKind::kConv2dBackwardData, convolution_backward_data},
-      {OpKind::kConv2dBackwardWeights, convolution_backward_weights},
-      {OpKind::kConvTranspose2d, convolution_transpose},
-      {OpKind::kConvTranspose2dBackwardData, convolution_transpose_backward_data},
-      {OpKind::kConvTranspose2dBackwardWeights, convolution_transpose_backward_weights},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kConv2d, convolution)
+SLUICE_REFERENCE_KERNEL(kConv2dBackwardData, convolution_backward_data)
+SLUICE_REFERENCE_KERNEL(kConv2dBackwardWeights, convolution_backward_weights)
+SLUICE_REFERENCE_KERNEL(kConvTranspose2d, convolution_transpose)
+SLUICE_REFERENCE_KERNEL(kConvTranspose2dBackwardData, convolution_transpose_backward_data)
+SLUICE_REFERENCE_KERNEL(kConvTranspose2dBackwardWeights, convolution_transpose_backward_weights)
 
 }  // namespace sluice

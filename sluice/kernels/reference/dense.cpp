@@ -73,12 +73,8 @@ void dense_backward_weights(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_dense_kernels() {
-  return {
-      {OpKind::kDense, dense},
-      {OpKind::kDenseBackwardData, dense_backward_data},
-      {OpKind::kDenseBackwardWeights, dense_backward_weights},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kDense, dense)
+SLUICE_REFERENCE_KERNEL(kDenseBackwardData, dense_backward_data)
+SLUICE_REFERENCE_KERNEL(kDenseBackwardWeights, dense_backward_weights)
 
 }  // namespace sluice

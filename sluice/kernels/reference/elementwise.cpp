@@ -145,13 +145,13 @@ void dropout(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_elementwise_kernels() {
-  return {
-      {OpKind::kRelu, relu},       {OpKind::kReluBackward, relu_backward},
-      {OpKind::kAdd, add},         {OpKind::kBinary, binary},
-      {OpKind::kReduce, reduce},   {OpKind::kBroadcast, broadcast},
-      {OpKind::kDropout, dropout}, {OpKind::kSelect, select},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kRelu, relu)
+SLUICE_REFERENCE_KERNEL(kReluBackward, relu_backward)
+SLUICE_REFERENCE_KERNEL(kAdd, add)
+SLUICE_REFERENCE_KERNEL(kBinary, binary)
+SLUICE_REFERENCE_KERNEL(kReduce, reduce)
+SLUICE_REFERENCE_KERNEL(kBroadcast, broadcast)
+SLUICE_REFERENCE_KERNEL(kDropout, dropout)
+SLUICE_REFERENCE_KERNEL(kSelect, select)
 
 }  // namespace sluice

@@ -118,13 +118,9 @@ void local_response_norm_backward(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_layer_norm_kernels() {
-  return {
-      {OpKind::kLayerNorm, layer_norm},
-      {OpKind::kLayerNormBackward, layer_norm_backward},
-      {OpKind::kLocalResponseNorm, local_response_norm},
-      {OpKind::kLocalResponseNormBackward, local_response_norm_backward},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kLayerNorm, layer_norm)
+SLUICE_REFERENCE_KERNEL(kLayerNormBackward, layer_norm_backward)
+SLUICE_REFERENCE_KERNEL(kLocalResponseNorm, local_response_norm)
+SLUICE_REFERENCE_KERNEL(kLocalResponseNormBackward, local_response_norm_backward)
 
 }  // namespace sluice

@@ -120,17 +120,13 @@ void mean_loss_backward(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_loss_kernels() {
-  return {
-      {OpKind::kSoftmax, softmax},
-      {OpKind::kSoftmaxBackward, softmax_backward},
-      {OpKind::kSoftmaxCrossEntropy, softmax_cross_entropy},
-      {OpKind::kSoftmaxCrossEntropyBackward, softmax_cross_entropy_backward},
-      {OpKind::kSigmoidCrossEntropy, sigmoid_cross_entropy},
-      {OpKind::kSigmoidCrossEntropyBackward, sigmoid_cross_entropy_backward},
-      {OpKind::kMeanLoss, mean_loss},
-      {OpKind::kMeanLossBackward, mean_loss_backward},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kSoftmax, softmax)
+SLUICE_REFERENCE_KERNEL(kSoftmaxBackward, softmax_backward)
+SLUICE_REFERENCE_KERNEL(kSoftmaxCrossEntropy, softmax_cross_entropy)
+SLUICE_REFERENCE_KERNEL(kSoftmaxCrossEntropyBackward, softmax_cross_entropy_backward)
+SLUICE_REFERENCE_KERNEL(kSigmoidCrossEntropy, sigmoid_cross_entropy)
+SLUICE_REFERENCE_KERNEL(kSigmoidCrossEntropyBackward, sigmoid_cross_entropy_backward)
+SLUICE_REFERENCE_KERNEL(kMeanLoss, mean_loss)
+SLUICE_REFERENCE_KERNEL(kMeanLossBackward, mean_loss_backward)
 
 }  // namespace sluice

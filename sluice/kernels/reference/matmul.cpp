@@ -29,10 +29,6 @@ void matmul(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_matmul_kernels() {
-  return {
-      {OpKind::kMatMul, matmul},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kMatMul, matmul)
 
 }  // namespace sluice

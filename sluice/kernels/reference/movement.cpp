@@ -100,19 +100,15 @@ void place_batch(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_movement_kernels() {
-  return {
-      {OpKind::kReshape, copy},
-      {OpKind::kReorder, copy},
-      {OpKind::kCast, cast},
-      {OpKind::kTranspose, transpose},
-      {OpKind::kConcat, concat},
-      {OpKind::kSlice, slice},
-      {OpKind::kPad, pad},
-      {OpKind::kSparseProduct, sparse_product},
-      {OpKind::kSliceBatch, slice_batch},
-      {OpKind::kPlaceBatch, place_batch},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kReshape, copy)
+SLUICE_REFERENCE_KERNEL(kReorder, copy)
+SLUICE_REFERENCE_KERNEL(kCast, cast)
+SLUICE_REFERENCE_KERNEL(kTranspose, transpose)
+SLUICE_REFERENCE_KERNEL(kConcat, concat)
+SLUICE_REFERENCE_KERNEL(kSlice, slice)
+SLUICE_REFERENCE_KERNEL(kPad, pad)
+SLUICE_REFERENCE_KERNEL(kSparseProduct, sparse_product)
+SLUICE_REFERENCE_KERNEL(kSliceBatch, slice_batch)
+SLUICE_REFERENCE_KERNEL(kPlaceBatch, place_batch)
 
 }  // namespace sluice

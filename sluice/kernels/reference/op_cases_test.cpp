@@ -1,4 +1,4 @@
-// The cases themselves: that between them they hold every kind of op, as the table in op.hpp describes it.
+// The cases themselves: that between them they hold every kind of op, as the table of kinds describes it.
 #include "sluice/testing/op_cases/op_cases.hpp"
 
 #include <gtest/gtest.h>

@@ -93,13 +93,9 @@ void average_pool_backward(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_pooling_kernels() {
-  return {
-      {OpKind::kMaxPool, max_pool},
-      {OpKind::kMaxPoolBackward, max_pool_backward},
-      {OpKind::kAvgPool, average_pool},
-      {OpKind::kAvgPoolBackward, average_pool_backward},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kMaxPool, max_pool)
+SLUICE_REFERENCE_KERNEL(kMaxPoolBackward, max_pool_backward)
+SLUICE_REFERENCE_KERNEL(kAvgPool, average_pool)
+SLUICE_REFERENCE_KERNEL(kAvgPoolBackward, average_pool_backward)
 
 }  // namespace sluice

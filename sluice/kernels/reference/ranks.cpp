@@ -30,12 +30,8 @@ void all_gather(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_rank_kernels() {
-  return {
-      {OpKind::kReduceScatter, reduce_scatter},
-      {OpKind::kOwnPart, own_part},
-      {OpKind::kAllGather, all_gather},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kReduceScatter, reduce_scatter)
+SLUICE_REFERENCE_KERNEL(kOwnPart, own_part)
+SLUICE_REFERENCE_KERNEL(kAllGather, all_gather)
 
 }  // namespace sluice

@@ -8,14 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "sluice/kernels/backend.hpp"
 
 namespace sluice {
 
-// One op with the pointers of its operands, viewed with their types and shapes. Indices follow the table in op.hpp.
+// One op with the pointers of its operands, viewed with their types and shapes. Indices follow op_table.hpp.
 class ReferenceCall {
  public:
   ReferenceCall(const Graph& graph, const Op& op, std::span<void* const> operands, const StepContext& context)
@@ -63,23 +61,19 @@ class ReferenceCall {
 double activate(Activation activation, double value);
 bool passes(Activation activation, double value);
 
-// The kernels of one file, each beside the kind it runs.
-using ReferenceKernel = void (*)(const ReferenceCall&);
-using ReferenceKernels = std::vector<std::pair<OpKind, ReferenceKernel>>;
-
-ReferenceKernels reference_convolution_kernels();
-ReferenceKernels reference_batch_norm_kernels();
-ReferenceKernels reference_layer_norm_kernels();
-ReferenceKernels reference_elementwise_kernels();
-ReferenceKernels reference_unary_kernels();
-ReferenceKernels reference_movement_kernels();
-ReferenceKernels reference_pooling_kernels();
-ReferenceKernels reference_dense_kernels();
-ReferenceKernels reference_matmul_kernels();
-ReferenceKernels reference_sequence_kernels();
-ReferenceKernels reference_loss_kernels();
-ReferenceKernels reference_update_kernels();
-ReferenceKernels reference_rank_kernels();
+// One of each kind (graph/op_table.hpp), named at the end of its family's file: SLUICE_REFERENCE_KERNEL(kRelu, relu).
+template <OpKind kind>
+void reference_kernel(const ReferenceCall& call);
+#define SLUICE_DECLARED(kind, ...) \
+  template <>                      \
+  void reference_kernel<OpKind::kind>(const ReferenceCall& call);
+SLUICE_OPS(SLUICE_DECLARED)
+#undef SLUICE_DECLARED
+#define SLUICE_REFERENCE_KERNEL(kind, kernel)                      \
+  template <>                                                      \
+  void reference_kernel<OpKind::kind>(const ReferenceCall& call) { \
+    kernel(call);                                                  \
+  }
 
 // Runs any op but kInput.
 void run_reference_kernel(const ReferenceCall& call);

@@ -141,13 +141,9 @@ void lstm_cell_backward(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_sequence_kernels() {
-  return {
-      {OpKind::kEmbedding, embedding},
-      {OpKind::kEmbeddingBackward, embedding_backward},
-      {OpKind::kLstmCell, lstm_cell},
-      {OpKind::kLstmCellBackward, lstm_cell_backward},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kEmbedding, embedding)
+SLUICE_REFERENCE_KERNEL(kEmbeddingBackward, embedding_backward)
+SLUICE_REFERENCE_KERNEL(kLstmCell, lstm_cell)
+SLUICE_REFERENCE_KERNEL(kLstmCellBackward, lstm_cell_backward)
 
 }  // namespace sluice

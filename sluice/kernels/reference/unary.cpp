@@ -243,11 +243,7 @@ void unary_backward(const ReferenceCall& call) {
 
 }  // namespace
 
-ReferenceKernels reference_unary_kernels() {
-  return {
-      {OpKind::kUnary, unary},
-      {OpKind::kUnaryBackward, unary_backward},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kUnary, unary)
+SLUICE_REFERENCE_KERNEL(kUnaryBackward, unary_backward)
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// Parameter updates, PyTorch's: see graph/autodiff/autodiff.hpp.
+// Beside updates of parameters: gradients kept, summed, measured; the scale of losses.
 #include <algorithm>
 #include <cmath>
 
@@ -8,30 +8,6 @@
 
 namespace sluice {
 namespace {
-
-// The new parameter once more, where the op has such an output: it is rounded behind (reference_backend.cpp).
-void write_half(const ReferenceCall& call, std::size_t output) {
-  if (output < call.output_count()) std::ranges::copy(call.output<float>(0), call.output<float>(output).begin());
-}
-
-std::span<const float> factor_operand(const ReferenceCall& call) {
-  return call.input<float>(2 + moments_of(call.op().kind));
-}
-
-float factor_of(const ReferenceCall& call) { return is_clipped(call.op()) ? factor_operand(call)[0] : 1.0F; }
-
-// A delayed update without a gradient yet, or one whose gradients are not finite: everything stays.
-bool stays(const ReferenceCall& call) {
-  const bool waits = call.attributes().delayed && call.input<float>(call.input_count() - 1)[0] == 0;
-  if (!waits && !(call.attributes().scaled && factor_of(call) < 0)) return false;
-  const std::size_t moments = moments_of(call.op().kind);
-  std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
-  for (std::size_t i = 0; i < moments; ++i) {
-    std::ranges::copy(call.input<float>(2 + i), call.output<float>(1 + i).begin());
-  }
-  write_half(call, 1 + moments);
-  return true;
-}
 
 void delay_gradient(const ReferenceCall& call) {
   std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
@@ -78,65 +54,12 @@ void loss_scale(const ReferenceCall& call) {
   if (call.output_count() > 2) call.output<float>(2)[0] = scale;
 }
 
-void sgd_update(const ReferenceCall& call) {
-  if (stays(call)) return;
-  const auto w = call.input<float>(0);
-  const auto dw = call.input<float>(1);
-  const auto momentum = call.input<float>(2);
-  const auto new_w = call.output<float>(0);
-  const auto new_momentum = call.output<float>(1);
-  const Attributes& attributes = call.attributes();
-  const float factor = factor_of(call);
-  const auto decay_of_velocity = static_cast<float>(attributes.momentum);
-  const auto decay = static_cast<float>(attributes.weight_decay);
-  const auto rate = static_cast<float>(learning_rate_of(attributes, call.context()));
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    const float gradient = factor * dw[i] + decay * w[i];
-    const float velocity = decay_of_velocity * momentum[i] + gradient;
-    new_momentum[i] = velocity;
-    new_w[i] = w[i] - rate * (attributes.nesterov ? gradient + decay_of_velocity * velocity : velocity);
-  }
-  write_half(call, 2);
-}
-
-void adam_update(const ReferenceCall& call) {
-  if (stays(call)) return;
-  const auto w = call.input<float>(0);
-  const auto dw = call.input<float>(1);
-  const auto moment1 = call.input<float>(2);
-  const auto moment2 = call.input<float>(3);
-  const Attributes& attributes = call.attributes();
-  const double rate = learning_rate_of(attributes, call.context());
-  const double beta1 = attributes.momentum;
-  const double beta2 = attributes.beta2;
-  const double left_out = attributes.scaled ? factor_operand(call)[1] : 0;
-  const double steps = static_cast<double>(call.context().step + (attributes.delayed ? 0 : 1)) - left_out;
-  const float factor = factor_of(call);
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    const double decay = attributes.weight_decay * w[i];
-    const double clipped = factor * dw[i];
-    const double gradient = attributes.decoupled ? clipped : clipped + decay;
-    const double first = beta1 * moment1[i] + (1 - beta1) * gradient;
-    const double second = beta2 * moment2[i] + (1 - beta2) * gradient * gradient;
-    const double unbiased_first = first / (1 - std::pow(beta1, steps));
-    const double unbiased_second = second / (1 - std::pow(beta2, steps));
-    const double change = unbiased_first / (std::sqrt(unbiased_second) + attributes.epsilon);
-    call.output<float>(0)[i] = static_cast<float>(w[i] - rate * (attributes.decoupled ? decay : 0) - rate * change);
-    call.output<float>(1)[i] = static_cast<float>(first);
-    call.output<float>(2)[i] = static_cast<float>(second);
-  }
-  write_half(call, 3);
-}
-
 }  // namespace
 
-ReferenceKernels reference_update_kernels() {
-  return {
-      {OpKind::kSquaredSum, squared_sum},       {OpKind::kClipFactor, clip_factor},
-      {OpKind::kDelayGradient, delay_gradient}, {OpKind::kSgdUpdate, sgd_update},
-      {OpKind::kAdamUpdate, adam_update},       {OpKind::kAccumulateGradient, accumulate_gradient},
-      {OpKind::kLossScale, loss_scale},
-  };
-}
+SLUICE_REFERENCE_KERNEL(kSquaredSum, squared_sum)
+SLUICE_REFERENCE_KERNEL(kClipFactor, clip_factor)
+SLUICE_REFERENCE_KERNEL(kDelayGradient, delay_gradient)
+SLUICE_REFERENCE_KERNEL(kAccumulateGradient, accumulate_gradient)
+SLUICE_REFERENCE_KERNEL(kLossScale, loss_scale)
 
 }  // namespace sluice

@@ -75,6 +75,13 @@ std::string parameter_name(const Weights& weights, const std::string& hint) {
   return x->kind == Kind::kInitializer ? x->name + part : hint;
 }
 
+// Of a longer sequence, say, the model has more of them.
+TensorPart rows_of_initializer(const WeightExpression& x) {
+  using Kind = WeightExpression::Kind;
+  if (x.kind != Kind::kSlice || x.axis != 0 || x.parts[0]->kind != Kind::kInitializer) return {};
+  return {x.parts[0]->name, {x.begin, x.begin + x.shape[0]}};
+}
+
 std::vector<float> floats_of(const HostArray& array) {
   if (!array.is_integer) return array.floats;
   std::vector<float> values;
@@ -158,7 +165,8 @@ Result<TensorId> Conversion::parameter(const Weights& weights, const std::string
   sources[init.source] = weights;
   const bool is_trained = !groups.empty() && *groups.begin() != kUntrained;
   const Role kept = is_trained ? role : Role::kBuffer;
-  return parameters_[text] = builder.named_parameter(init.source, weights->shape, init, kept);
+  return parameters_[text] =
+             builder.named_parameter(init.source, weights->shape, init, kept, rows_of_initializer(*weights));
 }
 
 std::set<int> Conversion::groups_of(const std::set<std::string>& names) const {

@@ -123,6 +123,17 @@ Status convert_reduction(Node& node) {
   return {};
 }
 
+// Of an axis that is too long for a matrix. An exclusive sum is that of the elements before, behind a zero.
+Result<TensorId> long_running_sum(Node& node, TensorId x, std::int64_t axis, bool exclusive, bool reverse) {
+  const Attributes attributes{.axis = axis, .causal = !reverse};
+  if (!exclusive) return node.add(OpKind::kRunningSum, attributes, {x});
+  const Shape shape = node.builder.shape(x);
+  const std::int64_t others = shape[as_index(axis)] - 1, begin = reverse ? 0 : 1;
+  const TensorId before = node.builder.slice(x, axis, 1 - begin, 1 - begin + others);
+  SLUICE_ASSIGN(const TensorId sums, node.add(OpKind::kRunningSum, attributes, {before}));
+  return node.add(OpKind::kPad, {.axis = axis, .shape = shape, .out_begin = begin, .out_end = begin + others}, {sums});
+}
+
 Status convert_running_sum(Node& node) {
   SLUICE_ASSIGN(const TensorId x, node.tensor(0));
   if (node.builder.failed()) return {};
@@ -130,10 +141,11 @@ Status convert_running_sum(Node& node) {
   if (stated.size() != 1) return node.error("needs one axis");
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated[0], node.builder.shape(x).size()));
   const std::int64_t extent = node.builder.shape(x)[as_index(axis)];
-  if (extent > kMostRanked) return node.error(fmt::format("sums up {} elements; at most {}", extent, kMostRanked));
   const bool exclusive = node.attributes.integer("exclusive", 0) != 0;
   const bool reverse = node.attributes.integer("reverse", 0) != 0;
-  SLUICE_ASSIGN(const TensorId y, multiply_along(node, x, axis, running(extent, exclusive, reverse)));
+  SLUICE_ASSIGN(const TensorId y, extent > kMostRanked
+                                      ? long_running_sum(node, x, axis, exclusive, reverse)
+                                      : multiply_along(node, x, axis, running(extent, exclusive, reverse)));
   node.set(y);
   return {};
 }
@@ -243,7 +255,7 @@ void add_reduction_converters(ConverterTable& table) {
   table["ReduceLogSum"] = convert_reduction<log_sum_of>;
   table["ReduceLogSumExp"] = convert_reduction<log_sum_exp_of>;
   table["ReduceProd"] = {convert_reduction<product_of>, "up to 256 factors along an axis"};
-  table["CumSum"] = {convert_running_sum, "up to 2048 elements"};
+  table["CumSum"] = convert_running_sum;
   table["ArgMax"] = {convert_place<true>, "up to 2048 elements"};
   table["ArgMin"] = {convert_place<false>, "up to 2048 elements"};
   table["Hardmax"] = {convert_hardmax, "up to 2048 elements"};

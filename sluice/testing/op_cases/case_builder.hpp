@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/graph/optimizer_table.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 
 namespace sluice {
@@ -70,14 +71,24 @@ class CaseBuilder {
 };
 
 // The cases by family of ops; each appends its own.
-void add_convolution_cases(std::vector<OpCase>& cases);
-void add_pooling_cases(std::vector<OpCase>& cases);
-void add_norm_cases(std::vector<OpCase>& cases);
-void add_elementwise_cases(std::vector<OpCase>& cases);
-void add_movement_cases(std::vector<OpCase>& cases);
-void add_product_cases(std::vector<OpCase>& cases);
-void add_sequence_cases(std::vector<OpCase>& cases);
-void add_loss_cases(std::vector<OpCase>& cases);
-void add_update_cases(std::vector<OpCase>& cases);
+// clang-format off
+#define SLUICE_CASE_FAMILIES(FAMILY) \
+  FAMILY(add_convolution_cases) \
+  FAMILY(add_pooling_cases) \
+  FAMILY(add_norm_cases) \
+  FAMILY(add_elementwise_cases) \
+  FAMILY(add_movement_cases) \
+  FAMILY(add_product_cases) \
+  FAMILY(add_sequence_cases) \
+  FAMILY(add_loss_cases) \
+  FAMILY(add_update_cases) \
+  FAMILY(add_running_sum_cases)
+// clang-format on
+#define SLUICE_CASE_FAMILY(family) void family(std::vector<OpCase>& cases);
+SLUICE_CASE_FAMILIES(SLUICE_CASE_FAMILY)
+#undef SLUICE_CASE_FAMILY
+#define SLUICE_UPDATE_CASES(kind, name) void add_##name##_update_cases(std::vector<OpCase>& cases);
+SLUICE_UPDATES(SLUICE_UPDATE_CASES)
+#undef SLUICE_UPDATE_CASES
 
 }  // namespace sluice

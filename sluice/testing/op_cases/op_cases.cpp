@@ -60,37 +60,20 @@ std::vector<float> leaf_of(const Tensor& tensor, std::uint64_t seed, bool positi
 
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> cases;
-  add_convolution_cases(cases);
-  add_pooling_cases(cases);
-  add_norm_cases(cases);
-  add_elementwise_cases(cases);
-  add_movement_cases(cases);
-  add_product_cases(cases);
-  add_sequence_cases(cases);
-  add_loss_cases(cases);
-  add_update_cases(cases);
+#define SLUICE_CASE_FAMILY(family) family(cases);
+  SLUICE_CASE_FAMILIES(SLUICE_CASE_FAMILY)
+#undef SLUICE_CASE_FAMILY
   return cases;
 }
 
 namespace {
 
 bool gpu_has_kernel(const Graph& graph, const Op& op) {
-  switch (op.kind) {
-    case OpKind::kSquaredSum:
-    case OpKind::kClipFactor:
-    case OpKind::kDelayGradient:
-    case OpKind::kAccumulateGradient:
-    case OpKind::kSparseProduct:
-    case OpKind::kReduceScatter:
-    case OpKind::kMeanLoss:
-    case OpKind::kMeanLossBackward:
-      return false;
-    case OpKind::kEmbedding:
-    case OpKind::kEmbeddingBackward:
-      return graph.tensor(op.inputs[0]).dtype == DType::kI32;
-    default:
-      return !is_update(op.kind) || (!has_master(op) && !op.attributes.nesterov && op.attributes.rate == 0);
+  if (op.kind == OpKind::kEmbedding || op.kind == OpKind::kEmbeddingBackward) {
+    return graph.tensor(op.inputs[0]).dtype == DType::kI32;
   }
+  const bool plain = !is_update(op.kind) || (!has_master(op) && !op.attributes.nesterov && op.attributes.rate == 0);
+  return traits(op.kind).gpu && plain;
 }
 
 bool runs_on_gpu(const Graph& graph) {

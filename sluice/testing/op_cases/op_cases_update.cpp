@@ -176,6 +176,22 @@ OpCase master_case(const Shape& shape, DType half) {
 
 }  // namespace
 
+void add_sgd_update_cases(std::vector<OpCase>& cases) {
+  cases.push_back(sgd_case({7, 33}));
+  cases.push_back(sgd_case({50}));
+  cases.push_back(own_rate_case({7, 33}, OpKind::kSgdUpdate, true));
+  cases.push_back(own_rate_case({7, 33}, OpKind::kSgdUpdate, false));
+}
+
+void add_adam_update_cases(std::vector<OpCase>& cases) {
+  cases.push_back(own_rate_case({7, 33}, OpKind::kAdamUpdate, false));
+  for (const bool decoupled : {false, true}) {
+    cases.push_back(adam_case({50}, decoupled));
+    cases.push_back(adam_case({7, 33}, decoupled));
+    cases.push_back(adam_case({16, 16, 3, 3}, decoupled));
+  }
+}
+
 void add_update_cases(std::vector<OpCase>& cases) {
   for (const float norm : {0.25F, 1000.0F}) cases.push_back(clipped_case({7, 33}, norm));
   for (const bool filled : {false, true}) cases.push_back(delayed_case({7, 33}, filled));
@@ -186,16 +202,9 @@ void add_update_cases(std::vector<OpCase>& cases) {
   cases.push_back(scaled_case({7, 33}, 3e6F, 0, false));
   cases.push_back(scaled_case({7, 33}, 3e6F, 0.25F, true, DType::kF32));
   cases.push_back(scaled_case({7, 33}, std::numeric_limits<float>::infinity(), 0, false));
-  cases.push_back(sgd_case({7, 33}));
-  cases.push_back(sgd_case({50}));
-  cases.push_back(own_rate_case({7, 33}, OpKind::kSgdUpdate, true));
-  cases.push_back(own_rate_case({7, 33}, OpKind::kSgdUpdate, false));
-  cases.push_back(own_rate_case({7, 33}, OpKind::kAdamUpdate, false));
-  for (const bool decoupled : {false, true}) {
-    cases.push_back(adam_case({50}, decoupled));
-    cases.push_back(adam_case({7, 33}, decoupled));
-    cases.push_back(adam_case({16, 16, 3, 3}, decoupled));
-  }
+#define SLUICE_UPDATE_CASES(kind, name) add_##name##_update_cases(cases);
+  SLUICE_UPDATES(SLUICE_UPDATE_CASES)
+#undef SLUICE_UPDATE_CASES
 }
 
 }  // namespace sluice

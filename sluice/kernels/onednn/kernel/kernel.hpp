@@ -74,34 +74,41 @@ std::vector<Layout> plain_layouts(const std::vector<OperandRequest>& operands);
 using KernelMaker = KernelPtr (*)(const KernelRequest& request, const dnnl::engine& engine);
 using KernelMakers = std::vector<std::pair<OpKind, KernelMaker>>;
 
-KernelMakers convolution_kernels();
-KernelMakers convolution_transpose_kernels();
-KernelMakers dense_kernels();
-KernelMakers elementwise_kernels();
-KernelMakers lstm_kernels();
-KernelMakers matmul_kernels();
-KernelMakers pooling_kernels();
-KernelMakers transpose_kernels();
-KernelMakers unary_kernels();
-KernelMakers batch_copy_kernels();
-KernelMakers batch_norm_kernels();
-KernelMakers batch_norm_backward_kernels();
-KernelMakers binary_kernels();
-KernelMakers select_kernels();
-KernelMakers cast_kernels();
-KernelMakers concat_kernels();
-KernelMakers dropout_kernels();
-KernelMakers embedding_kernels();
-KernelMakers input_kernels();
-KernelMakers layer_norm_kernels();
-KernelMakers local_response_norm_kernels();
-KernelMakers loss_kernels();
-KernelMakers reduce_kernels();
-KernelMakers softmax_kernels();
-KernelMakers sparse_product_kernels();
-KernelMakers update_kernels();
-KernelMakers clipping_kernels();
-KernelMakers rank_kernels();
+// clang-format off
+#define SLUICE_KERNEL_FAMILIES(FAMILY) \
+  FAMILY(convolution_kernels) \
+  FAMILY(convolution_transpose_kernels) \
+  FAMILY(dense_kernels) \
+  FAMILY(elementwise_kernels) \
+  FAMILY(lstm_kernels) \
+  FAMILY(matmul_kernels) \
+  FAMILY(pooling_kernels) \
+  FAMILY(transpose_kernels) \
+  FAMILY(unary_kernels) \
+  FAMILY(batch_copy_kernels) \
+  FAMILY(batch_norm_kernels) \
+  FAMILY(batch_norm_backward_kernels) \
+  FAMILY(binary_kernels) \
+  FAMILY(select_kernels) \
+  FAMILY(cast_kernels) \
+  FAMILY(concat_kernels) \
+  FAMILY(dropout_kernels) \
+  FAMILY(embedding_kernels) \
+  FAMILY(input_kernels) \
+  FAMILY(layer_norm_kernels) \
+  FAMILY(local_response_norm_kernels) \
+  FAMILY(loss_kernels) \
+  FAMILY(reduce_kernels) \
+  FAMILY(softmax_kernels) \
+  FAMILY(sparse_product_kernels) \
+  FAMILY(update_kernels) \
+  FAMILY(clipping_kernels) \
+  FAMILY(rank_kernels) \
+  FAMILY(running_sum_kernels)
+// clang-format on
+#define SLUICE_KERNEL_FAMILY(family) KernelMakers family();
+SLUICE_KERNEL_FAMILIES(SLUICE_KERNEL_FAMILY)
+#undef SLUICE_KERNEL_FAMILY
 
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine);
 

@@ -1,0 +1,11 @@
+#include "sluice/graph/shapes/shape_rule.hpp"
+
+namespace sluice {
+
+Result<Shapes> running_sum_shapes(const ShapeRule& rule) {
+  SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
+  SLUICE_RETURN_IF_ERROR(rule.expect_axis(rule.attributes.axis));
+  return Shapes{rule.inputs[0]};
+}
+
+}  // namespace sluice
