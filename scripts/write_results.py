@@ -155,7 +155,16 @@ def comparison_output():
     lines = printed("networks", "demo_resnet50")
     begin = next(i for i, line in enumerate(lines) if line.startswith("resnet50,"))
     end = next(i for i, line in enumerate(lines) if line.startswith("joint ")) + 1
-    return ["```text"] + lines[begin:end] + ["```"]
+    head = next(i for i, line in enumerate(lines) if line.startswith("planner "))
+    return ["```text"] + lines[begin:head + 1] + [rule_of(lines[head:end])] + lines[head + 1:end] + ["```"]
+
+
+def rule_of(rows):
+    """The line under a table's head, which pages do without: dashes wherever a column is."""
+    width = max(map(len, rows))
+    blank = [all(row.ljust(width)[i] == " " for row in rows) for i in range(width)]
+    between = [blank[i] and (blank[max(i - 1, 0)] or blank[min(i + 1, width - 1)]) for i in range(width)]
+    return "".join(" " if each else "-" for each in between)
 
 
 def geometric_means(names, figure_of):

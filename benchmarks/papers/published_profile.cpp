@@ -142,12 +142,6 @@ Coverage& Coverage::operator+=(const Coverage& other) {
   return *this;
 }
 
-Coverage PublishedProfile::total() const {
-  Coverage sum;
-  for (const auto& [kind, each] : coverage) sum += each;
-  return sum;
-}
-
 Machine published_machine() {
   Machine machine = autotm_machine();
   machine.tiers[kFastTier].capacity = 6 * 32 * kGiB;

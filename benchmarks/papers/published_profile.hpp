@@ -23,15 +23,12 @@ struct Coverage {
   int placements = 0;
   int published_placements = 0;  // by all parts
 
-  Seconds unmatched_seconds() const { return scaled_seconds + guessed_seconds; }
   Coverage& operator+=(const Coverage& other);
 };
 
 struct PublishedProfile {
   Profile profile;
   std::map<OpKind, Coverage> coverage;
-
-  Coverage total() const;
 };
 
 // AutoTM's machine (autotm_model.hpp) with its Optane as memory that times were measured in, not an emulation of it;

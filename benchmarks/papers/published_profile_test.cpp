@@ -22,6 +22,11 @@ class PublishedProfileTest : public ::testing::Test {
     graph.add_op(std::move(made));
   }
   PublishedProfile profile() const { return published_profile(graph, machine, table); }
+  static Coverage total_of(const PublishedProfile& made) {
+    Coverage sum;
+    for (const auto& [kind, each] : made.coverage) sum += each;
+    return sum;
+  }
 
   Graph graph;
   Machine machine = published_machine();
@@ -38,7 +43,7 @@ TEST_F(PublishedProfileTest, HasTheKernelsTimesByPlacement) {
   EXPECT_NEAR(costs.op_seconds(0, std::vector<TierId>{0, 1}), 120 * kMicrosecond, 1e-12);
   EXPECT_NEAR(costs.op_seconds(0, std::vector<TierId>{1, 0}), 25 * kMicrosecond, 1e-12);
   EXPECT_NEAR(costs.op_seconds(0, std::vector<TierId>{1, 1}), 130 * kMicrosecond, 1e-12);
-  EXPECT_EQ(made.total().published_placements, 4);
+  EXPECT_EQ(total_of(made).published_placements, 4);
 }
 
 TEST_F(PublishedProfileTest, AnInPlaceOperandLiesInOneTierOnBothSides) {
@@ -47,7 +52,7 @@ TEST_F(PublishedProfileTest, AnInPlaceOperandLiesInOneTierOnBothSides) {
   const PublishedProfile made = profile();
   const CostModel costs(graph, made.profile, machine);
   EXPECT_NEAR(costs.op_seconds(0, std::vector<TierId>{1, 1}), 130 * kMicrosecond, 1e-12);
-  EXPECT_EQ(made.total().placements, 2);
+  EXPECT_EQ(total_of(made).placements, 2);
 }
 
 TEST_F(PublishedProfileTest, AFusedOpTakesTheSumOfItsParts) {
@@ -59,7 +64,7 @@ TEST_F(PublishedProfileTest, AFusedOpTakesTheSumOfItsParts) {
   EXPECT_NEAR(costs.op_seconds(0), (50 + 30 + 20) * kMicrosecond, 1e-12);
   // x, residual and y in Optane: read by the batch norm, by the add, and written by the ReLU.
   EXPECT_NEAR(costs.op_seconds(0, std::vector<TierId>{1, 0, 0, 1, 1, 0, 0}), (70 + 40 + 120) * kMicrosecond, 1e-12);
-  EXPECT_EQ(made.total().unmatched_ops, 0);
+  EXPECT_EQ(total_of(made).unmatched_ops, 0);
 }
 
 TEST_F(PublishedProfileTest, OperandsOfNoPartCostWhatTheRuleSays) {
@@ -78,7 +83,7 @@ TEST_F(PublishedProfileTest, SaysHowMuchIsUnmatched) {
   op(OpKind::kRelu, {half}, {other});   // scaled: 10 us
   op(OpKind::kUnary, {half}, {other});  // no such kernel
   const PublishedProfile made = profile();
-  const Coverage total = made.total();
+  const Coverage total = total_of(made);
   EXPECT_EQ(total.ops, 3);
   EXPECT_EQ(total.unmatched_ops, 2);
   EXPECT_NEAR(total.scaled_seconds, 10 * kMicrosecond, 1e-12);

@@ -21,7 +21,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.append(os.path.join(ROOT, "benchmarks"))
-from processes import run, run_well  # noqa: E402, for the scripts beside this one, too
+from processes import run, run_well, write_json  # noqa: E402, for the scripts beside this one, too
 
 MIB = 1 << 20
 PYTHON = "/usr/bin/python3"  # Debian's, for Debian's python3-torch
@@ -161,9 +161,3 @@ def environment():
         cpu = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), platform.machine())
     return {"cpu": cpu, "commit": commit.stdout.strip() or "unknown",
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
-
-
-def write_json(path, document):
-    with open(path, "w") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
