@@ -11,29 +11,33 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <thread>
+
+#include "tools/run_command.hpp"
 
 namespace sluice {
 
 namespace {
 
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
+std::vector<char*> pointers_to(Words& words) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
 }
 
-std::vector<std::string> sluice_words(const std::vector<std::string>& arguments) {
+Words sluice_words(const Words& arguments) {
   ::setenv("XDG_CACHE_HOME", SLUICE_TEST_CACHE, 1);
-  std::vector<std::string> words{SLUICE_COMMAND};
+  Words words{SLUICE_COMMAND};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }
 
-pid_t start(std::vector<std::string> words, const std::string& output, const std::string& errors) {
+pid_t start(Words words, const std::string& output, const std::string& errors) {
   const std::vector<char*> pointers = pointers_to(words);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -55,23 +59,75 @@ std::string read_to_the_end(int terminal) {
   return shown;
 }
 
+// Sends what this process writes to `descriptor` to a file while it lives.
+class Redirection {
+ public:
+  Redirection(int descriptor, const std::string& path) : descriptor_(descriptor), before_(::dup(descriptor)) {
+    flush();
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    EXPECT_GE(::dup2(file, descriptor_), 0) << path;
+    ::close(file);
+  }
+  ~Redirection() {
+    flush();
+    ::dup2(before_, descriptor_);
+    ::close(before_);
+  }
+  Redirection(const Redirection&) = delete;
+  Redirection& operator=(const Redirection&) = delete;
+
+ private:
+  static void flush() {
+    std::cout.flush();
+    std::fflush(nullptr);
+  }
+  int descriptor_, before_;
+};
+
 }  // namespace
 
-pid_t start_sluice(const std::vector<std::string>& arguments, const std::string& output, const std::string& errors) {
+CommandResult call_sluice(const Words& arguments) {
+  const TemporaryFolder folder;
+  Words words = sluice_words(arguments);
+  std::vector<char*> pointers = pointers_to(words);
+  CommandResult result;
+  {
+    const Redirection output(STDOUT_FILENO, folder.file("out")), errors(STDERR_FILENO, folder.file("err"));
+    ErrorDestination destination;
+    result.exit_code = run_command(static_cast<int>(words.size()), pointers.data(), destination);
+  }
+  result.output = read_text(folder.file("out"));
+  result.errors = read_text(folder.file("err"));
+  return result;
+}
+
+nlohmann::json document_of(Words arguments, int exit_code) {
+  const TemporaryFolder folder;
+  const CommandResult result = call_sluice(joined(std::move(arguments), {"--json", folder.file("out.json")}));
+  EXPECT_EQ(result.exit_code, exit_code) << result.errors;
+  return read_json(folder.file("out.json"));
+}
+
+Words tiny(const std::string& command, const Words& more) {
+  return joined({command, "resnet20", "--batch", "2", "--threads", "1", "--slow", "optane"}, more);
+}
+
+Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+pid_t start_sluice(const Words& arguments, const std::string& output, const std::string& errors) {
   return start(sluice_words(arguments), output, errors);
 }
 
-CommandResult run_program(const std::vector<std::string>& words) {
+CommandResult run_program(const Words& words) {
   const TemporaryFolder folder;
   return collect_sluice(start(words, folder.file("out"), folder.file("err")), folder.file("out"), folder.file("err"));
 }
 
-bool is_installed(const std::string& program) {
-  return run_program({"sh", "-c", "command -v " + program}).exit_code == 0;
-}
-
-CommandResult run_in_terminal(const std::vector<std::string>& arguments, const Environment& environment) {
-  std::vector<std::string> words = sluice_words(arguments);
+CommandResult run_in_terminal(const Words& arguments, const Environment& environment) {
+  Words words = sluice_words(arguments);
   const std::vector<char*> pointers = pointers_to(words);
   struct winsize size {};
   size.ws_row = 40;
@@ -99,14 +155,14 @@ CommandResult collect_sluice(pid_t process, const std::string& output, const std
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), read_text(output), read_text(errors)};
 }
 
-CommandResult run_sluice(const std::vector<std::string>& arguments) {
+CommandResult run_sluice(const Words& arguments) {
   const TemporaryFolder folder;
   const std::string output = folder.file("out");
   const std::string errors = folder.file("err");
   return collect_sluice(start_sluice(arguments, output, errors), output, errors);
 }
 
-CommandResult interrupt_sluice(const std::vector<std::string>& arguments, const std::string& after) {
+CommandResult interrupt_sluice(const Words& arguments, const std::string& after) {
   const TemporaryFolder folder;
   const std::string output = folder.file("out");
   const std::string errors = folder.file("err");
@@ -136,5 +192,7 @@ std::string read_text(const std::string& path) {
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
 }
+
+nlohmann::json read_json(const std::string& path) { return nlohmann::json::parse(read_text(path)); }
 
 }  // namespace sluice

@@ -1,9 +1,16 @@
 // The fields of a JSON document as a page of docs/ lists them, so that the page and the program cannot part.
 //
-// The page has a table between "<!-- fields -->" and "<!-- end of fields -->": | `a[].b` | number or null | what |
-// A page about several documents has tables of each: "<!-- fields of plan -->". A field "or absent" need not be there.
+// A page about one document has a table between "<!-- fields -->" and "<!-- end of fields -->":
+//   | `a[].b` | number or null | what |            a field "or absent" need not be there
+// A page about several has an outline of them, fenced ```fields, in which '+' brings in another table:
+//   plan
+//     + run
+//     planner: string; batch, steps?: integer      "?": or absent
+//     links[]                                      an array of objects
+//       bandwidth: number                          alone
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -13,16 +20,17 @@ namespace sluice {
 
 struct DocumentedField {
   std::vector<std::string> path;  // keys; "[]" stands for every element of an array
-  std::string type;               // array, boolean, integer, number, object or string, perhaps " or null", " or absent"
+  std::string type;               // array, boolean, integer, number, object, string or an array of one of these,
+                                  // "string[]"; perhaps " or null", " or absent"
 
   std::string name() const;  // "a[].b"
 };
 
-// `of`: whose table it is; empty for the one of a page about one document.
-std::vector<DocumentedField> read_fields(const std::string& page, const std::string& of = "");
+// Of a page about one document.
+std::vector<DocumentedField> read_fields(const std::string& page);
 
-// Whose tables the page has.
-std::vector<std::string> read_tables(const std::string& page);
+// The tables of a page about several documents, by name, with all that they bring in.
+std::map<std::string, std::vector<DocumentedField>> read_tables(const std::string& page);
 
 // The names of all fields that a document has.
 std::set<std::string> field_names(const nlohmann::json& document);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/cli/command_runner.hpp"
 #include "tests/cli/documented_fields.hpp"
@@ -14,199 +14,239 @@ namespace sluice {
 namespace {
 
 using nlohmann::json;
-using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
-constexpr const char* kPage = SLUICE_SOURCE_FOLDER "/docs/json.md";
+using Fields = std::vector<DocumentedField>;
 
-const std::vector<std::string> kTiny{"resnet20", "--batch", "2", "--threads", "1", "--slow", "optane"};
+const std::map<std::string, Fields>& tables() {
+  static const auto page = read_tables(SLUICE_SOURCE_FOLDER "/docs/json.md");
+  return page;
+}
 
-// The tables that documents of a command are made of.
-using Tables = std::vector<std::string>;
+Fields fields_of(const Words& names) {
+  Fields all;
+  for (const std::string& name : names) {
+    const auto found = tables().find(name);
+    EXPECT_NE(found, tables().end()) << name;
+    if (found != tables().end()) all.insert(all.end(), found->second.begin(), found->second.end());
+  }
+  return all;
+}
 
 class JsonDocumentsTest : public ::testing::Test {
  protected:
-  // Runs it and holds its document against the tables.
-  json run(std::vector<std::string> arguments, const Tables& tables, int exit_code = 0) {
-    const std::string path = folder_.file("out.json");
-    const std::string command = arguments.front();
-    arguments.insert(arguments.end(), {"--json", path});
-    const CommandResult result = run_sluice(arguments);
-    EXPECT_EQ(result.exit_code, exit_code) << result.errors;
-    const json document = json::parse(read_text(path));
+  // Calls it and holds its document against its table and `more` ones.
+  json call(const Words& arguments, const Words& more = {}, int exit_code = 0) {
+    json document = document_of(arguments, exit_code);
+    hold(document, arguments.front(), more);
+    return document;
+  }
+  void hold(const json& document, const std::string& command, const Words& more = {}) {
     EXPECT_EQ(document["format"], "sluice-json");
     EXPECT_EQ(document["version"], 1);
     EXPECT_EQ(document["command"], command);
-    EXPECT_THAT(check_fields(document, fields_of(tables), "stands alone"), IsEmpty()) << command;
+    const bool failed = document.contains("error");
+    const Words names = joined({"every document", failed ? "an error" : command}, more);
+    EXPECT_THAT(check_fields(document, fields_of(names), "infeasible"), IsEmpty()) << command;
     names_.merge(field_names(document));
-    return document;
   }
-  json tiny(const std::string& command, const std::vector<std::string>& more, const Tables& tables) {
-    std::vector<std::string> arguments{command};
-    arguments.insert(arguments.end(), kTiny.begin(), kTiny.end());
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run(arguments, tables);
-  }
-  static std::vector<DocumentedField> fields_of(const Tables& tables) {
-    std::vector<DocumentedField> all = read_fields(kPage, "every document");
-    for (const std::string& table : tables) {
-      const std::vector<DocumentedField> fields = read_fields(kPage, table);
-      EXPECT_FALSE(fields.empty()) << table;
-      all.insert(all.end(), fields.begin(), fields.end());
-    }
-    return all;
-  }
-  // Of all documents so far; `but`: begins of names that need more than a test has (processes, processors).
-  void expect_all_seen(const Tables& tables, const std::vector<std::string>& but = {}) const {
-    for (const DocumentedField& field : fields_of(tables)) {
+  // In the documents so far; `but`: begins of names that need more than a test has (processes, processors).
+  void expect_all_seen(const Words& names, const Words& but = {"run.processors"}) const {
+    Words missing;
+    for (const DocumentedField& field : fields_of(names)) {
       const std::string name = field.name();
-      const bool excused = std::ranges::any_of(but, [&](const std::string& begin) { return name.starts_with(begin); });
-      if (!excused) {
-        EXPECT_THAT(names_, Contains(name));
-      }
+      const bool excused = names_.contains(name) ||
+                           std::ranges::any_of(but, [&](const std::string& begin) { return name.starts_with(begin); });
+      if (!excused) missing.push_back(name);
     }
+    EXPECT_THAT(missing, IsEmpty());
   }
 
   TemporaryFolder folder_;
   std::set<std::string> names_;
 };
 
-const std::vector<std::string> kOneProcessor{"run.processors"};
-
-TEST_F(JsonDocumentsTest, Machine) {
-  run({"machine", "--slow", "optane", "--processors", "device:1"}, {"machine", "run"});
-  expect_all_seen({"machine", "run"});
+// Whoever adds a command documents what it writes.
+TEST_F(JsonDocumentsTest, ThePageHasEveryCommand) {
+  std::istringstream help(call_sluice({"--help"}).output);
+  std::string line;
+  while (std::getline(help, line) && line != "Subcommands:") continue;
+  int commands = 0;
+  for (; std::getline(help, line) && line.starts_with("  "); ++commands) {
+    const std::string name = line.substr(2, line.find(' ', 2) - 2);
+    const bool own_page = name == "report" || name == "reproduce";
+    EXPECT_TRUE(own_page || tables().contains(name)) << name;
+    EXPECT_THAT(call_sluice({name, "--help"}).output, HasSubstr("--json"));
+  }
+  EXPECT_GT(commands, 15);
 }
 
 TEST_F(JsonDocumentsTest, Lists) {
-  for (const std::string command : {"models", "planners", "man"}) {
-    run({command}, {command});
+  for (const std::string command : {"models", "planners"}) {
+    call({command});
     expect_all_seen({command});
   }
-  run({"completion", "bash"}, {"completion"});
-  expect_all_seen({"completion"});
+  call({"doctor"});
+  call({"completion", "bash"});
+  call(tiny("inspect"));
+  call({"allocate", SLUICE_SOURCE_FOLDER "/examples/allocation.csv"});
+  call({"gradients", "resnet20", "--batch", "2", "--threads", "1", "-o", folder_.file("gradients")});
+  expect_all_seen({"doctor", "completion", "inspect", "allocate", "gradients"}, {"run.processors", "run.links[]"});
 }
 
-TEST_F(JsonDocumentsTest, Doctor) {
-  run({"doctor"}, {"doctor", "run"});
-  expect_all_seen({"doctor"});
-}
-
-TEST_F(JsonDocumentsTest, Inspect) {
-  tiny("inspect", {}, {"inspect", "run"});
-  expect_all_seen({"inspect"});
+TEST_F(JsonDocumentsTest, Machine) {
+  const json machine = call({"machine", "--slow", "optane", "--processors", "device:1"});
+  EXPECT_TRUE(machine["run"]["emulated"].get<bool>());
+  EXPECT_EQ(machine["tiers"].size(), 2U);
+  expect_all_seen({"machine"}, {});
 }
 
 // The papers have figures of ResNet-32; in a page of fast memory no page can be moved.
 TEST_F(JsonDocumentsTest, Characterize) {
-  const Tables tables{"characterize", "run"};
-  tiny("characterize", {}, tables);
-  tiny("characterize", {"--no-accesses", "--fast", "1%"}, tables);
-  run({"characterize", "resnet32", "--batch", "2", "--threads", "1", "--no-accesses"}, tables);
-  expect_all_seen(tables, kOneProcessor);
+  EXPECT_FALSE(call(tiny("characterize")).contains("published"));
+  call(tiny("characterize", {"--no-accesses", "--fast", "1%"}));
+  const json published = call(
+      {"characterize", "resnet32", "--batch", "2", "--threads", "1", "--slow", "optane", "--no-accesses"})["published"];
+  EXPECT_EQ(published[0]["published"], 92);
+  EXPECT_TRUE(published[2]["here"].is_null()) << "accesses were not counted";
+  expect_all_seen({"characterize"});
 }
 
 TEST_F(JsonDocumentsTest, Profile) {
-  const Tables tables{"profile", "run"};
-  tiny("profile", {"--placements", "--implementations"}, tables);
-  tiny("profile", {"--accesses"}, tables);
-  run({"profile", "squeezenet1_1", "--image-size", "64", "--batch", "2", "--threads", "1", "--encodings"}, tables);
-  expect_all_seen(tables, kOneProcessor);
+  call(tiny("profile", {"--placements", "--implementations"}));
+  call(tiny("profile", {"--accesses"}));
+  call({"profile", "squeezenet1_1", "--image-size", "64", "--batch", "2", "--threads", "1", "--slow", "optane",
+        "--encodings"});
+  expect_all_seen({"profile"});
 }
 
+// The last: memory that is worth something however fast this machine computes.
 TEST_F(JsonDocumentsTest, PlanVerifyAndExplain) {
-  const Tables tables{"plan", "plan summary", "run"};
   const std::string plan = folder_.file("plan.json");
-  tiny("plan", {"--fast", "60%", "-o", plan}, tables);
-  tiny("plan", {"--fast", "90%", "--planner", "sentinel"}, tables);
-  run({"plan", "resnet20", "--batch", "2", "--threads", "1", "--fast", "80%", "--link-bandwidth", "0.05GB/s",
-       "--planner", "swapadvisor:generations=4:patience=0"},
-      tables);
-  // Memory that is worth something however fast this machine computes.
-  run({"plan", "resnet20", "--batch", "2", "--threads", "1", "--fast", "40%", "--link-bandwidth", "0.05GB/s",
-       "--planner", "sentinel"},
-      tables);
-  expect_all_seen(tables, kOneProcessor);
+  const Words slow{"--link-bandwidth", "0.05GB/s"};
+  const json planned = call(tiny("plan", {"--fast", "60%", "-o", plan}));
+  EXPECT_LE(planned["under_noise"]["median_ms"], planned["under_noise"]["percentile_90_ms"]);
+  EXPECT_LE(planned["lower_bound_ms"], planned["order_bound_ms"]);
+  call(tiny("plan", joined(slow, {"--fast", "80%", "--planner", "swapadvisor:generations=4:patience=0"})));
+  const json sentinel = call(tiny("plan", joined(slow, {"--fast", "40%", "--planner", "sentinel"})));
+  EXPECT_EQ(sentinel["below_fast_memory_bound"], sentinel["budgets"][0] < sentinel["fast_memory_bound"]["bytes"]);
+  expect_all_seen({"plan"});
 
-  std::vector<std::string> about{"verify", plan};
-  about.insert(about.end(), kTiny.begin(), kTiny.end());
-  run(about, {"verify", "run"});
-  about[2] = "plain20";
-  run(about, {"verify", "run"}, 1);
-  expect_all_seen({"verify"});
-  about = {"explain", plan, "fc.weight"};
-  about.insert(about.end(), kTiny.begin(), kTiny.end());
-  run(about, {"explain", "run"});
-  expect_all_seen({"explain"});
+  const Words sizes{"--batch", "2", "--threads", "1", "--slow", "optane"};
+  call(joined({"verify", plan, "resnet20"}, sizes));
+  call(joined({"verify", plan, "plain20"}, sizes), {}, 1);
+  call(joined({"explain", plan, "fc.weight", "resnet20"}, sizes));
+  expect_all_seen({"verify", "explain"});
 }
 
 TEST_F(JsonDocumentsTest, Simulate) {
-  const Tables tables{"simulate", "plan summary", "locality", "run"};
-  tiny("simulate", {"--fast", "60%", "--planner", "sentinel"}, tables);
-  tiny("simulate", {"--fast", "60%", "--planner", "ial"}, tables);
-  tiny("simulate", {"--fast", "90%", "--planner", "dtr"}, tables);
-  expect_all_seen({"simulate", "locality"});
+  call(tiny("simulate", {"--fast", "60%", "--planner", "sentinel"}));
+  call(tiny("simulate", {"--fast", "60%", "--planner", "ial"}));
+  call(tiny("simulate", {"--fast", "90%", "--planner", "dtr"}));
+  expect_all_seen({"simulate"}, {"run.processors", "fast_memory_bound", "below_fast_memory_bound"});
 }
 
 // Accuracy is that of images with a validation split, replans of a machine that drifts, ranks of several processes.
 TEST_F(JsonDocumentsTest, Train) {
-  const Tables tables{"train", "train with one graph", "plan summary", "locality", "run"};
-  tiny("train", {"--fast", "60%", "--planner", "sentinel", "--steps", "12"}, tables);
+  call(tiny("train", {"--fast", "60%", "--planner", "sentinel", "--steps", "12"}), {"train with one graph"});
   std::ofstream(folder_.file("text")) << std::string(4000, 'x');
-  run({"train", "gpt2_small", "--batch", "2", "--threads", "1", "--classes", "256", "--sequence", "16", "--width", "64",
-       "--depth", "1", "--steps", "2", "--data", "tokens:" + folder_.file("text")},
-      tables);
-  expect_all_seen({"train", "train with one graph"}, {"replans[]", "ranks", "validation[].accuracy"});
+  const json text = call({"train",
+                          "gpt2_small",
+                          "--batch",
+                          "2",
+                          "--threads",
+                          "1",
+                          "--slow",
+                          "optane",
+                          "--classes",
+                          "256",
+                          "--sequence",
+                          "16",
+                          "--width",
+                          "64",
+                          "--depth",
+                          "1",
+                          "--optimizer",
+                          "adamw",
+                          "--steps",
+                          "4",
+                          "--data",
+                          "tokens:" + folder_.file("text"),
+                          "--validate-every",
+                          "2"},
+                         {"train with one graph"});
+  ASSERT_EQ(text["validation"].size(), 2U);
+  EXPECT_LT(text["validation"][1]["loss"], text["validation"][0]["loss"]);
+  expect_all_seen({"train", "train with one graph"}, {"run.processors", "replans", "ranks", "validation[].accuracy"});
 }
 
+// 26 lies in the bucket of 25: its op times are scaled, not measured.
 TEST_F(JsonDocumentsTest, TrainWithSequences) {
-  run({"train", "lstm", "--batch", "2", "--threads", "1", "--sequences", "20,25", "--width", "64", "--classes", "300",
-       "--fast", "60%", "--steps", "3"},
-      {"train", "train with sequences", "run"});
-  expect_all_seen({"train with sequences"});
+  const Words lengths{"train",       "lstm",        "--batch", "2",  "--threads", "1",   "--slow",  "optane",
+                      "--sequences", "20,25,26,40", "--width", "64", "--classes", "300", "--steps", "16"};
+  const Words tables{"train with sequences"};
+  const json all = call(joined(lengths, {"--planner", "fast-only"}), tables);
+  const json some = call(joined(lengths, {"--fast", "60%"}), tables);
+  EXPECT_EQ(some["parameter_hash"], all["parameter_hash"]);
+  EXPECT_EQ(some["variant_costs"]["profiles_estimated"], 1);
+  expect_all_seen(joined(tables, {"train"}), {"run.processors", "validation[]"});
 }
 
-TEST_F(JsonDocumentsTest, Sweep) {
-  const Tables tables{"sweep", "run"};
-  const auto sweep = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"sweep", "resnet20:2", "--threads", "1", "--slow", "optane", "--planners", "sentinel"});
-    run(more, tables);
-  };
-  sweep({"--fast", "1%,60%", "--run", "--steps", "3"});
-  sweep({"--fast", "60%,100%", "--price", "fast=2,slow=1"});
-  sweep({"--no-loss", "20%"});
+TEST_F(JsonDocumentsTest, SweepAndMaxBatch) {
+  const Words sweep{"sweep", "resnet20:2", "--threads", "1", "--slow", "optane", "--planners", "sentinel"};
+  call(joined(sweep, {"--fast", "1%,40%", "--price", "fast=2,slow=1"}));
+  call(joined(sweep, {"--no-loss", "20%"}));
   const std::string found = "models[].no_loss[].";  // feasible, and not run
-  expect_all_seen(tables, {"run.processors", "claims", found + "infeasible", found + "smallest_feasible_bytes",
-                           found + "bound_slowdown", found + "measured"});
-}
-
-TEST_F(JsonDocumentsTest, MaxBatch) {
-  run({"max-batch", "resnet20", "--threads", "1", "--slow", "optane", "--fast", "8MiB", "--planner", "sentinel"},
-      {"max-batch", "run"});
+  expect_all_seen({"sweep"}, {"run.processors", "claims", "models[].points[].measured", found + "infeasible",
+                              found + "smallest_feasible_bytes", found + "bound_slowdown", found + "measured"});
+  const Words max_batch{"max-batch", "resnet20", "--threads", "1", "--slow", "optane", "--fast", "8MiB", "--planner"};
+  const json alone = call(joined(max_batch, {"fast-only"}));
+  const CommandResult none =
+      call_sluice({"max-batch", "resnet20", "--threads", "1", "--slow", "optane", "--fast", "256KiB"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("cannot train a single sample in 256.0 KiB"));
+  const json largest = call(joined(max_batch, {"sentinel", "--run", "--steps", "2"}));
+  EXPECT_GT(largest["batch"], alone["batch"]) << "what moves trains larger batches";
+  EXPECT_GT(largest["measured_ms"], 0);
+  for (const json& trial : largest["trials"]) EXPECT_EQ(trial["fits"], trial["batch"] <= largest["batch"]) << trial;
   expect_all_seen({"max-batch"});
 }
 
-TEST_F(JsonDocumentsTest, AllocateAndGradients) {
-  run({"allocate", SLUICE_SOURCE_FOLDER "/examples/allocation.csv"}, {"allocate", "run"});
-  expect_all_seen({"allocate"});
-  run({"gradients", "resnet20", "--batch", "2", "--threads", "1", "-o", folder_.file("gradients")}, {"gradients"});
-  expect_all_seen({"gradients"});
+TEST_F(JsonDocumentsTest, ErrorsAboutRoomAreInBytes) {
+  const Words plan = tiny("plan", {"--estimate", "--planner", "sentinel", "--fast"});
+  const json error = call(joined(plan, {"262144"}), {}, 2)["error"];
+  EXPECT_EQ(error["kind"], "infeasible");
+  EXPECT_EQ(error["available_bytes"], 262144);
+  const auto smallest = error["requested_bytes"].get<std::int64_t>();
+  EXPECT_GT(smallest, 262144);
+  EXPECT_EQ(call_sluice(joined(plan, {std::to_string(smallest)})).exit_code, 0);
+  const json machine = call(tiny("plan", {"--fast", "4096GiB"}), {}, 2)["error"];
+  EXPECT_EQ(machine["requested_bytes"], std::int64_t{4096} << 30);
+  EXPECT_LT(machine["available_bytes"], machine["requested_bytes"]);
+  const json other = call(tiny("plan", {"--sideways"}), {}, 2)["error"];
+  EXPECT_EQ(other["kind"], "bad-input");
+  EXPECT_TRUE(other["requested_bytes"].is_null());
 }
 
-// Whoever adds a command documents what it writes.
-TEST_F(JsonDocumentsTest, ThePageHasEveryCommand) {
-  const std::vector<std::string> tables = read_tables(kPage);
-  const json tree = json::parse(run_sluice({"man", "--json", "-"}).output);
-  for (const json& command : tree["commands"]) {
-    const std::string name = command["name"];
-    const bool own_page = name == "compare" || name == "report" || name == "reproduce";
-    if (!own_page) {
-      EXPECT_THAT(tables, Contains(name));
-    }
-    bool json_option = false;
-    for (const json& option : command["options"]) json_option |= option["names"] == json({"--json"});
-    EXPECT_TRUE(json_option) << name;
-  }
+TEST_F(JsonDocumentsTest, AFileThatIsThereStaysWhenACommandFails) {
+  const std::string file = folder_.file("out.json");
+  std::ofstream(file) << "results of an hour";
+  EXPECT_EQ(call_sluice({"plan", "resnet21", "--json", file}).exit_code, 2);
+  EXPECT_EQ(read_text(file), "results of an hour");
+}
+
+// The check itself: each of these must be found.
+TEST_F(JsonDocumentsTest, AFieldThatIsMissingOrOfAnotherTypeWouldBeFound) {
+  const Fields fields{{{"runs"}, "array"}, {{"runs", "[]", "ms"}, "number or null"}, {{"names"}, "string[] or absent"}};
+  const auto faults = [&](const char* text) { return check_fields(json::parse(text), fields, "alone"); };
+  EXPECT_THAT(faults(R"({"runs": [{"ms": 1.5}, {"ms": null}], "names": ["a"]})"), IsEmpty());
+  EXPECT_THAT(faults(R"({"runs": [{}]})"), ElementsAre(".runs[].ms is missing"));
+  EXPECT_THAT(faults(R"({"runs": [{"ms": "12"}]})"), ElementsAre(".runs[].ms is no number or null: \"12\""));
+  EXPECT_THAT(faults(R"({"runs": [{"ms": 1, "speed": 1}]})"), ElementsAre(".runs[].speed is not documented"));
+  EXPECT_THAT(faults(R"({"runs": [], "names": ["a", 1]})"), Not(IsEmpty()));
 }
 
 }  // namespace

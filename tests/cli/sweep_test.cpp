@@ -1,8 +1,6 @@
-// sluice sweep: points that agree with the other commands, files that survive Ctrl-C, and lists that make no sense.
+// sluice sweep: points that agree with the other commands, and files that survive Ctrl-C.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
 
 #include "tests/cli/command_runner.hpp"
 
@@ -12,59 +10,83 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 class SweepTest : public ::testing::Test {
  protected:
-  std::vector<std::string> sweep(std::vector<std::string> more) const {
-    std::vector<std::string> arguments{"sweep", "resnet20:2", "--threads", "1", "--json", folder_.file("sweep.json")};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
+  Words sweep(const Words& more) const {
+    return joined({"sweep", "resnet20:2", "--threads", "1", "--slow", slow_, "--json", file_}, more);
   }
-  json run(const std::vector<std::string>& more) {
-    result_ = run_sluice(sweep(more));
+  json call(const Words& more) {
+    result_ = call_sluice(sweep(more));
     EXPECT_EQ(result_.exit_code, 0) << result_.errors;
-    return written();
+    return read_json(file_);
   }
-  json written() const { return json::parse(read_text(folder_.file("sweep.json"))); }
 
   TemporaryFolder folder_;
+  std::string slow_ = "optane";
+  const std::string file_ = folder_.file("sweep.json");
   CommandResult result_;
 };
 
-// With a cache of its own: another test may measure the disk again between the two commands.
+// With a cache of its own: another test may measure again between the two commands.
 TEST_F(SweepTest, PointsAreWhatSimulateSays) {
-  const std::string cache = folder_.file("cache");
-  const json document = run({"--fast", "60%,1%", "--planners", "sentinel,on-demand", "--svg", folder_.file("curve.svg"),
-                             "--cache-dir", cache});
+  const Words cache{"--cache-dir", folder_.file("cache")};
+  const std::string price = folder_.file("price.svg"), traffic = folder_.file("traffic.svg");
+  const json document = call(joined(cache, {"--fast", "60%,1%", "--planners", "sentinel,on-demand", "--price",
+                                            "fast=2,slow=1", "--svg", price, "--svg-traffic", traffic}));
   EXPECT_TRUE(document["complete"].get<bool>());
-  ASSERT_EQ(document["models"].size(), 1U);
-  const json& swept = document["models"][0];
-  EXPECT_EQ(swept["batch"], 2);
-  ASSERT_EQ(swept["points"].size(), 4U);
-  EXPECT_GT(swept["points"][0]["smallest_feasible_bytes"], swept["points"][0]["budget_bytes"]);
-  const json& point = swept["points"][2];
+  const json& points = document["models"][0]["points"];
+  ASSERT_EQ(points.size(), 4U);
+  EXPECT_GT(points[0]["smallest_feasible_bytes"], points[0]["budget_bytes"]);
+  const json& point = points[2];
   EXPECT_EQ(point["planner"], "sentinel") << "smaller budgets come first";
   EXPECT_LE(point["bound_slowdown"], point["predicted_slowdown"]);
   EXPECT_EQ(point["planned_for_bytes"], point["budget_bytes"]);
-  EXPECT_GE(point["predicted_slowdown"].get<double>(), 0.999);
   EXPECT_THAT(result_.output, AllOf(HasSubstr("infeasible"), HasSubstr("the smallest budget it can use is")));
   EXPECT_THAT(result_.output, HasSubstr("With 60 % of peak memory"));
-  EXPECT_THAT(read_text(folder_.file("curve.svg")), HasSubstr("resnet20 b2, on-demand"));
+  EXPECT_THAT(read_text(price), AllOf(HasSubstr("resnet20 b2, sentinel, 60 %: "), HasSubstr(" per price, ")));
+  EXPECT_THAT(read_text(traffic), HasSubstr(" moved a step</title>"));
 
-  const CommandResult simulated =
-      run_sluice({"simulate", "resnet20", "--batch", "2", "--threads", "1", "--fast", "60%", "--planner", "sentinel",
-                  "--json", folder_.file("one.json"), "--cache-dir", cache});
-  ASSERT_EQ(simulated.exit_code, 0) << simulated.errors;
-  const json one = json::parse(read_text(folder_.file("one.json")));
+  const json one = document_of(tiny("simulate", joined(cache, {"--fast", "60%", "--planner", "sentinel"})));
   EXPECT_EQ(one["budgets"][0], point["budget_bytes"]);
   EXPECT_EQ(one["predicted_ms"], point["predicted_ms"]);
   EXPECT_EQ(one["locality"]["by_bytes"], point["locality"]["by_bytes"]);
   EXPECT_EQ(one["bytes_in"], point["bytes_in"]);
 }
 
+TEST_F(SweepTest, FindsTheBudgetWithoutLoss) {
+  const json document =
+      call({"resnet32:2", "--no-loss", "5%", "--planners", "sentinel", "--svg", folder_.file("bars.svg")});
+  ASSERT_EQ(document["models"].size(), 2U);
+  for (const json& swept : document["models"]) {
+    ASSERT_EQ(swept["no_loss"].size(), 1U);
+    const json& found = swept["no_loss"][0];
+    EXPECT_EQ(found["allowed_loss"], 0.05);
+    EXPECT_LE(found["predicted_slowdown"].get<double>(), 1.05);
+    EXPECT_LE(found["budget_bytes"], swept["fast_only_bytes"]);
+  }
+  EXPECT_EQ(document["claims"].size(), 2U);
+  EXPECT_THAT(result_.output, AllOf(HasSubstr("no loss MiB"), HasSubstr("ReDL, figure 11(b)")));
+  EXPECT_THAT(read_text(folder_.file("bars.svg")), HasSubstr("resnet32 b2, everything"));
+  const json usual = call({"--no-loss", "--planners", "sentinel"});
+  EXPECT_EQ(usual["models"][0]["no_loss"][0]["allowed_loss"], 0.01) << "where nothing follows";
+}
+
+// Half as long again is allowed, so that something is found however fast this machine is.
+TEST_F(SweepTest, OtherCommandsFindTheBudgetForALossToo) {
+  const CommandResult planned =
+      call_sluice(tiny("plan", {"--fast", "auto:50%", "--planner", "sentinel", "--json", file_}));
+  ASSERT_EQ(planned.exit_code, 0) << planned.errors;
+  EXPECT_LE(read_json(file_)["predicted_loss"].get<double>(), 0.5 + 1e-6);
+  EXPECT_THAT(planned.errors, HasSubstr("note: --fast auto:50%: "));
+}
+
+// On a tier that no planner can use in place: the first budget is too small for any.
 TEST_F(SweepTest, RunsPointsBesideTheBaseline) {
-  const json document = run({"--fast", "1%,70%", "--run", "--steps", "4"});
+  slow_ = "pcie3";
+  const CommandResult result = run_sluice(sweep({"--fast", "1%,70%", "--run", "--steps", "4"}));
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  const json document = read_json(file_);
   const json& points = document["models"][0]["points"];
   EXPECT_FALSE(points[0].contains("measured")) << "too small a budget";
   const json& measured = points[1]["measured"];
@@ -72,36 +94,6 @@ TEST_F(SweepTest, RunsPointsBesideTheBaseline) {
   EXPECT_GT(measured["slowdown"].get<double>(), 0);
   EXPECT_NEAR(points[1]["predicted_ms"].get<double>() / measured["step_ms"].get<double>() - 1,
               measured["prediction_error"].get<double>(), 1e-9);
-  EXPECT_THAT(result_.output, HasSubstr("same"));
-}
-
-TEST_F(SweepTest, FindsTheBudgetWithoutLoss) {
-  const json document =
-      run({"resnet32:2", "--no-loss", "5%", "--planners", "sentinel", "--svg", folder_.file("bars.svg")});
-  ASSERT_EQ(document["models"].size(), 2U);
-  for (const json& swept : document["models"]) {
-    ASSERT_EQ(swept["no_loss"].size(), 1U);
-    const json& found = swept["no_loss"][0];
-    EXPECT_LE(found["predicted_slowdown"].get<double>(), 1.05);
-    EXPECT_LE(found["budget_bytes"], swept["fast_only_bytes"]);
-    EXPECT_EQ(found["allowed_loss"], 0.05);
-  }
-  EXPECT_EQ(document["claims"].size(), 2U);
-  EXPECT_THAT(result_.output, AllOf(HasSubstr("no loss MiB"), HasSubstr("ReDL, figure 11(b)")));
-  EXPECT_THAT(read_text(folder_.file("bars.svg")), HasSubstr("resnet32 b2, everything"));
-}
-
-TEST_F(SweepTest, DrawsPricesAndTraffic) {
-  run({"--fast", "40%,1%", "--planners", "sentinel", "--slow", "optane", "--price", "fast=2,slow=1", "--svg",
-       folder_.file("price.svg"), "--svg-traffic", folder_.file("traffic.svg")});
-  EXPECT_THAT(read_text(folder_.file("price.svg")),
-              AllOf(HasSubstr("resnet20 b2, sentinel, 40 %: "), HasSubstr(" per price, "), HasSubstr("emulated")));
-  EXPECT_THAT(read_text(folder_.file("traffic.svg")),
-              AllOf(HasSubstr("inputs in fast memory"), HasSubstr(" moved a step</title>"), HasSubstr("simulated")));
-}
-
-TEST_F(SweepTest, NoLossIsOnePerCentWhenNothingFollows) {
-  EXPECT_EQ(run({"--no-loss"})["models"][0]["no_loss"][0]["allowed_loss"], 0.01);
 }
 
 // The second model's points take hundreds of rounds: they are cut off, the first one's stay.
@@ -110,57 +102,10 @@ TEST_F(SweepTest, CtrlCKeepsWhatIsFinished) {
       interrupt_sluice(sweep({"resnet20:4", "--fast", "70%", "--run", "--steps", "400"}), "resnet20, batch 2: ");
   EXPECT_EQ(result.exit_code, 130) << result.errors;
   EXPECT_THAT(result.errors, HasSubstr("interrupted"));
-  const json document = written();
+  const json document = read_json(file_);
   EXPECT_FALSE(document["complete"].get<bool>());
   EXPECT_TRUE(document["models"][0]["points"][0].contains("measured"));
 }
-
-struct BadSweep {
-  const char* name;
-  std::vector<std::string> arguments;
-  std::string message;
-};
-
-class BadSweepTest : public ::testing::TestWithParam<BadSweep> {};
-
-TEST_P(BadSweepTest, IsRefusedBeforeAnythingIsMeasured) {
-  std::vector<std::string> arguments{"sweep"};
-  arguments.insert(arguments.end(), GetParam().arguments.begin(), GetParam().arguments.end());
-  const CommandResult result = run_sluice(arguments);
-  EXPECT_EQ(result.exit_code, 2) << result.errors;
-  EXPECT_THAT(result.errors, AllOf(StartsWith("sluice: "), HasSubstr(GetParam().message)));
-  EXPECT_EQ(result.output, "");
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, BadSweepTest,
-    ::testing::Values(
-        BadSweep{"NoModel", {}, "models"},
-        BadSweep{"UnknownModel", {"resnet20", "resnet21"}, "did you mean 'resnet20'"},
-        BadSweep{"ModelTwice", {"resnet20", "resnet20"}, "'resnet20' twice"},
-        BadSweep{"BatchIsNoNumber", {"resnet20:many"}, "behind the colon stands the batch"},
-        BadSweep{"BatchZero", {"resnet20:0"}, "behind the colon stands the batch"},
-        BadSweep{"UnknownPlanner", {"resnet20", "--planners", "sentinel,magic"}, "unknown planner 'magic'"},
-        BadSweep{"NoPlanner", {"resnet20", "--planners", ""}, "unknown planner ''"},
-        BadSweep{"PlannerTwice", {"resnet20", "--planners", "sentinel,sentinel"}, "--planners lists 'sentinel' twice"},
-        BadSweep{"Baseline", {"resnet20", "--planners", "fast-only"}, "leave it out of --planners"},
-        BadSweep{"ZeroBudget", {"resnet20", "--fast", "0%"}, "above 0%"},
-        BadSweep{"EmptyBudget", {"resnet20", "--fast", ""}, "'' is not a size"},
-        BadSweep{"TooMuch", {"resnet20", "--fast", "20%,120%"}, "take at most 100%"},
-        BadSweep{"BudgetTwice", {"resnet20", "--fast", "20%,40%,20%"}, "--fast lists '20%' twice"},
-        BadSweep{"BudgetAndNoLoss", {"resnet20", "--fast", "20%", "--no-loss", "1%"}, "leave out --fast"},
-        BadSweep{"NoLossIsNoPercentage",
-                 {"resnet20", "--no-loss", "little"},
-                 "--no-loss little: 'little' is not a percentage"},
-        BadSweep{"NegativeLoss", {"resnet20", "--no-loss=-1%"}, "is not a percentage"},
-        BadSweep{"PriceOfZero", {"resnet20", "--price", "fast=0,slow=1"}, "both above 0"},
-        BadSweep{"PriceAndNoLoss", {"resnet20", "--price", "fast=2,slow=1", "--no-loss", "1%"}, "leave out one"},
-        BadSweep{"TrafficAndNoLoss", {"resnet20", "--svg-traffic", "t.svg", "--no-loss", "1%"}, "leave out one"},
-        BadSweep{"WithinWithoutPrice", {"resnet20", "--within", "5%"}, "--price"},
-        BadSweep{
-            "WithinIsNoPercentage", {"resnet20", "--price", "fast=2,slow=1", "--within", "little"}, "--within little"},
-        BadSweep{"TooFewSteps", {"resnet20", "--run", "--steps", "2"}, "leaves nothing to time"}),
-    [](const auto& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace sluice
