@@ -8,6 +8,7 @@
 #include <concepts>
 #include <limits>
 
+#include "sluice/base/parse.hpp"
 #include "sluice/policies/dtr/dtr.hpp"
 
 namespace sluice {

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCsv{"Fraction", kHeader + "a,0,1,2.5\n", "here.csv:2:7: '2.5'"},
         BadCsv{"Backwards", kHeader + "a,5,5,1\n", "here.csv:2:5: upper must be greater"},
         BadCsv{"Negative", kHeader + "a,0,1,-1\n", "here.csv:2:7: a size must not be negative"},
-        BadCsv{"Beyond", kHeader + "a,0,1,9223372036854775808\n", "here.csv:2:7: 9223372036854775808 is beyond 64"},
+        BadCsv{"Beyond", kHeader + "a,0,1,9223372036854775808\n", "here.csv:2:7: '9223372036854775808' is beyond 64"},
         BadCsv{"Sum", kHeader + "a,0,1,9223372036854775807\nb,2,3,1\n", "here.csv:3:7: the sizes so far sum to 2^63"},
         BadCsv{"IdTwice", kHeader + "a,0,1,1\n\na,2,3,1\n", "here.csv:4:1: id 'a' is in line 2 already"}),
     [](const auto& test) { return test.param.name; });
