@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -83,6 +84,7 @@ TEST_F(FilesTest, ASavedProfilePlansWithoutMeasuring) {
   EXPECT_EQ(first["measured_ops"], first["distinct_ops"]);
   for (const json& op : first["ops"]) EXPECT_GT(op["cold_seconds"], 0) << op;
   EXPECT_EQ(document_of(with_cache("profile", {}))["measured_ops"], 0) << "a second run measures nothing";
+  EXPECT_THAT(call_sluice({"doctor", "--cache-dir", folder_.file("cache")}).output, HasSubstr("1 of this machine"));
   std::filesystem::remove_all(folder_.file("cache"));
   const json step = document_of(with_cache("simulate", {"--profile", profile, "--planner", "fast-only"}));
   make(with_cache("plan", {"--profile", profile, "--planner", "fast-only", "-o", plan_}));
@@ -152,9 +154,13 @@ TEST_F(FilesTest, TracesAndLossesAreOfTheStepsThatWereTrained) {
   }
   EXPECT_THAT(phases, ElementsAre("C", "M", "X"));
   EXPECT_THAT(categories, IsSupersetOf({"op", "prefetch", "eviction"}));
-  for (const char* planner : {"sentinel", "um", "dtr"}) {
+  const std::map<std::string, std::string> says{
+      {"sentinel", "operands found fast"}, {"um", "in balance"}, {"dtr", "made again"}};
+  for (const auto& [planner, words] : says) {
     SCOPED_TRACE(planner);
-    make(tiny("simulate", {"--fast", "90%", "--planner", planner, "--trace", trace}));
+    const CommandResult simulated =
+        call_sluice(tiny("simulate", {"--fast", "90%", "--planner", planner, "--trace", trace}));
+    EXPECT_THAT(simulated.output, HasSubstr(words)) << simulated.errors;
     EXPECT_FALSE(read_json(trace).empty());
   }
 }

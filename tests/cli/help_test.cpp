@@ -57,6 +57,8 @@ TEST(HelpTest, ListsAreInAscii) {
     const CommandResult result = call_sluice(command);
     EXPECT_TRUE(is_ascii(result.output)) << command.front();
   }
+  const std::string placements = call_sluice(tiny("profile", {"--placements"})).output;
+  EXPECT_THAT(placements, AllOf(HasSubstr("with operands in optane (emulated)"), HasSubstr("all slow")));
 }
 
 TEST(HelpTest, ThePageListsTheSameExitCodes) {

@@ -93,6 +93,7 @@ TEST(TerminalTest, ABarIsRewrittenInPlaceAndGone) {
   const CommandResult result = profile({}, kColours);
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr("\r\033[Kmeasuring ops  ["));
+  EXPECT_THAT(result.output, HasSubstr("\r\033[Kmeasuring tiers and links  0:0")) << "what cannot be counted";
   const std::size_t last = result.output.rfind("measuring ops  [");
   EXPECT_NE(result.output.find("\r\033[K", last), std::string::npos) << "wiped off before the result";
   EXPECT_TRUE(std::ranges::all_of(result.output, [](char c) { return static_cast<unsigned char>(c) < 128; }));
@@ -100,6 +101,13 @@ TEST(TerminalTest, ABarIsRewrittenInPlaceAndGone) {
   const CommandResult quiet = profile({"--quiet"}, kColours);
   EXPECT_THAT(quiet.output, Not(HasSubstr("measuring")));
   EXPECT_THAT(quiet.output, HasSubstr("sum of op times"));
+}
+
+TEST(TerminalTest, TheTimeLeftIsShownOnceSomethingIsDone) {
+  const CommandResult result = run_in_terminal(
+      {"plan", "resnet32", "--batch", "2", "--threads", "1", "--slow", "optane", "--fast", "60%"}, kColours);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("planning  \\[#+\\.+\\] +[0-9]+ %  [0-9]+/100  0:[0-9]+ left"));
 }
 
 }  // namespace
