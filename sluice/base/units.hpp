@@ -1,4 +1,5 @@
-// Quantities: what a number counts is in its type's name, and text forms are parsed and printed in one place.
+// Quantities: what a number counts is in its type's name, and text forms are parsed and printed in one place. (Numbers that
+// count nothing: parse.hpp.)
 //
 // Sizes use binary units in text (KiB, MiB, GiB; 512MiB = 536,870,912 bytes), bandwidths decimal ones (1GB/s = 1e9).
 #pragma once
@@ -30,7 +31,6 @@ struct MemorySize {
   Bytes resolve(Bytes whole) const;
 };
 
-Result<double> parse_number(std::string_view text);             // "0.05": finite, nothing behind it
 Result<Bytes> parse_bytes(std::string_view text);               // "4096", "512MiB", "2GiB"
 Result<MemorySize> parse_memory_size(std::string_view text);    // the same, or "20%"
 Result<BytesPerSecond> parse_bandwidth(std::string_view text);  // "1GB/s", "500MB/s"

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "sluice/base/closest_name.hpp"
+#include "sluice/base/parse.hpp"
 
 namespace sluice {
 namespace {
