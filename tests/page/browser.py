@@ -26,8 +26,8 @@ class Browser:
     def __init__(self, driver_path, width=1200, height=900):
         options = webdriver.ChromeOptions()
         # Without a sandbox: Chromium refuses to have one as root, and the pages are our own.
-        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--window-size={width},{height}"):
-            options.add_argument(argument)
+        for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", f"window-size={width},{height}", "hide-scrollbars"):
+            options.add_argument(f"--{argument}")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service(driver_path), options=options)
         self.driver.set_script_timeout(60)
