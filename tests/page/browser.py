@@ -26,13 +26,15 @@ class Browser:
     def __init__(self, driver_path, width=1200, height=900):
         options = webdriver.ChromeOptions()
         # Without a sandbox: Chromium refuses to have one as root, and the pages are our own.
-        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--window-size={width},{height}"):
-            options.add_argument(argument)
+        for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "hide-scrollbars"):
+            options.add_argument(f"--{argument}")
+        options.add_argument(f"--window-size={width},{height}")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service(driver_path), options=options)
         self.driver.set_script_timeout(60)
         self.cdp("Network.enable")
-        self.cdp("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        any_speed = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self.cdp("Network.emulateNetworkConditions", offline=True, **any_speed)
 
     def close(self):
         self.driver.quit()
@@ -101,7 +103,10 @@ class Browser:
         return [int(each) for each in self.run("return document.documentElement.dataset.highlighted || ''").split()]
 
     def focus(self, selector):
-        self.run("const one = document.querySelector(arguments[0]); one.scrollIntoView({ block: 'center' }); one.focus()", selector)
+        self.run(
+            "const one = document.querySelector(arguments[0]); one.scrollIntoView({ block: 'center' }); one.focus()",
+            selector,
+        )
         self.frames()
 
     def keys(self, *keys, shift=False):
@@ -115,15 +120,15 @@ class Browser:
         self.frames()
 
     def press(self, chart, label):
-        self.run("document.querySelector(`#${arguments[0]} button[aria-label='${arguments[1]}']`).click()", chart, label)
+        self.run("document.querySelector(`#${arguments[0]} [aria-label='${arguments[1]}']`).click()", chart, label)
         self.frames()
 
     def plot_box(self, chart):
         """The plotting area in the window, once it is in view: left, top, width, height."""
         self.run("document.querySelector(`#${arguments[0]} .plot`).scrollIntoView({ block: 'center' })", chart)
         return self.run(
-            "const { left, top, width, height } = document.querySelector(`#${arguments[0]} .u-over`).getBoundingClientRect();"
-            "return [left, top, width, height]",
+            "const box = document.querySelector(`#${arguments[0]} .u-over`).getBoundingClientRect();"
+            "return [box.left, box.top, box.width, box.height]",
             chart,
         )
 
@@ -144,7 +149,8 @@ class Browser:
 
     def tip(self):
         return self.run(
-            "const tip = document.getElementById('tip'); return tip.hidden ? [] : [...tip.children].map((line) => line.textContent)"
+            "const tip = document.getElementById('tip');"
+            "return tip.hidden ? [] : [...tip.children].map((line) => line.textContent)"
         )
 
     def click(self, chart, left, top, clicks=1):

@@ -71,8 +71,8 @@ class InBrowser(unittest.TestCase):
 
     def expect_fits(self, width):
         wide = self.browser.run(
-            "return [...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > arguments[0]"
-            " && !one.closest('.scroll, pre, .heard')).map((one) => one.outerHTML.slice(0, 100))",
+            "return [...document.querySelectorAll('body *')].filter((one) => !one.closest('.scroll, pre, .heard')"
+            " && one.getBoundingClientRect().right > arguments[0]).map((one) => one.outerHTML.slice(0, 100))",
             width + 1,
         )
         self.assertEqual(wide, [])
@@ -239,13 +239,14 @@ class Report(InBrowser):
                 )
                 x, y = box[0] + left, box[1] + top
                 self.assertFalse(tip[0] <= x <= tip[2] and tip[1] <= y <= tip[3], f"{chart}: it covers the pointer")
-                self.assertTrue(tip[0] >= 0 and tip[1] >= 0 and tip[2] <= tip[4] and tip[3] <= tip[5], f"{chart}: {tip}")
+                self.assertTrue(min(tip) >= 0 and tip[2] <= tip[4] and tip[3] <= tip[5], f"{chart}: {tip}")
 
     def test_dark_is_dark(self):
         light = {chart: self.browser.picture(chart) for chart in REPORT_CHARTS}
         self.addCleanup(self.browser.dark, False)
         self.browser.dark(True)
-        self.assertNotEqual(self.browser.run("return getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
+        background = self.browser.run("return getComputedStyle(document.body).backgroundColor")
+        self.assertNotEqual(background, "rgb(255, 255, 255)")
         for chart, picture in light.items():
             self.assertNotEqual(self.browser.picture(chart), picture)
 
@@ -336,11 +337,13 @@ class OtherPages(InBrowser):
         self.assertAlmostEqual(bytes_of(self.tip_at_first("chart-0")[0].split(": ")[1]), total, delta=0.006 * total)
 
     def test_of_a_search(self):
+        planner = "swapadvisor:generations=8:patience=0"
         document = self.open_page(
-            "search", ["How the search of swapadvisor:generations=8:patience=0 converged"],
-            "plan", "resnet20", "--fast", "70%", "--link-bandwidth", "0.05GB/s", "--planner", "swapadvisor:generations=8:patience=0",
+            "search", [f"How the search of {planner} converged"],
+            "plan", "resnet20", "--fast", "70%", "--link-bandwidth", "0.05GB/s", "--planner", planner,
         )  # fmt: skip
-        self.assertEqual(int(self.browser.data("chart-0", "points")), 3 * sum(r["feasible"] > 0 for r in document["convergence"]))
+        rounds = [each for each in document["convergence"] if each["feasible"]]
+        self.assertEqual(int(self.browser.data("chart-0", "points")), 3 * len(rounds))
 
     def test_of_an_allocation(self):
         document = self.open_page("allocate", ["Offsets over time"], "allocate", EXAMPLE)

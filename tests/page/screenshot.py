@@ -35,12 +35,13 @@ def main():
         browser.open(os.path.abspath(arguments.page))
         if arguments.keys:
             browser.focus(f"#{arguments.keys[0]}")
-            browser.keys(*(NAMED.get(key, key) for key in arguments.keys[1:]))
         browser.run("document.querySelector(arguments[0]).scrollIntoView()", arguments.only)
         browser.frames()
+        browser.keys(*(NAMED.get(key, key) for key in arguments.keys[1:]))
         box = browser.run(
             "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
-            "return { x: box.x + scrollX - 12, y: box.y + scrollY - 12, width: box.width + 24, height: box.height + 24, scale: 1 }",
+            "const [x, y] = [box.x + scrollX - 12, box.y + scrollY - 12];"
+            "return { x, y, width: box.width + 24, height: box.height + 24, scale: 1 }",
             arguments.only,
         )
         picture = browser.cdp(

@@ -1,7 +1,7 @@
 // Rectangles over x and y: the timeline's bars, an allocation's items. Those of highlighted tensors stand out.
 //
-// boxes: [{ begin, end, low, high, colour, name, lines, tensors }]; begin and end on x, low and high on y, which goes from
-// 0 to `top`, downwards with `time`. names: [{ text, at }] stand at the left, above `at`.
+// boxes: [{ begin, end, low, high, colour, name, lines, tensors }]; begin and end on x, low and high on y, which goes
+// from 0 to `top`, downwards with `time`. names: [{ text, at }] stand at the left, above `at`.
 function boxesSpec({ boxes, end, top, height, axes, names = [], level, legend, time = false, padding }) {
   const at = (plot, { begin, end: last, low, high }) => {
     const [left, right, one, other] = [

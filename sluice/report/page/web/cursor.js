@@ -46,10 +46,16 @@ function moveByPointer(chart, event) {
   else showTip(event.clientX, event.clientY, chart.spec.items.lines(item));
 }
 
-// Left and right go through the items in their order, up and down to the nearest above or below.
+// From the first that is seen, left and right go through the items in their order, up and down to the nearest above or
+// below.
 function itemByKey({ plot, spec: { items }, current }, key) {
-  if (key === "Home" || current < 0) return 0;
+  if (key === "Home") return 0;
   if (key === "End") return items.count - 1;
+  if (current < 0) {
+    let first = 0;
+    while (first + 1 < items.count && items.at(plot, first).left < 0) ++first;
+    return first;
+  }
   if (key === "ArrowLeft") return Math.max(0, current - 1);
   if (key === "ArrowRight") return Math.min(items.count - 1, current + 1);
   const middle = ({ left, top, width, height }) => [left + width / 2, top + height / 2];
@@ -66,6 +72,7 @@ function itemByKey({ plot, spec: { items }, current }, key) {
 
 function moveByKey(chart, key) {
   const { plot, spec } = chart;
+  if (spec.time) refresh(chart); // a key before may have zoomed
   const item = itemByKey(chart, key);
   const at = spec.items.at(plot, item);
   const middle = plot.posToVal(at.left + at.width / 2, "x");

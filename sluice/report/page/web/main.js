@@ -4,8 +4,8 @@ const report = JSON.parse(document.getElementById("report-data").textContent);
 const emulated = report.emulated ?? (report.run && report.run.emulated ? "emulated" : "");
 
 const KEYS =
-  "Arrow keys go from item to item, Home and End to the first and last, Enter highlights an item's tensors, Escape clears. " +
-  "In charts over time plus and minus zoom, shift with left or right pans, 0 shows the whole step.";
+  "Arrow keys go from item to item, Home and End to the first and last, Enter keeps an item's tensors highlighted, " +
+  "Escape clears. In charts over time plus and minus zoom, shift with left or right pans, 0 shows the whole step.";
 const HINT =
   "Drag over a part to zoom into it; a double click shows the whole step. A click keeps an item's tensors highlighted.";
 

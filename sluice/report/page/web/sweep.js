@@ -17,12 +17,12 @@ function pointLines(models, model, point) {
         price && price.cheapest && "the cheapest that is fast enough",
         point.knee && "the knee: less memory costs more from here",
       ];
-  const where = `${curveName(models, model, point.planner)} in ${bytesText(point.budget_bytes)} (${percentText(point.share)})`;
-  return [where, ...what].filter(Boolean);
+  const name = curveName(models, model, point.planner);
+  return [`${name} in ${bytesText(point.budget_bytes)} (${percentText(point.share)})`, ...what].filter(Boolean);
 }
 
-// A curve for each model and planner, in the colour that is theirs in every chart: of value(point, model), where there is
-// one. `ring`: which points are ringed.
+// A curve for each model and planner, in the colour that is theirs in every chart: of value(point, model), where there
+// is one. `ring`: which points are ringed.
 function sweptSeries(models, value, { style = "solid", ring = () => false, crosses = false } = {}) {
   const curves = models.flatMap((model) =>
     [...new Set(model.points.map((point) => point.planner))].map((planner) => ({ model, planner })),
