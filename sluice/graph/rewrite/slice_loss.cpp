@@ -127,6 +127,7 @@ class LossSlicer {
     const Tensor& tensor = graph_.tensor(id);
     if (tensor.shape == rows) return renamed(id);
     Tensor view = tensor;
+    view.part = part_beside(tensor, ".rows");
     view.name += ".rows";
     return add_in_shape(std::move(view), rows);
   }
