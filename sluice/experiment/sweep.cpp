@@ -100,7 +100,10 @@ void BudgetSweep::fail(SweepPoint& point, const Error& error) {
   if (!budgets.ok()) return;
   const Result<Bytes> smallest =
       smallest_feasible_bytes(point.planner, {workload_.graph(), profile_, machine_, *budgets});
-  if (!smallest.ok()) return;
+  if (!smallest.ok()) {
+    if (!wants_more_room(smallest.error().code)) point.failure = smallest.error().message;  // no budget would do
+    return;
+  }
   point.smallest_feasible = smallest_[point.planner] = *smallest;
   point.failure = too_little(point.planner, point.budget, *smallest);
 }
