@@ -22,7 +22,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly all_stages=(packages build tests format names docs asan tsan numa)
-readonly sanitized="base memory transfer observe plan verify program kernels kernels_reference kernels_onednn backends exec measure probe offload data onnx onnx_import onnx_node train experiment"
+readonly sanitized="base memory encoding transfer observe profile plan verify program kernels kernels_reference kernels_onednn backends exec measure probe offload data onnx onnx_import onnx_node train experiment"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
 readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SameBitsOnGpu SavedStoreTest PagePoolTest"
@@ -144,14 +144,14 @@ stage_asan() {
 }
 
 stage_tsan() {
-  build tsan sluice_transfer_test sluice_observe_test sluice_exec_test sluice_offload_test || { count 1; return 1; }
+  build tsan sluice_memory_test sluice_transfer_test sluice_observe_test sluice_exec_test sluice_offload_test || { count 1; return 1; }
   # Without fixed addresses GCC 12's thread sanitizer refuses to start on kernels that randomise more bits than it knows.
   local -x before_program
   before_program="setarch $(uname -m) -R"
   $before_program true 2>/dev/null || before_program=""
   # Steps on several processors have random schedules, too.
   run_shards build/tsan "$(for suite in $tsan_suites; do printf '%s.*:*/%s.*:' "$suite" "$suite"; done)-Seeds/SameBits.UnderRandomSchedules*" \
-    transfer observe exec offload
+    memory transfer observe exec offload
 }
 
 # Fetches a kernel to boot, unpacked and not installed; CTest shows what it skips as "Skipped".
